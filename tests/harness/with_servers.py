@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Runs a command with one real server of each kind beside it: `with_servers.py -- COMMAND ...`.
+
+The command finds them in QUOTALOCK_TEST_SERVERS, a JSON object from name to URL, and the Unix socket of Redis 7.0 in
+QUOTALOCK_TEST_UNIX. The exit code is the command's own; 1, with a message, when a server can't be had.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from types import FrameType
+
+from servers import BINARIES, Server, ServerError
+
+# How long the command may take to end after it was asked to.
+ENDED_WITHIN = 10.0
+
+
+def main(arguments: list[str]) -> int:
+    """Starts the servers, runs the command and stops the servers, whatever happens in between."""
+    if len(arguments) < 2 or arguments[0] != "--":
+        print("usage: with_servers.py -- COMMAND [ARGUMENT ...]", file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGINT, _leave)
+    try:
+        with contextlib.ExitStack() as stack:
+            servers = {name: stack.enter_context(Server(name)) for name in BINARIES}
+            return run(arguments[1:], environment(servers))
+    except ServerError as error:
+        print(f"with_servers: {error}", file=sys.stderr)
+        return 1
+
+
+def environment(servers: dict[str, Server]) -> dict[str, str]:
+    """Names the servers in a copy of this environment, without the address a developer may have set for their own."""
+    inherited = {name: value for name, value in os.environ.items() if name != "QUOTALOCK_URL"}
+    return inherited | {
+        "QUOTALOCK_TEST_SERVERS": json.dumps({name: server.url for name, server in servers.items()}),
+        "QUOTALOCK_TEST_UNIX": servers["redis-7.0"].unix_url,
+    }
+
+
+def run(command: list[str], env: dict[str, str]) -> int:
+    """Runs the command to its end and returns its exit code; ends it, with its children, when this process is ended.
+
+    Away from a terminal the command gets a process group of its own, so that one signal reaches all of it. At a
+    terminal it stays in ours: a debugger in it can read, and Ctrl-C reaches it anyway.
+    """
+    alone = not sys.stdin.isatty()
+    try:
+        process = subprocess.Popen(command, env=env, start_new_session=alone)
+    except OSError as error:
+        print(f"with_servers: cannot run {command[0]}: {error.strerror}", file=sys.stderr)
+        return 127
+    try:
+        code = process.wait()
+    finally:
+        if process.returncode is None:
+            _end(process, group=alone)
+    return code if code >= 0 else 128 - code
+
+
+def _end(process: subprocess.Popen[bytes], *, group: bool) -> None:
+    send = os.killpg if group else os.kill
+    send(process.pid, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(ENDED_WITHIN)
+    # Not only for a command that didn't listen: what it had started may have stayed behind in the group.
+    with contextlib.suppress(ProcessLookupError):
+        send(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    # Once is enough: a second signal must not interrupt the cleaning up.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
