@@ -1,0 +1,107 @@
+# One door for people and CI alike: `make help` lists what it does.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# maturin and mypy look here instead of at the machine's own Python.
+export VIRTUAL_ENV := $(CURDIR)/.venv
+PYTHON := .venv/bin/python
+NODE_BIN := bindings-node/node_modules/.bin
+PHP := php -d extension=$(CURDIR)/bindings-php/modules/ratelimit.so
+
+# Each suite has servers of its own, and an end: one that hangs is stopped, with all that it started.
+WITH_SERVERS := timeout --foreground --kill-after=30 30m python3 tests/harness/with_servers.py --
+# How many suites run at once; the output of each is printed in one piece when it is done.
+TEST_JOBS ?= 2
+SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target
+
+.PHONY: help
+help: ## Lists the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## Installs what is missing: Debian packages (as root), .venv/, node_modules/, crates
+	tools/setup.sh
+
+.PHONY: build build-core build-python build-php build-node
+build: build-core build-python build-php build-node ## Builds the core, the command line and the three packages
+
+build-core: ## Builds the crate and the command line `quotalock`
+	cargo build --release -p quotalock
+
+build-python: ## Builds the Python package into .venv
+	.venv/bin/maturin develop --release --quiet -m bindings-python/Cargo.toml
+
+build-php: ## Builds the PHP extension, bindings-php/modules/ratelimit.so
+	cargo build --release -p quotalock-php
+	install -C -D target/release/libratelimit.so bindings-php/modules/ratelimit.so
+
+build-node: ## Builds the Node package in bindings-node
+	npm run build --silent --prefix bindings-node
+
+.PHONY: test suites test-rust test-python test-php test-node test-interop test-faults
+test: build ## Runs every test against real servers
+	+@failed=0; $(SUITES) --jobs=$(TEST_JOBS) suites || failed=1; $(SUITES) --jobs=1 test-faults || failed=1; exit $$failed
+
+# All that may run beside each other; the faults freeze and kill servers by the clock, so they run alone.
+suites: test-rust test-python test-php test-node test-interop
+
+test-rust: ## Runs the tests of the core
+	$(WITH_SERVERS) cargo test --quiet --no-fail-fast
+
+test-python: build-python ## Runs the tests of the Python package
+	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/python
+
+test-php: build-php ## Runs the tests of the PHP extension
+	$(WITH_SERVERS) $(PHP) tests/php/run.php
+
+test-node: build-node ## Runs the tests of the Node package
+	$(WITH_SERVERS) node --test tests/node/*.test.*
+
+test-interop: build-python build-php build-node ## Runs processes of the three languages on the same keys
+	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/interop
+
+test-faults: build ## Kills, freezes and restarts what a limit or a lock depends on
+	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/faults
+
+.PHONY: lint lint-rust lint-python lint-php lint-node lint-lua
+lint: lint-rust lint-python lint-php lint-node lint-lua ## Checks style, types and scripts; a warning fails
+
+lint-rust:
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --all-targets -- -D warnings
+
+lint-python:
+	.venv/bin/ruff check --quiet .
+	.venv/bin/ruff format --quiet --check .
+	.venv/bin/mypy --no-error-summary bindings-python/python tests/harness
+
+lint-php:
+	phpcs
+
+lint-node:
+	$(NODE_BIN)/biome ci --error-on-warnings
+	$(NODE_BIN)/tsc --project tsconfig.json
+
+lint-lua:
+	luacheck --quiet core/scripts
+
+.PHONY: demo bench
+demo: build ## Shows what it does, on a server of its own
+	$(PYTHON) examples/demo/run.py
+
+bench: build ## Measures it beside its peers: one table, one plot
+	$(PYTHON) bench/run.py
+
+.PHONY: package clean
+package: build ## Puts what would be published into dist/: crate, wheel, npm package, PHP extension
+	mkdir -p dist
+	cargo package -p quotalock --no-verify --target-dir target && cp target/package/quotalock-*.crate dist/
+	.venv/bin/maturin build --release --quiet -m bindings-python/Cargo.toml --out dist
+	cd bindings-node && npm pack --silent --pack-destination ../dist
+	tar -czf dist/quotalock-php-8.2-linux-$$(uname -m).tar.gz -C bindings-php/modules ratelimit.so
+
+clean: ## Removes what was built, but not what was installed
+	cargo clean --quiet
+	rm -rf dist bindings-php/modules bindings-node/*.node .mypy_cache .pytest_cache .ruff_cache
