@@ -10,11 +10,14 @@ PYTHON := .venv/bin/python
 NODE_BIN := bindings-node/node_modules/.bin
 PHP := php -d extension=$(CURDIR)/bindings-php/modules/ratelimit.so
 
-# Each suite has servers of its own, and an end: one that hangs is stopped, with all that it started.
-WITH_SERVERS := timeout --foreground --kill-after=30 30m python3 tests/harness/with_servers.py --
-# How many suites run at once; the output of each is printed in one piece when it is done.
+# Each suite has servers of its own, and an end: one that hangs is stopped, with all that it started. It is not part
+# of this make, so cargo in it must not look for make's job slots.
+WITH_SERVERS := env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m python3 tests/harness/with_servers.py --
+# How many suites run at once; the output of each is printed in one piece when it is done. They all run, whichever
+# fails, and find everything built.
 TEST_JOBS ?= 2
-SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target
+SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target \
+	$(foreach part,core python php node,--assume-old=build-$(part))
 
 .PHONY: help
 help: ## Lists the targets
@@ -81,11 +84,11 @@ lint-php:
 	phpcs
 
 lint-node:
-	$(NODE_BIN)/biome ci --error-on-warnings
+	$(NODE_BIN)/biome ci --colors=off --error-on-warnings
 	$(NODE_BIN)/tsc --project tsconfig.json
 
 lint-lua:
-	luacheck --quiet core/scripts
+	luacheck --no-color --quiet core/scripts
 
 .PHONY: demo bench
 demo: build ## Shows what it does, on a server of its own
