@@ -100,11 +100,11 @@ bench: build ## Measures it beside its peers: one table, one plot
 .PHONY: package clean
 package: build ## Puts what would be published into dist/: crate, wheel, npm package, PHP extension
 	mkdir -p dist
-	cargo package -p quotalock --no-verify --target-dir target && cp target/package/quotalock-*.crate dist/
+	cargo package -p quotalock --no-verify && cp target/package/quotalock-*.crate dist/
 	.venv/bin/maturin build --release --quiet -m bindings-python/Cargo.toml --out dist
 	cd bindings-node && npm pack --silent --pack-destination ../dist
 	tar -czf dist/quotalock-php-8.2-linux-$$(uname -m).tar.gz -C bindings-php/modules ratelimit.so
 
 clean: ## Removes what was built, but not what was installed
 	cargo clean --quiet
-	rm -rf dist bindings-php/modules bindings-node/*.node .mypy_cache .pytest_cache .ruff_cache
+	rm -rf dist bindings-php/modules bindings-node/{*.node,native.*} .mypy_cache .pytest_cache .ruff_cache
