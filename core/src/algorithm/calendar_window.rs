@@ -1,0 +1,71 @@
+//! `calendar-window`: windows start at multiples of the period since the epoch, `floor(now / period)`.
+//!
+//! Words: count, start of the window they were counted in (not its index: a start keeps its meaning when the period of
+//! the policy changes). Twin of `scripts/limit/calendar_window.lua`.
+
+use super::{Definition, Words};
+use crate::policy::Rule;
+
+pub(super) const DEFINITION: Definition = Definition {
+    id: 2,
+    name: "calendar-window",
+    lua: include_str!("../../scripts/limit/calendar_window.lua"),
+    words: 2,
+    settle,
+    wait,
+    charge,
+    refund,
+    remaining,
+    reset_after,
+};
+
+fn start(rule: &Rule, now: u64) -> u64 {
+    now - now % rule.period()
+}
+
+fn settle(rule: &Rule, words: &mut Words, now: u64) -> bool {
+    let [count, counted, _] = words;
+    let current = start(rule, now);
+    if *count == 0 || *counted < current {
+        (*count, *counted) = (0, 0);
+        return false;
+    }
+    // A start in the future means that the clock went back: its count stands for the current window.
+    let clamped = *counted > now;
+    *counted = current;
+    clamped
+}
+
+fn left(rule: &Rule, now: u64) -> u64 {
+    rule.period() - now % rule.period()
+}
+
+fn wait(rule: &Rule, words: &Words, now: u64, cost: u64) -> Option<u64> {
+    if cost > rule.limit() {
+        None
+    } else if words[0] + cost <= rule.limit() {
+        Some(0)
+    } else {
+        Some(left(rule, now))
+    }
+}
+
+fn charge(rule: &Rule, words: &mut Words, now: u64, cost: u64) {
+    words[0] += cost;
+    words[1] = start(rule, now);
+}
+
+fn refund(_rule: &Rule, words: &mut Words, _now: u64, amount: u64) {
+    words[0] = words[0].saturating_sub(amount);
+    if words[0] == 0 {
+        words[1] = 0;
+    }
+}
+
+fn remaining(rule: &Rule, words: &Words, _now: u64) -> u64 {
+    rule.limit().saturating_sub(words[0])
+}
+
+fn reset_after(rule: &Rule, words: &Words, now: u64) -> u64 {
+    if words[0] == 0 { 0 } else { left(rule, now) }
+}

@@ -1,0 +1,68 @@
+//! `fixed-window`: the window opens at the first admitted call and is `[open, end)`.
+//!
+//! Words: count, window end. Twin of `scripts/limit/fixed_window.lua`.
+
+use super::{Definition, Words};
+use crate::policy::Rule;
+
+pub(super) const DEFINITION: Definition = Definition {
+    id: 1,
+    name: "fixed-window",
+    lua: include_str!("../../scripts/limit/fixed_window.lua"),
+    words: 2,
+    settle,
+    wait,
+    charge,
+    refund,
+    remaining,
+    reset_after,
+};
+
+fn settle(rule: &Rule, words: &mut Words, now: u64) -> bool {
+    let [count, end, _] = words;
+    if *count == 0 || *end <= now {
+        (*count, *end) = (0, 0);
+        return false;
+    }
+    let latest = now + rule.period();
+    let clamped = *end > latest;
+    if clamped {
+        *end = latest;
+    }
+    clamped
+}
+
+fn wait(rule: &Rule, words: &Words, now: u64, cost: u64) -> Option<u64> {
+    let [count, end, _] = *words;
+    if cost > rule.limit() {
+        None
+    } else if count + cost <= rule.limit() {
+        Some(0)
+    } else {
+        Some(end - now)
+    }
+}
+
+fn charge(rule: &Rule, words: &mut Words, now: u64, cost: u64) {
+    let [count, end, _] = words;
+    if *count == 0 {
+        *end = now + rule.period();
+    }
+    *count += cost;
+}
+
+fn refund(_rule: &Rule, words: &mut Words, _now: u64, amount: u64) {
+    let [count, end, _] = words;
+    *count = count.saturating_sub(amount);
+    if *count == 0 {
+        *end = 0;
+    }
+}
+
+fn remaining(rule: &Rule, words: &Words, _now: u64) -> u64 {
+    rule.limit().saturating_sub(words[0])
+}
+
+fn reset_after(_rule: &Rule, words: &Words, now: u64) -> u64 {
+    words[1].saturating_sub(now)
+}

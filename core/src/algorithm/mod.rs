@@ -1,0 +1,82 @@
+//! The algorithms a rule can use: one file each for the arithmetic here and for its Lua in `scripts/limit/`.
+//!
+//! To add one: write both files, list the definition in [`ALL`], add a vector file. Nothing else knows their names.
+
+mod calendar_window;
+mod fixed_window;
+
+use std::fmt;
+
+use crate::policy::Rule;
+
+/// The most numbers that an algorithm keeps for one rule.
+pub(crate) const MAX_WORDS: usize = 3;
+
+/// The numbers an algorithm keeps for one rule. All zero is "as new".
+pub(crate) type Words = [u64; MAX_WORDS];
+
+/// One algorithm: pure functions of (rule, state, now, cost). Times are server microseconds.
+pub(crate) struct Definition {
+    /// The algorithm's byte in stored states and in ARGV. Never reused.
+    pub id: u8,
+    pub name: &'static str,
+    /// The same functions in Lua; a fragment that fills `algorithms[id]`.
+    pub lua: &'static str,
+    /// How many of [`Words`] it uses.
+    pub words: usize,
+    /// Brings the state to `now`: forgets what is over and clamps an impossible future (the clock went back, or the
+    /// policy changed). True when it clamped: then the state must be written even if the call is denied.
+    pub settle: fn(&Rule, &mut Words, u64) -> bool,
+    /// The wait until `cost` is admitted: `Some(0)` admitted now, `None` never.
+    pub wait: fn(&Rule, &Words, u64, u64) -> Option<u64>,
+    pub charge: fn(&Rule, &mut Words, u64, u64),
+    pub refund: fn(&Rule, &mut Words, u64, u64),
+    pub remaining: fn(&Rule, &Words, u64) -> u64,
+    pub reset_after: fn(&Rule, &Words, u64) -> u64,
+}
+
+/// How a rule counts.
+#[derive(Clone, Copy)]
+pub struct Algorithm(&'static Definition);
+
+/// Every algorithm, in the order of the documentation; the first is the default.
+pub const ALL: [Algorithm; 2] = [Algorithm::FIXED_WINDOW, Algorithm::CALENDAR_WINDOW];
+
+impl Algorithm {
+    /// At most `limit` in a window that the first admitted call opens.
+    pub const FIXED_WINDOW: Algorithm = Algorithm(&fixed_window::DEFINITION);
+    /// At most `limit` in each window of the calendar: windows start at multiples of the period since the epoch (UTC).
+    pub const CALENDAR_WINDOW: Algorithm = Algorithm(&calendar_window::DEFINITION);
+
+    /// The name in a policy, such as `fixed-window`.
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// The algorithm of that name, whatever its case.
+    pub fn by_name(name: &str) -> Option<Algorithm> {
+        ALL.into_iter().find(|a| a.name().eq_ignore_ascii_case(name))
+    }
+
+    pub(crate) fn by_id(id: u8) -> Option<Algorithm> {
+        ALL.into_iter().find(|a| a.0.id == id)
+    }
+
+    pub(crate) fn definition(self) -> &'static Definition {
+        self.0
+    }
+}
+
+impl PartialEq for Algorithm {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.id == other.0.id
+    }
+}
+
+impl Eq for Algorithm {}
+
+impl fmt::Debug for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

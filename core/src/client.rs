@@ -1,0 +1,155 @@
+//! The client: one server or memory, with what all its limiters share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::breaker::Breaker;
+use crate::clock::TestTime;
+use crate::endpoint::Endpoint;
+use crate::error::{Error, Result};
+use crate::fork::ForkCell;
+use crate::key;
+use crate::limiter::Limiter;
+use crate::operation::OnError;
+use crate::policy::Policy;
+use crate::store::memory::MemoryStore;
+use crate::store::redis::hub::Port;
+use crate::store::redis::pool::Pool;
+
+/// The environment variable that is asked when no URL is given.
+pub const URL_VARIABLE: &str = "QUOTALOCK_URL";
+/// The URL when neither the caller nor the environment gives one.
+pub const DEFAULT_URL: &str = "redis://127.0.0.1:6379";
+/// The default prefix of every Redis key.
+pub const DEFAULT_PREFIX: &str = "ql";
+/// The default time a call may take, connecting included.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_millis(500);
+/// The longest timeout.
+pub const MAX_TIMEOUT: Duration = Duration::from_secs(3_600);
+
+/// How a client is made. Every field has the documented default.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `redis://`, `rediss://`, `unix://` or `memory://`; none asks [`URL_VARIABLE`], then takes [`DEFAULT_URL`].
+    pub url: Option<String>,
+    /// What every Redis key starts with; no braces.
+    pub prefix: String,
+    /// The time a call may take, connecting included: 1 ms to [`MAX_TIMEOUT`].
+    pub timeout: Duration,
+    /// What is answered when Redis cannot.
+    pub on_error: OnError,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { url: None, prefix: DEFAULT_PREFIX.into(), timeout: DEFAULT_TIMEOUT, on_error: OnError::Raise }
+    }
+}
+
+/// What must not outlive a fork: sockets, locks, memory of failures.
+#[derive(Default)]
+pub(crate) struct Engine {
+    pub breaker: Breaker,
+    pub memory: MemoryStore,
+    pub pool: Pool,
+    pub port: Port,
+    /// Whether `memory` holds anything that stands in for an absent Redis.
+    standing_in: AtomicBool,
+}
+
+impl Engine {
+    /// The memory that decides while Redis is away.
+    pub fn stand_in(&self) -> &MemoryStore {
+        self.standing_in.store(true, Ordering::Relaxed);
+        &self.memory
+    }
+
+    /// Redis answered: it decides again, and what stood in for it is forgotten.
+    pub fn recovered(&self) {
+        self.breaker.success();
+        if self.standing_in.load(Ordering::Relaxed) && self.standing_in.swap(false, Ordering::Relaxed) {
+            self.memory.clear();
+        }
+    }
+}
+
+/// What a client, its limiters and their calls share.
+pub(crate) struct Shared {
+    pub endpoint: Endpoint,
+    pub prefix: String,
+    pub timeout: Duration,
+    pub on_error: OnError,
+    pub test_time: TestTime,
+    closed: AtomicBool,
+    engine: ForkCell<Engine>,
+}
+
+impl Shared {
+    /// This process' engine, made at the first use.
+    pub fn engine(&self) -> &Engine {
+        self.engine.get_or_init(Engine::default)
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+}
+
+/// A client of one Redis, or of this process' memory. Cheap to clone; clones are the same client.
+///
+/// Making one does no I/O: connections are made at the first call, and again in each forked process.
+#[derive(Clone)]
+pub struct Client {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Client {
+    /// Makes a client.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a URL, prefix or timeout that cannot be.
+    pub fn new(options: Options) -> Result<Client> {
+        let from_environment = || std::env::var(URL_VARIABLE).ok().filter(|url| !url.is_empty());
+        let url = options.url.or_else(from_environment).unwrap_or_else(|| DEFAULT_URL.into());
+        let endpoint = Endpoint::parse(&url)?;
+        key::check_prefix(&options.prefix)?;
+        if options.timeout < Duration::from_millis(1) || options.timeout > MAX_TIMEOUT {
+            let given = options.timeout;
+            return Err(Error::invalid(format!("timeout of {given:?} is not between 1 ms and 1 hour: change it")));
+        }
+        let shared = Shared {
+            endpoint,
+            prefix: options.prefix,
+            timeout: options.timeout,
+            on_error: options.on_error,
+            test_time: TestTime::default(),
+            closed: AtomicBool::new(false),
+            engine: ForkCell::new(),
+        };
+        Ok(Client { shared: Arc::new(shared) })
+    }
+
+    /// Makes a limiter: a name, part of its Redis keys, and a policy.
+    ///
+    /// # Errors
+    /// `invalid_argument` for an empty or too long name.
+    pub fn limiter(&self, name: &str, policy: Policy) -> Result<Limiter> {
+        Limiter::new(self, name, policy)
+    }
+
+    /// The host and port, socket path or `memory://` that this client talks to; never a password.
+    pub fn server(&self) -> String {
+        self.shared.endpoint.to_string()
+    }
+
+    /// Closes the connections. Later calls answer `closed`; closing twice does nothing.
+    pub fn close(&self) {
+        if !self.shared.closed.swap(true, Ordering::Relaxed)
+            && let Some(engine) = self.shared.engine.get()
+        {
+            engine.pool.close();
+            engine.port.close();
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Time: the server's decides, the process' own measures waits.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A lower estimate is replaced only when it is off by more than this: less is the jitter of replies.
+const JITTER: i64 = 50_000;
+
+/// What one connection knows of its server's clock, from the time in each reply.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ServerClock {
+    base: Instant,
+    /// Server microseconds at `base`.
+    micros: i64,
+}
+
+impl ServerClock {
+    /// A clock that read `micros` on the server just before `at`, when the reply was read here.
+    pub fn new(micros: i64, at: Instant) -> Self {
+        ServerClock { base: at, micros }
+    }
+
+    /// Learns from one more reply. The estimate is never ahead of the server but by a step of its clock, which the next
+    /// reply repairs: a deadline computed from it may come early, never late.
+    pub fn learn(&mut self, micros: i64, at: Instant) {
+        let ahead = micros - self.at(at);
+        if ahead > 0 || ahead < -JITTER {
+            *self = ServerClock::new(micros, at);
+        }
+    }
+
+    /// Server microseconds at the local moment `at`.
+    pub fn at(&self, at: Instant) -> i64 {
+        match at.checked_duration_since(self.base) {
+            Some(later) => self.micros + later.as_micros() as i64,
+            None => self.micros - self.base.duration_since(at).as_micros() as i64,
+        }
+    }
+}
+
+/// The time that tests put in place of every clock; 0 is none.
+#[derive(Debug, Default)]
+pub(crate) struct TestTime(AtomicU64);
+
+impl TestTime {
+    pub fn set(&self, micros: Option<u64>) {
+        self.0.store(micros.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    pub fn get(&self) -> Option<u64> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|micros| *micros > 0)
+    }
+}
+
+/// The wall clock in microseconds since the epoch: the clock of `memory://`, where this process is the server.
+pub(crate) fn wall_micros() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as u64)
+}
+
+/// Microseconds as a [`Duration`], rounded up to whole milliseconds so that a sleep is never too short.
+pub(crate) fn sleep_for(micros: u64) -> Duration {
+    Duration::from_millis(micros.div_ceil(1_000))
+}

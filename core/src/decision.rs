@@ -1,0 +1,123 @@
+//! What a limiter answers.
+
+use std::fmt;
+
+/// Who gave the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Source {
+    /// The Redis server.
+    Redis,
+    /// The store of `memory://`.
+    Memory,
+    /// This process' own memory, while Redis could not answer (`on_error = local`).
+    Local,
+    /// Nobody: Redis could not answer and `on_error = open` admits.
+    Open,
+    /// Nobody: Redis could not answer and `on_error = closed` denies.
+    Closed,
+}
+
+impl Source {
+    /// The text of the source, the same in every language.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Source::Redis => "redis",
+            Source::Memory => "memory",
+            Source::Local => "local",
+            Source::Open => "open",
+            Source::Closed => "closed",
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What one rule of a policy says. Durations are microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuleDecision {
+    /// Whether this rule admits by itself.
+    pub allowed: bool,
+    /// The rule's limit.
+    pub limit: u64,
+    /// What this rule would let be consumed now.
+    pub remaining: u64,
+    /// When this rule would admit the same call: 0 now, none never.
+    pub retry_after: Option<u64>,
+    /// When this rule is as new.
+    pub reset_after: u64,
+}
+
+/// The answer of a limiter for one key. Durations are microseconds.
+///
+/// For a policy of several rules `limit`, `remaining`, `retry_after` and `reset_after` are those of the rule that
+/// binds: of the denied ones the one with the longest `retry_after`, else the one with the least remaining.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether the call was admitted. A denied call was charged nothing.
+    pub allowed: bool,
+    /// The limit of the rule that binds.
+    pub limit: u64,
+    /// What could be consumed now; 0 while the key is blocked.
+    pub remaining: u64,
+    /// After how long the same call would be admitted if nobody else called: 0 when admitted, none when never.
+    pub retry_after: Option<u64>,
+    /// After how long the key is as new.
+    pub reset_after: u64,
+    /// The cost that was asked for.
+    pub cost: u64,
+    /// Who answered.
+    pub source: Source,
+    /// Whether a value that was not ours stood at the key and was replaced.
+    pub healed: bool,
+    /// The answer of each rule, in the order of the policy.
+    pub rules: Vec<RuleDecision>,
+}
+
+impl Decision {
+    /// Combines the rules' answers with the time left of a block.
+    pub(crate) fn combine(
+        rules: Vec<RuleDecision>,
+        block_left: u64,
+        cost: u64,
+        healed: bool,
+        source: Source,
+    ) -> Decision {
+        let binding = binding(&rules);
+        let blocked = block_left > 0;
+        let retry_after = match rules.iter().find(|r| !r.allowed) {
+            None => Some(block_left),
+            Some(_) => binding.retry_after.map(|r| r.max(block_left)),
+        };
+        Decision {
+            allowed: !blocked && rules.iter().all(|r| r.allowed),
+            limit: binding.limit,
+            remaining: if blocked { 0 } else { binding.remaining },
+            retry_after,
+            reset_after: binding.reset_after.max(block_left),
+            cost,
+            source,
+            healed,
+            rules,
+        }
+    }
+}
+
+/// The rule that binds; the first of equals.
+fn binding(rules: &[RuleDecision]) -> RuleDecision {
+    // `None` is never, which is longer than any time.
+    let wait = |r: &RuleDecision| r.retry_after.unwrap_or(u64::MAX);
+    let denied = rules.iter().filter(|r| !r.allowed).reduce(|a, b| if wait(b) > wait(a) { b } else { a });
+    let tightest = || rules.iter().reduce(|a, b| if b.remaining < a.remaining { b } else { a });
+    denied.or_else(tightest).copied().unwrap_or(RuleDecision {
+        allowed: true,
+        limit: 0,
+        remaining: 0,
+        retry_after: Some(0),
+        reset_after: 0,
+    })
+}

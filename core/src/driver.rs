@@ -1,0 +1,103 @@
+//! Drivers for bindings: the same calls on a loop that the binding's language owns.
+//!
+//! * [`LoopLink`] for asyncio: a non-blocking socket that the running loop watches; no thread at work.
+//! * [`submit`] for Node: many calls go out in one batch, and come back to a [`Sink`] in one.
+
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::error::{Code, Error, Result};
+use crate::op::Op;
+use crate::operation::Answer;
+use crate::store::redis::hub;
+use crate::store::redis::link::Link;
+
+pub use crate::store::redis::hub::Sink;
+
+/// Submits calls under numbers of the caller's to the process' thread. Returns those that were answered at once (from
+/// memory, or by the failure policy); the others come to `sink`, on another thread.
+pub fn submit(calls: Vec<(u64, Op<Answer>)>, sink: &Arc<dyn Sink>) -> Vec<(u64, Result<Answer>)> {
+    hub::submit(calls.into_iter().map(|(id, op)| (id, op.into_exchange())).collect(), sink)
+}
+
+/// What a loop has to watch for a [`LoopLink`] after each of its turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interest {
+    /// The socket and the number of its connection, if there is one: watch it for reading. A new number is a new
+    /// socket, even if the system gave it the same descriptor.
+    pub socket: Option<(RawFd, u64)>,
+    /// Whether to watch the socket for writing too.
+    pub writable: bool,
+    /// Turn after this time at the latest; none if nothing is under way.
+    pub next_turn: Option<Duration>,
+}
+
+/// A pipelined connection of one client, driven by whoever owns the loop. Never blocks: connections are dialed on a
+/// thread that lives as long as the attempt.
+pub struct LoopLink<T> {
+    link: Link<T>,
+    ear: UnixStream,
+}
+
+impl<T> LoopLink<T> {
+    /// Makes a link; it connects at the first call.
+    ///
+    /// # Errors
+    /// `unavailable` if the process has no descriptors left.
+    pub fn new() -> Result<LoopLink<T>> {
+        let failed = |e| Error::new(Code::Unavailable, format!("no socket pair could be made: {e}"));
+        let (bell, ear) = UnixStream::pair().map_err(failed)?;
+        bell.set_nonblocking(true).map_err(failed)?;
+        ear.set_nonblocking(true).map_err(failed)?;
+        let wake = Arc::new(move || {
+            // A full pipe means that the loop has been rung for already.
+            let _ = (&bell).write(&[1]);
+        });
+        Ok(LoopLink { link: Link::new(wake), ear })
+    }
+
+    /// Takes a call; `tag` comes back with its answer. Calls of one turn travel as one write.
+    pub fn submit(&mut self, op: Op<Answer>, tag: T) {
+        let mut exchange = op.into_exchange();
+        let step = exchange.start();
+        self.link.submit(step, exchange, tag);
+    }
+
+    /// Reads, writes and expires whatever is due. To be called after calls were submitted, when a watched descriptor is
+    /// ready, and when the time for it has come.
+    pub fn turn(&mut self) -> Interest {
+        let mut rings = [0; 64];
+        // Rings are only a hint that a dial has ended.
+        let _ = self.ear.read(&mut rings);
+        self.link.turn();
+        let until = |then: Instant| then.saturating_duration_since(Instant::now());
+        Interest {
+            socket: self.link.socket(),
+            writable: self.link.wants_write(),
+            next_turn: self.link.next_turn().map(until),
+        }
+    }
+
+    /// What was answered since the last time.
+    pub fn take_done(&mut self) -> Vec<(T, Result<Answer>)> {
+        self.link.take_done()
+    }
+
+    /// A descriptor that becomes readable when a dial has ended: watch it for as long as the link lives.
+    pub fn wake_fd(&self) -> RawFd {
+        self.ear.as_raw_fd()
+    }
+
+    /// Whether any call is under way.
+    pub fn is_busy(&self) -> bool {
+        self.link.is_busy()
+    }
+
+    /// Ends every call under way with `closed` and hangs up.
+    pub fn close(&mut self) {
+        self.link.close();
+    }
+}

@@ -1,0 +1,230 @@
+//! Where the state is kept: the URL, taken apart and checked.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::error::{Error, Result, shown};
+
+/// A password. Prints as `***`, whoever prints it.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// How the server is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Address {
+    Tcp {
+        host: String,
+        port: u16,
+    },
+    /// `ca` is a PEM file to trust instead of the system's.
+    Tls {
+        host: String,
+        port: u16,
+        ca: Option<PathBuf>,
+    },
+    Unix {
+        path: PathBuf,
+    },
+}
+
+/// One Redis server, with what it takes to log in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Server {
+    pub address: Address,
+    pub user: Option<String>,
+    pub password: Option<Secret>,
+    pub database: u32,
+}
+
+/// A parsed URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Endpoint {
+    Memory,
+    Redis(Server),
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.address {
+            Address::Tcp { host, port } | Address::Tls { host, port, .. } if host.contains(':') => {
+                write!(f, "[{host}]:{port}")
+            }
+            Address::Tcp { host, port } | Address::Tls { host, port, .. } => write!(f, "{host}:{port}"),
+            Address::Unix { path } => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Endpoint::Memory => f.write_str("memory://"),
+            Endpoint::Redis(server) => server.fmt(f),
+        }
+    }
+}
+
+/// The URL without what may be a password: everything before the last `@` but the scheme.
+pub fn redacted(url: &str) -> String {
+    let scheme = url.find("://").map_or(0, |at| at + 3);
+    let mut out = match url.rfind('@') {
+        Some(at) if at >= scheme => format!("{}***{}", &url[..scheme], &url[at..]),
+        Some(at) => format!("***{}", &url[at..]),
+        None => url.to_owned(),
+    };
+    if let Some(query) = out.find("password=") {
+        out.truncate(query);
+        out.push_str("password=***");
+    }
+    shown(out.as_bytes())
+}
+
+impl Endpoint {
+    /// Parses `redis://`, `rediss://`, `unix://` and `memory://` URLs.
+    pub fn parse(url: &str) -> Result<Endpoint> {
+        Self::parse_parts(url).map_err(|problem| Error::invalid(format!("url \"{}\" {problem}", redacted(url))))
+    }
+
+    fn parse_parts(url: &str) -> std::result::Result<Endpoint, String> {
+        const FORM: &str = "write it as redis://[user:password@]host[:port][/database]";
+        let Some((scheme, rest)) = url.split_once("://") else {
+            return Err(format!("has no scheme: {FORM}"));
+        };
+        match scheme {
+            "memory" if rest.is_empty() => return Ok(Endpoint::Memory),
+            "memory" => return Err("has something after memory://: leave it out".into()),
+            "redis" | "rediss" | "unix" => {}
+            "redis+cluster" | "redis+sentinel" => {
+                return Err(format!("needs {scheme}, which this version does not speak: use redis:// to one server"));
+            }
+            other => {
+                let other = shown(other.as_bytes());
+                return Err(format!("has the unknown scheme \"{other}\": use redis, rediss, unix or memory"));
+            }
+        }
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (login, place) = rest.rsplit_once('@').map_or((None, rest), |(login, place)| (Some(login), place));
+        let (user, password) = login.map_or(Ok((None, None)), credentials)?;
+        let mut options = Options::parse(query)?;
+        let (address, database) = if scheme == "unix" {
+            if !place.starts_with('/') {
+                return Err("has no absolute path: write it as unix:///run/redis.sock[?db=0]".into());
+            }
+            (Address::Unix { path: PathBuf::from(decoded(place)?) }, options.take("db").unwrap_or_default())
+        } else {
+            let (authority, path) = place.split_once('/').unwrap_or((place, ""));
+            let (host, port) = host_and_port(authority)?;
+            let address = match (scheme, options.take("ca")) {
+                ("rediss", ca) => Address::Tls { host, port, ca: ca.map(PathBuf::from) },
+                (_, None) => Address::Tcp { host, port },
+                (_, Some(_)) => return Err("has ca= without TLS: use rediss://".into()),
+            };
+            (address, path.to_owned())
+        };
+        options.finish()?;
+        let database = match database.as_str() {
+            "" => 0,
+            digits => digits.parse().map_err(|_| {
+                format!("has the database \"{}\", which is not a number: use 0 to 15", shown(digits.as_bytes()))
+            })?,
+        };
+        Ok(Endpoint::Redis(Server { address, user, password, database }))
+    }
+}
+
+type Credentials = (Option<String>, Option<Secret>);
+
+fn credentials(login: &str) -> std::result::Result<Credentials, String> {
+    let (user, password) = login.split_once(':').unwrap_or((login, ""));
+    let (user, password) = (decoded(user)?, decoded(password)?);
+    if !user.is_empty() && password.is_empty() {
+        return Err("has a user but no password: write user:password@, or :password@ for a password alone".into());
+    }
+    let some = |text: String| Some(text).filter(|t| !t.is_empty());
+    Ok((some(user), some(password).map(Secret)))
+}
+
+fn host_and_port(authority: &str) -> std::result::Result<(String, u16), String> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(v6) => {
+            let (host, after) = v6.split_once(']').ok_or("has a '[' without ']': write an IPv6 host as [::1]")?;
+            match after {
+                "" => (host, None),
+                _ => (host, Some(after.strip_prefix(':').ok_or("has something odd after ']': write [::1]:6379")?)),
+            }
+        }
+        None => authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port))),
+    };
+    if host.is_empty() {
+        return Err("has no host: write it as redis://127.0.0.1:6379".into());
+    }
+    let port = match port {
+        None => 6379,
+        Some(digits) => digits.parse::<u16>().ok().filter(|p| *p > 0).ok_or_else(|| {
+            format!("has the port \"{}\", which is not one: use a number from 1 to 65535", shown(digits.as_bytes()))
+        })?,
+    };
+    let host = decoded(host)?;
+    if host.chars().any(|c| c.is_whitespace() || c.is_control() || matches!(c, ',' | '\\' | '"')) {
+        return Err("has a host that cannot be: write it as redis://127.0.0.1:6379".into());
+    }
+    Ok((host, port))
+}
+
+struct Options<'a>(Vec<(&'a str, String)>);
+
+impl<'a> Options<'a> {
+    fn parse(query: &'a str) -> std::result::Result<Self, String> {
+        let pairs = query.split('&').filter(|pair| !pair.is_empty());
+        let pairs = pairs.map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Ok((name, decoded(value)?))
+        });
+        pairs.collect::<std::result::Result<_, String>>().map(Options)
+    }
+
+    fn take(&mut self, name: &str) -> Option<String> {
+        let at = self.0.iter().position(|(n, _)| *n == name)?;
+        Some(self.0.remove(at).1)
+    }
+
+    fn finish(self) -> std::result::Result<(), String> {
+        match self.0.first() {
+            None => Ok(()),
+            Some((name, _)) => Err(format!(
+                "has the unknown option \"{}\": rediss:// takes ca, unix:// takes db",
+                shown(name.as_bytes())
+            )),
+        }
+    }
+}
+
+fn decoded(text: &str) -> std::result::Result<String, String> {
+    let bad = || "has a '%' that is not followed by two hexadecimal digits: write % as %25".to_owned();
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'%' {
+            out.push(byte);
+            continue;
+        }
+        let digits = after.get(..2).filter(|d| d.iter().all(u8::is_ascii_hexdigit)).ok_or_else(bad)?;
+        let digits = std::str::from_utf8(digits).map_err(|_| bad())?;
+        out.push(u8::from_str_radix(digits, 16).map_err(|_| bad())?);
+        rest = &after[2..];
+    }
+    String::from_utf8(out).map_err(|_| "has bytes that are not UTF-8 behind its '%'".to_owned())
+}

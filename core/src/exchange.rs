@@ -1,0 +1,251 @@
+//! One call on its way: the state machine that every driver feeds with replies and failures.
+//!
+//! It decides what is sent again (only what provably did not run, or may run twice), when the caller's time is over,
+//! when the failure policy answers, and whether a `wait` goes on. It never touches a socket and never sleeps.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::client::Shared;
+use crate::clock::{ServerClock, sleep_for};
+use crate::decision::Source;
+use crate::endpoint::Endpoint;
+use crate::error::{Code, Error, Result};
+use crate::operation::{Answer, OnError, Operation, odd_reply, unsigned};
+use crate::resp::{self, Value};
+use crate::store::redis::refusal::{self, Refusal};
+
+/// The pause before a refused call is sent again; it doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+
+/// What the driver does next.
+pub(crate) enum Step {
+    /// The caller has its answer.
+    Done(Result<Answer>),
+    /// Put [`Exchange::encode`] on the wire and report the reply or the failure.
+    Send,
+    /// Call [`Exchange::start`] again after this time.
+    Sleep(Duration),
+}
+
+/// How a connection failed a call.
+pub(crate) enum Failure {
+    /// No byte of the call can have been acted upon.
+    NotSent(Error),
+    /// The call was sent; nobody knows whether it ran.
+    Unknown(Error),
+}
+
+/// One operation of one caller.
+pub(crate) struct Exchange {
+    shared: Arc<Shared>,
+    operation: Box<dyn Operation>,
+    /// When this attempt is over.
+    deadline: Instant,
+    /// Until when a denied call is tried again.
+    wait_until: Option<Instant>,
+    /// Whether the script's text is sent instead of its SHA-1.
+    with_text: bool,
+    /// Whether the next start begins a new attempt, with a timeout of its own.
+    fresh: bool,
+    repeats: u32,
+}
+
+impl Exchange {
+    pub fn new(shared: Arc<Shared>, operation: Box<dyn Operation>, wait: Option<Duration>) -> Exchange {
+        let now = Instant::now();
+        // A wait without end in sight is cut at a century: `Instant` cannot hold much more.
+        let latest = Duration::from_micros(crate::policy::MAX_PERIOD);
+        let wait_until = wait.map(|w| now + w.min(latest));
+        Exchange {
+            deadline: now + shared.timeout,
+            shared,
+            operation,
+            wait_until,
+            with_text: false,
+            fresh: true,
+            repeats: 0,
+        }
+    }
+
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Begins an attempt: answered at once from memory or by the failure policy, or to be sent.
+    pub fn start(&mut self) -> Step {
+        if self.shared.is_closed() {
+            let message = "the client was closed: make a new one, or close it later";
+            return Step::Done(Err(Error::new(Code::Closed, message)));
+        }
+        if self.fresh {
+            self.deadline = Instant::now() + self.shared.timeout;
+            (self.fresh, self.with_text, self.repeats) = (false, false, 0);
+        }
+        let engine = self.shared.engine();
+        if self.shared.endpoint == Endpoint::Memory {
+            let result = engine.memory.run(&*self.operation, self.shared.test_time.get());
+            let result = result.and_then(|reply| self.read(&reply, Source::Memory));
+            return self.conclude(result, 0);
+        }
+        match engine.breaker.admit(self.shared.timeout) {
+            Ok(()) => Step::Send,
+            Err(refused) => {
+                let retry_after = refused.retry_after.as_micros() as u64;
+                let error = refused.error.unwrap_or_else(|| {
+                    Error::new(Code::Unavailable, format!("{} could not be reached a moment ago", self.shared.endpoint))
+                });
+                self.conclude(Err(error), retry_after)
+            }
+        }
+    }
+
+    /// Writes the call as the server at the other end of this connection shall get it.
+    pub fn encode(&self, out: &mut Vec<u8>, clock: &ServerClock) {
+        let script = self.operation.script();
+        resp::begin(out, 6 + self.operation.arg_count());
+        if self.with_text {
+            resp::part(out, b"EVAL");
+            resp::part(out, script.text().as_bytes());
+        } else {
+            resp::part(out, b"EVALSHA");
+            resp::part(out, script.sha().as_bytes());
+        }
+        resp::part(out, b"1");
+        resp::part(out, self.operation.key());
+        match self.shared.test_time.get() {
+            Some(now) => {
+                resp::number_part(out, now);
+                resp::part(out, b"");
+            }
+            None => {
+                resp::part(out, b"");
+                if self.operation.mutates() {
+                    resp::number_part(out, clock.at(self.deadline).max(0) as u64);
+                } else {
+                    resp::part(out, b"");
+                }
+            }
+        }
+        self.operation.encode_args(out);
+    }
+
+    /// Takes the reply.
+    pub fn on_reply(&mut self, reply: Value, clock: &mut ServerClock) -> Step {
+        self.shared.engine().recovered();
+        let fields = match reply {
+            Value::Array(fields) => fields,
+            Value::Error(text) => return self.on_refusal(&text),
+            other => return Step::Done(Err(odd_reply(format!("{other:?}")))),
+        };
+        let now = Instant::now();
+        if self.shared.test_time.get().is_none()
+            && let Some(Value::Int(micros)) = fields.get(1)
+        {
+            clock.learn(*micros, now);
+        }
+        if fields.first() == Some(&Value::Int(0)) {
+            // Refused as too late by the server's clock. It did not run, so if our own clock says that there is time
+            // left, the estimate of the server's was off and is mended now.
+            let late = self.timed_out("arrived at the server too late and was not done");
+            return self.again(late, Duration::ZERO);
+        }
+        let result = self.read(&fields, Source::Redis);
+        self.conclude(result, 0)
+    }
+
+    /// Takes a failure of the connection.
+    pub fn on_failure(&mut self, failure: Failure) -> Step {
+        match failure {
+            Failure::NotSent(error) => self.conclude(Err(error), 0),
+            Failure::Unknown(error) if !self.operation.mutates() => self.again(error, Duration::ZERO),
+            Failure::Unknown(error) => self.conclude(Err(error), 0),
+        }
+    }
+
+    /// The caller's time is over without an answer.
+    pub fn on_timeout(&mut self) -> Step {
+        let error = self.timed_out("got no answer");
+        self.conclude(Err(error), 0)
+    }
+
+    fn timed_out(&self, what: &str) -> Error {
+        let (server, ms) = (&self.shared.endpoint, self.shared.timeout.as_millis());
+        let message = format!(
+            "{} at {server} {what} within {ms} ms: look after the server, or give more timeout",
+            self.operation.describe()
+        );
+        Error::new(Code::Timeout, message)
+    }
+
+    fn on_refusal(&mut self, text: &str) -> Step {
+        match refusal::read(text, &*self.operation, &self.shared.endpoint.to_string()) {
+            Refusal::NoScript if !self.with_text => {
+                self.with_text = true;
+                Step::Send
+            }
+            Refusal::NoScript => {
+                let message = format!("{} does not know a script that was just sent to it", self.shared.endpoint);
+                self.conclude(Err(Error::new(Code::Internal, message)), 0)
+            }
+            Refusal::Later(error) => self.again(error, FIRST_PAUSE),
+            Refusal::Final(error) => self.conclude(Err(error), 0),
+        }
+    }
+
+    /// Sends again what did not run, after a pause that doubles, while there is time; else ends with `error`.
+    fn again(&mut self, error: Error, pause: Duration) -> Step {
+        let pause = pause * 2u32.saturating_pow(self.repeats.min(8));
+        self.repeats += 1;
+        if self.repeats > 64 || Instant::now() + pause >= self.deadline {
+            return self.conclude(Err(error), 0);
+        }
+        if pause.is_zero() { Step::Send } else { Step::Sleep(pause) }
+    }
+
+    fn read(&self, reply: &[Value], source: Source) -> Result<Answer> {
+        unsigned(reply, 1)?;
+        self.operation.decode(&reply[2..], source)
+    }
+
+    /// Lets the failure policy have its say, and a waiting caller wait on.
+    fn conclude(&mut self, result: Result<Answer>, retry_after: u64) -> Step {
+        let result = match result {
+            Err(error) if matches!(error.code(), Code::Unavailable | Code::Timeout) => {
+                self.fall_back(error, retry_after)
+            }
+            other => other,
+        };
+        if let (Ok(Answer::Decision(decision)), Some(until)) = (&result, self.wait_until)
+            && !decision.allowed
+            && let Some(retry_after) = decision.retry_after
+        {
+            let pause = sleep_for(retry_after);
+            if Instant::now().checked_add(pause).is_some_and(|then| then <= until) {
+                self.fresh = true;
+                return Step::Sleep(pause);
+            }
+        }
+        Step::Done(result.and_then(|answer| self.operation.verdict(answer)))
+    }
+
+    fn fall_back(&self, error: Error, retry_after: u64) -> Result<Answer> {
+        let made_up = |source| self.operation.made_up(source, retry_after.max(1_000));
+        let answer = match self.shared.on_error {
+            OnError::Raise => None,
+            OnError::Open => made_up(Source::Open),
+            OnError::Closed => made_up(Source::Closed),
+            OnError::Local if self.operation.may_run_locally() => {
+                let engine = self.shared.engine();
+                let reply = engine.stand_in().run(&*self.operation, self.shared.test_time.get())?;
+                Some(self.read(&reply, Source::Local)?)
+            }
+            OnError::Local => None,
+        };
+        answer.ok_or(error)
+    }
+}

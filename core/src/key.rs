@@ -1,0 +1,89 @@
+//! How a user's key becomes a Redis key: `<prefix>:<kind>:<name>:{<key>}`.
+//!
+//! The user's part is the whole hash tag, so everything that belongs to one key lies in one cluster slot, and `%`, `{`
+//! and `}` are percent-encoded, so no input can open, close or empty the tag. The layout is a wire protocol: languages
+//! and versions share it (`tests/spec/vectors/keys.json`).
+
+use crate::error::{Error, Result, shown};
+
+/// The longest key, name or prefix in bytes, before encoding.
+pub const MAX_KEY_BYTES: usize = 1024;
+
+/// Checks a prefix: 1 to [`MAX_KEY_BYTES`] bytes, no braces.
+pub(crate) fn check_prefix(prefix: &str) -> Result<()> {
+    if prefix.is_empty() {
+        return Err(Error::invalid("prefix is empty: give a short name such as \"ql\""));
+    }
+    if prefix.len() > MAX_KEY_BYTES {
+        return Err(too_long("prefix", prefix.as_bytes()));
+    }
+    if prefix.contains(['{', '}']) {
+        return Err(Error::invalid(format!(
+            "prefix \"{}\" has a brace: braces pick the cluster slot and belong to the key alone, leave them out",
+            shown(prefix.as_bytes())
+        )));
+    }
+    Ok(())
+}
+
+/// Checks a limiter's or lock's name: 1 to [`MAX_KEY_BYTES`] bytes.
+pub(crate) fn check_name(name: &str) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::invalid("name is empty: name what is limited, such as \"checkout\""));
+    }
+    if name.len() > MAX_KEY_BYTES {
+        return Err(too_long("name", name.as_bytes()));
+    }
+    Ok(())
+}
+
+/// Checks a user's key: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+pub(crate) fn check_key(key: &[u8]) -> Result<()> {
+    if key.is_empty() {
+        return Err(Error::invalid("key is empty: name who or what is limited, such as \"user:42\""));
+    }
+    if key.len() > MAX_KEY_BYTES {
+        return Err(too_long("key", key));
+    }
+    Ok(())
+}
+
+fn too_long(what: &str, value: &[u8]) -> Error {
+    Error::invalid(format!(
+        "{what} \"{}\" has {} bytes, more than {MAX_KEY_BYTES}: shorten or hash it",
+        shown(value),
+        value.len()
+    ))
+}
+
+/// Everything before the user's key: `<prefix>:<kind>:<name>:{`.
+pub(crate) fn stem(prefix: &str, kind: &str, name: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(prefix.len() + kind.len() + name.len() + 4);
+    out.extend_from_slice(prefix.as_bytes());
+    out.push(b':');
+    out.extend_from_slice(kind.as_bytes());
+    out.push(b':');
+    encode_into(&mut out, name.as_bytes());
+    out.extend_from_slice(b":{");
+    out
+}
+
+/// The whole Redis key.
+pub(crate) fn complete(stem: &[u8], key: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(stem.len() + key.len() + 1);
+    out.extend_from_slice(stem);
+    encode_into(&mut out, key);
+    out.push(b'}');
+    out
+}
+
+fn encode_into(out: &mut Vec<u8>, raw: &[u8]) {
+    for &byte in raw {
+        match byte {
+            b'%' => out.extend_from_slice(b"%25"),
+            b'{' => out.extend_from_slice(b"%7B"),
+            b'}' => out.extend_from_slice(b"%7D"),
+            other => out.push(other),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Rate limits and locks that cannot get stuck, on Redis.
+//!
+//! One decision is one atomic script call, decided by the server's clock; a key that lost its TTL, a value that is not
+//! ours and a clock that jumped heal by themselves. The same key means the same from Rust, PHP, Python and Node.
+//!
+//! ```
+//! use quotalock::{Client, Options, Policy};
+//!
+//! let client = Client::new(Options { url: Some("memory://".into()), ..Options::default() })?;
+//! let checkout = client.limiter("checkout", Policy::parse("10/minute;100/hour")?)?;
+//! let decision = checkout.consume(b"user:42", 1)?.run()?;      // or `.await?` on any executor
+//! assert!(decision.allowed && decision.remaining == 9);
+//! # Ok::<(), quotalock::Error>(())
+//! ```
+//!
+//! Durations are microseconds. ARCHITECTURE.md says where everything is.
+
+mod algorithm;
+mod breaker;
+mod client;
+mod clock;
+mod decision;
+mod endpoint;
+mod error;
+mod exchange;
+mod fork;
+mod key;
+mod limiter;
+mod op;
+mod operation;
+mod policy;
+mod resp;
+mod script;
+mod store;
+
+pub mod driver;
+pub mod testing;
+
+pub use algorithm::{ALL as ALGORITHMS, Algorithm};
+pub use client::{Client, DEFAULT_PREFIX, DEFAULT_TIMEOUT, DEFAULT_URL, MAX_TIMEOUT, Options, URL_VARIABLE};
+pub use decision::{Decision, RuleDecision, Source};
+pub use endpoint::redacted;
+pub use error::{Code, Error, Result};
+pub use fork::{ForkCell, generation};
+pub use key::MAX_KEY_BYTES;
+pub use limiter::{Limiter, MAX_COST, MIN_BLOCK};
+pub use op::{FromAnswer, Op};
+pub use operation::{Answer, OnError, Stored};
+pub use policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, MIN_PERIOD, Policy, Rule};

@@ -1,0 +1,111 @@
+//! The definition of an operation, written once and without I/O: which script, which arguments, its twin, how the
+//! answer is read, and what is answered when Redis cannot.
+
+use crate::decision::{Decision, Source};
+use crate::error::{Code, Error, Result};
+use crate::resp::Value;
+use crate::script::Script;
+use crate::store::memory::Space;
+
+/// What a caller wants done when Redis cannot answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnError {
+    /// Raise `unavailable` or `timeout`.
+    #[default]
+    Raise,
+    /// Admit.
+    Open,
+    /// Deny.
+    Closed,
+    /// Decide by the same policy in this process' memory until Redis is back.
+    Local,
+}
+
+impl OnError {
+    /// Parses `raise`, `open`, `closed` or `local`.
+    ///
+    /// # Errors
+    /// `invalid_argument` for another word.
+    pub fn parse(text: &str) -> Result<OnError> {
+        match text {
+            "raise" => Ok(OnError::Raise),
+            "open" => Ok(OnError::Open),
+            "closed" => Ok(OnError::Closed),
+            "local" => Ok(OnError::Local),
+            other => Err(Error::invalid(format!(
+                "on_error \"{}\" is unknown: use raise, open, closed or local",
+                crate::error::shown(other.as_bytes())
+            ))),
+        }
+    }
+}
+
+/// What an operation answers; bindings turn each kind into their language's value.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Answer {
+    /// Of a limiter.
+    Decision(Decision),
+    /// Of an operation that only tells whether it did something.
+    Flag(bool),
+    /// For tests: a raw value with the milliseconds left (none: no TTL), or none if there is no key.
+    Stored(Option<Stored>),
+}
+
+/// For tests: what stands at a Redis key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// The raw bytes.
+    pub value: Vec<u8>,
+    /// Milliseconds until the server forgets it; none if it has no TTL.
+    pub ttl_ms: Option<u64>,
+}
+
+/// One call of one script. The first two arguments of every script, the time and the deadline, belong to whoever runs it.
+pub(crate) trait Operation: Send + Sync {
+    fn script(&self) -> &'static Script;
+    fn key(&self) -> &[u8];
+    /// How many arguments `encode_args` writes.
+    fn arg_count(&self) -> usize;
+    /// Writes the arguments after the common two as RESP parts.
+    fn encode_args(&self, out: &mut Vec<u8>);
+    /// Whether it may write: then it carries a deadline, and is never sent twice unless it provably did not run.
+    fn mutates(&self) -> bool;
+    /// The script in Rust. Same reply.
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>>;
+    /// Reads the reply after its first two fields.
+    fn decode(&self, fields: &[Value], source: Source) -> Result<Answer>;
+    /// The answer that nobody computed, or none if this operation must not make one up.
+    fn made_up(&self, _source: Source, _retry_after: u64) -> Option<Answer> {
+        None
+    }
+    /// What the caller gets for the final answer, whoever gave it.
+    fn verdict(&self, answer: Answer) -> Result<Answer> {
+        Ok(answer)
+    }
+    /// Whether the twin may stand in while Redis is away.
+    fn may_run_locally(&self) -> bool {
+        false
+    }
+    /// How the operation calls itself in messages, with the key: `consume of "user:42" by limiter "checkout"`.
+    fn describe(&self) -> String;
+}
+
+/// An unsigned field of a reply.
+pub(crate) fn unsigned(fields: &[Value], at: usize) -> Result<u64> {
+    match fields.get(at) {
+        Some(Value::Int(n)) if *n >= 0 => Ok(*n as u64),
+        other => Err(odd_reply(format!("field {at} is {other:?}"))),
+    }
+}
+
+/// The error for a reply that our scripts do not make.
+pub(crate) fn odd_reply(what: String) -> Error {
+    Error::new(
+        Code::Internal,
+        format!(
+            "the script answered something it never should ({what}): is a proxy between, or another version's script?"
+        ),
+    )
+}

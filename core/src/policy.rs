@@ -1,0 +1,140 @@
+//! What a user asks for: one or more rules, as text or as objects, with one canonical form.
+
+mod grammar;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::algorithm::Algorithm;
+use crate::error::{Code, Error, Result};
+
+/// The largest amount of a rule, 2^52: sums of two stay exact in Lua's and JavaScript's numbers.
+pub const MAX_LIMIT: u64 = 1 << 52;
+/// The shortest period of a rule in microseconds: 1 ms.
+pub const MIN_PERIOD: u64 = 1_000;
+/// The longest period or block in microseconds: 36,500 days.
+pub const MAX_PERIOD: u64 = 36_500 * 86_400 * 1_000_000;
+/// The most rules in one policy.
+pub const MAX_RULES: usize = 32;
+
+/// One limit: at most `limit` per `period`, counted by an algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    algorithm: Algorithm,
+    limit: u64,
+    period: u64,
+}
+
+impl Rule {
+    /// Makes a rule of `limit` (1 to [`MAX_LIMIT`]) per `period` microseconds ([`MIN_PERIOD`] to [`MAX_PERIOD`]).
+    ///
+    /// # Errors
+    /// `invalid_policy` for an amount or period out of these bounds.
+    pub fn new(algorithm: Algorithm, limit: u64, period: u64) -> Result<Rule> {
+        let refuse = |message: String| Err(Error::new(Code::InvalidPolicy, message));
+        if limit == 0 {
+            return refuse("amount 0 admits nobody: give at least 1".into());
+        }
+        if limit > MAX_LIMIT {
+            return refuse(format!("amount {limit} is more than {MAX_LIMIT} (2^52): give less"));
+        }
+        if period < MIN_PERIOD {
+            return refuse(format!("period of {period} µs is under 1 ms: give at least 1 ms"));
+        }
+        if !period.is_multiple_of(1_000) {
+            return refuse(format!("period of {period} µs is not in whole milliseconds: round it"));
+        }
+        if period > MAX_PERIOD {
+            return refuse(format!("period of {period} µs is over 36500 days: give less"));
+        }
+        Ok(Rule { algorithm, limit, period })
+    }
+
+    /// How the rule counts.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// The amount per period.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The period in microseconds.
+    pub fn period(&self) -> u64 {
+        self.period
+    }
+}
+
+/// Rules that must all admit a call. Made from text (`"10/minute;100/hour"`) or from [`Rule`]s; prints in one canonical
+/// form, which parses back to the same policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    rules: Box<[Rule]>,
+}
+
+impl Policy {
+    /// Makes a policy of 1 to [`MAX_RULES`] rules.
+    ///
+    /// # Errors
+    /// `invalid_policy` for none or too many.
+    pub fn new(rules: impl Into<Vec<Rule>>) -> Result<Policy> {
+        let rules: Vec<Rule> = rules.into();
+        if rules.is_empty() {
+            return Err(Error::new(Code::InvalidPolicy, "policy is empty: give a rule such as \"10/minute\""));
+        }
+        if rules.len() > MAX_RULES {
+            return Err(Error::new(
+                Code::InvalidPolicy,
+                format!("policy has {} rules, more than {MAX_RULES}: give fewer", rules.len()),
+            ));
+        }
+        Ok(Policy { rules: rules.into() })
+    }
+
+    /// Parses `rule (';' rule)*`, a rule being `[algorithm] amount ('/' | 'per') [n] unit`.
+    ///
+    /// # Errors
+    /// `invalid_policy`, naming the offending part.
+    pub fn parse(text: &str) -> Result<Policy> {
+        Policy::new(grammar::rules(text)?)
+    }
+
+    /// The rules, in the order given.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+}
+
+impl FromStr for Policy {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Policy> {
+        Policy::parse(text)
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, rule) in self.rules.iter().enumerate() {
+            if i > 0 {
+                f.write_str(";")?;
+            }
+            rule.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.algorithm != Algorithm::FIXED_WINDOW {
+            write!(f, "{} ", self.algorithm.name())?;
+        }
+        let (count, unit) = grammar::largest_unit(self.period);
+        match count {
+            1 => write!(f, "{}/{unit}", self.limit),
+            n => write!(f, "{}/{n} {unit}{}", self.limit, if unit == "ms" { "" } else { "s" }),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! `memory://`: everything in this process, decided by the Rust twins of the scripts.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use crate::clock::wall_micros;
+use crate::error::{Code, Error, Result, shown};
+use crate::operation::Operation;
+use crate::resp::Value;
+
+/// Expired keys are looked for when the store has doubled since the last time, but not below this size.
+const SWEEP_FROM: usize = 1_024;
+
+/// What a twin may do with keys; the same few things as its script does.
+pub(crate) trait Space {
+    /// The value of a key of our own type.
+    ///
+    /// # Errors
+    /// `wrong_type`, as Redis answers.
+    fn get(&self, key: &[u8]) -> Result<Option<&[u8]>>;
+    /// Sets a value that is forgotten after `ttl` milliseconds.
+    fn set(&mut self, key: &[u8], value: Vec<u8>, ttl: u64);
+    /// Forgets a key; true if there was one.
+    fn delete(&mut self, key: &[u8]) -> bool;
+    /// For tests: plants a raw value without a TTL.
+    fn plant(&mut self, key: &[u8], value: Planted);
+    /// For tests: the milliseconds a key has left; -1 without a TTL, -2 without the key.
+    fn ttl(&self, key: &[u8]) -> i64;
+}
+
+/// What tests put at a key.
+pub(crate) enum Planted {
+    Text(Vec<u8>),
+    /// A value of another type than ours.
+    List,
+    /// The value it has, without its TTL.
+    Persisted,
+}
+
+enum Kept {
+    Text(Vec<u8>),
+    List,
+}
+
+struct Entry {
+    kept: Kept,
+    /// Microseconds; none is for ever.
+    expires: Option<u64>,
+}
+
+#[derive(Default)]
+struct Table {
+    entries: HashMap<Vec<u8>, Entry>,
+    sweep_at: usize,
+}
+
+/// The keys of one process.
+#[derive(Default)]
+pub(crate) struct MemoryStore {
+    table: Mutex<Table>,
+}
+
+impl MemoryStore {
+    /// Runs an operation's twin at the given time, or at the wall clock's.
+    pub fn run(&self, operation: &dyn Operation, time: Option<u64>) -> Result<Vec<Value>> {
+        let Ok(mut table) = self.table.lock() else {
+            return Err(Error::new(Code::Internal, "memory:// was left half-changed by a panic: make a new client"));
+        };
+        let now = time.unwrap_or_else(wall_micros);
+        table.sweep(now);
+        operation.twin(&mut View { table: &mut table, now }, now)
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self) {
+        if let Ok(mut table) = self.table.lock() {
+            table.entries.clear();
+        }
+    }
+}
+
+impl Table {
+    fn sweep(&mut self, now: u64) {
+        if self.entries.len() >= self.sweep_at.max(SWEEP_FROM) {
+            self.entries.retain(|_, entry| entry.expires.is_none_or(|at| at > now));
+            self.sweep_at = self.entries.len() * 2;
+        }
+    }
+}
+
+struct View<'a> {
+    table: &'a mut Table,
+    now: u64,
+}
+
+impl View<'_> {
+    fn live(&self, key: &[u8]) -> Option<&Entry> {
+        self.table.entries.get(key).filter(|entry| entry.expires.is_none_or(|at| at > self.now))
+    }
+}
+
+impl Space for View<'_> {
+    fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
+        match self.live(key).map(|entry| &entry.kept) {
+            None => Ok(None),
+            Some(Kept::Text(value)) => Ok(Some(value)),
+            Some(Kept::List) => Err(wrong_type(key)),
+        }
+    }
+
+    fn set(&mut self, key: &[u8], value: Vec<u8>, ttl: u64) {
+        let expires = Some(self.now + ttl * 1_000);
+        match self.table.entries.get_mut(key) {
+            Some(entry) => *entry = Entry { kept: Kept::Text(value), expires },
+            None => drop(self.table.entries.insert(key.to_vec(), Entry { kept: Kept::Text(value), expires })),
+        }
+    }
+
+    fn delete(&mut self, key: &[u8]) -> bool {
+        let existed = self.live(key).is_some();
+        self.table.entries.remove(key);
+        existed
+    }
+
+    fn plant(&mut self, key: &[u8], value: Planted) {
+        let kept = match value {
+            Planted::Text(value) => Kept::Text(value),
+            Planted::List => Kept::List,
+            Planted::Persisted => {
+                if let Some(entry) = self.table.entries.get_mut(key) {
+                    entry.expires = None;
+                }
+                return;
+            }
+        };
+        self.table.entries.insert(key.to_vec(), Entry { kept, expires: None });
+    }
+
+    fn ttl(&self, key: &[u8]) -> i64 {
+        match self.live(key) {
+            None => -2,
+            Some(entry) => entry.expires.map_or(-1, |at| ((at - self.now) / 1_000) as i64),
+        }
+    }
+}
+
+/// The error for a key of a type that is not ours.
+pub(crate) fn wrong_type(key: &[u8]) -> Error {
+    Error::new(
+        Code::WrongType,
+        format!(
+            "key \"{}\" holds another Redis type than a limiter's: rename it, delete it, or give this client another prefix",
+            shown(key)
+        ),
+    )
+}

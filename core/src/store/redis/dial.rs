@@ -1,0 +1,246 @@
+//! Making a connection: resolve, connect, TLS, log in, and hear from the server that it is one. Blocking, within a
+//! deadline; drivers that must not block dial on a thread that lives as long as the attempt.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
+
+use super::refusal;
+use super::stream::Stream;
+use crate::clock::ServerClock;
+use crate::endpoint::{Address, Server};
+use crate::error::{Code, Error, Result, shown};
+use crate::resp::{self, Reader, Value};
+
+/// A connection that answered, with what its answer told of the server's clock.
+pub(crate) struct Connection {
+    pub stream: Stream,
+    pub clock: ServerClock,
+}
+
+/// Connects, logs in and asks the time, all before `deadline`.
+pub(crate) fn dial(server: &Server, deadline: Instant) -> Result<Connection> {
+    let stream = open(server, deadline)?;
+    greet(stream, server, deadline)
+}
+
+/// Runs `work` on a thread of its own. The thread takes no signal: those belong to the host's threads.
+pub(crate) fn on_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<()> {
+    // SAFETY: the sets are plain data, initialised by the calls; the mask of this thread is put back as it was, and
+    // the new thread inherits the full one.
+    let spawned = unsafe {
+        let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        spawned
+    };
+    let failed =
+        |e| Error::new(Code::Unavailable, format!("no thread could be started ({e}): raise the process' limits"));
+    spawned.map(drop).map_err(failed)
+}
+
+fn unavailable(server: &Server, why: &str) -> Error {
+    Error::new(
+        Code::Unavailable,
+        format!("{server} could not be reached ({why}): is Redis running there, and the url right?"),
+    )
+}
+
+fn failed(server: &Server, error: &io::Error) -> Error {
+    match error.kind() {
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => Error::new(
+            Code::Timeout,
+            format!("{server} gave no answer to a new connection in time: is it hanging, or the timeout too short?"),
+        ),
+        _ => unavailable(server, &error.to_string()),
+    }
+}
+
+fn open(server: &Server, deadline: Instant) -> Result<Stream> {
+    match &server.address {
+        Address::Unix { path } => UnixStream::connect(path).map(Stream::Unix).map_err(|e| failed(server, &e)),
+        Address::Tcp { host, port } => tcp(server, host, *port, deadline).map(Stream::Tcp),
+        Address::Tls { host, port, ca } => {
+            let config = trust(ca.as_deref())?;
+            let socket = tcp(server, host, *port, deadline)?;
+            Stream::tls(socket, host, config, deadline).map_err(|e| match e.kind() {
+                ErrorKind::TimedOut => failed(server, &e),
+                _ => Error::new(
+                    Code::Unavailable,
+                    format!("{server} and we did not agree on TLS ({e}): does it speak TLS there, and is its certificate trusted (ca=)?"),
+                ),
+            })
+        }
+    }
+}
+
+fn tcp(server: &Server, host: &str, port: u16, deadline: Instant) -> Result<TcpStream> {
+    let mut last = None;
+    for address in resolve(server, host, port, deadline)? {
+        let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        match TcpStream::connect_timeout(&address, left) {
+            Ok(socket) => {
+                socket.set_nodelay(true).map_err(|e| failed(server, &e))?;
+                return Ok(socket);
+            }
+            Err(e) => last = Some(e),
+        }
+    }
+    Err(last.map_or_else(|| unavailable(server, "the name has no address"), |e| failed(server, &e)))
+}
+
+/// The addresses of a host. The system's resolver has no deadline, so a name is looked up on a thread that is left
+/// behind if it takes too long.
+fn resolve(server: &Server, host: &str, port: u16, deadline: Instant) -> Result<Vec<SocketAddr>> {
+    if let Ok(ip) = host.parse() {
+        return Ok(vec![SocketAddr::new(ip, port)]);
+    }
+    let (tell, answer) = sync_channel(1);
+    let name = host.to_owned();
+    on_thread("quotalock-dns", move || {
+        let found = (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
+        // Nobody listens any more if the deadline has passed.
+        let _ = tell.send(found);
+    })?;
+    match answer.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        Ok(found) => found.map_err(|e| unavailable(server, &e.to_string())),
+        Err(RecvTimeoutError::Timeout) => Err(failed(server, &ErrorKind::TimedOut.into())),
+        Err(RecvTimeoutError::Disconnected) => Err(unavailable(server, "the resolver failed")),
+    }
+}
+
+fn trust(ca: Option<&Path>) -> Result<Arc<rustls::ClientConfig>> {
+    let bad = |what: String| Error::invalid(format!("{what}: give a PEM file with the certificate to trust"));
+    let mut roots = rustls::RootCertStore::empty();
+    match ca {
+        Some(path) => {
+            let shown_path = path.display();
+            let certificates = CertificateDer::pem_file_iter(path).map_err(|e| bad(format!("ca {shown_path}: {e}")))?;
+            for certificate in certificates {
+                let certificate = certificate.map_err(|e| bad(format!("ca {shown_path}: {e}")))?;
+                roots.add(certificate).map_err(|e| bad(format!("ca {shown_path}: {e}")))?;
+            }
+            if roots.is_empty() {
+                return Err(bad(format!("ca {shown_path} holds no certificate")));
+            }
+        }
+        None => {
+            // A broken certificate among the system's is the system's matter; an empty store fails at the handshake.
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| Error::new(Code::Internal, e.to_string()))?;
+    Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
+}
+
+/// Logs in, selects the database and asks the time, in one write.
+fn greet(mut stream: Stream, server: &Server, deadline: Instant) -> Result<Connection> {
+    let mut out = Vec::new();
+    let mut asked: Vec<&str> = Vec::new();
+    if let Some(password) = &server.password {
+        match &server.user {
+            Some(user) => resp::command(&mut out, &[b"AUTH", user.as_bytes(), password.expose().as_bytes()]),
+            None => resp::command(&mut out, &[b"AUTH", password.expose().as_bytes()]),
+        }
+        asked.push("auth");
+    }
+    if server.database != 0 {
+        resp::command(&mut out, &[b"SELECT", server.database.to_string().as_bytes()]);
+        asked.push("select");
+    }
+    resp::command(&mut out, &[b"TIME"]);
+    asked.push("time");
+
+    bound(&stream, deadline).and_then(|()| stream.write_all(&out)).map_err(|e| failed(server, &e))?;
+    let mut reader = Reader::default();
+    let mut time = None;
+    for command in asked {
+        time = Some(check(server, command, next_reply(&mut stream, &mut reader, server, deadline)?)?);
+    }
+    let clock = time.as_ref().and_then(micros).map(|micros| ServerClock::new(micros, Instant::now()));
+    let clock = clock.ok_or_else(|| not_redis(server, &format!("{time:?}")))?;
+    Ok(Connection { stream, clock })
+}
+
+fn bound(stream: &Stream, deadline: Instant) -> io::Result<()> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(ErrorKind::TimedOut.into());
+    }
+    stream.set_timeouts(left)
+}
+
+fn next_reply(stream: &mut Stream, reader: &mut Reader, server: &Server, deadline: Instant) -> Result<Value> {
+    let mut buffer = [0; 512];
+    loop {
+        match reader.next_reply() {
+            Ok(Some(reply)) => return Ok(reply),
+            Ok(None) => {}
+            Err(garbage) => return Err(not_redis(server, &garbage.found)),
+        }
+        match bound(stream, deadline).and_then(|()| stream.read(&mut buffer)) {
+            Ok(0) => return Err(unavailable(server, "it closed the connection at once")),
+            Ok(n) => reader.feed(&buffer[..n]),
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(failed(server, &e)),
+        }
+    }
+}
+
+/// The error for a peer that does not speak Redis.
+pub(crate) fn not_redis(server: &Server, found: &str) -> Error {
+    Error::new(
+        Code::Unavailable,
+        format!(
+            "{server} answers, but not as Redis does (\"{}\"): point the url at Redis' own port",
+            shown(found.as_bytes())
+        ),
+    )
+}
+
+fn check(server: &Server, command: &str, reply: Value) -> Result<Value> {
+    let Value::Error(text) = reply else { return Ok(reply) };
+    let host = server.to_string();
+    if let Some(error) = refusal::login(&text, &host) {
+        return Err(error);
+    }
+    if text.starts_with("NOPERM") {
+        return Err(refusal::not_permitted(&text, None, &host));
+    }
+    if command == "select" {
+        let message = format!(
+            "database {} does not exist on {host} ({}): give one that does",
+            server.database,
+            shown(text.as_bytes())
+        );
+        return Err(Error::invalid(message));
+    }
+    if text.starts_with("ERR max number of clients") {
+        return Err(unavailable(server, "it has no connection left: raise maxclients or use fewer processes"));
+    }
+    Err(unavailable(server, &format!("it answered \"{}\"", shown(text.as_bytes()))))
+}
+
+fn micros(time: &Value) -> Option<i64> {
+    let Value::Array(parts) = time else { return None };
+    let number = |part: &Value| match part {
+        Value::Bytes(digits) => std::str::from_utf8(digits).ok()?.parse::<i64>().ok(),
+        _ => None,
+    };
+    match parts.as_slice() {
+        [seconds, micros] => number(seconds)?.checked_mul(1_000_000)?.checked_add(number(micros)?),
+        _ => None,
+    }
+}

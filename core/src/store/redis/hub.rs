@@ -1,0 +1,268 @@
+//! One thread per process that drives the links of all clients: for Node, and for Rust's own futures.
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Poll, Waker};
+use std::time::Instant;
+
+use super::dial::on_thread;
+use super::link::Link;
+use crate::error::{Code, Error, Result};
+use crate::exchange::{Exchange, Step};
+use crate::fork::ForkCell;
+use crate::operation::Answer;
+
+/// Where answers go. Called on the hub's thread, once for all that came in one turn; must not block.
+pub trait Sink: Send + Sync {
+    /// Takes answers, each with the number its call was submitted under.
+    fn complete(&self, answers: Vec<(u64, Result<Answer>)>);
+}
+
+/// A client's place at the hub.
+pub(crate) struct Port {
+    id: u64,
+}
+
+impl Default for Port {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Port { id: NEXT.fetch_add(1, Ordering::Relaxed) }
+    }
+}
+
+impl Port {
+    /// Hangs up; calls under way end with `closed`.
+    pub fn close(&self) {
+        let hub = HUB.get().and_then(|seat| seat.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        if let Some(hub) = hub {
+            hub.tell(|inbox| inbox.closed.push(self.id));
+        }
+    }
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Who waits for one answer. Dropped without one (the hub failed), it answers itself: nobody waits for ever.
+struct Tag {
+    sink: Arc<dyn Sink>,
+    id: u64,
+    answered: bool,
+}
+
+impl Drop for Tag {
+    fn drop(&mut self) {
+        if !self.answered {
+            let error = Error::new(Code::Internal, "the call was dropped by a fault of Quotalock's thread");
+            self.sink.complete(vec![(self.id, Err(error))]);
+        }
+    }
+}
+
+struct Submission {
+    port: u64,
+    step: Step,
+    exchange: Exchange,
+    tag: Tag,
+}
+
+#[derive(Default)]
+struct Inbox {
+    submissions: Vec<Submission>,
+    closed: Vec<u64>,
+    /// Whether the thread was told already that something is here.
+    told: bool,
+}
+
+struct Hub {
+    inbox: Mutex<Inbox>,
+    bell: UnixStream,
+}
+
+/// Empty until the first call, and again after a failed start: the next call tries once more.
+static HUB: ForkCell<Mutex<Option<Arc<Hub>>>> = ForkCell::new();
+
+impl Hub {
+    fn get() -> Result<Arc<Hub>> {
+        let mut seat = HUB.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+        match &*seat {
+            Some(hub) => Ok(hub.clone()),
+            None => Ok(seat.insert(Hub::start()?).clone()),
+        }
+    }
+
+    fn start() -> Result<Arc<Hub>> {
+        let failed = |e| Error::new(Code::Unavailable, format!("no socket pair could be made: {e}"));
+        let (bell, ear) = UnixStream::pair().map_err(failed)?;
+        for end in [&bell, &ear] {
+            end.set_nonblocking(true).map_err(failed)?;
+        }
+        let hub = Arc::new(Hub { inbox: Mutex::default(), bell });
+        let on_duty = hub.clone();
+        on_thread("quotalock", move || {
+            // A panic ends the calls under way (their tags answer); the next ones find the thread at work again.
+            while catch_unwind(AssertUnwindSafe(|| work(&on_duty, &ear))).is_err() {}
+        })?;
+        Ok(hub)
+    }
+
+    fn tell(&self, what: impl FnOnce(&mut Inbox)) {
+        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        what(&mut inbox);
+        if !std::mem::replace(&mut inbox.told, true) {
+            drop(inbox);
+            self.ring();
+        }
+    }
+
+    fn ring(&self) {
+        // A full pipe means that the thread has been rung for already.
+        let _ = (&self.bell).write(&[1]);
+    }
+}
+
+/// Submits calls under numbers of the caller's. Returns those that were answered at once (from memory, or by the failure
+/// policy); the others come to `sink`.
+pub fn submit(calls: Vec<(u64, Exchange)>, sink: &Arc<dyn Sink>) -> Vec<(u64, Result<Answer>)> {
+    let mut answered = Vec::new();
+    let mut submissions = Vec::with_capacity(calls.len());
+    for (id, mut exchange) in calls {
+        match exchange.start() {
+            Step::Done(answer) => answered.push((id, answer)),
+            step => {
+                let port = exchange.shared().engine().port.id;
+                let tag = Tag { sink: sink.clone(), id, answered: false };
+                submissions.push(Submission { port, step, exchange, tag });
+            }
+        }
+    }
+    if submissions.is_empty() {
+        return answered;
+    }
+    match Hub::get() {
+        Ok(hub) => hub.tell(|inbox| inbox.submissions.append(&mut submissions)),
+        Err(error) => {
+            for mut submission in submissions {
+                submission.tag.answered = true;
+                answered.push((submission.tag.id, Err(error.clone())));
+            }
+        }
+    }
+    answered
+}
+
+fn work(hub: &Arc<Hub>, ear: &UnixStream) {
+    let mut links: HashMap<u64, Link<Tag>> = HashMap::new();
+    loop {
+        let (submissions, closed) = {
+            let mut inbox = hub.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+            inbox.told = false;
+            (std::mem::take(&mut inbox.submissions), std::mem::take(&mut inbox.closed))
+        };
+        for Submission { port, step, exchange, tag } in submissions {
+            let make = || {
+                let hub = hub.clone();
+                Link::new(Arc::new(move || hub.ring()))
+            };
+            links.entry(port).or_insert_with(make).submit(step, exchange, tag);
+        }
+        for port in closed {
+            if let Some(mut link) = links.remove(&port) {
+                link.close();
+                deliver(&mut link);
+            }
+        }
+        for link in links.values_mut() {
+            link.turn();
+            deliver(link);
+        }
+        rest(&links, ear);
+    }
+}
+
+fn deliver(link: &mut Link<Tag>) {
+    let mut batch: Vec<(u64, Result<Answer>)> = Vec::new();
+    let mut to: Option<Arc<dyn Sink>> = None;
+    for (mut tag, answer) in link.take_done() {
+        tag.answered = true;
+        if let Some(sink) = to.take_if(|sink| !Arc::ptr_eq(sink, &tag.sink)) {
+            sink.complete(std::mem::take(&mut batch));
+        }
+        to.get_or_insert_with(|| tag.sink.clone());
+        batch.push((tag.id, answer));
+    }
+    if let Some(sink) = to {
+        sink.complete(batch);
+    }
+}
+
+/// Sleeps until a socket is ready, the bell rings, or the next call is due.
+fn rest(links: &HashMap<u64, Link<Tag>>, ear: &UnixStream) {
+    let entry = |fd, writing: bool| libc::pollfd {
+        fd,
+        events: if writing { libc::POLLIN | libc::POLLOUT } else { libc::POLLIN },
+        revents: 0,
+    };
+    let sockets = links.values().filter_map(|link| Some(entry(link.socket()?.0, link.wants_write())));
+    let mut entries: Vec<libc::pollfd> = std::iter::once(entry(ear.as_raw_fd(), false)).chain(sockets).collect();
+    let due = links.values().filter_map(Link::next_turn).min();
+    let ms = due.map_or(-1, |then| {
+        let left = then.saturating_duration_since(Instant::now());
+        // Rounded up: waking a little before the time would only spin.
+        left.as_micros().div_ceil(1_000).min(60_000) as libc::c_int
+    });
+    // SAFETY: the entries are valid and alive during the call; an interrupted or failed call is a turn without news.
+    unsafe {
+        libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, ms);
+    }
+    if entries[0].revents != 0 {
+        let mut rings = [0; 64];
+        // Rings are only a hint: what they were for is in the inbox.
+        let _ = (&mut &*ear).read(&mut rings);
+    }
+}
+
+/// What one future waits for.
+#[derive(Default)]
+struct Waiter {
+    slot: Mutex<(Option<Result<Answer>>, Option<Waker>)>,
+}
+
+impl Sink for Waiter {
+    fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
+        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.0 = answers.into_iter().next().map(|(_, answer)| answer);
+        if let Some(waker) = slot.1.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// Makes a call and waits for its answer on any executor.
+pub(crate) async fn ask(exchange: Exchange) -> Result<Answer> {
+    let waiter = Arc::new(Waiter::default());
+    let sink: Arc<dyn Sink> = waiter.clone();
+    if let Some((_, answer)) = submit(vec![(0, exchange)], &sink).pop() {
+        return answer;
+    }
+    poll_fn(|context| {
+        let mut slot = waiter.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        match slot.0.take() {
+            Some(answer) => Poll::Ready(answer),
+            None => {
+                slot.1 = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    })
+    .await
+}

@@ -1,0 +1,362 @@
+//! One non-blocking connection on which many calls travel at once. It has no thread and no loop: its owner submits
+//! calls, lets it [`turn`](Link::turn) when its descriptor is ready or its time has come, and takes what is done.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::time::{Duration, Instant};
+
+use super::dial::{Connection, dial, on_thread};
+use super::stream::Stream;
+use crate::client::Shared;
+use crate::clock::ServerClock;
+use crate::endpoint::Endpoint;
+use crate::error::{Code, Error, Result};
+use crate::exchange::{Exchange, Failure, Step};
+use crate::operation::Answer;
+use crate::resp::{Reader, Value};
+
+/// A connection that was idle for less cannot have lost a server that is already back.
+const SURELY_ALIVE: Duration = Duration::from_millis(1);
+/// Read at most this much in one turn of a call, so that one connection does not starve the others of a loop.
+const READS_A_TURN: usize = 16;
+
+/// A call with its owner's mark.
+type Job<T> = (Exchange, T);
+
+/// A pipelined connection, made when needed and again when lost.
+pub(crate) struct Link<T> {
+    state: State<T>,
+    /// Calls to be put on the wire.
+    waiting: Vec<Job<T>>,
+    /// Calls that sleep before they start again.
+    napping: Vec<(Instant, Job<T>)>,
+    done: Vec<(T, Result<Answer>)>,
+    /// Called from another thread when a dial has ended.
+    wake: Arc<dyn Fn() + Send + Sync>,
+    /// Counts connections: descriptors are reused by the system, these numbers are not.
+    epoch: u64,
+}
+
+enum State<T> {
+    Idle,
+    Dialing(Dialing),
+    Up(Box<Up<T>>),
+}
+
+struct Dialing {
+    result: Receiver<Result<Connection>>,
+    shared: Arc<Shared>,
+    began: Instant,
+}
+
+struct Up<T> {
+    stream: Stream,
+    clock: ServerClock,
+    reader: Reader,
+    out: Vec<u8>,
+    written: usize,
+    /// In the order of the wire; none where the caller's time was over before the reply came.
+    pending: VecDeque<Option<Job<T>>>,
+    /// When the server last said something, or was asked something after a silence.
+    heard: Instant,
+}
+
+impl<T> Link<T> {
+    pub fn new(wake: Arc<dyn Fn() + Send + Sync>) -> Link<T> {
+        Link { state: State::Idle, waiting: Vec::new(), napping: Vec::new(), done: Vec::new(), wake, epoch: 0 }
+    }
+
+    /// Takes a call that was started and what its start said.
+    pub fn submit(&mut self, step: Step, exchange: Exchange, tag: T) {
+        match step {
+            Step::Done(answer) => self.done.push((tag, answer)),
+            Step::Send => self.waiting.push((exchange, tag)),
+            Step::Sleep(pause) => self.napping.push((Instant::now() + pause, (exchange, tag))),
+        }
+    }
+
+    /// Reads, writes, dials and expires whatever is due, without blocking.
+    pub fn turn(&mut self) {
+        self.finish_dial();
+        self.read();
+        self.expire(Instant::now());
+        self.put_on_wire();
+        self.write();
+    }
+
+    /// What was answered since the last time.
+    pub fn take_done(&mut self) -> Vec<(T, Result<Answer>)> {
+        std::mem::take(&mut self.done)
+    }
+
+    /// The socket, with the number of the connection it belongs to.
+    pub fn socket(&self) -> Option<(RawFd, u64)> {
+        match &self.state {
+            State::Up(up) => Some((up.stream.as_raw_fd(), self.epoch)),
+            _ => None,
+        }
+    }
+
+    /// Whether there are bytes that the socket did not take yet.
+    pub fn wants_write(&self) -> bool {
+        matches!(&self.state, State::Up(up) if up.written < up.out.len() || up.stream.wants_write())
+    }
+
+    /// When to turn again if nothing else happens.
+    pub fn next_turn(&self) -> Option<Instant> {
+        let pending = match &self.state {
+            State::Up(up) => up.pending.iter().flatten().next().map(|(exchange, _)| exchange.deadline()),
+            _ => None,
+        };
+        let waiting = self.waiting.iter().map(|(exchange, _)| exchange.deadline()).min();
+        let napping = self.napping.iter().map(|(then, _)| *then).min();
+        [pending, waiting, napping].into_iter().flatten().min()
+    }
+
+    /// Whether any call is under way.
+    pub fn is_busy(&self) -> bool {
+        let pending = matches!(&self.state, State::Up(up) if up.pending.iter().any(Option::is_some));
+        pending || !self.waiting.is_empty() || !self.napping.is_empty()
+    }
+
+    /// Ends every call under way with `closed` and hangs up.
+    pub fn close(&mut self) {
+        let up = match std::mem::replace(&mut self.state, State::Idle) {
+            State::Up(up) => up.pending.into_iter().flatten().collect(),
+            _ => Vec::new(),
+        };
+        let napping = std::mem::take(&mut self.napping).into_iter().map(|(_, job)| job);
+        let waiting = std::mem::take(&mut self.waiting);
+        for (_, tag) in up.into_iter().chain(napping).chain(waiting) {
+            self.done.push((tag, Err(Error::new(Code::Closed, "the client was closed during the call"))));
+        }
+    }
+
+    fn finish_dial(&mut self) {
+        let State::Dialing(dialing) = &self.state else { return };
+        let result = match dialing.result.try_recv() {
+            Err(TryRecvError::Empty) => return,
+            Ok(result) => result,
+            Err(TryRecvError::Disconnected) => Err(Error::new(Code::Internal, "the dialing thread died")),
+        };
+        let nonblocking = |connection: Connection| {
+            let failed = |e: std::io::Error| Error::new(Code::Unavailable, format!("the new connection failed: {e}"));
+            connection.stream.set_nonblocking(true).map(|()| connection).map_err(failed)
+        };
+        let (shared, began) = (dialing.shared.clone(), dialing.began);
+        match result.and_then(nonblocking) {
+            Ok(Connection { stream, clock }) => {
+                shared.engine().breaker.success();
+                self.epoch += 1;
+                self.state = State::Up(Box::new(Up {
+                    stream,
+                    clock,
+                    reader: Reader::default(),
+                    out: Vec::new(),
+                    written: 0,
+                    pending: VecDeque::new(),
+                    heard: Instant::now(),
+                }));
+            }
+            Err(error) => {
+                shared.engine().breaker.failure(began.elapsed(), &error);
+                self.state = State::Idle;
+                for (mut exchange, tag) in std::mem::take(&mut self.waiting) {
+                    let step = exchange.on_failure(Failure::NotSent(error.clone()));
+                    // Not to be dialed again in the same turn: a repeat waits for the next start.
+                    self.submit(step, exchange, tag);
+                }
+            }
+        }
+    }
+
+    fn read(&mut self) {
+        let State::Up(up) = &mut self.state else { return };
+        let mut again = Vec::new();
+        let broken = up.read(&mut again, &mut self.done, &mut self.napping);
+        self.waiting.append(&mut again);
+        if let Some(error) = broken {
+            self.hang_up(error);
+        }
+    }
+
+    /// Gives up the connection: what was sent on it may or may not have been done.
+    fn hang_up(&mut self, error: Error) {
+        let State::Up(up) = std::mem::replace(&mut self.state, State::Idle) else { return };
+        for (mut exchange, tag) in up.pending.into_iter().flatten() {
+            let step = exchange.on_failure(Failure::Unknown(error.clone()));
+            self.submit(step, exchange, tag);
+        }
+    }
+
+    fn expire(&mut self, now: Instant) {
+        for (then, (mut exchange, tag)) in std::mem::take(&mut self.napping) {
+            if then <= now {
+                let step = exchange.start();
+                self.submit(step, exchange, tag);
+            } else {
+                self.napping.push((then, (exchange, tag)));
+            }
+        }
+        for (mut exchange, tag) in std::mem::take(&mut self.waiting) {
+            let over = exchange.deadline() <= now;
+            let step = if over { exchange.on_timeout() } else { Step::Send };
+            self.submit(step, exchange, tag);
+        }
+        let State::Up(up) = &mut self.state else { return };
+        let mut silent = None;
+        let mut late = Vec::new();
+        for slot in &mut up.pending {
+            if slot.as_ref().is_some_and(|(exchange, _)| exchange.deadline() > now) {
+                break;
+            }
+            if let Some((mut exchange, tag)) = slot.take() {
+                if now.duration_since(up.heard) >= exchange.shared().timeout {
+                    silent = Some(exchange.shared().clone());
+                }
+                late.push((exchange.on_timeout(), exchange, tag));
+            }
+        }
+        late.into_iter().for_each(|(step, exchange, tag)| self.submit(step, exchange, tag));
+        if let Some(shared) = silent {
+            let (server, ms) = (&shared.endpoint, shared.timeout.as_millis());
+            let message = format!("{server} said nothing for {ms} ms: the call may or may not have been counted");
+            self.hang_up(Error::new(Code::Timeout, message));
+        }
+    }
+
+    fn put_on_wire(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        if let State::Up(up) = &mut self.state
+            && up.pending.is_empty()
+            && up.heard.elapsed() >= SURELY_ALIVE
+            && up.stream.hung_up()
+        {
+            self.state = State::Idle;
+        }
+        match &mut self.state {
+            State::Up(up) => self.waiting.drain(..).for_each(|job| up.encode(job)),
+            State::Dialing(_) => {}
+            State::Idle => self.dial(),
+        }
+    }
+
+    fn dial(&mut self) {
+        let Some((first, _)) = self.waiting.first() else { return };
+        let (shared, deadline) = (first.shared().clone(), first.deadline());
+        let (tell, result) = sync_channel(1);
+        let (wake, for_thread) = (self.wake.clone(), shared.clone());
+        let spawned = on_thread("quotalock-dial", move || {
+            let dialed = match &for_thread.endpoint {
+                Endpoint::Redis(server) => dial(server, deadline),
+                Endpoint::Memory => Err(Error::new(Code::Internal, "memory:// has no connections")),
+            };
+            // Nobody listens any more if the link was closed meanwhile.
+            let _ = tell.send(dialed);
+            wake();
+        });
+        match spawned {
+            Ok(()) => self.state = State::Dialing(Dialing { result, shared, began: Instant::now() }),
+            Err(error) => {
+                for (mut exchange, tag) in std::mem::take(&mut self.waiting) {
+                    let step = exchange.on_failure(Failure::NotSent(error.clone()));
+                    self.submit(step, exchange, tag);
+                }
+            }
+        }
+    }
+
+    fn write(&mut self) {
+        let State::Up(up) = &mut self.state else { return };
+        if let Err(error) = up.write() {
+            self.hang_up(error);
+        }
+    }
+}
+
+impl<T> Up<T> {
+    fn encode(&mut self, (exchange, tag): Job<T>) {
+        if self.pending.is_empty() {
+            self.heard = Instant::now();
+        }
+        exchange.encode(&mut self.out, &self.clock);
+        self.pending.push_back(Some((exchange, tag)));
+    }
+
+    /// Reads what has come. Calls to be sent at once go to `again`; the error ends the connection.
+    fn read(
+        &mut self,
+        again: &mut Vec<Job<T>>,
+        done: &mut Vec<(T, Result<Answer>)>,
+        napping: &mut Vec<(Instant, Job<T>)>,
+    ) -> Option<Error> {
+        let mut buffer = [0; 32 << 10];
+        for _ in 0..READS_A_TURN {
+            let read = match self.stream.read(&mut buffer) {
+                Ok(0) => return Some(self.gone("it closed the connection")),
+                Ok(n) => n,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return None,
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                Err(e) => return Some(self.gone(&e.to_string())),
+            };
+            self.heard = Instant::now();
+            self.reader.feed(&buffer[..read]);
+            loop {
+                let reply = match self.reader.next_reply() {
+                    Ok(Some(reply)) => reply,
+                    Ok(None) => break,
+                    Err(garbage) => return Some(self.gone(&format!("it sent \"{}\"", garbage.found))),
+                };
+                match self.pending.pop_front() {
+                    Some(Some((mut exchange, tag))) => match exchange.on_reply(reply, &mut self.clock) {
+                        Step::Done(answer) => done.push((tag, answer)),
+                        Step::Send => again.push((exchange, tag)),
+                        Step::Sleep(pause) => napping.push((Instant::now() + pause, (exchange, tag))),
+                    },
+                    Some(None) => {}
+                    None => return Some(self.stray(&reply)),
+                }
+            }
+            if read < buffer.len() && !matches!(self.stream, Stream::Tls(_)) {
+                return None;
+            }
+        }
+        None
+    }
+
+    fn write(&mut self) -> Result<()> {
+        while self.written < self.out.len() || self.stream.wants_write() {
+            let rest = &self.out[self.written..];
+            let wrote = if rest.is_empty() { self.stream.flush().map(|()| 0) } else { self.stream.write(rest) };
+            match wrote {
+                Ok(n) => self.written += n,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(self.gone(&e.to_string())),
+            }
+        }
+        self.out.clear();
+        self.written = 0;
+        Ok(())
+    }
+
+    fn server(&self) -> String {
+        let first = self.pending.iter().flatten().next();
+        first.map_or_else(|| "Redis".to_owned(), |(exchange, _)| exchange.shared().endpoint.to_string())
+    }
+
+    fn gone(&self, why: &str) -> Error {
+        let message =
+            format!("{} went away during the call ({why}): it may or may not have been counted", self.server());
+        Error::new(Code::Unavailable, message)
+    }
+
+    fn stray(&self, reply: &Value) -> Error {
+        Error::new(Code::Unavailable, format!("{} answered what nobody asked: {reply:?}", self.server()))
+    }
+}

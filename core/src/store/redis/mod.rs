@@ -1,0 +1,12 @@
+//! The Redis store: connections, the machine of one connection, and its three drivers.
+//!
+//! * [`pool`]: blocking, a connection per thread at work; PHP and sync Python.
+//! * [`link`]: one non-blocking, pipelined connection without a thread; whoever owns the loop drives it.
+//! * [`hub`]: one thread that drives links; Node and Rust's own futures.
+
+pub(crate) mod dial;
+pub(crate) mod hub;
+pub(crate) mod link;
+pub(crate) mod pool;
+pub(crate) mod refusal;
+pub(crate) mod stream;

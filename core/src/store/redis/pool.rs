@@ -1,0 +1,247 @@
+//! The blocking driver: a connection per thread at work, kept for the next call; one write and one read per call.
+
+use std::io::{ErrorKind, Read, Write};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use super::dial::{Connection, dial, not_redis};
+use super::stream::Stream;
+use crate::client::Shared;
+use crate::clock::ServerClock;
+use crate::endpoint::{Endpoint, Server};
+use crate::error::{Code, Error, Result};
+use crate::exchange::{Exchange, Failure, Step};
+use crate::operation::Answer;
+use crate::resp::{Reader, Value};
+
+/// The longest nap between two looks for an interruption.
+const SLICE: Duration = Duration::from_millis(50);
+/// A connection that was idle for less cannot have lost a server that is already back.
+const SURELY_ALIVE: Duration = Duration::from_millis(1);
+/// Idle connections kept beyond this number are closed.
+const KEPT: usize = 128;
+
+/// The idle connections of one client in one process.
+#[derive(Default)]
+pub(crate) struct Pool {
+    idle: Mutex<Idle>,
+}
+
+#[derive(Default)]
+struct Idle {
+    connections: Vec<Box<Wire>>,
+    closed: bool,
+}
+
+/// A connection with its buffers.
+struct Wire {
+    stream: Stream,
+    clock: ServerClock,
+    reader: Reader,
+    out: Vec<u8>,
+    /// The read and write timeout that the socket has now.
+    slice: Duration,
+    last_used: Instant,
+}
+
+impl Pool {
+    fn take(&self) -> Option<Box<Wire>> {
+        self.idle.lock().ok()?.connections.pop()
+    }
+
+    fn keep(&self, wire: Box<Wire>) {
+        if let Ok(mut idle) = self.idle.lock()
+            && !idle.closed
+            && idle.connections.len() < KEPT
+        {
+            idle.connections.push(wire);
+        }
+    }
+
+    /// Closes the idle connections; those at work close when they come back.
+    pub fn close(&self) {
+        if let Ok(mut idle) = self.idle.lock() {
+            idle.closed = true;
+            idle.connections.clear();
+        }
+    }
+}
+
+/// Drives an exchange to its end on this thread.
+pub(crate) fn run(mut exchange: Exchange, interrupted: &mut dyn FnMut() -> bool) -> Result<Answer> {
+    let shared = exchange.shared().clone();
+    loop {
+        let step = match exchange.start() {
+            Step::Send => send(&mut exchange, &shared, interrupted),
+            step => step,
+        };
+        match step {
+            Step::Done(answer) => return answer,
+            Step::Send => {}
+            Step::Sleep(pause) => sleep(pause, interrupted)?,
+        }
+    }
+}
+
+fn interruption() -> Error {
+    Error::new(Code::Internal, "the call was interrupted")
+}
+
+fn sleep(pause: Duration, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
+    let until = Instant::now() + pause;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(left.min(SLICE));
+        if interrupted() {
+            return Err(interruption());
+        }
+    }
+}
+
+/// One attempt: takes or makes a connection and repeats on it for as long as the exchange asks at once.
+fn send(exchange: &mut Exchange, shared: &Shared, interrupted: &mut dyn FnMut() -> bool) -> Step {
+    let Endpoint::Redis(server) = &shared.endpoint else {
+        return Step::Done(Err(Error::new(Code::Internal, "memory:// has no connections")));
+    };
+    let pool = &shared.engine().pool;
+    let mut wire = match connected(pool, shared, server, exchange.deadline()) {
+        Ok(wire) => wire,
+        Err(error) => return exchange.on_failure(Failure::NotSent(error)),
+    };
+    loop {
+        let reply = match wire.ask(exchange, server, interrupted) {
+            Ok(reply) => reply,
+            Err(Broken::Interrupted) => return Step::Done(Err(interruption())),
+            Err(Broken::TimedOut) => return exchange.on_timeout(),
+            // The peer was gone before we wrote: another connection may do.
+            Err(Broken::Failed(Failure::NotSent(_))) => match connected(pool, shared, server, exchange.deadline()) {
+                Ok(fresh) => {
+                    wire = fresh;
+                    continue;
+                }
+                Err(error) => return exchange.on_failure(Failure::NotSent(error)),
+            },
+            Err(Broken::Failed(failure)) => return exchange.on_failure(failure),
+        };
+        let step = exchange.on_reply(reply, &mut wire.clock);
+        if !matches!(step, Step::Send) {
+            pool.keep(wire);
+            return step;
+        }
+    }
+}
+
+/// An idle connection that still has its peer, or a new one.
+fn connected(pool: &Pool, shared: &Shared, server: &Server, deadline: Instant) -> Result<Box<Wire>> {
+    while let Some(mut wire) = pool.take() {
+        if wire.last_used.elapsed() < SURELY_ALIVE || !wire.stream.hung_up() {
+            return Ok(wire);
+        }
+    }
+    let began = Instant::now();
+    let breaker = &shared.engine().breaker;
+    match dial(server, deadline) {
+        Ok(Connection { stream, clock }) => {
+            breaker.success();
+            let slice = Duration::ZERO;
+            Ok(Box::new(Wire { stream, clock, reader: Reader::default(), out: Vec::new(), slice, last_used: began }))
+        }
+        Err(error) => {
+            breaker.failure(began.elapsed(), &error);
+            Err(error)
+        }
+    }
+}
+
+enum Broken {
+    Interrupted,
+    TimedOut,
+    Failed(Failure),
+}
+
+impl Wire {
+    /// Sends the call and reads its reply. After an error the connection is of no use.
+    fn ask(
+        &mut self,
+        exchange: &Exchange,
+        server: &Server,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> std::result::Result<Value, Broken> {
+        let gone = |why: &str| {
+            let message = format!("{server} went away during the call ({why}): it may or may not have been counted");
+            Broken::Failed(Failure::Unknown(Error::new(Code::Unavailable, message)))
+        };
+        self.out.clear();
+        exchange.encode(&mut self.out, &self.clock);
+        let deadline = exchange.deadline();
+        self.bound(deadline).map_err(|e| gone(&e.to_string()))?;
+        let mut written = 0;
+        while written < self.out.len() {
+            match self.stream.write(&self.out[written..]) {
+                Ok(n) => written += n,
+                Err(e) => match e.kind() {
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {
+                        self.pause(deadline, interrupted)?;
+                    }
+                    _ if written == 0 => {
+                        let error = Error::new(Code::Unavailable, format!("{server} had gone ({e})"));
+                        return Err(Broken::Failed(Failure::NotSent(error)));
+                    }
+                    _ => return Err(gone(&e.to_string())),
+                },
+            }
+        }
+        let mut buffer = [0; 4096];
+        loop {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Err(gone("it closed the connection")),
+                Ok(n) => self.reader.feed(&buffer[..n]),
+                Err(e) => match e.kind() {
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {
+                        self.pause(deadline, interrupted)?;
+                        continue;
+                    }
+                    _ => return Err(gone(&e.to_string())),
+                },
+            }
+            match self.reader.next_reply() {
+                Ok(Some(reply)) => {
+                    self.last_used = Instant::now();
+                    return Ok(reply);
+                }
+                Ok(None) if Instant::now() >= deadline => return Err(Broken::TimedOut),
+                Ok(None) => {}
+                Err(garbage) => {
+                    return Err(Broken::Failed(Failure::Unknown(not_redis(server, &garbage.found))));
+                }
+            }
+        }
+    }
+
+    /// After a nap on the socket: is it over, and how long may the next nap be?
+    fn pause(&mut self, deadline: Instant, interrupted: &mut dyn FnMut() -> bool) -> std::result::Result<(), Broken> {
+        if interrupted() {
+            return Err(Broken::Interrupted);
+        }
+        if Instant::now() >= deadline {
+            return Err(Broken::TimedOut);
+        }
+        // A socket that takes no option will fail the next read, which says more.
+        let _ = self.bound(deadline);
+        Ok(())
+    }
+
+    fn bound(&mut self, deadline: Instant) -> std::io::Result<()> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        // Whole slices, so that on the fast path the option is set once per connection.
+        let slice = if left >= SLICE { SLICE } else { left.max(Duration::from_millis(1)) };
+        if slice != self.slice {
+            self.stream.set_timeouts(slice)?;
+            self.slice = slice;
+        }
+        Ok(())
+    }
+}

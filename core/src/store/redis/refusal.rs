@@ -1,0 +1,118 @@
+//! What an error reply means: whether the script ran, and what a person should do about it.
+
+use crate::error::{Code, Error, shown};
+use crate::operation::Operation;
+use crate::script::Script;
+use crate::store::memory::wrong_type;
+
+/// What to do after an error reply.
+pub(crate) enum Refusal {
+    /// The script is not loaded: send its text.
+    NoScript,
+    /// It did not run and may run soon: try again within the deadline, else this error.
+    Later(Error),
+    /// It is of no use to try again.
+    Final(Error),
+}
+
+/// Codes that prove that the script did not run, and pass by themselves.
+const PASSING: [&str; 8] =
+    ["LOADING", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "BUSY", "READONLY", "MISCONF"];
+
+/// Reads an error reply to an operation's script. Redis before 7 wraps the errors of inner commands, so a code counts
+/// wherever it stands; the codes, not the sentences behind them, are the same in Redis and Valkey.
+pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refusal {
+    let code = text.split(' ').next().unwrap_or_default();
+    let inner = |wanted: &str| code == wanted || (code == "ERR" && text.contains(wanted));
+    if code == "NOSCRIPT" {
+        return Refusal::NoScript;
+    }
+    if inner("WRONGTYPE") {
+        return Refusal::Final(wrong_type(operation.key()));
+    }
+    if let Some(error) = login(text, server) {
+        return Refusal::Final(error);
+    }
+    if code == "NOPERM" || text.contains("can't run this command") {
+        return Refusal::Final(not_permitted(text, Some(operation.script()), server));
+    }
+    if inner("OOM") {
+        let message = format!(
+            "{server} is full (maxmemory reached, nothing may be evicted), {} was not done: raise maxmemory or give \
+             limits and locks a Redis of their own",
+            operation.describe()
+        );
+        return Refusal::Final(Error::new(Code::Unavailable, message));
+    }
+    if matches!(code, "MOVED" | "ASK") {
+        let message =
+            format!("{server} is a node of a Redis Cluster, which this version does not speak: use one server");
+        return Refusal::Final(Error::new(Code::Unavailable, message));
+    }
+    if PASSING.contains(&code) {
+        let message = format!("{server} does not work for now ({}): wait or look into its log", shown(text.as_bytes()));
+        return Refusal::Later(Error::new(Code::Unavailable, message));
+    }
+    if text.contains("max number of clients") {
+        let message = format!("{server} has no connection left (maxclients): raise it or use fewer processes");
+        return Refusal::Final(Error::new(Code::Unavailable, message));
+    }
+    let message = format!(
+        "{server} refused {} with \"{}\": this is a fault of Quotalock or of a proxy between",
+        operation.describe(),
+        shown(text.as_bytes())
+    );
+    Refusal::Final(Error::new(Code::Internal, message))
+}
+
+/// The error for a refused login, if that is what the reply says.
+pub(crate) fn login(text: &str, server: &str) -> Option<Error> {
+    let code = text.split(' ').next().unwrap_or_default();
+    let message = match code {
+        "NOAUTH" => format!("{server} wants a password: put it into the url as redis://:PASSWORD@host"),
+        "WRONGPASS" => format!("{server} refused the user or password of the url: correct it"),
+        "ERR" if text.contains("invalid password") => {
+            format!("{server} refused the user or password of the url: correct it")
+        }
+        "ERR" if text.contains("AUTH") && text.contains("without any password") => {
+            format!(
+                "{server} has no password set, but the url gives one: take it out of the url or set it on the server"
+            )
+        }
+        "DENIED" => format!("{server} is in protected mode: set a password there, or bind it to where its clients are"),
+        _ => return None,
+    };
+    Some(Error::new(Code::NotPermitted, message))
+}
+
+/// The error for a command that the user's ACL lacks, naming it. For commands inside a script the server tells only the
+/// line, so the script's text gives the name.
+pub(crate) fn not_permitted(text: &str, script: Option<&Script>, server: &str) -> Error {
+    let quoted = text.split('\'').nth(1).map(str::to_ascii_lowercase);
+    let quoted = quoted.filter(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'|'));
+    // "can't" has a quote of its own: the name stands only in messages that say "the 'x' command".
+    let command = if text.contains("can't run this command") {
+        line_of(text).and_then(|line| script?.command_at(line)).map(str::to_ascii_lowercase)
+    } else {
+        quoted
+    };
+    let message = match command {
+        Some(name) => {
+            format!("the Redis user lacks the command '{name}' on {server}: allow it with ACL SETUSER <user> +{name}")
+        }
+        None => format!(
+            "the Redis user lacks a right on {server} ({}): allow our commands and keys with ACL SETUSER",
+            shown(text.as_bytes())
+        ),
+    };
+    Error::new(Code::NotPermitted, message)
+}
+
+/// The number in `@user_script:12` or `@user_script: 12`; older servers put the line that counts last.
+fn line_of(text: &str) -> Option<usize> {
+    let numbers = text.split("user_script:").skip(1).filter_map(|rest| {
+        let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    });
+    numbers.last()
+}

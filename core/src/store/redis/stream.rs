@@ -1,0 +1,162 @@
+//! A connected byte stream: TCP, TLS or a Unix socket.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustls::{ClientConnection, StreamOwned};
+
+/// A stream to a server. Blocking until [`set_nonblocking`](Stream::set_nonblocking) says otherwise.
+pub(crate) enum Stream {
+    Tcp(TcpStream),
+    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
+    Unix(UnixStream),
+}
+
+impl Stream {
+    /// Begins TLS on a connected socket and completes its handshake before `deadline`.
+    pub fn tls(
+        socket: TcpStream,
+        host: &str,
+        config: Arc<rustls::ClientConfig>,
+        deadline: Instant,
+    ) -> io::Result<Stream> {
+        let invalid = |e: String| io::Error::new(ErrorKind::InvalidInput, e);
+        let name = rustls::pki_types::ServerName::try_from(host.to_owned()).map_err(|e| invalid(e.to_string()))?;
+        let connection = ClientConnection::new(config, name).map_err(|e| invalid(e.to_string()))?;
+        let mut tls = StreamOwned::new(connection, socket);
+        tls.sock.set_nonblocking(true)?;
+        while tls.conn.is_handshaking() {
+            match tls.conn.complete_io(&mut tls.sock) {
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    let writing = tls.conn.wants_write();
+                    poll(tls.sock.as_raw_fd(), writing, deadline)?;
+                }
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        tls.sock.set_nonblocking(false)?;
+        Ok(Stream::Tls(Box::new(tls)))
+    }
+
+    pub fn set_nonblocking(&self, on: bool) -> io::Result<()> {
+        match self {
+            Stream::Tcp(socket) => socket.set_nonblocking(on),
+            Stream::Tls(tls) => tls.sock.set_nonblocking(on),
+            Stream::Unix(socket) => socket.set_nonblocking(on),
+        }
+    }
+
+    /// Bounds each blocking read and write.
+    pub fn set_timeouts(&self, timeout: Duration) -> io::Result<()> {
+        let timeout = Some(timeout.max(Duration::from_millis(1)));
+        match self {
+            Stream::Tcp(socket) => socket.set_read_timeout(timeout).and_then(|()| socket.set_write_timeout(timeout)),
+            Stream::Tls(tls) => tls.sock.set_read_timeout(timeout).and_then(|()| tls.sock.set_write_timeout(timeout)),
+            Stream::Unix(socket) => socket.set_read_timeout(timeout).and_then(|()| socket.set_write_timeout(timeout)),
+        }
+    }
+
+    /// Whether bytes handed over still wait to be written, as TLS may hold some.
+    pub fn wants_write(&self) -> bool {
+        matches!(self, Stream::Tls(tls) if tls.conn.wants_write())
+    }
+
+    /// Whether the peer has hung up on an idle connection. Costs one system call; never blocks.
+    pub fn hung_up(&mut self) -> bool {
+        let mut byte = 0_u8;
+        // SAFETY: the buffer is one byte and outlives the call; the descriptor is open for as long as `self`.
+        let seen =
+            unsafe { libc::recv(self.as_raw_fd(), (&raw mut byte).cast(), 1, libc::MSG_PEEK | libc::MSG_DONTWAIT) };
+        match seen {
+            0 => true,
+            n if n > 0 => match self {
+                // TLS may have sent a session ticket, or the goodbye that precedes the end.
+                Stream::Tls(_) => self.drain_tls(),
+                // An answer that nobody asked for: the stream cannot be trusted.
+                _ => true,
+            },
+            _ => !matches!(io::Error::last_os_error().kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
+        }
+    }
+
+    fn drain_tls(&mut self) -> bool {
+        let Stream::Tls(tls) = self else { return false };
+        if tls.sock.set_nonblocking(true).is_err() {
+            return true;
+        }
+        let dead = match tls.conn.read_tls(&mut tls.sock) {
+            Ok(0) => true,
+            Ok(_) => tls.conn.process_new_packets().map_or(true, |state| state.peer_has_closed()),
+            Err(e) => e.kind() != ErrorKind::WouldBlock,
+        };
+        dead || tls.sock.set_nonblocking(false).is_err()
+    }
+}
+
+impl AsRawFd for Stream {
+    fn as_raw_fd(&self) -> RawFd {
+        match self {
+            Stream::Tcp(socket) => socket.as_raw_fd(),
+            Stream::Tls(tls) => tls.sock.as_raw_fd(),
+            Stream::Unix(socket) => socket.as_raw_fd(),
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Tcp(socket) => socket.read(buffer),
+            Stream::Tls(tls) => tls.read(buffer),
+            Stream::Unix(socket) => socket.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Tcp(socket) => socket.write(bytes),
+            Stream::Tls(tls) => tls.write(bytes),
+            Stream::Unix(socket) => socket.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Stream::Tcp(socket) => socket.flush(),
+            Stream::Tls(tls) => tls.flush(),
+            Stream::Unix(socket) => socket.flush(),
+        }
+    }
+}
+
+/// Waits until a descriptor can be read or written, or `deadline` has come: then the error `TimedOut`.
+pub(crate) fn poll(fd: RawFd, writing: bool, deadline: Instant) -> io::Result<()> {
+    let events = if writing { libc::POLLOUT } else { libc::POLLIN };
+    let mut entry = libc::pollfd { fd, events, revents: 0 };
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        let ms = left.as_millis().clamp(1, 1_000) as libc::c_int;
+        // SAFETY: one valid entry, alive during the call.
+        match unsafe { libc::poll(&raw mut entry, 1, ms) } {
+            0 => {}
+            n if n > 0 => return Ok(()),
+            _ => {
+                let error = io::Error::last_os_error();
+                if error.kind() != ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! For tests of Quotalock and of what uses it: a time of one's own, and raw values under the limiter's keys.
+
+use once_cell::race::OnceBox;
+
+use crate::client::Client;
+use crate::decision::Source;
+use crate::error::{Error, Result, shown};
+use crate::op::Op;
+use crate::operation::{Answer, Operation, Stored, odd_reply, unsigned};
+use crate::resp::{self, Value};
+use crate::script::Script;
+use crate::store::memory::{Planted, Space};
+
+/// Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of this client is decided, also
+/// on a real server; none goes back to the server's clock.
+///
+/// # Errors
+/// `invalid_argument` for a time out of bounds.
+pub fn set_time(client: &Client, micros: Option<u64>) -> Result<()> {
+    if let Some(given) = micros.filter(|m| *m == 0 || *m > 1 << 52) {
+        return Err(Error::invalid(format!("time {given} is not between 1 and 2^52 µs: change it")));
+    }
+    client.shared.test_time.set(micros);
+    Ok(())
+}
+
+/// What [`put`] puts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A raw string without a TTL.
+    Text,
+    /// A Redis list, which is not ours.
+    List,
+    /// Nothing: takes away the TTL of what is there.
+    Persist,
+}
+
+impl Kind {
+    /// Parses `string`, `list` or `persist`.
+    ///
+    /// # Errors
+    /// `invalid_argument` for another word.
+    pub fn parse(text: &str) -> Result<Kind> {
+        match text {
+            "string" => Ok(Kind::Text),
+            "list" => Ok(Kind::List),
+            "persist" => Ok(Kind::Persist),
+            other => {
+                let other = shown(other.as_bytes());
+                Err(Error::invalid(format!("kind \"{other}\" is unknown: use string, list or persist")))
+            }
+        }
+    }
+}
+
+/// Replaces what stands at a raw Redis key.
+pub fn put(client: &Client, redis_key: &[u8], kind: Kind, value: &[u8]) -> Op<bool> {
+    let put = Put { key: redis_key.to_vec(), kind, value: value.to_vec() };
+    Op::new(client, Box::new(put), None)
+}
+
+/// Reads what stands at a raw Redis key; none if there is no key.
+pub fn get(client: &Client, redis_key: &[u8]) -> Op<Option<Stored>> {
+    Op::new(client, Box::new(Get { key: redis_key.to_vec() }), None)
+}
+
+struct Put {
+    key: Vec<u8>,
+    kind: Kind,
+    value: Vec<u8>,
+}
+
+impl Operation for Put {
+    fn script(&self) -> &'static Script {
+        static SCRIPT: OnceBox<Script> = OnceBox::new();
+        SCRIPT.get_or_init(|| Box::new(Script::new(&[include_str!("../scripts/testing/put.lua")])))
+    }
+
+    fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    fn arg_count(&self) -> usize {
+        2
+    }
+
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        let kind: &[u8] = match self.kind {
+            Kind::Text => b"string",
+            Kind::List => b"list",
+            Kind::Persist => b"persist",
+        };
+        resp::part(out, kind);
+        resp::part(out, &self.value);
+    }
+
+    fn mutates(&self) -> bool {
+        true
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        let planted = match self.kind {
+            Kind::Text => Planted::Text(self.value.clone()),
+            Kind::List => Planted::List,
+            Kind::Persist => Planted::Persisted,
+        };
+        space.plant(&self.key, planted);
+        Ok(vec![Value::Int(1), Value::Int(now as i64), Value::Int(1)])
+    }
+
+    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        Ok(Answer::Flag(unsigned(fields, 0)? == 1))
+    }
+
+    fn describe(&self) -> String {
+        format!("put of \"{}\"", shown(&self.key))
+    }
+}
+
+struct Get {
+    key: Vec<u8>,
+}
+
+impl Operation for Get {
+    fn script(&self) -> &'static Script {
+        static SCRIPT: OnceBox<Script> = OnceBox::new();
+        SCRIPT.get_or_init(|| Box::new(Script::new(&[include_str!("../scripts/testing/get.lua")])))
+    }
+
+    fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    fn arg_count(&self) -> usize {
+        0
+    }
+
+    fn encode_args(&self, _out: &mut Vec<u8>) {}
+
+    fn mutates(&self) -> bool {
+        false
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        let value = space.get(&self.key)?.map(<[u8]>::to_vec).unwrap_or_default();
+        Ok(vec![Value::Int(1), Value::Int(now as i64), Value::Int(space.ttl(&self.key)), Value::Bytes(value)])
+    }
+
+    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        match fields {
+            [Value::Int(-2), _] => Ok(Answer::Stored(None)),
+            [Value::Int(ttl), Value::Bytes(value)] => {
+                let ttl_ms = u64::try_from(*ttl).ok();
+                Ok(Answer::Stored(Some(Stored { value: value.clone(), ttl_ms })))
+            }
+            other => Err(odd_reply(format!("{other:?}"))),
+        }
+    }
+
+    fn describe(&self) -> String {
+        format!("get of \"{}\"", shown(&self.key))
+    }
+}
