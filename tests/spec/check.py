@@ -1,0 +1,244 @@
+"""Checks that the vectors are well formed: ids, fields, operations, units. It knows no algorithm.
+
+Run it as `python3 tests/spec/check.py`; it needs nothing but Python, prints `N passed, N failed`, and fails if any did.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+Case = dict[str, Any]
+
+VECTORS = Path(__file__).parent / "vectors"
+RULE: dict[str, type] = {"allowed": bool, "limit": int, "remaining": int, "retry_after": int, "reset_after": int}
+DECISION: dict[str, type] = {**RULE, "cost": int, "healed": bool, "rules": list}
+# What each operation takes besides `at`, `op` and `key`, and the fields of what it must answer.
+STEPS: dict[str, tuple[set[str], dict[str, type] | None]] = {
+    "consume": ({"cost"}, DECISION),
+    "peek": ({"cost"}, DECISION),
+    "refund": ({"amount"}, DECISION),
+    "block": ({"duration"}, DECISION),
+    "reset": (set(), {"existed": bool}),
+    "raw": (set(), {"exists": bool, "ttl": bool}),
+    "plant": (set(), None),
+    "persist": (set(), None),
+}
+# What each operation of errors.json may be given.
+ARGUMENTS = {
+    "client": {"url", "prefix", "timeout", "on_error"},
+    "limiter": {"name", "policy"},
+    "consume": {"key", "cost"},
+    "peek": {"key", "cost"},
+    "refund": {"key", "amount"},
+    "block": {"key", "duration"},
+    "wait": {"key", "cost", "timeout"},
+    "reset": {"key"},
+}
+ALGORITHMS = {"fixed-window", "calendar-window"}
+LARGEST = 2**52
+
+
+class Wrong(Exception):
+    """What is wrong with a case."""
+
+
+def need(condition: bool, problem: str) -> None:
+    """Raises `Wrong` unless the condition holds."""
+    if not condition:
+        raise Wrong(problem)
+
+
+def is_a(value: object, kind: type) -> bool:
+    """As isinstance, but a bool is no integer."""
+    return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+
+
+def fields(found: Case, wanted: Mapping[str, type], where: str, optional: Mapping[str, type] | None = None) -> None:
+    """Every wanted field, no other, each of its type; only `retry_after` may be null."""
+    need(isinstance(found, dict), f"{where} is no object")
+    missing, unknown = wanted.keys() - found.keys(), found.keys() - wanted.keys() - (optional or {}).keys()
+    need(not missing, f"{where} lacks {', '.join(sorted(missing))}")
+    need(not unknown, f"{where} has the unknown {', '.join(sorted(unknown))}")
+    for name, value in found.items():
+        kind = {**wanted, **(optional or {})}[name]
+        never = name == "retry_after" and value is None
+        need(never or is_a(value, kind), f"{where}.{name} is {value!r}, not of type {kind.__name__}")
+
+
+def text_or_hex(found: Case, name: str, where: str) -> None:
+    """Either `name` as text or `name`_hex as lower-case hexadecimal, not both."""
+    need((name in found) != (f"{name}_hex" in found), f"{where} needs one of {name} and {name}_hex")
+    if name in found:
+        need(is_a(found[name], str), f"{where}.{name} is no text")
+        return
+    digits = found[f"{name}_hex"]
+    need(is_a(digits, str) and bytes.fromhex(digits).hex() == digits, f"{where}.{name}_hex is no lower-case hex")
+
+
+def error(found: Case, where: str) -> None:
+    """A code, and at least something that the message says or must not say."""
+    need(is_a(found["code"], str) and found["code"].replace("_", "").isalpha(), f"{where} has no code")
+    for name in ("contains", "never"):
+        parts = found.get(name, [])
+        need(all(is_a(part, str) and part for part in parts), f"{where}.{name} has a part that is no text")
+    need(bool(found["contains"] or found.get("never")), f"{where} says nothing of the message")
+
+
+def answer(found: Case, where: str) -> None:
+    """The fields of a decision or of a rule hang together, whatever the algorithm."""
+    retry = found["retry_after"]
+    need(found["allowed"] == (retry == 0), f"{where} is allowed exactly if retry_after is 0")
+    need(min(retry or 0, found["reset_after"], found["remaining"]) >= 0, f"{where} has a negative number")
+    need(found["remaining"] <= found["limit"], f"{where} has more remaining than its limit")
+
+
+def step(found: Case, where: str) -> None:
+    """A time, a key, what the operation takes, and its whole answer or its error."""
+    op = found.get("op")
+    need(op in STEPS, f"{where} has the unknown op {op!r}")
+    arguments, answered = STEPS[str(op)]
+    given = found.keys() - {"at", "op", "key", "key_hex", "expect", "error"}
+    need(is_a(found.get("at"), int) and 0 < found["at"] < LARGEST, f"{where} has no time in microseconds")
+    text_or_hex(found, "key", where)
+    if op == "plant":
+        need(given in ({"value"}, {"value_hex"}, {"type"}), f"{where} plants value, value_hex or type")
+        need(found.get("type", "list") == "list", f"{where} plants a type that is not list")
+        if "type" not in found:
+            text_or_hex(found, "value", where)
+    else:
+        need(given == arguments, f"{where} needs {sorted(arguments)} and has {sorted(given)}")
+        need(all(is_a(found[name], int) for name in given), f"{where} has an argument that is no integer")
+    whole_milliseconds(found, where)
+    if "error" in found:
+        need("expect" not in found and answered is not None, f"{where} cannot have an error")
+        fields(found["error"], {"code": str, "contains": list}, f"{where}.error")
+        return error(found["error"], f"{where}.error")
+    need(("expect" in found) == (answered is not None), f"{where} has an answer exactly if its op has one")
+    if answered is None:
+        return None
+    expect = found["expect"]
+    fields(expect, answered, f"{where}.expect")
+    if answered is DECISION:
+        answer(expect, f"{where}.expect")
+        need(bool(expect["rules"]), f"{where}.expect has no rules")
+        for i, rule in enumerate(expect["rules"]):
+            fields(rule, RULE, f"{where}.expect.rules[{i}]")
+            answer(rule, f"{where}.expect.rules[{i}]")
+        need(expect["cost"] == found.get("cost", 1), f"{where} answers for another cost")
+    return None
+
+
+def whole_milliseconds(found: Case, where: str) -> None:
+    """What a caller passes can be said in PHP's and Node's integer milliseconds."""
+    for name in ("duration", "timeout"):
+        need(found.get(name, 0) % 1000 == 0, f"{where}.{name} is not in whole milliseconds")
+
+
+def run_case(case: Case) -> None:
+    """A policy and steps, each answering for all rules of the policy."""
+    fields(case, {"id": str, "about": str, "policy": str, "steps": list}, "case")
+    need(bool(case["steps"]), "case has no steps")
+    for i, found in enumerate(case["steps"]):
+        step(found, f"steps[{i}]")
+    answers = [s["expect"]["rules"] for s in case["steps"] if "rules" in s.get("expect", {})]
+    rules = case["policy"].count(";") + 1
+    need(all(len(each) == rules for each in answers), f"not every answer has {rules} rules")
+
+
+def policy_case(case: Case) -> None:
+    """A text with its meaning and canonical form, or with its error."""
+    if "code" in case:
+        fields(case, {"id": str, "about": str, "input": str, "code": str, "contains": list}, "case")
+        return error(case, "case")
+    fields(case, {"id": str, "about": str, "input": str, "canonical": str, "rules": list}, "case")
+    need(len(case["rules"]) == case["canonical"].count(";") + 1, "rules and canonical differ in number")
+    for i, rule in enumerate(case["rules"]):
+        fields(rule, {"algorithm": str, "limit": int, "period": int}, f"rules[{i}]")
+        need(rule["algorithm"] in ALGORITHMS, f"rules[{i}] has an unknown algorithm")
+        need(1 <= rule["limit"] <= LARGEST and rule["period"] >= 1000, f"rules[{i}] is out of bounds")
+    return None
+
+
+def key_case(case: Case) -> None:
+    """Prefix, name and key, and the Redis key they make."""
+    either = {"key": str, "key_hex": str, "redis_key": str, "redis_key_hex": str}
+    fields(case, {"id": str, "about": str, "prefix": str, "name": str}, "case", either)
+    text_or_hex(case, "key", "case")
+    text_or_hex(case, "redis_key", "case")
+
+
+def error_case(case: Case) -> None:
+    """An operation with bad arguments, and its error."""
+    wanted: dict[str, type] = {"id": str, "about": str, "op": str, "args": dict, "code": str, "contains": list}
+    fields(case, wanted, "case", {"never": list})
+    need(case["op"] in ARGUMENTS, f"unknown op {case['op']!r}")
+    unknown = case["args"].keys() - ARGUMENTS[case["op"]]
+    need(not unknown, f"{case['op']} takes no {', '.join(sorted(unknown))}")
+    whole_milliseconds(case["args"], "args")
+    error(case, "case")
+
+
+FILES: dict[str, Callable[[Case], None]] = {
+    "policies": policy_case,
+    "keys": key_case,
+    "errors": error_case,
+    "fixed-window": run_case,
+    "calendar-window": run_case,
+    "several-rules": run_case,
+    "healing": run_case,
+}
+
+
+def unique(pairs: list[tuple[str, Any]]) -> Case:
+    """An object of JSON, which may name nothing twice."""
+    need(len({name for name, _ in pairs}) == len(pairs), f"a name twice in {[name for name, _ in pairs]}")
+    return dict(pairs)
+
+
+def problems() -> Iterator[tuple[str, str | None]]:
+    """Every case with what is wrong with it or None, and every file that has something wrong with it."""
+    listed = {path.stem for path in VECTORS.iterdir()}
+    if listed != FILES.keys():
+        yield "vectors/", f"unknown or missing: {sorted(listed ^ FILES.keys())}"
+    seen: set[str] = set()
+    for name in sorted(listed & FILES.keys()):
+        try:
+            text = (VECTORS / f"{name}.json").read_text(encoding="utf-8")
+            file = json.loads(text, object_pairs_hook=unique)
+            fields(file, {"about": str, "cases": list}, "file")
+            need(bool(file["cases"]), "file has no cases")
+        except (OSError, ValueError, Wrong) as wrong:
+            yield name, str(wrong)
+            continue
+        for n, case in enumerate(file["cases"]):
+            label = str(case.get("id", f"{name}[{n}]"))
+            try:
+                need(label.startswith(f"{name}/") and label not in seen, "its id is not of this file or not unique")
+                seen.add(label)
+                FILES[name](case)
+                need(case["about"].endswith((".", "?")), "its about is no sentence")
+            except (Wrong, ValueError, TypeError, KeyError) as wrong:
+                yield label, f"{type(wrong).__name__}: {wrong}"
+            else:
+                yield label, None
+
+
+def main() -> int:
+    """Prints what is wrong and how many cases passed; 1 if any failed."""
+    passed = failed = 0
+    for label, problem in problems():
+        if problem is None:
+            passed += 1
+        else:
+            failed += 1
+            print(f"{label}: {problem}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
