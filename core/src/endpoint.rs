@@ -79,15 +79,11 @@ impl fmt::Display for Endpoint {
 /// The URL without what may be a password: everything before the last `@` but the scheme.
 pub fn redacted(url: &str) -> String {
     let scheme = url.find("://").map_or(0, |at| at + 3);
-    let mut out = match url.rfind('@') {
+    let out = match url.rfind('@') {
         Some(at) if at >= scheme => format!("{}***{}", &url[..scheme], &url[at..]),
         Some(at) => format!("***{}", &url[at..]),
         None => url.to_owned(),
     };
-    if let Some(query) = out.find("password=") {
-        out.truncate(query);
-        out.push_str("password=***");
-    }
     shown(out.as_bytes())
 }
 
@@ -114,8 +110,12 @@ impl Endpoint {
                 return Err(format!("has the unknown scheme \"{other}\": use redis, rediss, unix or memory"));
             }
         }
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (login, place) = rest.rsplit_once('@').map_or((None, rest), |(login, place)| (Some(login), place));
+        // The login first, and nothing of it in a message: a password with a bare '/' or '?' must not be read as a host.
+        let (login, rest) = rest.rsplit_once('@').map_or((None, rest), |(login, rest)| (Some(login), rest));
+        if login.is_some_and(|login| login.contains(['/', '?', '#'])) {
+            return Err("has a '/', '?' or '#' before its last '@': percent-encode them in user and password".into());
+        }
+        let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (user, password) = login.map_or(Ok((None, None)), credentials)?;
         let mut options = Options::parse(query)?;
         let (address, database) = if scheme == "unix" {

@@ -33,6 +33,7 @@ mod resp;
 mod script;
 mod store;
 
+pub mod convert;
 pub mod driver;
 pub mod testing;
 

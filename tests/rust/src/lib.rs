@@ -1,1 +1,45 @@
-//! Runners.
+//! What the Rust tests share: the spec, and the servers that the harness started.
+
+pub mod spec;
+
+use quotalock::{Client, OnError, Options};
+
+/// A client of a store, with a prefix of its own.
+pub fn client(url: &str, prefix: &str) -> Client {
+    let options = Options {
+        url: Some(url.into()),
+        prefix: prefix.into(),
+        // Tests share two cores with builds and other suites: an answer may take its time, a wrong one may not come.
+        timeout: std::time::Duration::from_secs(10),
+        on_error: OnError::Raise,
+    };
+    Client::new(options).unwrap()
+}
+
+/// Every store a vector runs on, by name: `memory` and the servers of the harness.
+pub fn stores() -> Vec<(String, String)> {
+    let mut all = vec![("memory".to_owned(), "memory://".to_owned())];
+    all.extend(servers());
+    all
+}
+
+/// The servers that `tests/harness/with_servers.py` started.
+///
+/// # Panics
+/// If it did not: a missing server is a failure, not a skip.
+pub fn servers() -> Vec<(String, String)> {
+    let given = std::env::var("QUOTALOCK_TEST_SERVERS")
+        .expect("QUOTALOCK_TEST_SERVERS is missing: run through `make test-rust` or tests/harness/with_servers.py");
+    let servers: std::collections::BTreeMap<String, String> = serde_json::from_str(&given).unwrap();
+    for name in ["redis-7.0", "redis-6.2", "valkey-9.1"] {
+        assert!(servers.contains_key(name), "{name} is missing among the servers");
+    }
+    servers.into_iter().collect()
+}
+
+/// A prefix that no other test of this run uses.
+pub fn fresh_prefix(what: &str) -> String {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    format!("t{}-{}-{what}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}

@@ -1,0 +1,52 @@
+//! From the numbers of other languages to ours, with one wording of the refusal for all of them.
+
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::policy::MAX_PERIOD;
+
+/// A cost, an amount or a limit given as a signed number; `what` names it in the message.
+///
+/// # Errors
+/// `invalid_argument` for a negative number.
+pub fn unsigned(what: &str, given: i64) -> Result<u64> {
+    u64::try_from(given)
+        .map_err(|_| Error::invalid(format!("{what} {given} is negative: give a positive whole number")))
+}
+
+/// Microseconds from milliseconds (PHP, Node).
+///
+/// # Errors
+/// `invalid_argument` for a negative number, or one over 36,500 days.
+pub fn micros_from_ms(what: &str, given: i64) -> Result<u64> {
+    let micros = u64::try_from(given).ok().and_then(|ms| ms.checked_mul(1_000)).filter(|micros| *micros <= MAX_PERIOD);
+    micros.ok_or_else(|| Error::invalid(format!("{what} of {given} ms is not between 0 and 36500 days: change it")))
+}
+
+/// Microseconds from seconds (Python), rounded to the nearest.
+///
+/// # Errors
+/// `invalid_argument` for a number that is not finite, negative, or over 36,500 days.
+pub fn micros_from_seconds(what: &str, given: f64) -> Result<u64> {
+    let micros = (given * 1e6).round();
+    // NaN fails both comparisons.
+    if micros >= 0.0 && micros <= MAX_PERIOD as f64 {
+        return Ok(micros as u64);
+    }
+    Err(Error::invalid(format!("{what} of {given} s is not between 0 and 36500 days: change it")))
+}
+
+/// Milliseconds (PHP, Node) from microseconds, rounded up: a caller that sleeps so long is never early.
+pub fn ms(micros: u64) -> u64 {
+    micros.div_ceil(1_000)
+}
+
+/// Seconds (Python) from microseconds.
+pub fn seconds(micros: u64) -> f64 {
+    micros as f64 / 1e6
+}
+
+/// Microseconds as a [`Duration`].
+pub fn duration(micros: u64) -> Duration {
+    Duration::from_micros(micros)
+}

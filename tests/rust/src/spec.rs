@@ -1,0 +1,52 @@
+//! Reads `tests/spec/vectors` and keeps the list of what was executed.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The cases of one vector file.
+pub fn cases(file: &str) -> Vec<Value> {
+    let path = root().join("tests/spec/vectors").join(file);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let whole: Value = serde_json::from_str(&text).unwrap();
+    whole["cases"].as_array().unwrap().clone()
+}
+
+/// The names of all vector files.
+pub fn files() -> Vec<String> {
+    let folder = std::fs::read_dir(root().join("tests/spec/vectors")).unwrap();
+    let mut names: Vec<String> = folder.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|n| n.ends_with(".json"));
+    names.sort();
+    names
+}
+
+/// A case's id.
+pub fn id(case: &Value) -> String {
+    case["id"].as_str().unwrap().to_owned()
+}
+
+/// The bytes of a field that may be text or `<field>_hex`.
+pub fn bytes(object: &Value, field: &str) -> Option<Vec<u8>> {
+    if let Some(text) = object[field].as_str() {
+        return Some(text.as_bytes().to_vec());
+    }
+    let hex = object[format!("{field}_hex")].as_str()?;
+    Some((0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect())
+}
+
+/// Writes what was executed, and fails unless it is exactly what the spec holds.
+pub fn assert_all_executed(language: &str, store: &str, executed: &BTreeSet<String>) {
+    let all: BTreeSet<String> = files().iter().flat_map(|f| cases(f).iter().map(id).collect::<Vec<_>>()).collect();
+    let folder = root().join("target/vectors");
+    std::fs::create_dir_all(&folder).unwrap();
+    let list = serde_json::to_string_pretty(executed).unwrap();
+    std::fs::write(folder.join(format!("{language}-{store}.json")), list).unwrap();
+    assert_eq!(executed, &all, "the executed vectors are not those of the spec");
+}
