@@ -24,7 +24,7 @@ impl ServerClock {
     /// reply repairs: a deadline computed from it may come early, never late.
     pub fn learn(&mut self, micros: i64, at: Instant) {
         let ahead = micros - self.at(at);
-        if ahead > 0 || ahead < -JITTER {
+        if !(-JITTER..=0).contains(&ahead) {
             *self = ServerClock::new(micros, at);
         }
     }

@@ -29,7 +29,7 @@ pub(crate) struct Pool {
 
 #[derive(Default)]
 struct Idle {
-    connections: Vec<Box<Wire>>,
+    connections: Vec<Wire>,
     closed: bool,
 }
 
@@ -45,11 +45,11 @@ struct Wire {
 }
 
 impl Pool {
-    fn take(&self) -> Option<Box<Wire>> {
+    fn take(&self) -> Option<Wire> {
         self.idle.lock().ok()?.connections.pop()
     }
 
-    fn keep(&self, wire: Box<Wire>) {
+    fn keep(&self, wire: Wire) {
         if let Ok(mut idle) = self.idle.lock()
             && !idle.closed
             && idle.connections.len() < KEPT
@@ -135,7 +135,7 @@ fn send(exchange: &mut Exchange, shared: &Shared, interrupted: &mut dyn FnMut() 
 }
 
 /// An idle connection that still has its peer, or a new one.
-fn connected(pool: &Pool, shared: &Shared, server: &Server, deadline: Instant) -> Result<Box<Wire>> {
+fn connected(pool: &Pool, shared: &Shared, server: &Server, deadline: Instant) -> Result<Wire> {
     while let Some(mut wire) = pool.take() {
         if wire.last_used.elapsed() < SURELY_ALIVE || !wire.stream.hung_up() {
             return Ok(wire);
@@ -147,7 +147,7 @@ fn connected(pool: &Pool, shared: &Shared, server: &Server, deadline: Instant) -
         Ok(Connection { stream, clock }) => {
             breaker.success();
             let slice = Duration::ZERO;
-            Ok(Box::new(Wire { stream, clock, reader: Reader::default(), out: Vec::new(), slice, last_used: began }))
+            Ok(Wire { stream, clock, reader: Reader::default(), out: Vec::new(), slice, last_used: began })
         }
         Err(error) => {
             breaker.failure(began.elapsed(), &error);

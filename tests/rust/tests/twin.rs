@@ -1,0 +1,162 @@
+//! The Rust twins against the Lua, in virtual time on real servers: the same answers and the same stored bytes, after
+//! every one of at least 20,000 steps per server, with clock steps, foreign values, lost TTLs and changed policies.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use quotalock::testing::{self, Kind};
+use quotalock::{Client, Limiter, Policy};
+use quotalock_tests::{client, fresh_prefix, servers};
+
+const CASES: u32 = 130;
+const STEPS: usize = 160;
+const START: u64 = 1_700_000_000_000_000;
+const KEYS: [&[u8]; 3] = [b"a", b"{b}%", b"\x00\xff"];
+
+#[derive(Clone, Debug)]
+enum Act {
+    Consume(u64),
+    Peek(u64),
+    Refund(u64),
+    Block(u64),
+    Reset,
+    Plant(Vec<u8>),
+    /// Cuts a state of ours, or changes one of its bytes.
+    Damage(usize, u8),
+    Persist,
+    /// Goes on with the other policy.
+    Switch,
+}
+
+#[derive(Clone, Debug)]
+struct Step {
+    /// Microseconds to go forward, or back.
+    shift: i64,
+    key: usize,
+    act: Act,
+}
+
+fn rule() -> impl Strategy<Value = String> {
+    let algorithm = prop_oneof![Just("fixed-window"), Just("calendar-window")];
+    let limit = prop_oneof![4 => 1_u64..6, 1 => Just(1_u64 << 52), 1 => 6_u64..1000];
+    let period =
+        prop_oneof![Just("ms"), Just("7 ms"), Just("s"), Just("10 s"), Just("h"), Just("week"), Just("36500 d")];
+    (algorithm, limit, period).prop_map(|(algorithm, limit, period)| format!("{algorithm} {limit}/{period}"))
+}
+
+fn policy() -> impl Strategy<Value = Policy> {
+    prop::collection::vec(rule(), 1..5).prop_map(|rules| Policy::parse(&rules.join(";")).unwrap())
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let foreign = prop_oneof![
+        Just(b"-37412".to_vec()),
+        Just(Vec::new()),
+        Just(b"9999999999999999".to_vec()),
+        Just(b"QL\x01".to_vec()),
+        Just(b"QL\x02aaaaaaaaaaaaaaaaaaaaaaaaa".to_vec()),
+        prop::collection::vec(any::<u8>(), 0..80),
+        prop::collection::vec(any::<u8>(), 0..80).prop_map(|tail| [b"QL\x01", tail.as_slice()].concat()),
+    ];
+    prop_oneof![
+        20 => (0_u64..4).prop_map(Act::Consume),
+        2 => (4_u64..1 << 52).prop_map(Act::Consume),
+        4 => (0_u64..4).prop_map(Act::Peek),
+        4 => (1_u64..5).prop_map(Act::Refund),
+        1 => (1_000_u64..20_000_000).prop_map(Act::Block),
+        1 => Just(Act::Reset),
+        1 => foreign.prop_map(Act::Plant),
+        2 => (0_usize..80, any::<u8>()).prop_map(|(at, byte)| Act::Damage(at, byte)),
+        1 => Just(Act::Persist),
+        1 => Just(Act::Switch),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let shift = prop_oneof![
+        10 => 0_i64..1_000,
+        10 => 0_i64..2_000_000,
+        3 => 0_i64..20_000_000,
+        1 => 0_i64..5_000_000_000,
+        2 => -2_000_000_i64..0,
+        1 => -3_700_000_000_i64..0,
+    ];
+    (shift, 0..KEYS.len(), act()).prop_map(|(shift, key, act)| Step { shift, key, act })
+}
+
+struct Side {
+    client: Client,
+    limiters: [Limiter; 2],
+}
+
+impl Side {
+    fn new(url: &str, prefix: &str, policies: &[Policy; 2]) -> Side {
+        let client = client(url, prefix);
+        let limiters = policies.clone().map(|policy| client.limiter("twin", policy).unwrap());
+        Side { client, limiters }
+    }
+
+    fn stored(&self, redis_key: &[u8]) -> Option<Vec<u8>> {
+        testing::get(&self.client, redis_key).run().unwrap().map(|stored| stored.value)
+    }
+
+    /// Performs a step and shows all of its outcome but who answered.
+    fn perform(&self, step: &Step, current: usize, now: u64) -> String {
+        testing::set_time(&self.client, Some(now)).unwrap();
+        let (limiter, key) = (&self.limiters[current], KEYS[step.key]);
+        let redis_key = limiter.redis_key(key).unwrap();
+        let decided = match &step.act {
+            Act::Consume(cost) => limiter.consume(key, *cost).unwrap().run().unwrap(),
+            Act::Peek(cost) => limiter.peek(key, *cost).unwrap().run().unwrap(),
+            Act::Refund(amount) => limiter.refund(key, *amount).unwrap().run().unwrap(),
+            Act::Block(duration) => limiter.block(key, *duration).unwrap().run().unwrap(),
+            Act::Reset => return format!("{}", limiter.reset(key).unwrap().run().unwrap()),
+            Act::Plant(value) => {
+                testing::put(&self.client, &redis_key, Kind::Text, value).run().unwrap();
+                return String::new();
+            }
+            Act::Damage(at, byte) => {
+                let Some(mut value) = self.stored(&redis_key) else { return String::new() };
+                match value.get_mut(*at) {
+                    Some(place) => *place = *byte,
+                    None => value.truncate(value.len() / 2),
+                }
+                testing::put(&self.client, &redis_key, Kind::Text, &value).run().unwrap();
+                return String::new();
+            }
+            Act::Persist => {
+                testing::put(&self.client, &redis_key, Kind::Persist, b"").run().unwrap();
+                return String::new();
+            }
+            Act::Switch => return String::new(),
+        };
+        let source = decided.source;
+        format!("{decided:?}").replace(&format!("{source:?}"), "")
+    }
+}
+
+#[test]
+fn twin_and_script_agree() {
+    for (name, url) in servers() {
+        let mut runner = TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
+        let steps = prop::collection::vec(step(), STEPS);
+        let input = ([policy(), policy()], steps);
+        let outcome = runner.run(&input, |(policies, steps)| {
+            let prefix = fresh_prefix("twin");
+            let sides = [Side::new("memory://", &prefix, &policies), Side::new(&url, &prefix, &policies)];
+            let (mut now, mut current) = (START, 0);
+            for (i, step) in steps.iter().enumerate() {
+                now = now.saturating_add_signed(step.shift);
+                if matches!(step.act, Act::Switch) {
+                    current = 1 - current;
+                }
+                let [twin, script] = sides.each_ref().map(|side| side.perform(step, current, now));
+                prop_assert_eq!(twin, script, "step {} on {}", i, &name);
+                let redis_key = sides[0].limiters[0].redis_key(KEYS[step.key]).unwrap();
+                let [twin, script] = sides.each_ref().map(|side| side.stored(&redis_key));
+                prop_assert_eq!(twin, script, "state after step {} on {}", i, &name);
+            }
+            Ok(())
+        });
+        outcome.unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+}
