@@ -88,7 +88,8 @@ lint-node:
 	$(NODE_BIN)/tsc --project tsconfig.json
 
 lint-lua:
-	luacheck --no-color --quiet core/scripts
+	cargo run --quiet -p quotalock --example scripts target/lua
+	luacheck --no-color --quiet --no-unused target/lua
 
 .PHONY: demo bench
 demo: build ## Shows what it does, on a server of its own

@@ -44,7 +44,7 @@ pub use endpoint::redacted;
 pub use error::{Code, Error, Result};
 pub use fork::{ForkCell, generation};
 pub use key::MAX_KEY_BYTES;
-pub use limiter::{Limiter, MAX_COST, MIN_BLOCK};
+pub use limiter::{Limiter, MAX_COST, MIN_BLOCK, scripts};
 pub use op::{FromAnswer, Op};
 pub use operation::{Answer, OnError, Stored};
 pub use policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, MIN_PERIOD, Policy, Rule};

@@ -1,34 +1,33 @@
 -- calendar-window: at most `limit` in each window that starts at a multiple of the period since the epoch.
--- Words: count, start of its window. Invariant after settle: both 0, or start is that of the current window.
+-- Words: count, start of its window. Invariant after weigh: both 0, or start is that of the current window.
 algorithms[2] = {
-  id = 2,
-  settle = function(rule)
-    local current = now - now % rule.period
-    if rule[1] == 0 or rule[2] < current then
-      rule[1], rule[2] = 0, 0
-      return false
+  -- Brings the state to now; returns the wait for `cost` (-1 never) and whether an impossible future was clamped.
+  weigh = function(rule, cost)
+    local limit, period, count, start = rule[4], rule[5], rule[1], rule[2]
+    local current, clamped = now - now % period, false
+    if count == 0 or start < current then
+      count, start = 0, 0
+    else
+      -- A start in the future means that the clock went back: its count stands for the current window.
+      start, clamped = current, start > now
     end
-    -- A start in the future means that the clock went back: its count stands for the current window.
-    local clamped = rule[2] > now
-    rule[2] = current
-    return clamped
+    rule[1], rule[2] = count, start
+    if count + cost <= limit then return 0, clamped end
+    if cost > limit then return -1, clamped end
+    return current + period - now, clamped
   end,
-  wait = function(rule, cost)
-    if cost > rule.limit then return -1 end
-    if rule[1] + cost <= rule.limit then return 0 end
-    return rule.period - now % rule.period
+  -- Charges, or gives back when the amount is negative.
+  apply = function(rule, amount)
+    local count = rule[1] + amount
+    if count > 0 then
+      rule[1], rule[2] = count, now - now % rule[5]
+    else
+      rule[1], rule[2] = 0, 0
+    end
   end,
-  charge = function(rule, cost)
-    rule[1] = rule[1] + cost
-    rule[2] = now - now % rule.period
-  end,
-  refund = function(rule, amount)
-    rule[1] = math.max(0, rule[1] - amount)
-    if rule[1] == 0 then rule[2] = 0 end
-  end,
-  remaining = function(rule) return math.max(0, rule.limit - rule[1]) end,
-  reset_after = function(rule)
-    if rule[1] == 0 then return 0 end
-    return rule.period - now % rule.period
+  -- What is left, and the time until the rule is as new.
+  show = function(rule)
+    local left = rule[4] - rule[1]
+    return left > 0 and left or 0, rule[1] > 0 and rule[5] - now % rule[5] or 0
   end,
 }

@@ -1,16 +1,16 @@
 -- Charges a cost to every rule if all admit it, else to none.
 -- ARGV[3] cost.  ARGV[4] '1' to charge, '0' to look: then nothing is written.
--- Reply: as answer() in state.lua. Invariant: a denial charges nothing; it writes only a clamp or a healed value.
-local cost, charging = tonumber(ARGV[3]), ARGV[4] == '1'
-local admitted = block_left() == 0
-for _, rule in ipairs(rules) do
-  rule.wait = rule.algorithm.wait(rule, cost)
-  admitted = admitted and rule.wait == 0
+-- Invariant: a denial charges nothing; it writes only a clamp or in place of a value that is not ours.
+local cost = tonumber(ARGV[3])
+local admitted = block_until <= now
+for i = 1, #rules do
+  local rule = rules[i]
+  local wait, clamped = rule[6].weigh(rule, cost)
+  rule[8] = wait
+  if wait ~= 0 then admitted = false end
+  if clamped then dirty = true end
 end
-if charging and admitted then
-  for _, rule in ipairs(rules) do rule.algorithm.charge(rule, cost) end
-  save()
-elseif charging and dirty then
-  save()
+local write = ARGV[4] == '1' and (admitted or dirty)
+if write and admitted then
+  for i = 1, #rules do rules[i][6].apply(rules[i], cost) end
 end
-return answer(cost, charging and foreign)

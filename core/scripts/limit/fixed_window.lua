@@ -1,32 +1,31 @@
--- fixed-window: at most `limit` in [open, end); the window opens at the first admitted call.
--- Words: count, end. Invariant after settle: count == 0 and end == 0, or now < end <= now + period.
+-- fixed-window: at most `limit` in [open, stop); the window opens at the first admitted call.
+-- Words: count, stop. Invariant after weigh: count == 0 and stop == 0, or now < stop <= now + period.
 algorithms[1] = {
-  id = 1,
-  settle = function(rule)
-    if rule[1] == 0 or rule[2] <= now then
-      rule[1], rule[2] = 0, 0
-      return false
+  -- Brings the state to now; returns the wait for `cost` (-1 never) and whether an impossible future was clamped.
+  weigh = function(rule, cost)
+    local limit, period, count, stop = rule[4], rule[5], rule[1], rule[2]
+    local clamped = false
+    if count == 0 or stop <= now then
+      count, stop = 0, 0
+    elseif stop > now + period then
+      stop, clamped = now + period, true
     end
-    local latest = now + rule.period
-    if rule[2] > latest then
-      rule[2] = latest
-      return true
-    end
-    return false
+    rule[1], rule[2] = count, stop
+    if count + cost <= limit then return 0, clamped end
+    if cost > limit then return -1, clamped end
+    return stop - now, clamped
   end,
-  wait = function(rule, cost)
-    if cost > rule.limit then return -1 end
-    if rule[1] + cost <= rule.limit then return 0 end
-    return rule[2] - now
+  -- Charges, or gives back when the amount is negative.
+  apply = function(rule, amount)
+    local count = rule[1]
+    if count == 0 then rule[2] = now + rule[5] end
+    count = count + amount
+    if count <= 0 then count, rule[2] = 0, 0 end
+    rule[1] = count
   end,
-  charge = function(rule, cost)
-    if rule[1] == 0 then rule[2] = now + rule.period end
-    rule[1] = rule[1] + cost
+  -- What is left, and the time until the rule is as new.
+  show = function(rule)
+    local left, reset = rule[4] - rule[1], rule[2] - now
+    return left > 0 and left or 0, reset > 0 and reset or 0
   end,
-  refund = function(rule, amount)
-    rule[1] = math.max(0, rule[1] - amount)
-    if rule[1] == 0 then rule[2] = 0 end
-  end,
-  remaining = function(rule) return math.max(0, rule.limit - rule[1]) end,
-  reset_after = function(rule) return math.max(0, rule[2] - now) end,
 }

@@ -10,7 +10,6 @@ pub(super) const DEFINITION: Definition = Definition {
     id: 2,
     name: "calendar-window",
     lua: include_str!("../../scripts/limit/calendar_window.lua"),
-    words: 2,
     settle,
     wait,
     charge,

@@ -9,7 +9,6 @@ pub(super) const DEFINITION: Definition = Definition {
     id: 1,
     name: "fixed-window",
     lua: include_str!("../../scripts/limit/fixed_window.lua"),
-    words: 2,
     settle,
     wait,
     charge,

@@ -9,7 +9,7 @@ use std::fmt;
 
 use crate::policy::Rule;
 
-/// The most numbers that an algorithm keeps for one rule.
+/// How many numbers are kept for one rule; an algorithm may need fewer.
 pub(crate) const MAX_WORDS: usize = 3;
 
 /// The numbers an algorithm keeps for one rule. All zero is "as new".
@@ -17,13 +17,11 @@ pub(crate) type Words = [u64; MAX_WORDS];
 
 /// One algorithm: pure functions of (rule, state, now, cost). Times are server microseconds.
 pub(crate) struct Definition {
-    /// The algorithm's byte in stored states and in ARGV. Never reused.
+    /// The algorithm's byte in stored states and in ARGV: from 1 without a gap, never reused.
     pub id: u8,
     pub name: &'static str,
     /// The same functions in Lua; a fragment that fills `algorithms[id]`.
     pub lua: &'static str,
-    /// How many of [`Words`] it uses.
-    pub words: usize,
     /// Brings the state to `now`: forgets what is over and clamps an impossible future (the clock went back, or the
     /// policy changed). True when it clamped: then the state must be written even if the call is denied.
     pub settle: fn(&Rule, &mut Words, u64) -> bool,

@@ -16,6 +16,7 @@ use crate::policy::{MAX_LIMIT, MAX_PERIOD, Policy};
 use crate::resp;
 use call::{Call, Verb};
 use scripts::Scripts;
+pub use scripts::scripts;
 
 /// The largest cost of a call, 2^52.
 pub const MAX_COST: u64 = MAX_LIMIT;

@@ -6,8 +6,8 @@ use crate::algorithm;
 use crate::policy::Policy;
 use crate::script::Script;
 
-const HEAD: &str = "local algorithms = {}\n";
-const STATE: &str = include_str!("../../scripts/limit/state.lua");
+const LOAD: &str = include_str!("../../scripts/limit/load.lua");
+const FINISH: &str = include_str!("../../scripts/limit/finish.lua");
 const CONSUME: &str = include_str!("../../scripts/limit/consume.lua");
 const REFUND: &str = include_str!("../../scripts/limit/refund.lua");
 const BLOCK: &str = include_str!("../../scripts/limit/block.lua");
@@ -36,11 +36,31 @@ impl Scripts {
     }
 
     fn make(shape: usize) -> Scripts {
-        let mut fragments = vec![HEAD];
+        // Ids run from 1 without a gap: a state of an algorithm that this shape does not know is still ours.
+        let head = format!("local algorithms, KINDS = {{}}, {}\n", algorithm::ALL.len());
+        let mut fragments = vec![head.as_str()];
         let chosen = algorithm::ALL.iter().enumerate().filter(|(i, _)| shape & 1 << i != 0);
         fragments.extend(chosen.map(|(_, algorithm)| algorithm.definition().lua));
-        fragments.push(STATE);
-        let with = |transition| Script::new(&[&fragments[..], &[transition]].concat());
+        fragments.push(LOAD);
+        let with = |transition| Script::new(&[&fragments[..], &[transition, FINISH]].concat());
         Scripts { consume: with(CONSUME), refund: with(REFUND), block: with(BLOCK), reset: Script::new(&[RESET]) }
     }
+}
+
+/// Every script with a name that tells its transition and algorithms, such as `consume-fixed-window`.
+pub fn scripts() -> Vec<(String, &'static str)> {
+    let mut all = Vec::new();
+    for (shape, cell) in ALL.iter().enumerate().skip(1) {
+        let of_shape = cell.get_or_init(|| Box::new(Scripts::make(shape)));
+        let chosen = algorithm::ALL.iter().enumerate().filter(|(i, _)| shape & 1 << i != 0);
+        let algorithms: Vec<&str> = chosen.map(|(_, algorithm)| algorithm.name()).collect();
+        let transitions = [("consume", &of_shape.consume), ("refund", &of_shape.refund), ("block", &of_shape.block)];
+        for (transition, script) in transitions {
+            all.push((format!("{transition}-{}", algorithms.join("-")), script.text()));
+        }
+        if shape == 1 {
+            all.push(("reset".into(), of_shape.reset.text()));
+        }
+    }
+    all
 }

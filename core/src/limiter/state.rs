@@ -1,9 +1,10 @@
-//! The state of a limiter's key: twin of `scripts/limit/state.lua`.
+//! The state of a limiter's key: twin of `scripts/limit/{load,finish}.lua`.
 //!
-//! Value: `QL`, a version byte, then records of `id, period, words` (unsigned 64 bit, little endian), one per rule; id 0
-//! is a block: `length, until`. A value of another form is not ours: it counts as none and is replaced.
+//! Value: `QL`, a version byte, then a record per rule of `id, period, three words` (unsigned 64 bit, little endian);
+//! last, if the key is blocked, a record of id 0: `length, until`. A value of another form is not ours: it counts as none
+//! and is replaced.
 
-use crate::algorithm::{Algorithm, Words};
+use crate::algorithm::{Algorithm, MAX_WORDS, Words};
 use crate::policy::Policy;
 use crate::store::memory::Space;
 
@@ -108,7 +109,7 @@ impl<'a> State<'a> {
             space.delete(key);
             return;
         }
-        let mut value = Vec::with_capacity(3 + 25 * self.words.len() + 17);
+        let mut value = Vec::with_capacity(MAGIC.len() + 33 * self.words.len() + 17);
         value.extend_from_slice(MAGIC);
         let mut put = |id: u8, numbers: &[u64]| {
             value.push(id);
@@ -116,7 +117,7 @@ impl<'a> State<'a> {
         };
         for (rule, words) in self.policy.rules().iter().zip(&self.words) {
             let definition = rule.algorithm().definition();
-            put(definition.id, &[&[rule.period()], &words[..definition.words]].concat());
+            put(definition.id, &[rule.period(), words[0], words[1], words[2]]);
         }
         if self.block_until > self.now {
             put(BLOCK, &[self.block_length, self.block_until]);
@@ -130,7 +131,9 @@ fn parse(value: &[u8]) -> Option<Vec<Record>> {
     let mut rest = value.strip_prefix(MAGIC)?;
     let mut records = Vec::new();
     while let Some((&id, body)) = rest.split_first() {
-        let count = if id == BLOCK { 1 } else { Algorithm::by_id(id)?.definition().words };
+        // A block is the last record.
+        let last = id == BLOCK && body.len() == 16;
+        let count = if last { 1 } else { Algorithm::by_id(id).map(|_| MAX_WORDS)? };
         let (numbers, after) = body.split_at_checked(8 * (count + 1))?;
         let mut numbers = numbers.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
         let mut number = || numbers.next().filter(|n| *n < EXACT);
