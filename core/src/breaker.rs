@@ -73,3 +73,43 @@ impl Breaker {
         self.base.elapsed().as_micros() as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    fn down() -> Error {
+        Error::new(Code::Unavailable, "down")
+    }
+
+    #[test]
+    fn one_probe_at_a_time_and_none_for_ever() {
+        let breaker = Breaker::default();
+        let lease = Duration::from_millis(500);
+        assert!(breaker.admit(lease).is_ok());
+        breaker.failure(Duration::from_micros(50), &down());
+        let refused = breaker.admit(lease).unwrap_err();
+        assert_eq!(refused.error.unwrap().message(), "down");
+        std::thread::sleep(refused.retry_after);
+        assert!(breaker.admit(lease).is_ok(), "the probe");
+        assert!(breaker.admit(lease).is_err(), "one at a time");
+        std::thread::sleep(lease);
+        assert!(breaker.admit(lease).is_ok(), "a probe that vanished is followed by another");
+        breaker.success();
+        assert!(breaker.admit(lease).is_ok() && breaker.admit(lease).is_ok());
+    }
+
+    #[test]
+    fn the_pause_is_in_proportion_to_the_cost() {
+        let pause = |cost| {
+            let breaker = Breaker::default();
+            breaker.failure(cost, &down());
+            breaker.admit(Duration::ZERO).unwrap_err().retry_after
+        };
+        assert!(pause(Duration::ZERO) <= SHORTEST);
+        let middle = pause(Duration::from_millis(100));
+        assert!(middle > SHORTEST && middle <= Duration::from_millis(200));
+        assert!(pause(Duration::from_secs(60)) <= LONGEST);
+    }
+}

@@ -61,3 +61,22 @@ pub(crate) fn wall_micros() -> u64 {
 pub(crate) fn sleep_for(micros: u64) -> Duration {
     Duration::from_millis(micros.div_ceil(1_000))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_estimate_is_never_ahead_and_follows_a_step() {
+        let base = Instant::now();
+        let later = |ms| base + Duration::from_millis(ms);
+        let mut clock = ServerClock::new(1_000_000, base);
+        assert_eq!(clock.at(later(10)), 1_010_000);
+        clock.learn(1_015_000, later(10));
+        assert_eq!(clock.at(later(10)), 1_015_000, "a quicker reply tells more");
+        clock.learn(1_020_000, later(20));
+        assert_eq!(clock.at(later(20)), 1_025_000, "a slower one tells less");
+        clock.learn(500_000, later(30));
+        assert_eq!(clock.at(later(30)), 500_000, "the server's clock went back");
+    }
+}

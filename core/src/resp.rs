@@ -196,3 +196,6 @@ fn length(line: &[u8], most: usize) -> Result<Option<usize>, Stop> {
         n => usize::try_from(n).ok().filter(|n| *n <= most).map(Some).ok_or(Stop::Garbage),
     }
 }
+
+#[cfg(test)]
+mod tests;

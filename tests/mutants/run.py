@@ -1,0 +1,141 @@
+"""Breaks the core on purpose, one fault at a time, and fails unless the tests of the core turn red for each.
+
+Works on a copy of the tracked files, so that a stopped run leaves nothing broken. Run by `make test-mutants`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+COPY = ROOT / "target" / "mutants"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One fault: in `file`, `old` (which must be there) becomes `new`."""
+
+    about: str
+    file: str
+    old: str
+    new: str
+
+
+LUA = "core/scripts"
+RUST = "core/src"
+MUTANTS = [
+    Mutant(
+        "the clamp of an impossible future is skipped",
+        f"{LUA}/limit/fixed_window.lua",
+        "stop, clamped = now + period, true",
+        "stop = stop",
+    ),
+    Mutant("the clamp is not written back", f"{LUA}/limit/fixed_window.lua", "now + period, true", "now + period, false"),
+    Mutant("a window is closed at its end", f"{LUA}/limit/fixed_window.lua", "stop <= now", "stop < now"),
+    Mutant("one too many", f"{LUA}/limit/fixed_window.lua", "count + cost <= limit", "count + cost <= limit + 1"),
+    Mutant(
+        "a calendar window from the future blocks",
+        f"{LUA}/limit/calendar_window.lua",
+        "start, clamped = current, start > now",
+        "clamped = start > now",
+    ),
+    Mutant(
+        "one rule is charged although another denies",
+        f"{LUA}/limit/consume.lua",
+        "if wait ~= 0 then admitted = false end",
+        "if wait ~= 0 and i == 1 then admitted = false end",
+    ),
+    Mutant("the TTL is not rewritten", f"{LUA}/limit/finish.lua", ", 'PX', ttl)", ")"),
+    Mutant("a peek writes", f"{LUA}/limit/consume.lua", "ARGV[4] == '1' and", "true and"),
+    Mutant(
+        "a foreign value is taken for ours",
+        f"{LUA}/limit/load.lua",
+        "local foreign = value and not at or false",
+        "local foreign = false",
+    ),
+    Mutant(
+        "the deadline is ignored",
+        f"{LUA}/clock.lua",
+        "if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then",
+        "if false then",
+    ),
+    Mutant(
+        "a block from the future is kept",
+        f"{LUA}/limit/load.lua",
+        "block_until, dirty = now + block_length, true",
+        "dirty = true",
+    ),
+    Mutant("the twin refunds below zero", f"{RUST}/algorithm/fixed_window.rs", "saturating_sub(amount)", "wrapping_sub(amount)"),
+    Mutant(
+        "braces in a key are not encoded",
+        f"{RUST}/key.rs",
+        'b"%7B"',
+        'b"{"',
+    ),
+    Mutant(
+        "the binding rule is the one with the shortest wait",
+        f"{RUST}/decision.rs",
+        "if wait(b) > wait(a)",
+        "if wait(b) < wait(a)",
+    ),
+    Mutant(
+        "a child uses its parent's sockets",
+        f"{RUST}/fork.rs",
+        "GENERATION.fetch_add(1, Ordering::Relaxed);",
+        "GENERATION.fetch_add(0, Ordering::Relaxed);",
+    ),
+]
+
+
+def copy_tree() -> None:
+    """Copies what git tracks, and keeps the copy's own target folder for the next run."""
+    files = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).splitlines()
+    for name in files:
+        source, target = ROOT / name, COPY / name
+        if source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.exists() or target.read_bytes() != source.read_bytes():
+                shutil.copyfile(source, target)
+
+
+def test() -> bool:
+    """Runs the core's tests in the copy; true if they pass."""
+    command = [sys.executable, str(ROOT / "tests/harness/with_servers.py"), "--"]
+    command += ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests", "--lib", "--tests"]
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(COPY / "target")}
+    done = subprocess.run(command, cwd=COPY, env=environment, capture_output=True, text=True, timeout=900, check=False)
+    return done.returncode == 0
+
+
+def main() -> int:
+    """Runs every mutant; the plain copy must pass first."""
+    copy_tree()
+    if not test():
+        print("the tests fail without any mutant: mend that first")
+        return 1
+    survived = 0
+    for mutant in MUTANTS:
+        path = COPY / mutant.file
+        text = path.read_text()
+        if mutant.old not in text:
+            print(f"STALE     {mutant.about}: {mutant.file} has no {mutant.old!r}")
+            survived += 1
+            continue
+        path.write_text(text.replace(mutant.old, mutant.new, 1))
+        try:
+            alive = test()
+        finally:
+            path.write_text(text)
+        survived += alive
+        print(f"{'SURVIVED ' if alive else 'caught   '} {mutant.about}", flush=True)
+    print(f"{len(MUTANTS) - survived} passed, {survived} failed")
+    return 1 if survived else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
