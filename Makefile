@@ -62,6 +62,9 @@ test-php: build-php ## Runs the tests of the PHP extension
 test-node: build-node ## Runs the tests of the Node package
 	$(WITH_SERVERS) node --test tests/node/*.test.*
 
+test-mutants: ## Breaks the core on purpose, fault by fault, and expects red tests
+	python3 tests/mutants/run.py
+
 test-interop: build-python build-php build-node ## Runs processes of the three languages on the same keys
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/interop
 

@@ -36,7 +36,7 @@ MUTANTS = [
         "stop = stop",
     ),
     Mutant("the clamp is not written back", f"{LUA}/limit/fixed_window.lua", "now + period, true", "now + period, false"),
-    Mutant("a window is closed at its end", f"{LUA}/limit/fixed_window.lua", "stop <= now", "stop < now"),
+    Mutant("a window is closed at its end", f"{LUA}/limit/fixed_window.lua", "or stop <= now then", "or stop < now then"),
     Mutant("one too many", f"{LUA}/limit/fixed_window.lua", "count + cost <= limit", "count + cost <= limit + 1"),
     Mutant(
         "a calendar window from the future blocks",
