@@ -143,6 +143,11 @@ impl Client {
         self.shared.endpoint.to_string()
     }
 
+    /// What every Redis key of this client starts with.
+    pub fn prefix(&self) -> &str {
+        &self.shared.prefix
+    }
+
     /// Closes the connections. Later calls answer `closed`; closing twice does nothing.
     pub fn close(&self) {
         if !self.shared.closed.swap(true, Ordering::Relaxed)

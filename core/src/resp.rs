@@ -186,7 +186,17 @@ impl<'a> Cursor<'a> {
 }
 
 fn integer(line: &[u8]) -> Result<i64, Stop> {
-    std::str::from_utf8(line).ok().and_then(|text| text.parse().ok()).ok_or(Stop::Garbage)
+    let (negative, digits) = line.strip_prefix(b"-").map_or((false, line), |digits| (true, digits));
+    if digits.is_empty() {
+        return Err(Stop::Garbage);
+    }
+    // Gathered below zero, where the range is wider by one.
+    let below = digits.iter().try_fold(0_i64, |sum, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 { None } else { sum.checked_mul(10)?.checked_sub(i64::from(digit)) }
+    });
+    let value = if negative { below } else { below.and_then(i64::checked_neg) };
+    value.ok_or(Stop::Garbage)
 }
 
 /// The length of a bulk string or array; none for -1.

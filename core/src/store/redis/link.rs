@@ -58,6 +58,8 @@ struct Up<T> {
     reader: Reader,
     out: Vec<u8>,
     written: usize,
+    /// What was just read; kept, so that it is not zeroed for each turn.
+    buffer: Box<[u8]>,
     /// In the order of the wire; none where the caller's time was over before the reply came.
     pending: VecDeque<Option<Job<T>>>,
     /// When the server last said something, or was asked something after a silence.
@@ -157,6 +159,7 @@ impl<T> Link<T> {
                     reader: Reader::default(),
                     out: Vec::new(),
                     written: 0,
+                    buffer: vec![0; 32 << 10].into(),
                     pending: VecDeque::new(),
                     heard: Instant::now(),
                 }));
@@ -295,9 +298,8 @@ impl<T> Up<T> {
         done: &mut Vec<(T, Result<Answer>)>,
         napping: &mut Vec<(Instant, Job<T>)>,
     ) -> Option<Error> {
-        let mut buffer = [0; 32 << 10];
         for _ in 0..READS_A_TURN {
-            let read = match self.stream.read(&mut buffer) {
+            let read = match self.stream.read(&mut self.buffer) {
                 Ok(0) => return Some(self.gone("it closed the connection")),
                 Ok(n) => n,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return None,
@@ -305,7 +307,7 @@ impl<T> Up<T> {
                 Err(e) => return Some(self.gone(&e.to_string())),
             };
             self.heard = Instant::now();
-            self.reader.feed(&buffer[..read]);
+            self.reader.feed(&self.buffer[..read]);
             loop {
                 let reply = match self.reader.next_reply() {
                     Ok(Some(reply)) => reply,
@@ -322,7 +324,7 @@ impl<T> Up<T> {
                     None => return Some(self.stray(&reply)),
                 }
             }
-            if read < buffer.len() && !matches!(self.stream, Stream::Tls(_)) {
+            if read < self.buffer.len() && !matches!(self.stream, Stream::Tls(_)) {
                 return None;
             }
         }

@@ -39,6 +39,8 @@ struct Wire {
     clock: ServerClock,
     reader: Reader,
     out: Vec<u8>,
+    /// What was just read; kept, so that it is not zeroed for each call.
+    buffer: Box<[u8; 4096]>,
     /// The read and write timeout that the socket has now.
     slice: Duration,
     last_used: Instant,
@@ -147,7 +149,15 @@ fn connected(pool: &Pool, shared: &Shared, server: &Server, deadline: Instant) -
         Ok(Connection { stream, clock }) => {
             breaker.success();
             let slice = Duration::ZERO;
-            Ok(Wire { stream, clock, reader: Reader::default(), out: Vec::new(), slice, last_used: began })
+            Ok(Wire {
+                stream,
+                clock,
+                reader: Reader::default(),
+                out: Vec::new(),
+                buffer: Box::new([0; 4096]),
+                slice,
+                last_used: began,
+            })
         }
         Err(error) => {
             breaker.failure(began.elapsed(), &error);
@@ -194,11 +204,10 @@ impl Wire {
                 },
             }
         }
-        let mut buffer = [0; 4096];
         loop {
-            match self.stream.read(&mut buffer) {
+            match self.stream.read(&mut self.buffer[..]) {
                 Ok(0) => return Err(gone("it closed the connection")),
-                Ok(n) => self.reader.feed(&buffer[..n]),
+                Ok(n) => self.reader.feed(&self.buffer[..n]),
                 Err(e) => match e.kind() {
                     ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {
                         self.pause(deadline, interrupted)?;
