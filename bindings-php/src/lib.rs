@@ -1,1 +1,22 @@
-//! Binding.
+//! The PHP extension `ratelimit`: the classes and the function of the namespace `Quotalock`, and nothing of their
+//! behaviour, which is the crate `quotalock`.
+
+#![allow(non_snake_case, reason = "the name of a parameter in Rust is its name in PHP, where named arguments use it")]
+
+mod argument;
+mod call;
+mod class;
+mod client;
+mod decision;
+mod exception;
+mod function;
+mod info;
+mod ini;
+mod limiter;
+mod module;
+mod policy;
+mod property;
+mod registry;
+mod rule;
+mod settings;
+mod testing;

@@ -1,0 +1,96 @@
+//! Registers classes that hold a Rust value, with what the macros of ext-php-rs cannot say: readonly properties,
+//! union types and private constructors.
+
+use ext_php_rs::builders::ClassBuilder;
+use ext_php_rs::class::RegisteredClass;
+use ext_php_rs::error::Result;
+use ext_php_rs::ffi::{
+    IS_ARRAY, IS_LONG, IS_STRING, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC, ext_php_rs_compiler_globals,
+    ext_php_rs_executor_globals, zend_function, zend_hash_str_find_ptr_lc, zend_internal_arg_info,
+};
+use ext_php_rs::flags::ClassFlags;
+use ext_php_rs::types::Zval;
+
+use crate::property::{self, Property};
+
+/// Registers the class of `T`: final, with readonly `properties`; without a constructor in Rust it has a private one.
+pub fn register<T: RegisteredClass>(properties: &[Property]) -> Result<()> {
+    let mut builder = ClassBuilder::new(T::CLASS_NAME).flags(ClassFlags::Final | ClassFlags::NoDynamicProperties);
+    for (method, flags) in T::method_builders() {
+        builder = builder.method(method, flags);
+    }
+    builder
+        .object_override::<T>()
+        .registration(|class, arguments| {
+            T::get_metadata().set_ce(class);
+            T::get_metadata().set_arg_info(arguments);
+        })
+        .register()?;
+    let class = std::ptr::from_ref(T::get_metadata().ce()).cast_mut();
+    property::declare_public(class, properties);
+    // SAFETY: the class was just registered by this thread, and nobody else uses it before start-up is over.
+    unsafe {
+        for value in (*class).function_table.values() {
+            if let Some(function) = value.ptr::<zend_function>().and_then(|function| function.as_mut()) {
+                describe(function);
+            }
+        }
+        if T::constructor().is_none()
+            && let Some(constructor) = (*class).constructor.as_mut()
+        {
+            constructor.common.fn_flags = constructor.common.fn_flags & !ZEND_ACC_PUBLIC | ZEND_ACC_PRIVATE;
+        }
+    }
+    Ok(())
+}
+
+/// Does for our function what [`register`] does for methods.
+pub fn describe_functions() {
+    const NAME: &str = "quotalock\\limit";
+    // SAFETY: at start-up the table of functions is the engine's, and ours was put there before; the lookup copies the
+    // name.
+    unsafe {
+        let table = (*ext_php_rs_compiler_globals()).function_table;
+        let function = zend_hash_str_find_ptr_lc(table, NAME.as_ptr().cast(), NAME.len());
+        if let Some(function) = function.cast::<zend_function>().as_mut() {
+            describe(function);
+        }
+    }
+}
+
+/// Gives the parameters that take several types their union type: reflection and IDEs read it; the values are checked by
+/// [`crate::argument`] and [`crate::policy`].
+///
+/// # Safety
+/// `function` must be a registered internal function of ours, not yet in use.
+unsafe fn describe(function: &mut zend_function) {
+    // SAFETY: it is internal, so it has this variant, with one information per argument.
+    let arguments: &mut [zend_internal_arg_info] = unsafe {
+        let internal = &function.internal_function;
+        if internal.num_args == 0 {
+            return;
+        }
+        std::slice::from_raw_parts_mut(internal.arg_info, internal.num_args as usize)
+    };
+    for argument in arguments {
+        // SAFETY: the engine wants a C string here.
+        let name = unsafe { std::ffi::CStr::from_ptr(argument.name) };
+        match name.to_bytes() {
+            b"key" => argument.type_ = property::class_type("Stringable", 1 << IS_STRING | 1 << IS_LONG),
+            b"policy" => argument.type_ = property::class_type("Quotalock\\Rule", 1 << IS_STRING | 1 << IS_ARRAY),
+            _ => {}
+        }
+    }
+}
+
+/// Fills the properties of `$this`, for a constructor: the macros give it no other way to the object it makes.
+pub fn fill_this<const N: usize>(values: [Zval; N]) {
+    // SAFETY: while our constructor runs the engine's current frame is its own, and holds the object that it makes.
+    let this = unsafe {
+        let globals = ext_php_rs_executor_globals().as_ref();
+        globals.and_then(|globals| globals.current_execute_data.as_mut()).and_then(|frame| frame.This.object_mut())
+    };
+    if let Some(this) = this {
+        property::fill(this, 0, values);
+    }
+}

@@ -1,0 +1,62 @@
+//! The ini settings `ratelimit.*`: what they are and who set them.
+
+use std::ffi::{CStr, c_char};
+
+use ext_php_rs::ffi::{ext_php_rs_executor_globals, zend_hash_str_find, zend_ini_entry};
+use ext_php_rs::flags::IniEntryPermission;
+use ext_php_rs::types::Zval;
+use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
+
+/// `ZEND_INI_SYSTEM`, what `php_admin_value` leaves of who may change a setting.
+const SYSTEM: u8 = 1 << 2;
+
+/// Every setting may be set anywhere; `php_admin_value` in a pool takes that away from scripts. Empty means not set.
+static ENTRIES: IniEntryDefs<5> = IniEntryDefs::new([
+    IniEntryDef::new(c"ratelimit.url", c"", IniEntryPermission::All),
+    IniEntryDef::new(c"ratelimit.prefix", c"", IniEntryPermission::All),
+    IniEntryDef::new(c"ratelimit.timeout_ms", c"", IniEntryPermission::All),
+    IniEntryDef::new(c"ratelimit.on_error", c"", IniEntryPermission::All),
+    IniEntryDef::end(),
+]);
+
+unsafe extern "C" {
+    fn zend_ini_string_ex(name: *const c_char, length: usize, original: i32, exists: *mut bool) -> *mut c_char;
+    fn cfg_get_entry(name: *const c_char, length: usize) -> *mut Zval;
+}
+
+/// Registers the settings.
+pub fn register(module: i32) {
+    IniEntryDef::register(ENTRIES.as_slice(), module);
+}
+
+/// The value in force; none if it is empty.
+pub fn get(name: &CStr) -> Option<String> {
+    // SAFETY: the engine answers with a C string of its own, or null; it is copied before PHP runs again.
+    let value = unsafe {
+        let value = zend_ini_string_ex(name.as_ptr(), name.count_bytes(), 0, std::ptr::null_mut());
+        if value.is_null() {
+            return None;
+        }
+        CStr::from_ptr(value).to_string_lossy().into_owned()
+    };
+    Some(value).filter(|value| !value.is_empty())
+}
+
+/// Who gave the value in force, for a person.
+pub fn set_by(name: &CStr) -> &'static str {
+    // SAFETY: the tables are the engine's; an entry of the directives holds a pointer to its ini entry; the configured
+    // value is null or a live value of the engine's.
+    unsafe {
+        let directives = (*ext_php_rs_executor_globals()).ini_directives;
+        let found = zend_hash_str_find(directives, name.as_ptr(), name.count_bytes());
+        let entry = found.as_ref().and_then(|value| value.ptr::<zend_ini_entry>()).and_then(|entry| entry.as_ref());
+        let configured = cfg_get_entry(name.as_ptr(), name.count_bytes()).as_ref().and_then(Zval::zend_str);
+        match entry {
+            Some(entry) if entry.modifiable == SYSTEM => "php_admin_value",
+            _ if configured.is_some_and(|text| get(name).is_some_and(|value| value.as_bytes() == text.as_bytes())) => {
+                "ini file or -d"
+            }
+            _ => "php_value or ini_set",
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The `policy` argument: a text, a rule or a list of rules.
+
+use ext_php_rs::convert::FromZval;
+use ext_php_rs::flags::DataType;
+use ext_php_rs::types::{ZendClassObject, Zval};
+use quotalock::{Code, Error, Policy};
+
+use crate::argument::{type_name, wrong_type};
+use crate::exception::{Outcome, Problem};
+use crate::rule::Rule;
+
+/// A policy as PHP gives it.
+pub struct PolicyArgument<'a>(&'a Zval);
+
+impl<'a> FromZval<'a> for PolicyArgument<'a> {
+    const TYPE: DataType = DataType::Mixed;
+
+    fn from_zval(value: &'a Zval) -> Option<Self> {
+        Some(PolicyArgument(value))
+    }
+}
+
+impl<'a> PolicyArgument<'a> {
+    /// The bytes of a policy that is given as text.
+    pub fn text(&self) -> Option<&'a [u8]> {
+        self.0.zend_str().map(|text| text.as_bytes())
+    }
+
+    /// The policy.
+    pub fn parse(&self, position: u32) -> Outcome<Policy> {
+        const WANTED: &std::ffi::CStr = c"Quotalock\\Rule|array|string";
+        if let Some(text) = self.text() {
+            let text = std::str::from_utf8(text)
+                .map_err(|_| Error::new(Code::InvalidPolicy, "policy is not UTF-8: write it as \"10/minute\""))?;
+            return Ok(Policy::parse(text)?);
+        }
+        if let Some(rule) = rule(self.0) {
+            return Ok(Policy::new([rule])?);
+        }
+        let Some(list) = self.0.array() else { return Err(wrong_type(position, WANTED, self.0)) };
+        let rules = list.values().map(|value| rule(value).ok_or_else(|| no_rule(value)));
+        Ok(Policy::new(rules.collect::<Outcome<Vec<_>>>()?)?)
+    }
+}
+
+fn rule(value: &Zval) -> Option<quotalock::Rule> {
+    <&ZendClassObject<Rule>>::from_zval(value.dereference()).map(|object| object.rule())
+}
+
+fn no_rule(value: &Zval) -> Problem {
+    let found = type_name(value);
+    Error::new(Code::InvalidPolicy, format!("policy has {found} among its rules: give objects of Quotalock\\Rule"))
+        .into()
+}

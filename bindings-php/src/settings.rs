@@ -1,0 +1,89 @@
+//! Which server a client talks to and how: the argument, else the ini setting, else the environment, else the default.
+
+use std::borrow::Cow;
+use std::ffi::CStr;
+use std::time::Duration;
+
+use quotalock::{Code, DEFAULT_PREFIX, DEFAULT_URL, Error, OnError, Options, Result, URL_VARIABLE};
+
+use crate::ini;
+
+/// Where a setting comes from.
+#[derive(Clone, Copy)]
+pub enum Origin {
+    /// A constructor's argument.
+    Argument,
+    /// The ini setting of this name.
+    Ini(&'static CStr),
+    /// The environment variable for the URL.
+    Environment,
+    /// Nobody said anything.
+    Default,
+}
+
+/// A setting's text with its origin.
+type Setting<'a> = (Cow<'a, str>, Origin);
+
+/// What the caller of a constructor gave.
+#[derive(Default)]
+pub struct Arguments<'a> {
+    pub url: Option<Cow<'a, str>>,
+    pub prefix: Option<Cow<'a, str>>,
+    pub timeout_ms: Option<Cow<'a, str>>,
+    pub on_error: Option<Cow<'a, str>>,
+}
+
+/// The settings of a client, not yet checked.
+pub struct Settings<'a> {
+    pub url: Setting<'a>,
+    pub prefix: Setting<'a>,
+    pub timeout_ms: Setting<'a>,
+    pub on_error: Setting<'a>,
+}
+
+fn setting<'a>(
+    given: Option<Cow<'a, str>>,
+    name: &'static CStr,
+    otherwise: impl FnOnce() -> Setting<'a>,
+) -> Setting<'a> {
+    if let Some(given) = given {
+        return (given, Origin::Argument);
+    }
+    ini::get(name).map_or_else(otherwise, |value| (Cow::Owned(value), Origin::Ini(name)))
+}
+
+impl<'a> Settings<'a> {
+    /// Completes what was given.
+    pub fn of(given: Arguments<'a>) -> Settings<'a> {
+        let default = |text: &'static str| move || (Cow::Borrowed(text), Origin::Default);
+        let environment = || match std::env::var(URL_VARIABLE) {
+            Ok(url) if !url.is_empty() => (Cow::Owned(url), Origin::Environment),
+            _ => (Cow::Borrowed(DEFAULT_URL), Origin::Default),
+        };
+        Settings {
+            url: setting(given.url, c"ratelimit.url", environment),
+            prefix: setting(given.prefix, c"ratelimit.prefix", default(DEFAULT_PREFIX)),
+            timeout_ms: setting(given.timeout_ms, c"ratelimit.timeout_ms", default("500")),
+            on_error: setting(given.on_error, c"ratelimit.on_error", default("raise")),
+        }
+    }
+
+    /// The options of the client.
+    pub fn options(&self) -> Result<Options> {
+        Ok(Options {
+            url: Some(self.url.0.clone().into_owned()),
+            prefix: self.prefix.0.clone().into_owned(),
+            timeout: self.timeout()?,
+            on_error: OnError::parse(&self.on_error.0)?,
+        })
+    }
+
+    fn timeout(&self) -> Result<Duration> {
+        let text = &self.timeout_ms.0;
+        let refused = || {
+            let message = format!("timeout of {text} ms is not a whole number between 1 and 3600000: change it");
+            Error::new(Code::InvalidArgument, message)
+        };
+        text.trim().parse().map(Duration::from_millis).map_err(|_| refused())
+    }
+}
