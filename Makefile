@@ -43,11 +43,12 @@ build-php: ## Builds the PHP extension, bindings-php/modules/ratelimit.so
 build-node: ## Builds the Node package in bindings-node
 	npm run build --silent --prefix bindings-node
 
-.PHONY: test suites test-rust test-python test-php test-node test-interop test-faults
+.PHONY: test suites test-rust test-python test-php test-node test-interop test-faults test-incident
 test: build ## Runs every test against real servers
-	+@failed=0; $(SUITES) --jobs=$(TEST_JOBS) suites || failed=1; $(SUITES) --jobs=1 test-faults || failed=1; exit $$failed
+	+@failed=0; $(SUITES) --jobs=$(TEST_JOBS) suites || failed=1; $(SUITES) --jobs=1 test-faults test-incident || failed=1; exit $$failed
 
-# All that may run beside each other; the faults freeze and kill servers by the clock, so they run alone.
+# All that may run beside each other; the faults freeze and kill servers by the clock and the incident is a load on the
+# whole machine, so they run alone.
 suites: test-rust test-python test-php test-node test-interop
 
 test-rust: ## Runs the tests of the core
@@ -71,6 +72,9 @@ test-interop: build-python build-php build-node ## Runs processes of the three l
 test-faults: build ## Kills, freezes and restarts what a limit or a lock depends on
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/faults
 
+test-incident: build ## Lives through the incident once more, shorter, and runs the examples
+	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/incident
+
 .PHONY: lint lint-rust lint-python lint-php lint-node lint-lua
 lint: lint-rust lint-python lint-php lint-node lint-lua ## Checks style, types and scripts; a warning fails
 
@@ -81,7 +85,7 @@ lint-rust:
 lint-python:
 	.venv/bin/ruff check --quiet .
 	.venv/bin/ruff format --quiet --check .
-	.venv/bin/mypy --no-error-summary bindings-python/python tests/harness
+	.venv/bin/mypy --no-error-summary bindings-python/python tests/harness tests/incident examples
 
 lint-php:
 	phpcs

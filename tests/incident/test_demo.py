@@ -1,0 +1,115 @@
+"""`make demo`, short: the broken limiter dies, ours does not, and three languages share one exact limit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import needs
+import pytest
+from demo_run import DEMO, DemoRun, processes_in
+
+LIMIT_PER_SECOND = 10
+
+
+def test_it_succeeds(demo: DemoRun) -> None:
+    assert (demo.process.returncode, demo.process.stderr) == (0, "")
+
+
+def test_the_broken_limiter_dies_for_good(demo: DemoRun) -> None:
+    broken = demo.figures["broken"]
+    assert 0 < broken["dead_after_s"] < 60
+    assert (broken["ttl_ms_at_end"], broken["admitted_after_death"]) == (-1, 0)
+    assert int(broken["value_at_end"]) < -100
+    assert all(second["admitted"] == 0 and second["denied"] > 0 for second in broken["per_second"][-3:])
+
+
+def test_ours_admits_the_limit_in_every_second(demo: DemoRun) -> None:
+    ours = demo.figures["quotalock"]
+    assert ours["dead_after_s"] is None
+    assert ours["ttl_ms_at_end"] > 0
+    assert all(second["admitted"] > 0 and second["denied"] > 0 for second in ours["per_second"])
+    assert ours["length_s"] == demo.figures["broken"]["length_s"]
+    assert ours["admitted"] <= ours["length_s"] * LIMIT_PER_SECOND + 1
+    assert ours["other"] == 0
+
+
+def test_three_languages_admit_together_exactly_the_limit(demo: DemoRun) -> None:
+    fleet = demo.figures["fleet"]
+    assert fleet["wrong"] == {}
+    assert sum(fleet["requests"].values()) == 10_000
+    assert sum(fleet["admitted"].values()) == fleet["expected"] < 10_000
+    assert fleet["admitted"].keys() == {"PHP", "Python", "Node"}
+    assert all(admitted > 0 for admitted in fleet["admitted"].values())
+
+
+def test_it_shows_each_second_and_the_death_in_a_hundred_columns(demo: DemoRun) -> None:
+    lines = demo.process.stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert sum("dead after" in line and "every buyer is refused" in line for line in lines) == 1
+    seconds = [line.split() for line in lines if line[:6].strip().isdigit()]
+    length = demo.figures["broken"]["length_s"]
+    assert [int(words[0]) for words in seconds[: 2 * length]] == 2 * list(range(1, length + 1))
+    assert (demo.out / "table.md").read_text() in demo.process.stdout
+
+
+def test_the_plot_marks_the_death(demo: DemoRun) -> None:
+    picture = ElementTree.parse(demo.out / "admitted.svg")
+    words = ["".join(element.itertext()) for element in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert any(f"dead after {demo.figures['broken']['dead_after_s']:.2f} s" in text for text in words)
+    assert {"admitted per second", "seconds since the first request", "Quotalock"} <= set(words)
+
+
+def test_it_leaves_nothing_behind(demo: DemoRun) -> None:
+    assert list(demo.home.iterdir()) == []
+    assert list(demo.temporary.iterdir()) == []
+    assert processes_in(demo.temporary) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_cleans_up_when_interrupted(short_folder: Path, number: signal.Signals) -> None:
+    with subprocess.Popen(
+        [*DEMO, "--out", str(short_folder / "out")],
+        env=os.environ | {"TMPDIR": str(short_folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as run:
+        assert run.stdout is not None
+        assert any("dead after" in line for line in run.stdout)
+        assert len(processes_in(short_folder)) > 10
+        run.send_signal(number)
+        _, errors = run.communicate(timeout=20)
+    assert (run.returncode, errors) == (128 + number, "")
+    assert list(short_folder.iterdir()) == []
+    assert processes_in(short_folder) == []
+
+
+def test_what_it_starts_ends_with_it_even_when_it_is_killed(short_folder: Path) -> None:
+    with subprocess.Popen(
+        DEMO, env=os.environ | {"TMPDIR": str(short_folder)}, stdout=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None
+        assert any("dead after" in line for line in run.stdout)
+        run.kill()
+    give_up = time.monotonic() + 15
+    while processes_in(short_folder) and time.monotonic() < give_up:
+        time.sleep(0.05)
+    assert processes_in(short_folder) == []
+
+
+def test_it_says_what_to_install(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(needs, "SEARCH", str(short_folder))
+    with pytest.raises(needs.DemoError, match=r"redis-server, php-fpm8.2, nginx, siege, node not found.*make setup"):
+        needs.find_tools()
+
+
+def test_it_says_what_to_build(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(needs, "ROOT", short_folder)
+    monkeypatch.setattr(needs, "EXTENSION", short_folder / "bindings-php/modules/ratelimit.so")
+    with pytest.raises(needs.DemoError, match=r"not built: the PHP extension .*, the Node package .*make build"):
+        needs.require_packages()

@@ -1,0 +1,53 @@
+"""The examples that the README quotes, run as they are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from needs import EXTENSION, ROOT
+
+PHP = ["php", "-d", f"extension={EXTENSION}"]
+EXAMPLES = {
+    "php/limit.php": PHP,
+    "python/limit.py": [sys.executable],
+    "python/limit_aio.py": [sys.executable],
+    "node/limit.mjs": ["node"],
+}
+
+
+def test_there_is_no_other_example() -> None:
+    languages = ("php", "python", "node")
+    found = {
+        str(path.relative_to(ROOT / "examples")) for name in languages for path in (ROOT / "examples" / name).iterdir()
+    }
+    assert {path for path in found if "__pycache__" not in path} == EXAMPLES.keys()
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_it_runs_without_a_server(example: str) -> None:
+    assert run(example, "memory://") == "go ahead, 9 left\nand again\n"
+
+
+def test_they_share_one_limit(server_url: str) -> None:
+    # Each takes two of ten: what one language takes is missing for the next.
+    for left, example in zip((9, 7, 5, 3), EXAMPLES, strict=True):
+        assert run(example, server_url) == f"go ahead, {left} left\nand again\n"
+    assert run("php/limit.php", server_url) == "go ahead, 1 left\nand again\n"
+    for example in EXAMPLES:
+        assert run(example, server_url).startswith("retry in ")
+
+
+def run(example: str, url: str) -> str:
+    done = subprocess.run(
+        [*EXAMPLES[example], str(ROOT / "examples" / example)],
+        env=os.environ | {"QUOTALOCK_URL": url},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
