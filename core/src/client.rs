@@ -1,12 +1,13 @@
 //! The client: one server or memory, with what all its limiters share.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::breaker::Breaker;
 use crate::clock::TestTime;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, redacted};
 use crate::error::{Error, Result};
 use crate::fork::ForkCell;
 use crate::key;
@@ -29,7 +30,7 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_millis(500);
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 /// How a client is made. Every field has the documented default.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
     /// `redis://`, `rediss://`, `unix://` or `memory://`; none asks [`URL_VARIABLE`], then takes [`DEFAULT_URL`].
     pub url: Option<String>,
@@ -44,6 +45,17 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Options { url: None, prefix: DEFAULT_PREFIX.into(), timeout: DEFAULT_TIMEOUT, on_error: OnError::Raise }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("url", &self.url.as_deref().map(redacted))
+            .field("prefix", &self.prefix)
+            .field("timeout", &self.timeout)
+            .field("on_error", &self.on_error)
+            .finish()
     }
 }
 

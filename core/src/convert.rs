@@ -14,6 +14,22 @@ pub fn unsigned(what: &str, given: i64) -> Result<u64> {
         .map_err(|_| Error::invalid(format!("{what} {given} is negative: give a positive whole number")))
 }
 
+/// A whole number given as a float, which is all that JavaScript has.
+///
+/// # Errors
+/// `invalid_argument` for a fraction, NaN, an infinity, or a number so large that floats skip whole numbers there.
+pub fn whole(what: &str, given: f64) -> Result<i64> {
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    if given.abs() > EXACT {
+        return Err(Error::invalid(format!("{what} {given:?} is too large to be exact: give at most 2^52")));
+    }
+    // NaN is equal to nothing.
+    if given.trunc() != given {
+        return Err(Error::invalid(format!("{what} {given:?} is not a whole number: round it")));
+    }
+    Ok(given as i64)
+}
+
 /// Microseconds from milliseconds (PHP, Node).
 ///
 /// # Errors

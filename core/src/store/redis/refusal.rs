@@ -49,7 +49,7 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
             format!("{server} is a node of a Redis Cluster, which this version does not speak: use one server");
         return Refusal::Final(Error::new(Code::Unavailable, message));
     }
-    if PASSING.contains(&code) {
+    if PASSING.into_iter().any(inner) {
         let message = format!("{server} does not work for now ({}): wait or look into its log", shown(text.as_bytes()));
         return Refusal::Later(Error::new(Code::Unavailable, message));
     }

@@ -87,15 +87,22 @@ impl Stream {
 
     fn drain_tls(&mut self) -> bool {
         let Stream::Tls(tls) = self else { return false };
-        if tls.sock.set_nonblocking(true).is_err() {
-            return true;
-        }
-        let dead = match tls.conn.read_tls(&mut tls.sock) {
+        match tls.conn.read_tls(&mut WithoutWaiting(tls.sock.as_raw_fd())) {
             Ok(0) => true,
             Ok(_) => tls.conn.process_new_packets().map_or(true, |state| state.peer_has_closed()),
             Err(e) => e.kind() != ErrorKind::WouldBlock,
-        };
-        dead || tls.sock.set_nonblocking(false).is_err()
+        }
+    }
+}
+
+/// Reads from a socket without waiting, whatever its mode is.
+struct WithoutWaiting(RawFd);
+
+impl Read for WithoutWaiting {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // SAFETY: the buffer is valid for its length during the call.
+        let read = unsafe { libc::recv(self.0, buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT) };
+        usize::try_from(read).map_err(|_| io::Error::last_os_error())
     }
 }
 
