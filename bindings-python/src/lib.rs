@@ -1,1 +1,32 @@
-//! Binding.
+//! The Python package's native half, `quotalock._native`: it converts values, releases the GIL or lets a loop wait, and
+//! picks an exception class. Everything else is the core's.
+
+mod argument;
+mod client;
+mod decision;
+mod error;
+mod limiter;
+mod link;
+mod loops;
+mod policy;
+mod testing;
+mod watch;
+
+use pyo3::prelude::*;
+
+/// What `quotalock` and `quotalock.aio` are made of.
+#[pymodule(gil_used = true)]
+mod _native {
+    #[pymodule_export]
+    use super::client::Client;
+    #[pymodule_export]
+    use super::decision::{Decision, RuleDecision};
+    #[pymodule_export]
+    use super::limiter::Limiter;
+    #[pymodule_export]
+    use super::link::LoopDriver;
+    #[pymodule_export]
+    use super::policy::Rule;
+    #[pymodule_export]
+    use super::testing::{get, put, set_time};
+}

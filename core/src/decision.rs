@@ -19,6 +19,9 @@ pub enum Source {
 }
 
 impl Source {
+    /// Every source, in the order of the documentation.
+    pub const ALL: [Source; 5] = [Source::Redis, Source::Memory, Source::Local, Source::Open, Source::Closed];
+
     /// The text of the source, the same in every language.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,0 +1,66 @@
+"""Rate limits and locks that cannot get stuck, on Redis.
+
+    import quotalock
+
+    checkout = quotalock.Client("redis://127.0.0.1:6379").limiter("checkout", "10/minute;100/hour")
+    if not checkout.consume("user:42"):
+        ...  # say 429
+
+Calls block without the GIL, and threads may share everything. `quotalock.aio` has the same names for asyncio,
+`quotalock.testing` what tests need. Durations are seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ._default import Default
+from ._errors import (
+    Closed,
+    CrossSlot,
+    Internal,
+    InvalidArgument,
+    InvalidPolicy,
+    Lost,
+    NotAcquired,
+    NotPermitted,
+    QuotalockError,
+    RateLimited,
+    Timeout,
+    Unavailable,
+    WrongType,
+)
+from ._native import Client, Decision, Limiter, Rule, RuleDecision
+
+__all__ = [
+    "Client",
+    "Closed",
+    "CrossSlot",
+    "Decision",
+    "Internal",
+    "InvalidArgument",
+    "InvalidPolicy",
+    "Limiter",
+    "Lost",
+    "NotAcquired",
+    "NotPermitted",
+    "QuotalockError",
+    "RateLimited",
+    "Rule",
+    "RuleDecision",
+    "Timeout",
+    "Unavailable",
+    "WrongType",
+    "limit",
+]
+
+
+def limit(name: str, key: str | bytes, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
+    """Limits in one line, with a client of the environment's (`QUOTALOCK_URL`) that is made at the first call.
+
+    Charges `cost` to `key` under the limiter `name` and `policy`, and answers as `Limiter.consume` does.
+    """
+    return _default.limiter(name, policy).consume(key, cost)
+
+
+_default: Default[Limiter] = Default(Client)

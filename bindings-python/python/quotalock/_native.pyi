@@ -1,0 +1,262 @@
+"""The native half of `quotalock`."""
+
+from asyncio import Future
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Protocol, final, overload, type_check_only
+
+from typing_extensions import Self
+
+__all__ = ["Client", "Decision", "Limiter", "LoopDriver", "Rule", "RuleDecision", "get", "put", "set_time"]
+
+@final
+class Client:
+    """A client of one Redis, or of this process' memory (`memory://`). Threads may share it, and forked processes go on
+    using it. Making one does no I/O: connections are made at the first call, and again in each forked process.
+
+    `url` is `redis://`, `rediss://`, `unix://` or `memory://`; without one `QUOTALOCK_URL` of the environment is taken,
+    else `redis://127.0.0.1:6379`. `prefix` begins every Redis key. `timeout` is what a call may take in seconds,
+    connecting included. `on_error` says what is answered when Redis cannot: `raise`, `open` (admit), `closed` (deny) or
+    `local` (the same policy, in this process' memory).
+
+    Raises `InvalidArgument` for a URL, prefix, timeout or `on_error` that cannot be.
+    """
+
+    def __new__(
+        cls, url: str | None = None, prefix: str = "ql", timeout: float = 0.5, on_error: str = "raise"
+    ) -> Self: ...
+    def limiter(self, name: str, policy: str | Rule | Iterable[Rule]) -> Limiter:
+        """Makes a limiter: a name, part of its Redis keys, and a policy, as text (`"10/minute;100/hour"`), as a `Rule`
+        or as several.
+
+        Raises `InvalidPolicy`, and `InvalidArgument` for an empty or too long name.
+        """
+
+    def close(self) -> None:
+        """Closes the connections. Later calls raise `Closed`; closing twice does nothing."""
+
+    @property
+    def server(self) -> str:
+        """The host and port, socket path or `memory://`; never a password."""
+
+    @property
+    def prefix(self) -> str:
+        """What every Redis key starts with."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
+    def _for_loops(self) -> _LoopClient: ...
+
+@final
+class Limiter:
+    """Decides for keys by one policy; made by `Client.limiter`. Threads may share it.
+
+    A key is a `str`, taken as UTF-8, or `bytes`: 1 to 1,024 of them. A cost is 0 to 2^52. Every call raises
+    `InvalidArgument` for a bad key or number before anything is sent, and `Unavailable`, `Timeout`, `NotPermitted`,
+    `WrongType` and `Closed` as they say; the first two only if the client's `on_error` is `raise`.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name given."""
+
+    @property
+    def policy(self) -> str:
+        """The policy in its canonical form."""
+
+    def consume(self, key: str | bytes, cost: int = 1) -> Decision:
+        """Charges `cost` to every rule if all admit it, else to none. A cost of 0 only looks; one above a limit is
+        denied for ever."""
+
+    def peek(self, key: str | bytes, cost: int = 1) -> Decision:
+        """Tells what `consume` would answer, and never writes."""
+
+    def require(self, key: str | bytes, cost: int = 1) -> Decision:
+        """As `consume`, but a denial raises `RateLimited`, which carries the decision."""
+
+    def wait(self, key: str | bytes, timeout: float, cost: int = 1) -> Decision:
+        """As `consume`, and after a denial sleeps as `retry_after` says and tries again, for at most `timeout` seconds.
+        Ends with a denial at once when the next chance lies behind the timeout."""
+
+    def refund(self, key: str | bytes, amount: int) -> Decision:
+        """Gives back `amount` (1 to 2^52) of what was consumed; no rule falls below zero. Answers what a peek right
+        after it would."""
+
+    def block(self, key: str | bytes, duration: float) -> Decision:
+        """Denies everything for `duration` seconds (1 ms to 36,500 days), in place of an earlier block. Answers what a
+        peek right after it would. Raises whatever `on_error` says: a block that was not stored must not look like one.
+        """
+
+    def reset(self, key: str | bytes) -> bool:
+        """Forgets everything about `key`, a block included; True if there was anything. Raises whatever `on_error`
+        says."""
+
+    def redis_key(self, key: str | bytes) -> bytes:
+        """The Redis key that holds the state of `key`."""
+
+@final
+class Decision:
+    """The answer of a limiter for one key; as a bool, whether the call was admitted. Durations are seconds.
+
+    For a policy of several rules `limit`, `remaining`, `retry_after` and `reset_after` are those of the rule that
+    binds: of the denied ones the one with the longest `retry_after`, else the one with the least remaining.
+    """
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the call was admitted. A denied call was charged nothing."""
+
+    @property
+    def limit(self) -> int:
+        """The limit of the rule that binds."""
+
+    @property
+    def remaining(self) -> int:
+        """What could be consumed now; 0 while the key is blocked."""
+
+    @property
+    def retry_after(self) -> float | None:
+        """After how many seconds the same call would be admitted if nobody else called: 0 when admitted, None when
+        never."""
+
+    @property
+    def reset_after(self) -> float:
+        """After how many seconds the key is as new."""
+
+    @property
+    def cost(self) -> int:
+        """The cost that was asked for."""
+
+    @property
+    def source(self) -> str:
+        """Who answered: `redis`, `memory`, or while Redis cannot `local`, `open` or `closed`."""
+
+    @property
+    def healed(self) -> bool:
+        """Whether a value that was not ours stood at the key and was replaced."""
+
+    @property
+    def rules(self) -> tuple[RuleDecision, ...]:
+        """The answer of each rule, in the order of the policy."""
+
+    def __bool__(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    @staticmethod
+    def _unpickle(pickled: tuple[Any, ...]) -> Decision: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class RuleDecision:
+    """What one rule of a policy says; as a bool, whether this rule admits by itself. Durations are seconds."""
+
+    @property
+    def allowed(self) -> bool:
+        """Whether this rule admits by itself."""
+
+    @property
+    def limit(self) -> int:
+        """The rule's limit."""
+
+    @property
+    def remaining(self) -> int:
+        """What this rule would let be consumed now."""
+
+    @property
+    def retry_after(self) -> float | None:
+        """After how many seconds this rule would admit the same call: 0 now, None never."""
+
+    @property
+    def reset_after(self) -> float:
+        """After how many seconds this rule is as new."""
+
+    @staticmethod
+    def _unpickle(pickled: tuple[Any, ...]) -> RuleDecision: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    def __bool__(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Rule:
+    """One limit as an object: at most `limit` (1 to 2^52) per `period` seconds (1 ms to 36,500 days, in whole
+    milliseconds), counted by `algorithm` (`fixed-window` or `calendar-window`).
+
+    Raises `InvalidPolicy` for what is out of these bounds.
+    """
+
+    def __new__(cls, limit: int, period: float, algorithm: str = "fixed-window") -> Self: ...
+    @property
+    def limit(self) -> int:
+        """The amount per period."""
+
+    @property
+    def period(self) -> float:
+        """The period in seconds."""
+
+    @property
+    def algorithm(self) -> str:
+        """How the rule counts, such as `fixed-window`."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __getnewargs__(self) -> tuple[int, float, str]: ...
+
+@final
+class LoopDriver:
+    """Carries the calls of one client on one loop."""
+
+    def _turn(self) -> None:
+        """Reads, writes and expires what is due; called by the loop."""
+
+    def _retire(self) -> None:
+        """Leaves the loop, then hangs up; called by the loop."""
+
+@type_check_only
+class _LoopClient(Protocol):
+    """A `Client` whose limiters return futures of the running loop."""
+
+    @property
+    def server(self) -> str: ...
+    @property
+    def prefix(self) -> str: ...
+    def limiter(self, name: str, policy: str | Rule | Iterable[Rule]) -> _LoopLimiter: ...
+    def close(self) -> None: ...
+
+@type_check_only
+class _LoopLimiter(Protocol):
+    """A `Limiter` whose calls return futures of the running loop."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def policy(self) -> str: ...
+    def consume(self, key: str | bytes, cost: int = 1) -> Future[Decision]: ...
+    def peek(self, key: str | bytes, cost: int = 1) -> Future[Decision]: ...
+    def require(self, key: str | bytes, cost: int = 1) -> Future[Decision]: ...
+    def wait(self, key: str | bytes, timeout: float, cost: int = 1) -> Future[Decision]: ...
+    def refund(self, key: str | bytes, amount: int) -> Future[Decision]: ...
+    def block(self, key: str | bytes, duration: float) -> Future[Decision]: ...
+    def reset(self, key: str | bytes) -> Future[bool]: ...
+    def redis_key(self, key: str | bytes) -> bytes: ...
+
+def set_time(client: Client | _LoopClient, micros: int | None) -> None:
+    """Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of this client is decided,
+    also on a real server; None goes back to the server's clock."""
+
+@overload
+def put(client: Client, redis_key: str | bytes, kind: str, value: str | bytes) -> bool:
+    """Replaces what stands at a raw Redis key: `string` puts the value without a TTL, `list` a list of another program,
+    `persist` takes away the TTL of what is there."""
+
+@overload
+def put(client: _LoopClient, redis_key: str | bytes, kind: str, value: str | bytes) -> Future[bool]: ...
+@overload
+def get(client: Client, redis_key: str | bytes) -> tuple[bytes, int | None] | None:
+    """Reads what stands at a raw Redis key: the value and the milliseconds left (None: no TTL); None without a key."""
+
+@overload
+def get(client: _LoopClient, redis_key: str | bytes) -> Future[tuple[bytes, int | None] | None]: ...

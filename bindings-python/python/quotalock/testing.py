@@ -1,0 +1,11 @@
+"""For tests of what uses Quotalock: a time of one's own, and raw values under a limiter's keys.
+
+    client = quotalock.Client("memory://")
+    testing.set_time(client, 1_700_000_000_000_000)
+
+`quotalock.aio.testing` has the same for the clients of `quotalock.aio`.
+"""
+
+from ._native import get, put, set_time
+
+__all__ = ["get", "put", "set_time"]

@@ -1,0 +1,83 @@
+//! What callers give: each type takes one kind of argument out of a Python object, or says what is wrong with it.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyString};
+use quotalock::convert;
+
+use crate::error::{invalid, raised};
+
+/// A key: `str`, taken as UTF-8, or `bytes`, taken as they are.
+pub struct Key<'a>(pub &'a [u8]);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Key<'a> {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if given.is_instance_of::<PyString>() {
+            let refused = |_| invalid(given.py(), format!("key {} has no UTF-8 form: give bytes", shown(&given)));
+            return given.extract::<&str>().map(|text| Key(text.as_bytes())).map_err(refused);
+        }
+        if given.is_instance_of::<PyBytes>() {
+            return Ok(Key(given.extract()?));
+        }
+        Err(PyTypeError::new_err(format!("{} is {}: give a str or bytes", shown(&given), kind(&given))))
+    }
+}
+
+/// A cost: a whole number, 0 or more.
+pub struct Cost(pub u64);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Cost {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        whole("cost", given).map(Cost)
+    }
+}
+
+/// An amount: a whole number, 0 or more.
+pub struct Amount(pub u64);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Amount {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        whole("amount", given).map(Amount)
+    }
+}
+
+/// A whole number, 0 or more. A bool is no number.
+pub fn whole(what: &str, given: Borrowed<'_, '_, PyAny>) -> PyResult<u64> {
+    let py = given.py();
+    if given.is_exact_instance_of::<PyInt>() || (given.hasattr("__index__")? && !given.is_instance_of::<PyBool>()) {
+        if let Ok(number) = given.extract::<i64>() {
+            return convert::unsigned(what, number).map_err(|error| raised(py, &error));
+        }
+        return Err(invalid(py, format!("{what} {} is not between 0 and 2^52: change it", shown(&given))));
+    }
+    Err(invalid(py, format!("{what} {} is {}: give an int", shown(&given), kind(&given))))
+}
+
+/// A duration given in seconds, as microseconds. A bool is no number.
+pub fn seconds(what: &str, given: Borrowed<'_, '_, PyAny>) -> PyResult<u64> {
+    let py = given.py();
+    if given.is_instance_of::<PyFloat>() || (given.is_instance_of::<PyInt>() && !given.is_instance_of::<PyBool>()) {
+        // An int too large for a float is too large for a duration.
+        let number = given.extract::<f64>().unwrap_or(f64::INFINITY);
+        return convert::micros_from_seconds(what, number).map_err(|error| raised(py, &error));
+    }
+    Err(invalid(py, format!("{what} {} is {}: give seconds as a float or int", shown(&given), kind(&given))))
+}
+
+/// A value as a message shows it.
+pub fn shown(given: &Bound<'_, PyAny>) -> String {
+    let text = given.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string_lossy().into_owned());
+    if text.chars().count() > 60 { text.chars().take(60).chain(['…']).collect() } else { text }
+}
+
+/// The type of a value with its article.
+pub fn kind(given: &Bound<'_, PyAny>) -> String {
+    let name = given.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
+    format!("{} {name}", if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" })
+}

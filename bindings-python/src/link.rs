@@ -1,0 +1,235 @@
+//! One connection on one asyncio loop. The loop watches its descriptors; no thread touches Python.
+
+use std::mem::ManuallyDrop;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use pyo3::exceptions::PyNotImplementedError;
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::{intern, types::PyString};
+use quotalock::driver::{Interest, LoopLink};
+use quotalock::{Answer, Op, generation};
+
+use crate::decision::object;
+use crate::error::raised;
+use crate::watch::Watched;
+
+/// Carries the calls of one client on one loop: those of a tick go out as one write, and what one read brings resolves
+/// its futures in one turn.
+#[pyclass(frozen, module = "quotalock._native")]
+pub struct LoopDriver {
+    generation: u64,
+    event_loop: Py<PyAny>,
+    create_future: Py<PyAny>,
+    /// Touched only under the GIL, and no Python runs while it is locked.
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Not dropped in a forked child: it is the parent's.
+    link: ManuallyDrop<LoopLink<Py<PyAny>>>,
+    /// Whether a turn was asked of the loop already.
+    turn_due: bool,
+    watched: Watched,
+    timer: Option<(Instant, Py<PyAny>)>,
+}
+
+#[pymethods]
+impl LoopDriver {
+    /// Reads, writes and expires what is due, resolves futures, and tells the loop what to watch. Called by the loop.
+    fn _turn(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let (interest, done) = {
+            let mut state = slf.get().lock();
+            state.turn_due = false;
+            (state.link.turn(), state.link.take_done())
+        };
+        resolve(slf.py(), done);
+        LoopDriver::watch(slf, interest)
+    }
+
+    /// Leaves the loop, then hangs up. Called by the loop.
+    fn _retire(slf: &Bound<'_, Self>) -> PyResult<()> {
+        LoopDriver::watch(slf, Interest { socket: None, writable: false, next_turn: None })?;
+        let wake_fd = slf.get().lock().link.wake_fd();
+        slf.get().tell(intern!(slf.py(), "remove_reader"), (wake_fd,))?;
+        slf.get().hang_up(slf.py());
+        Ok(())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.event_loop)?;
+        visit.call(&self.create_future)?;
+        match self.state.try_lock() {
+            Ok(state) => visit.call(state.timer.as_ref().map(|(_, timer)| timer)),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+impl LoopDriver {
+    /// Makes a driver and has the loop listen for it.
+    pub fn attach(event_loop: &Bound<'_, PyAny>) -> PyResult<Py<LoopDriver>> {
+        let py = event_loop.py();
+        let link = LoopLink::new().map_err(|error| raised(py, &error))?;
+        let wake_fd = link.wake_fd();
+        let driver = LoopDriver {
+            generation: generation(),
+            event_loop: event_loop.clone().unbind(),
+            create_future: event_loop.getattr(intern!(py, "create_future"))?.unbind(),
+            state: Mutex::new(State {
+                link: ManuallyDrop::new(link),
+                turn_due: false,
+                watched: Watched::default(),
+                timer: None,
+            }),
+        };
+        let driver = Bound::new(py, driver)?;
+        // A loop keeps the context in which a reader was added for as long as it listens: not the first caller's.
+        let context = py.import("contextvars")?.getattr("Context")?.call0()?;
+        let add_reader = event_loop.getattr(intern!(py, "add_reader"))?;
+        context.call_method1("run", (add_reader, wake_fd, turn(&driver)?)).map_err(|error| {
+            if !error.is_instance_of::<PyNotImplementedError>(py) {
+                return error;
+            }
+            let kind = event_loop.get_type();
+            PyNotImplementedError::new_err(format!(
+                "quotalock.aio needs a loop that watches sockets, and {kind} has no add_reader: use a SelectorEventLoop"
+            ))
+        })?;
+        Ok(driver.unbind())
+    }
+
+    /// Whether this driver serves the calls that are made on `event_loop` in this process.
+    pub fn drives(&self, event_loop: &Bound<'_, PyAny>) -> bool {
+        self.event_loop.is(event_loop) && self.is_ours()
+    }
+
+    /// Whether it was made in this process, not in the parent of a fork.
+    pub fn is_ours(&self) -> bool {
+        self.generation == generation()
+    }
+
+    /// Whether its loop may run again.
+    pub fn has_open_loop(&self, py: Python<'_>) -> bool {
+        let closed = self.event_loop.call_method0(py, intern!(py, "is_closed"));
+        !closed.is_ok_and(|closed| closed.is_truthy(py).unwrap_or(true))
+    }
+
+    /// Submits a call and returns its future, which is done already if the call was answered without I/O.
+    pub fn submit(slf: &Bound<'_, Self>, op: Op<Answer>) -> PyResult<Py<PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        let future = this.create_future.call0(py)?;
+        let tag = future.clone_ref(py);
+        let (done, ask) = {
+            let mut state = this.lock();
+            state.link.submit(op, tag);
+            let done = state.link.take_done();
+            let ask = done.is_empty() && !std::mem::replace(&mut state.turn_due, true);
+            (done, ask)
+        };
+        if ask && let Err(error) = this.tell(intern!(py, "call_soon"), (turn(slf)?,)) {
+            this.lock().turn_due = false;
+            return Err(error);
+        }
+        resolve(py, done);
+        Ok(future)
+    }
+
+    /// Has the loop retire this driver, from whichever thread. With a closed loop it only hangs up.
+    pub fn retire(slf: &Bound<'_, Self>) {
+        let py = slf.py();
+        let retire = || {
+            let retire = slf.getattr(intern!(py, "_retire"))?;
+            slf.get().tell(intern!(py, "call_soon_threadsafe"), (retire,))
+        };
+        if retire().is_err() {
+            slf.get().hang_up(py);
+        }
+    }
+
+    /// Hangs up and ends calls under way with `closed`.
+    pub fn hang_up(&self, py: Python<'_>) {
+        let (timer, done) = {
+            let mut state = self.lock();
+            state.link.close();
+            (state.timer.take(), state.link.take_done())
+        };
+        if let Some((_, timer)) = timer
+            && let Err(error) = timer.call_method0(py, intern!(py, "cancel"))
+        {
+            error.write_unraisable(py, Some(timer.bind(py)));
+        }
+        resolve(py, done);
+    }
+
+    /// Has the loop watch what `interest` says, in place of what it watches now.
+    fn watch(slf: &Bound<'_, Self>, interest: Interest) -> PyResult<()> {
+        let (py, this) = (slf.py(), slf.get());
+        let changes = this.lock().watched.update(interest);
+        for (what, descriptor) in changes {
+            match what.starts_with("add") {
+                true => this.tell(&PyString::intern(py, what), (descriptor, turn(slf)?))?,
+                false => this.tell(&PyString::intern(py, what), (descriptor,))?,
+            }
+        }
+        let Some(wait) = interest.next_turn else { return Ok(()) };
+        let now = Instant::now();
+        let replaced = {
+            let mut state = this.lock();
+            // One timer, which may ring early: a turn for nothing now and then costs less than a timer for each call.
+            if state.timer.as_ref().is_some_and(|(then, _)| *then > now && *then <= now + wait) {
+                return Ok(());
+            }
+            state.timer.take()
+        };
+        if let Some((_, timer)) = replaced {
+            timer.call_method0(py, intern!(py, "cancel"))?;
+        }
+        let event_loop = this.event_loop.bind(py);
+        let timer = event_loop.call_method1(intern!(py, "call_later"), (wait.as_secs_f64(), turn(slf)?))?;
+        this.lock().timer = Some((now + wait, timer.unbind()));
+        Ok(())
+    }
+
+    fn tell<'py>(&self, what: &Bound<'py, PyString>, with: impl pyo3::call::PyCallArgs<'py>) -> PyResult<()> {
+        self.event_loop.bind(what.py()).call_method1(what, with).map(drop)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for LoopDriver {
+    fn drop(&mut self) {
+        if self.is_ours() {
+            let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+            // SAFETY: this is the only place that drops it, and the driver is not used any more.
+            unsafe { ManuallyDrop::drop(&mut state.link) }
+        }
+    }
+}
+
+/// The callback for the loop.
+fn turn<'py>(driver: &Bound<'py, LoopDriver>) -> PyResult<Bound<'py, PyAny>> {
+    driver.getattr(intern!(driver.py(), "_turn"))
+}
+
+/// Gives callers their answers. A future that was cancelled meanwhile is left alone.
+fn resolve(py: Python<'_>, done: Vec<(Py<PyAny>, quotalock::Result<Answer>)>) {
+    for (future, answer) in done {
+        let answer = answer.map_err(|error| raised(py, &error)).and_then(|answer| object(py, answer));
+        let future = future.bind(py);
+        let told = match answer {
+            Ok(answer) => future.call_method1(intern!(py, "set_result"), (answer,)),
+            Err(error) => future.call_method1(intern!(py, "set_exception"), (error,)),
+        };
+        let is_over = || future.call_method0(intern!(py, "done")).and_then(|done| done.is_truthy()).unwrap_or(false);
+        if let Err(error) = told
+            && !is_over()
+        {
+            error.write_unraisable(py, Some(future));
+        }
+    }
+}

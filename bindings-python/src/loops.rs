@@ -1,0 +1,64 @@
+//! The drivers of one client: one for each loop that awaits its calls.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use quotalock::{Answer, Op};
+
+use crate::link::LoopDriver;
+
+/// The drivers of a client's loops. Touched only under the GIL, and no Python runs while it is locked: so it is never
+/// found locked, not even after a fork.
+#[derive(Default)]
+pub struct Loops {
+    drivers: Mutex<Vec<Py<LoopDriver>>>,
+}
+
+impl Loops {
+    /// Submits a call on the running loop and returns its future.
+    pub fn submit(&self, py: Python<'_>, op: Op<Answer>) -> PyResult<Py<PyAny>> {
+        static RUNNING: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let event_loop = RUNNING.import(py, "asyncio", "get_running_loop")?.call0()?;
+        let found = self.lock().iter().find(|driver| driver.get().drives(&event_loop)).map(|d| d.clone_ref(py));
+        let driver = match found {
+            Some(driver) => driver,
+            None => self.add(&event_loop)?,
+        };
+        LoopDriver::submit(driver.bind(py), op)
+    }
+
+    /// Hangs up everywhere; calls under way end with `closed`.
+    pub fn close(&self, py: Python<'_>) {
+        for driver in self.take() {
+            if driver.get().is_ours() {
+                LoopDriver::retire(driver.bind(py));
+            } else {
+                std::mem::forget(driver);
+            }
+        }
+    }
+
+    /// Makes a driver for a loop. Those of closed loops hang up; those of the parent of a fork are forgotten, for
+    /// even the end of their loop would reach into the parent's epoll.
+    fn add(&self, event_loop: &Bound<'_, PyAny>) -> PyResult<Py<LoopDriver>> {
+        let py = event_loop.py();
+        let made = LoopDriver::attach(event_loop)?;
+        let (ours, foreign): (Vec<_>, Vec<_>) = self.take().into_iter().partition(|driver| driver.get().is_ours());
+        foreign.into_iter().for_each(std::mem::forget);
+        let (kept, over): (Vec<_>, Vec<_>) = ours.into_iter().partition(|driver| driver.get().has_open_loop(py));
+        over.iter().for_each(|driver| driver.get().hang_up(py));
+        let mut drivers = self.lock();
+        drivers.extend(kept);
+        drivers.push(made.clone_ref(py));
+        Ok(made)
+    }
+
+    fn take(&self) -> Vec<Py<LoopDriver>> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Py<LoopDriver>>> {
+        self.drivers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,30 @@
+//! `quotalock.testing`: a time of one's own, and raw values under the limiter's keys.
+
+use pyo3::prelude::*;
+use quotalock::testing::{self, Kind};
+
+use crate::argument::{Key, whole};
+use crate::client::Client;
+use crate::error::raised;
+
+/// Sets the time, in microseconds since the epoch, at which every later call of this client is decided; None goes back
+/// to the server's clock.
+#[pyfunction]
+pub fn set_time(client: &Client, micros: Option<&Bound<'_, PyAny>>, py: Python<'_>) -> PyResult<()> {
+    let micros = micros.map(|given| whole("time", given.as_borrowed())).transpose()?;
+    testing::set_time(client.core(), micros).map_err(|error| raised(py, &error))
+}
+
+/// Replaces what stands at a raw Redis key: `string` puts the value without a TTL, `list` a list of another program,
+/// `persist` takes away the TTL of what is there.
+#[pyfunction]
+pub fn put(py: Python<'_>, client: &Client, redis_key: Key<'_>, kind: &str, value: Key<'_>) -> PyResult<Py<PyAny>> {
+    let kind = Kind::parse(kind).map_err(|error| raised(py, &error))?;
+    client.make(py, Ok(testing::put(client.core(), redis_key.0, kind, value.0)))
+}
+
+/// Reads what stands at a raw Redis key: `(value, ttl_ms)`, the second None without a TTL; None if there is no key.
+#[pyfunction]
+pub fn get(py: Python<'_>, client: &Client, redis_key: Key<'_>) -> PyResult<Py<PyAny>> {
+    client.make(py, Ok(testing::get(client.core(), redis_key.0)))
+}

@@ -1,0 +1,45 @@
+"""Both faces of the package, called the same way: blocking, and on a loop of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from types import TracebackType
+from typing import Any
+
+import quotalock
+import quotalock.testing
+from quotalock import aio
+from quotalock.aio import testing as aio_testing
+
+
+class Surface:
+    """`call` runs a method or function of the package and returns its answer."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.module: Any = quotalock if name == "python" else aio
+        self.testing: Any = quotalock.testing if name == "python" else aio_testing
+        self._loop = asyncio.new_event_loop() if name != "python" else None
+
+    def call(self, function: Any, *args: Any, **options: Any) -> Any:
+        if self._loop is None:
+            return function(*args, **options)
+
+        async def inside() -> Any:
+            answer = function(*args, **options)
+            return await answer if inspect.isawaitable(answer) else answer
+
+        return self._loop.run_until_complete(inside())
+
+    def __enter__(self) -> Surface:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._loop is not None:
+            self._loop.close()
+
+
+SURFACES = ("python", "python-aio")

@@ -1,0 +1,151 @@
+"""Executes every vector of the spec on every store, blocking and on a loop."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+import quotalock
+import spec
+from spec import Case, seconds
+from surface import SURFACES, Surface
+
+# Tests share two cores with builds and other suites: an answer may take its time, a wrong one may not come.
+PATIENT = 10.0
+
+
+@pytest.mark.parametrize("face", SURFACES)
+def test_every_vector(face: str, store: str, store_url: str, prefix: str) -> None:
+    executed: list[str] = []
+    with Surface(face) as surface:
+        runner = Runner(surface, store, store_url, prefix)
+        for file, cases in spec.files().items():
+            execute = getattr(runner, file, runner.steps)
+            for case in cases:
+                execute(case)
+                executed.append(case["id"])
+    spec.assert_all_executed(face, store, executed)
+
+
+class Runner:
+    """Executes cases; the methods are named for the files whose cases are not steps of a limiter."""
+
+    def __init__(self, surface: Surface, store: str, url: str, prefix: str) -> None:
+        self.surface, self.store, self.url, self.prefix = surface, store, url, prefix
+        self.client = surface.module.Client(url, prefix=prefix, timeout=PATIENT)
+        self.names = (f"case{number}" for number in itertools.count())
+
+    def policies(self, case: Case) -> None:
+        limiter = self.client.limiter
+        if "canonical" not in case:
+            with pytest.raises(quotalock.InvalidPolicy) as caught:
+                limiter("policy", case["input"])
+            return assert_error(case["id"], case, caught.value)
+        canonical = limiter("policy", case["input"]).policy
+        assert canonical == case["canonical"], case["id"]
+        assert limiter("policy", canonical).policy == canonical, case["id"]
+        rules = [quotalock.Rule(rule["limit"], rule["period"] / 1e6, rule["algorithm"]) for rule in case["rules"]]
+        for rule, given in zip(rules, case["rules"], strict=True):
+            assert (rule.limit, rule.period) == (given["limit"], given["period"] / 1e6), case["id"]
+            assert rule.algorithm == given["algorithm"], case["id"]
+        assert limiter("policy", rules).policy == canonical, case["id"]
+        return None
+
+    def keys(self, case: Case) -> None:
+        client = self.surface.module.Client(self.url, prefix=case["prefix"], timeout=PATIENT)
+        limiter = client.limiter(case["name"], "10/minute")
+        key, redis_key = spec.octets(case, "key"), spec.octets(case, "redis_key")
+        assert limiter.redis_key(key) == redis_key, case["id"]
+        if "key" in case:
+            assert limiter.redis_key(case["key"]) == redis_key, case["id"]
+        self.surface.call(limiter.reset, key)
+        assert self.surface.call(self.surface.testing.get, client, redis_key) is None, case["id"]
+        self.surface.call(limiter.consume, key)
+        assert self.surface.call(self.surface.testing.get, client, redis_key) is not None, case["id"]
+        self.surface.call(limiter.reset, key)
+        self.surface.call(client.close)
+
+    def errors(self, case: Case) -> None:
+        with pytest.raises(quotalock.QuotalockError) as caught:
+            self.bad_call(case["op"], in_seconds(case["args"]))
+        assert_error(case["id"], case, caught.value)
+
+    def bad_call(self, op: str, args: Case) -> None:
+        if op == "client":
+            self.surface.module.Client(**args)
+        elif op == "limiter":
+            self.client.limiter(args.get("name", "limiter"), args.get("policy", "10/minute"))
+        else:
+            self.surface.call(getattr(self.client.limiter("limiter", "10/minute"), op), **args)
+
+    def steps(self, case: Case) -> None:
+        limiter = self.client.limiter(next(self.names), case["policy"])
+        for number, step in enumerate(case["steps"]):
+            place = f"{case['id']} step {number} on {self.store}"
+            self.surface.call(self.surface.testing.set_time, self.client, step["at"])
+            if "error" in step:
+                with pytest.raises(quotalock.QuotalockError) as caught:
+                    self.perform(limiter, step)
+                assert_error(place, step["error"], caught.value)
+            else:
+                assert self.perform(limiter, step) == self.expected(step), place
+        self.surface.call(self.surface.testing.set_time, self.client, None)
+
+    def perform(self, limiter: Any, step: Case) -> Any:
+        call, testing = self.surface.call, self.surface.testing
+        key, op = spec.octets(step, "key"), step["op"]
+        redis_key = limiter.redis_key(key)
+        if op in ("consume", "peek"):
+            return shown(call(getattr(limiter, op), key, step["cost"]))
+        if op == "refund":
+            return shown(call(limiter.refund, key, step["amount"]))
+        if op == "block":
+            return shown(call(limiter.block, key, step["duration"] / 1e6))
+        if op == "reset":
+            return {"existed": call(limiter.reset, key)}
+        if op == "plant":
+            value = spec.octets(step, "value")
+            call(testing.put, self.client, redis_key, step.get("type", "string"), b"x" if value is None else value)
+            return None
+        if op == "persist":
+            call(testing.put, self.client, redis_key, "persist", b"")
+            return None
+        if op == "raw":
+            stored = call(testing.get, self.client, redis_key)
+            ttl = {"ttl": stored is not None and stored[1] is not None} if "ttl" in step["expect"] else {}
+            return {"exists": stored is not None, **ttl}
+        raise AssertionError(f"unknown op {op}")
+
+    def expected(self, step: Case) -> Any:
+        """What a step must answer, in the units and with the source of this surface."""
+        if "expect" not in step or "allowed" not in step["expect"]:
+            return step.get("expect")
+        expect = in_seconds(step["expect"])
+        expect["rules"] = [in_seconds(rule) for rule in expect["rules"]]
+        return {**expect, "source": "memory" if self.store == "memory" else "redis"}
+
+
+RULE = ("allowed", "limit", "remaining", "retry_after", "reset_after")
+
+
+def shown(decision: quotalock.Decision) -> Case:
+    """A decision as the vectors write it, its own fields and all of its rules'."""
+    assert bool(decision) is decision.allowed
+    rules = [{field: getattr(rule, field) for field in RULE} for rule in decision.rules]
+    return {field: getattr(decision, field) for field in (*RULE, "cost", "healed", "source")} | {"rules": rules}
+
+
+def in_seconds(fields: Case) -> Case:
+    """The same with its durations in seconds."""
+    durations = set(spec.api()["durations"])
+    return {name: seconds(value) if name in durations else value for name, value in fields.items()}
+
+
+def assert_error(place: str, expected: Case, error: quotalock.QuotalockError) -> None:
+    assert error.code == expected["code"], f"{place}: {error}"
+    assert type(error).__name__ == spec.api()["errors"][error.code], place
+    for part in expected["contains"]:
+        assert part in str(error), place
+    for secret in expected.get("never", []):
+        assert secret not in f"{error} {error!r} {error.args}", place
