@@ -16,6 +16,8 @@ from siege import Siege
 LOOK_EVERY = 0.02
 # nginx writes its log every 100 ms; a second is shown once all of it has surely been written.
 LOG_DELAY = 0.25
+# An answer that was on its way when the limiter died may be logged after it.
+ON_ITS_WAY = 0.1
 
 
 @dataclass
@@ -80,5 +82,6 @@ def run(
     log.close()
     result.seconds = [log.second(index) for index in range(result.length)]
     if result.dead_after is not None:
-        result.admitted_after_death = sum(result.dead_after < moment < result.length for moment in log.admissions)
+        flat = result.dead_after + ON_ITS_WAY
+        result.admitted_after_death = sum(flat < moment < result.length for moment in log.admissions)
     return result

@@ -59,9 +59,10 @@ def draw(broken: Sequence[int], cured: Sequence[int], *, dead_after: float, limi
     seconds = max(len(broken), len(cured))
     axes = Axes(seconds, _round_up(1.35 * max(limit, *broken, *cured)))
     died = f"dead after {dead_after:.2f} s: from here on every buyer is refused"
-    # The label keeps clear of the right edge, whenever the death came.
+    # The label keeps clear of the right edge and of the line, which falls only at the end of the second of the death.
     late = dead_after > seconds / 2
-    anchor, shift = ("end", -10) if late else ("start", 10)
+    anchor = "end" if late else "start"
+    label = axes.x(dead_after) - 10 if late else axes.x(math.floor(dead_after) + 1) + 10
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
@@ -80,8 +81,8 @@ def draw(broken: Sequence[int], cured: Sequence[int], *, dead_after: float, limi
             f'<line class="broken mark" x1="{axes.x(dead_after):.1f}" x2="{axes.x(dead_after):.1f}"'
             f' y1="{TOP}" y2="{axes.y(0):.1f}"/>',
             f'<circle class="broken dot" cx="{axes.x(dead_after):.1f}" cy="{axes.y(0):.1f}" r="5"/>',
-            _text(axes.x(dead_after) + shift, axes.y(0) - 34, "SET NX PX, then DECR", "label broken", anchor),
-            _text(axes.x(dead_after) + shift, axes.y(0) - 14, died, "broken", anchor),
+            _text(label, axes.y(0) - 34, "SET NX PX, then DECR", "label broken", anchor),
+            _text(label, axes.y(0) - 14, died, "broken", anchor),
             "</svg>\n",
         ]
     )

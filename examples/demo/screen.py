@@ -7,6 +7,7 @@ from pathlib import Path
 
 from accesslog import Count
 from fleet import Service
+from needs import ROOT
 from rediskey import Look
 
 WIDTH = 100
@@ -35,7 +36,7 @@ class Seconds:
 
 def death(after: float, look: Look) -> None:
     """Marks the moment from which nobody is admitted any more."""
-    what = f"dead after {after:.2f} s: the key is at {look.describe_value()} and has no TTL."
+    what = f"dead after {after:.2f} s: key at {look.describe_value()}, no TTL."
     print(_paint("1;31", f"  ---- {what} From here on every buyer is refused."), flush=True)
 
 
@@ -60,7 +61,8 @@ class Services:
 
 def end(tables: str, out: Path, took: float) -> None:
     """Shows the tables and where everything was written."""
-    print(f"\n{tables}\nIn {took:.0f} s. Table, plot and figures: {out}", flush=True)
+    place = out.relative_to(ROOT) if out.is_relative_to(ROOT) else out
+    print(f"\n{tables}\nIn {took:.0f} s. Table, plot and figures: {place}", flush=True)
 
 
 def _paint(code: str, text: str) -> str:

@@ -36,7 +36,8 @@ class Siege:
         (folder / "siegerc").write_text(RC)
         self._folder = folder
         # siege 4.0.7 sometimes hangs when its time is over; timeout ends it, and its own -t comes first.
-        self._command = ["setpriv", "--pdeathsig", "KILL", "--", "timeout", "-k", "5", str(at_most + 5)]
+        dies_with_parent = ["setpriv", "--pdeathsig", "KILL", "--"]
+        self._command = [*dies_with_parent, "timeout", "-k", "5", str(at_most + 5), *dies_with_parent]
         self._command += [tools.siege, "-R", str(folder / "siegerc"), f"-c{USERS}", f"-t{at_most}S", "-b", url]
         self._process: subprocess.Popen[bytes] | None = None
 
