@@ -19,8 +19,8 @@ namespace Quotalock {
      * A client of one Redis, or of this process' memory.
      *
      * Objects with the same settings share one client and its connections, also with later requests of the same
-     * process, so making one anew in each request costs next to nothing. Nothing is sent before the first call. After a fork
-     * every process has connections of its own.
+     * process, so making one anew in each request costs next to nothing. Nothing is sent before the first call. After
+     * a fork every process has connections of its own.
      */
     final class Client
     {
