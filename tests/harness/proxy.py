@@ -23,6 +23,8 @@ class Faults:
 
     # The probability that a reply is lost, and with it the connection.
     lose: float = 0.0
+    # No more replies than this are lost.
+    at_most: int = 10**9
     # Of a lost reply, this many bytes still pass.
     keep: int = 0
     # A lost reply ends the connection by a reset instead of a goodbye.
@@ -152,7 +154,8 @@ class Proxy:
             if self.faults.mute:
                 continue
             self._sleep(self.faults.delay)
-            if self._luck.random() < self.faults.lose:
+            if self._luck.random() < self.faults.lose and self.faults.at_most > 0:
+                self.faults.at_most -= 1
                 self.counts.lost += 1
                 self._lose(pair, chunk[: self.faults.keep])
                 break

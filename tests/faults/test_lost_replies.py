@@ -1,0 +1,63 @@
+"""Replies get lost on the way: the outcome is unknown, and said to be; nothing is sent twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import measure
+import pytest
+from proxy import Faults, Proxy
+from servers import Server
+from workers import Worker
+
+LIMIT = 1_000_000
+POLICY = f"{LIMIT}/1h"
+MIX = [{"limiter": "lost", "policy": POLICY, "key": "k", "costs": [1]}]
+
+FAULTS = {
+    "cut": Faults(lose=0.02),
+    "half": Faults(lose=0.02, keep=7),
+    "reset": Faults(lose=0.02, reset=True),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("in_flight", [1, 8])
+def test_lost_replies_are_errors_and_charged_at_most_once(
+    worker: Worker, server: Server, fault: str, in_flight: int
+) -> None:
+    if worker.name == "php" and in_flight > 1:
+        in_flight = 1
+    with Proxy(server.port) as proxy:
+        worker.client(proxy.url, timeout_ms=5000)
+        proxy.faults = replace(FAULTS[fault])
+        worker.begin_load(MIX, seconds=20, calls=1000, in_flight=in_flight)
+        history = worker.end_load(within=25)
+        proxy.faults = Faults()
+        failed = measure.errors(history)
+        succeeded = len(history) - len(failed)
+        assert len(history) == 1000
+        assert {record["error"] for record in failed} == {"unavailable"}
+        assert proxy.counts.lost > 0
+        # The breaker may still refuse for its shortest pause.
+        used = LIMIT - worker_peek(worker)
+        assert succeeded <= used <= succeeded + len(failed)
+
+
+def worker_peek(worker: Worker) -> int:
+    for _ in range(1000):
+        answer = worker.ask("peek", limiter="lost", policy=POLICY, key="k", cost=1)
+        if "error" not in answer:
+            remaining: int = answer["result"]["remaining"]
+            return remaining
+    raise AssertionError(answer)
+
+
+def test_a_peek_survives_a_lost_reply(worker: Worker, server: Server) -> None:
+    """It changes nothing, so it may be asked again."""
+    with Proxy(server.port) as proxy:
+        worker.client(proxy.url, timeout_ms=5000)
+        worker.decide("peek", "lost", POLICY, "k", cost=1)
+        proxy.faults = Faults(lose=1.0, at_most=1)
+        assert worker.decide("peek", "lost", POLICY, "k", cost=1)["remaining"] == LIMIT
+        assert proxy.counts.lost == 1
