@@ -3,6 +3,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
+use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::refusal;
 use super::stream::Stream;
@@ -67,7 +69,7 @@ fn failed(server: &Server, error: &io::Error) -> Error {
 
 fn open(server: &Server, deadline: Instant) -> Result<Stream> {
     match &server.address {
-        Address::Unix { path } => UnixStream::connect(path).map(Stream::Unix).map_err(|e| failed(server, &e)),
+        Address::Unix { path } => unix(path, deadline).map(Stream::Unix).map_err(|e| failed(server, &e)),
         Address::Tcp { host, port } => tcp(server, host, *port, deadline).map(Stream::Tcp),
         Address::Tls { host, port, ca } => {
             let config = trust(ca.as_deref())?;
@@ -79,6 +81,20 @@ fn open(server: &Server, deadline: Instant) -> Result<Stream> {
                     format!("{server} and we did not agree on TLS ({e}): does it speak TLS there, and is its certificate trusted (ca=)?"),
                 ),
             })
+        }
+    }
+}
+
+fn unix(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    let address = SockAddr::unix(path)?;
+    loop {
+        // A peer that hangs lets its queue fill up, and then the connect blocks; the write timeout bounds it too.
+        let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        socket.set_write_timeout(Some(left))?;
+        match socket.connect(&address) {
+            Err(e) if e.kind() == ErrorKind::Interrupted && Instant::now() < deadline => {}
+            connected => return connected.map(|()| UnixStream::from(OwnedFd::from(socket))),
         }
     }
 }
