@@ -75,6 +75,17 @@ def test_a_call_that_timed_out_is_not_charged_after_the_thaw(worker: Worker, ser
     assert worker.decide("consume", "freeze", POLICY, "k", cost=1)["remaining"] == 1_000_000 - 2
 
 
+def test_a_call_that_timed_out_in_a_pause_is_not_charged_after_it(worker: Worker, server: Server) -> None:
+    """`CLIENT PAUSE`, as at a planned failover: the server takes the command and holds it back."""
+    worker.client(server.url, timeout_ms=150)
+    worker.decide("consume", "freeze", POLICY, "k", cost=1)
+    server.command("CLIENT", "PAUSE", "400", "WRITE")
+    answer = worker.ask("consume", limiter="freeze", policy=POLICY, key="k", cost=1)
+    assert answer["error"] == "timeout"
+    time.sleep(0.4)
+    assert used(peek_when_back(worker)) == 1
+
+
 def test_a_request_that_arrives_late_is_refused(worker: Worker, server: Server) -> None:
     with Proxy(server.port) as proxy:
         worker.client(proxy.url, timeout_ms=100)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import json
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from servers import Server
@@ -99,6 +101,29 @@ class TestRights:
 
 
 class TestState:
+    def test_a_replica_that_may_not_write(self, worker: Worker, server: Server) -> None:
+        worker.client(server.url)
+        cured(worker)
+        server.command("REPLICAOF", "127.0.0.1", "1")
+        refused(worker, server.url, "unavailable", "READONLY", place(server), timeout_ms=200)
+        server.command("REPLICAOF", "NO", "ONE")
+        cured(worker)
+
+    def test_a_busy_server_is_waited_for(self, worker: Worker, server: Server) -> None:
+        """A script of somebody else's that runs for longer than its limit makes Redis answer BUSY meanwhile."""
+        server.command("CONFIG", "SET", "busy-reply-threshold", "10")
+        worker.client(server.url, timeout_ms=3000)
+        cured(worker)
+        with socket.create_connection(("127.0.0.1", server.port)) as hog:
+            hog.sendall(b'EVAL "while true do end" 0\r\n')
+            time.sleep(0.1)
+            timer = threading.Timer(0.3, server.command, ("SCRIPT", "KILL"))
+            timer.start()
+            answer = consume(worker)
+            timer.join()
+        assert answer["result"]["remaining"] == 3
+        assert 100 < (answer["ok_ns"] - answer["invoke_ns"]) / 1e6 < 1000
+
     def test_full(self, worker: Worker, server: Server) -> None:
         server.command("CONFIG", "SET", "maxmemory", "1")
         refused(worker, server.url, "unavailable", "full", "maxmemory", place(server))
@@ -156,6 +181,25 @@ class TestPort:
             # The second of the two calls came from the breaker.
             assert time.monotonic() - before < 0.6
             assert answer["ok_ns"] - answer["invoke_ns"] < 5_000_000
+
+    @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_UNIX], ids=["tcp", "unix"])
+    def test_nobody_accepts(self, worker: Worker, family: socket.AddressFamily, tmp_path: Path) -> None:
+        """The queue of a server that hangs is full: connecting itself takes for ever."""
+        unix = family == socket.AF_UNIX
+        with contextlib.ExitStack() as stack:
+            full = stack.enter_context(socket.socket(family))
+            full.bind(str(tmp_path / "full") if unix else ("127.0.0.1", 0))
+            full.listen(0)
+            for _ in range(3):
+                waiting = stack.enter_context(socket.socket(family))
+                waiting.setblocking(False)
+                with contextlib.suppress(BlockingIOError):
+                    waiting.connect(full.getsockname())
+            url = f"unix://{tmp_path / 'full'}" if unix else f"redis://127.0.0.1:{full.getsockname()[1]}"
+            worker.client(url, timeout_ms=200)
+            answer = consume(worker)
+            assert answer["error"] == "timeout"
+            assert (answer["ok_ns"] - answer["invoke_ns"]) / 1e6 < 350
 
     def test_the_peer_hangs_up_at_once(self, worker: Worker, server: Server) -> None:
         server.command("CONFIG", "SET", "maxclients", "1")
