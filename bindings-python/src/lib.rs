@@ -5,6 +5,7 @@ mod argument;
 mod client;
 mod decision;
 mod error;
+mod future;
 mod limiter;
 mod link;
 mod loops;

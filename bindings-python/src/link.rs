@@ -11,8 +11,8 @@ use pyo3::{intern, types::PyString};
 use quotalock::driver::{Interest, LoopLink};
 use quotalock::{Answer, Op, generation};
 
-use crate::decision::object;
 use crate::error::raised;
+use crate::future::{Answered, resolve};
 use crate::watch::Watched;
 
 /// Carries the calls of one client on one loop: those of a tick go out as one write, and what one read brings resolves
@@ -29,23 +29,30 @@ pub struct LoopDriver {
 struct State {
     /// Not dropped in a forked child: it is the parent's.
     link: ManuallyDrop<LoopLink<Py<PyAny>>>,
-    /// Whether a turn was asked of the loop already.
-    turn_due: bool,
+    /// Whether a flush was asked of the loop already.
+    flush_due: bool,
+    /// Whether the last turn had one answer at most: then one call is likely to come again.
+    quiet: bool,
     watched: Watched,
     timer: Option<(Instant, Py<PyAny>)>,
 }
 
 #[pymethods]
 impl LoopDriver {
-    /// Reads, writes and expires what is due, resolves futures, and tells the loop what to watch. Called by the loop.
+    /// Reads, writes and expires what is due. Called by the loop when the socket is ready, and when it is time.
     fn _turn(slf: &Bound<'_, Self>) -> PyResult<()> {
-        let (interest, done) = {
-            let mut state = slf.get().lock();
-            state.turn_due = false;
-            (state.link.turn(), state.link.take_done())
-        };
-        resolve(slf.py(), done);
-        LoopDriver::watch(slf, interest)
+        LoopDriver::work(slf, LoopLink::turn)
+    }
+
+    /// Takes a connection that was made. Called by the loop when the link rings.
+    fn _wake(slf: &Bound<'_, Self>) -> PyResult<()> {
+        LoopDriver::work(slf, LoopLink::wake)
+    }
+
+    /// Sends the calls of a tick. Called by the loop after that tick.
+    fn _flush(slf: &Bound<'_, Self>) -> PyResult<()> {
+        slf.get().lock().flush_due = false;
+        LoopDriver::work(slf, LoopLink::flush)
     }
 
     /// Leaves the loop, then hangs up. Called by the loop.
@@ -53,7 +60,7 @@ impl LoopDriver {
         LoopDriver::watch(slf, Interest { socket: None, writable: false, next_turn: None })?;
         let wake_fd = slf.get().lock().link.wake_fd();
         slf.get().tell(intern!(slf.py(), "remove_reader"), (wake_fd,))?;
-        slf.get().hang_up(slf.py());
+        resolve(slf.py(), slf.get().hang_up(slf.py()));
         Ok(())
     }
 
@@ -79,7 +86,8 @@ impl LoopDriver {
             create_future: event_loop.getattr(intern!(py, "create_future"))?.unbind(),
             state: Mutex::new(State {
                 link: ManuallyDrop::new(link),
-                turn_due: false,
+                flush_due: false,
+                quiet: true,
                 watched: Watched::default(),
                 timer: None,
             }),
@@ -88,7 +96,7 @@ impl LoopDriver {
         // A loop keeps the context in which a reader was added for as long as it listens: not the first caller's.
         let context = py.import("contextvars")?.getattr("Context")?.call0()?;
         let add_reader = event_loop.getattr(intern!(py, "add_reader"))?;
-        context.call_method1("run", (add_reader, wake_fd, turn(&driver)?)).map_err(|error| {
+        context.call_method1("run", (add_reader, wake_fd, driver.getattr(intern!(py, "_wake"))?)).map_err(|error| {
             if !error.is_instance_of::<PyNotImplementedError>(py) {
                 return error;
             }
@@ -121,19 +129,40 @@ impl LoopDriver {
         let (py, this) = (slf.py(), slf.get());
         let future = this.create_future.call0(py)?;
         let tag = future.clone_ref(py);
-        let (done, ask) = {
+        let (done, at_once, later) = {
             let mut state = this.lock();
+            // Calls of one tick share a write; one that is likely to stay alone does not wait for the end of its tick.
+            let at_once = state.quiet && !state.flush_due && !state.link.is_busy();
             state.link.submit(op, tag);
             let done = state.link.take_done();
-            let ask = done.is_empty() && !std::mem::replace(&mut state.turn_due, true);
-            (done, ask)
+            let later = done.is_empty() && !at_once && !std::mem::replace(&mut state.flush_due, true);
+            (done, at_once, later)
         };
-        if ask && let Err(error) = this.tell(intern!(py, "call_soon"), (turn(slf)?,)) {
-            this.lock().turn_due = false;
+        if !done.is_empty() {
+            resolve(py, done);
+        } else if at_once {
+            LoopDriver::work(slf, LoopLink::flush)?;
+        } else if later && let Err(error) = this.tell(intern!(py, "call_soon"), (slf.getattr(intern!(py, "_flush"))?,))
+        {
+            this.lock().flush_due = false;
             return Err(error);
         }
-        resolve(py, done);
         Ok(future)
+    }
+
+    /// Lets the link do something, resolves what was answered, and has the loop watch what is to be watched now.
+    fn work(slf: &Bound<'_, Self>, how: fn(&mut LoopLink<Py<PyAny>>) -> Interest) -> PyResult<()> {
+        let (interest, done) = {
+            let mut state = slf.get().lock();
+            let interest = how(&mut state.link);
+            let done = state.link.take_done();
+            if !done.is_empty() {
+                state.quiet = done.len() == 1;
+            }
+            (interest, done)
+        };
+        resolve(slf.py(), done);
+        LoopDriver::watch(slf, interest)
     }
 
     /// Has the loop retire this driver, from whichever thread. With a closed loop it only hangs up.
@@ -148,8 +177,8 @@ impl LoopDriver {
         }
     }
 
-    /// Hangs up and ends calls under way with `closed`.
-    pub fn hang_up(&self, py: Python<'_>) {
+    /// Hangs up and returns the calls under way, ended with `closed`. On a closed loop nobody waits for them any more.
+    pub fn hang_up(&self, py: Python<'_>) -> Vec<Answered> {
         let (timer, done) = {
             let mut state = self.lock();
             state.link.close();
@@ -160,18 +189,15 @@ impl LoopDriver {
         {
             error.write_unraisable(py, Some(timer.bind(py)));
         }
-        resolve(py, done);
+        done
     }
 
     /// Has the loop watch what `interest` says, in place of what it watches now.
     fn watch(slf: &Bound<'_, Self>, interest: Interest) -> PyResult<()> {
         let (py, this) = (slf.py(), slf.get());
         let changes = this.lock().watched.update(interest);
-        for (what, descriptor) in changes {
-            match what.starts_with("add") {
-                true => this.tell(&PyString::intern(py, what), (descriptor, turn(slf)?))?,
-                false => this.tell(&PyString::intern(py, what), (descriptor,))?,
-            }
+        for change in changes {
+            change.tell(this.event_loop.bind(py), &turn(slf)?)?;
         }
         let Some(wait) = interest.next_turn else { return Ok(()) };
         let now = Instant::now();
@@ -214,22 +240,4 @@ impl Drop for LoopDriver {
 /// The callback for the loop.
 fn turn<'py>(driver: &Bound<'py, LoopDriver>) -> PyResult<Bound<'py, PyAny>> {
     driver.getattr(intern!(driver.py(), "_turn"))
-}
-
-/// Gives callers their answers. A future that was cancelled meanwhile is left alone.
-fn resolve(py: Python<'_>, done: Vec<(Py<PyAny>, quotalock::Result<Answer>)>) {
-    for (future, answer) in done {
-        let answer = answer.map_err(|error| raised(py, &error)).and_then(|answer| object(py, answer));
-        let future = future.bind(py);
-        let told = match answer {
-            Ok(answer) => future.call_method1(intern!(py, "set_result"), (answer,)),
-            Err(error) => future.call_method1(intern!(py, "set_exception"), (error,)),
-        };
-        let is_over = || future.call_method0(intern!(py, "done")).and_then(|done| done.is_truthy()).unwrap_or(false);
-        if let Err(error) = told
-            && !is_over()
-        {
-            error.write_unraisable(py, Some(future));
-        }
-    }
 }

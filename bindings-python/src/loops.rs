@@ -47,7 +47,7 @@ impl Loops {
         let (ours, foreign): (Vec<_>, Vec<_>) = self.take().into_iter().partition(|driver| driver.get().is_ours());
         foreign.into_iter().for_each(std::mem::forget);
         let (kept, over): (Vec<_>, Vec<_>) = ours.into_iter().partition(|driver| driver.get().has_open_loop(py));
-        over.iter().for_each(|driver| driver.get().hang_up(py));
+        over.iter().for_each(|driver| drop(driver.get().hang_up(py)));
         let mut drivers = self.lock();
         drivers.extend(kept);
         drivers.push(made.clone_ref(py));

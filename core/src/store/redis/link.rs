@@ -89,6 +89,16 @@ impl<T> Link<T> {
         self.write();
     }
 
+    /// Writes what waits, or dials for it, without blocking.
+    pub fn flush(&mut self) {
+        let now = Instant::now();
+        if self.waiting.iter().any(|(exchange, _)| exchange.deadline() <= now) {
+            self.expire(now);
+        }
+        self.put_on_wire();
+        self.write();
+    }
+
     /// What was answered since the last time.
     pub fn take_done(&mut self) -> Vec<(T, Result<Answer>)> {
         std::mem::take(&mut self.done)
@@ -122,6 +132,20 @@ impl<T> Link<T> {
     pub fn is_busy(&self) -> bool {
         let pending = matches!(&self.state, State::Up(up) if up.pending.iter().any(Option::is_some));
         pending || !self.waiting.is_empty() || !self.napping.is_empty()
+    }
+
+    /// Takes back a call that its owner no longer waits for, and returns its tag. What is on the wire may still be done,
+    /// but whatever would come after it will not.
+    pub fn cancel(&mut self, is_it: impl Fn(&T) -> bool) -> Option<T> {
+        if let Some(at) = self.napping.iter().position(|(_, (_, tag))| is_it(tag)) {
+            return Some(self.napping.swap_remove(at).1.1);
+        }
+        if let Some(at) = self.waiting.iter().position(|(_, tag)| is_it(tag)) {
+            return Some(self.waiting.remove(at).1);
+        }
+        let State::Up(up) = &mut self.state else { return None };
+        let slot = up.pending.iter_mut().find(|slot| slot.as_ref().is_some_and(|(_, tag)| is_it(tag)))?;
+        slot.take().map(|(_, tag)| tag)
     }
 
     /// Ends every call under way with `closed` and hangs up.
