@@ -60,6 +60,14 @@ impl Pool {
         }
     }
 
+    /// Closes the idle connections that nothing was heard on since `then`: where one call waited in vain, they would
+    /// cost their next callers a timeout each, while a new connection tells at once what is the matter.
+    fn distrust(&self, then: Instant) {
+        if let Ok(mut idle) = self.idle.lock() {
+            idle.connections.retain(|wire| wire.last_used >= then);
+        }
+    }
+
     /// Closes the idle connections; those at work close when they come back.
     pub fn close(&self) {
         if let Ok(mut idle) = self.idle.lock() {
@@ -117,7 +125,11 @@ fn send(exchange: &mut Exchange, shared: &Shared, interrupted: &mut dyn FnMut() 
         let reply = match wire.ask(exchange, server, interrupted) {
             Ok(reply) => reply,
             Err(Broken::Interrupted) => return Step::Done(Err(interruption())),
-            Err(Broken::TimedOut) => return exchange.on_timeout(),
+            Err(Broken::TimedOut) => {
+                let asked = exchange.deadline().checked_sub(shared.timeout);
+                asked.into_iter().for_each(|then| pool.distrust(then));
+                return exchange.on_timeout();
+            }
             // The peer was gone before we wrote: another connection may do.
             Err(Broken::Failed(Failure::NotSent(_))) => match connected(pool, shared, server, exchange.deadline()) {
                 Ok(fresh) => {
