@@ -14,6 +14,7 @@ POLICY = "1000000/1h"
 MIX = [{"limiter": "freeze", "policy": POLICY, "key": "k", "costs": [1]}]
 TIMEOUT_MS = 500
 BACK_WITHIN = 1.1
+CONCURRENCY = [("python", 1), ("python", 16), ("aio", 16), ("node", 1), ("node", 16), ("php", 1)]
 
 
 def peek_when_back(worker: Worker) -> Answer:
@@ -31,10 +32,8 @@ def used(answer: Answer) -> int:
     return 1_000_000 - remaining
 
 
-@pytest.mark.parametrize("in_flight", [1, 16])
+@pytest.mark.parametrize(("worker", "in_flight"), CONCURRENCY, indirect=["worker"])
 def test_frozen_for_two_seconds_under_load(worker: Worker, server: Server, in_flight: int) -> None:
-    if worker.name == "php" and in_flight > 1:
-        in_flight = 1
     worker.client(server.url, timeout_ms=TIMEOUT_MS)
     with measure.Stalls() as stalls:
         worker.begin_load(MIX, seconds=4.0, in_flight=in_flight, pause_us=500)
@@ -73,6 +72,20 @@ def test_a_call_that_timed_out_is_not_charged_after_the_thaw(worker: Worker, ser
     assert measure.slowest_ms(answers[:2]) <= 350
     assert used(peek_when_back(worker)) == 1
     assert worker.decide("consume", "freeze", POLICY, "k", cost=1)["remaining"] == 1_000_000 - 2
+
+
+def test_idle_connections_do_not_cost_a_timeout_each(worker: Worker, server: Server) -> None:
+    """A burst of threads leaves connections behind; when the server freezes they are all equally dead."""
+    worker.client(server.url, timeout_ms=200)
+    worker.begin_load(MIX, seconds=0.3, in_flight=16)
+    worker.end_load(within=15)
+    server.sigstop()
+    answers = [worker.ask("consume", limiter="freeze", policy=POLICY, key="k", cost=1) for _ in range(20)]
+    server.sigcont()
+    assert {answer["error"] for answer in answers} <= {"timeout", "unavailable"}
+    assert measure.slowest_ms(answers[:2]) <= 350
+    assert measure.slowest_ms(answers[2:]) < 100
+    assert measure.median_ms(answers[2:]) < 1
 
 
 def test_a_call_that_timed_out_in_a_pause_is_not_charged_after_it(worker: Worker, server: Server) -> None:

@@ -14,6 +14,7 @@ LIMIT = 1_000_000
 POLICY = f"{LIMIT}/1h"
 MIX = [{"limiter": "lost", "policy": POLICY, "key": "k", "costs": [1]}]
 
+CONCURRENCY = [("python", 1), ("python", 8), ("aio", 1), ("aio", 8), ("node", 1), ("node", 8), ("php", 1)]
 FAULTS = {
     "cut": Faults(lose=0.02),
     "half": Faults(lose=0.02, keep=7),
@@ -22,12 +23,10 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("in_flight", [1, 8])
+@pytest.mark.parametrize(("worker", "in_flight"), CONCURRENCY, indirect=["worker"])
 def test_lost_replies_are_errors_and_charged_at_most_once(
     worker: Worker, server: Server, fault: str, in_flight: int
 ) -> None:
-    if worker.name == "php" and in_flight > 1:
-        in_flight = 1
     with Proxy(server.port) as proxy:
         worker.client(proxy.url, timeout_ms=5000)
         proxy.faults = replace(FAULTS[fault])

@@ -68,7 +68,7 @@ class TestLogin:
         words = ("no password", place(server))
         refused(worker, with_login(server, f":{WRONG}"), "not_permitted", *words)
 
-    def test_password_set_under_an_open_connection(self, worker: Worker, server: Server) -> None:
+    def test_rights_taken_away_under_an_open_connection(self, worker: Worker, server: Server) -> None:
         worker.client(with_login(server, f"app:{SECRET}"))
         server.command("ACL", "SETUSER", "app", "on", f">{SECRET}", "~*", "+@all")
         cured(worker)
