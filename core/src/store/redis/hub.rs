@@ -79,6 +79,7 @@ struct Submission {
 struct Inbox {
     submissions: Vec<Submission>,
     closed: Vec<u64>,
+    cancelled: Vec<(u64, Arc<dyn Sink>)>,
     /// Whether the thread was told already that something is here.
     told: bool,
 }
@@ -160,14 +161,20 @@ pub fn submit(calls: Vec<(u64, Exchange)>, sink: &Arc<dyn Sink>) -> Vec<(u64, Re
     answered
 }
 
+/// Takes back a call that was submitted and is not answered yet: its answer, an error, comes to `sink` without delay. What
+/// was sent to Redis may still be done, but a `wait` goes on no further.
+pub fn cancel(id: u64, sink: &Arc<dyn Sink>) {
+    let hub = HUB.get().and_then(|seat| seat.lock().unwrap_or_else(PoisonError::into_inner).clone());
+    if let Some(hub) = hub {
+        hub.tell(|inbox| inbox.cancelled.push((id, sink.clone())));
+    }
+}
+
 fn work(hub: &Arc<Hub>, ear: &UnixStream) {
     let mut links: HashMap<u64, Link<Tag>> = HashMap::new();
     loop {
-        let (submissions, closed) = {
-            let mut inbox = hub.inbox.lock().unwrap_or_else(PoisonError::into_inner);
-            inbox.told = false;
-            (std::mem::take(&mut inbox.submissions), std::mem::take(&mut inbox.closed))
-        };
+        let Inbox { submissions, closed, cancelled, told: _ } =
+            std::mem::take(&mut *hub.inbox.lock().unwrap_or_else(PoisonError::into_inner));
         for Submission { port, step, exchange, tag } in submissions {
             let make = || {
                 let hub = hub.clone();
@@ -179,6 +186,14 @@ fn work(hub: &Arc<Hub>, ear: &UnixStream) {
             if let Some(mut link) = links.remove(&port) {
                 link.close();
                 deliver(&mut link);
+            }
+        }
+        for (id, sink) in cancelled {
+            let is_it = |tag: &Tag| tag.id == id && Arc::ptr_eq(&tag.sink, &sink);
+            if let Some(mut tag) = links.values_mut().find_map(|link| link.cancel(is_it)) {
+                tag.answered = true;
+                let error = Error::new(Code::Closed, "the call was taken back by its caller");
+                sink.complete(vec![(id, Err(error))]);
             }
         }
         for link in links.values_mut() {
@@ -247,17 +262,35 @@ impl Sink for Waiter {
     }
 }
 
-/// Makes a call and waits for its answer on any executor.
+/// Takes the call back when its future is dropped before the answer came.
+struct Awaited {
+    sink: Arc<dyn Sink>,
+    answered: bool,
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        if !self.answered {
+            cancel(0, &self.sink);
+        }
+    }
+}
+
+/// Makes a call and waits for its answer on any executor. Dropped before, it leaves no `wait` behind.
 pub(crate) async fn ask(exchange: Exchange) -> Result<Answer> {
     let waiter = Arc::new(Waiter::default());
-    let sink: Arc<dyn Sink> = waiter.clone();
-    if let Some((_, answer)) = submit(vec![(0, exchange)], &sink).pop() {
+    let mut awaited = Awaited { sink: waiter.clone(), answered: false };
+    if let Some((_, answer)) = submit(vec![(0, exchange)], &awaited.sink).pop() {
+        awaited.answered = true;
         return answer;
     }
     poll_fn(|context| {
         let mut slot = waiter.slot.lock().unwrap_or_else(PoisonError::into_inner);
         match slot.0.take() {
-            Some(answer) => Poll::Ready(answer),
+            Some(answer) => {
+                awaited.answered = true;
+                Poll::Ready(answer)
+            }
             None => {
                 slot.1 = Some(context.waker().clone());
                 Poll::Pending
