@@ -257,7 +257,7 @@ namespace Quotalock {
          *
          * @param int<1, 4503599627370496>|null $micros
          */
-        public static function setTime(Client $client, ?int $micros): void
+        public static function setTime(Client $client, ?int $micros = null): void
         {
         }
 
