@@ -10,6 +10,9 @@ from rounds import Result
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 800, 300, 64, 92, 40
 GROUP, BAR = 40, 13
 
+# The scale ends at 2 to the power of this; a bar that is shorter ends there, and its figure tells.
+FLOOR = -2
+
 # A card with a ground of its own: an image on a page knows the reader's system, but not the page's own colours.
 STYLE = """
   .card { fill: #ffffff; stroke: #d0d7de }
@@ -37,12 +40,12 @@ def draw(results: Sequence[Result]) -> str:
     """Draws two bars for each measurement on a scale of powers of two, from 1, where both are even."""
     pairs = [_advantages(result) for result in results]
     values = [value for pair in pairs for value in pair]
-    low = math.floor(math.log2(min([0.8, *values])))
+    low = max(FLOOR, math.floor(math.log2(min([1.0, *values]))))
     high = math.ceil(math.log2(max([2.0, *values])))
     height = TOP + GROUP * len(results) + BOTTOM
 
     def x(value: float) -> float:
-        return LEFT + (math.log2(value) - low) / (high - low) * (WIDTH - LEFT - RIGHT)
+        return LEFT + (max(low, math.log2(value)) - low) / (high - low) * (WIDTH - LEFT - RIGHT)
 
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img"'
@@ -51,14 +54,14 @@ def draw(results: Sequence[Result]) -> str:
         f'<desc id="desc">{_described(results, pairs)}</desc>',
         f"<style>{STYLE}</style>",
         f'<rect class="card" x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="8"/>',
-        _text(24, 34, "Quotalock beside the raw client with the same script: times as much, more is better", "title"),
+        _text(24, 34, "Quotalock beside the raw client: times as much, more is better", "title"),
         *_key(24, "calls", "calls a second"),
         *_key(160, "cpu", "calls for the same CPU of the client"),
     ]
     for power in range(low, high + 1):
         at, kind = x(2.0**power), "even" if power == 0 else "grid"
         lines.append(f'<line class="{kind}" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP - 10}" y2="{height - BOTTOM + 4}"/>')
-        lines.append(_text(at, height - 16, f"{2.0**power:g}", anchor="middle"))
+        lines.append(_text(at, height - 16, f"{2**power}" if power >= 0 else f"1/{2**-power}", anchor="middle"))
     for number, (result, pair) in enumerate(zip(results, pairs, strict=True)):
         top = TOP + GROUP * number
         lines.append(_text(24, top + 11, result.measurement.name, "name"))
