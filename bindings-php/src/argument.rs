@@ -56,7 +56,7 @@ fn stringified(value: &Zval) -> Option<Result<Vec<u8>, Problem>> {
         return None;
     }
     // SAFETY: the value is live and, being an object, is not changed by this; what comes back is ours or null, after an
-    // exception. No Rust value is alive here that an `exit` in `__toString` would leak.
+    // exception. An `exit` in `__toString` jumps over our callers, who hold nothing then but other arguments' texts.
     unsafe {
         let text = zval_try_get_string_func(std::ptr::from_ref(value).cast_mut());
         let Some(found) = text.as_ref() else { return Some(Err(Problem::Thrown)) };

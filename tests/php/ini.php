@@ -59,7 +59,7 @@ test('the timeout of ini is kept', function () {
     $code = '$t = hrtime(true); try { Quotalock\limit("n", "k", "1/s"); }'
         . ' catch (Quotalock\Exception\TimeoutException) { echo (int) ((hrtime(true) - $t) / 1e6); }';
     [$output] = php($code, ['-d', "ratelimit.url={$server->url()}", '-d', 'ratelimit.timeout_ms=120']);
-    holds((int) $output >= 110 && (int) $output < 450, "that \"$output\" ms is about 120");
+    holds((int) $output >= 110 && (int) $output < 1500, "that \"$output\" ms is about 120");
 });
 
 test('a setting that cannot be is refused, with its value', function () {

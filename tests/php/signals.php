@@ -27,7 +27,7 @@ function signalled(\Closure $handler, \Closure $run): mixed
 
 foreach (['memory' => fn () => 'memory://', 'redis' => server(...)] as $store => $url) {
     test("a handler runs while a call waits, which then goes on ($store)", function () use ($url) {
-        $limiter = client($url())->limiter('n', '1/500ms');
+        $limiter = client($url())->limiter('n', '1/1500ms');
         $limiter->consume('k');
         $ran = [];
         $decision = signalled(function () use (&$ran, $limiter) {
