@@ -241,7 +241,10 @@ impl<T> Link<T> {
                 break;
             }
             if let Some((mut exchange, tag)) = slot.take() {
-                if now.duration_since(up.heard) >= exchange.shared().timeout {
+                // Nearly all of it: the call began a little before it was put on the wire, and an answer to an earlier
+                // one may have come just after.
+                let timeout = exchange.shared().timeout;
+                if now.duration_since(up.heard) >= timeout - timeout / 8 {
                     silent = Some(exchange.shared().clone());
                 }
                 late.push((exchange.on_timeout(), exchange, tag));
