@@ -89,7 +89,7 @@ lint-rust:
 lint-python:
 	.venv/bin/ruff check --quiet .
 	.venv/bin/ruff format --quiet --check .
-	.venv/bin/mypy --no-error-summary bindings-python/python tests/harness tests/incident examples
+	.venv/bin/mypy --no-error-summary bindings-python/python tests/harness tests/incident tests/interop tests/faults examples
 	.venv/bin/mypy --no-error-summary bench
 
 lint-php:
