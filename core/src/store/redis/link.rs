@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
 use super::dial::{Connection, dial, on_thread};
+use super::patience::Patience;
 use super::stream::Stream;
 use crate::client::Shared;
 use crate::clock::ServerClock;
@@ -283,7 +284,7 @@ impl<T> Link<T> {
         let (wake, for_thread) = (self.wake.clone(), shared.clone());
         let spawned = on_thread("quotalock-dial", move || {
             let dialed = match &for_thread.endpoint {
-                Endpoint::Redis(server) => dial(server, deadline),
+                Endpoint::Redis(server) => dial(server, Patience { deadline, interrupted: &mut || false }),
                 Endpoint::Memory => Err(Error::new(Code::Internal, "memory:// has no connections")),
             };
             // Nobody listens any more if the link was closed meanwhile.
