@@ -9,6 +9,7 @@ mod future;
 mod limiter;
 mod link;
 mod loops;
+mod ours;
 mod policy;
 mod testing;
 mod watch;

@@ -1,34 +1,34 @@
 //! One connection on one asyncio loop. The loop watches its descriptors; no thread touches Python.
 
-use std::mem::ManuallyDrop;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use pyo3::exceptions::PyNotImplementedError;
 use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::{intern, types::PyString};
+use pyo3::types::{PyDict, PyString};
 use quotalock::driver::{Interest, LoopLink};
-use quotalock::{Answer, Op, generation};
+use quotalock::{Answer, Op};
 
 use crate::error::raised;
 use crate::future::{Answered, resolve};
-use crate::watch::Watched;
+use crate::ours::Ours;
+use crate::watch::{Watched, listen};
 
 /// Carries the calls of one client on one loop: those of a tick go out as one write, and what one read brings resolves
 /// its futures in one turn.
 #[pyclass(frozen, module = "quotalock._native")]
 pub struct LoopDriver {
-    generation: u64,
     event_loop: Py<PyAny>,
     create_future: Py<PyAny>,
+    /// What the loop shall run us in: it would keep that of whoever happened to call first.
+    context: Py<PyAny>,
     /// Touched only under the GIL, and no Python runs while it is locked.
-    state: Mutex<State>,
+    state: Ours<Mutex<State>>,
 }
 
 struct State {
-    /// Not dropped in a forked child: it is the parent's.
-    link: ManuallyDrop<LoopLink<Py<PyAny>>>,
+    link: LoopLink<Py<PyAny>>,
     /// Whether a flush was asked of the loop already.
     flush_due: bool,
     /// Whether the last turn had one answer at most: then one call is likely to come again.
@@ -55,6 +55,15 @@ impl LoopDriver {
         LoopDriver::work(slf, LoopLink::flush)
     }
 
+    /// Takes a call back if its caller cancelled it. Called by the loop when the call's future is done.
+    fn _settled(&self, future: &Bound<'_, PyAny>) -> PyResult<()> {
+        if future.call_method0(intern!(future.py(), "cancelled"))?.is_truthy()? {
+            let tag = self.lock().link.cancel(|tag| tag.is(future));
+            drop(tag);
+        }
+        Ok(())
+    }
+
     /// Leaves the loop, then hangs up. Called by the loop.
     fn _retire(slf: &Bound<'_, Self>) -> PyResult<()> {
         LoopDriver::watch(slf, Interest { socket: None, writable: false, next_turn: None })?;
@@ -67,6 +76,7 @@ impl LoopDriver {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.event_loop)?;
         visit.call(&self.create_future)?;
+        visit.call(&self.context)?;
         match self.state.try_lock() {
             Ok(state) => visit.call(state.timer.as_ref().map(|(_, timer)| timer)),
             Err(_) => Ok(()),
@@ -79,32 +89,22 @@ impl LoopDriver {
     pub fn attach(event_loop: &Bound<'_, PyAny>) -> PyResult<Py<LoopDriver>> {
         let py = event_loop.py();
         let link = LoopLink::new().map_err(|error| raised(py, &error))?;
+        let context = py.import("contextvars")?.getattr("Context")?.call0()?;
         let wake_fd = link.wake_fd();
         let driver = LoopDriver {
-            generation: generation(),
             event_loop: event_loop.clone().unbind(),
             create_future: event_loop.getattr(intern!(py, "create_future"))?.unbind(),
-            state: Mutex::new(State {
-                link: ManuallyDrop::new(link),
+            context: context.clone().unbind(),
+            state: Ours::new(Mutex::new(State {
+                link,
                 flush_due: false,
                 quiet: true,
                 watched: Watched::default(),
                 timer: None,
-            }),
+            })),
         };
         let driver = Bound::new(py, driver)?;
-        // A loop keeps the context in which a reader was added for as long as it listens: not the first caller's.
-        let context = py.import("contextvars")?.getattr("Context")?.call0()?;
-        let add_reader = event_loop.getattr(intern!(py, "add_reader"))?;
-        context.call_method1("run", (add_reader, wake_fd, driver.getattr(intern!(py, "_wake"))?)).map_err(|error| {
-            if !error.is_instance_of::<PyNotImplementedError>(py) {
-                return error;
-            }
-            let kind = event_loop.get_type();
-            PyNotImplementedError::new_err(format!(
-                "quotalock.aio needs a loop that watches sockets, and {kind} has no add_reader: use a SelectorEventLoop"
-            ))
-        })?;
+        listen(event_loop, &context, wake_fd, &driver.getattr(intern!(py, "_wake"))?)?;
         Ok(driver.unbind())
     }
 
@@ -115,7 +115,7 @@ impl LoopDriver {
 
     /// Whether it was made in this process, not in the parent of a fork.
     pub fn is_ours(&self) -> bool {
-        self.generation == generation()
+        self.state.is_ours()
     }
 
     /// Whether its loop may run again.
@@ -124,23 +124,30 @@ impl LoopDriver {
         !closed.is_ok_and(|closed| closed.is_truthy(py).unwrap_or(true))
     }
 
-    /// Submits a call and returns its future, which is done already if the call was answered without I/O.
-    pub fn submit(slf: &Bound<'_, Self>, op: Op<Answer>) -> PyResult<Py<PyAny>> {
+    /// Submits a call and returns its future, which is done already if the call was answered without I/O. `naps` says
+    /// that the call may be long under way without being sent.
+    pub fn submit(slf: &Bound<'_, Self>, op: Op<Answer>, naps: bool) -> PyResult<Py<PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         let future = this.create_future.call0(py)?;
         let tag = future.clone_ref(py);
-        let (done, at_once, later) = {
+        let (done, naps, at_once, later) = {
             let mut state = this.lock();
             // Calls of one tick share a write; one that is likely to stay alone does not wait for the end of its tick.
             let at_once = state.quiet && !state.flush_due && !state.link.is_busy();
             state.link.submit(op, tag);
             let done = state.link.take_done();
             let later = done.is_empty() && !at_once && !std::mem::replace(&mut state.flush_due, true);
-            (done, at_once, later)
+            (done, naps || !state.watched.has_socket(), at_once, later)
         };
         if !done.is_empty() {
             resolve(py, done);
-        } else if at_once {
+            return Ok(future);
+        }
+        if naps {
+            let settled = slf.getattr(intern!(py, "_settled"))?;
+            future.call_method1(py, intern!(py, "add_done_callback"), (settled,))?;
+        }
+        if at_once {
             LoopDriver::work(slf, LoopLink::flush)?;
         } else if later && let Err(error) = this.tell(intern!(py, "call_soon"), (slf.getattr(intern!(py, "_flush"))?,))
         {
@@ -212,8 +219,9 @@ impl LoopDriver {
         if let Some((_, timer)) = replaced {
             timer.call_method0(py, intern!(py, "cancel"))?;
         }
-        let event_loop = this.event_loop.bind(py);
-        let timer = event_loop.call_method1(intern!(py, "call_later"), (wait.as_secs_f64(), turn(slf)?))?;
+        let (ring, options) = ((wait.as_secs_f64(), turn(slf)?), PyDict::new(py));
+        options.set_item(intern!(py, "context"), &this.context)?;
+        let timer = this.event_loop.bind(py).call_method(intern!(py, "call_later"), ring, Some(&options))?;
         this.lock().timer = Some((now + wait, timer.unbind()));
         Ok(())
     }
@@ -224,16 +232,6 @@ impl LoopDriver {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for LoopDriver {
-    fn drop(&mut self) {
-        if self.is_ours() {
-            let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-            // SAFETY: this is the only place that drops it, and the driver is not used any more.
-            unsafe { ManuallyDrop::drop(&mut state.link) }
-        }
     }
 }
 

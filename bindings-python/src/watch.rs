@@ -2,7 +2,7 @@
 
 use std::os::fd::RawFd;
 
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyNotImplementedError, PyOSError};
 use pyo3::prelude::*;
 use quotalock::driver::Interest;
 
@@ -36,6 +36,11 @@ pub struct Watched {
 }
 
 impl Watched {
+    /// Whether there is a connection.
+    pub fn has_socket(&self) -> bool {
+        self.socket.is_some()
+    }
+
     /// Takes what shall be watched and returns what the loop must be told.
     pub fn update(&mut self, interest: Interest) -> Vec<Change> {
         let mut changes = Vec::new();
@@ -64,4 +69,21 @@ impl Watched {
         }
         changes
     }
+}
+
+/// Has the loop call `callback` in `context` whenever `descriptor` is readable.
+pub fn listen(
+    event_loop: &Bound<'_, PyAny>,
+    context: &Bound<'_, PyAny>,
+    descriptor: RawFd,
+    callback: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let listening = context.call_method1("run", (event_loop.getattr("add_reader")?, descriptor, callback));
+    listening.map(drop).map_err(|error| match error.is_instance_of::<PyNotImplementedError>(event_loop.py()) {
+        true => PyNotImplementedError::new_err(format!(
+            "quotalock.aio needs a loop that watches sockets, and {} has no add_reader: use a SelectorEventLoop",
+            event_loop.get_type()
+        )),
+        false => error,
+    })
 }

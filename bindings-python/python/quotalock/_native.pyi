@@ -218,6 +218,9 @@ class LoopDriver:
     def _flush(self) -> None:
         """Sends the calls of a tick; called by the loop after that tick."""
 
+    def _settled(self, future: Future[Any]) -> None:
+        """Takes a call back if its caller cancelled it; called by the loop when the call's future is done."""
+
     def _retire(self) -> None:
         """Leaves the loop, then hangs up; called by the loop."""
 
