@@ -123,4 +123,4 @@ package: build ## Puts what would be published into dist/: crate, wheel, npm pac
 
 clean: ## Removes what was built, but not what was installed
 	cargo clean --quiet
-	rm -rf dist bindings-php/modules bindings-node/{*.node,native.*} .mypy_cache .pytest_cache .ruff_cache
+	rm -rf dist bindings-php/modules bindings-node/*.node .mypy_cache .pytest_cache .ruff_cache

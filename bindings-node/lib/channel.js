@@ -5,22 +5,24 @@
 
 const native = require('./native.js')
 const { bytesOf, text } = require('./argument.js')
-const { Decision } = require('./decision.js')
-const { construct, failure } = require('./errors.js')
+const { construct } = require('./errors.js')
+const pending = require('./pending.js')
 
-/** How many numbers a call has, and where the number stands under which its answer comes back. */
+const { executor, listen, release, take } = pending
+
+/** How many numbers a call has, and where among them is the one that its answer names. */
 const WIDTH = 6
 const ID = 2
 const TAKEN_BACK = -1
-/** Kinds of answers. */
-const DECISION = 0
-const FLAG = 1
-const STORED = 2
 
-const CODES = native.codes()
+/** Keys up to this length are written faster by a loop than by a call into Node. */
+const SHORT = 40
+
+/** @typedef {{ native: import('./native.js').Limiter, number: number }} Handle */
 
 const calls = new Float64Array(1024 * WIDTH)
 const keys = Buffer.allocUnsafeSlow(64 << 10)
+/** @type {import('./decision.js').Numbers} */
 const inbox = new Float64Array(16 << 10)
 const channel = new native.Channel(calls, keys, inbox, settle)
 
@@ -29,45 +31,6 @@ let numbers = 0
 let bytes = 0
 /** Whether a flush is due. */
 let scheduled = false
-
-/** Keys up to this length are written faster by a loop than by a call into Node. */
-const SHORT = 40
-
-/** @typedef {(value: any) => void} Resolver */
-/** @typedef {{ native: import('./native.js').Limiter, number: number }} Handle */
-
-/**
- * What settles a call, by the call's number; the numbers that may be used again wait in `free`.
- * @type {Resolver[]}
- */
-const resolvers = []
-/** @type {number[]} */
-const free = []
-
-/** @type {Resolver} */
-let resolveNew = nobody
-/** @type {Resolver} */
-let rejectNew = nobody
-
-/** Settles nobody's call: the caller is gone. */
-function nobody() {}
-
-/**
- * One function for all promises: a closure for each would cost more than the rest of the call.
- * @param {Resolver} resolve
- * @param {Resolver} reject
- */
-function executor(resolve, reject) {
-  resolveNew = resolve
-  rejectNew = reject
-}
-
-/** Takes a number for the call whose promise was just made. */
-function take() {
-  const id = free.pop() ?? resolvers.length
-  resolvers[id] = resolveNew
-  return id
-}
 
 /**
  * Makes a call in this tick's batch. Throws what is wrong with the key.
@@ -91,7 +54,7 @@ function submit(verb, limiter, key, amount, timeoutMs, signal) {
   calls[numbers + 5] = length
   numbers += WIDTH
   bytes += length
-  if (signal !== undefined) listen(signal, id)
+  if (signal !== undefined) listen(signal, id, takeBack)
   if (!scheduled) {
     scheduled = true
     setImmediate(flush)
@@ -152,71 +115,12 @@ function flush() {
 
 /** Settles all calls that were answered. */
 function settle() {
-  for (let length = channel.collect(); length > 0; length = channel.collect()) {
-    for (let at = 0; at < length; at += inbox[at]) {
-      const id = inbox[at + 1]
-      const resolve = resolvers[id]
-      resolvers[id] = nobody
-      free.push(id)
-      if (inbox[at + 2] === DECISION) resolve(new Decision(inbox, at + 3, at + inbox[at]))
-      else if (resolve !== nobody) settleOther(resolve, inbox[at + 2], at + 3, at + inbox[at])
-    }
-  }
+  for (let length = channel.collect(); length > 0; length = channel.collect()) pending.settle(inbox, length, textOf)
 }
 
-/**
- * Settles a call whose answer is no decision.
- * @param {Resolver} resolve
- * @param {number} kind
- * @param {number} at
- * @param {number} end
- */
-function settleOther(resolve, kind, at, end) {
-  if (kind === FLAG) return resolve(inbox[at] === 1)
-  if (kind === STORED) {
-    const ttlMs = inbox[at + 1] < 0 ? null : inbox[at + 1]
-    return resolve(inbox[at] === 0 ? null : { value: channel.text(inbox[at + 2]), ttlMs })
-  }
-  const message = channel.text(inbox[at + 1]).toString()
-  const decision = at + 2 < end ? new Decision(inbox, at + 2, end) : undefined
-  reject(resolve, CODES[inbox[at]], message, decision)
-}
-
-/**
- * Rejects a call. An error made here would know nothing of the caller; one made in a reaction that the caller awaits
- * has the caller in its stack, and costs nothing while all goes well.
- * @param {Resolver} resolve
- * @param {string} code
- * @param {string} message
- * @param {Decision} [decision]
- */
-function reject(resolve, code, message, decision) {
-  /** @type {Resolver} */
-  let open = nobody
-  const gate = new Promise((resolve) => {
-    open = resolve
-  })
-  resolve(gate.then(() => Promise.reject(failure(code, message, decision))))
-  open(undefined)
-}
-
-/**
- * Rejects a call, newly made, as soon as a signal fires, and takes it back.
- * @param {AbortSignal} signal
- * @param {number} id
- */
-function listen(signal, id) {
-  const [resolve, reject] = [resolveNew, rejectNew]
-  const abort = () => {
-    resolvers[id] = nobody
-    reject(signal.reason)
-    takeBack(id)
-  }
-  signal.addEventListener('abort', abort, { once: true })
-  resolvers[id] = (value) => {
-    signal.removeEventListener('abort', abort)
-    resolve(value)
-  }
+/** @param {number} number */
+function textOf(number) {
+  return channel.text(number)
 }
 
 /**
@@ -227,7 +131,7 @@ function takeBack(id) {
   for (let at = 0; at < numbers; at += WIDTH) {
     if (calls[at + ID] === id) {
       calls[at] = TAKEN_BACK
-      free.push(id)
+      release(id)
       return
     }
   }

@@ -34,7 +34,11 @@ class Client {
   constructor(url, given) {
     const { prefix = 'ql', timeoutMs = 500, onError = 'raise' } = options(given)
     const where = url === undefined ? undefined : text('url', url)
-    const how = /** @type {const} */ ([text('prefix', prefix), number('timeoutMs', timeoutMs), text('onError', onError)])
+    const how = /** @type {const} */ ([
+      text('prefix', prefix),
+      number('timeoutMs', timeoutMs),
+      text('onError', onError),
+    ])
     this.#native = construct(Client, () => new native.Client(where, ...how))
     this.#prefix = prefix
   }

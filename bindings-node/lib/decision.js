@@ -4,40 +4,43 @@
 
 const { sources } = require('./native.js')
 
+/** @type {Record<number, any>} */
 const SOURCES = sources()
 /** How many numbers a rule has. */
 const WIDTH = 5
 
+/** @typedef {Float64Array & Record<number, any>} Numbers read where they are known to be */
+
 class RuleDecision {
   /**
-   * @param {Float64Array} numbers
+   * @param {Numbers} numbers
    * @param {number} at
    */
   constructor(numbers, at) {
     this.allowed = numbers[at] === 1
-    this.limit = /** @type {number} */ (numbers[at + 1])
-    this.remaining = /** @type {number} */ (numbers[at + 2])
-    const retryAfterMs = /** @type {number} */ (numbers[at + 3])
+    this.limit = numbers[at + 1]
+    this.remaining = numbers[at + 2]
+    const retryAfterMs = numbers[at + 3]
     this.retryAfterMs = retryAfterMs < 0 ? null : retryAfterMs
-    this.resetAfterMs = /** @type {number} */ (numbers[at + 4])
+    this.resetAfterMs = numbers[at + 4]
   }
 }
 
 class Decision {
   /**
-   * @param {Float64Array} numbers
+   * @param {Numbers} numbers
    * @param {number} at
    * @param {number} end
    */
   constructor(numbers, at, end) {
     this.allowed = numbers[at] === 1
-    this.limit = /** @type {number} */ (numbers[at + 1])
-    this.remaining = /** @type {number} */ (numbers[at + 2])
-    const retryAfterMs = /** @type {number} */ (numbers[at + 3])
+    this.limit = numbers[at + 1]
+    this.remaining = numbers[at + 2]
+    const retryAfterMs = numbers[at + 3]
     this.retryAfterMs = retryAfterMs < 0 ? null : retryAfterMs
-    this.resetAfterMs = /** @type {number} */ (numbers[at + 4])
-    this.cost = /** @type {number} */ (numbers[at + 5])
-    this.source = /** @type {string} */ (SOURCES[/** @type {number} */ (numbers[at + 7])])
+    this.resetAfterMs = numbers[at + 4]
+    this.cost = numbers[at + 5]
+    this.source = SOURCES[numbers[at + 7]]
     this.healed = numbers[at + 6] === 1
     /** @type {RuleDecision[]} */
     const rules = []

@@ -45,7 +45,7 @@ class RateLimitedError extends QuotalockError {
 
   /**
    * @param {string} message
-   * @param {import('./decision.js').Decision} decision
+   * @param {import('../index.js').Decision} decision
    */
   constructor(message, decision) {
     super(message)
@@ -95,7 +95,7 @@ for (const [name, type] of Object.entries(classes)) {
  * Makes an error of the class of its code.
  * @param {string} code
  * @param {string} message
- * @param {import('./decision.js').Decision} [decision]
+ * @param {import('../index.js').Decision} [decision]
  */
 function failure(code, message, decision) {
   return new (byCode[code] ?? InternalError)(message, decision)

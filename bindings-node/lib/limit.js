@@ -7,7 +7,7 @@ const { Client } = require('./client.js')
 /** More limiters than a program has; one that makes them of what users send does not fill the memory. */
 const MOST = 1024
 
-/** @type {Client | undefined} */
+/** @type {import('../index.js').Client | undefined} */
 let client
 /** @type {Map<string, import('../index.js').Limiter>} */
 const limiters = new Map()

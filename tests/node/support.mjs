@@ -1,7 +1,14 @@
 // What the tests share: the spec, the servers that the harness started, and names that no other test uses.
 
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { Client } from 'quotalock'
 
 export const ROOT = new URL('../../', import.meta.url)
@@ -66,4 +73,69 @@ export function client(url, options) {
 export function bytes(object, field) {
   if (typeof object[field] === 'string') return Buffer.from(object[field])
   return typeof object[`${field}_hex`] === 'string' ? Buffer.from(object[`${field}_hex`], 'hex') : undefined
+}
+
+/**
+ * Starts a Redis of one's own on a Unix socket, with options as on its command line; it ends with the test.
+ * @param {import('node:test').TestContext} context
+ * @param {string} [folder] where its socket lies
+ * @param {...string} options
+ */
+export async function ownRedis(context, folder, ...options) {
+  const own = folder ?? mkdtempSync(join(tmpdir(), 'quotalock-'))
+  const socket = join(own, 'socket')
+  // One that was killed left it behind.
+  rmSync(socket, { force: true })
+  const how = ['--port', '0', '--unixsocket', socket, '--save', '', '--appendonly', 'no', '--dir', own, ...options]
+  const server = spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'redis-server', ...how], { stdio: 'ignore' })
+  context.after(() => {
+    server.kill('SIGKILL')
+    if (folder === undefined) rmSync(own, { recursive: true })
+  })
+  while (!existsSync(socket)) {
+    assert.equal(server.exitCode, null, 'redis-server ended as soon as it was started')
+    await sleep(5)
+  }
+  return { url: `unix://${socket}`, socket, server }
+}
+
+/**
+ * Starts a TCP server that does with each connection what `serve` says; it ends with the test.
+ * @param {import('node:test').TestContext} context
+ * @param {(socket: import('node:net').Socket) => void} serve
+ */
+export async function listener(context, serve) {
+  /** @type {Set<import('node:net').Socket>} */
+  const open = new Set()
+  const server = createServer((socket) => {
+    open.add(socket)
+    socket.on('error', () => {})
+    serve(socket)
+  })
+  context.after(() => {
+    for (const socket of open) socket.destroy()
+    server.close()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  return { port, url: `redis://127.0.0.1:${port}`, connections: open }
+}
+
+/**
+ * Runs a module's text in a process of its own and returns how it ended and what it said.
+ * @param {string} text
+ * @param {string[]} [options] of Node
+ */
+export async function run(text, options = []) {
+  // Beside the tests, so that it finds the package.
+  const child = spawn(process.execPath, [...options, '--input-type=module', '--eval', text], {
+    cwd: fileURLToPath(ROOT),
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
+  const hung = setTimeout(() => child.kill('SIGKILL'), 30_000)
+  const [code, signal] = await once(child, 'close')
+  clearTimeout(hung)
+  return { code, signal, output }
 }

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 import { Client, QuotalockError, testing } from 'quotalock'
-import { bytes, client, freshPrefix, ROOT, stores, vectors } from './support.mjs'
+import { bytes, client, ROOT, stores, vectors } from './support.mjs'
 
 /** @typedef {import('./support.mjs').Case} Case */
 
@@ -21,7 +21,8 @@ const ms = (/** @type {number | null} */ micros) => (micros === null ? null : Ma
 function assertError(place, expected, error) {
   assert.ok(error instanceof QuotalockError, `${place}: ${inspect(error)}`)
   assert.equal(error.code, expected.code, `${place}: ${error.message}`)
-  for (const part of expected.contains ?? []) assert.ok(error.message.includes(part), `${place}: no ${part} in ${error}`)
+  for (const part of expected.contains ?? [])
+    assert.ok(error.message.includes(part), `${place}: no ${part} in ${error}`)
   for (const secret of expected.never ?? []) {
     const shown = `${inspect(error, { showHidden: true })} ${error.stack} ${JSON.stringify(error)} ${error.message}`
     assert.ok(!shown.includes(secret), `${place}: ${secret} shows in ${shown}`)
@@ -77,9 +78,8 @@ async function key(given, url) {
 
 /** What each `op` of errors.json does with its arguments. */
 function badCall(/** @type {string} */ op, /** @type {Case} */ args, /** @type {string} */ url) {
-  const options = { prefix: args.prefix, onError: args.on_error, timeoutMs: undefined }
-  if (op === 'client') options.timeoutMs = args.timeout === undefined ? undefined : args.timeout / 1000
-  const own = new Client(args.url ?? url, options)
+  const timeoutMs = op === 'client' && args.timeout !== undefined ? args.timeout / 1000 : undefined
+  const own = new Client(args.url ?? url, { prefix: args.prefix, onError: args.on_error, timeoutMs })
   const limiter = own.limiter(args.name ?? 'limiter', args.policy ?? '10/minute')
   const k = args.key ?? 'k'
   if (op === 'consume') return limiter.consume(k, { cost: args.cost })
@@ -126,7 +126,12 @@ async function perform(own, limiter, step, store, place) {
   switch (step.op) {
     case 'consume':
     case 'peek':
-      return assertDecision(await limiter[/** @type {'consume' | 'peek'} */ (step.op)](k, { cost: step.cost }), step, store, place)
+      return assertDecision(
+        await limiter[/** @type {'consume' | 'peek'} */ (step.op)](k, { cost: step.cost }),
+        step,
+        store,
+        place,
+      )
     case 'refund':
       return assertDecision(await limiter.refund(k, step.amount), step, store, place)
     case 'block':
