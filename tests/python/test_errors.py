@@ -67,9 +67,13 @@ def test_a_port_where_nobody_listens_is_unavailable(surface: Surface) -> None:
         assert str(port) in error_of(surface, f"redis://127.0.0.1:{port}", quotalock.Unavailable)
 
 
+class Quiet(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
 def test_something_else_than_redis_is_unavailable(surface: Surface) -> None:
-    with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as web:
-        web.RequestHandlerClass.log_message = lambda *_: None  # type: ignore[method-assign, assignment]
+    with http.server.HTTPServer(("127.0.0.1", 0), Quiet) as web:
         thread = threading.Thread(target=web.serve_forever, args=(0.01,))
         thread.start()
         message = error_of(surface, f"redis://127.0.0.1:{web.server_port}", quotalock.Unavailable)

@@ -266,16 +266,14 @@ def test_cancelled_calls_take_no_answer_of_others(url: str, prefix: str) -> None
     run(body)
 
 
-class Unwatching(asyncio.SelectorEventLoop):
+def test_a_loop_that_watches_no_sockets_is_refused_clearly(monkeypatch: pytest.MonkeyPatch) -> None:
     """As Windows' Proactor loop."""
 
-    def add_reader(self, fd: Any, callback: Any, *args: Any) -> None:
+    def refuse(*_: object) -> None:
         raise NotImplementedError
 
-
-def test_a_loop_that_watches_no_sockets_is_refused_clearly() -> None:
     event_loop = asyncio.SelectorEventLoop()
-    event_loop.add_reader = Unwatching.add_reader.__get__(event_loop)  # type: ignore[method-assign]
+    monkeypatch.setattr(event_loop, "add_reader", refuse)
     limiter = aio.Client("redis://127.0.0.1:1").limiter("windows", "1/minute")
     with pytest.raises(NotImplementedError, match="SelectorEventLoop"):
         event_loop.run_until_complete(limiter.consume("k"))
