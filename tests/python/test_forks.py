@@ -148,6 +148,22 @@ def test_a_client_of_asyncio_used_before_os_fork(server: Server, prefix: str) ->
     event_loop.close()
 
 
+def test_a_child_that_goes_on_with_its_parents_loop_has_a_connection_of_its_own(server: Server, prefix: str) -> None:
+    limiter = aio.Client(server.url, prefix=prefix, timeout=10).limiter("fork", f"{LIMIT}/hour")
+    event_loop = asyncio.new_event_loop()
+    event_loop.run_until_complete(limiter.consume("k"))
+    before = connections(server)
+
+    def work() -> None:
+        assert event_loop.run_until_complete(limiter.consume("k")).remaining == LIMIT - 2
+        assert connections(server) == before + 1
+
+    assert all_well([fork(work)])
+    assert event_loop.run_until_complete(limiter.consume("k")).remaining == LIMIT - 3
+    assert connections(server) == before
+    event_loop.close()
+
+
 def test_a_fork_in_the_middle_of_calls_on_a_loop(server: Server, prefix: str) -> None:
     client = aio.Client(server.url, prefix=prefix, timeout=10)
     limiter = client.limiter("fork", f"{LIMIT}/hour")
