@@ -172,6 +172,8 @@ pub fn cancel(id: u64, sink: &Arc<dyn Sink>) {
 
 fn work(hub: &Arc<Hub>, ear: &UnixStream) {
     let mut links: HashMap<u64, Link<Tag>> = HashMap::new();
+    // The links whose sockets are ready.
+    let mut ready: Vec<u64> = Vec::new();
     loop {
         let Inbox { submissions, closed, cancelled, told: _ } =
             std::mem::take(&mut *hub.inbox.lock().unwrap_or_else(PoisonError::into_inner));
@@ -196,11 +198,17 @@ fn work(hub: &Arc<Hub>, ear: &UnixStream) {
                 sink.complete(vec![(id, Err(error))]);
             }
         }
-        for link in links.values_mut() {
-            link.turn();
+        let now = Instant::now();
+        for (port, link) in &mut links {
+            // Only what was submitted has come? Then there is nothing to read.
+            if link.socket().is_some() && !ready.contains(port) && link.next_turn().is_none_or(|due| due > now) {
+                link.flush();
+            } else {
+                link.turn();
+            }
             deliver(link);
         }
-        rest(&links, ear);
+        ready = rest(&links, ear);
     }
 }
 
@@ -220,15 +228,21 @@ fn deliver(link: &mut Link<Tag>) {
     }
 }
 
-/// Sleeps until a socket is ready, the bell rings, or the next call is due.
-fn rest(links: &HashMap<u64, Link<Tag>>, ear: &UnixStream) {
+/// Sleeps until a socket is ready, the bell rings, or the next call is due. Returns the links whose sockets are ready.
+fn rest(links: &HashMap<u64, Link<Tag>>, ear: &UnixStream) -> Vec<u64> {
     let entry = |fd, writing: bool| libc::pollfd {
         fd,
         events: if writing { libc::POLLIN | libc::POLLOUT } else { libc::POLLIN },
         revents: 0,
     };
-    let sockets = links.values().filter_map(|link| Some(entry(link.socket()?.0, link.wants_write())));
-    let mut entries: Vec<libc::pollfd> = std::iter::once(entry(ear.as_raw_fd(), false)).chain(sockets).collect();
+    let mut entries = vec![entry(ear.as_raw_fd(), false)];
+    let mut ports = Vec::with_capacity(links.len());
+    for (port, link) in links {
+        if let Some((fd, _)) = link.socket() {
+            entries.push(entry(fd, link.wants_write()));
+            ports.push(*port);
+        }
+    }
     let due = links.values().filter_map(Link::next_turn).min();
     let ms = due.map_or(-1, |then| {
         let left = then.saturating_duration_since(Instant::now());
@@ -244,6 +258,8 @@ fn rest(links: &HashMap<u64, Link<Tag>>, ear: &UnixStream) {
         // Rings are only a hint: what they were for is in the inbox.
         let _ = (&mut &*ear).read(&mut rings);
     }
+    let is_ready = |(port, entry): (u64, &libc::pollfd)| (entry.revents != 0).then_some(port);
+    ports.into_iter().zip(&entries[1..]).filter_map(is_ready).collect()
 }
 
 /// What one future waits for.
