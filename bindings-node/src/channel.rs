@@ -27,8 +27,9 @@ pub struct Channel {
     keys: Uint8Array,
     /// Written by us: answers.
     inbox: Float64Array,
-    /// By handle; free places are none.
+    /// By handle; free places are none, and listed in `free`.
     limiters: Vec<Option<quotalock::Limiter>>,
+    free: Vec<u32>,
     mailbox: Arc<Mailbox>,
     /// What is being collected, and how far.
     collecting: Answers,
@@ -53,6 +54,7 @@ impl Channel {
             keys,
             inbox,
             limiters: Vec::new(),
+            free: Vec::new(),
             mailbox: Arc::new(Mailbox::new(bell)),
             collecting: Answers::default(),
             collected: 0,
@@ -63,19 +65,24 @@ impl Channel {
     /// Gives a limiter a handle.
     #[napi(catch_unwind)]
     pub fn add(&mut self, limiter: &Limiter) -> u32 {
-        let place = self.limiters.iter().position(Option::is_none).unwrap_or(self.limiters.len());
-        if place == self.limiters.len() {
-            self.limiters.push(None);
+        let limiter = Some(limiter.inner.clone());
+        match self.free.pop() {
+            Some(handle) => {
+                self.limiters[handle as usize] = limiter;
+                handle
+            }
+            None => {
+                self.limiters.push(limiter);
+                (self.limiters.len() - 1) as u32
+            }
         }
-        self.limiters[place] = Some(limiter.inner.clone());
-        place as u32
     }
 
     /// Frees a handle.
     #[napi(catch_unwind)]
     pub fn remove(&mut self, handle: u32) {
-        if let Some(place) = self.limiters.get_mut(handle as usize) {
-            *place = None;
+        if self.limiters.get_mut(handle as usize).is_some_and(|place| place.take().is_some()) {
+            self.free.push(handle);
         }
     }
 
