@@ -74,6 +74,9 @@ def _at_most(figure: str, bound: float) -> Target:
     return Target(figure, bound, at_least=False)
 
 
+# Built before anything is measured; cargo becomes the program it runs.
+RUST_BUILD = ("--quiet", "--release", "--package", "quotalock-tests", "--example", "bench")
+RUST = _clients("a bare socket", ("cargo", "run", *RUST_BUILD, "--"))
 PHP = _clients(
     "phpredis", ("php", "-d", f"extension={ROOT / 'bindings-php/modules/ratelimit.so'}", str(WORKERS / "php.php"))
 )
@@ -87,6 +90,8 @@ ONE_THREAD = (_at_least("calls_per_second", 1.3), _at_most("client_us", 1 / 3))
 TOGETHER, APART = Placement.TOGETHER, Placement.APART
 
 MEASUREMENTS: tuple[Measurement, ...] = (
+    Measurement("Rust", "on one core", RUST, placement=TOGETHER),
+    Measurement("Rust", "apart", RUST, placement=APART),
     Measurement("PHP", "on one core", PHP, placement=TOGETHER, targets=PHP_P50),
     Measurement("PHP", "apart", PHP, placement=APART, targets=PHP_P50),
     Measurement("PHP", "on one core, denied", PHP, placement=TOGETHER, denied=True),

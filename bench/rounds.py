@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 import machine
-from measurements import Client, Measurement, Placement
+from measurements import ROOT, Client, Measurement, Placement
 from servers import Server
 
 KEYS = 1000
@@ -91,7 +91,11 @@ class Worker:
         pin = ["taskset", "--cpu-list", ",".join(map(str, cores))]
         self._name = client.name
         self._process = subprocess.Popen(
-            [*pin, *client.command, json.dumps(setup)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [*pin, *client.command, json.dumps(setup)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
         )
         self.versions = str(self._answer()["versions"])
 

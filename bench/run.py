@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from measurements import MEASUREMENTS, ROOT, only
+from measurements import MEASUREMENTS, ROOT, RUST_BUILD, only
 
 sys.path.insert(0, str(ROOT / "tests" / "harness"))
 
@@ -44,6 +44,7 @@ def main() -> int:
 
     folder = ROOT / "target" / ("bench-quick" if options.quick else "bench")
     scripts = dump_scripts(folder / "lua")
+    subprocess.run(["cargo", "build", *RUST_BUILD], cwd=ROOT, check=True)
     plan, results, begun = QUICK if options.quick else FULL, [], machine.load()
     with Server(SERVER) as server:
         version = next(line for line in server.command("INFO").splitlines() if line.startswith("redis_version"))

@@ -12,6 +12,7 @@ LEGEND = """Medians of the rounds. CPU µs: user and system time of the client's
 that, its main thread's (Node); server µs: CPU of the server's process per call; script µs: of that, inside EVALSHA.
 "On one core": server and client share a core, so what counts is the CPU that a call takes. "Apart": the server has a
 core of its own, so what counts is how they wake each other, as over a network. Otherwise the kernel places them.
+"A bare socket" writes bytes made beforehand and reads the reply: no client that does both once per call needs less.
 Ratio: ours divided by the client above it, of the medians; of calls/s more is better, of all others less."""
 
 Row = Sequence[str]
@@ -46,7 +47,7 @@ def figures_table(results: Sequence[Result]) -> str:
 
 
 def targets_table(results: Sequence[Result]) -> str:
-    """What was to be reached, what was, and between what the ratios of single rounds lay."""
+    """What was to be reached, what was, between what the ratios of single rounds lay, and what a bare socket reached."""
     rows = []
     for result in results:
         for target in result.measurement.targets:
@@ -61,10 +62,22 @@ def targets_table(results: Sequence[Result]) -> str:
                     f"{'at least' if target.at_least else 'at most'} {target.bound:.2f}",
                     f"{ratio:.2f}",
                     f"{min(single):.2f} to {max(single):.2f}",
+                    _floor(results, result, target.figure),
                     "reached" if target.reached(ratio) else "NOT reached",
                 ]
             )
-    return table(("target", "ratio of ours to", "bound", "ratio", "single rounds", ""), rows, left=2)
+    return table(("target", "ratio of ours to", "bound", "ratio", "single rounds", "bare socket", ""), rows, left=2)
+
+
+def _floor(results: Sequence[Result], result: Result, figure: str) -> str:
+    """The ratio that a bare socket in our place had, if it was measured in the same way."""
+    for floor in results:
+        this, that = floor.measurement, result.measurement
+        alike = (this.lanes, this.denied, this.placement) == (that.lanes, that.denied, that.placement)
+        if this.language == "Rust" and alike:
+            bare, raw = floor.median(1, figure), result.median(1, figure)
+            return f"{bare / raw:.2f}" if bare and raw else ""
+    return ""
 
 
 def _figure(value: float | None) -> str:
