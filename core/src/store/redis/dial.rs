@@ -1,6 +1,7 @@
 //! Making a connection: resolve, connect, TLS, log in, and hear from the server that it is one. Blocking, within a
 //! deadline; drivers that must not block dial on a thread that lives as long as the attempt.
 
+use std::fmt::Display;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -58,12 +59,17 @@ fn unavailable(server: &Server, why: &str) -> Error {
     )
 }
 
+/// The error for a peer that lets a new connection wait for too long.
+pub(crate) fn hanging(server: &impl Display) -> Error {
+    Error::new(
+        Code::Timeout,
+        format!("{server} gave no answer to a new connection in time: is it hanging, or the timeout too short?"),
+    )
+}
+
 fn failed(server: &Server, error: &io::Error) -> Error {
     match error.kind() {
-        ErrorKind::TimedOut | ErrorKind::WouldBlock => Error::new(
-            Code::Timeout,
-            format!("{server} gave no answer to a new connection in time: is it hanging, or the timeout too short?"),
-        ),
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => hanging(server),
         ErrorKind::Interrupted => interruption(),
         _ => unavailable(server, &error.to_string()),
     }

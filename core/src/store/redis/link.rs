@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
-use super::dial::{Connection, dial, on_thread};
+use super::dial::{Connection, dial, hanging, on_thread};
 use super::patience::Patience;
 use super::stream::Stream;
 use crate::client::Shared;
@@ -51,6 +51,7 @@ struct Dialing {
     result: Receiver<Result<Connection>>,
     shared: Arc<Shared>,
     began: Instant,
+    deadline: Instant,
 }
 
 struct Up<T> {
@@ -165,7 +166,9 @@ impl<T> Link<T> {
     fn finish_dial(&mut self) {
         let State::Dialing(dialing) = &self.state else { return };
         let result = match dialing.result.try_recv() {
-            Err(TryRecvError::Empty) => return,
+            Err(TryRecvError::Empty) if Instant::now() < dialing.deadline => return,
+            // The thread will notice a little later; until then the next calls would wait for it in vain.
+            Err(TryRecvError::Empty) => Err(hanging(&dialing.shared.endpoint)),
             Ok(result) => result,
             Err(TryRecvError::Disconnected) => Err(Error::new(Code::Internal, "the dialing thread died")),
         };
@@ -292,7 +295,7 @@ impl<T> Link<T> {
             wake();
         });
         match spawned {
-            Ok(()) => self.state = State::Dialing(Dialing { result, shared, began: Instant::now() }),
+            Ok(()) => self.state = State::Dialing(Dialing { result, shared, began: Instant::now(), deadline }),
             Err(error) => {
                 for (mut exchange, tag) in std::mem::take(&mut self.waiting) {
                     let step = exchange.on_failure(Failure::NotSent(error.clone()));
