@@ -47,7 +47,7 @@ def figures_table(results: Sequence[Result]) -> str:
 
 
 def targets_table(results: Sequence[Result]) -> str:
-    """What was to be reached, what was, between what the ratios of single rounds lay, and what a bare socket reached."""
+    """What was to be reached, what was, how far single rounds differ, and what a bare socket reached."""
     rows = []
     for result in results:
         for target in result.measurement.targets:
