@@ -87,6 +87,7 @@ lint-rust:
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 
 lint-python:
+	python3 tests/spec/check.py
 	.venv/bin/ruff check --quiet .
 	.venv/bin/ruff format --quiet --check .
 	.venv/bin/mypy --no-error-summary bindings-python/python tests/harness tests/incident tests/interop tests/faults examples

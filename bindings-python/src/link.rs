@@ -23,7 +23,7 @@ pub struct LoopDriver {
     create_future: Py<PyAny>,
     /// What the loop shall run us in: it would keep that of whoever happened to call first.
     context: Py<PyAny>,
-    /// Touched only under the GIL, and no Python runs while it is locked.
+    /// Touched only under the GIL; while it is locked nothing of Python runs but a future's `cancelled`.
     state: Ours<Mutex<State>>,
 }
 
@@ -88,7 +88,7 @@ impl LoopDriver {
     /// Makes a driver and has the loop listen for it.
     pub fn attach(event_loop: &Bound<'_, PyAny>) -> PyResult<Py<LoopDriver>> {
         let py = event_loop.py();
-        let link = LoopLink::new().map_err(|error| raised(py, &error))?;
+        let link = LoopLink::new(is_wanted).map_err(|error| raised(py, &error))?;
         let context = py.import("contextvars")?.getattr("Context")?.call0()?;
         let wake_fd = link.wake_fd();
         let driver = LoopDriver {
@@ -233,6 +233,13 @@ impl LoopDriver {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether the future was not cancelled.
+fn is_wanted(future: &Py<PyAny>) -> bool {
+    let cancelled = |py: Python<'_>| future.call_method0(py, intern!(py, "cancelled"))?.is_truthy(py);
+    // The GIL is held: the link works only when the loop lets it.
+    !Python::try_attach(|py| cancelled(py).unwrap_or(false)).unwrap_or(false)
 }
 
 /// The callback for the loop.

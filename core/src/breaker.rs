@@ -20,6 +20,8 @@ pub(crate) struct Breaker {
     base: Instant,
     /// 0 closed, else the microsecond after `base` at which the next probe may go.
     open_until: AtomicU64,
+    /// The microsecond after `base` of the last reply, whichever connection brought it.
+    answered: AtomicU64,
     last: Mutex<Option<Error>>,
 }
 
@@ -31,7 +33,12 @@ pub(crate) struct Refused {
 
 impl Default for Breaker {
     fn default() -> Self {
-        Breaker { base: Instant::now(), open_until: AtomicU64::new(0), last: Mutex::new(None) }
+        Breaker {
+            base: Instant::now(),
+            open_until: AtomicU64::new(0),
+            answered: AtomicU64::new(0),
+            last: Mutex::new(None),
+        }
     }
 }
 
@@ -55,13 +62,18 @@ impl Breaker {
 
     /// The server answered.
     pub fn success(&self) {
+        self.answered.store(self.now(), Ordering::Relaxed);
         if self.open_until.load(Ordering::Relaxed) != 0 {
             self.open_until.store(0, Ordering::Release);
         }
     }
 
-    /// No connection could be made, which took `cost`.
+    /// No connection could be made, which took `cost` until now. Of no account if another one was answered meanwhile.
     pub fn failure(&self, cost: Duration, error: &Error) {
+        let began = self.now().saturating_sub(cost.as_micros() as u64);
+        if began > 0 && self.answered.load(Ordering::Relaxed) > began {
+            return;
+        }
         if let Ok(mut last) = self.last.lock() {
             *last = Some(error.clone());
         }

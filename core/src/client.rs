@@ -77,9 +77,8 @@ impl Engine {
         &self.memory
     }
 
-    /// Redis answered: it decides again, and what stood in for it is forgotten.
+    /// Redis decides again: what stood in for it is forgotten.
     pub fn recovered(&self) {
-        self.breaker.success();
         if self.standing_in.load(Ordering::Relaxed) && self.standing_in.swap(false, Ordering::Relaxed) {
             self.memory.clear();
         }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// A lower estimate is replaced only when it is off by more than this: less is the jitter of replies.
+/// Being ahead by no more than this is taken for the jitter of replies.
 const JITTER: i64 = 50_000;
 
 /// What one connection knows of its server's clock, from the time in each reply.
@@ -20,11 +20,18 @@ impl ServerClock {
         ServerClock { base: at, micros }
     }
 
-    /// Learns from one more reply. The estimate is never ahead of the server but by a step of its clock, which the next
-    /// reply repairs: a deadline computed from it may come early, never late.
+    /// Learns from one more reply. The estimate is not ahead of the server but after a step of its clock: the next reply
+    /// repairs a large one, some replies one of up to 50 ms.
     pub fn learn(&mut self, micros: i64, at: Instant) {
+        // A peer that talks nonsense must not make the arithmetic overflow.
+        if !(0..1 << 53).contains(&micros) {
+            return;
+        }
         let ahead = micros - self.at(at);
-        if !(-JITTER..=0).contains(&ahead) {
+        if (-JITTER..=0).contains(&ahead) {
+            // Jitter, or a small step back of the server's clock: the estimate sinks towards the replies.
+            self.micros += ahead / 16;
+        } else {
             *self = ServerClock::new(micros, at);
         }
     }
@@ -75,7 +82,11 @@ mod tests {
         clock.learn(1_015_000, later(10));
         assert_eq!(clock.at(later(10)), 1_015_000, "a quicker reply tells more");
         clock.learn(1_020_000, later(20));
-        assert_eq!(clock.at(later(20)), 1_025_000, "a slower one tells less");
+        assert_eq!(clock.at(later(20)), 1_025_000 - 5_000 / 16, "a slower one tells less");
+        for ms in 21..120 {
+            clock.learn(1_000_000 + 1_000 * ms as i64, later(ms));
+        }
+        assert!(clock.at(later(120)) - 1_120_000 < 200, "a small step back is followed");
         clock.learn(500_000, later(30));
         assert_eq!(clock.at(later(30)), 500_000, "the server's clock went back");
     }

@@ -69,7 +69,7 @@ pub struct Decision {
     pub remaining: u64,
     /// After how long the same call would be admitted if nobody else called: 0 when admitted, none when never.
     pub retry_after: Option<u64>,
-    /// After how long the key is as new.
+    /// After how long the rule that binds is as new, and a block over; `rules` has those of the others.
     pub reset_after: u64,
     /// The cost that was asked for.
     pub cost: u64,

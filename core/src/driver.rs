@@ -49,11 +49,12 @@ pub struct LoopLink<T> {
 }
 
 impl<T> LoopLink<T> {
-    /// Makes a link; it connects at the first call.
+    /// Makes a link; it connects at the first call. `wanted` is asked about a call's tag each time before it is sent: one
+    /// that nobody waits for any more is dropped instead, with its tag.
     ///
     /// # Errors
     /// `unavailable` if the process has no descriptors left.
-    pub fn new() -> Result<LoopLink<T>> {
+    pub fn new(wanted: fn(&T) -> bool) -> Result<LoopLink<T>> {
         let failed = |e| Error::new(Code::Unavailable, format!("no socket pair could be made: {e}"));
         let (bell, ear) = UnixStream::pair().map_err(failed)?;
         bell.set_nonblocking(true).map_err(failed)?;
@@ -62,7 +63,7 @@ impl<T> LoopLink<T> {
             // A full pipe means that the loop has been rung for already.
             let _ = (&bell).write(&[1]);
         });
-        Ok(LoopLink { link: Link::new(wake), ear })
+        Ok(LoopLink { link: Link::new(wake, wanted), ear })
     }
 
     /// Takes a call; `tag` comes back with its answer. Calls of one turn travel as one write.

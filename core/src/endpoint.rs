@@ -76,15 +76,20 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// The URL without what may be a password: everything before the last `@` but the scheme.
+/// The URL without what may be a password: everything before the last `@` but the scheme, the query, and what stands
+/// where a port should be and is none.
 pub fn redacted(url: &str) -> String {
     let scheme = url.find("://").map_or(0, |at| at + 3);
-    let out = match url.rfind('@') {
-        Some(at) if at >= scheme => format!("{}***{}", &url[..scheme], &url[at..]),
-        Some(at) => format!("***{}", &url[at..]),
-        None => url.to_owned(),
-    };
-    shown(out.as_bytes())
+    let (start, rest) = url.split_at(scheme);
+    let (login, rest) = rest.rsplit_once('@').map_or(("", rest), |(_, rest)| ("***@", rest));
+    let (place, query) = rest.split_once('?').map_or((rest, ""), |(place, _)| (place, "?***"));
+    let colon = place.rfind(':').filter(|at| {
+        let port = place[at + 1..].split('/').next().unwrap_or_default();
+        // An IPv6 host, or no host at all but a path, has colons of its own.
+        !place.ends_with(']') && !place.starts_with('/') && !port.bytes().all(|b| b.is_ascii_digit())
+    });
+    let place = colon.map_or_else(|| place.to_owned(), |at| format!("{}:***", &place[..at]));
+    shown(format!("{start}{login}{place}{query}").as_bytes())
 }
 
 impl Endpoint {
@@ -173,7 +178,9 @@ fn host_and_port(authority: &str) -> std::result::Result<(String, u16), String> 
     let port = match port {
         None => 6379,
         Some(digits) => digits.parse::<u16>().ok().filter(|p| *p > 0).ok_or_else(|| {
-            format!("has the port \"{}\", which is not one: use a number from 1 to 65535", shown(digits.as_bytes()))
+            // What is no number may be a password whose '@' was forgotten.
+            let shown = if digits.bytes().all(|b| b.is_ascii_digit()) { digits } else { "***" };
+            format!("has the port \"{shown}\", which is not one: use a number from 1 to 65535")
         })?,
     };
     let host = decoded(host)?;

@@ -18,6 +18,9 @@ use crate::store::redis::refusal::{self, Refusal};
 /// The pause before a refused call is sent again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 
+/// The earliest retry that a made-up denial advises, in microseconds: a server in trouble is not asked in a storm.
+const SOONEST: u64 = 100_000;
+
 /// What the driver does next.
 pub(crate) enum Step {
     /// The caller has its answer.
@@ -48,6 +51,8 @@ pub(crate) struct Exchange {
     with_text: bool,
     /// Whether the next start begins a new attempt, with a timeout of its own.
     fresh: bool,
+    /// Whether the last reply came from a server that others have replaced.
+    elsewhere: bool,
     repeats: u32,
 }
 
@@ -64,6 +69,7 @@ impl Exchange {
             wait_until,
             with_text: false,
             fresh: true,
+            elsewhere: false,
             repeats: 0,
         }
     }
@@ -94,6 +100,8 @@ impl Exchange {
         }
         match engine.breaker.admit(self.shared.timeout) {
             Ok(()) => Step::Send,
+            // That no new connection could be made says nothing about those that there are.
+            Err(_) if engine.pool.has_idle() => Step::Send,
             Err(refused) => {
                 let retry_after = refused.retry_after.as_micros() as u64;
                 let error = refused.error.unwrap_or_else(|| {
@@ -136,7 +144,8 @@ impl Exchange {
 
     /// Takes the reply.
     pub fn on_reply(&mut self, reply: Value, clock: &mut ServerClock) -> Step {
-        self.shared.engine().recovered();
+        let engine = self.shared.engine();
+        engine.breaker.success();
         let fields = match reply {
             Value::Array(fields) => fields,
             Value::Error(text) => return self.on_refusal(&text),
@@ -154,8 +163,15 @@ impl Exchange {
             let late = self.timed_out("arrived at the server too late and was not done");
             return self.again(late, Duration::ZERO);
         }
+        // Only a script that ran shows that Redis decides again: an error reply must not wipe what stands in for it.
+        engine.recovered();
         let result = self.read(&fields, Source::Redis);
         self.conclude(result, 0)
+    }
+
+    /// Whether the last reply said that this server is not the right one (any more): the connection is to be given up.
+    pub fn wants_another_server(&self) -> bool {
+        self.elsewhere
     }
 
     /// Takes a failure of the connection.
@@ -183,7 +199,9 @@ impl Exchange {
     }
 
     fn on_refusal(&mut self, text: &str) -> Step {
-        match refusal::read(text, &*self.operation, &self.shared.endpoint.to_string()) {
+        let refusal = refusal::read(text, &*self.operation, &self.shared.endpoint.to_string());
+        self.elsewhere = matches!(refusal, Refusal::Elsewhere(_));
+        match refusal {
             Refusal::NoScript if !self.with_text => {
                 self.with_text = true;
                 Step::Send
@@ -192,7 +210,7 @@ impl Exchange {
                 let message = format!("{} does not know a script that was just sent to it", self.shared.endpoint);
                 self.conclude(Err(Error::new(Code::Internal, message)), 0)
             }
-            Refusal::Later(error) => self.again(error, FIRST_PAUSE),
+            Refusal::Later(error) | Refusal::Elsewhere(error) => self.again(error, FIRST_PAUSE),
             Refusal::Final(error) => self.conclude(Err(error), 0),
         }
     }
@@ -234,7 +252,7 @@ impl Exchange {
     }
 
     fn fall_back(&self, error: Error, retry_after: u64) -> Result<Answer> {
-        let made_up = |source| self.operation.made_up(source, retry_after.max(1_000));
+        let made_up = |source| self.operation.made_up(source, retry_after.max(SOONEST));
         let answer = match self.shared.on_error {
             OnError::Raise => None,
             OnError::Open => made_up(Source::Open),

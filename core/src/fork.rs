@@ -13,7 +13,7 @@ extern "C" fn in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How many forks this process is away from the first one. Reading it costs one load, not a system call.
+/// A number that changes with each fork once a [`ForkCell`] was used. Reading it costs one load, not a system call.
 pub fn generation() -> u64 {
     GENERATION.load(Ordering::Relaxed)
 }

@@ -99,6 +99,11 @@ impl Reader {
         self.buffer.extend_from_slice(bytes);
     }
 
+    /// Whether nothing was read that no reply has taken yet.
+    pub fn is_empty(&self) -> bool {
+        self.start == self.buffer.len()
+    }
+
     /// The next whole reply, or none if more bytes are needed.
     ///
     /// # Errors

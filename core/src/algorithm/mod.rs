@@ -1,6 +1,6 @@
 //! The algorithms a rule can use: one file each for the arithmetic here and for its Lua in `scripts/limit/`.
 //!
-//! To add one: write both files, list the definition in [`ALL`], add a vector file. Nothing else knows their names.
+//! To add one: write both files, list the definition in [`ALL`], add a vector file. Nothing else in the core knows their names.
 
 mod calendar_window;
 mod fixed_window;

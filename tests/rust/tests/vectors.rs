@@ -56,9 +56,13 @@ fn policy(case: &Value) {
 fn key(case: &Value, url: &str) {
     let id = spec::id(case);
     let client = client(url, case["prefix"].as_str().unwrap());
-    let limiter = client.limiter(case["name"].as_str().unwrap(), Policy::parse("1/s").unwrap()).unwrap();
+    let limiter = client.limiter(case["name"].as_str().unwrap(), Policy::parse("1/hour").unwrap()).unwrap();
     let redis_key = limiter.redis_key(&spec::bytes(case, "key").unwrap()).unwrap();
     assert_eq!(redis_key, spec::bytes(case, "redis_key").unwrap(), "{id}");
+    limiter.reset(&spec::bytes(case, "key").unwrap()).unwrap().run().unwrap();
+    assert!(testing::get(&client, &redis_key).run().unwrap().is_none(), "{id}");
+    limiter.consume(&spec::bytes(case, "key").unwrap(), 1).unwrap().run().unwrap();
+    assert!(testing::get(&client, &redis_key).run().unwrap().is_some(), "{id}: the state is at another key");
 }
 
 fn error(case: &Value, url: &str) {

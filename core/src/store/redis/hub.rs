@@ -14,7 +14,7 @@ use std::time::Instant;
 use super::dial::on_thread;
 use super::link::Link;
 use crate::error::{Code, Error, Result};
-use crate::exchange::{Exchange, Step};
+use crate::exchange::{Exchange, Failure, Step};
 use crate::fork::ForkCell;
 use crate::operation::Answer;
 
@@ -152,9 +152,13 @@ pub fn submit(calls: Vec<(u64, Exchange)>, sink: &Arc<dyn Sink>) -> Vec<(u64, Re
     match Hub::get() {
         Ok(hub) => hub.tell(|inbox| inbox.submissions.append(&mut submissions)),
         Err(error) => {
-            for mut submission in submissions {
-                submission.tag.answered = true;
-                answered.push((submission.tag.id, Err(error.clone())));
+            for Submission { mut exchange, mut tag, .. } in submissions {
+                tag.answered = true;
+                let answer = match exchange.on_failure(Failure::NotSent(error.clone())) {
+                    Step::Done(answer) => answer,
+                    Step::Send | Step::Sleep(_) => Err(error.clone()),
+                };
+                answered.push((tag.id, answer));
             }
         }
     }
@@ -180,7 +184,8 @@ fn work(hub: &Arc<Hub>, ear: &UnixStream) {
         for Submission { port, step, exchange, tag } in submissions {
             let make = || {
                 let hub = hub.clone();
-                Link::new(Arc::new(move || hub.ring()))
+                // A caller that goes away takes its call back itself.
+                Link::new(Arc::new(move || hub.ring()), |_| true)
             };
             links.entry(port).or_insert_with(make).submit(step, exchange, tag);
         }
@@ -272,7 +277,10 @@ impl Sink for Waiter {
     fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
         let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
         slot.0 = answers.into_iter().next().map(|(_, answer)| answer);
-        if let Some(waker) = slot.1.take() {
+        let waker = slot.1.take();
+        // A waker may poll at once, and polling takes the lock.
+        drop(slot);
+        if let Some(waker) = waker {
             waker.wake();
         }
     }

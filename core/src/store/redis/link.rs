@@ -1,31 +1,19 @@
 //! One non-blocking connection on which many calls travel at once. It has no thread and no loop: its owner submits
 //! calls, lets it [`turn`](Link::turn) when its descriptor is ready or its time has come, and takes what is done.
 
-use std::collections::VecDeque;
-use std::io::{ErrorKind, Read, Write};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::dial::{Connection, dial, hanging, on_thread};
 use super::patience::Patience;
-use super::stream::Stream;
+use super::up::{Job, Up};
 use crate::client::Shared;
-use crate::clock::ServerClock;
 use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Failure, Step};
 use crate::operation::Answer;
-use crate::resp::{Reader, Value};
-
-/// A connection that was idle for less cannot have lost a server that is already back.
-const SURELY_ALIVE: Duration = Duration::from_millis(1);
-/// Read at most this much in one turn of a call, so that one connection does not starve the others of a loop.
-const READS_A_TURN: usize = 16;
-
-/// A call with its owner's mark.
-type Job<T> = (Exchange, T);
 
 /// A pipelined connection, made when needed and again when lost.
 pub(crate) struct Link<T> {
@@ -37,6 +25,8 @@ pub(crate) struct Link<T> {
     done: Vec<(T, Result<Answer>)>,
     /// Called from another thread when a dial has ended.
     wake: Arc<dyn Fn() + Send + Sync>,
+    /// Whether somebody still waits for the call: asked before it is sent, each time.
+    wanted: fn(&T) -> bool,
     /// Counts connections: descriptors are reused by the system, these numbers are not.
     epoch: u64,
 }
@@ -54,23 +44,9 @@ struct Dialing {
     deadline: Instant,
 }
 
-struct Up<T> {
-    stream: Stream,
-    clock: ServerClock,
-    reader: Reader,
-    out: Vec<u8>,
-    written: usize,
-    /// What was just read; kept, so that it is not zeroed for each turn.
-    buffer: Box<[u8]>,
-    /// In the order of the wire; none where the caller's time was over before the reply came.
-    pending: VecDeque<Option<Job<T>>>,
-    /// When the server last said something, or was asked something after a silence.
-    heard: Instant,
-}
-
 impl<T> Link<T> {
-    pub fn new(wake: Arc<dyn Fn() + Send + Sync>) -> Link<T> {
-        Link { state: State::Idle, waiting: Vec::new(), napping: Vec::new(), done: Vec::new(), wake, epoch: 0 }
+    pub fn new(wake: Arc<dyn Fn() + Send + Sync>, wanted: fn(&T) -> bool) -> Link<T> {
+        Link { state: State::Idle, waiting: Vec::new(), napping: Vec::new(), done: Vec::new(), wake, wanted, epoch: 0 }
     }
 
     /// Takes a call that was started and what its start said.
@@ -109,20 +85,21 @@ impl<T> Link<T> {
     /// The socket, with the number of the connection it belongs to.
     pub fn socket(&self) -> Option<(RawFd, u64)> {
         match &self.state {
-            State::Up(up) => Some((up.stream.as_raw_fd(), self.epoch)),
+            State::Up(up) => Some((up.descriptor(), self.epoch)),
             _ => None,
         }
     }
 
     /// Whether there are bytes that the socket did not take yet.
     pub fn wants_write(&self) -> bool {
-        matches!(&self.state, State::Up(up) if up.written < up.out.len() || up.stream.wants_write())
+        matches!(&self.state, State::Up(up) if up.wants_write())
     }
 
     /// When to turn again if nothing else happens.
     pub fn next_turn(&self) -> Option<Instant> {
         let pending = match &self.state {
-            State::Up(up) => up.pending.iter().flatten().next().map(|(exchange, _)| exchange.deadline()),
+            State::Up(up) if up.has_more() => return Some(Instant::now()),
+            State::Up(up) => up.next_deadline(),
             _ => None,
         };
         let waiting = self.waiting.iter().map(|(exchange, _)| exchange.deadline()).min();
@@ -132,7 +109,7 @@ impl<T> Link<T> {
 
     /// Whether any call is under way.
     pub fn is_busy(&self) -> bool {
-        let pending = matches!(&self.state, State::Up(up) if up.pending.iter().any(Option::is_some));
+        let pending = matches!(&self.state, State::Up(up) if !up.is_free());
         pending || !self.waiting.is_empty() || !self.napping.is_empty()
     }
 
@@ -146,14 +123,13 @@ impl<T> Link<T> {
             return Some(self.waiting.remove(at).1);
         }
         let State::Up(up) = &mut self.state else { return None };
-        let slot = up.pending.iter_mut().find(|slot| slot.as_ref().is_some_and(|(_, tag)| is_it(tag)))?;
-        slot.take().map(|(_, tag)| tag)
+        up.take_first(|(_, tag)| is_it(tag)).map(|(_, tag)| tag)
     }
 
     /// Ends every call under way with `closed` and hangs up.
     pub fn close(&mut self) {
         let up = match std::mem::replace(&mut self.state, State::Idle) {
-            State::Up(up) => up.pending.into_iter().flatten().collect(),
+            State::Up(up) => up.into_jobs(),
             _ => Vec::new(),
         };
         let napping = std::mem::take(&mut self.napping).into_iter().map(|(_, job)| job);
@@ -181,16 +157,7 @@ impl<T> Link<T> {
             Ok(Connection { stream, clock }) => {
                 shared.engine().breaker.success();
                 self.epoch += 1;
-                self.state = State::Up(Box::new(Up {
-                    stream,
-                    clock,
-                    reader: Reader::default(),
-                    out: Vec::new(),
-                    written: 0,
-                    buffer: vec![0; 32 << 10].into(),
-                    pending: VecDeque::new(),
-                    heard: Instant::now(),
-                }));
+                self.state = State::Up(Box::new(Up::new(stream, clock)));
             }
             Err(error) => {
                 shared.engine().breaker.failure(began.elapsed(), &error);
@@ -217,7 +184,7 @@ impl<T> Link<T> {
     /// Gives up the connection: what was sent on it may or may not have been done.
     fn hang_up(&mut self, error: Error) {
         let State::Up(up) = std::mem::replace(&mut self.state, State::Idle) else { return };
-        for (mut exchange, tag) in up.pending.into_iter().flatten() {
+        for (mut exchange, tag) in up.into_jobs() {
             let step = exchange.on_failure(Failure::Unknown(error.clone()));
             self.submit(step, exchange, tag);
         }
@@ -240,19 +207,14 @@ impl<T> Link<T> {
         let State::Up(up) = &mut self.state else { return };
         let mut silent = None;
         let mut late = Vec::new();
-        for slot in &mut up.pending {
-            if slot.as_ref().is_some_and(|(exchange, _)| exchange.deadline() > now) {
-                break;
+        while let Some((mut exchange, tag)) = up.take_late(now) {
+            // Nearly all of it: the call began a little before it was put on the wire, and an answer to an earlier one
+            // may have come just after.
+            let timeout = exchange.shared().timeout;
+            if now.duration_since(up.heard()) >= timeout - timeout / 8 {
+                silent = Some(exchange.shared().clone());
             }
-            if let Some((mut exchange, tag)) = slot.take() {
-                // Nearly all of it: the call began a little before it was put on the wire, and an answer to an earlier
-                // one may have come just after.
-                let timeout = exchange.shared().timeout;
-                if now.duration_since(up.heard) >= timeout - timeout / 8 {
-                    silent = Some(exchange.shared().clone());
-                }
-                late.push((exchange.on_timeout(), exchange, tag));
-            }
+            late.push((exchange.on_timeout(), exchange, tag));
         }
         late.into_iter().for_each(|(step, exchange, tag)| self.submit(step, exchange, tag));
         if let Some(shared) = silent {
@@ -263,17 +225,19 @@ impl<T> Link<T> {
     }
 
     fn put_on_wire(&mut self) {
+        let wanted = self.wanted;
+        self.waiting.retain(|(_, tag)| wanted(tag));
         if self.waiting.is_empty() {
             return;
         }
         if let State::Up(up) = &mut self.state
-            && up.pending.is_empty()
-            && up.heard.elapsed() >= SURELY_ALIVE
-            && up.stream.hung_up()
+            && up.is_of_no_use()
         {
             self.state = State::Idle;
         }
         match &mut self.state {
+            // What waits for a server that was demoted goes to the next one, when this has answered what it was asked.
+            State::Up(up) if up.is_leaving() => {}
             State::Up(up) => self.waiting.drain(..).for_each(|job| up.encode(job)),
             State::Dialing(_) => {}
             State::Idle => self.dial(),
@@ -281,8 +245,10 @@ impl<T> Link<T> {
     }
 
     fn dial(&mut self) {
-        let Some((first, _)) = self.waiting.first() else { return };
-        let (shared, deadline) = (first.shared().clone(), first.deadline());
+        // The latest: each call ends at its own, and one with little time left must not end the dial of the others.
+        let latest = self.waiting.iter().max_by_key(|(exchange, _)| exchange.deadline());
+        let Some((last, _)) = latest else { return };
+        let (shared, deadline) = (last.shared().clone(), last.deadline());
         let (tell, result) = sync_channel(1);
         let (wake, for_thread) = (self.wake.clone(), shared.clone());
         let spawned = on_thread("quotalock-dial", move || {
@@ -310,86 +276,5 @@ impl<T> Link<T> {
         if let Err(error) = up.write() {
             self.hang_up(error);
         }
-    }
-}
-
-impl<T> Up<T> {
-    fn encode(&mut self, (exchange, tag): Job<T>) {
-        if self.pending.is_empty() {
-            self.heard = Instant::now();
-        }
-        exchange.encode(&mut self.out, &self.clock);
-        self.pending.push_back(Some((exchange, tag)));
-    }
-
-    /// Reads what has come. Calls to be sent at once go to `again`; the error ends the connection.
-    fn read(
-        &mut self,
-        again: &mut Vec<Job<T>>,
-        done: &mut Vec<(T, Result<Answer>)>,
-        napping: &mut Vec<(Instant, Job<T>)>,
-    ) -> Option<Error> {
-        for _ in 0..READS_A_TURN {
-            let read = match self.stream.read(&mut self.buffer) {
-                Ok(0) => return Some(self.gone("it closed the connection")),
-                Ok(n) => n,
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return None,
-                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-                Err(e) => return Some(self.gone(&e.to_string())),
-            };
-            self.heard = Instant::now();
-            self.reader.feed(&self.buffer[..read]);
-            loop {
-                let reply = match self.reader.next_reply() {
-                    Ok(Some(reply)) => reply,
-                    Ok(None) => break,
-                    Err(garbage) => return Some(self.gone(&format!("it sent \"{}\"", garbage.found))),
-                };
-                match self.pending.pop_front() {
-                    Some(Some((mut exchange, tag))) => match exchange.on_reply(reply, &mut self.clock) {
-                        Step::Done(answer) => done.push((tag, answer)),
-                        Step::Send => again.push((exchange, tag)),
-                        Step::Sleep(pause) => napping.push((Instant::now() + pause, (exchange, tag))),
-                    },
-                    Some(None) => {}
-                    None => return Some(self.stray(&reply)),
-                }
-            }
-            if read < self.buffer.len() && !matches!(self.stream, Stream::Tls(_)) {
-                return None;
-            }
-        }
-        None
-    }
-
-    fn write(&mut self) -> Result<()> {
-        while self.written < self.out.len() || self.stream.wants_write() {
-            let rest = &self.out[self.written..];
-            let wrote = if rest.is_empty() { self.stream.flush().map(|()| 0) } else { self.stream.write(rest) };
-            match wrote {
-                Ok(n) => self.written += n,
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(self.gone(&e.to_string())),
-            }
-        }
-        self.out.clear();
-        self.written = 0;
-        Ok(())
-    }
-
-    fn server(&self) -> String {
-        let first = self.pending.iter().flatten().next();
-        first.map_or_else(|| "Redis".to_owned(), |(exchange, _)| exchange.shared().endpoint.to_string())
-    }
-
-    fn gone(&self, why: &str) -> Error {
-        let message =
-            format!("{} went away during the call ({why}): it may or may not have been counted", self.server());
-        Error::new(Code::Unavailable, message)
-    }
-
-    fn stray(&self, reply: &Value) -> Error {
-        Error::new(Code::Unavailable, format!("{} answered what nobody asked: {reply:?}", self.server()))
     }
 }

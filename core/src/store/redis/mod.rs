@@ -11,3 +11,4 @@ pub(crate) mod patience;
 pub(crate) mod pool;
 pub(crate) mod refusal;
 pub(crate) mod stream;
+pub(crate) mod up;

@@ -50,8 +50,15 @@ impl Pool {
         self.idle.lock().ok()?.connections.pop()
     }
 
+    /// Whether a connection lies ready.
+    pub fn has_idle(&self) -> bool {
+        self.idle.lock().is_ok_and(|idle| !idle.connections.is_empty())
+    }
+
     fn keep(&self, wire: Wire) {
-        if let Ok(mut idle) = self.idle.lock()
+        // Bytes behind the reply would be taken for the answer to the next call.
+        if wire.reader.is_empty()
+            && let Ok(mut idle) = self.idle.lock()
             && !idle.closed
             && idle.connections.len() < KEPT
         {
@@ -138,6 +145,10 @@ fn send(exchange: &mut Exchange, shared: &Shared, interrupted: &mut dyn FnMut() 
             Err(Broken::Failed(failure)) => return exchange.on_failure(failure),
         };
         let step = exchange.on_reply(reply, &mut wire.clock);
+        if exchange.wants_another_server() {
+            pool.distrust(Instant::now());
+            return step;
+        }
         if !matches!(step, Step::Send) {
             pool.keep(wire);
             return step;
@@ -175,8 +186,9 @@ fn connected(
             })
         }
         Err(error) => {
-            // An interruption says nothing about the server.
-            if error.code() != Code::Internal {
+            // An interruption says nothing about the server, nor does a dial that had little time left.
+            let hurried = error.code() == Code::Timeout && deadline < began + shared.timeout / 2;
+            if error.code() != Code::Internal && !hurried {
                 breaker.failure(began.elapsed(), &error);
             }
             Err(error)

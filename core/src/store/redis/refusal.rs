@@ -11,13 +11,16 @@ pub(crate) enum Refusal {
     NoScript,
     /// It did not run and may run soon: try again within the deadline, else this error.
     Later(Error),
+    /// As `Later`, but on a new connection: this server was demoted, and the name may lead to another by now.
+    Elsewhere(Error),
     /// It is of no use to try again.
     Final(Error),
 }
 
 /// Codes that prove that the script did not run, and pass by themselves.
-const PASSING: [&str; 8] =
-    ["LOADING", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "BUSY", "READONLY", "MISCONF"];
+const PASSING: [&str; 6] = ["LOADING", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS", "BUSY", "MISCONF"];
+/// The same, from a server that is (or follows) no master.
+const DEMOTED: [&str; 2] = ["READONLY", "MASTERDOWN"];
 
 /// Reads an error reply to an operation's script. Redis before 7 wraps the errors of inner commands, so a code counts
 /// wherever it stands; the codes, not the sentences behind them, are the same in Redis and Valkey.
@@ -48,6 +51,10 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
         let message =
             format!("{server} is a node of a Redis Cluster, which this version does not speak: use one server");
         return Refusal::Final(Error::new(Code::Unavailable, message));
+    }
+    if DEMOTED.into_iter().any(inner) {
+        let message = format!("{server} is a replica ({}): point the url at the master", shown(text.as_bytes()));
+        return Refusal::Elsewhere(Error::new(Code::Unavailable, message));
     }
     if PASSING.into_iter().any(inner) {
         let message = format!("{server} does not work for now ({}): wait or look into its log", shown(text.as_bytes()));

@@ -91,7 +91,10 @@ impl Stream {
         let Stream::Tls(tls) = self else { return false };
         match tls.conn.read_tls(&mut WithoutWaiting(tls.sock.as_raw_fd())) {
             Ok(0) => true,
-            Ok(_) => tls.conn.process_new_packets().map_or(true, |state| state.peer_has_closed()),
+            Ok(_) => tls.conn.process_new_packets().map_or(true, |state| {
+                // As without TLS: an answer that nobody asked for.
+                state.peer_has_closed() || state.plaintext_bytes_to_read() > 0
+            }),
             Err(e) => e.kind() != ErrorKind::WouldBlock,
         }
     }

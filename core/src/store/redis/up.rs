@@ -1,0 +1,205 @@
+//! A link's connection while it is up: what is on the wire, and who waits for which reply.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::{Duration, Instant};
+
+use super::stream::Stream;
+use crate::clock::ServerClock;
+use crate::error::{Code, Error, Result};
+use crate::exchange::{Exchange, Step};
+use crate::operation::Answer;
+use crate::resp::{Reader, Value};
+
+/// A connection that was idle for less cannot have lost a server that is already back.
+const SURELY_ALIVE: Duration = Duration::from_millis(1);
+/// Read at most this often in one turn, so that one connection does not starve the others of a loop.
+const READS_A_TURN: usize = 16;
+
+/// A call with its owner's mark.
+pub(crate) type Job<T> = (Exchange, T);
+
+/// A pipelined connection.
+pub(crate) struct Up<T> {
+    stream: Stream,
+    clock: ServerClock,
+    reader: Reader,
+    out: Vec<u8>,
+    written: usize,
+    /// What was just read; kept, so that it is not zeroed for each turn.
+    buffer: Box<[u8]>,
+    /// In the order of the wire; none where the caller's time was over before the reply came.
+    pending: VecDeque<Option<Job<T>>>,
+    /// When the server last said something, or was asked something after a silence.
+    heard: Instant,
+    /// Whether calls were sent again: then those in `pending` are not in the order of their deadlines.
+    unordered: bool,
+    /// Whether the server said that it was demoted.
+    leaving: bool,
+    /// Whether a turn ended before all was read.
+    more: bool,
+}
+
+impl<T> Up<T> {
+    pub fn new(stream: Stream, clock: ServerClock) -> Up<T> {
+        Up {
+            stream,
+            clock,
+            reader: Reader::default(),
+            out: Vec::new(),
+            written: 0,
+            buffer: vec![0; 32 << 10].into(),
+            pending: VecDeque::new(),
+            heard: Instant::now(),
+            unordered: false,
+            leaving: false,
+            more: false,
+        }
+    }
+
+    pub fn descriptor(&self) -> RawFd {
+        self.stream.as_raw_fd()
+    }
+
+    pub fn heard(&self) -> Instant {
+        self.heard
+    }
+
+    pub fn wants_write(&self) -> bool {
+        self.written < self.out.len() || self.stream.wants_write()
+    }
+
+    /// Whether bytes may lie where no poll sees them: TLS holds what it decrypted.
+    pub fn has_more(&self) -> bool {
+        self.more
+    }
+
+    /// Whether nobody waits for a reply.
+    pub fn is_free(&self) -> bool {
+        self.pending.iter().all(Option::is_none)
+    }
+
+    /// Whether the server was demoted: nothing new goes to it.
+    pub fn is_leaving(&self) -> bool {
+        self.leaving
+    }
+
+    /// Whether another connection is needed, and this one owes nobody an answer.
+    pub fn is_of_no_use(&mut self) -> bool {
+        if self.leaving {
+            return self.is_free();
+        }
+        self.pending.is_empty() && self.heard.elapsed() >= SURELY_ALIVE && self.stream.hung_up()
+    }
+
+    pub fn into_jobs(self) -> Vec<Job<T>> {
+        self.pending.into_iter().flatten().collect()
+    }
+
+    /// Takes the first call that fits out of those that wait for replies; its reply will be dropped.
+    pub fn take_first(&mut self, fits: impl Fn(&Job<T>) -> bool) -> Option<Job<T>> {
+        self.pending.iter_mut().find(|slot| slot.as_ref().is_some_and(&fits))?.take()
+    }
+
+    /// When the first caller's time is over.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let mut deadlines = self.pending.iter().flatten().map(|(exchange, _)| exchange.deadline());
+        if self.unordered { deadlines.min() } else { deadlines.next() }
+    }
+
+    /// Takes a call whose time is over.
+    pub fn take_late(&mut self, now: Instant) -> Option<Job<T>> {
+        // The first one tells for all of them, unless some were sent again.
+        self.next_deadline().filter(|first| *first <= now)?;
+        self.take_first(|(exchange, _)| exchange.deadline() <= now)
+    }
+
+    pub fn encode(&mut self, (exchange, tag): Job<T>) {
+        if self.pending.is_empty() {
+            self.heard = Instant::now();
+            self.unordered = false;
+        }
+        let last = self.pending.back().and_then(Option::as_ref);
+        self.unordered |= last.is_some_and(|(before, _)| before.deadline() > exchange.deadline());
+        exchange.encode(&mut self.out, &self.clock);
+        self.pending.push_back(Some((exchange, tag)));
+    }
+
+    /// Reads what has come. Calls to be sent at once go to `again`; the error ends the connection.
+    pub fn read(
+        &mut self,
+        again: &mut Vec<Job<T>>,
+        done: &mut Vec<(T, Result<Answer>)>,
+        napping: &mut Vec<(Instant, Job<T>)>,
+    ) -> Option<Error> {
+        self.more = false;
+        for _ in 0..READS_A_TURN {
+            let read = match self.stream.read(&mut self.buffer) {
+                Ok(0) => return Some(self.gone("it closed the connection")),
+                Ok(n) => n,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return None,
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                Err(e) => return Some(self.gone(&e.to_string())),
+            };
+            self.heard = Instant::now();
+            self.reader.feed(&self.buffer[..read]);
+            loop {
+                let reply = match self.reader.next_reply() {
+                    Ok(Some(reply)) => reply,
+                    Ok(None) => break,
+                    Err(garbage) => return Some(self.gone(&format!("it sent \"{}\"", garbage.found))),
+                };
+                match self.pending.pop_front() {
+                    Some(Some((mut exchange, tag))) => {
+                        let step = exchange.on_reply(reply, &mut self.clock);
+                        self.leaving |= exchange.wants_another_server();
+                        match step {
+                            Step::Done(answer) => done.push((tag, answer)),
+                            Step::Send => again.push((exchange, tag)),
+                            Step::Sleep(pause) => napping.push((Instant::now() + pause, (exchange, tag))),
+                        }
+                    }
+                    Some(None) => {}
+                    None => return Some(self.stray(&reply)),
+                }
+            }
+            if read < self.buffer.len() && !matches!(self.stream, Stream::Tls(_)) {
+                return None;
+            }
+        }
+        self.more = true;
+        None
+    }
+
+    pub fn write(&mut self) -> Result<()> {
+        while self.wants_write() {
+            let rest = &self.out[self.written..];
+            let wrote = if rest.is_empty() { self.stream.flush().map(|()| 0) } else { self.stream.write(rest) };
+            match wrote {
+                Ok(n) => self.written += n,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(self.gone(&e.to_string())),
+            }
+        }
+        self.out.clear();
+        self.written = 0;
+        Ok(())
+    }
+
+    fn server(&self) -> String {
+        let first = self.pending.iter().flatten().next();
+        first.map_or_else(|| "Redis".to_owned(), |(exchange, _)| exchange.shared().endpoint.to_string())
+    }
+
+    fn gone(&self, why: &str) -> Error {
+        let message =
+            format!("{} went away during the call ({why}): it may or may not have been counted", self.server());
+        Error::new(Code::Unavailable, message)
+    }
+
+    fn stray(&self, reply: &Value) -> Error {
+        Error::new(Code::Unavailable, format!("{} answered what nobody asked: {reply:?}", self.server()))
+    }
+}

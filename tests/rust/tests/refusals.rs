@@ -1,0 +1,113 @@
+//! Servers that answer, but not as they should: full, demoted.
+
+use std::future::IntoFuture;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use quotalock::{Client, Decision, Limiter, OnError, Options, Policy, Source};
+use quotalock_tests::{fresh_prefix, servers};
+
+/// The tests here change their servers: one at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn server(name: &str) -> String {
+    servers().into_iter().find(|(found, _)| found == name).unwrap().1.trim_start_matches("redis://").to_owned()
+}
+
+/// Sends a command as an operator would.
+fn command(server: &str, line: &str) {
+    let mut socket = TcpStream::connect(server).unwrap();
+    socket.write_all(format!("{line}\r\n").as_bytes()).unwrap();
+    let mut reply = String::new();
+    BufReader::new(socket).read_line(&mut reply).unwrap();
+    assert!(reply.starts_with("+OK"), "{line}: {reply}");
+}
+
+fn limiter(server: &str, on_error: OnError) -> Limiter {
+    let url = Some(format!("redis://{server}"));
+    let options = Options { url, prefix: fresh_prefix("refusals"), timeout: Duration::from_secs(5), on_error };
+    Client::new(options).unwrap().limiter("n", Policy::parse("5/hour").unwrap()).unwrap()
+}
+
+fn consume(limiter: &Limiter) -> Decision {
+    limiter.consume(b"k", 1).unwrap().run().unwrap()
+}
+
+#[test]
+fn local_holds_its_limit_while_a_full_server_answers_errors() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let server = server("redis-7.0");
+    let limiter = limiter(&server, OnError::Local);
+    assert_eq!(consume(&limiter).source, Source::Redis);
+    command(&server, "CONFIG SET maxmemory 1");
+    let decisions: Vec<Decision> = (0..50).map(|_| consume(&limiter)).collect();
+    command(&server, "CONFIG SET maxmemory 0");
+    assert!(decisions.iter().all(|d| d.source == Source::Local));
+    assert_eq!(decisions.iter().filter(|d| d.allowed).count(), 5, "the policy, held by this process");
+    let back = consume(&limiter);
+    assert_eq!((back.source, back.remaining), (Source::Redis, 3));
+}
+
+/// Forwards each new connection to whatever server is the master then, as a name or a virtual address does.
+fn virtual_address(master: Arc<Mutex<String>>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for near in listener.incoming().flatten() {
+            let far = TcpStream::connect(&*master.lock().unwrap()).unwrap();
+            for (mut from, mut to) in
+                [(near.try_clone(), far.try_clone()), (Ok(far), Ok(near))].map(|(a, b)| (a.unwrap(), b.unwrap()))
+            {
+                std::thread::spawn(move || {
+                    let mut buffer = [0; 4096];
+                    while let Ok(n @ 1..) = from.read(&mut buffer) {
+                        if to.write_all(&buffer[..n]).is_err() {
+                            return;
+                        }
+                    }
+                    let _ = to.shutdown(std::net::Shutdown::Both);
+                });
+            }
+        }
+    });
+    address
+}
+
+struct Unpark(std::thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn consume_async(limiter: &Limiter) -> Decision {
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut future = limiter.consume(b"k", 1).unwrap().into_future();
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(answer) => return answer.unwrap(),
+            Poll::Pending => std::thread::park_timeout(Duration::from_secs(10)),
+        }
+    }
+}
+
+#[test]
+fn a_demoted_master_is_left_for_its_successor() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (old, new) = (server("redis-7.0"), server("valkey-9.1"));
+    for consume in [consume, consume_async] {
+        let master = Arc::new(Mutex::new(old.clone()));
+        let limiter = limiter(&virtual_address(master.clone()), OnError::Raise);
+        assert_eq!(consume(&limiter).remaining, 4);
+        *master.lock().unwrap() = new.clone();
+        command(&old, "REPLICAOF 127.0.0.1 1");
+        let decision = std::panic::catch_unwind(|| consume(&limiter));
+        command(&old, "REPLICAOF NO ONE");
+        // The new server knows nothing of the old one's counts: that the call got there is what matters.
+        assert_eq!(decision.unwrap().remaining, 4);
+    }
+}
