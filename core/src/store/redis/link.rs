@@ -60,9 +60,10 @@ impl<T> Link<T> {
 
     /// Reads, writes, dials and expires whatever is due, without blocking.
     pub fn turn(&mut self) {
+        let now = Instant::now();
         self.finish_dial();
-        self.read();
-        self.expire(Instant::now());
+        self.read(now);
+        self.expire(now);
         self.put_on_wire();
         self.write();
     }
@@ -171,10 +172,10 @@ impl<T> Link<T> {
         }
     }
 
-    fn read(&mut self) {
+    fn read(&mut self, now: Instant) {
         let State::Up(up) = &mut self.state else { return };
         let mut again = Vec::new();
-        let broken = up.read(&mut again, &mut self.done, &mut self.napping);
+        let broken = up.read(now, &mut again, &mut self.done, &mut self.napping);
         self.waiting.append(&mut again);
         if let Some(error) = broken {
             self.hang_up(error);

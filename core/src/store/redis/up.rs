@@ -14,7 +14,10 @@ use crate::resp::{Reader, Value};
 
 /// A connection that was idle for less cannot have lost a server that is already back.
 const SURELY_ALIVE: Duration = Duration::from_millis(1);
-/// Read at most this often in one turn, so that one connection does not starve the others of a loop.
+/// A turn reads this much of a socket, some thirty answers. Then the calls that they let loose go out, and the server
+/// works on these while the next turn reads on; reading all at once makes the two wait for each other.
+const PIECE: usize = 2 << 10;
+/// TLS is read this often in one turn, so that one connection does not starve the others of a loop.
 const READS_A_TURN: usize = 16;
 
 /// A call with its owner's mark.
@@ -49,7 +52,7 @@ impl<T> Up<T> {
             reader: Reader::default(),
             out: Vec::new(),
             written: 0,
-            buffer: vec![0; 32 << 10].into(),
+            buffer: vec![0; PIECE].into(),
             pending: VecDeque::new(),
             heard: Instant::now(),
             unordered: false,
@@ -126,15 +129,17 @@ impl<T> Up<T> {
         self.pending.push_back(Some((exchange, tag)));
     }
 
-    /// Reads what has come. Calls to be sent at once go to `again`; the error ends the connection.
+    /// Reads what has come, or a piece of it. Calls to be sent at once go to `again`; the error ends the connection.
     pub fn read(
         &mut self,
+        now: Instant,
         again: &mut Vec<Job<T>>,
         done: &mut Vec<(T, Result<Answer>)>,
         napping: &mut Vec<(Instant, Job<T>)>,
     ) -> Option<Error> {
         self.more = false;
-        for _ in 0..READS_A_TURN {
+        let mut reads = 0;
+        loop {
             let read = match self.stream.read(&mut self.buffer) {
                 Ok(0) => return Some(self.gone("it closed the connection")),
                 Ok(n) => n,
@@ -164,12 +169,18 @@ impl<T> Up<T> {
                     None => return Some(self.stray(&reply)),
                 }
             }
-            if read < self.buffer.len() && !matches!(self.stream, Stream::Tls(_)) {
+            reads += 1;
+            // An answer that is here must not be called late for want of reading.
+            if self.next_deadline().is_some_and(|first| first <= now) {
+                continue;
+            }
+            // A poll shows what a socket still has, but not what TLS does.
+            let hidden = matches!(self.stream, Stream::Tls(_));
+            if !hidden || reads >= READS_A_TURN {
+                self.more = hidden;
                 return None;
             }
         }
-        self.more = true;
-        None
     }
 
     pub fn write(&mut self) -> Result<()> {
