@@ -2,6 +2,7 @@
 
 // Limits in one line, with a client of the environment's.
 
+const { policyOf, text } = require('./argument.js')
 const { Client } = require('./client.js')
 
 /** More limiters than a program has; one that makes them of what users send does not fill the memory. */
@@ -27,7 +28,8 @@ function limit(name, key, policy, options) {
  * @param {import('../index.js').Policy} policy
  */
 function limiterOf(name, policy) {
-  const id = typeof policy === 'string' ? `${policy} ${name}` : JSON.stringify([policy, name])
+  // As the core is given them: a rule may be an object of any class. JSON marks where a text ends.
+  const id = JSON.stringify([policyOf(policy), text('name', name)])
   let limiter = limiters.get(id)
   if (limiter === undefined) {
     client ??= new Client()

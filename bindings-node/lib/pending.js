@@ -1,6 +1,6 @@
 'use strict'
 
-// The calls whose answer has not come: each a number that stands for what settles its promise.
+// The calls whose answer has not come: each a number, never used twice, that stands for what settles its promise.
 
 const { codes } = require('./native.js')
 const { Decision } = require('./decision.js')
@@ -16,10 +16,22 @@ const CODES = codes()
 /** @typedef {(value: any) => void} Resolver */
 
 /**
- * By number; the numbers that may be used again wait in `free`.
+ * A number is `generation * SLOTS + slot` and never comes twice: the core may be told to take a call back when its answer
+ * lies here already, and must then find no other call under its number. Bit operations see the slot, as they see the low
+ * bits of any whole number.
+ */
+const SLOTS = 2 ** 26
+
+/**
+ * By slot; the slots that may be used again wait in `free`.
  * @type {Resolver[]}
  */
 const resolvers = []
+/**
+ * By slot: the number of its call, or of its next one if it waits.
+ * @type {number[]}
+ */
+const ids = []
 /** @type {number[]} */
 const free = []
 
@@ -41,20 +53,38 @@ function executor(resolve, reject) {
   rejectNew = reject
 }
 
+/** @param {number} id */
+function slotOf(id) {
+  return id & (SLOTS - 1)
+}
+
 /** Takes a number for the promise that was just made with `executor`. */
 function take() {
-  const id = free.pop() ?? resolvers.length
-  resolvers[id] = resolveNew
-  return id
+  const slot = free.pop() ?? grow()
+  resolvers[slot] = resolveNew
+  return /** @type {number} */ (ids[slot])
+}
+
+/** Makes a slot. */
+function grow() {
+  if (ids.length === SLOTS) throw failure('internal', `there are ${SLOTS} calls under way`)
+  return ids.push(ids.length) - 1
 }
 
 /**
- * Gives back the number of a call that will not be answered.
+ * Gives back the number of a call that is answered, or will not be, and returns what settles it.
  * @param {number} id
  */
 function release(id) {
-  resolvers[id] = nobody
-  free.push(id)
+  const slot = slotOf(id)
+  const resolve = resolvers[slot]
+  if (resolve === undefined || ids[slot] !== id) return nobody
+  resolvers[slot] = nobody
+  const next = id + SLOTS
+  ids[slot] = next
+  // A slot whose numbers are used up rests.
+  if (next <= Number.MAX_SAFE_INTEGER) free.push(slot)
+  return resolve
 }
 
 /**
@@ -65,9 +95,7 @@ function release(id) {
  */
 function settle(answers, length, text) {
   for (let at = 0; at < length; at += answers[at]) {
-    const id = answers[at + 1]
-    const resolve = resolvers[id] ?? nobody
-    release(id)
+    const resolve = release(answers[at + 1])
     if (answers[at + 2] === DECISION) resolve(new Decision(answers, at + 3, at + answers[at]))
     else if (resolve !== nobody) settleOther(resolve, answers, at, text)
   }
@@ -125,13 +153,14 @@ const underSignals = new WeakMap()
  */
 function listen(signal, id, takeBack) {
   const [resolve, reject, others] = [resolveNew, rejectNew, underSignal(signal)]
+  const slot = slotOf(id)
   const abort = () => {
-    resolvers[id] = nobody
+    resolvers[slot] = nobody
     reject(signal.reason)
     takeBack(id)
   }
   others.add(abort)
-  resolvers[id] = (value) => {
+  resolvers[slot] = (value) => {
     others.delete(abort)
     resolve(value)
   }

@@ -10,7 +10,7 @@
 //! | [`ERROR`] | the index of its code, the number of a text, and a decision if it has one |
 //!
 //! A decision is `allowed, limit, remaining, retry_after, reset_after` (milliseconds, -1 for never) of the whole, then
-//! its cost, whether it healed, the index of its source, and the same five of each rule.
+//! its cost, whether it healed, the index of its source in [`Source::ALL`], and the same five of each rule.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -29,9 +29,6 @@ pub const STORED: u32 = 2;
 /// The kind of an answer that is an error.
 pub const ERROR: u32 = 3;
 
-/// The sources, in the order of their numbers.
-pub const SOURCES: [Source; 5] = [Source::Redis, Source::Memory, Source::Local, Source::Open, Source::Closed];
-
 /// Answers that were written down and not yet collected.
 #[derive(Default)]
 pub struct Answers {
@@ -48,19 +45,9 @@ impl Answers {
     pub fn push(&mut self, id: u64, answer: &Result<Answer>) {
         let start = self.numbers.len();
         self.numbers.extend([0.0, id as f64]);
-        match answer {
-            Ok(Answer::Decision(decision)) => {
-                self.numbers.push(f64::from(DECISION));
-                self.decision(decision);
-            }
-            Ok(Answer::Flag(flag)) => self.numbers.extend([f64::from(FLAG), f64::from(u8::from(*flag))]),
-            Ok(Answer::Stored(None)) => self.numbers.extend([f64::from(STORED), 0.0]),
-            Ok(Answer::Stored(Some(stored))) => {
-                let text = self.text(stored.value.clone());
-                self.numbers.extend([f64::from(STORED), 1.0, stored.ttl_ms.map_or(-1.0, |ms| ms as f64), text]);
-            }
-            Ok(other) => self.error(&Error::new(Code::Internal, format!("no value of JavaScript for {other:?}"))),
-            Err(error) => self.error(error),
+        if let Err(error) = self.answer(answer) {
+            self.numbers.truncate(start + 2);
+            self.error(&error);
         }
         self.numbers[start] = (self.numbers.len() - start) as f64;
         self.count += 1;
@@ -73,13 +60,33 @@ impl Answers {
         self.count = 0;
     }
 
+    /// Writes the kind of an answer and what follows it.
+    fn answer(&mut self, answer: &Result<Answer>) -> Result<()> {
+        match answer {
+            Ok(Answer::Decision(decision)) => {
+                self.numbers.push(f64::from(DECISION));
+                self.decision(decision)?;
+            }
+            Ok(Answer::Flag(flag)) => self.numbers.extend([f64::from(FLAG), f64::from(u8::from(*flag))]),
+            Ok(Answer::Stored(None)) => self.numbers.extend([f64::from(STORED), 0.0]),
+            Ok(Answer::Stored(Some(stored))) => {
+                let text = self.text(stored.value.clone());
+                self.numbers.extend([f64::from(STORED), 1.0, stored.ttl_ms.map_or(-1.0, |ms| ms as f64), text]);
+            }
+            Ok(other) => return Err(Error::new(Code::Internal, format!("no value of JavaScript for {other:?}"))),
+            Err(error) => {
+                self.error(error);
+                error.decision().map_or(Ok(()), |decision| self.decision(decision))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes an error without its decision.
     fn error(&mut self, error: &Error) {
         let code = Code::ALL.iter().position(|code| *code == error.code()).unwrap_or(Code::ALL.len() - 1);
         let text = self.text(error.message().as_bytes().to_vec());
         self.numbers.extend([f64::from(ERROR), code as f64, text]);
-        if let Some(decision) = error.decision() {
-            self.decision(decision);
-        }
     }
 
     fn text(&mut self, bytes: Vec<u8>) -> f64 {
@@ -87,13 +94,15 @@ impl Answers {
         (self.texts.len() - 1) as f64
     }
 
-    fn decision(&mut self, d: &Decision) {
-        let source = SOURCES.iter().position(|source| *source == d.source).unwrap_or_default();
+    fn decision(&mut self, d: &Decision) -> Result<()> {
+        let unknown = || Error::new(Code::Internal, format!("no number for the source {}", d.source));
+        let source = Source::ALL.iter().position(|source| *source == d.source).ok_or_else(unknown)?;
         self.five(d.allowed, d.limit, d.remaining, d.retry_after, d.reset_after);
         self.numbers.extend([d.cost as f64, f64::from(u8::from(d.healed)), source as f64]);
         for RuleDecision { allowed, limit, remaining, retry_after, reset_after } in &d.rules {
             self.five(*allowed, *limit, *remaining, *retry_after, *reset_after);
         }
+        Ok(())
     }
 
     fn five(&mut self, allowed: bool, limit: u64, remaining: u64, retry_after: Option<u64>, reset_after: u64) {

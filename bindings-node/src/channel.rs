@@ -2,7 +2,8 @@
 //!
 //! JavaScript writes the calls of a tick into two arrays that it shares with us and flushes them with one call. Answers
 //! that come later lie in a mailbox; a bell wakes JavaScript once for all of them, and it collects them into a third
-//! shared array. Nothing here waits, and no promise is known here: a call is a number.
+//! shared array. Nothing here waits, and no promise is known here: a call is a whole number
+//! below 2^53 that JavaScript gives to no second one.
 
 use std::sync::Arc;
 
@@ -10,9 +11,9 @@ use napi::bindgen_prelude::{Buffer, BufferSlice, Float64Array, Function, Uint8Ar
 use napi::{Env, sys};
 use napi_derive::napi;
 use quotalock::driver::{self, Sink};
-use quotalock::{Answer, Code, Op};
+use quotalock::{Answer, Code, Op, Source};
 
-use crate::answers::{Answers, Mailbox, SOURCES};
+use crate::answers::{Answers, Mailbox};
 use crate::call::{self, VERBS};
 use crate::client::{Client, Limiter};
 use crate::error::{Result, failed};
@@ -108,29 +109,29 @@ impl Channel {
     pub fn put(
         &mut self,
         env: Env,
-        id: u32,
+        id: f64,
         client: &Client,
         redis_key: BufferSlice,
         kind: String,
         value: BufferSlice,
     ) {
         match testing::put(client, &redis_key, &kind, &value) {
-            Ok(op) => self.submit(env, vec![(id.into(), op)]),
-            Err(error) => self.collecting.push(id.into(), &Err(error)),
+            Ok(op) => self.submit(env, vec![(id as u64, op)]),
+            Err(error) => self.collecting.push(id as u64, &Err(error)),
         }
     }
 
     /// Reads what stands at a Redis key, under the number `id`. Collect afterwards.
     #[napi(catch_unwind)]
-    pub fn get(&mut self, env: Env, id: u32, client: &Client, redis_key: BufferSlice) {
-        self.submit(env, vec![(id.into(), testing::get(client, &redis_key))]);
+    pub fn get(&mut self, env: Env, id: f64, client: &Client, redis_key: BufferSlice) {
+        self.submit(env, vec![(id as u64, testing::get(client, &redis_key))]);
     }
 
     /// Takes back a call whose caller is gone. It is still answered, and soon.
     #[napi(catch_unwind)]
-    pub fn cancel(&self, id: u32) {
+    pub fn cancel(&self, id: f64) {
         let sink: Arc<dyn Sink> = self.mailbox.clone();
-        driver::cancel(id.into(), &sink);
+        driver::cancel(id as u64, &sink);
     }
 
     /// Writes answers into the inbox, as many as fit, and tells how many numbers they are; 0 when all were collected.
@@ -211,5 +212,5 @@ pub fn codes() -> Vec<&'static str> {
 /// The sources of decisions, in the order of their numbers.
 #[napi(catch_unwind)]
 pub fn sources() -> Vec<&'static str> {
-    SOURCES.iter().map(|source| source.as_str()).collect()
+    Source::ALL.iter().map(|source| source.as_str()).collect()
 }

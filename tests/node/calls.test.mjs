@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
+import { createRequire } from 'node:module'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { ClosedError, Decision } from 'quotalock'
+import { ClosedError, Decision, testing } from 'quotalock'
 import { client, listener, ownRedis, redis, run, stores } from './support.mjs'
 
 test('the calls of one tick go out as one write and come back in one turn', async (context) => {
@@ -125,6 +126,43 @@ test('a signal ends a wait, and nothing is left behind', async () => {
   }
 })
 
+test('a signal that fires when its call is answered already ends no later call', async () => {
+  const own = client(redis())
+  const limiter = own.limiter('n', '100000/hour')
+  const key = limiter.redisKey('k')
+  const still = new Int32Array(new SharedArrayBuffer(4))
+  await limiter.consume('k')
+  for (let round = 0; round < 50; round++) {
+    const controller = new AbortController()
+    const calls = Array.from({ length: 50 }, () => limiter.consume('k', { signal: controller.signal }))
+    const ends = Promise.allSettled(calls)
+    // They are sent, and while this thread stands still their answers come.
+    await new Promise((resolve) => setImmediate(resolve))
+    Atomics.wait(still, 0, 0, 5)
+    controller.abort('enough')
+    // The first collects the answers; with those behind it, the core hears of both in one turn.
+    const later = await Promise.all(Array.from({ length: 60 }, () => testing.get(own, key)))
+    assert.ok(later.every((found) => found !== null))
+    assert.ok((await ends).every((end) => end.status === 'fulfilled' || end.reason === 'enough'))
+  }
+})
+
+test('the number of a call never comes twice', () => {
+  const { executor, release, take } = createRequire(import.meta.url)('../../bindings-node/lib/pending.js')
+  const seen = new Set()
+  for (let round = 0; round < 1000; round++) {
+    new Promise(executor)
+    const some = Array.from({ length: 1 + (round % 9) }, take)
+    for (const id of some) {
+      assert.ok(Number.isSafeInteger(id) && id >= 0)
+      assert.ok(!seen.has(id), `${id} came twice`)
+      seen.add(id)
+    }
+    // An answer that comes twice gives nothing back twice.
+    for (const id of [...some, ...some]) release(id)
+  }
+})
+
 test('many calls share a signal, and one listener', async () => {
   const controller = new AbortController()
   const { signal } = controller
@@ -183,6 +221,34 @@ test('limit takes its client from the environment', async () => {
   assert.deepEqual(
     [code, output.trim().split('\n')],
     [0, ['1', '0', '0', 'memory', 'invalid_argument', 'invalid_policy']],
+  )
+})
+
+test('limit keeps names and policies apart', async () => {
+  const text = `
+    import { limit } from 'quotalock'
+    class Rule {
+      #limit
+      constructor(limit) { this.#limit = limit }
+      get limit() { return this.#limit }
+      get periodMs() { return 60000 }
+    }
+    const left = async (name, policy) => console.log((await limit(name, 'k', policy)).remaining)
+    await left('x', '5/minute ')
+    await left(' x', '5/minute')
+    await left('5/minute x', ' 5/minute')
+    await left('x","y', '5/minute')
+    await left('rules', new Rule(7))
+    await left('rules', [new Rule(7), new Rule(3)])
+    console.log(await limit(5n, 'k', '5/minute').catch((error) => error.code))
+    console.log(await limit('x', 'k', { limit: 5n, periodMs: 1 }).catch((error) => error.code))
+  `
+  process.env.QUOTALOCK_URL = 'memory://'
+  const { code, output } = await run(text)
+  delete process.env.QUOTALOCK_URL
+  assert.deepEqual(
+    [code, output.trim().split('\n')],
+    [0, ['4', '4', '4', '4', '6', '2', 'invalid_argument', 'invalid_argument']],
   )
 })
 
