@@ -17,7 +17,7 @@ WITH_SERVERS := env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 
 # fails, and find everything built.
 TEST_JOBS ?= 2
 SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target \
-	$(foreach part,core python php node,--assume-old=build-$(part))
+	$(foreach part,core python php node,--assume-old=build-$(part)) --assume-old=setup
 
 .PHONY: help
 help: ## Lists the targets
@@ -28,9 +28,12 @@ setup: ## Installs what is missing: Debian packages (as root), .venv/, node_modu
 	tools/setup.sh
 
 .PHONY: build build-core build-python build-php build-node
-build: build-core build-python build-php build-node ## Builds the core, the command line and the three packages
+build: build-core build-python build-php build-node ## Builds the core and the three packages
 
-build-core: ## Builds the crate and the command line `quotalock`
+# Whatever is asked for first on a fresh machine finds what it needs; a set-up with nothing to do takes half a second.
+build-core build-python build-php build-node lint-rust lint-python lint-php lint-node lint-lua: setup
+
+build-core: ## Builds the crate
 	cargo build --release -p quotalock
 
 build-python: ## Builds the Python package into .venv
@@ -45,7 +48,8 @@ build-node: ## Builds the Node package in bindings-node
 
 .PHONY: test suites test-rust test-python test-php test-node test-interop test-bench test-faults test-incident
 test: build ## Runs every test against real servers
-	+@failed=0; $(SUITES) --jobs=$(TEST_JOBS) suites || failed=1; $(SUITES) --jobs=1 test-faults test-incident || failed=1; exit $$failed
+	+@failed=0; $(SUITES) --jobs=$(TEST_JOBS) suites || failed=1; $(SUITES) --jobs=1 test-faults test-incident || failed=1; \
+	[ $$failed = 0 ] || echo 'make test: FAILED; each suite that failed is named by a line with "***" above'; exit $$failed
 
 # All that may run beside each other; the faults freeze and kill servers by the clock and the incident is a load on the
 # whole machine, so they run alone.

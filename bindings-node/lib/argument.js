@@ -67,13 +67,19 @@ function bytesOf(what, given) {
 const NO_OPTIONS = Object.freeze({})
 
 /**
- * An object of options, or nothing.
+ * An object of options, or nothing. One of another name is refused: it would be a setting that has no effect.
  * @param {unknown} given
+ * @param {readonly string[]} known
  * @returns {Record<string, any>}
  */
-function options(given) {
+function options(given, known) {
   if (given === undefined) return NO_OPTIONS
-  if (typeof given !== 'object' || given === null) throw refusal('options', given, 'an object such as { cost: 1 }')
+  if (typeof given !== 'object' || given === null) throw refusal('options', given, `an object { ${known.join(', ')} }`)
+  for (const name in given) {
+    if (!known.includes(name)) {
+      throw failure('invalid_argument', `option ${inspect(name)} is unknown: use ${known.join(', ')}`)
+    }
+  }
   return given
 }
 

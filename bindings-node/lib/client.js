@@ -32,7 +32,7 @@ class Client {
    * @param {import('../index.js').ClientOptions} [given]
    */
   constructor(url, given) {
-    const { prefix = 'ql', timeoutMs = 500, onError = 'raise' } = options(given)
+    const { prefix = 'ql', timeoutMs = 500, onError = 'raise' } = options(given, ['prefix', 'timeoutMs', 'onError'])
     const where = url === undefined ? undefined : text('url', url)
     const how = /** @type {const} */ ([
       text('prefix', prefix),

@@ -20,6 +20,9 @@ const REFUND = verb('refund')
 const BLOCK = verb('block')
 const RESET = verb('reset')
 
+const CALL_OPTIONS = ['cost', 'signal']
+const WAIT_OPTIONS = ['timeoutMs', 'cost', 'signal']
+
 class Limiter {
   #handle
   #name
@@ -47,7 +50,7 @@ class Limiter {
   /** @type {Surface['consume']} */
   consume(key, given) {
     try {
-      const { cost = 1, signal } = options(given)
+      const { cost = 1, signal } = options(given, CALL_OPTIONS)
       return submit(CONSUME, this.#handle, key, number('cost', cost), 0, signalOf(signal))
     } catch (error) {
       return Promise.reject(error)
@@ -57,7 +60,7 @@ class Limiter {
   /** @type {Surface['peek']} */
   peek(key, given) {
     try {
-      const { cost = 1, signal } = options(given)
+      const { cost = 1, signal } = options(given, CALL_OPTIONS)
       return submit(PEEK, this.#handle, key, number('cost', cost), 0, signalOf(signal))
     } catch (error) {
       return Promise.reject(error)
@@ -67,7 +70,7 @@ class Limiter {
   /** @type {Surface['require']} */
   require(key, given) {
     try {
-      const { cost = 1, signal } = options(given)
+      const { cost = 1, signal } = options(given, CALL_OPTIONS)
       return submit(REQUIRE, this.#handle, key, number('cost', cost), 0, signalOf(signal))
     } catch (error) {
       return Promise.reject(error)
@@ -77,7 +80,7 @@ class Limiter {
   /** @type {Surface['wait']} */
   wait(key, given) {
     try {
-      const { timeoutMs, cost = 1, signal } = options(given)
+      const { timeoutMs, cost = 1, signal } = options(given, WAIT_OPTIONS)
       const [amount, most] = [number('cost', cost), number('timeoutMs', timeoutMs)]
       return submit(WAIT, this.#handle, key, amount, most, signalOf(signal))
     } catch (error) {

@@ -1,4 +1,4 @@
-//! Rate limits and locks that cannot get stuck, on Redis.
+//! Rate limits that cannot get stuck, on Redis.
 //!
 //! One decision is one atomic script call, decided by the server's clock; a key that lost its TTL, a value that is not
 //! ours and a clock that jumped heal by themselves. The same key means the same from Rust, PHP, Python and Node.

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -92,11 +92,28 @@ export async function ownRedis(context, folder, ...options) {
     server.kill('SIGKILL')
     if (folder === undefined) rmSync(own, { recursive: true })
   })
-  while (!existsSync(socket)) {
+  // The file is there before anybody listens on it.
+  while (!(await answers(socket))) {
     assert.equal(server.exitCode, null, 'redis-server ended as soon as it was started')
     await sleep(5)
   }
   return { url: `unix://${socket}`, socket, server }
+}
+
+/**
+ * Whether somebody takes connections on a socket.
+ * @param {string} path
+ */
+async function answers(path) {
+  const socket = connect(path)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
 }
 
 /**
