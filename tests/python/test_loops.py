@@ -250,6 +250,22 @@ def test_a_call_cancelled_while_connecting_is_not_sent(prefix: str) -> None:
     run(body)
 
 
+def test_calls_cancelled_in_their_own_tick_are_not_sent(url: str, prefix: str) -> None:
+    async def body() -> None:
+        async with aio.Client(url, prefix=prefix, timeout=PATIENT) as client:
+            limiter = client.limiter("cancel", "100/hour")
+            await limiter.consume("k")
+            # The first is sent at once; the others wait for the end of the tick, and are gone by then.
+            calls = [asyncio.ensure_future(limiter.consume("k")) for _ in range(20)]
+            await asyncio.sleep(0)
+            for call in calls[1:]:
+                call.cancel()
+            assert (await calls[0]).remaining == 98
+            assert (await limiter.peek("k")).remaining == 98
+
+    run(body)
+
+
 def test_cancelled_calls_take_no_answer_of_others(url: str, prefix: str) -> None:
     async def body() -> None:
         async with aio.Client(url, prefix=prefix, timeout=PATIENT) as client:
