@@ -43,13 +43,13 @@ build-php: ## Builds the PHP extension, bindings-php/modules/ratelimit.so
 build-node: ## Builds the Node package in bindings-node
 	npm run build --silent --prefix bindings-node
 
-.PHONY: test suites test-rust test-python test-php test-node test-interop test-faults test-incident
+.PHONY: test suites test-rust test-python test-php test-node test-interop test-bench test-faults test-incident
 test: build ## Runs every test against real servers
 	+@failed=0; $(SUITES) --jobs=$(TEST_JOBS) suites || failed=1; $(SUITES) --jobs=1 test-faults test-incident || failed=1; exit $$failed
 
 # All that may run beside each other; the faults freeze and kill servers by the clock and the incident is a load on the
 # whole machine, so they run alone.
-suites: test-rust test-python test-php test-node test-interop
+suites: test-rust test-python test-php test-node test-interop test-bench
 
 test-rust: ## Runs the tests of the core
 	$(WITH_SERVERS) cargo test --quiet --no-fail-fast
@@ -69,6 +69,10 @@ test-mutants: ## Breaks the core on purpose, fault by fault, and expects red tes
 test-interop: build-python build-php build-node ## Runs processes of the three languages on the same keys
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/interop
 
+test-bench: build ## Runs every measurement for an instant, so that the bench does not rot
+	$(PYTHON) bench/run.py --quick >/dev/null
+	$(PYTHON) bench/script.py --quick >/dev/null
+
 test-faults: build ## Kills, freezes and restarts what a limit or a lock depends on
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/faults
 
@@ -85,7 +89,9 @@ lint-rust:
 lint-python:
 	.venv/bin/ruff check --quiet .
 	.venv/bin/ruff format --quiet --check .
-	.venv/bin/mypy --no-error-summary bindings-python/python tests/harness tests/incident examples
+	.venv/bin/mypy --no-error-summary bindings-python/python tests/harness tests/incident tests/interop tests/faults examples
+	.venv/bin/mypy --no-error-summary tests/python
+	.venv/bin/mypy --no-error-summary bench
 
 lint-php:
 	phpcs
@@ -96,14 +102,17 @@ lint-node:
 
 lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
-	luacheck --no-color --quiet --no-unused target/lua
+	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo bench
+.PHONY: demo bench bench-script
 demo: build ## Shows what it does, on a server of its own
 	$(PYTHON) examples/demo/run.py
 
 bench: build ## Measures it beside its peers: one table, one plot
 	$(PYTHON) bench/run.py
+
+bench-script: build-core ## Measures what a decision costs the server, beside a script written by hand
+	$(PYTHON) bench/script.py
 
 .PHONY: package clean
 package: build ## Puts what would be published into dist/: crate, wheel, npm package, PHP extension
@@ -115,4 +124,4 @@ package: build ## Puts what would be published into dist/: crate, wheel, npm pac
 
 clean: ## Removes what was built, but not what was installed
 	cargo clean --quiet
-	rm -rf dist bindings-php/modules bindings-node/{*.node,native.*} .mypy_cache .pytest_cache .ruff_cache
+	rm -rf dist bindings-php/modules bindings-node/*.node .mypy_cache .pytest_cache .ruff_cache

@@ -1,1 +1,12 @@
-//! Binding.
+//! The native half of the Node package: it turns batches of calls into operations of the core, and answers into numbers.
+//!
+//! JavaScript never waits here. [`channel`] says how calls and answers cross.
+
+#![cfg_attr(test, allow(dead_code, reason = "what JavaScript calls is registered outside of tests only"))]
+
+mod answers;
+mod call;
+mod channel;
+mod client;
+mod error;
+mod testing;

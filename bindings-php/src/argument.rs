@@ -9,7 +9,7 @@ use ext_php_rs::ffi::{
 };
 use ext_php_rs::flags::DataType;
 use ext_php_rs::types::Zval;
-use quotalock::{Code, Error};
+use quotalock::{Code, Error, convert};
 
 use crate::exception::Problem;
 
@@ -56,7 +56,7 @@ fn stringified(value: &Zval) -> Option<Result<Vec<u8>, Problem>> {
         return None;
     }
     // SAFETY: the value is live and, being an object, is not changed by this; what comes back is ours or null, after an
-    // exception. No Rust value is alive here that an `exit` in `__toString` would leak.
+    // exception. An `exit` in `__toString` jumps over our callers, who hold nothing then but other arguments' texts.
     unsafe {
         let text = zval_try_get_string_func(std::ptr::from_ref(value).cast_mut());
         let Some(found) = text.as_ref() else { return Some(Err(Problem::Thrown)) };
@@ -208,10 +208,12 @@ impl Int<'_> {
 
     /// The number if it is not negative, else an error that calls it `what`.
     pub fn unsigned(&self, position: u32, what: &str) -> Result<u64, Problem> {
-        let number = self.get(position)?;
-        u64::try_from(number).map_err(|_| {
-            Error::new(Code::InvalidArgument, format!("{what} {number} is negative: give 0 or more")).into()
-        })
+        Ok(convert::unsigned(what, self.get(position)?)?)
+    }
+
+    /// Milliseconds as microseconds; an error calls them `what`.
+    pub fn micros(&self, position: u32, what: &str) -> Result<u64, Problem> {
+        Ok(convert::micros_from_ms(what, self.get(position)?)?)
     }
 }
 

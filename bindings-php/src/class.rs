@@ -1,17 +1,33 @@
 //! Registers classes that hold a Rust value, with what the macros of ext-php-rs cannot say: readonly properties,
 //! union types and private constructors.
 
+use std::ffi::c_void;
+
 use ext_php_rs::builders::ClassBuilder;
 use ext_php_rs::class::RegisteredClass;
 use ext_php_rs::error::Result;
 use ext_php_rs::ffi::{
-    IS_ARRAY, IS_LONG, IS_STRING, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC, ext_php_rs_compiler_globals,
-    ext_php_rs_executor_globals, zend_function, zend_hash_str_find_ptr_lc, zend_internal_arg_info,
+    HashTable, IS_ARRAY, IS_LONG, IS_STRING, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC, ext_php_rs_compiler_globals,
+    ext_php_rs_executor_globals, zend_function, zend_hash_str_find_ptr_lc, zend_internal_arg_info, zend_string,
 };
 use ext_php_rs::flags::ClassFlags;
-use ext_php_rs::types::Zval;
+use ext_php_rs::types::{ZendStr, Zval};
 
 use crate::property::{self, Property};
+
+/// `ZEND_ATTRIBUTE_PERSISTENT` of Zend/zend_attributes.h.
+const PERSISTENT_ATTRIBUTE: u32 = 1;
+
+unsafe extern "C" {
+    fn zend_add_attribute(
+        attributes: *mut *mut HashTable,
+        name: *mut zend_string,
+        arguments: u32,
+        flags: u32,
+        offset: u32,
+        line: u32,
+    ) -> *mut c_void;
+}
 
 /// Registers the class of `T`: final, with readonly `properties`; without a constructor in Rust it has a private one.
 pub fn register<T: RegisteredClass>(properties: &[Property]) -> Result<()> {
@@ -72,11 +88,19 @@ unsafe fn describe(function: &mut zend_function) {
         }
         std::slice::from_raw_parts_mut(internal.arg_info, internal.num_args as usize)
     };
-    for argument in arguments {
+    for (offset, argument) in (1..).zip(arguments) {
         // SAFETY: the engine wants a C string here.
         let name = unsafe { std::ffi::CStr::from_ptr(argument.name) };
         match name.to_bytes() {
             b"key" => argument.type_ = property::class_type("Stringable", 1 << IS_STRING | 1 << IS_LONG),
+            // A URL may hold a password, which must not show in a stack trace.
+            b"url" => {
+                // SAFETY: as above; offset 0 is the function itself, and the name is interned for good.
+                unsafe {
+                    let name = ZendStr::new_interned("SensitiveParameter", true).into_raw();
+                    zend_add_attribute(&raw mut function.common.attributes, name, 0, PERSISTENT_ATTRIBUTE, offset, 0);
+                }
+            }
             b"policy" => argument.type_ = property::class_type("Quotalock\\Rule", 1 << IS_STRING | 1 << IS_ARRAY),
             _ => {}
         }

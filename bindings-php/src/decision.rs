@@ -11,7 +11,7 @@ use ext_php_rs::ffi::IS_INTERNED_STRING_EX;
 use ext_php_rs::flags::{ClassFlags, DataType, MethodFlags};
 use ext_php_rs::types::{ZendHashTable, ZendObject, ZendStr, Zval};
 use ext_php_rs::zend::{ClassEntry, ExecuteData, ce};
-use quotalock::{Decision, RuleDecision, Source};
+use quotalock::{Decision, RuleDecision, Source, convert};
 
 use crate::property::{self, Property, Type, bool, int};
 
@@ -85,7 +85,7 @@ fn new(cell: &AtomicPtr<ClassEntry>) -> ext_php_rs::boxed::ZBox<ZendObject> {
 
 /// Microseconds as PHP shows them: milliseconds, rounded up.
 fn milliseconds(micros: u64) -> Zval {
-    int(micros.div_ceil(1_000))
+    int(convert::ms(micros))
 }
 
 fn retry(micros: Option<u64>) -> Zval {

@@ -15,10 +15,11 @@ use crate::settings::{Arguments, Settings};
 #[php(name = "Quotalock\\limit", defaults(cost = 1))]
 pub fn limit(name: Text, key: Key, policy: PolicyArgument, cost: Int) -> Outcome<bool> {
     let op = {
-        let name = name.utf8(1, "name")?;
+        let (name, key) = (name.utf8(1, "name")?, key.bytes(2)?);
+        let cost = cost.unsigned(4, "cost")?;
         let shared = registry::client(&Settings::of(Arguments::default()))?;
         let known = shared.limiter(&name, policy.text(), || policy.parse(3))?;
-        known.limiter.consume(&key.bytes(2)?, cost.unsigned(4, "cost")?)?
+        known.limiter.consume(&key, cost)?
     };
     call::run(op).map(|decision| decision.allowed)
 }

@@ -1,11 +1,11 @@
 //! `Quotalock\Limiter`.
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::ZendClassObject;
+use quotalock::convert;
 
 use crate::argument::{Int, Key};
 use crate::call;
@@ -33,11 +33,6 @@ impl Limiter {
         property::fill(&mut object.std, 0, properties);
         object
     }
-}
-
-/// Milliseconds as the core takes them, which refuses what is too long.
-fn micros(milliseconds: u64) -> u64 {
-    milliseconds.saturating_mul(1_000)
 }
 
 #[php_impl]
@@ -70,8 +65,8 @@ impl Limiter {
     #[php(defaults(cost = 1))]
     pub fn wait(&self, key: Key, timeoutMs: Int, cost: Int) -> Outcome<Decided> {
         self.handle.check()?;
-        let (timeout, cost) = (timeoutMs.unsigned(2, "timeout")?, cost.unsigned(3, "cost")?);
-        let op = self.limiter.wait(&key.bytes(1)?, cost, Duration::from_millis(timeout))?;
+        let (timeout, cost) = (timeoutMs.micros(2, "timeout")?, cost.unsigned(3, "cost")?);
+        let op = self.limiter.wait(&key.bytes(1)?, cost, convert::duration(timeout))?;
         call::run(op).map(Decided)
     }
 
@@ -85,7 +80,7 @@ impl Limiter {
     /// Denies everything for `durationMs`.
     pub fn block(&self, key: Key, durationMs: Int) -> Outcome<Decided> {
         self.handle.check()?;
-        let op = self.limiter.block(&key.bytes(1)?, micros(durationMs.unsigned(2, "duration")?))?;
+        let op = self.limiter.block(&key.bytes(1)?, durationMs.micros(2, "duration")?)?;
         call::run(op).map(Decided)
     }
 

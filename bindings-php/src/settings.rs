@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ffi::CStr;
 use std::time::Duration;
 
-use quotalock::{Code, DEFAULT_PREFIX, DEFAULT_URL, Error, OnError, Options, Result, URL_VARIABLE};
+use quotalock::{Code, DEFAULT_PREFIX, DEFAULT_URL, Error, OnError, Options, Result, URL_VARIABLE, convert};
 
 use crate::ini;
 
@@ -80,10 +80,10 @@ impl<'a> Settings<'a> {
 
     fn timeout(&self) -> Result<Duration> {
         let text = &self.timeout_ms.0;
-        let refused = || {
-            let message = format!("timeout of {text} ms is not a whole number between 1 and 3600000: change it");
+        let number = text.trim().parse().map_err(|_| {
+            let message = format!("timeout of \"{text}\" is not a whole number of milliseconds: write it as 500");
             Error::new(Code::InvalidArgument, message)
-        };
-        text.trim().parse().map(Duration::from_millis).map_err(|_| refused())
+        })?;
+        Ok(convert::duration(convert::micros_from_ms("timeout", number)?))
     }
 }

@@ -95,25 +95,25 @@ impl Client {
 
     /// Makes a described call: returns its answer, or on a loop the future of it.
     pub fn make<T: FromAnswer>(&self, py: Python<'_>, op: quotalock::Result<Op<T>>) -> PyResult<Py<PyAny>> {
-        self.carry_out(py, op, self.in_memory)
+        self.carry_out(py, op, false)
     }
 
-    /// As [`make`](Client::make), for a call that may sleep whatever answers it.
-    pub fn make_sleepy<T: FromAnswer>(&self, py: Python<'_>, op: quotalock::Result<Op<T>>) -> PyResult<Py<PyAny>> {
-        self.carry_out(py, op, false)
+    /// As [`make`](Client::make), for a call that may sleep whoever answers it.
+    pub fn make_napping<T: FromAnswer>(&self, py: Python<'_>, op: quotalock::Result<Op<T>>) -> PyResult<Py<PyAny>> {
+        self.carry_out(py, op, true)
     }
 
     fn carry_out<T: FromAnswer>(
         &self,
         py: Python<'_>,
         op: quotalock::Result<Op<T>>,
-        at_once: bool,
+        naps: bool,
     ) -> PyResult<Py<PyAny>> {
         let op = op.map_err(|error| raised(py, &error))?.erased();
         if let Some(loops) = &self.loops {
-            return loops.submit(py, op);
+            return loops.submit(py, op, naps);
         }
-        let answer = if at_once { op.run() } else { interruptibly(py, op)? };
+        let answer = if self.in_memory && !naps { op.run() } else { interruptibly(py, op)? };
         object(py, answer.map_err(|error| raised(py, &error))?)
     }
 }
@@ -131,7 +131,9 @@ fn interruptibly(py: Python<'_>, op: Op<Answer>) -> PyResult<quotalock::Result<A
     let mut raised = None;
     let answer = py.detach(|| {
         op.run_interruptibly(&mut || {
-            raised = Python::try_attach(|py| py.check_signals().err()).flatten();
+            if raised.is_none() {
+                raised = Python::try_attach(|py| py.check_signals().err()).flatten();
+            }
             raised.is_some()
         })
     });

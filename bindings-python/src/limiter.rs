@@ -57,7 +57,7 @@ impl Limiter {
     #[pyo3(signature = (key, timeout, cost = Cost(1)), text_signature = "($self, key, timeout, cost=1)")]
     fn wait(&self, py: Python<'_>, key: Key<'_>, timeout: &Bound<'_, PyAny>, cost: Cost) -> PyResult<Py<PyAny>> {
         let timeout = convert::duration(seconds("timeout", timeout.as_borrowed())?);
-        self.client.get().make_sleepy(py, self.core.wait(key.0, cost.0, timeout))
+        self.client.get().make_napping(py, self.core.wait(key.0, cost.0, timeout))
     }
 
     /// Gives back `amount` of what was consumed.

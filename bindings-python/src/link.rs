@@ -1,51 +1,67 @@
 //! One connection on one asyncio loop. The loop watches its descriptors; no thread touches Python.
 
-use std::mem::ManuallyDrop;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use pyo3::exceptions::PyNotImplementedError;
 use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::{intern, types::PyString};
+use pyo3::types::{PyDict, PyString};
 use quotalock::driver::{Interest, LoopLink};
-use quotalock::{Answer, Op, generation};
+use quotalock::{Answer, Op};
 
-use crate::decision::object;
 use crate::error::raised;
-use crate::watch::Watched;
+use crate::future::{Answered, resolve};
+use crate::ours::Ours;
+use crate::watch::{Watched, listen};
 
 /// Carries the calls of one client on one loop: those of a tick go out as one write, and what one read brings resolves
 /// its futures in one turn.
 #[pyclass(frozen, module = "quotalock._native")]
 pub struct LoopDriver {
-    generation: u64,
     event_loop: Py<PyAny>,
     create_future: Py<PyAny>,
+    /// What the loop shall run us in: it would keep that of whoever happened to call first.
+    context: Py<PyAny>,
     /// Touched only under the GIL, and no Python runs while it is locked.
-    state: Mutex<State>,
+    state: Ours<Mutex<State>>,
 }
 
 struct State {
-    /// Not dropped in a forked child: it is the parent's.
-    link: ManuallyDrop<LoopLink<Py<PyAny>>>,
-    /// Whether a turn was asked of the loop already.
-    turn_due: bool,
+    link: LoopLink<Py<PyAny>>,
+    /// Whether a flush was asked of the loop already.
+    flush_due: bool,
+    /// Whether the last turn had one answer at most: then one call is likely to come again.
+    quiet: bool,
     watched: Watched,
     timer: Option<(Instant, Py<PyAny>)>,
 }
 
 #[pymethods]
 impl LoopDriver {
-    /// Reads, writes and expires what is due, resolves futures, and tells the loop what to watch. Called by the loop.
+    /// Reads, writes and expires what is due. Called by the loop when the socket is ready, and when it is time.
     fn _turn(slf: &Bound<'_, Self>) -> PyResult<()> {
-        let (interest, done) = {
-            let mut state = slf.get().lock();
-            state.turn_due = false;
-            (state.link.turn(), state.link.take_done())
-        };
-        resolve(slf.py(), done);
-        LoopDriver::watch(slf, interest)
+        LoopDriver::work(slf, LoopLink::turn)
+    }
+
+    /// Takes a connection that was made. Called by the loop when the link rings.
+    fn _wake(slf: &Bound<'_, Self>) -> PyResult<()> {
+        LoopDriver::work(slf, LoopLink::wake)
+    }
+
+    /// Sends the calls of a tick. Called by the loop after that tick.
+    fn _flush(slf: &Bound<'_, Self>) -> PyResult<()> {
+        slf.get().lock().flush_due = false;
+        LoopDriver::work(slf, LoopLink::flush)
+    }
+
+    /// Takes a call back if its caller cancelled it. Called by the loop when the call's future is done.
+    fn _settled(&self, future: &Bound<'_, PyAny>) -> PyResult<()> {
+        if future.call_method0(intern!(future.py(), "cancelled"))?.is_truthy()? {
+            let tag = self.lock().link.cancel(|tag| tag.is(future));
+            drop(tag);
+        }
+        Ok(())
     }
 
     /// Leaves the loop, then hangs up. Called by the loop.
@@ -53,13 +69,14 @@ impl LoopDriver {
         LoopDriver::watch(slf, Interest { socket: None, writable: false, next_turn: None })?;
         let wake_fd = slf.get().lock().link.wake_fd();
         slf.get().tell(intern!(slf.py(), "remove_reader"), (wake_fd,))?;
-        slf.get().hang_up(slf.py());
+        resolve(slf.py(), slf.get().hang_up(slf.py()));
         Ok(())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.event_loop)?;
         visit.call(&self.create_future)?;
+        visit.call(&self.context)?;
         match self.state.try_lock() {
             Ok(state) => visit.call(state.timer.as_ref().map(|(_, timer)| timer)),
             Err(_) => Ok(()),
@@ -72,31 +89,22 @@ impl LoopDriver {
     pub fn attach(event_loop: &Bound<'_, PyAny>) -> PyResult<Py<LoopDriver>> {
         let py = event_loop.py();
         let link = LoopLink::new().map_err(|error| raised(py, &error))?;
+        let context = py.import("contextvars")?.getattr("Context")?.call0()?;
         let wake_fd = link.wake_fd();
         let driver = LoopDriver {
-            generation: generation(),
             event_loop: event_loop.clone().unbind(),
             create_future: event_loop.getattr(intern!(py, "create_future"))?.unbind(),
-            state: Mutex::new(State {
-                link: ManuallyDrop::new(link),
-                turn_due: false,
+            context: context.clone().unbind(),
+            state: Ours::new(Mutex::new(State {
+                link,
+                flush_due: false,
+                quiet: true,
                 watched: Watched::default(),
                 timer: None,
-            }),
+            })),
         };
         let driver = Bound::new(py, driver)?;
-        // A loop keeps the context in which a reader was added for as long as it listens: not the first caller's.
-        let context = py.import("contextvars")?.getattr("Context")?.call0()?;
-        let add_reader = event_loop.getattr(intern!(py, "add_reader"))?;
-        context.call_method1("run", (add_reader, wake_fd, turn(&driver)?)).map_err(|error| {
-            if !error.is_instance_of::<PyNotImplementedError>(py) {
-                return error;
-            }
-            let kind = event_loop.get_type();
-            PyNotImplementedError::new_err(format!(
-                "quotalock.aio needs a loop that watches sockets, and {kind} has no add_reader: use a SelectorEventLoop"
-            ))
-        })?;
+        listen(event_loop, &context, wake_fd, &driver.getattr(intern!(py, "_wake"))?)?;
         Ok(driver.unbind())
     }
 
@@ -107,7 +115,7 @@ impl LoopDriver {
 
     /// Whether it was made in this process, not in the parent of a fork.
     pub fn is_ours(&self) -> bool {
-        self.generation == generation()
+        self.state.is_ours()
     }
 
     /// Whether its loop may run again.
@@ -116,24 +124,52 @@ impl LoopDriver {
         !closed.is_ok_and(|closed| closed.is_truthy(py).unwrap_or(true))
     }
 
-    /// Submits a call and returns its future, which is done already if the call was answered without I/O.
-    pub fn submit(slf: &Bound<'_, Self>, op: Op<Answer>) -> PyResult<Py<PyAny>> {
+    /// Submits a call and returns its future, which is done already if the call was answered without I/O. `naps` says
+    /// that the call may be long under way without being sent.
+    pub fn submit(slf: &Bound<'_, Self>, op: Op<Answer>, naps: bool) -> PyResult<Py<PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         let future = this.create_future.call0(py)?;
         let tag = future.clone_ref(py);
-        let (done, ask) = {
+        let (done, naps, at_once, later) = {
             let mut state = this.lock();
+            // Calls of one tick share a write; one that is likely to stay alone does not wait for the end of its tick.
+            let at_once = state.quiet && !state.flush_due && !state.link.is_busy();
             state.link.submit(op, tag);
             let done = state.link.take_done();
-            let ask = done.is_empty() && !std::mem::replace(&mut state.turn_due, true);
-            (done, ask)
+            let later = done.is_empty() && !at_once && !std::mem::replace(&mut state.flush_due, true);
+            (done, naps || !state.watched.has_socket(), at_once, later)
         };
-        if ask && let Err(error) = this.tell(intern!(py, "call_soon"), (turn(slf)?,)) {
-            this.lock().turn_due = false;
+        if !done.is_empty() {
+            resolve(py, done);
+            return Ok(future);
+        }
+        if naps {
+            let settled = slf.getattr(intern!(py, "_settled"))?;
+            future.call_method1(py, intern!(py, "add_done_callback"), (settled,))?;
+        }
+        if at_once {
+            LoopDriver::work(slf, LoopLink::flush)?;
+        } else if later && let Err(error) = this.tell(intern!(py, "call_soon"), (slf.getattr(intern!(py, "_flush"))?,))
+        {
+            this.lock().flush_due = false;
             return Err(error);
         }
-        resolve(py, done);
         Ok(future)
+    }
+
+    /// Lets the link do something, resolves what was answered, and has the loop watch what is to be watched now.
+    fn work(slf: &Bound<'_, Self>, how: fn(&mut LoopLink<Py<PyAny>>) -> Interest) -> PyResult<()> {
+        let (interest, done) = {
+            let mut state = slf.get().lock();
+            let interest = how(&mut state.link);
+            let done = state.link.take_done();
+            if !done.is_empty() {
+                state.quiet = done.len() == 1;
+            }
+            (interest, done)
+        };
+        resolve(slf.py(), done);
+        LoopDriver::watch(slf, interest)
     }
 
     /// Has the loop retire this driver, from whichever thread. With a closed loop it only hangs up.
@@ -148,8 +184,8 @@ impl LoopDriver {
         }
     }
 
-    /// Hangs up and ends calls under way with `closed`.
-    pub fn hang_up(&self, py: Python<'_>) {
+    /// Hangs up and returns the calls under way, ended with `closed`. On a closed loop nobody waits for them any more.
+    pub fn hang_up(&self, py: Python<'_>) -> Vec<Answered> {
         let (timer, done) = {
             let mut state = self.lock();
             state.link.close();
@@ -160,18 +196,15 @@ impl LoopDriver {
         {
             error.write_unraisable(py, Some(timer.bind(py)));
         }
-        resolve(py, done);
+        done
     }
 
     /// Has the loop watch what `interest` says, in place of what it watches now.
     fn watch(slf: &Bound<'_, Self>, interest: Interest) -> PyResult<()> {
         let (py, this) = (slf.py(), slf.get());
         let changes = this.lock().watched.update(interest);
-        for (what, descriptor) in changes {
-            match what.starts_with("add") {
-                true => this.tell(&PyString::intern(py, what), (descriptor, turn(slf)?))?,
-                false => this.tell(&PyString::intern(py, what), (descriptor,))?,
-            }
+        for change in changes {
+            change.tell(this.event_loop.bind(py), &turn(slf)?)?;
         }
         let Some(wait) = interest.next_turn else { return Ok(()) };
         let now = Instant::now();
@@ -186,8 +219,9 @@ impl LoopDriver {
         if let Some((_, timer)) = replaced {
             timer.call_method0(py, intern!(py, "cancel"))?;
         }
-        let event_loop = this.event_loop.bind(py);
-        let timer = event_loop.call_method1(intern!(py, "call_later"), (wait.as_secs_f64(), turn(slf)?))?;
+        let (ring, options) = ((wait.as_secs_f64(), turn(slf)?), PyDict::new(py));
+        options.set_item(intern!(py, "context"), &this.context)?;
+        let timer = this.event_loop.bind(py).call_method(intern!(py, "call_later"), ring, Some(&options))?;
         this.lock().timer = Some((now + wait, timer.unbind()));
         Ok(())
     }
@@ -201,35 +235,7 @@ impl LoopDriver {
     }
 }
 
-impl Drop for LoopDriver {
-    fn drop(&mut self) {
-        if self.is_ours() {
-            let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-            // SAFETY: this is the only place that drops it, and the driver is not used any more.
-            unsafe { ManuallyDrop::drop(&mut state.link) }
-        }
-    }
-}
-
 /// The callback for the loop.
 fn turn<'py>(driver: &Bound<'py, LoopDriver>) -> PyResult<Bound<'py, PyAny>> {
     driver.getattr(intern!(driver.py(), "_turn"))
-}
-
-/// Gives callers their answers. A future that was cancelled meanwhile is left alone.
-fn resolve(py: Python<'_>, done: Vec<(Py<PyAny>, quotalock::Result<Answer>)>) {
-    for (future, answer) in done {
-        let answer = answer.map_err(|error| raised(py, &error)).and_then(|answer| object(py, answer));
-        let future = future.bind(py);
-        let told = match answer {
-            Ok(answer) => future.call_method1(intern!(py, "set_result"), (answer,)),
-            Err(error) => future.call_method1(intern!(py, "set_exception"), (error,)),
-        };
-        let is_over = || future.call_method0(intern!(py, "done")).and_then(|done| done.is_truthy()).unwrap_or(false);
-        if let Err(error) = told
-            && !is_over()
-        {
-            error.write_unraisable(py, Some(future));
-        }
-    }
 }

@@ -16,8 +16,8 @@ pub struct Loops {
 }
 
 impl Loops {
-    /// Submits a call on the running loop and returns its future.
-    pub fn submit(&self, py: Python<'_>, op: Op<Answer>) -> PyResult<Py<PyAny>> {
+    /// Submits a call on the running loop and returns its future; see [`LoopDriver::submit`].
+    pub fn submit(&self, py: Python<'_>, op: Op<Answer>, naps: bool) -> PyResult<Py<PyAny>> {
         static RUNNING: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let event_loop = RUNNING.import(py, "asyncio", "get_running_loop")?.call0()?;
         let found = self.lock().iter().find(|driver| driver.get().drives(&event_loop)).map(|d| d.clone_ref(py));
@@ -25,7 +25,7 @@ impl Loops {
             Some(driver) => driver,
             None => self.add(&event_loop)?,
         };
-        LoopDriver::submit(driver.bind(py), op)
+        LoopDriver::submit(driver.bind(py), op, naps)
     }
 
     /// Hangs up everywhere; calls under way end with `closed`.
@@ -47,7 +47,7 @@ impl Loops {
         let (ours, foreign): (Vec<_>, Vec<_>) = self.take().into_iter().partition(|driver| driver.get().is_ours());
         foreign.into_iter().for_each(std::mem::forget);
         let (kept, over): (Vec<_>, Vec<_>) = ours.into_iter().partition(|driver| driver.get().has_open_loop(py));
-        over.iter().for_each(|driver| driver.get().hang_up(py));
+        over.iter().for_each(|driver| drop(driver.get().hang_up(py)));
         let mut drivers = self.lock();
         drivers.extend(kept);
         drivers.push(made.clone_ref(py));

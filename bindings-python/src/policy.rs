@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use quotalock::{ALGORITHMS, Algorithm, Code, Error, Policy, convert};
+use quotalock::{Algorithm, Policy, convert};
 
 use crate::argument::{kind, seconds, shown, whole};
 use crate::error::raised;
@@ -22,11 +22,7 @@ impl Rule {
     fn new(limit: &Bound<'_, PyAny>, period: &Bound<'_, PyAny>, algorithm: &str) -> PyResult<Rule> {
         let py = limit.py();
         let (limit, period) = (whole("limit", limit.as_borrowed())?, seconds("period", period.as_borrowed())?);
-        let known = || ALGORITHMS.map(Algorithm::name).join(", ");
-        let unknown =
-            || Error::new(Code::InvalidPolicy, format!("algorithm {algorithm:?} is unknown: use {}", known()));
-        let rule = Algorithm::by_name(algorithm).ok_or_else(unknown);
-        let rule = rule.and_then(|algorithm| quotalock::Rule::new(algorithm, limit, period));
+        let rule = Algorithm::parse(algorithm).and_then(|algorithm| quotalock::Rule::new(algorithm, limit, period));
         rule.map(Rule).map_err(|error| raised(py, &error))
     }
 

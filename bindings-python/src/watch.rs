@@ -2,10 +2,31 @@
 
 use std::os::fd::RawFd;
 
+use pyo3::exceptions::{PyNotImplementedError, PyOSError};
+use pyo3::prelude::*;
 use quotalock::driver::Interest;
 
-/// The name of a method of the loop, and the descriptor it is for.
-pub type Change = (&'static str, RawFd);
+/// What a loop is to be told about a descriptor.
+pub enum Change {
+    /// To call back when it is ready; the name of the loop's method.
+    Watch(&'static str, RawFd),
+    /// To stop; the name of the loop's method.
+    Leave(&'static str, RawFd),
+}
+
+impl Change {
+    /// Tells the loop.
+    pub fn tell(self, event_loop: &Bound<'_, PyAny>, callback: &Bound<'_, PyAny>) -> PyResult<()> {
+        match self {
+            Change::Watch(method, descriptor) => event_loop.call_method1(method, (descriptor, callback)).map(drop),
+            Change::Leave(method, descriptor) => match event_loop.call_method1(method, (descriptor,)) {
+                // The link has closed it, so the system watches it no more; the loop forgets it all the same.
+                Err(error) if error.is_instance_of::<PyOSError>(event_loop.py()) => Ok(()),
+                told => told.map(drop),
+            },
+        }
+    }
+}
 
 /// What the loop watches now.
 #[derive(Default)]
@@ -15,6 +36,11 @@ pub struct Watched {
 }
 
 impl Watched {
+    /// Whether there is a connection.
+    pub fn has_socket(&self) -> bool {
+        self.socket.is_some()
+    }
+
     /// Takes what shall be watched and returns what the loop must be told.
     pub fn update(&mut self, interest: Interest) -> Vec<Change> {
         let mut changes = Vec::new();
@@ -23,21 +49,41 @@ impl Watched {
         // A new number is a new socket, though the system may have given it the descriptor of the old one.
         if old != interest.socket {
             if let Some((descriptor, _)) = old {
-                changes.push(("remove_reader", descriptor));
+                changes.push(Change::Leave("remove_reader", descriptor));
                 if was_writable {
-                    changes.push(("remove_writer", descriptor));
+                    changes.push(Change::Leave("remove_writer", descriptor));
                 }
             }
             if let Some((descriptor, _)) = interest.socket {
-                changes.push(("add_reader", descriptor));
+                changes.push(Change::Watch("add_reader", descriptor));
             }
             was_writable = false;
         }
-        match interest.socket {
-            Some((descriptor, _)) if interest.writable && !was_writable => changes.push(("add_writer", descriptor)),
-            Some((descriptor, _)) if was_writable && !interest.writable => changes.push(("remove_writer", descriptor)),
-            _ => {}
+        if let Some((descriptor, _)) = interest.socket
+            && interest.writable != was_writable
+        {
+            changes.push(match interest.writable {
+                true => Change::Watch("add_writer", descriptor),
+                false => Change::Leave("remove_writer", descriptor),
+            });
         }
         changes
     }
+}
+
+/// Has the loop call `callback` in `context` whenever `descriptor` is readable.
+pub fn listen(
+    event_loop: &Bound<'_, PyAny>,
+    context: &Bound<'_, PyAny>,
+    descriptor: RawFd,
+    callback: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let listening = context.call_method1("run", (event_loop.getattr("add_reader")?, descriptor, callback));
+    listening.map(drop).map_err(|error| match error.is_instance_of::<PyNotImplementedError>(event_loop.py()) {
+        true => PyNotImplementedError::new_err(format!(
+            "quotalock.aio needs a loop that watches sockets, and {} has no add_reader: use a SelectorEventLoop",
+            event_loop.get_type()
+        )),
+        false => error,
+    })
 }

@@ -23,6 +23,12 @@ pub fn submit(calls: Vec<(u64, Op<Answer>)>, sink: &Arc<dyn Sink>) -> Vec<(u64, 
     hub::submit(calls.into_iter().map(|(id, op)| (id, op.into_exchange())).collect(), sink)
 }
 
+/// Takes back a call that was [`submit`]ted to this sink and is not answered yet: its answer, an error, comes to the sink
+/// without delay. What was sent to Redis may still be done, but a `wait` goes on no further.
+pub fn cancel(id: u64, sink: &Arc<dyn Sink>) {
+    hub::cancel(id, sink);
+}
+
 /// What a loop has to watch for a [`LoopLink`] after each of its turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interest {
@@ -66,13 +72,29 @@ impl<T> LoopLink<T> {
         self.link.submit(step, exchange, tag);
     }
 
-    /// Reads, writes and expires whatever is due. To be called after calls were submitted, when a watched descriptor is
-    /// ready, and when the time for it has come.
+    /// Reads, writes and expires whatever is due. To be called when the socket is ready, and when the time for it has
+    /// come.
     pub fn turn(&mut self) -> Interest {
+        self.link.turn();
+        self.interest()
+    }
+
+    /// Writes what was submitted, or dials for it. To be called after calls were submitted: a turn without the attempt
+    /// to read what cannot have come yet.
+    pub fn flush(&mut self) -> Interest {
+        self.link.flush();
+        self.interest()
+    }
+
+    /// A turn that is to be called when [`wake_fd`](LoopLink::wake_fd) is ready.
+    pub fn wake(&mut self) -> Interest {
         let mut rings = [0; 64];
         // Rings are only a hint that a dial has ended.
         let _ = self.ear.read(&mut rings);
-        self.link.turn();
+        self.turn()
+    }
+
+    fn interest(&self) -> Interest {
         let until = |then: Instant| then.saturating_duration_since(Instant::now());
         Interest {
             socket: self.link.socket(),
@@ -81,12 +103,19 @@ impl<T> LoopLink<T> {
         }
     }
 
+    /// Takes back a call that is not answered yet, and returns its tag. What was sent to Redis may still be done, but a
+    /// `wait` goes on no further.
+    pub fn cancel(&mut self, is_it: impl Fn(&T) -> bool) -> Option<T> {
+        self.link.cancel(is_it)
+    }
+
     /// What was answered since the last time.
     pub fn take_done(&mut self) -> Vec<(T, Result<Answer>)> {
         self.link.take_done()
     }
 
-    /// A descriptor that becomes readable when a dial has ended: watch it for as long as the link lives.
+    /// A descriptor that becomes readable when a dial has ended: watch it for as long as the link lives, and call
+    /// [`wake`](LoopLink::wake).
     pub fn wake_fd(&self) -> RawFd {
         self.ear.as_raw_fd()
     }

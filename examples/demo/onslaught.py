@@ -43,7 +43,7 @@ class Onslaught:
 
 # Told each second as it has passed: its number from 1, the answers in it, and the key just after it.
 OnSecond = Callable[[int, Count, Look], None]
-# Told once, at the death: how long after the start, and the key.
+# Told once, after the second of the death: how long after the start it was, and the key at that moment.
 OnDeath = Callable[[float, Look], None]
 
 
@@ -63,6 +63,7 @@ def run(
     start = time.time()
     log = AccessLog(shop.access_log, start)
     shown = 0
+    death: tuple[float, Look] | None = None
     with Siege(tools, folder, shop.url, length + 5) as siege:
         while shown < result.length:
             time.sleep(LOOK_EVERY)
@@ -70,14 +71,16 @@ def run(
             result.last = key.look()
             result.ever_immortal = result.ever_immortal or result.last.is_immortal
             now = time.time() - start
-            if result.dead_after is None and result.last.is_dead:
+            if death is None and result.last.is_dead:
+                death = (now, result.last)
                 result.dead_after = now
-                on_death(now, result.last)
                 if after_death is not None:
                     result.length = min(length, int(now) + 1 + after_death)
             if now >= shown + 1 + LOG_DELAY:
                 log.read()
                 on_second(shown + 1, log.second(shown), result.last)
+                if death is not None and int(death[0]) == shown:
+                    on_death(*death)
                 shown += 1
     log.close()
     result.seconds = [log.second(index) for index in range(result.length)]

@@ -53,8 +53,8 @@ def fleet_table(fleet: Fleet) -> str:
     hot = sum(count > LIMIT for count in fleet.log.values())
     return (
         table([f"act 3: {POLICY} per client", "requests", "admitted", "denied"], rows)
-        + f"\n{len(fleet.log):,} clients, {hot} of them with more than {LIMIT} requests; "
-        + f"{len(fleet.wrong)} with another number admitted than the policy says.\n"
+        + f"\n{len(fleet.log):,} clients, {hot} of them with more than {LIMIT} requests.\n"
+        + f"Clients of whom more or fewer were admitted than the policy says: {len(fleet.wrong)}.\n"
     )
 
 

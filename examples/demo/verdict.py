@@ -30,5 +30,7 @@ def complaints(broken: Onslaught, cured: Onslaught, shared: Fleet, limit: float)
     wrong += [
         f"act 3: {client} was admitted {got} times, not {due}" for client, (got, due) in sorted(shared.wrong.items())
     ]
-    wrong += [f"act 3: nothing was admitted in {name}" for name, admitted in shared.admitted.items() if not admitted]
+    wrong += [
+        f"act 3: nothing was admitted in {name}" for name, admitted in shared.admitted.items() if not admitted.total()
+    ]
     return wrong

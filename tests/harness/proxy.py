@@ -23,6 +23,10 @@ class Faults:
 
     # The probability that a reply is lost, and with it the connection.
     lose: float = 0.0
+    # The first replies of each connection that are never lost: with 1 a login succeeds.
+    spare: int = 0
+    # No more replies than this are lost.
+    at_most: int = 10**9
     # Of a lost reply, this many bytes still pass.
     keep: int = 0
     # A lost reply ends the connection by a reset instead of a goodbye.
@@ -147,12 +151,16 @@ class Proxy:
             pair.server.shutdown(socket.SHUT_WR)
 
     def _down(self, pair: _Pair) -> None:
+        seen = 0
         while chunk := _read(pair.server):
             self.counts.replies += 1
+            seen += 1
             if self.faults.mute:
                 continue
             self._sleep(self.faults.delay)
-            if self._luck.random() < self.faults.lose:
+            faults = self.faults
+            if seen > faults.spare and faults.at_most > 0 and self._luck.random() < faults.lose:
+                faults.at_most -= 1
                 self.counts.lost += 1
                 self._lose(pair, chunk[: self.faults.keep])
                 break

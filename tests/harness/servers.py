@@ -77,7 +77,7 @@ class Server:
         if self._process is not None:
             raise ServerError(f"{self.name} is running already")
         for _ in range(5):
-            port = self.port or _free_port()
+            port = self.port or free_port()
             if self._launch(port):
                 self.port = port
                 self._check_version()
@@ -201,7 +201,8 @@ def _binary(name: str) -> str:
     return str(found[0])
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Finds a port that nobody listens on now."""
     for port in random.sample(PORTS, 100):
         with socket.socket() as probe:
             try:

@@ -54,13 +54,14 @@ class Worker:
         command = LANGUAGES[language] if isinstance(language, str) else list(language)
         self.name = language if isinstance(language, str) else " ".join(command[1:])
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 -- closed in close()
+        path = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
         self._process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", "--", *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(HERE), "PYTHONWARNINGS": "error"},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path), "PYTHONWARNINGS": "error"},
         )
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, daemon=True)

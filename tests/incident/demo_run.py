@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -23,14 +24,22 @@ class DemoRun:
         self.out = folder / "out"
         self.home.mkdir()
         self.temporary.mkdir()
-        self.process = subprocess.run(
+        self.started: set[int] = set()
+        self.lines: list[str] = []
+        with subprocess.Popen(
             [*DEMO, "--out", str(self.out), *arguments],
             env=os.environ | {"HOME": str(self.home), "TMPDIR": str(self.temporary)},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=150,
-            check=False,
-        )
+        ) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                self.lines.append(line.rstrip("\n"))
+                self.started |= descendants(process.pid)
+            self.returncode = process.wait(30)
+            assert process.stderr is not None
+            self.errors = process.stderr.read()
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -39,15 +48,25 @@ class DemoRun:
         return figures
 
 
-def processes_in(folder: Path) -> list[str]:
-    """The programs that have the folder in their command line or environment."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
-            name = (process / "comm").read_text().strip()
-        except OSError:
-            continue
-        if str(folder).encode() in words:
-            found.append(name)
+def descendants(pid: int) -> set[int]:
+    """The processes that a process started, and they, and so on."""
+    parents = {child: int(fields[1]) for child, fields in _processes().items()}
+    found: set[int] = set()
+    while new := {child for child, parent in parents.items() if parent in found | {pid}} - found:
+        found |= new
+    return found
+
+
+def alive(pids: set[int]) -> set[int]:
+    """Those that still run; one that has ended and that init has yet to bury doesn't."""
+    return {pid for pid, fields in _processes().items() if pid in pids and fields[0] != "Z"}
+
+
+def _processes() -> dict[int, list[str]]:
+    """What the kernel says of each process: state, parent, and more."""
+    found = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        # It may end while we look. Its name stands in parentheses before the state and may hold anything.
+        with contextlib.suppress(OSError):
+            found[int(stat.parent.name)] = stat.read_text().rpartition(")")[2].split()
     return found

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import needs
 import pytest
-from demo_run import DEMO, DemoRun, processes_in
+from demo_run import DEMO, DemoRun, alive, descendants
 
 LIMIT_PER_SECOND = 10
 
 
 def test_it_succeeds(demo: DemoRun) -> None:
-    assert (demo.process.returncode, demo.process.stderr) == (0, "")
+    assert (demo.returncode, demo.errors) == (0, "")
 
 
 def test_the_broken_limiter_dies_for_good(demo: DemoRun) -> None:
@@ -48,13 +48,13 @@ def test_three_languages_admit_together_exactly_the_limit(demo: DemoRun) -> None
 
 
 def test_it_shows_each_second_and_the_death_in_a_hundred_columns(demo: DemoRun) -> None:
-    lines = demo.process.stdout.splitlines()
+    lines = demo.lines
     assert max(map(len, lines)) <= 100
     assert sum("dead after" in line and "every buyer is refused" in line for line in lines) == 1
     seconds = [line.split() for line in lines if line[:6].strip().isdigit()]
     length = demo.figures["broken"]["length_s"]
     assert [int(words[0]) for words in seconds[: 2 * length]] == 2 * list(range(1, length + 1))
-    assert (demo.out / "table.md").read_text() in demo.process.stdout
+    assert (demo.out / "table.md").read_text() in "\n".join(lines)
 
 
 def test_the_plot_marks_the_death(demo: DemoRun) -> None:
@@ -67,7 +67,8 @@ def test_the_plot_marks_the_death(demo: DemoRun) -> None:
 def test_it_leaves_nothing_behind(demo: DemoRun) -> None:
     assert list(demo.home.iterdir()) == []
     assert list(demo.temporary.iterdir()) == []
-    assert processes_in(demo.temporary) == []
+    assert len(demo.started) > 40
+    assert alive(demo.started) == set()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -81,12 +82,13 @@ def test_it_cleans_up_when_interrupted(short_folder: Path, number: signal.Signal
     ) as run:
         assert run.stdout is not None
         assert any("dead after" in line for line in run.stdout)
-        assert len(processes_in(short_folder)) > 10
+        started = descendants(run.pid)
+        assert len(started) > 10
         run.send_signal(number)
         _, errors = run.communicate(timeout=20)
     assert (run.returncode, errors) == (128 + number, "")
     assert list(short_folder.iterdir()) == []
-    assert processes_in(short_folder) == []
+    assert alive(started) == set()
 
 
 def test_what_it_starts_ends_with_it_even_when_it_is_killed(short_folder: Path) -> None:
@@ -95,11 +97,12 @@ def test_what_it_starts_ends_with_it_even_when_it_is_killed(short_folder: Path) 
     ) as run:
         assert run.stdout is not None
         assert any("dead after" in line for line in run.stdout)
+        started = descendants(run.pid)
         run.kill()
     give_up = time.monotonic() + 15
-    while processes_in(short_folder) and time.monotonic() < give_up:
+    while alive(started) and time.monotonic() < give_up:
         time.sleep(0.05)
-    assert processes_in(short_folder) == []
+    assert alive(started) == set()
 
 
 def test_it_says_what_to_install(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

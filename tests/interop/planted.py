@@ -61,7 +61,7 @@ class Limiter:
         answer = SimpleNamespace(**said, reset_after=reset_us / 1e6)
         return SimpleNamespace(**vars(answer), rules=[answer])
 
-    def decide(self, place: bytes, cost: int, limit: int, period: int) -> Any:  # noqa: ANN401 -- as redis-py answers
+    def decide(self, place: bytes, cost: int, limit: int, period: int) -> Any:
         """Answers whether, what remains and the microseconds to the end of the window."""
         match self.fault:
             case "none":

@@ -52,16 +52,19 @@ def contend(workers: Sequence[Any], url: str, mix: Sequence[dict[str, Any]], sec
             assert "error" not in worker.client(url, prefix=prefix, timeout_ms=5000)
         for number, worker in enumerate(crew):
             worker.begin_load(mix, seconds=seconds, in_flight=2, pause_us=700, seed=number)
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            time.sleep(min(seconds / 4, left))
+        for _ in range(3):
+            time.sleep(seconds / 4)
             wall.look()
             for key in database.scan_iter():
                 database.persist(key)
-        history = [record for worker in crew for record in worker.end_load(within=30)]
-        # The last call on each key gave it a TTL again, unless all that came after the loss was denied.
-        assert all("error" not in record for record in history), [r for r in history if "error" in r][:3]
-    return check(history, wall)
+        history = [record for worker in crew for record in worker.end_load(within=seconds + 30)]
+        wall.look()
+        immortal = [key for key in database.scan_iter() if database.pttl(key) == -1]
+    assert all("error" not in record for record in history), [r for r in history if "error" in r][:3]
+    report = check(history, wall)
+    # A key that has lost its TTL gets one with the next call that is admitted.
+    report.problems += [f"{key!r} never expires" for key in immortal]
+    return report
 
 
 @pytest.mark.parametrize(("name", "seconds"), [("redis-7.0", 30), ("valkey-9.1", 4)])

@@ -36,7 +36,7 @@ def crew(request: pytest.FixtureRequest) -> Iterator[dict[str, Worker]]:
         yield workers
 
 
-def decide(worker: Worker, op: str, key: str | bytes, **arguments: Any) -> Any:  # noqa: ANN401 -- reset: a boolean
+def decide(worker: Worker, op: str, key: str | bytes, **arguments: Any) -> Any:
     return worker.decide(op, "shared", POLICY, key, **arguments)
 
 

@@ -210,7 +210,16 @@ class LoopDriver:
     """Carries the calls of one client on one loop."""
 
     def _turn(self) -> None:
-        """Reads, writes and expires what is due; called by the loop."""
+        """Reads, writes and expires what is due; called by the loop when the socket is ready, and when it is time."""
+
+    def _wake(self) -> None:
+        """Takes a connection that was made; called by the loop when the link rings."""
+
+    def _flush(self) -> None:
+        """Sends the calls of a tick; called by the loop after that tick."""
+
+    def _settled(self, future: Future[Any]) -> None:
+        """Takes a call back if its caller cancelled it; called by the loop when the call's future is done."""
 
     def _retire(self) -> None:
         """Leaves the loop, then hangs up; called by the loop."""

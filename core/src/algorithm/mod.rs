@@ -9,6 +9,7 @@ mod token_bucket;
 
 use std::fmt;
 
+use crate::error::{Code, Error, Result, shown};
 use crate::policy::Rule;
 
 /// How many numbers are kept for one rule; an algorithm may need fewer.
@@ -63,6 +64,18 @@ impl Algorithm {
     /// The algorithm of that name, whatever its case.
     pub fn by_name(name: &str) -> Option<Algorithm> {
         ALL.into_iter().find(|a| a.name().eq_ignore_ascii_case(name))
+    }
+
+    /// As [`by_name`](Algorithm::by_name), and tells what there is.
+    ///
+    /// # Errors
+    /// `invalid_policy` for another name.
+    pub fn parse(name: &str) -> Result<Algorithm> {
+        Algorithm::by_name(name).ok_or_else(|| {
+            let known: Vec<&str> = ALL.iter().map(|a| a.name()).collect();
+            let (name, known) = (shown(name.as_bytes()), known.join(", "));
+            Error::new(Code::InvalidPolicy, format!("algorithm \"{name}\" is unknown: use one of {known}"))
+        })
     }
 
     pub(crate) fn by_id(id: u8) -> Option<Algorithm> {

@@ -1,7 +1,7 @@
 //! The text form of policies.
 
 use super::{MAX_LIMIT, MAX_PERIOD, Rule};
-use crate::algorithm::{self, Algorithm};
+use crate::algorithm::Algorithm;
 use crate::error::{Code, Error, Result, shown};
 
 /// Units from the largest: canonical name, microseconds, and the other spellings.
@@ -63,10 +63,7 @@ fn rule(text: &str, policy: &str) -> Result<Rule> {
 
     let mut algorithm = Algorithm::FIXED_WINDOW;
     if let Some(Token::Word(word)) = tokens.peek() {
-        algorithm = Algorithm::by_name(word).ok_or_else(|| {
-            let known: Vec<&str> = algorithm::ALL.iter().map(|a| a.name()).collect();
-            refused(format!("algorithm \"{}\" is unknown: use one of {}", shown(word.as_bytes()), known.join(", ")))
-        })?;
+        algorithm = Algorithm::parse(word)?;
         tokens.next();
     }
     let limit = match tokens.next() {

@@ -68,6 +68,22 @@ fn wait_sleeps_as_retry_after_says() {
 }
 
 #[test]
+fn a_dropped_wait_leaves_nothing_behind() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("dropped"));
+        let limiter = client.limiter("dropped", Policy::parse("1/200ms").unwrap()).unwrap();
+        assert!(limiter.consume(b"k", 1).unwrap().run().unwrap().allowed, "{name}");
+        let mut waiting = limiter.wait(b"k", 1, Duration::from_secs(20)).unwrap().into_future();
+        assert!(waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending(), "{name}");
+        // Time to be denied and to fall asleep; then time in which it would have gone on.
+        std::thread::sleep(Duration::from_millis(50));
+        drop(waiting);
+        std::thread::sleep(Duration::from_millis(250));
+        assert_eq!(limiter.peek(b"k", 1).unwrap().run().unwrap().remaining, 1, "{name}");
+    }
+}
+
+#[test]
 fn a_closed_client_says_so() {
     for (name, url) in stores() {
         let client = client(&url, &fresh_prefix("close"));

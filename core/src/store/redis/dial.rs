@@ -1,17 +1,21 @@
 //! Making a connection: resolve, connect, TLS, log in, and hear from the server that it is one. Blocking, within a
 //! deadline; drivers that must not block dial on a thread that lives as long as the attempt.
 
+use std::fmt::Display;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
+use socket2::{Domain, SockAddr, Socket, Type};
 
+use super::patience::{Patience, interruption};
 use super::refusal;
 use super::stream::Stream;
 use crate::clock::ServerClock;
@@ -25,10 +29,10 @@ pub(crate) struct Connection {
     pub clock: ServerClock,
 }
 
-/// Connects, logs in and asks the time, all before `deadline`.
-pub(crate) fn dial(server: &Server, deadline: Instant) -> Result<Connection> {
-    let stream = open(server, deadline)?;
-    greet(stream, server, deadline)
+/// Connects, logs in and asks the time, all within the caller's patience.
+pub(crate) fn dial(server: &Server, mut patience: Patience<'_>) -> Result<Connection> {
+    let stream = open(server, &mut patience)?;
+    greet(stream, server, &mut patience)
 }
 
 /// Runs `work` on a thread of its own. The thread takes no signal: those belong to the host's threads.
@@ -55,25 +59,31 @@ fn unavailable(server: &Server, why: &str) -> Error {
     )
 }
 
+/// The error for a peer that lets a new connection wait for too long.
+pub(crate) fn hanging(server: &impl Display) -> Error {
+    Error::new(
+        Code::Timeout,
+        format!("{server} gave no answer to a new connection in time: is it hanging, or the timeout too short?"),
+    )
+}
+
 fn failed(server: &Server, error: &io::Error) -> Error {
     match error.kind() {
-        ErrorKind::TimedOut | ErrorKind::WouldBlock => Error::new(
-            Code::Timeout,
-            format!("{server} gave no answer to a new connection in time: is it hanging, or the timeout too short?"),
-        ),
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => hanging(server),
+        ErrorKind::Interrupted => interruption(),
         _ => unavailable(server, &error.to_string()),
     }
 }
 
-fn open(server: &Server, deadline: Instant) -> Result<Stream> {
+fn open(server: &Server, patience: &mut Patience<'_>) -> Result<Stream> {
     match &server.address {
-        Address::Unix { path } => UnixStream::connect(path).map(Stream::Unix).map_err(|e| failed(server, &e)),
-        Address::Tcp { host, port } => tcp(server, host, *port, deadline).map(Stream::Tcp),
+        Address::Unix { path } => unix(path, patience).map(Stream::Unix).map_err(|e| failed(server, &e)),
+        Address::Tcp { host, port } => tcp(server, host, *port, patience).map(Stream::Tcp),
         Address::Tls { host, port, ca } => {
             let config = trust(ca.as_deref())?;
-            let socket = tcp(server, host, *port, deadline)?;
-            Stream::tls(socket, host, config, deadline).map_err(|e| match e.kind() {
-                ErrorKind::TimedOut => failed(server, &e),
+            let socket = tcp(server, host, *port, patience)?;
+            Stream::tls(socket, host, config, patience).map_err(|e| match e.kind() {
+                ErrorKind::TimedOut | ErrorKind::Interrupted => failed(server, &e),
                 _ => Error::new(
                     Code::Unavailable,
                     format!("{server} and we did not agree on TLS ({e}): does it speak TLS there, and is its certificate trusted (ca=)?"),
@@ -83,24 +93,49 @@ fn open(server: &Server, deadline: Instant) -> Result<Stream> {
     }
 }
 
-fn tcp(server: &Server, host: &str, port: u16, deadline: Instant) -> Result<TcpStream> {
+fn unix(path: &Path, patience: &mut Patience<'_>) -> io::Result<UnixStream> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    let address = SockAddr::unix(path)?;
+    loop {
+        // A peer that hangs lets its queue fill up, and then the connect blocks; the write timeout bounds it too.
+        socket.set_write_timeout(Some(patience.slice()))?;
+        match socket.connect(&address) {
+            Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => patience.look()?,
+            connected => return connected.map(|()| UnixStream::from(OwnedFd::from(socket))),
+        }
+    }
+}
+
+fn tcp(server: &Server, host: &str, port: u16, patience: &mut Patience<'_>) -> Result<TcpStream> {
     let mut last = None;
-    for address in resolve(server, host, port, deadline)? {
-        let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        match TcpStream::connect_timeout(&address, left) {
-            Ok(socket) => {
-                socket.set_nodelay(true).map_err(|e| failed(server, &e))?;
-                return Ok(socket);
-            }
+    for address in resolve(server, host, port, patience)? {
+        match connect(&address, patience) {
+            Ok(socket) => return Ok(socket),
+            Err(e) if e.kind() == ErrorKind::Interrupted => return Err(interruption()),
             Err(e) => last = Some(e),
         }
     }
     Err(last.map_or_else(|| unavailable(server, "the name has no address"), |e| failed(server, &e)))
 }
 
+fn connect(address: &SocketAddr, patience: &mut Patience<'_>) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(*address), Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    match socket.connect(&SockAddr::from(*address)) {
+        Err(e) if e.raw_os_error() == Some(libc::EINPROGRESS) => {
+            patience.ready(socket.as_raw_fd(), true)?;
+            socket.take_error()?.map_or(Ok(()), Err)?;
+        }
+        connected => connected?,
+    }
+    socket.set_nonblocking(false)?;
+    socket.set_tcp_nodelay(true)?;
+    Ok(socket.into())
+}
+
 /// The addresses of a host. The system's resolver has no deadline, so a name is looked up on a thread that is left
 /// behind if it takes too long.
-fn resolve(server: &Server, host: &str, port: u16, deadline: Instant) -> Result<Vec<SocketAddr>> {
+fn resolve(server: &Server, host: &str, port: u16, patience: &mut Patience<'_>) -> Result<Vec<SocketAddr>> {
     if let Ok(ip) = host.parse() {
         return Ok(vec![SocketAddr::new(ip, port)]);
     }
@@ -111,10 +146,12 @@ fn resolve(server: &Server, host: &str, port: u16, deadline: Instant) -> Result<
         // Nobody listens any more if the deadline has passed.
         let _ = tell.send(found);
     })?;
-    match answer.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-        Ok(found) => found.map_err(|e| unavailable(server, &e.to_string())),
-        Err(RecvTimeoutError::Timeout) => Err(failed(server, &ErrorKind::TimedOut.into())),
-        Err(RecvTimeoutError::Disconnected) => Err(unavailable(server, "the resolver failed")),
+    loop {
+        match answer.recv_timeout(patience.slice()) {
+            Ok(found) => return found.map_err(|e| unavailable(server, &e.to_string())),
+            Err(RecvTimeoutError::Timeout) => patience.look().map_err(|e| failed(server, &e))?,
+            Err(RecvTimeoutError::Disconnected) => return Err(unavailable(server, "the resolver failed")),
+        }
     }
 }
 
@@ -146,7 +183,7 @@ fn trust(ca: Option<&Path>) -> Result<Arc<rustls::ClientConfig>> {
 }
 
 /// Logs in, selects the database and asks the time, in one write.
-fn greet(mut stream: Stream, server: &Server, deadline: Instant) -> Result<Connection> {
+fn greet(mut stream: Stream, server: &Server, patience: &mut Patience<'_>) -> Result<Connection> {
     let mut out = Vec::new();
     let mut asked: Vec<&str> = Vec::new();
     if let Some(password) = &server.password {
@@ -163,26 +200,19 @@ fn greet(mut stream: Stream, server: &Server, deadline: Instant) -> Result<Conne
     resp::command(&mut out, &[b"TIME"]);
     asked.push("time");
 
-    bound(&stream, deadline).and_then(|()| stream.write_all(&out)).map_err(|e| failed(server, &e))?;
+    let left = patience.deadline.saturating_duration_since(Instant::now());
+    stream.set_timeouts(left).and_then(|()| stream.write_all(&out)).map_err(|e| failed(server, &e))?;
     let mut reader = Reader::default();
     let mut time = None;
     for command in asked {
-        time = Some(check(server, command, next_reply(&mut stream, &mut reader, server, deadline)?)?);
+        time = Some(check(server, command, next_reply(&mut stream, &mut reader, server, patience)?)?);
     }
     let clock = time.as_ref().and_then(micros).map(|micros| ServerClock::new(micros, Instant::now()));
     let clock = clock.ok_or_else(|| not_redis(server, &format!("{time:?}")))?;
     Ok(Connection { stream, clock })
 }
 
-fn bound(stream: &Stream, deadline: Instant) -> io::Result<()> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    if left.is_zero() {
-        return Err(ErrorKind::TimedOut.into());
-    }
-    stream.set_timeouts(left)
-}
-
-fn next_reply(stream: &mut Stream, reader: &mut Reader, server: &Server, deadline: Instant) -> Result<Value> {
+fn next_reply(stream: &mut Stream, reader: &mut Reader, server: &Server, patience: &mut Patience<'_>) -> Result<Value> {
     let mut buffer = [0; 512];
     loop {
         match reader.next_reply() {
@@ -190,11 +220,15 @@ fn next_reply(stream: &mut Stream, reader: &mut Reader, server: &Server, deadlin
             Ok(None) => {}
             Err(garbage) => return Err(not_redis(server, &garbage.found)),
         }
-        match bound(stream, deadline).and_then(|()| stream.read(&mut buffer)) {
+        match stream.set_timeouts(patience.slice()).and_then(|()| stream.read(&mut buffer)) {
             Ok(0) => return Err(unavailable(server, "it closed the connection at once")),
             Ok(n) => reader.feed(&buffer[..n]),
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return Err(failed(server, &e)),
+            Err(e) => match e.kind() {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {
+                    patience.look().map_err(|e| failed(server, &e))?;
+                }
+                _ => return Err(failed(server, &e)),
+            },
         }
     }
 }

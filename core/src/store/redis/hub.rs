@@ -79,6 +79,7 @@ struct Submission {
 struct Inbox {
     submissions: Vec<Submission>,
     closed: Vec<u64>,
+    cancelled: Vec<(u64, Arc<dyn Sink>)>,
     /// Whether the thread was told already that something is here.
     told: bool,
 }
@@ -160,14 +161,22 @@ pub fn submit(calls: Vec<(u64, Exchange)>, sink: &Arc<dyn Sink>) -> Vec<(u64, Re
     answered
 }
 
+/// Takes back a call that was submitted and is not answered yet: its answer, an error, comes to `sink` without delay. What
+/// was sent to Redis may still be done, but a `wait` goes on no further.
+pub fn cancel(id: u64, sink: &Arc<dyn Sink>) {
+    let hub = HUB.get().and_then(|seat| seat.lock().unwrap_or_else(PoisonError::into_inner).clone());
+    if let Some(hub) = hub {
+        hub.tell(|inbox| inbox.cancelled.push((id, sink.clone())));
+    }
+}
+
 fn work(hub: &Arc<Hub>, ear: &UnixStream) {
     let mut links: HashMap<u64, Link<Tag>> = HashMap::new();
+    // The links whose sockets are ready.
+    let mut ready: Vec<u64> = Vec::new();
     loop {
-        let (submissions, closed) = {
-            let mut inbox = hub.inbox.lock().unwrap_or_else(PoisonError::into_inner);
-            inbox.told = false;
-            (std::mem::take(&mut inbox.submissions), std::mem::take(&mut inbox.closed))
-        };
+        let Inbox { submissions, closed, cancelled, told: _ } =
+            std::mem::take(&mut *hub.inbox.lock().unwrap_or_else(PoisonError::into_inner));
         for Submission { port, step, exchange, tag } in submissions {
             let make = || {
                 let hub = hub.clone();
@@ -181,11 +190,25 @@ fn work(hub: &Arc<Hub>, ear: &UnixStream) {
                 deliver(&mut link);
             }
         }
-        for link in links.values_mut() {
-            link.turn();
+        for (id, sink) in cancelled {
+            let is_it = |tag: &Tag| tag.id == id && Arc::ptr_eq(&tag.sink, &sink);
+            if let Some(mut tag) = links.values_mut().find_map(|link| link.cancel(is_it)) {
+                tag.answered = true;
+                let error = Error::new(Code::Closed, "the call was taken back by its caller");
+                sink.complete(vec![(id, Err(error))]);
+            }
+        }
+        let now = Instant::now();
+        for (port, link) in &mut links {
+            // Only what was submitted has come? Then there is nothing to read.
+            if link.socket().is_some() && !ready.contains(port) && link.next_turn().is_none_or(|due| due > now) {
+                link.flush();
+            } else {
+                link.turn();
+            }
             deliver(link);
         }
-        rest(&links, ear);
+        ready = rest(&links, ear);
     }
 }
 
@@ -205,15 +228,21 @@ fn deliver(link: &mut Link<Tag>) {
     }
 }
 
-/// Sleeps until a socket is ready, the bell rings, or the next call is due.
-fn rest(links: &HashMap<u64, Link<Tag>>, ear: &UnixStream) {
+/// Sleeps until a socket is ready, the bell rings, or the next call is due. Returns the links whose sockets are ready.
+fn rest(links: &HashMap<u64, Link<Tag>>, ear: &UnixStream) -> Vec<u64> {
     let entry = |fd, writing: bool| libc::pollfd {
         fd,
         events: if writing { libc::POLLIN | libc::POLLOUT } else { libc::POLLIN },
         revents: 0,
     };
-    let sockets = links.values().filter_map(|link| Some(entry(link.socket()?.0, link.wants_write())));
-    let mut entries: Vec<libc::pollfd> = std::iter::once(entry(ear.as_raw_fd(), false)).chain(sockets).collect();
+    let mut entries = vec![entry(ear.as_raw_fd(), false)];
+    let mut ports = Vec::with_capacity(links.len());
+    for (port, link) in links {
+        if let Some((fd, _)) = link.socket() {
+            entries.push(entry(fd, link.wants_write()));
+            ports.push(*port);
+        }
+    }
     let due = links.values().filter_map(Link::next_turn).min();
     let ms = due.map_or(-1, |then| {
         let left = then.saturating_duration_since(Instant::now());
@@ -229,6 +258,8 @@ fn rest(links: &HashMap<u64, Link<Tag>>, ear: &UnixStream) {
         // Rings are only a hint: what they were for is in the inbox.
         let _ = (&mut &*ear).read(&mut rings);
     }
+    let is_ready = |(port, entry): (u64, &libc::pollfd)| (entry.revents != 0).then_some(port);
+    ports.into_iter().zip(&entries[1..]).filter_map(is_ready).collect()
 }
 
 /// What one future waits for.
@@ -247,17 +278,35 @@ impl Sink for Waiter {
     }
 }
 
-/// Makes a call and waits for its answer on any executor.
+/// Takes the call back when its future is dropped before the answer came.
+struct Awaited {
+    sink: Arc<dyn Sink>,
+    answered: bool,
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        if !self.answered {
+            cancel(0, &self.sink);
+        }
+    }
+}
+
+/// Makes a call and waits for its answer on any executor. Dropped before, it leaves no `wait` behind.
 pub(crate) async fn ask(exchange: Exchange) -> Result<Answer> {
     let waiter = Arc::new(Waiter::default());
-    let sink: Arc<dyn Sink> = waiter.clone();
-    if let Some((_, answer)) = submit(vec![(0, exchange)], &sink).pop() {
+    let mut awaited = Awaited { sink: waiter.clone(), answered: false };
+    if let Some((_, answer)) = submit(vec![(0, exchange)], &awaited.sink).pop() {
+        awaited.answered = true;
         return answer;
     }
     poll_fn(|context| {
         let mut slot = waiter.slot.lock().unwrap_or_else(PoisonError::into_inner);
         match slot.0.take() {
-            Some(answer) => Poll::Ready(answer),
+            Some(answer) => {
+                awaited.answered = true;
+                Poll::Ready(answer)
+            }
             None => {
                 slot.1 = Some(context.waker().clone());
                 Poll::Pending

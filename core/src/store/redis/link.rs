@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
-use super::dial::{Connection, dial, on_thread};
+use super::dial::{Connection, dial, hanging, on_thread};
+use super::patience::Patience;
 use super::stream::Stream;
 use crate::client::Shared;
 use crate::clock::ServerClock;
@@ -50,6 +51,7 @@ struct Dialing {
     result: Receiver<Result<Connection>>,
     shared: Arc<Shared>,
     began: Instant,
+    deadline: Instant,
 }
 
 struct Up<T> {
@@ -89,6 +91,16 @@ impl<T> Link<T> {
         self.write();
     }
 
+    /// Writes what waits, or dials for it, without blocking.
+    pub fn flush(&mut self) {
+        let now = Instant::now();
+        if self.waiting.iter().any(|(exchange, _)| exchange.deadline() <= now) {
+            self.expire(now);
+        }
+        self.put_on_wire();
+        self.write();
+    }
+
     /// What was answered since the last time.
     pub fn take_done(&mut self) -> Vec<(T, Result<Answer>)> {
         std::mem::take(&mut self.done)
@@ -124,6 +136,20 @@ impl<T> Link<T> {
         pending || !self.waiting.is_empty() || !self.napping.is_empty()
     }
 
+    /// Takes back a call that its owner no longer waits for, and returns its tag. What is on the wire may still be done,
+    /// but whatever would come after it will not.
+    pub fn cancel(&mut self, is_it: impl Fn(&T) -> bool) -> Option<T> {
+        if let Some(at) = self.napping.iter().position(|(_, (_, tag))| is_it(tag)) {
+            return Some(self.napping.swap_remove(at).1.1);
+        }
+        if let Some(at) = self.waiting.iter().position(|(_, tag)| is_it(tag)) {
+            return Some(self.waiting.remove(at).1);
+        }
+        let State::Up(up) = &mut self.state else { return None };
+        let slot = up.pending.iter_mut().find(|slot| slot.as_ref().is_some_and(|(_, tag)| is_it(tag)))?;
+        slot.take().map(|(_, tag)| tag)
+    }
+
     /// Ends every call under way with `closed` and hangs up.
     pub fn close(&mut self) {
         let up = match std::mem::replace(&mut self.state, State::Idle) {
@@ -140,7 +166,9 @@ impl<T> Link<T> {
     fn finish_dial(&mut self) {
         let State::Dialing(dialing) = &self.state else { return };
         let result = match dialing.result.try_recv() {
-            Err(TryRecvError::Empty) => return,
+            Err(TryRecvError::Empty) if Instant::now() < dialing.deadline => return,
+            // The thread will notice a little later; until then the next calls would wait for it in vain.
+            Err(TryRecvError::Empty) => Err(hanging(&dialing.shared.endpoint)),
             Ok(result) => result,
             Err(TryRecvError::Disconnected) => Err(Error::new(Code::Internal, "the dialing thread died")),
         };
@@ -217,7 +245,10 @@ impl<T> Link<T> {
                 break;
             }
             if let Some((mut exchange, tag)) = slot.take() {
-                if now.duration_since(up.heard) >= exchange.shared().timeout {
+                // Nearly all of it: the call began a little before it was put on the wire, and an answer to an earlier
+                // one may have come just after.
+                let timeout = exchange.shared().timeout;
+                if now.duration_since(up.heard) >= timeout - timeout / 8 {
                     silent = Some(exchange.shared().clone());
                 }
                 late.push((exchange.on_timeout(), exchange, tag));
@@ -256,7 +287,7 @@ impl<T> Link<T> {
         let (wake, for_thread) = (self.wake.clone(), shared.clone());
         let spawned = on_thread("quotalock-dial", move || {
             let dialed = match &for_thread.endpoint {
-                Endpoint::Redis(server) => dial(server, deadline),
+                Endpoint::Redis(server) => dial(server, Patience { deadline, interrupted: &mut || false }),
                 Endpoint::Memory => Err(Error::new(Code::Internal, "memory:// has no connections")),
             };
             // Nobody listens any more if the link was closed meanwhile.
@@ -264,7 +295,7 @@ impl<T> Link<T> {
             wake();
         });
         match spawned {
-            Ok(()) => self.state = State::Dialing(Dialing { result, shared, began: Instant::now() }),
+            Ok(()) => self.state = State::Dialing(Dialing { result, shared, began: Instant::now(), deadline }),
             Err(error) => {
                 for (mut exchange, tag) in std::mem::take(&mut self.waiting) {
                     let step = exchange.on_failure(Failure::NotSent(error.clone()));

@@ -7,6 +7,7 @@
 pub(crate) mod dial;
 pub(crate) mod hub;
 pub(crate) mod link;
+pub(crate) mod patience;
 pub(crate) mod pool;
 pub(crate) mod refusal;
 pub(crate) mod stream;

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::dial::{Connection, dial, not_redis};
+use super::patience::{Patience, SLICE, interruption};
 use super::stream::Stream;
 use crate::client::Shared;
 use crate::clock::ServerClock;
@@ -14,8 +15,6 @@ use crate::exchange::{Exchange, Failure, Step};
 use crate::operation::Answer;
 use crate::resp::{Reader, Value};
 
-/// The longest nap between two looks for an interruption.
-const SLICE: Duration = Duration::from_millis(50);
 /// A connection that was idle for less cannot have lost a server that is already back.
 const SURELY_ALIVE: Duration = Duration::from_millis(1);
 /// Idle connections kept beyond this number are closed.
@@ -60,6 +59,14 @@ impl Pool {
         }
     }
 
+    /// Closes the idle connections that nothing was heard on since `then`: where one call waited in vain, they would
+    /// cost their next callers a timeout each, while a new connection tells at once what is the matter.
+    fn distrust(&self, then: Instant) {
+        if let Ok(mut idle) = self.idle.lock() {
+            idle.connections.retain(|wire| wire.last_used >= then);
+        }
+    }
+
     /// Closes the idle connections; those at work close when they come back.
     pub fn close(&self) {
         if let Ok(mut idle) = self.idle.lock() {
@@ -85,10 +92,6 @@ pub(crate) fn run(mut exchange: Exchange, interrupted: &mut dyn FnMut() -> bool)
     }
 }
 
-fn interruption() -> Error {
-    Error::new(Code::Internal, "the call was interrupted")
-}
-
 fn sleep(pause: Duration, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
     let until = Instant::now() + pause;
     loop {
@@ -109,7 +112,7 @@ fn send(exchange: &mut Exchange, shared: &Shared, interrupted: &mut dyn FnMut() 
         return Step::Done(Err(Error::new(Code::Internal, "memory:// has no connections")));
     };
     let pool = &shared.engine().pool;
-    let mut wire = match connected(pool, shared, server, exchange.deadline()) {
+    let mut wire = match connected(pool, shared, server, exchange.deadline(), interrupted) {
         Ok(wire) => wire,
         Err(error) => return exchange.on_failure(Failure::NotSent(error)),
     };
@@ -117,15 +120,21 @@ fn send(exchange: &mut Exchange, shared: &Shared, interrupted: &mut dyn FnMut() 
         let reply = match wire.ask(exchange, server, interrupted) {
             Ok(reply) => reply,
             Err(Broken::Interrupted) => return Step::Done(Err(interruption())),
-            Err(Broken::TimedOut) => return exchange.on_timeout(),
+            Err(Broken::TimedOut) => {
+                let asked = exchange.deadline().checked_sub(shared.timeout);
+                asked.into_iter().for_each(|then| pool.distrust(then));
+                return exchange.on_timeout();
+            }
             // The peer was gone before we wrote: another connection may do.
-            Err(Broken::Failed(Failure::NotSent(_))) => match connected(pool, shared, server, exchange.deadline()) {
-                Ok(fresh) => {
-                    wire = fresh;
-                    continue;
+            Err(Broken::Failed(Failure::NotSent(_))) => {
+                match connected(pool, shared, server, exchange.deadline(), interrupted) {
+                    Ok(fresh) => {
+                        wire = fresh;
+                        continue;
+                    }
+                    Err(error) => return exchange.on_failure(Failure::NotSent(error)),
                 }
-                Err(error) => return exchange.on_failure(Failure::NotSent(error)),
-            },
+            }
             Err(Broken::Failed(failure)) => return exchange.on_failure(failure),
         };
         let step = exchange.on_reply(reply, &mut wire.clock);
@@ -137,7 +146,13 @@ fn send(exchange: &mut Exchange, shared: &Shared, interrupted: &mut dyn FnMut() 
 }
 
 /// An idle connection that still has its peer, or a new one.
-fn connected(pool: &Pool, shared: &Shared, server: &Server, deadline: Instant) -> Result<Wire> {
+fn connected(
+    pool: &Pool,
+    shared: &Shared,
+    server: &Server,
+    deadline: Instant,
+    interrupted: &mut dyn FnMut() -> bool,
+) -> Result<Wire> {
     while let Some(mut wire) = pool.take() {
         if wire.last_used.elapsed() < SURELY_ALIVE || !wire.stream.hung_up() {
             return Ok(wire);
@@ -145,7 +160,7 @@ fn connected(pool: &Pool, shared: &Shared, server: &Server, deadline: Instant) -
     }
     let began = Instant::now();
     let breaker = &shared.engine().breaker;
-    match dial(server, deadline) {
+    match dial(server, Patience { deadline, interrupted }) {
         Ok(Connection { stream, clock }) => {
             breaker.success();
             let slice = Duration::ZERO;
@@ -160,7 +175,10 @@ fn connected(pool: &Pool, shared: &Shared, server: &Server, deadline: Instant) -
             })
         }
         Err(error) => {
-            breaker.failure(began.elapsed(), &error);
+            // An interruption says nothing about the server.
+            if error.code() != Code::Internal {
+                breaker.failure(began.elapsed(), &error);
+            }
             Err(error)
         }
     }

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustls::{ClientConnection, StreamOwned};
 
+use super::patience::Patience;
+
 /// A stream to a server. Blocking until [`set_nonblocking`](Stream::set_nonblocking) says otherwise.
 pub(crate) enum Stream {
     Tcp(TcpStream),
@@ -17,12 +19,12 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// Begins TLS on a connected socket and completes its handshake before `deadline`.
+    /// Begins TLS on a connected socket and completes its handshake.
     pub fn tls(
         socket: TcpStream,
         host: &str,
         config: Arc<rustls::ClientConfig>,
-        deadline: Instant,
+        patience: &mut Patience<'_>,
     ) -> io::Result<Stream> {
         let invalid = |e: String| io::Error::new(ErrorKind::InvalidInput, e);
         let name = rustls::pki_types::ServerName::try_from(host.to_owned()).map_err(|e| invalid(e.to_string()))?;
@@ -34,7 +36,7 @@ impl Stream {
                 Ok(_) => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
                     let writing = tls.conn.wants_write();
-                    poll(tls.sock.as_raw_fd(), writing, deadline)?;
+                    patience.ready(tls.sock.as_raw_fd(), writing)?;
                 }
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),

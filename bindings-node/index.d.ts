@@ -1,0 +1,273 @@
+/**
+ * Rate limits that cannot get stuck, on Redis.
+ *
+ * ```js
+ * const client = new Client('redis://127.0.0.1:6379')
+ * const checkout = client.limiter('checkout', '10/minute;100/hour')
+ * const { allowed, retryAfterMs } = await checkout.consume('user:42')
+ * ```
+ *
+ * Durations are whole milliseconds. Whatever is wrong with a call rejects its promise, never throws; constructing a client
+ * or a limiter throws.
+ */
+
+/** How a rule counts. */
+export type Algorithm = 'fixed-window' | 'calendar-window'
+
+/** One rule of a policy: at most `limit` per `periodMs`. */
+export interface Rule {
+  /** The amount per period, 1 to 2^52. */
+  readonly limit: number
+  /** The period in milliseconds, 1 ms to 36,500 days. */
+  readonly periodMs: number
+  /** How the rule counts; `fixed-window` if left out. */
+  readonly algorithm?: Algorithm
+}
+
+/** What a limiter decides by: text such as `10/minute;100/hour`, a rule, or several that must all admit a call. */
+export type Policy = string | Rule | readonly Rule[]
+
+/** A key: text, taken as UTF-8, or bytes, taken as they are; 1 to 1,024 bytes. */
+export type Key = string | Uint8Array
+
+/** What is answered when Redis cannot: an error, yes, no, or what this process' own memory says. */
+export type OnError = 'raise' | 'open' | 'closed' | 'local'
+
+/** Who answered: Redis, the store of `memory://`, or, while Redis could not, what `onError` says. */
+export type Source = 'redis' | 'memory' | 'local' | 'open' | 'closed'
+
+/** How a client is made. */
+export interface ClientOptions {
+  /** What every Redis key starts with; no braces. `ql` if left out. */
+  readonly prefix?: string
+  /** The time in milliseconds that a call may take, connecting included: 1 ms to 1 hour. 500 if left out. */
+  readonly timeoutMs?: number
+  /** What is answered when Redis cannot. `raise` if left out. */
+  readonly onError?: OnError
+}
+
+/** How a call is made. */
+export interface CallOptions {
+  /** How much is asked for, 0 to 2^52. 1 if left out; 0 only looks. */
+  readonly cost?: number
+  /** Rejects the call with the signal's reason when it fires. A call that is on its way may still be counted. */
+  readonly signal?: AbortSignal
+}
+
+/** How a call waits. */
+export interface WaitOptions extends CallOptions {
+  /** How long to wait at most, in milliseconds. */
+  readonly timeoutMs: number
+}
+
+/** A client of one Redis, or of this process' memory. Making one does no I/O: it connects at the first call. */
+export class Client implements Disposable, AsyncDisposable {
+  /**
+   * Makes a client.
+   * @param url `redis://`, `rediss://`, `unix://` or `memory://`; if left out the environment variable `QUOTALOCK_URL`, then
+   * `redis://127.0.0.1:6379`.
+   * @param options the prefix, the timeout and what is answered when Redis cannot.
+   * @throws {InvalidArgumentError} for a URL or an option that cannot be.
+   */
+  constructor(url?: string, options?: ClientOptions)
+  /** The host and port, socket path or `memory://` that this client talks to; never a password. */
+  readonly server: string
+  /** What every Redis key starts with. */
+  readonly prefix: string
+  /**
+   * Makes a limiter.
+   * @param name part of its Redis keys: limiters of one name and prefix share their state.
+   * @param policy what it decides by.
+   * @throws {InvalidArgumentError} for an empty or too long name.
+   * @throws {InvalidPolicyError} for a policy that cannot be.
+   */
+  limiter(name: string, policy: Policy): Limiter
+  /** Closes the connections; calls under way and later ones are rejected with `closed`. Closing twice does nothing. */
+  close(): Promise<void>
+  [Symbol.dispose](): void
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * Decides for keys by one policy. Made by {@link Client.limiter}.
+ *
+ * All calls can be rejected with `unavailable`, `timeout`, `not_permitted`, `wrong_type` and `closed`, and with
+ * `invalid_argument` before anything is sent.
+ */
+export class Limiter {
+  private constructor()
+  /** The name given. */
+  readonly name: string
+  /** The policy in its canonical form. */
+  readonly policy: string
+  /** Charges `cost` to every rule if all admit it, else to none. A cost above a limit is denied for ever. */
+  consume(key: Key, options?: CallOptions): Promise<Decision>
+  /** Tells what a consume of `cost` would answer, and never writes. */
+  peek(key: Key, options?: CallOptions): Promise<Decision>
+  /** As {@link consume}, but a denial is rejected with {@link RateLimitedError}. */
+  require(key: Key, options?: CallOptions): Promise<Decision>
+  /**
+   * As {@link consume}, and after a denial sleeps as `retryAfterMs` says and tries again. Ends with a denial at once when
+   * the next chance lies behind `timeoutMs`.
+   */
+  wait(key: Key, options: WaitOptions): Promise<Decision>
+  /** Gives back `amount`, 1 to 2^52, of what was consumed. Answers what a peek right after it would. */
+  refund(key: Key, amount: number): Promise<Decision>
+  /**
+   * Denies everything for `durationMs`, 1 ms to 36,500 days, in place of an earlier block. Answers what a peek right after
+   * it would. Fails whatever `onError` says.
+   */
+  block(key: Key, durationMs: number): Promise<Decision>
+  /** Forgets everything about `key`, a block included; true if there was anything. Fails whatever `onError` says. */
+  reset(key: Key): Promise<boolean>
+  /**
+   * The Redis key that holds the state of `key`.
+   * @throws {InvalidArgumentError} for an empty key or one over 1,024 bytes.
+   */
+  redisKey(key: Key): Buffer
+}
+
+/** What one rule of a policy says. */
+export class RuleDecision {
+  private constructor()
+  /** Whether this rule admits by itself. */
+  readonly allowed: boolean
+  /** The rule's limit. */
+  readonly limit: number
+  /** What this rule would let be consumed now. */
+  readonly remaining: number
+  /** After how many milliseconds this rule would admit the same call: 0 now, null never. */
+  readonly retryAfterMs: number | null
+  /** After how many milliseconds this rule is as new. */
+  readonly resetAfterMs: number
+}
+
+/**
+ * The answer of a limiter for one key. For a policy of several rules its numbers are those of the rule that binds: of the
+ * denied ones the one with the longest `retryAfterMs`, else the one with the least `remaining`.
+ */
+export class Decision {
+  private constructor()
+  /** Whether the call was admitted. A denied call was charged nothing. */
+  readonly allowed: boolean
+  /** The limit of the rule that binds. */
+  readonly limit: number
+  /** What could be consumed now; 0 while the key is blocked. */
+  readonly remaining: number
+  /** After how many milliseconds the same call would be admitted if nobody else called: 0 when admitted, null when never. */
+  readonly retryAfterMs: number | null
+  /** After how many milliseconds the key is as new. */
+  readonly resetAfterMs: number
+  /** The cost that was asked for. */
+  readonly cost: number
+  /** Who answered. */
+  readonly source: Source
+  /** Whether a value that was not ours stood at the key and was replaced. */
+  readonly healed: boolean
+  /** The answer of each rule, in the order of the policy. */
+  readonly rules: readonly RuleDecision[]
+}
+
+/**
+ * Limits in one line, with a client of the environment's (`QUOTALOCK_URL`) that is made at the first call. Charges `cost` to
+ * `key` under the limiter `name` and `policy`, and answers as {@link Limiter.consume} does.
+ */
+export function limit(name: string, key: Key, policy: Policy, options?: CallOptions): Promise<Decision>
+
+/** For tests of Quotalock and of what uses it. */
+export const testing: {
+  /**
+   * Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of a client is decided, also on a
+   * real server; null goes back to the server's clock.
+   */
+  setTime(client: Client, micros: number | null): void
+  /** Replaces what stands at a Redis key: a raw string or a list, without a TTL; `persist` only takes away the TTL. */
+  put(client: Client, redisKey: Key, kind: 'string' | 'list' | 'persist', value: Key): Promise<void>
+  /** What stands at a Redis key, with the milliseconds until it goes (null: no TTL); null if there is nothing. */
+  get(client: Client, redisKey: Key): Promise<{ value: Buffer; ttlMs: number | null } | null>
+}
+
+/** What can go wrong; stable, and the same in every language. */
+export type Code =
+  | 'invalid_argument'
+  | 'invalid_policy'
+  | 'unavailable'
+  | 'timeout'
+  | 'wrong_type'
+  | 'cross_slot'
+  | 'not_permitted'
+  | 'limited'
+  | 'not_acquired'
+  | 'lost'
+  | 'closed'
+  | 'internal'
+
+/** What all errors of this package are. The message names the value, key or host, and the cure. */
+export class QuotalockError extends Error {
+  constructor(message?: string)
+  /** The kind of the error. */
+  readonly code: Code
+}
+
+/** A value that can never be right: an empty key, a negative cost, a URL that cannot be. */
+export class InvalidArgumentError extends QuotalockError {
+  readonly code: 'invalid_argument'
+}
+
+/** A policy that does not parse or has an impossible amount, period or unit. */
+export class InvalidPolicyError extends QuotalockError {
+  readonly code: 'invalid_policy'
+}
+
+/** Redis could not be reached, went away, or refused to work for now. */
+export class UnavailableError extends QuotalockError {
+  readonly code: 'unavailable'
+}
+
+/** No answer came in time. */
+export class TimeoutError extends QuotalockError {
+  readonly code: 'timeout'
+}
+
+/** The key in Redis is of a type that is not ours. */
+export class WrongTypeError extends QuotalockError {
+  readonly code: 'wrong_type'
+}
+
+/** The keys of one call lie in different slots of a cluster. */
+export class CrossSlotError extends QuotalockError {
+  readonly code: 'cross_slot'
+}
+
+/** Redis refused the password, the user or a command. */
+export class NotPermittedError extends QuotalockError {
+  readonly code: 'not_permitted'
+}
+
+/** {@link Limiter.require} was denied. */
+export class RateLimitedError extends QuotalockError {
+  constructor(message: string, decision: Decision)
+  readonly code: 'limited'
+  /** The decision that denied. */
+  readonly decision: Decision
+}
+
+/** A lock was not acquired in time. */
+export class NotAcquiredError extends QuotalockError {
+  readonly code: 'not_acquired'
+}
+
+/** A lock was lost. */
+export class LostError extends QuotalockError {
+  readonly code: 'lost'
+}
+
+/** The client was closed. */
+export class ClosedError extends QuotalockError {
+  readonly code: 'closed'
+}
+
+/** A fault of Quotalock's own. */
+export class InternalError extends QuotalockError {
+  readonly code: 'internal'
+}

@@ -1,0 +1,10 @@
+'use strict'
+
+const { Client } = require('./lib/client.js')
+const { Decision, RuleDecision } = require('./lib/decision.js')
+const { classes } = require('./lib/errors.js')
+const { limit } = require('./lib/limit.js')
+const { Limiter } = require('./lib/limiter.js')
+const { testing } = require('./lib/testing.js')
+
+module.exports = { Client, Limiter, Decision, RuleDecision, limit, testing, ...classes }

@@ -1,0 +1,187 @@
+'use strict'
+
+// Collects the calls of a tick, hands them to the native half in one flush, and settles their promises when the answers
+// come, all of one batch at once. src/call.rs and src/answers.rs say what the numbers mean.
+
+const native = require('./native.js')
+const { bytesOf, text } = require('./argument.js')
+const { construct } = require('./errors.js')
+const pending = require('./pending.js')
+
+const { executor, listen, release, take } = pending
+
+/** How many numbers a call has, and where among them is the one that its answer names. */
+const WIDTH = 6
+const ID = 2
+const TAKEN_BACK = -1
+
+/** Keys up to this length are written faster by a loop than by a call into Node. */
+const SHORT = 40
+
+/** @typedef {{ native: import('./native.js').Limiter, number: number }} Handle */
+
+const calls = new Float64Array(1024 * WIDTH)
+const keys = Buffer.allocUnsafeSlow(64 << 10)
+/** @type {import('./decision.js').Numbers} */
+const inbox = new Float64Array(16 << 10)
+const channel = new native.Channel(calls, keys, inbox, settle)
+
+/** How much of `calls` and `keys` is written. */
+let numbers = 0
+let bytes = 0
+/** Whether a flush is due. */
+let scheduled = false
+
+/**
+ * Makes a call in this tick's batch. Throws what is wrong with the key.
+ * @param {number} verb
+ * @param {Handle} limiter
+ * @param {unknown} key
+ * @param {number} amount
+ * @param {number} timeoutMs
+ * @param {AbortSignal | undefined} signal
+ * @returns {Promise<any>}
+ */
+function submit(verb, limiter, key, amount, timeoutMs, signal) {
+  const length = write(limiter, key)
+  const promise = new Promise(executor)
+  const id = take()
+  calls[numbers] = verb
+  calls[numbers + 1] = limiter.number
+  calls[numbers + ID] = id
+  calls[numbers + 3] = amount
+  calls[numbers + 4] = timeoutMs
+  calls[numbers + 5] = length
+  numbers += WIDTH
+  bytes += length
+  if (signal !== undefined) listen(signal, id, takeBack)
+  if (!scheduled) {
+    scheduled = true
+    setImmediate(flush)
+  }
+  return promise
+}
+
+/**
+ * Writes a key behind the others and returns its length in bytes.
+ * @param {Handle} limiter
+ * @param {unknown} key
+ */
+function write(limiter, key) {
+  if (typeof key !== 'string') {
+    const given = bytesOf('key', key)
+    reserve(limiter, key, given.length)
+    keys.set(given, bytes)
+    return given.length
+  }
+  const length = key.length
+  reserve(limiter, key, 3 * length)
+  if (length <= SHORT) {
+    let i = 0
+    for (let unit = 0; i < length; keys[bytes + i++] = unit) {
+      unit = key.charCodeAt(i)
+      if (unit > 127) break
+    }
+    if (i === length) return length
+  }
+  const written = keys.write(key, bytes)
+  // What takes one byte a unit is ASCII.
+  if (written !== length) text('key', key)
+  return written
+}
+
+/**
+ * Makes room for one more call, with up to `most` bytes of key.
+ * @param {Handle} limiter
+ * @param {unknown} key
+ * @param {number} most
+ */
+function reserve(limiter, key, most) {
+  if (bytes + most <= keys.length && numbers < calls.length) return
+  flush()
+  // Longer than a key may be by far: let the core say so.
+  if (most > keys.length) construct(submit, () => limiter.native.redisKey(bytesOf('key', key)))
+}
+
+/** Hands over what was written, and settles what was answered at once or meanwhile. */
+function flush() {
+  scheduled = false
+  if (numbers === 0) return
+  const [allNumbers, allBytes] = [numbers, bytes]
+  numbers = bytes = 0
+  channel.flush(allNumbers, allBytes)
+  settle()
+}
+
+/** Settles all calls that were answered. */
+function settle() {
+  for (let length = channel.collect(); length > 0; length = channel.collect()) pending.settle(inbox, length, textOf)
+}
+
+/** @param {number} number */
+function textOf(number) {
+  return channel.text(number)
+}
+
+/**
+ * Takes a call back: from the batch if it is still there, else from the core, which then answers without delay.
+ * @param {number} id
+ */
+function takeBack(id) {
+  for (let at = 0; at < numbers; at += WIDTH) {
+    if (calls[at + ID] === id) {
+      calls[at] = TAKEN_BACK
+      release(id)
+      return
+    }
+  }
+  channel.cancel(id)
+}
+
+/**
+ * Gives a limiter a handle, for as long as its owner lives.
+ * @param {import('./native.js').Limiter} limiter
+ * @param {object} owner
+ * @returns {Handle}
+ */
+function register(limiter, owner) {
+  const number = channel.add(limiter)
+  owners.register(owner, number)
+  return { native: limiter, number }
+}
+
+const owners = new FinalizationRegistry((/** @type {number} */ number) => {
+  // Calls that were written while the owner lived may still be there.
+  flush()
+  channel.remove(number)
+})
+
+/**
+ * Replaces what stands at a Redis key.
+ * @param {import('./native.js').Client} client
+ * @param {Buffer} redisKey
+ * @param {string} kind
+ * @param {Buffer} value
+ * @returns {Promise<boolean>}
+ */
+function put(client, redisKey, kind, value) {
+  const promise = new Promise(executor)
+  channel.put(take(), client, redisKey, kind, value)
+  settle()
+  return promise
+}
+
+/**
+ * Reads what stands at a Redis key.
+ * @param {import('./native.js').Client} client
+ * @param {Buffer} redisKey
+ * @returns {Promise<{ value: Buffer, ttlMs: number | null } | null>}
+ */
+function get(client, redisKey) {
+  const promise = new Promise(executor)
+  channel.get(take(), client, redisKey)
+  settle()
+  return promise
+}
+
+module.exports = { get, put, register, submit }

@@ -1,0 +1,52 @@
+'use strict'
+
+// What a limiter answers, read from the numbers that the native half writes (src/answers.rs).
+
+const { sources } = require('./native.js')
+
+/** @type {Record<number, any>} */
+const SOURCES = sources()
+/** How many numbers a rule has. */
+const WIDTH = 5
+
+/** @typedef {Float64Array & Record<number, any>} Numbers read where they are known to be */
+
+class RuleDecision {
+  /**
+   * @param {Numbers} numbers
+   * @param {number} at
+   */
+  constructor(numbers, at) {
+    this.allowed = numbers[at] === 1
+    this.limit = numbers[at + 1]
+    this.remaining = numbers[at + 2]
+    const retryAfterMs = numbers[at + 3]
+    this.retryAfterMs = retryAfterMs < 0 ? null : retryAfterMs
+    this.resetAfterMs = numbers[at + 4]
+  }
+}
+
+class Decision {
+  /**
+   * @param {Numbers} numbers
+   * @param {number} at
+   * @param {number} end
+   */
+  constructor(numbers, at, end) {
+    this.allowed = numbers[at] === 1
+    this.limit = numbers[at + 1]
+    this.remaining = numbers[at + 2]
+    const retryAfterMs = numbers[at + 3]
+    this.retryAfterMs = retryAfterMs < 0 ? null : retryAfterMs
+    this.resetAfterMs = numbers[at + 4]
+    this.cost = numbers[at + 5]
+    this.source = SOURCES[numbers[at + 7]]
+    this.healed = numbers[at + 6] === 1
+    /** @type {RuleDecision[]} */
+    const rules = []
+    for (let rule = at + 8; rule < end; rule += WIDTH) rules.push(new RuleDecision(numbers, rule))
+    this.rules = rules
+  }
+}
+
+module.exports = { Decision, RuleDecision }

@@ -1,0 +1,41 @@
+'use strict'
+
+// Limits in one line, with a client of the environment's.
+
+const { Client } = require('./client.js')
+
+/** More limiters than a program has; one that makes them of what users send does not fill the memory. */
+const MOST = 1024
+
+/** @type {import('../index.js').Client | undefined} */
+let client
+/** @type {Map<string, import('../index.js').Limiter>} */
+const limiters = new Map()
+
+/** @type {typeof import('../index.js').limit} */
+function limit(name, key, policy, options) {
+  try {
+    return limiterOf(name, policy).consume(key, options)
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+/**
+ * The limiter of a name and policy, made at the first call.
+ * @param {string} name
+ * @param {import('../index.js').Policy} policy
+ */
+function limiterOf(name, policy) {
+  const id = typeof policy === 'string' ? `${policy} ${name}` : JSON.stringify([policy, name])
+  let limiter = limiters.get(id)
+  if (limiter === undefined) {
+    client ??= new Client()
+    limiter = client.limiter(name, policy)
+    if (limiters.size === MOST) limiters.clear()
+    limiters.set(id, limiter)
+  }
+  return limiter
+}
+
+module.exports = { limit }

@@ -1,0 +1,145 @@
+//! Answers as JavaScript reads them: numbers in one array, and texts beside it.
+//!
+//! An answer is `size, number of the call, kind, ...`, `size` being how many numbers it has. By kind:
+//!
+//! | kind | then |
+//! |---|---|
+//! | [`DECISION`] | a decision |
+//! | [`FLAG`] | 0 or 1 |
+//! | [`STORED`] | 0, or 1, the milliseconds left (-1: no TTL) and the number of a text |
+//! | [`ERROR`] | the index of its code, the number of a text, and a decision if it has one |
+//!
+//! A decision is `allowed, limit, remaining, retry_after, reset_after` (milliseconds, -1 for never) of the whole, then
+//! its cost, whether it healed, the index of its source, and the same five of each rule.
+
+use std::sync::{Mutex, PoisonError};
+
+use napi::Status;
+use napi::bindgen_prelude::Unknown;
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use quotalock::driver::Sink;
+use quotalock::{Answer, Code, Decision, Error, Result, RuleDecision, Source, convert};
+
+/// The kind of an answer with a decision.
+pub const DECISION: u32 = 0;
+/// The kind of an answer that is true or false.
+pub const FLAG: u32 = 1;
+/// The kind of an answer with a raw value.
+pub const STORED: u32 = 2;
+/// The kind of an answer that is an error.
+pub const ERROR: u32 = 3;
+
+/// The sources, in the order of their numbers.
+pub const SOURCES: [Source; 5] = [Source::Redis, Source::Memory, Source::Local, Source::Open, Source::Closed];
+
+/// Answers that were written down and not yet collected.
+#[derive(Default)]
+pub struct Answers {
+    /// One answer after another.
+    pub numbers: Vec<f64>,
+    /// What answers refer to.
+    pub texts: Vec<Vec<u8>>,
+    /// How many answers there are.
+    pub count: usize,
+}
+
+impl Answers {
+    /// Writes an answer down.
+    pub fn push(&mut self, id: u64, answer: &Result<Answer>) {
+        let start = self.numbers.len();
+        self.numbers.extend([0.0, id as f64]);
+        match answer {
+            Ok(Answer::Decision(decision)) => {
+                self.numbers.push(f64::from(DECISION));
+                self.decision(decision);
+            }
+            Ok(Answer::Flag(flag)) => self.numbers.extend([f64::from(FLAG), f64::from(u8::from(*flag))]),
+            Ok(Answer::Stored(None)) => self.numbers.extend([f64::from(STORED), 0.0]),
+            Ok(Answer::Stored(Some(stored))) => {
+                let text = self.text(stored.value.clone());
+                self.numbers.extend([f64::from(STORED), 1.0, stored.ttl_ms.map_or(-1.0, |ms| ms as f64), text]);
+            }
+            Ok(other) => self.error(&Error::new(Code::Internal, format!("no value of JavaScript for {other:?}"))),
+            Err(error) => self.error(error),
+        }
+        self.numbers[start] = (self.numbers.len() - start) as f64;
+        self.count += 1;
+    }
+
+    /// Forgets everything, but keeps the room.
+    pub fn clear(&mut self) {
+        self.numbers.clear();
+        self.texts.clear();
+        self.count = 0;
+    }
+
+    fn error(&mut self, error: &Error) {
+        let code = Code::ALL.iter().position(|code| *code == error.code()).unwrap_or(Code::ALL.len() - 1);
+        let text = self.text(error.message().as_bytes().to_vec());
+        self.numbers.extend([f64::from(ERROR), code as f64, text]);
+        if let Some(decision) = error.decision() {
+            self.decision(decision);
+        }
+    }
+
+    fn text(&mut self, bytes: Vec<u8>) -> f64 {
+        self.texts.push(bytes);
+        (self.texts.len() - 1) as f64
+    }
+
+    fn decision(&mut self, d: &Decision) {
+        let source = SOURCES.iter().position(|source| *source == d.source).unwrap_or_default();
+        self.five(d.allowed, d.limit, d.remaining, d.retry_after, d.reset_after);
+        self.numbers.extend([d.cost as f64, f64::from(u8::from(d.healed)), source as f64]);
+        for RuleDecision { allowed, limit, remaining, retry_after, reset_after } in &d.rules {
+            self.five(*allowed, *limit, *remaining, *retry_after, *reset_after);
+        }
+    }
+
+    fn five(&mut self, allowed: bool, limit: u64, remaining: u64, retry_after: Option<u64>, reset_after: u64) {
+        let retry_after = retry_after.map_or(-1.0, |micros| convert::ms(micros) as f64);
+        let reset_after = convert::ms(reset_after) as f64;
+        self.numbers.extend([f64::from(u8::from(allowed)), limit as f64, remaining as f64, retry_after, reset_after]);
+    }
+}
+
+/// Wakes JavaScript. It holds the environment open only while calls are under way.
+pub type Bell = ThreadsafeFunction<(), Unknown<'static>, (), Status, false, true>;
+
+/// Where the core's thread leaves answers for JavaScript.
+pub struct Mailbox {
+    answers: Mutex<Answers>,
+    bell: Bell,
+}
+
+impl Mailbox {
+    /// Makes a mailbox that rings `bell` when it is not empty any more.
+    pub fn new(bell: Bell) -> Mailbox {
+        Mailbox { answers: Mutex::default(), bell }
+    }
+
+    /// What wakes JavaScript.
+    pub fn bell(&self) -> &Bell {
+        &self.bell
+    }
+
+    /// Exchanges what lies here for an empty `into`.
+    pub fn empty(&self, into: &mut Answers) {
+        std::mem::swap(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner), into);
+    }
+}
+
+impl Sink for Mailbox {
+    fn complete(&self, new: Vec<(u64, Result<Answer>)>) {
+        let was_empty = {
+            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            let was_empty = answers.count == 0;
+            new.iter().for_each(|(id, answer)| answers.push(*id, answer));
+            was_empty
+        };
+        if was_empty {
+            // An environment that is gone takes no answers: nobody waits for them any more.
+            self.bell.call((), ThreadsafeFunctionCallMode::NonBlocking);
+        }
+    }
+}

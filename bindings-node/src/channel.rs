@@ -1,0 +1,215 @@
+//! The way between one JavaScript environment (the main thread or a worker) and the core.
+//!
+//! JavaScript writes the calls of a tick into two arrays that it shares with us and flushes them with one call. Answers
+//! that come later lie in a mailbox; a bell wakes JavaScript once for all of them, and it collects them into a third
+//! shared array. Nothing here waits, and no promise is known here: a call is a number.
+
+use std::sync::Arc;
+
+use napi::bindgen_prelude::{Buffer, BufferSlice, Float64Array, Function, Uint8Array};
+use napi::{Env, sys};
+use napi_derive::napi;
+use quotalock::driver::{self, Sink};
+use quotalock::{Answer, Code, Op};
+
+use crate::answers::{Answers, Mailbox, SOURCES};
+use crate::call::{self, VERBS};
+use crate::client::{Client, Limiter};
+use crate::error::{Result, failed};
+use crate::testing;
+
+/// Carries the calls of one environment.
+#[napi]
+pub struct Channel {
+    /// Written by JavaScript: calls.
+    calls: Float64Array,
+    /// Written by JavaScript: their keys.
+    keys: Uint8Array,
+    /// Written by us: answers.
+    inbox: Float64Array,
+    /// By handle; free places are none, and listed in `free`.
+    limiters: Vec<Option<quotalock::Limiter>>,
+    free: Vec<u32>,
+    mailbox: Arc<Mailbox>,
+    /// What is being collected, and how far.
+    collecting: Answers,
+    collected: usize,
+    /// Calls whose answer was not collected yet.
+    under_way: usize,
+}
+
+#[napi]
+impl Channel {
+    /// Makes a channel that calls `answered` when there is something to collect.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(
+        calls: Float64Array,
+        keys: Uint8Array,
+        inbox: Float64Array,
+        answered: Function<(), napi::bindgen_prelude::Unknown<'static>>,
+    ) -> Result<Channel> {
+        let bell = answered.build_threadsafe_function::<()>().weak::<true>().build().map_err(failed)?;
+        Ok(Channel {
+            calls,
+            keys,
+            inbox,
+            limiters: Vec::new(),
+            free: Vec::new(),
+            mailbox: Arc::new(Mailbox::new(bell)),
+            collecting: Answers::default(),
+            collected: 0,
+            under_way: 0,
+        })
+    }
+
+    /// Gives a limiter a handle.
+    #[napi(catch_unwind)]
+    pub fn add(&mut self, limiter: &Limiter) -> u32 {
+        let limiter = Some(limiter.inner.clone());
+        match self.free.pop() {
+            Some(handle) => {
+                self.limiters[handle as usize] = limiter;
+                handle
+            }
+            None => {
+                self.limiters.push(limiter);
+                (self.limiters.len() - 1) as u32
+            }
+        }
+    }
+
+    /// Frees a handle.
+    #[napi(catch_unwind)]
+    pub fn remove(&mut self, handle: u32) {
+        if self.limiters.get_mut(handle as usize).is_some_and(|place| place.take().is_some()) {
+            self.free.push(handle);
+        }
+    }
+
+    /// Makes the calls that were written, `numbers` numbers and `bytes` bytes of keys. Collect afterwards: some may be
+    /// answered already.
+    #[napi(catch_unwind)]
+    pub fn flush(&mut self, env: Env, numbers: u32, bytes: u32) {
+        let (numbers, bytes) = (numbers as usize, bytes as usize);
+        let calls = self.calls.get(..numbers).unwrap_or_default();
+        let keys = self.keys.get(..bytes).unwrap_or_default();
+        let mut ops = Vec::with_capacity(numbers / call::WIDTH);
+        for (id, op) in call::read(calls, keys, &self.limiters) {
+            match op {
+                Ok(op) => ops.push((id, op)),
+                Err(error) => self.collecting.push(id, &Err(error)),
+            }
+        }
+        self.submit(env, ops);
+    }
+
+    /// Replaces what stands at a Redis key, under the number `id`. Collect afterwards.
+    #[napi(catch_unwind)]
+    pub fn put(
+        &mut self,
+        env: Env,
+        id: u32,
+        client: &Client,
+        redis_key: BufferSlice,
+        kind: String,
+        value: BufferSlice,
+    ) {
+        match testing::put(client, &redis_key, &kind, &value) {
+            Ok(op) => self.submit(env, vec![(id.into(), op)]),
+            Err(error) => self.collecting.push(id.into(), &Err(error)),
+        }
+    }
+
+    /// Reads what stands at a Redis key, under the number `id`. Collect afterwards.
+    #[napi(catch_unwind)]
+    pub fn get(&mut self, env: Env, id: u32, client: &Client, redis_key: BufferSlice) {
+        self.submit(env, vec![(id.into(), testing::get(client, &redis_key))]);
+    }
+
+    /// Takes back a call whose caller is gone. It is still answered, and soon.
+    #[napi(catch_unwind)]
+    pub fn cancel(&self, id: u32) {
+        let sink: Arc<dyn Sink> = self.mailbox.clone();
+        driver::cancel(id.into(), &sink);
+    }
+
+    /// Writes answers into the inbox, as many as fit, and tells how many numbers they are; 0 when all were collected.
+    #[napi(catch_unwind)]
+    pub fn collect(&mut self, env: Env) -> u32 {
+        if self.collected == self.collecting.numbers.len() {
+            self.collected = 0;
+            self.collecting.clear();
+            self.mailbox.empty(&mut self.collecting);
+            self.settled(env, self.collecting.count);
+        }
+        let waiting = self.collecting.numbers.get(self.collected..).unwrap_or_default();
+        // SAFETY: JavaScript reads the inbox only after this call, on this thread, and never transfers its memory.
+        let inbox = unsafe { self.inbox.as_mut() };
+        let mut length = 0;
+        while let Some(size) = waiting.get(length)
+            && length + *size as usize <= inbox.len()
+        {
+            length += *size as usize;
+        }
+        inbox[..length].copy_from_slice(&waiting[..length]);
+        self.collected += length;
+        length as u32
+    }
+
+    /// A text of the answers just collected.
+    #[napi(catch_unwind)]
+    pub fn text(&self, number: u32) -> Buffer {
+        self.collecting.texts.get(number as usize).cloned().unwrap_or_default().into()
+    }
+
+    fn submit(&mut self, env: Env, ops: Vec<(u64, Op<Answer>)>) {
+        let count = ops.len();
+        let sink: Arc<dyn Sink> = self.mailbox.clone();
+        let answered = driver::submit(ops, &sink);
+        answered.iter().for_each(|(id, answer)| self.collecting.push(*id, answer));
+        let left = count - answered.len();
+        if self.under_way == 0 && left > 0 {
+            self.hold(env, true);
+        }
+        self.under_way += left;
+    }
+
+    fn settled(&mut self, env: Env, count: usize) {
+        if count > 0 {
+            self.under_way = self.under_way.saturating_sub(count);
+            if self.under_way == 0 {
+                self.hold(env, false);
+            }
+        }
+    }
+
+    /// Keeps the environment from ending, or lets it.
+    fn hold(&self, env: Env, hold: bool) {
+        let handle = &self.mailbox.bell().handle;
+        handle.with_read_aborted(|gone| {
+            if !gone {
+                let change = if hold { sys::napi_ref_threadsafe_function } else { sys::napi_unref_threadsafe_function };
+                // SAFETY: the function was not finalized (`gone`), and this is the thread of its environment.
+                unsafe { change(env.raw(), handle.get_raw()) };
+            }
+        });
+    }
+}
+
+/// The verbs, in the order of their numbers.
+#[napi(catch_unwind)]
+pub fn verbs() -> Vec<&'static str> {
+    VERBS.to_vec()
+}
+
+/// The codes of errors, in the order of their numbers.
+#[napi(catch_unwind)]
+pub fn codes() -> Vec<&'static str> {
+    Code::ALL.iter().map(|code| code.as_str()).collect()
+}
+
+/// The sources of decisions, in the order of their numbers.
+#[napi(catch_unwind)]
+pub fn sources() -> Vec<&'static str> {
+    SOURCES.iter().map(|source| source.as_str()).collect()
+}

@@ -1,0 +1,409 @@
+<?php
+
+/**
+ * What the extension `ratelimit` adds to PHP, for IDEs and PHPStan. The extension itself does not read this file;
+ * tests/php compares the two.
+ *
+ * Keys are strings of any bytes, integers, or objects with __toString; integers and their decimal text are the same
+ * key. Durations are whole milliseconds, rounded up. Every call can throw UnavailableException, TimeoutException,
+ * NotPermittedException, WrongTypeException and ClosedException, and InvalidArgumentException for a bad argument.
+ */
+
+namespace Quotalock {
+    use Quotalock\Exception\InvalidArgumentException;
+    use Quotalock\Exception\InvalidPolicyException;
+    use Quotalock\Exception\RateLimitedException;
+    use Quotalock\Exception\UnavailableException;
+
+    /**
+     * A client of one Redis, or of this process' memory.
+     *
+     * Objects with the same settings share one client and its connections, also with later requests of the same
+     * process, so making one anew in each request costs next to nothing. Nothing is sent before the first call. After
+     * a fork every process has connections of its own.
+     */
+    final class Client
+    {
+        /** The host and port, socket path or `memory://` that it talks to; never a password. */
+        public readonly string $server;
+
+        /** What every Redis key starts with. */
+        public readonly string $prefix;
+
+        /**
+         * What is null comes from the ini settings `ratelimit.url`, `ratelimit.prefix`, `ratelimit.timeout_ms` and
+         * `ratelimit.on_error`, then, for the URL, from the environment variable `QUOTALOCK_URL`, then from the
+         * default.
+         *
+         * @param string|null $url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://` or
+         *     `memory://`; default `redis://127.0.0.1:6379`
+         * @param non-empty-string|null $prefix no braces; default `ql`
+         * @param int<1, 3600000>|null $timeoutMs the time a call may take, connecting included; default 500
+         * @param 'raise'|'open'|'closed'|'local'|null $onError what is answered when Redis cannot: an exception, yes,
+         *     no, or what the same policy says in this process' memory; default `raise`
+         * @throws InvalidArgumentException
+         */
+        public function __construct(
+            #[\SensitiveParameter] ?string $url = null,
+            ?string $prefix = null,
+            ?int $timeoutMs = null,
+            ?string $onError = null
+        ) {
+        }
+
+        /**
+         * Makes a limiter.
+         *
+         * @param non-empty-string $name part of its Redis keys
+         * @param Rule|non-empty-list<Rule>|non-empty-string $policy such as `10/minute;100/hour`
+         * @throws InvalidArgumentException
+         * @throws InvalidPolicyException
+         */
+        public function limiter(string $name, Rule|array|string $policy): Limiter
+        {
+        }
+
+        /**
+         * Closes this object: later calls of it and its limiters throw ClosedException. The connections are closed too,
+         * unless another open client object of this process shares them. There is no need to call it.
+         */
+        public function close(): void
+        {
+        }
+    }
+
+    /** Decides for keys by one policy. Made by Client::limiter(). */
+    final class Limiter
+    {
+        public readonly string $name;
+
+        /** The policy in its canonical form. */
+        public readonly string $policy;
+
+        private function __construct()
+        {
+        }
+
+        /**
+         * Charges `$cost` to every rule if all admit it, else to none. A cost of 0 only looks; one above a limit is
+         * denied for ever.
+         *
+         * @param int<0, 4503599627370496> $cost
+         */
+        public function consume(\Stringable|string|int $key, int $cost = 1): Decision
+        {
+        }
+
+        /**
+         * Tells what consume() would answer, and never writes.
+         *
+         * @param int<0, 4503599627370496> $cost
+         */
+        public function peek(\Stringable|string|int $key, int $cost = 1): Decision
+        {
+        }
+
+        /**
+         * As consume(), but a denial is thrown.
+         *
+         * @param int<0, 4503599627370496> $cost
+         * @throws RateLimitedException
+         */
+        public function require(\Stringable|string|int $key, int $cost = 1): Decision
+        {
+        }
+
+        /**
+         * As consume(), and after a denial sleeps as it says and tries again. Ends with a denial at once when the next
+         * chance lies behind `$timeoutMs`. Signal handlers of pcntl_async_signals() run meanwhile.
+         *
+         * @param int<0, 3153600000000> $timeoutMs
+         * @param int<0, 4503599627370496> $cost
+         */
+        public function wait(\Stringable|string|int $key, int $timeoutMs, int $cost = 1): Decision
+        {
+        }
+
+        /**
+         * Gives back what was consumed; no rule falls below zero. Answers what a peek() right after it would.
+         *
+         * @param int<1, 4503599627370496> $amount
+         */
+        public function refund(\Stringable|string|int $key, int $amount): Decision
+        {
+        }
+
+        /**
+         * Denies everything for `$durationMs`, in place of an earlier block. Answers what a peek() right after it
+         * would. Fails whatever `$onError` says: a block that was not stored must not look like one.
+         *
+         * @param int<1, 3153600000000> $durationMs
+         * @throws UnavailableException
+         */
+        public function block(\Stringable|string|int $key, int $durationMs): Decision
+        {
+        }
+
+        /** Forgets everything about the key, a block included; true if there was anything. */
+        public function reset(\Stringable|string|int $key): bool
+        {
+        }
+
+        /** The Redis key that holds the state of `$key`: `<prefix>:limit:<name>:{<key>}`. */
+        public function redisKey(\Stringable|string|int $key): string
+        {
+        }
+    }
+
+    /**
+     * The answer of a limiter for one key. Of several rules it shows the one that binds: of the denied ones the one
+     * with the longest wait, else the one with the least remaining.
+     */
+    final class Decision
+    {
+        /** Whether the call was admitted. A denied call was charged nothing. */
+        public readonly bool $allowed;
+
+        public readonly int $limit;
+
+        /** What could be consumed now; 0 while the key is blocked. */
+        public readonly int $remaining;
+
+        /** After how long the same call would be admitted if nobody else called: 0 when admitted, null for never. */
+        public readonly ?int $retryAfterMs;
+
+        /** After how long the key is as new. */
+        public readonly int $resetAfterMs;
+
+        /** The cost that was asked for. */
+        public readonly int $cost;
+
+        /**
+         * Who answered.
+         *
+         * @var 'redis'|'memory'|'local'|'open'|'closed'
+         */
+        public readonly string $source;
+
+        /** Whether a value that was not ours stood at the key and was replaced. */
+        public readonly bool $healed;
+
+        /**
+         * The answer of each rule, in the order of the policy.
+         *
+         * @var non-empty-list<RuleDecision>
+         */
+        public readonly array $rules;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** What one rule of a policy says. */
+    final class RuleDecision
+    {
+        /** Whether this rule admits by itself. */
+        public readonly bool $allowed;
+
+        public readonly int $limit;
+
+        /** What this rule would let be consumed now. */
+        public readonly int $remaining;
+
+        /** When this rule would admit the same call: 0 now, null never. */
+        public readonly ?int $retryAfterMs;
+
+        /** When this rule is as new. */
+        public readonly int $resetAfterMs;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** One rule of a policy. */
+    final class Rule
+    {
+        public readonly int $limit;
+
+        public readonly int $periodMs;
+
+        public readonly string $algorithm;
+
+        /**
+         * @param int<1, 4503599627370496> $limit the amount per period
+         * @param int<1, 3153600000000> $periodMs
+         * @param 'fixed-window'|'calendar-window' $algorithm
+         * @throws InvalidArgumentException
+         * @throws InvalidPolicyException
+         */
+        public function __construct(int $limit, int $periodMs, string $algorithm = 'fixed-window')
+        {
+        }
+    }
+
+    /** For tests of what uses a limiter: a time of one's own, and raw values under its keys. */
+    final class Testing
+    {
+        private function __construct()
+        {
+        }
+
+        /**
+         * Sets the time, in microseconds since the epoch, at which every later call of this client is decided, also on
+         * a real server; null goes back to the server's clock. It holds for all client objects that share these
+         * settings: give the client of a test a prefix of its own.
+         *
+         * @param int<1, 4503599627370496>|null $micros
+         */
+        public static function setTime(Client $client, ?int $micros = null): void
+        {
+        }
+
+        /**
+         * Replaces what stands at a raw Redis key.
+         *
+         * @param 'string'|'list'|'persist' $kind a raw string without a TTL, a list, or nothing but the end of the TTL
+         */
+        public static function put(Client $client, string $redisKey, string $kind, string $value): bool
+        {
+        }
+
+        /**
+         * Reads what stands at a raw Redis key; null if there is no key. `ttlMs` is null if it has no TTL.
+         *
+         * @return array{value: string, ttlMs: int|null}|null
+         */
+        public static function get(Client $client, string $redisKey): ?array
+        {
+        }
+    }
+
+    /**
+     * Whether the key is admitted, charged if so: one line, with the client that the ini settings and the environment
+     * describe.
+     *
+     * @param non-empty-string $name
+     * @param Rule|non-empty-list<Rule>|non-empty-string $policy such as `10/minute;100/hour`
+     * @param int<0, 4503599627370496> $cost
+     * @throws Exception\QuotalockException
+     */
+    function limit(string $name, \Stringable|string|int $key, Rule|array|string $policy, int $cost = 1): bool
+    {
+    }
+}
+
+namespace Quotalock\Exception {
+    use Quotalock\Decision;
+
+    /** Everything that this extension throws, but for the TypeErrors of PHP. */
+    interface QuotalockException extends \Throwable
+    {
+        /** The stable code, the same in every language: `invalid_argument`, `unavailable`, ... */
+        public function getErrorCode(): string;
+    }
+
+    /** A value that can never be right: an empty key, a negative cost, a URL that cannot be. */
+    final class InvalidArgumentException extends \InvalidArgumentException implements QuotalockException
+    {
+        public function getErrorCode(): string
+        {
+        }
+    }
+
+    /** A policy that does not parse or has an impossible amount, period or unit. */
+    final class InvalidPolicyException extends \InvalidArgumentException implements QuotalockException
+    {
+        public function getErrorCode(): string
+        {
+        }
+    }
+
+    /** Redis could not be reached, went away, or refused to work for now. */
+    final class UnavailableException extends \RuntimeException implements QuotalockException
+    {
+        public function getErrorCode(): string
+        {
+        }
+    }
+
+    /** No answer came in time. */
+    final class TimeoutException extends \RuntimeException implements QuotalockException
+    {
+        public function getErrorCode(): string
+        {
+        }
+    }
+
+    /** The key in Redis is of a type that is not ours. */
+    final class WrongTypeException extends \RuntimeException implements QuotalockException
+    {
+        public function getErrorCode(): string
+        {
+        }
+    }
+
+    /** The keys of one call lie in different slots of a cluster. */
+    final class CrossSlotException extends \RuntimeException implements QuotalockException
+    {
+        public function getErrorCode(): string
+        {
+        }
+    }
+
+    /** Redis refused the password, the user or a command. */
+    final class NotPermittedException extends \RuntimeException implements QuotalockException
+    {
+        public function getErrorCode(): string
+        {
+        }
+    }
+
+    /** Limiter::require() was denied. */
+    final class RateLimitedException extends \RuntimeException implements QuotalockException
+    {
+        private readonly Decision $decision;
+
+        public function getErrorCode(): string
+        {
+        }
+
+        /** The decision behind it. */
+        public function getDecision(): Decision
+        {
+        }
+    }
+
+    /** A lock was not acquired in time. */
+    final class NotAcquiredException extends \RuntimeException implements QuotalockException
+    {
+        public function getErrorCode(): string
+        {
+        }
+    }
+
+    /** A lock was lost. */
+    final class LostException extends \RuntimeException implements QuotalockException
+    {
+        public function getErrorCode(): string
+        {
+        }
+    }
+
+    /** The client was closed. */
+    final class ClosedException extends \RuntimeException implements QuotalockException
+    {
+        public function getErrorCode(): string
+        {
+        }
+    }
+
+    /** A fault of Quotalock's own. */
+    final class InternalException extends \RuntimeException implements QuotalockException
+    {
+        public function getErrorCode(): string
+        {
+        }
+    }
+}

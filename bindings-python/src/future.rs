@@ -1,0 +1,29 @@
+//! Giving a loop's callers their answers.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use quotalock::{Answer, Result};
+
+use crate::decision::object;
+use crate::error::raised;
+
+/// A future with its answer.
+pub type Answered = (Py<PyAny>, Result<Answer>);
+
+/// Resolves futures. A future that was cancelled meanwhile is left alone.
+pub fn resolve(py: Python<'_>, done: Vec<Answered>) {
+    for (future, answer) in done {
+        let answer = answer.map_err(|error| raised(py, &error)).and_then(|answer| object(py, answer));
+        let future = future.bind(py);
+        let told = match answer {
+            Ok(answer) => future.call_method1(intern!(py, "set_result"), (answer,)),
+            Err(error) => future.call_method1(intern!(py, "set_exception"), (error,)),
+        };
+        let is_over = || future.call_method0(intern!(py, "done")).and_then(|done| done.is_truthy()).unwrap_or(false);
+        if let Err(error) = told
+            && !is_over()
+        {
+            error.write_unraisable(py, Some(future));
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! How long a blocking call may take, and whether its caller was interrupted meanwhile.
+
+use std::io::{self, ErrorKind};
+use std::os::fd::RawFd;
+use std::time::{Duration, Instant};
+
+use super::stream::poll;
+use crate::error::{Code, Error};
+
+/// The longest nap between two looks for an interruption.
+pub(crate) const SLICE: Duration = Duration::from_millis(50);
+
+/// The error of a call that its caller's signal handler, or its like, has ended.
+pub(crate) fn interruption() -> Error {
+    Error::new(Code::Internal, "the call was interrupted")
+}
+
+/// A deadline, cut into slices.
+pub(crate) struct Patience<'a> {
+    pub deadline: Instant,
+    /// Asked after each slice; true ends the call.
+    pub interrupted: &'a mut dyn FnMut() -> bool,
+}
+
+impl Patience<'_> {
+    /// How long to nap now: a slice, or what is left.
+    pub fn slice(&self) -> Duration {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        left.clamp(Duration::from_millis(1), SLICE)
+    }
+
+    /// To be called after a nap without news: the error `TimedOut` when time is over, `Interrupted` when the caller was.
+    pub fn look(&mut self) -> io::Result<()> {
+        if (self.interrupted)() {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        if Instant::now() >= self.deadline {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        Ok(())
+    }
+
+    /// Waits until a descriptor can be read or written.
+    pub fn ready(&mut self, fd: RawFd, writing: bool) -> io::Result<()> {
+        loop {
+            match poll(fd, writing, Instant::now() + self.slice()) {
+                Err(e) if e.kind() == ErrorKind::TimedOut => self.look()?,
+                news => return news,
+            }
+        }
+    }
+}

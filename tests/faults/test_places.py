@@ -1,0 +1,110 @@
+"""The ways to a server: TLS with a CA of one's own, a Unix socket, a user, a database."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from servers import Server, free_port
+from workers import Worker
+
+POLICY = "5/1h"
+
+
+def consume(worker: Worker, url: str) -> dict[str, object]:
+    assert "error" not in worker.client(url)
+    answer: dict[str, object] = worker.decide("consume", "place", POLICY, "k", cost=1)
+    return answer
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A CA of our own and a certificate for 127.0.0.1 and localhost that it signed."""
+    folder = tmp_path_factory.mktemp("tls")
+    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
+    names = "subjectAltName=IP:127.0.0.1,DNS:localhost"
+
+    def openssl(*words: str) -> None:
+        subprocess.run(["openssl", "req", "-x509", *key, *words], cwd=folder, check=True, capture_output=True)
+
+    openssl("-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Quotalock test CA")
+    leaf = ("-addext", names, "-addext", "basicConstraints=critical,CA:FALSE")
+    openssl("-CA", "ca.pem", "-CAkey", "ca.key", "-keyout", "server.key", "-out", "server.pem", "-subj", "/CN=t", *leaf)
+    return folder
+
+
+@pytest.fixture
+def tls_port(certificates: Path) -> Iterator[int]:
+    port = free_port()
+    files = ("--tls-cert-file", "server.pem", "--tls-key-file", "server.key", "--tls-ca-cert-file", "ca.pem")
+    options = [word if word.startswith("--") else str(certificates / word) for word in files]
+    with Server("redis-7.0", "--tls-port", str(port), "--tls-auth-clients", "no", *options):
+        yield port
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_tls_with_a_ca_of_ones_own(worker: Worker, tls_port: int, certificates: Path, host: str) -> None:
+    url = f"rediss://{host}:{tls_port}?ca={certificates / 'ca.pem'}"
+    for remaining in (4, 3, 2):
+        assert worker.client(url).keys() == {"result"}
+        assert worker.decide("consume", "place", POLICY, "k", cost=1)["remaining"] == remaining
+    # Many at once, and a connection that is used again and again.
+    worker.begin_load(
+        [{"limiter": "tls", "policy": "300/1h", "key": "k", "costs": [1]}], seconds=9, calls=800, in_flight=8
+    )
+    history = worker.end_load(within=15)
+    assert sum(record["result"]["allowed"] for record in history) == 300
+
+
+def test_tls_without_the_ca_is_refused(worker: Worker, tls_port: int) -> None:
+    worker.client(f"rediss://127.0.0.1:{tls_port}")
+    answer = worker.ask("consume", limiter="place", policy=POLICY, key="k", cost=1)
+    assert answer["error"] == "unavailable"
+    for word in (f"127.0.0.1:{tls_port}", "TLS", "certificate", "ca="):
+        assert word in answer["message"]
+
+
+def test_a_ca_file_that_is_none_is_refused(worker: Worker, tls_port: int, certificates: Path) -> None:
+    for name in ("missing.pem", "server.key"):
+        worker.client(f"rediss://127.0.0.1:{tls_port}?ca={certificates / name}")
+        answer = worker.ask("consume", limiter="place", policy=POLICY, key="k", cost=1)
+        assert answer["error"] == "invalid_argument"
+        assert name in answer["message"]
+
+
+def test_tls_and_plain_mixed_up_end_in_time(worker: Worker, server: Server, tls_port: int) -> None:
+    for url in (f"rediss://127.0.0.1:{server.port}", f"redis://127.0.0.1:{tls_port}"):
+        worker.client(url, timeout_ms=300)
+        answer = worker.ask("consume", limiter="place", policy=POLICY, key="k", cost=1)
+        assert answer["error"] in {"unavailable", "timeout"}
+        assert (answer["ok_ns"] - answer["invoke_ns"]) / 1e6 < 450
+
+
+def test_unix_socket(worker: Worker, server: Server) -> None:
+    assert consume(worker, server.unix_url)["remaining"] == 4
+    # The same server, so the same limit.
+    assert consume(worker, server.url)["remaining"] == 3
+    worker.client("unix:///nowhere/socket")
+    answer = worker.ask("consume", limiter="place", policy=POLICY, key="k", cost=1)
+    assert (answer["error"], "/nowhere/socket" in answer["message"]) == ("unavailable", True)
+
+
+def test_database_numbers_are_apart(worker: Worker, server: Server) -> None:
+    for number in (0, 3, 15):
+        assert consume(worker, f"{server.url}/{number}")["remaining"] == 4
+        assert consume(worker, f"{server.unix_url}?db={number}")["remaining"] == 3
+    keyspace = server.command("INFO", "keyspace")
+    assert [line.split(":")[0] for line in keyspace.splitlines()[1:]] == ["db0", "db3", "db15"]
+
+
+def test_user_and_password(worker: Worker, server: Server) -> None:
+    password = "p@ss/w:rd?#%&"
+    server.command("ACL", "SETUSER", "app", "on", f">{password}", "~ql:*", "+@all")
+    login = "app:p%40ss%2Fw%3Ard%3F%23%25%26"
+    assert consume(worker, f"redis://{login}@127.0.0.1:{server.port}/2")["remaining"] == 4
+    server.command("CONFIG", "SET", "requirepass", "only-a-password")
+    answer = consume(worker, f"redis://:only-a-password@127.0.0.1:{server.port}")
+    assert "only-a-password" not in json.dumps(answer)

@@ -1,0 +1,66 @@
+"""What the tests of faults measure in a history."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from statistics import median
+from types import TracebackType
+from typing import Any
+
+Record = dict[str, Any]
+
+
+def errors(history: Iterable[Record]) -> list[Record]:
+    """The calls that got no decision."""
+    return [record for record in history if "error" in record]
+
+
+def admitted(history: Iterable[Record]) -> int:
+    """The cost that was admitted."""
+    return sum(record["cost"] for record in history if "error" not in record and record["result"]["allowed"])
+
+
+def during(history: Iterable[Record], begin: int, end: int) -> list[Record]:
+    """The calls that were made and answered between two moments."""
+    return [record for record in history if record["invoke_ns"] >= begin and record["ok_ns"] <= end]
+
+
+def slowest_ms(history: Iterable[Record]) -> float:
+    """The longest time that a call took."""
+    return max(_times_ms(history))
+
+
+def median_ms(history: Iterable[Record]) -> float:
+    """The time that half of the calls took at most."""
+    return median(_times_ms(history))
+
+
+def _times_ms(history: Iterable[Record]) -> list[float]:
+    return [(record["ok_ns"] - record["invoke_ns"]) / 1e6 for record in history]
+
+
+class Stalls:
+    """Measures how late the machine wakes a sleeper, so that a busy machine is not taken for a slow library."""
+
+    def __init__(self) -> None:
+        self.worst_ms = 0.0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Stalls:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.is_set():
+            before = time.monotonic()
+            time.sleep(0.01)
+            self.worst_ms = max(self.worst_ms, (time.monotonic() - before - 0.01) * 1e3)

@@ -1,0 +1,205 @@
+// How calls travel, end, and are given up.
+
+import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { ClosedError, Decision } from 'quotalock'
+import { client, listener, ownRedis, redis, run, stores } from './support.mjs'
+
+test('the calls of one tick go out as one write and come back in one turn', async (context) => {
+  /** @type {number[]} */
+  const writes = []
+  const { url } = await listener(context, (socket) => {
+    const upstream = connect(Number(new URL(redis()).port), '127.0.0.1')
+    socket.on('data', (data) => writes.push(data.toString().split('EVALSHA').length - 1))
+    socket.pipe(upstream).pipe(socket)
+    socket.on('close', () => upstream.destroy())
+  })
+  const limiter = client(url).limiter('n', '100/hour;1000/day')
+  await limiter.consume('k')
+  writes.length = 0
+  const decisions = await Promise.all(Array.from({ length: 60 }, () => limiter.consume('k')))
+  assert.deepEqual(writes, [60])
+  assert.deepEqual(
+    decisions.map(({ remaining }) => remaining),
+    Array.from({ length: 60 }, (_, i) => 98 - i),
+  )
+})
+
+test('a decision is one command, whatever the number of rules', async (context) => {
+  const { url, socket } = await ownRedis(context)
+  const limiter = client(url).limiter('n', '50/s;100/minute;calendar-window 1000/day')
+  await limiter.consume('k')
+  const admin = new Redis(socket)
+  await admin.config('RESETSTAT')
+  for (let i = 0; i < 10; i++) await limiter.consume('k')
+  const stats = (await admin.info('commandstats')).split('\r\n').filter((line) => line.startsWith('cmdstat_'))
+  const counts = Object.fromEntries(stats.map((line) => /cmdstat_(\S+):calls=(\d+)/.exec(line)?.slice(1) ?? []))
+  admin.disconnect()
+  // What the script itself calls is counted too: the time, one read and one write.
+  assert.deepEqual(
+    { ...counts, 'config|resetstat': '1' },
+    { evalsha: '10', time: '10', get: '10', set: '10', 'config|resetstat': '1' },
+  )
+})
+
+test('more calls than a batch holds are all answered', async () => {
+  for (const [store, url] of Object.entries(stores())) {
+    const limiter = client(url).limiter('n', '2000/hour')
+    const keys = ['k', 'a key that is too long for the loop: '.repeat(5), 'Schlüssel']
+    const decisions = await Promise.all(Array.from({ length: 9000 }, (_, i) => limiter.consume(keys[i % 3] ?? '')))
+    assert.equal(decisions.filter(({ allowed }) => allowed).length, 6000, store)
+    assert.ok(decisions.every((decision) => decision instanceof Decision))
+  }
+})
+
+test('a policy of the most rules is answered whole', async () => {
+  const rules = Array.from({ length: 32 }, (_, i) => ({ limit: i + 1, periodMs: 60_000 * (i + 1) }))
+  for (const url of Object.values(stores())) {
+    const limiter = client(url).limiter('n', rules)
+    const decisions = await Promise.all(Array.from({ length: 200 }, (_, i) => limiter.consume(`k${i}`)))
+    for (const decision of decisions) {
+      assert.deepEqual(
+        decision.rules.map(({ remaining }) => remaining),
+        Array.from({ length: 32 }, (_, i) => i),
+      )
+    }
+  }
+})
+
+test('whole numbers stay exact up to 2^52', async () => {
+  const most = 2 ** 52
+  for (const url of Object.values(stores())) {
+    const limiter = client(url).limiter('n', { limit: most, periodMs: 3_600_000 })
+    const { remaining } = await limiter.consume('k', { cost: most - 1 })
+    assert.equal(remaining, 1)
+    assert.equal((await limiter.refund('k', most - 2)).remaining, most - 1)
+  }
+})
+
+test('wait sleeps as long as it must', async () => {
+  for (const url of Object.values(stores())) {
+    const limiter = client(url).limiter('n', '1/200ms')
+    const began = performance.now()
+    const waits = await Promise.all([1, 2, 3].map(() => limiter.wait('k', { timeoutMs: 20_000 })))
+    assert.ok(waits.every(({ allowed }) => allowed))
+    assert.ok(performance.now() - began >= 400)
+    assert.equal((await limiter.wait('k', { timeoutMs: 1 })).allowed, false)
+    assert.equal((await limiter.wait('k', { timeoutMs: 9_000, cost: 2 })).retryAfterMs, null)
+  }
+})
+
+test('a signal that fired already rejects before anything is sent', async () => {
+  const limiter = client(redis()).limiter('n', '5/hour')
+  const reason = new Error('enough')
+  const signal = AbortSignal.abort(reason)
+  for (const call of [limiter.consume('k', { signal }), limiter.wait('k', { signal, timeoutMs: 9 })]) {
+    assert.equal(await call.catch((error) => error), reason)
+  }
+  assert.equal((await limiter.peek('k')).remaining, 5)
+})
+
+test('a signal that fires in the same tick takes the call back', async () => {
+  const limiter = client(redis()).limiter('n', '5/hour')
+  const controller = new AbortController()
+  const [first, second] = [limiter.consume('k', { signal: controller.signal }), limiter.consume('k')]
+  controller.abort()
+  await assert.rejects(first, { name: 'AbortError' })
+  assert.equal((await second).remaining, 4, 'what was taken back was charged')
+})
+
+test('a signal ends a wait, and nothing is left behind', async () => {
+  for (const url of Object.values(stores())) {
+    const limiter = client(url).limiter('n', '1/300ms')
+    assert.ok((await limiter.consume('k')).allowed)
+    const controller = new AbortController()
+    const wait = limiter.wait('k', { timeoutMs: 60_000, signal: controller.signal })
+    await sleep(50)
+    controller.abort('enough')
+    assert.equal(await wait.catch((reason) => reason), 'enough')
+    await sleep(300)
+    assert.equal((await limiter.peek('k')).remaining, 1, 'the wait went on')
+  }
+})
+
+test('many calls share a signal, and one listener', async () => {
+  const controller = new AbortController()
+  const { signal } = controller
+  const limiter = client(redis()).limiter('n', '50/hour')
+  for (let round = 0; round < 3; round++) {
+    const calls = Array.from({ length: 10 }, () => limiter.consume('k', { signal }))
+    await Promise.all([...calls, limiter.consume('', { signal }).catch(() => {})])
+    assert.equal(getEventListeners(signal, 'abort').length, 1)
+  }
+  const waits = Array.from({ length: 20 }, () => limiter.wait('k', { signal, cost: 21, timeoutMs: 7_200_000 }))
+  await sleep(50)
+  controller.abort('enough')
+  assert.deepEqual(
+    new Set((await Promise.allSettled(waits)).map((end) => 'reason' in end && end.reason)),
+    new Set(['enough']),
+  )
+  assert.equal((await limiter.peek('k')).remaining, 20)
+})
+
+test('close ends calls under way, refuses later ones, and may come twice', async () => {
+  for (const [store, url] of Object.entries(stores())) {
+    const own = client(url)
+    const limiter = own.limiter('n', '1/hour')
+    await limiter.consume('k')
+    const wait = limiter.wait('k', { timeoutMs: 7_200_000 })
+    await sleep(50)
+    await own.close()
+    await assert.rejects(wait, ClosedError, store)
+    await assert.rejects(limiter.consume('k'), { name: 'ClosedError', code: 'closed' }, store)
+    await own.close()
+  }
+})
+
+test('a client is disposed of', async () => {
+  for (const dispose of /** @type {const} */ ([Symbol.dispose, Symbol.asyncDispose])) {
+    const own = client(redis())
+    const limiter = own.limiter('n', '1/hour')
+    await limiter.consume('k')
+    await own[dispose]()
+    await assert.rejects(limiter.consume('k'), ClosedError)
+  }
+})
+
+test('limit takes its client from the environment', async () => {
+  const text = `
+    import { limit } from 'quotalock'
+    const policies = ['2/hour', { limit: 2, periodMs: 3600000 }, '2/hour']
+    for (const policy of policies) console.log((await limit('one-line', 'user:42', policy)).remaining)
+    console.log((await limit('one-line', 'user:42', '2/hour', { cost: 2 })).source)
+    console.log(await limit('one-line', '', '2/hour').catch((error) => error.code))
+    console.log(await limit('one-line', 'k', 'x').catch((error) => error.code))
+  `
+  process.env.QUOTALOCK_URL = 'memory://'
+  const { code, output } = await run(text)
+  delete process.env.QUOTALOCK_URL
+  assert.deepEqual(
+    [code, output.trim().split('\n')],
+    [0, ['1', '0', '0', 'memory', 'invalid_argument', 'invalid_policy']],
+  )
+})
+
+test('limiters that are forgotten are collected, but not before their calls', async () => {
+  const text = `
+    import { setImmediate } from 'node:timers/promises'
+    import { Client } from 'quotalock'
+    const client = new Client('memory://')
+    for (let round = 0; round < 20; round++) {
+      const calls = []
+      for (let i = 0; i < 500; i++) calls.push(client.limiter('n' + i, '1000/hour').consume('k'))
+      globalThis.gc()
+      const decisions = await Promise.all(calls)
+      if (decisions.some(({ remaining }) => remaining !== 999 - round)) throw new Error('round ' + round)
+      await setImmediate()
+    }
+    console.log('fine')
+  `
+  assert.deepEqual(await run(text, ['--expose-gc']), { code: 0, signal: null, output: 'fine\n' })
+})

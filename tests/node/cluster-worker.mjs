@@ -1,0 +1,8 @@
+// One process of a cluster: spends what it gets of a limit, tells how much that was, and ends when it is let go.
+
+import { Client } from 'quotalock'
+
+const [url, prefix] = process.argv.slice(2)
+const limiter = new Client(url, { prefix, timeoutMs: 10_000 }).limiter('n', '150/hour')
+const decisions = await Promise.all(Array.from({ length: 50 }, () => limiter.consume('k')))
+process.send?.(decisions.filter(({ allowed }) => allowed).length)

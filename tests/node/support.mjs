@@ -1,0 +1,141 @@
+// What the tests share: the spec, the servers that the harness started, and names that no other test uses.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Client } from 'quotalock'
+
+export const ROOT = new URL('../../', import.meta.url)
+const VECTORS = new URL('tests/spec/vectors/', ROOT)
+
+/** @typedef {Record<string, any>} Case */
+
+/** The cases of every vector file, by the file's name. */
+export function vectors() {
+  const names = readdirSync(VECTORS).filter((name) => name.endsWith('.json'))
+  assert.ok(names.length > 0)
+  /** @type {[string, Case[]][]} */
+  const files = names.map((name) => [name, JSON.parse(readFileSync(new URL(name, VECTORS), 'utf8')).cases])
+  return files
+}
+
+/** The surface of every language. @returns {Case} */
+export function api() {
+  return JSON.parse(readFileSync(new URL('tests/spec/api.json', ROOT), 'utf8'))
+}
+
+/** The servers by name. A missing one is a failure, not a skip. @returns {Record<string, string>} */
+export function servers() {
+  const given = process.env.QUOTALOCK_TEST_SERVERS
+  assert.ok(given, 'QUOTALOCK_TEST_SERVERS is missing: run through `make test-node` or tests/harness/with_servers.py')
+  const found = JSON.parse(given)
+  assert.deepEqual(Object.keys(found).sort(), ['redis-6.2', 'redis-7.0', 'valkey-9.1'])
+  return found
+}
+
+/** Every store a vector runs on: `memory` and the servers. */
+export function stores() {
+  return { memory: 'memory://', ...servers() }
+}
+
+/** The address of Redis 7.0. @returns {string} */
+export function redis() {
+  return /** @type {string} */ (servers()['redis-7.0'])
+}
+
+let prefixes = 0
+
+/** A prefix that no other test of this run uses. */
+export function freshPrefix() {
+  return `t${process.pid}-${prefixes++}-node`
+}
+
+/**
+ * A client with a prefix of its own. Tests share two cores with builds and other suites: an answer may take its time.
+ * @param {string} url
+ * @param {import('quotalock').ClientOptions} [options]
+ */
+export function client(url, options) {
+  return new Client(url, { prefix: freshPrefix(), timeoutMs: 10_000, ...options })
+}
+
+/**
+ * The bytes of a field that may be text or `<field>_hex`.
+ * @param {Case} object
+ * @param {string} field
+ */
+export function bytes(object, field) {
+  if (typeof object[field] === 'string') return Buffer.from(object[field])
+  return typeof object[`${field}_hex`] === 'string' ? Buffer.from(object[`${field}_hex`], 'hex') : undefined
+}
+
+/**
+ * Starts a Redis of one's own on a Unix socket, with options as on its command line; it ends with the test.
+ * @param {import('node:test').TestContext} context
+ * @param {string} [folder] where its socket lies
+ * @param {...string} options
+ */
+export async function ownRedis(context, folder, ...options) {
+  const own = folder ?? mkdtempSync(join(tmpdir(), 'quotalock-'))
+  const socket = join(own, 'socket')
+  // One that was killed left it behind.
+  rmSync(socket, { force: true })
+  const how = ['--port', '0', '--unixsocket', socket, '--save', '', '--appendonly', 'no', '--dir', own, ...options]
+  const server = spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'redis-server', ...how], { stdio: 'ignore' })
+  context.after(() => {
+    server.kill('SIGKILL')
+    if (folder === undefined) rmSync(own, { recursive: true })
+  })
+  while (!existsSync(socket)) {
+    assert.equal(server.exitCode, null, 'redis-server ended as soon as it was started')
+    await sleep(5)
+  }
+  return { url: `unix://${socket}`, socket, server }
+}
+
+/**
+ * Starts a TCP server that does with each connection what `serve` says; it ends with the test.
+ * @param {import('node:test').TestContext} context
+ * @param {(socket: import('node:net').Socket) => void} serve
+ */
+export async function listener(context, serve) {
+  /** @type {Set<import('node:net').Socket>} */
+  const open = new Set()
+  const server = createServer((socket) => {
+    open.add(socket)
+    socket.on('error', () => {})
+    serve(socket)
+  })
+  context.after(() => {
+    for (const socket of open) socket.destroy()
+    server.close()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  return { port, url: `redis://127.0.0.1:${port}`, connections: open }
+}
+
+/**
+ * Runs a module's text in a process of its own and returns how it ended and what it said.
+ * @param {string} text
+ * @param {string[]} [options] of Node
+ */
+export async function run(text, options = []) {
+  // Beside the tests, so that it finds the package.
+  const child = spawn(process.execPath, [...options, '--input-type=module', '--eval', text], {
+    cwd: fileURLToPath(ROOT),
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
+  const hung = setTimeout(() => child.kill('SIGKILL'), 30_000)
+  const [code, signal] = await once(child, 'close')
+  clearTimeout(hung)
+  return { code, signal, output }
+}

@@ -1,0 +1,168 @@
+// The module, its declarations and tests/spec/api.json say the same.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { test } from 'node:test'
+import { inspect } from 'node:util'
+import * as esm from 'quotalock'
+import { api, client, ROOT } from './support.mjs'
+
+const cjs = createRequire(import.meta.url)('quotalock')
+const DECLARATIONS = readFileSync(new URL('bindings-node/index.d.ts', ROOT), 'utf8').replaceAll(
+  /\/\*\*[\s\S]*?\*\//g,
+  '',
+)
+
+/** A canonical name as Node has it: `retry_after` is `retryAfterMs`. */
+function cased(/** @type {string} */ name) {
+  const camel = name.replaceAll(/_(.)/g, (_, letter) => letter.toUpperCase())
+  return api().durations.includes(name) ? `${camel}Ms` : camel
+}
+
+/** The body of a declared class, interface or constant. */
+function declared(/** @type {string} */ name) {
+  const found = new RegExp(`(?:class|interface|const) ${name}\\b[^{]*\\{\\n([\\s\\S]*?)\\n\\}`).exec(DECLARATIONS)
+  assert.ok(found, `${name} is not declared`)
+  return /** @type {string} */ (found[1])
+}
+
+/** The names of what a declared body holds, `method` or `property`. */
+function members(/** @type {string} */ name) {
+  const body = declared(name)
+  const of = (/** @type {RegExp} */ pattern) => [...body.matchAll(pattern)].map(([, found]) => found).sort()
+  return {
+    methods: of(/^ {2}(\w+)\(/gm).filter((found) => found !== 'constructor'),
+    properties: of(/^ {2}readonly (\w+)\??:/gm),
+  }
+}
+
+/** The parameters of a declared method or function, those of an options object in its place. */
+function parameters(/** @type {string} */ body, /** @type {string} */ method) {
+  const found = new RegExp(`\\b${method}\\(([^)]*)\\)`).exec(body)
+  assert.ok(found, `${method} is not declared`)
+  const names = []
+  for (const parameter of /** @type {string} */ (found[1]).split(', ').filter(Boolean)) {
+    const [name, type] = /** @type {[string, string]} */ (parameter.split(/\??: /))
+    if (!type.endsWith('Options')) names.push(name)
+    else if (type === 'WaitOptions') names.push(...members(type).properties, ...members('CallOptions').properties)
+    else names.push(...members(type).properties)
+  }
+  // A signal is JavaScript's own way to give up.
+  return names.filter((name) => name !== 'signal').sort()
+}
+
+/** The names on a prototype: methods, and accessors as properties. */
+function reflected(/** @type {any} */ type) {
+  const found = Object.entries(Object.getOwnPropertyDescriptors(type.prototype)).filter(
+    ([name]) => name !== 'constructor',
+  )
+  const names = (/** @type {boolean} */ accessor) =>
+    found.filter(([, { get }]) => !!get === accessor).map(([name]) => name)
+  return { methods: names(false).sort(), properties: names(true).sort() }
+}
+
+test('require, import and declarations export the same names', () => {
+  const declaredNames = [...DECLARATIONS.matchAll(/^export (?:class|const|function) (\w+)/gm)].map(([, name]) => name)
+  assert.ok(declaredNames.length > 15)
+  assert.deepEqual(Object.keys(cjs).sort(), declaredNames.sort())
+  assert.deepEqual(Object.keys(esm).sort(), declaredNames.sort())
+  for (const name of declaredNames)
+    assert.equal(/** @type {any} */ (esm)[/** @type {string} */ (name)], cjs[name ?? ''])
+})
+
+test('Client and Limiter have what the spec lists', () => {
+  const { Client, Limiter } = api().types
+  for (const [type, spec, name] of [
+    [esm.Client, Client, 'Client'],
+    [esm.Limiter, Limiter, 'Limiter'],
+  ]) {
+    const expected = {
+      methods: Object.keys(spec.methods).map(cased).sort(),
+      properties: spec.properties.map(cased).sort(),
+    }
+    assert.deepEqual(reflected(type), expected, name)
+    assert.deepEqual(members(name), expected, name)
+    for (const [method, given] of Object.entries(spec.methods)) {
+      assert.deepEqual(parameters(declared(name), cased(method)), given.map(cased).sort(), `${name}.${method}`)
+    }
+  }
+  assert.deepEqual(parameters(declared('Client'), 'constructor'), Client.construct.map(cased).sort())
+})
+
+test('Decision, RuleDecision and Rule have what the spec lists', async () => {
+  const { Decision, RuleDecision, Rule } = api().types
+  const decision = await client('memory://').limiter('n', '2/s').consume('k')
+  const [rule] = decision.rules
+  for (const [object, spec, name] of [
+    [decision, Decision, 'Decision'],
+    [rule, RuleDecision, 'RuleDecision'],
+  ]) {
+    const expected = spec.properties.map(cased).sort()
+    assert.deepEqual(Object.keys(/** @type {object} */ (object)).sort(), expected)
+    assert.deepEqual(members(name).properties, expected)
+    assert.equal(/** @type {object} */ (object).constructor, /** @type {any} */ (esm)[name])
+  }
+  assert.deepEqual(members('Rule').properties, Rule.properties.map(cased).sort())
+})
+
+test('limit and testing have what the spec lists', () => {
+  const { functions, testing } = api()
+  assert.deepEqual(parameters(DECLARATIONS, 'limit'), functions.limit.map(cased).sort())
+  assert.deepEqual(Object.keys(esm.testing).sort(), Object.keys(testing).map(cased).sort())
+  for (const [name, given] of Object.entries(testing)) {
+    assert.deepEqual(parameters(declared('testing'), cased(name)), given.map(cased).sort(), name)
+  }
+})
+
+test('there is one class for each kind of error', () => {
+  const { errors } = api()
+  for (const [code, name] of Object.entries(/** @type {Record<string, string>} */ (errors))) {
+    const type = /** @type {any} */ (esm)[`${name}Error`]
+    const error = new type('why')
+    assert.ok(error instanceof esm.QuotalockError && error instanceof Error)
+    assert.deepEqual([error.code, error.name, error.message], [code, `${name}Error`, 'why'])
+    assert.match(`${error.stack}`, new RegExp(`^${name}Error: why\n`))
+    assert.ok(DECLARATIONS.includes(`class ${name}Error extends QuotalockError`), name)
+    assert.ok(DECLARATIONS.includes(`  | '${code}'`), code)
+  }
+})
+
+test('the words of the declarations are those of the spec', () => {
+  const union = (/** @type {string} */ name) => {
+    const found = new RegExp(`type ${name} = (.*)`).exec(DECLARATIONS)
+    return [...(found?.[1] ?? '').matchAll(/'([^']*)'/g)].map(([, word]) => word)
+  }
+  assert.deepEqual(union('Algorithm'), api().algorithms)
+  assert.deepEqual(union('Source'), api().sources)
+})
+
+test('defaults are those of the spec', async () => {
+  const { defaults } = api()
+  const plain = new esm.Client('memory://')
+  assert.equal(plain.prefix, defaults.prefix)
+  const limiter = plain.limiter('n', { limit: 10, periodMs: 60_000 })
+  assert.equal(limiter.policy, '10/minute')
+  assert.equal((await limiter.consume('k')).cost, defaults.cost)
+})
+
+test('a client and a limiter show who they are, and no password', () => {
+  const secret = new esm.Client('redis://user:hunter2@127.0.0.1:6380/3', { prefix: 'shop' })
+  const limiter = secret.limiter('checkout', [
+    { limit: 5, periodMs: 1000 },
+    { limit: 9, periodMs: 60_000, algorithm: 'calendar-window' },
+  ])
+  assert.deepEqual([secret.server, secret.prefix], [secret.server, 'shop'])
+  assert.match(secret.server, /127\.0\.0\.1:6380/)
+  assert.deepEqual([limiter.name, limiter.policy], ['checkout', '5/second;calendar-window 9/minute'])
+  const shown = [secret, limiter].map(
+    (object) => inspect(object, { showHidden: true, depth: 9 }) + JSON.stringify(object),
+  )
+  assert.ok(!shown.join().includes('hunter2'), shown.join())
+  assert.match(shown[0] ?? '', /^Client .*6380.*shop/)
+  assert.match(shown[1] ?? '', /^Limiter .*checkout.*5\/second/)
+})
+
+test('a limiter is made by a client only', () => {
+  assert.throws(() => Reflect.construct(esm.Limiter, [{}, 'n']), esm.InvalidArgumentError)
+})

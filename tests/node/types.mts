@@ -1,0 +1,88 @@
+// How the declarations are used; `tsc --strict` is the test, nothing runs. What must not compile says so.
+
+import * as quotalock from 'quotalock'
+import { Client, type Decision, limit, QuotalockError, RateLimitedError, type Rule, testing } from 'quotalock'
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+function same<A, B>(_: Equal<A, B>): void {}
+
+const options: quotalock.ClientOptions = { prefix: 'shop', timeoutMs: 500, onError: 'local' }
+await using client = new Client('redis://127.0.0.1:6379', options)
+using plain = new Client()
+const rules: readonly Rule[] = [
+  { limit: 5, periodMs: 1000 },
+  { limit: 9, periodMs: 60_000, algorithm: 'calendar-window' },
+]
+const checkout = client.limiter('checkout', rules)
+plain.limiter('login', rules[0] ?? '5/minute')
+
+const { signal } = new AbortController()
+const decision = await checkout.consume('user:42', { cost: 2, signal })
+same<typeof decision, Decision>(true)
+same<typeof decision.retryAfterMs, number | null>(true)
+same<typeof decision.source, 'redis' | 'memory' | 'local' | 'open' | 'closed'>(true)
+same<(typeof decision.rules)[number], quotalock.RuleDecision>(true)
+const results = [
+  await checkout.peek(new Uint8Array([1])),
+  await checkout.require(Buffer.from('k')),
+  await checkout.wait('k', { timeoutMs: 5000 }),
+  await checkout.refund('k', 2),
+  await checkout.block('k', 60_000),
+  await limit('checkout', 'user:42', '10/minute', { cost: 2 }),
+]
+same<typeof results, Decision[]>(true)
+same<boolean, Awaited<ReturnType<typeof checkout.reset>>>(true)
+same<Buffer, ReturnType<typeof checkout.redisKey>>(true)
+same<Promise<void>, ReturnType<typeof client.close>>(true)
+
+testing.setTime(client, 1_700_000_000_000_000)
+testing.setTime(client, null)
+await testing.put(client, checkout.redisKey('k'), 'string', '-37412')
+const stored = await testing.get(client, 'ql:limit:checkout:{k}')
+same<typeof stored, { value: Buffer; ttlMs: number | null } | null>(true)
+
+try {
+  await checkout.require('k')
+} catch (error) {
+  if (error instanceof RateLimitedError) same<typeof error.code, 'limited'>(true)
+  if (error instanceof RateLimitedError) same<typeof error.decision, Decision>(true)
+  if (error instanceof QuotalockError) same<typeof error.code, quotalock.Code>(true)
+}
+
+// @ts-expect-error a cost goes into an object
+checkout.consume('k', 2)
+// @ts-expect-error a key is no number
+checkout.consume(42)
+// @ts-expect-error how long to wait must be said
+checkout.wait('k', {})
+// @ts-expect-error not one of the four
+new Client('memory://', { onError: 'sometimes' })
+// @ts-expect-error limiters are made by clients
+new quotalock.Limiter()
+// @ts-expect-error decisions are read
+decision.allowed = true
+// @ts-expect-error not an algorithm
+client.limiter('n', { limit: 1, periodMs: 1, algorithm: 'none' })
+
+// Every export, and no other: the compiler refuses a name too many or too few.
+export const names: Record<keyof typeof quotalock, true> = {
+  Client: true,
+  ClosedError: true,
+  CrossSlotError: true,
+  Decision: true,
+  InternalError: true,
+  InvalidArgumentError: true,
+  InvalidPolicyError: true,
+  Limiter: true,
+  LostError: true,
+  NotAcquiredError: true,
+  NotPermittedError: true,
+  QuotalockError: true,
+  RateLimitedError: true,
+  RuleDecision: true,
+  TimeoutError: true,
+  UnavailableError: true,
+  WrongTypeError: true,
+  limit: true,
+  testing: true,
+}

@@ -1,0 +1,109 @@
+<?php
+
+/** php-fpm: workers that share nothing but the limit, that are recycled, and that inherit what they must not use. */
+
+declare(strict_types=1);
+
+namespace Quotalock\Tests;
+
+/** The lines of a pool: its process manager, and the settings as an administrator gives them. */
+function pool(RedisServer $server, string ...$manager): array
+{
+    return [
+        ...$manager,
+        "php_admin_value[ratelimit.url] = {$server->url()}",
+        'php_value[ratelimit.prefix] = pool',
+    ];
+}
+
+/** Fails unless exactly the limit was admitted, and each of its places once. */
+function soldOut(array $answers, int $requests): void
+{
+    same($requests, count($answers), 'the answers');
+    $admitted = array_filter($answers, fn (array $answer) => $answer['admitted']);
+    $left = array_column($admitted, 'left');
+    sort($left);
+    same(range(0, 99), $left, 'what was left at each admission');
+    same([], array_values(array_filter($answers, fn (array $answer) => !$answer['right'])), 'the wrong answers');
+}
+
+test('eight static workers admit exactly the limit, over a connection each', function () {
+    $server = new RedisServer();
+    $fpm = new Fpm(pool($server, 'pm = static', 'pm.max_children = 8'));
+    $answers = $fpm->load('shop.php', 8, 50);
+    soldOut($answers, 400);
+    $pids = array_unique(array_column($answers, 'pid'));
+    holds(count($pids) > 1 && count($pids) <= 8, 'that several workers answered');
+    same(["127.0.0.1:$server->port"], array_unique(array_column($answers, 'server')), 'the server of the pool');
+    $connections = redis($server->url())->info('stats')['total_connections_received'];
+    // One for each worker at most, this one, and the one that asked whether the server listens.
+    holds($connections <= 10, "that $connections connections outlive their requests");
+    same(800, callsOf($server), 'the commands, one for each decision');
+});
+
+/** How often scripts were called that were known, or sent whole. */
+function callsOf(RedisServer $server): int
+{
+    $calls = 0;
+    foreach (redis($server->url())->info('commandstats') as $command => $stats) {
+        if (preg_match('/^cmdstat_eval(sha)?$/', $command)) {
+            preg_match('/calls=(\d+),.*failed_calls=(\d+)/', $stats, $found);
+            $calls += (int) $found[1] - (int) $found[2];
+        }
+    }
+    return $calls;
+}
+
+test('workers that come on demand and are recycled admit exactly the limit', function () {
+    $server = new RedisServer();
+    $manager = ['pm = ondemand', 'pm.max_children = 8', 'pm.process_idle_timeout = 1s', 'pm.max_requests = 20'];
+    $fpm = new Fpm(pool($server, ...$manager));
+    $answers = $fpm->load('shop.php', 8, 50, ['exit' => 1]);
+    soldOut($answers, 400);
+    holds(count(array_unique(array_column($answers, 'pid'))) >= 20, 'that workers were recycled');
+    lacks('signal', strtolower($fpm->log()));
+});
+
+test('a worker whose script ended in the middle serves the next one', function () {
+    $server = new RedisServer();
+    $fpm = new Fpm(pool($server, 'pm = static', 'pm.max_children = 1', 'php_admin_value[memory_limit] = 64M'));
+    $left = 100;
+    $pids = [];
+    for ($round = 0; $round < 5; $round++) {
+        foreach (['exit', 'exception', 'error', 'memory', 'close'] as $how) {
+            $body = $fpm->get('end.php', ['how' => $how]);
+            $answer = json_decode(strstr($body, '}', true) . '}', true) ?? throw new Failure("\"$how\": $body");
+            same(--$left, $answer['left'], "what was left after $how");
+            $pids[] = $answer['pid'];
+        }
+    }
+    same(1, count(array_unique($pids)), 'the workers');
+    // Ours, this one, and the one that asked whether the server listens.
+    holds(redis($server->url())->info('stats')['total_connections_received'] <= 3, 'that the connection stayed');
+});
+
+test('a connection opened before the workers were forked is used by none of them', function () {
+    $server = new RedisServer();
+    $user = posix_getpwuid(posix_getuid())['name'];
+    $options = ['-d', 'opcache.enable=1', '-d', "opcache.preload_user=$user", '-d', 'opcache.preload='
+        . __DIR__ . '/scripts/preload.php', '-d', "ratelimit.url={$server->url()}", '-d', 'ratelimit.prefix=pool'];
+    $fpm = new Fpm(['pm = static', 'pm.max_children = 8'], $options);
+    same(1, redis($server->url())->exists('pool:limit:preload:{k}'), 'whether the parent asked');
+    soldOut($fpm->load('shop.php', 8, 50), 400);
+});
+
+test('what an administrator sets for a pool shows as such, hides its password, and stays', function () {
+    $fpm = new Fpm([
+        'pm = static',
+        'pm.max_children = 1',
+        'php_admin_value[ratelimit.url] = redis://app:s3cret@host:7/1',
+        'php_value[ratelimit.prefix] = pool',
+    ]);
+    $settings = json_decode($fpm->get('settings.php'), true);
+    same(['host:7', 'pool'], [$settings['server'], $settings['prefix']], 'the settings in force');
+    same([false, 'pool'], [$settings['url set'], $settings['prefix set']], 'what a script may change');
+    lacks('s3cret', $settings['info']);
+    $info = preg_replace('/\s+/', ' ', $settings['info']);
+    contains('ratelimit.url => redis://***@host:7/1 => php_admin_value', $info);
+    contains('ratelimit.prefix => pool => php_value or ini_set', $info);
+});

@@ -1,0 +1,69 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Quotalock\Tests;
+
+/** A Redis of a test's own, to lock, fill, freeze and kill. It ends with this object, and with this process. */
+final class RedisServer
+{
+    public readonly int $port;
+
+    /** @var resource|null */
+    private $process = null;
+
+    private readonly string $folder;
+
+    private readonly int $owner;
+
+    /** @param string ...$options as on the command line: `'--maxmemory', '2mb'` */
+    public function __construct(string ...$options)
+    {
+        $this->owner = getmypid();
+        $this->port = freePort();
+        $this->folder = sys_get_temp_dir() . '/quotalock-php-' . bin2hex(random_bytes(6));
+        mkdir($this->folder);
+        $this->start(...$options);
+    }
+
+    public function __destruct()
+    {
+        // A forked child has a copy of this object, but the server is its parent's.
+        if (getmypid() !== $this->owner) {
+            return;
+        }
+        $this->kill();
+        array_map(unlink(...), glob("$this->folder/*"));
+        rmdir($this->folder);
+    }
+
+    public function url(string $login = ''): string
+    {
+        return "redis://{$login}127.0.0.1:$this->port";
+    }
+
+    /** Starts it, also again after kill(), on the same port; returns when it accepts connections. */
+    public function start(string ...$options): void
+    {
+        $command = ['setpriv', '--pdeathsig', 'KILL', '--', 'redis-server', '--port', (string) $this->port];
+        $command = [...$command, '--bind', '127.0.0.1', '--save', '', ...$options];
+        $log = ['file', "$this->folder/log", 'a'];
+        $pipes = [];
+        $this->process = proc_open($command, [1 => $log, 2 => $log], $pipes, $this->folder);
+        eventually(fn () => listens($this->port), fn () => file_get_contents("$this->folder/log"));
+    }
+
+    public function kill(): void
+    {
+        if ($this->process !== null) {
+            $this->signal(SIGKILL);
+            proc_close($this->process);
+            $this->process = null;
+        }
+    }
+
+    public function signal(int $signal): void
+    {
+        posix_kill(proc_get_status($this->process)['pid'], $signal);
+    }
+}

@@ -1,0 +1,204 @@
+<?php
+
+/** What tests say, and what they need of the world outside. */
+
+declare(strict_types=1);
+
+namespace Quotalock\Tests;
+
+use Quotalock\Client;
+use Quotalock\Exception\QuotalockException;
+
+const ROOT = __DIR__ . '/../../..';
+
+/** Adds a test to the part that is being read. */
+function test(string $name, \Closure $test): void
+{
+    Suite::add($name, $test);
+}
+
+/** Fails unless both are identical. */
+function same(mixed $expected, mixed $actual, string $what = 'value'): void
+{
+    if ($expected !== $actual) {
+        $flags = JSON_INVALID_UTF8_SUBSTITUTE | JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE;
+        $shown = fn (mixed $value): string => json_encode($value, $flags) ?: get_debug_type($value);
+        throw new Failure("$what should be {$shown($expected)} and is {$shown($actual)}");
+    }
+}
+
+/** Fails unless it is true. */
+function holds(bool $condition, string $what): void
+{
+    same(true, $condition, $what);
+}
+
+/** Fails unless the text contains the part. */
+function contains(string $part, string $text): void
+{
+    holds(str_contains($text, $part), "that \"$text\" contains \"$part\"");
+}
+
+/** Fails if the text contains the part. */
+function lacks(string $part, string $text): void
+{
+    holds(!str_contains($text, $part), "that \"$text\" lacks \"$part\"");
+}
+
+/** Runs what should throw an exception of exactly this class, and returns that. */
+function thrown(string $class, \Closure $run): \Throwable
+{
+    try {
+        $run();
+    } catch (\Throwable $found) {
+        if ($found::class !== $class) {
+            throw new Failure("$class should be thrown, and {$found} was");
+        }
+        return $found;
+    }
+    throw new Failure("$class should be thrown, and nothing was");
+}
+
+/** Runs what should fail with this code, and returns the exception. */
+function refused(string $code, \Closure $run): QuotalockException
+{
+    try {
+        $run();
+    } catch (QuotalockException $found) {
+        same($code, $found->getErrorCode(), "the code of \"{$found->getMessage()}\"");
+        return $found;
+    }
+    throw new Failure("an error $code should be thrown, and nothing was");
+}
+
+/**
+ * The servers of the tests, by name.
+ *
+ * @return array<string, string>
+ */
+function servers(): array
+{
+    $servers = json_decode((string) getenv('QUOTALOCK_TEST_SERVERS'), true);
+    if (!is_array($servers) || $servers === []) {
+        throw new Failure('QUOTALOCK_TEST_SERVERS names no server: run tests/harness/with_servers.py');
+    }
+    return $servers;
+}
+
+/** The URL of Redis 7.0, for tests that need just one server. */
+function server(): string
+{
+    return servers()['redis-7.0'] ?? throw new Failure('QUOTALOCK_TEST_SERVERS lacks redis-7.0');
+}
+
+/** A prefix that nobody else has, and with it a client of one's own. */
+function prefix(): string
+{
+    return 't' . bin2hex(random_bytes(6));
+}
+
+/** A client that shares nothing with other tests. */
+function client(string $url = 'memory://', ?int $timeoutMs = null, ?string $onError = null): Client
+{
+    return new Client($url, prefix(), $timeoutMs, $onError);
+}
+
+/** A connection of phpredis to look behind the scenes. */
+function redis(string $url): \Redis
+{
+    $redis = new \Redis();
+    $redis->connect((string) parse_url($url, PHP_URL_HOST), (int) parse_url($url, PHP_URL_PORT), 5.0);
+    return $redis;
+}
+
+/** The extension under test. */
+function extension(): string
+{
+    return getenv('QUOTALOCK_PHP_EXTENSION') ?: realpath(ROOT . '/bindings-php/modules/ratelimit.so');
+}
+
+/**
+ * Runs PHP code, or a file, or only options, in a process of its own and returns what it wrote, errors included, and
+ * how it ended.
+ *
+ * @param list<string> $options of the command line
+ * @param array<string, string> $environment beside this process' own
+ * @return array{string, int}
+ */
+function php(?string $code, array $options = [], array $environment = []): array
+{
+    $command = [PHP_BINARY, '-d', 'extension=' . extension(), '-d', 'display_errors=1', ...$options];
+    if ($code !== null) {
+        $command = [...$command, ...(is_file($code) ? [$code] : ['-r', $code])];
+    }
+    $inherited = array_diff_key(getenv(), ['QUOTALOCK_URL' => 1]);
+    $pipes = [];
+    $streams = [1 => ['pipe', 'w'], 2 => ['redirect', 1]];
+    $process = proc_open($command, $streams, $pipes, null, $environment + $inherited);
+    $output = (string) stream_get_contents($pipes[1]);
+    return [$output, proc_close($process)];
+}
+
+/** Runs a closure in a forked child and returns what it returned; it travels as JSON. */
+function forked(\Closure $run): \Closure
+{
+    [$ours, $theirs] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+    $child = pcntl_fork();
+    if ($child === 0) {
+        try {
+            $answer = ['result' => $run()];
+        } catch (\Throwable $problem) {
+            $answer = ['problem' => (string) $problem];
+        }
+        fwrite($theirs, json_encode($answer, JSON_THROW_ON_ERROR));
+        fclose($theirs);
+        exit(0);
+    }
+    fclose($theirs);
+    return function () use ($ours, $child): mixed {
+        $text = (string) stream_get_contents($ours);
+        pcntl_waitpid($child, $status);
+        $answer = json_decode($text, true) ?? ['problem' => "the child wrote \"$text\""];
+        same(0, pcntl_wexitstatus($status), "the child's exit code");
+        return isset($answer['problem']) ? throw new Failure($answer['problem']) : $answer['result'];
+    };
+}
+
+/** A port on which nobody listens, below those that the system gives to outgoing connections. */
+function freePort(): int
+{
+    do {
+        $port = random_int(20_000, 30_000);
+    } while (listens($port));
+    return $port;
+}
+
+/** Whether anybody accepts connections there. */
+function listens(int $port): bool
+{
+    try {
+        return fclose(stream_socket_client("tcp://127.0.0.1:$port", timeout: 1.0));
+    } catch (\ErrorException) {
+        return false;
+    }
+}
+
+/** Waits for something that is about to happen, and fails with a reason if it doesn't within ten seconds. */
+function eventually(\Closure $happened, \Closure $reason): void
+{
+    $until = hrtime(true) + 10_000_000_000;
+    while (!$happened()) {
+        if (hrtime(true) > $until) {
+            throw new Failure("what was waited for did not happen: {$reason()}");
+        }
+        usleep(2_000);
+    }
+}
+
+/** Runs it and returns how many milliseconds it took. */
+function elapsed(\Closure $run): float
+{
+    $start = hrtime(true);
+    $run();
+    return (hrtime(true) - $start) / 1e6;
+}

@@ -1,0 +1,106 @@
+<?php
+
+/** The extension against tests/spec/api.json, by reflection. */
+
+declare(strict_types=1);
+
+namespace Quotalock\Tests;
+
+use Quotalock\Exception\QuotalockException;
+use Quotalock\Testing;
+
+$api = json_decode((string) file_get_contents(ROOT . '/tests/spec/api.json'), true, flags: JSON_THROW_ON_ERROR);
+
+/** A canonical name as PHP writes it; what is a duration says its unit. */
+$cased = function (string $name) use ($api): string {
+    $camel = lcfirst(str_replace('_', '', ucwords($name, '_')));
+    return in_array($name, $api['durations'], true) ? "{$camel}Ms" : $camel;
+};
+$names = fn (array $reflections): array => array_map(fn (object $each) => $each->getName(), $reflections);
+$listed = fn (array $canonical): array => array_map($cased, $canonical);
+
+foreach ($api['types'] as $type => $surface) {
+    test("$type has exactly the members of api.json", function () use ($type, $surface, $names, $listed, $cased) {
+        $class = new \ReflectionClass("Quotalock\\$type");
+        holds($class->isFinal(), 'that it is final');
+        $constructor = $class->getConstructor();
+        same(isset($surface['construct']), (bool) $constructor?->isPublic(), 'whether it can be constructed');
+        if (isset($surface['construct'])) {
+            same($listed($surface['construct']), $names($constructor->getParameters()), 'the parameters');
+        }
+        $methods = [];
+        foreach ($class->getMethods(\ReflectionMethod::IS_PUBLIC) as $method) {
+            if (!$method->isConstructor()) {
+                $methods[$method->getName()] = $names($method->getParameters());
+            }
+        }
+        $wanted = [];
+        foreach ($surface['methods'] ?? [] as $method => $parameters) {
+            $wanted[$cased($method)] = $listed($parameters);
+        }
+        ksort($methods);
+        ksort($wanted);
+        same($wanted, $methods, 'the methods');
+        same($listed($surface['properties']), $names($class->getProperties()), 'the properties');
+        foreach ($class->getProperties() as $property) {
+            $sound = $property->isPublic() && $property->isReadOnly() && $property->hasType();
+            holds($sound, "that {$property->getName()} is public, readonly and typed");
+        }
+    });
+}
+
+test('the functions are those of api.json', function () use ($api, $names, $listed) {
+    $functions = array_values(array_filter((array) get_extension_funcs('ratelimit')));
+    same(array_map(fn (string $name) => "Quotalock\\$name", array_keys($api['functions'])), $functions, 'functions');
+    foreach ($api['functions'] as $name => $parameters) {
+        $function = new \ReflectionFunction("Quotalock\\$name");
+        same($listed($parameters), $names($function->getParameters()), "the parameters of $name");
+    }
+});
+
+test('the helpers for tests are those of api.json', function () use ($api, $names, $listed, $cased) {
+    $class = new \ReflectionClass(Testing::class);
+    $methods = $names($class->getMethods(\ReflectionMethod::IS_STATIC));
+    same(array_map($cased, array_keys($api['testing'])), $methods, 'the methods');
+    foreach ($api['testing'] as $name => $parameters) {
+        $method = $class->getMethod($cased($name));
+        same($listed($parameters), $names($method->getParameters()), "the parameters of $name");
+    }
+});
+
+test('there is an exception for each code', function () use ($api) {
+    foreach ($api['errors'] as $code => $name) {
+        $class = "Quotalock\\Exception\\{$name}Exception";
+        $error = new $class('why', 7);
+        holds($error instanceof QuotalockException, "that $class is a QuotalockException");
+        same($code, $error->getErrorCode(), "the code of $class");
+        same(['why', 7], [$error->getMessage(), $error->getCode()], 'what it was made with');
+        $parent = str_starts_with($code, 'invalid') ? \InvalidArgumentException::class : \RuntimeException::class;
+        same($parent, get_parent_class($error), "the parent of $class");
+        same([__FILE__, true], [$error->getFile(), $error->getLine() > 0], 'where it was made');
+    }
+});
+
+test('the extension has no class beside these', function () use ($api) {
+    $wanted = ['Quotalock\Exception\QuotalockException', 'Quotalock\Testing'];
+    foreach (array_keys($api['types']) as $type) {
+        $wanted[] = "Quotalock\\$type";
+    }
+    foreach ($api['errors'] as $name) {
+        $wanted[] = "Quotalock\\Exception\\{$name}Exception";
+    }
+    $found = (new \ReflectionExtension('ratelimit'))->getClassNames();
+    sort($wanted);
+    sort($found);
+    same($wanted, $found, 'the classes');
+});
+
+test('defaults are those of api.json', function () use ($api) {
+    $default = fn (array $method, string $name) => (new \ReflectionParameter($method, $name))->getDefaultValue();
+    same($api['defaults']['cost'], $default(['Quotalock\Limiter', 'consume'], 'cost'), 'cost');
+    same($api['defaults']['algorithm'], $default(['Quotalock\Rule', '__construct'], 'algorithm'), 'algorithm');
+    [$info] = php(null, ['--ri', 'ratelimit']);
+    foreach (['prefix', 'timeout_ms', 'on_error'] as $name) {
+        contains("ratelimit.$name => {$api['defaults'][$name]} => default", $info);
+    }
+});

@@ -1,0 +1,23 @@
+"""The same for asyncio: type-checked by mypy, and run by `test_surface.py`."""
+
+import asyncio
+
+from quotalock import aio
+
+
+async def main() -> None:
+    async with aio.Client("memory://") as client:
+        checkout = client.limiter("checkout", "10/minute;100/hour")
+        decision = await checkout.consume("user:42")
+        print(decision.allowed, decision.remaining, decision.retry_after)
+
+        tasks = [asyncio.create_task(checkout.consume("user:42")) for _ in range(3)]
+        first, *others = await asyncio.gather(*tasks)
+        print(first.remaining, [other.remaining for other in others])
+        existed: bool = await checkout.reset("user:42")
+        print(existed, await asyncio.wait_for(checkout.peek("user:42", cost=2), 1.0))
+    if await aio.limit("checkout", "user:42", "10/minute"):
+        print("welcome")
+
+
+asyncio.run(main())

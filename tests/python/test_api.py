@@ -1,0 +1,125 @@
+"""The module against the contract by reflection, and the stub against the module."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+import quotalock
+import quotalock.testing
+import spec
+from quotalock import aio
+from quotalock.aio import testing as aio_testing
+
+API = spec.api()
+
+
+def public(thing: object) -> set[str]:
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+def parameters(function: Any) -> list[str]:
+    return [name for name in inspect.signature(function).parameters if name != "self"]
+
+
+def is_property(kind: type, name: str) -> bool:
+    return inspect.isdatadescriptor(inspect.getattr_static(kind, name))
+
+
+@pytest.mark.parametrize("module", [quotalock, aio], ids=["blocking", "asyncio"])
+@pytest.mark.parametrize("name", API["types"])
+def test_a_type_has_exactly_what_the_contract_says(module: ModuleType, name: str) -> None:
+    kind, contract = getattr(module, name), API["types"][name]
+    methods, properties = contract.get("methods", {}), contract["properties"]
+    assert public(kind) == {*methods, *properties}
+    assert {method: parameters(getattr(kind, method)) for method in methods} == methods
+    assert all(is_property(kind, property) for property in properties)
+    if "construct" in contract:
+        assert parameters(kind) == contract["construct"]
+
+
+@pytest.mark.parametrize("name", [name for name in API["types"] if "construct" not in API["types"][name]])
+def test_what_calls_return_cannot_be_made_by_hand(name: str) -> None:
+    with pytest.raises(TypeError):
+        getattr(quotalock, name)()
+
+
+@pytest.mark.parametrize("module", [quotalock, aio], ids=["blocking", "asyncio"])
+def test_the_module_has_exactly_what_the_contract_says(module: ModuleType) -> None:
+    assert set(module.__all__) == {*API["types"], *API["functions"], *API["errors"].values(), "QuotalockError"}
+    for name, arguments in API["functions"].items():
+        assert parameters(getattr(module, name)) == arguments
+
+
+@pytest.mark.parametrize("module", [quotalock.testing, aio_testing], ids=["blocking", "asyncio"])
+def test_the_testing_module_has_exactly_what_the_contract_says(module: ModuleType) -> None:
+    assert {name: parameters(getattr(module, name)) for name in module.__all__} == API["testing"]
+
+
+@pytest.mark.parametrize("module", [quotalock, aio], ids=["blocking", "asyncio"])
+def test_defaults(module: ModuleType) -> None:
+    defaults = API["defaults"]
+    client = inspect.signature(module.Client).parameters
+    assert client["url"].default is None
+    assert client["prefix"].default == defaults["prefix"] == module.Client("memory://").prefix
+    assert client["timeout"].default == defaults["timeout_ms"] / 1000
+    assert client["on_error"].default == defaults["on_error"]
+    for verb in ("consume", "peek", "require", "wait"):
+        assert inspect.signature(getattr(module.Limiter, verb)).parameters["cost"].default == defaults["cost"]
+    assert inspect.signature(module.limit).parameters["cost"].default == defaults["cost"]
+    assert inspect.signature(module.Rule).parameters["algorithm"].default == defaults["algorithm"]
+    assert module.Rule(1, 1).algorithm == defaults["algorithm"]
+
+
+def test_every_algorithm_of_the_contract_makes_a_rule() -> None:
+    for algorithm in API["algorithms"]:
+        assert quotalock.Rule(1, 60, algorithm).algorithm == algorithm
+
+
+def test_each_error_has_its_class_and_code() -> None:
+    classes = {kind.code: kind for kind in quotalock.QuotalockError.__subclasses__()}
+    assert {code: kind.__name__ for code, kind in classes.items()} == API["errors"]
+    for kind in classes.values():
+        assert kind is getattr(quotalock, kind.__name__) is getattr(aio, kind.__name__)
+        assert f"{kind.__module__}.{kind.__qualname__}" == f"quotalock.{kind.__name__}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "builtin"),
+    [
+        (quotalock.InvalidArgument, ValueError),
+        (quotalock.InvalidPolicy, ValueError),
+        (quotalock.Unavailable, ConnectionError),
+        (quotalock.Timeout, TimeoutError),
+        (quotalock.NotPermitted, PermissionError),
+    ],
+)
+def test_errors_are_the_builtin_ones_that_they_mean(kind: type[Exception], builtin: type[Exception]) -> None:
+    assert issubclass(kind, builtin)
+
+
+def test_every_public_thing_says_what_it_is() -> None:
+    for module in (quotalock, aio, quotalock.testing, aio_testing):
+        assert module.__doc__
+        for name in module.__all__:
+            thing = getattr(module, name)
+            assert thing.__doc__, name
+            if inspect.isclass(thing) and not issubclass(thing, Exception):
+                assert all(getattr(thing, member).__doc__ for member in public(thing)), name
+
+
+def test_the_stub_says_what_the_module_has() -> None:
+    run("mypy.stubtest", "quotalock")
+
+
+def test_the_package_and_its_examples_type_check() -> None:
+    run("mypy", "--strict", "bindings-python/python", "tests/python/example.py", "tests/python/example_aio.py")
+
+
+def run(*tool: str) -> None:
+    done = subprocess.run([sys.executable, "-m", *tool], cwd=spec.ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,101 @@
+"""The interpreter ends in good order, whatever is under way."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+EXITS = 20
+
+IN_FLIGHT_ON_A_LOOP = """
+import asyncio, os, sys
+from quotalock import aio
+limiter = aio.Client(os.environ["URL"], timeout=10).limiter("exit", "1000000/hour")
+async def main():
+    await limiter.consume("k")
+    tasks = [asyncio.ensure_future(limiter.consume("k")) for _ in range(200)]
+    await asyncio.sleep(0)
+    sys.exit(0)
+asyncio.run(main())
+"""
+
+ON_A_LOOP_THAT_NOBODY_CLOSES = """
+import asyncio, os, warnings
+from quotalock import aio
+warnings.simplefilter("ignore")
+limiter = aio.Client(os.environ["URL"], timeout=10).limiter("exit", "1000000/hour")
+loop = asyncio.new_event_loop()
+loop.run_until_complete(limiter.consume("k"))
+calls = [loop.create_task(limiter.consume("k")) for _ in range(200)]
+loop.run_until_complete(asyncio.sleep(0))
+loop.set_exception_handler(lambda *_: None)
+"""
+
+ON_LOOPS_OF_DAEMONS = """
+import asyncio, os, threading, time
+from quotalock import aio
+limiter = aio.Client(os.environ["URL"], timeout=10).limiter("exit", "1000000/hour")
+async def main():
+    while True:
+        await asyncio.gather(*(limiter.consume("k") for _ in range(20)))
+for _ in range(3):
+    threading.Thread(target=lambda: asyncio.run(main()), daemon=True).start()
+time.sleep(0.1)
+"""
+
+IN_DAEMONS = """
+import os, threading, time
+import quotalock
+limiter = quotalock.Client(os.environ["URL"], timeout=10).limiter("exit", "1000000/hour")
+def work():
+    while True:
+        limiter.consume("k")
+for _ in range(8):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.1)
+"""
+
+BLOCKED_IN_DAEMONS = """
+import os, threading, time
+import quotalock
+silent = quotalock.Client(os.environ["SILENT"], timeout=60).limiter("exit", "1/hour")
+waiting = quotalock.Client("memory://").limiter("exit", "1/hour")
+waiting.consume("k")
+for call in (lambda: silent.consume("k"), lambda: waiting.wait("k", 10_000)):
+    threading.Thread(target=call, daemon=True).start()
+time.sleep(0.12)
+"""
+
+WHILE_CONNECTING = """
+import asyncio, os, sys
+from quotalock import aio
+limiter = aio.Client(os.environ["SILENT"], timeout=60).limiter("exit", "1/hour")
+async def main():
+    asyncio.ensure_future(limiter.consume("k"))
+    await asyncio.sleep(0.01)
+    sys.exit(0)
+asyncio.run(main())
+"""
+
+CASES = {name.lower(): code for name, code in list(globals().items()) if name.isupper() and isinstance(code, str)}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_exits(case: str, url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        environment = {**os.environ, "URL": url, "SILENT": f"redis://127.0.0.1:{silent.getsockname()[1]}"}
+        command = [sys.executable, "-c", CASES[case]]
+        started = time.monotonic()
+        for first in range(0, EXITS, 4):
+            exits = [
+                subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                for _ in range(first, min(first + 4, EXITS))
+            ]
+            ends = [(process.communicate(timeout=30)[0], process.returncode) for process in exits]
+            assert ends == [("", 0)] * len(exits)
+        assert time.monotonic() - started < 30

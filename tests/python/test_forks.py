@@ -1,0 +1,308 @@
+"""Objects made and used before a fork work after it, in parent and children, and share no socket.
+
+A shared socket shows as another process' reply: each process counts on a key of its own, so that an answer that is not
+its own has the wrong number in it. And the server counts the connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import traceback
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import quotalock
+from quotalock import aio
+from servers import Server
+
+CHILDREN = 4
+CALLS = 300
+LIMIT = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def server() -> Any:
+    """A server of its own: its connections are counted."""
+    with Server("redis-7.0") as server:
+        yield server
+
+
+def connections(server: Server) -> int:
+    """How many there are but the one that asks."""
+    return int(server.command("INFO", "clients").split("connected_clients:")[1].split()[0]) - 1
+
+
+def count_down(consume: Callable[[str], quotalock.Decision], key: str) -> None:
+    for number in range(1, CALLS + 1):
+        assert consume(key).remaining == LIMIT - number, f"{key} got an answer that is not its own"
+
+
+def in_threads(consume: Callable[[str], quotalock.Decision], who: str) -> None:
+    failures: list[BaseException] = []
+
+    def work(key: str) -> None:
+        try:
+            count_down(consume, key)
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=work, args=(f"{who}-{number}",)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+async def in_tasks(limiter: aio.Limiter, who: str) -> None:
+    async def work(key: str) -> None:
+        for number in range(1, CALLS + 1):
+            assert (await limiter.consume(key)).remaining == LIMIT - number, key
+
+    await asyncio.gather(*(work(f"{who}-{number}") for number in range(3)))
+
+
+def fork(work: Callable[[], object]) -> int:
+    """Runs `work` in a child that ends without any cleaning up of the parent's."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    return child
+
+
+def all_well(children: list[int]) -> bool:
+    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * len(children)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_client_used_before_os_fork(server: Server, prefix: str) -> None:
+    before = connections(server)
+    client = quotalock.Client(server.url, prefix=prefix, timeout=10)
+    limiter = client.limiter("fork", f"{LIMIT}/hour")
+    count_down(limiter.consume, "before")
+    gate, opener = os.pipe()
+
+    def work() -> None:
+        os.read(gate, 1)
+        in_threads(limiter.consume, f"child-{os.getpid()}")
+
+    children = [fork(work) for _ in range(CHILDREN)]
+    os.write(opener, b"x" * CHILDREN)
+    in_threads(limiter.consume, "parent")
+    assert all_well(children)
+    in_threads(limiter.consume, "afterwards")
+    client.close()
+    wait_for(lambda: connections(server) == before)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_each_process_has_connections_of_its_own(server: Server, prefix: str) -> None:
+    client = quotalock.Client(server.url, prefix=prefix, timeout=10)
+    limiter = client.limiter("fork", f"{LIMIT}/hour")
+    assert limiter.consume("before")
+    before = connections(server)
+    gate, opener = os.pipe()
+    tell, told = os.pipe()
+
+    def work() -> None:
+        assert limiter.consume("child")
+        os.write(told, b"x")
+        os.read(gate, 1)
+
+    children = [fork(work) for _ in range(CHILDREN)]
+    for _ in range(CHILDREN):
+        os.read(tell, 1)
+    assert connections(server) == before + CHILDREN
+    os.write(opener, b"x" * CHILDREN)
+    assert all_well(children)
+    assert limiter.peek("child").remaining == LIMIT - CHILDREN
+
+
+def test_a_client_of_asyncio_used_before_os_fork(server: Server, prefix: str) -> None:
+    client = aio.Client(server.url, prefix=prefix, timeout=10)
+    limiter = client.limiter("fork", f"{LIMIT}/hour")
+    event_loop = asyncio.new_event_loop()
+    event_loop.run_until_complete(in_tasks(limiter, "before"))
+    children = [fork(lambda: asyncio.run(in_tasks(limiter, f"child-{os.getpid()}"))) for _ in range(CHILDREN)]
+    # The loop of before the fork goes on in the parent, with the connection it has: no child took it out of its epoll.
+    event_loop.run_until_complete(in_tasks(limiter, "parent"))
+    assert all_well(children)
+    event_loop.run_until_complete(in_tasks(limiter, "afterwards"))
+    event_loop.run_until_complete(client.close())
+    event_loop.close()
+
+
+def test_a_child_that_goes_on_with_its_parents_loop_has_a_connection_of_its_own(server: Server, prefix: str) -> None:
+    limiter = aio.Client(server.url, prefix=prefix, timeout=10).limiter("fork", f"{LIMIT}/hour")
+    event_loop = asyncio.new_event_loop()
+    event_loop.run_until_complete(limiter.consume("k"))
+    before = connections(server)
+
+    def work() -> None:
+        assert event_loop.run_until_complete(limiter.consume("k")).remaining == LIMIT - 2
+        assert connections(server) == before + 1
+
+    assert all_well([fork(work)])
+    assert event_loop.run_until_complete(limiter.consume("k")).remaining == LIMIT - 3
+    assert connections(server) == before
+    event_loop.close()
+
+
+def test_a_fork_in_the_middle_of_calls_on_a_loop(server: Server, prefix: str) -> None:
+    client = aio.Client(server.url, prefix=prefix, timeout=10)
+    limiter = client.limiter("fork", f"{LIMIT}/hour")
+
+    def work() -> None:
+        asyncio.run(in_tasks(limiter, f"child-{os.getpid()}"))
+        asyncio.run(client.close())
+
+    async def parent() -> None:
+        under_way = [asyncio.create_task(in_tasks(limiter, f"parent-{number}")) for number in range(4)]
+        await asyncio.sleep(0.01)
+        children = [fork(work) for _ in range(2)]
+        await asyncio.gather(*under_way)
+        assert all_well(children)
+        await in_tasks(limiter, "afterwards")
+
+    asyncio.run(parent())
+
+
+class Shared:
+    """What the children of multiprocessing inherit."""
+
+    limiter: quotalock.Limiter
+    aio_limiter: aio.Limiter
+
+
+def blocking_child(number: int) -> str:
+    count_down(Shared.limiter.consume, f"child-{number}")
+    return Shared.limiter.consume("all").source
+
+
+def asyncio_child(number: int) -> str:
+    asyncio.run(in_tasks(Shared.aio_limiter, f"aio-{number}"))
+    return "redis"
+
+
+@pytest.mark.parametrize("child", [blocking_child, asyncio_child])
+def test_a_client_used_before_multiprocessing_forks(server: Server, prefix: str, child: Callable[[int], str]) -> None:
+    Shared.limiter = quotalock.Client(server.url, prefix=prefix, timeout=10).limiter("fork", f"{LIMIT}/hour")
+    Shared.aio_limiter = aio.Client(server.url, prefix=prefix, timeout=10).limiter("fork", f"{LIMIT}/hour")
+    count_down(Shared.limiter.consume, "before")
+    asyncio.run(in_tasks(Shared.aio_limiter, "before"))
+    with multiprocessing.get_context("fork").Pool(CHILDREN) as pool:
+        assert pool.map(child, range(2 * CHILDREN), chunksize=1) == ["redis"] * 2 * CHILDREN
+        count_down(Shared.limiter.consume, "parent")
+        pool.close()
+        pool.join()
+
+
+APPLICATION = """
+import json, os, threading
+import quotalock
+
+client = quotalock.Client(os.environ["URL"], prefix=os.environ["PREFIX"], timeout=10)
+limiter = client.limiter("gunicorn", "100/hour")
+assert limiter.consume("loaded")
+assert quotalock.limit("default", "loaded", "100/hour")
+
+
+def application(environ, start_response):
+    key = environ["PATH_INFO"]
+    decision = limiter.consume(key)
+    other = quotalock.limit("default", key, "100/hour")
+    start_response("200 OK", [("Content-Type", "application/json")])
+    answer = [os.getpid(), decision.allowed, decision.remaining, other.remaining]
+    return [json.dumps(answer).encode()]
+"""
+
+
+@pytest.mark.parametrize("worker", [("sync", "1"), ("gthread", "4")])
+def test_an_application_that_gunicorn_loads_before_it_forks(
+    server: Server, prefix: str, worker: tuple[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "application.py").write_text(APPLICATION)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    kind, threads = worker
+    command = [
+        *(
+            sys.executable,
+            "-m",
+            "gunicorn",
+            "--preload",
+            "--workers",
+            "3",
+            "--worker-class",
+            kind,
+            "--threads",
+            threads,
+        ),
+        *("--bind", f"127.0.0.1:{port}", "--no-control-socket", "application:application"),
+    ]
+    environment = {**os.environ, "URL": server.url, "PREFIX": prefix, "QUOTALOCK_URL": server.url}
+    log = (tmp_path / "log").open("wb")
+    gunicorn = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=log, stderr=log)
+    try:
+        wait_for(lambda: listens(port), or_tell=lambda: (tmp_path / "log").read_text())
+        answers = ask_from_threads(port)
+    finally:
+        gunicorn.terminate()
+        gunicorn.wait(10)
+        log.close()
+    assert len({answer[0] for answer in answers}) > 1, "one worker answered everything"
+    assert all(answer[1] for answer in answers)
+    # Each of 8 keys was counted 40 times, whoever of the workers did it.
+    assert sorted(answer[2] for answer in answers) == sorted(list(range(60, 100)) * 8)
+    assert sorted(answer[3] for answer in answers) == sorted(list(range(60, 100)) * 8)
+
+
+def ask_from_threads(port: int) -> list[Any]:
+    answers: list[Any] = []
+
+    def ask(number: int) -> None:
+        for _ in range(40):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/{prefix_of(port)}-{number}", timeout=20) as reply:
+                answers.append(json.load(reply))
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == 8 * 40
+    return answers
+
+
+def prefix_of(port: int) -> str:
+    """The client of `limit` has the default prefix, so the keys must differ between runs."""
+    return f"{os.getpid()}-{port}"
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def wait_for(condition: Callable[[], bool], or_tell: Callable[[], str] = lambda: "it did not come") -> None:
+    give_up = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < give_up, or_tell()
+        time.sleep(0.02)

@@ -1,0 +1,155 @@
+"""Signals while a call blocks, and threads that go on meanwhile."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import pytest
+import quotalock
+
+# A handler runs at most 50 ms late, and this machine has much to do.
+SOON = 1.0
+LONG = 20.0
+
+
+@pytest.fixture
+def silent_url() -> Iterator[str]:
+    """A server that accepts and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        yield f"redis://127.0.0.1:{mute.getsockname()[1]}"
+
+
+@pytest.fixture
+def silent(silent_url: str) -> quotalock.Limiter:
+    return quotalock.Client(silent_url, timeout=LONG).limiter("checkout", "1/minute")
+
+
+@pytest.fixture
+def denied() -> quotalock.Limiter:
+    """A limiter in memory that has nothing left."""
+    limiter = quotalock.Client("memory://").limiter("checkout", "1/minute")
+    assert limiter.consume("k")
+    return limiter
+
+
+def in_a_moment(handler: Callable[[int, FrameType | None], Any], *, times: int = 1) -> None:
+    """Has `handler` run by a signal, while the caller is in a call."""
+    previous = signal.signal(signal.SIGALRM, handler)
+    left = times
+
+    def count(number: int, frame: FrameType | None) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, previous)
+        handler(number, frame)
+
+    signal.signal(signal.SIGALRM, count)
+    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.05)
+
+
+class Enough(Exception):
+    """What a handler raises."""
+
+
+def give_up(number: int, frame: FrameType | None) -> None:
+    raise Enough
+
+
+def test_what_a_handler_raises_ends_the_call(silent: quotalock.Limiter) -> None:
+    began = time.monotonic()
+    in_a_moment(give_up)
+    with pytest.raises(Enough):
+        silent.consume("k")
+    assert time.monotonic() - began < 0.1 + SOON
+
+
+def test_control_c_ends_a_call(silent: quotalock.Limiter) -> None:
+    in_a_moment(signal.default_int_handler)
+    with pytest.raises(KeyboardInterrupt):
+        silent.consume("k")
+
+
+def test_control_c_ends_a_wait_for_a_real_server(url: str, prefix: str) -> None:
+    limiter = quotalock.Client(url, prefix=prefix).limiter("checkout", "1/minute")
+    assert limiter.consume("k")
+    began = time.monotonic()
+    in_a_moment(signal.default_int_handler)
+    with pytest.raises(KeyboardInterrupt):
+        limiter.wait("k", timeout=100)
+    assert time.monotonic() - began < 0.1 + SOON
+    # The connection is as good as before.
+    assert not limiter.consume("k")
+
+
+def test_control_c_ends_a_wait_in_memory(denied: quotalock.Limiter) -> None:
+    in_a_moment(signal.default_int_handler)
+    with pytest.raises(KeyboardInterrupt):
+        denied.wait("k", timeout=100)
+
+
+def test_a_handler_that_raises_nothing_ends_nothing(url: str, prefix: str) -> None:
+    limiter = quotalock.Client(url, prefix=prefix).limiter("checkout", "1/600ms")
+    assert limiter.consume("k")
+    ran: list[int] = []
+    in_a_moment(lambda number, _: ran.append(number), times=4)
+    assert limiter.wait("k", timeout=5)
+    assert ran == [signal.SIGALRM] * 4
+
+
+def test_a_handler_may_call_the_same_limiter(url: str, prefix: str) -> None:
+    limiter = quotalock.Client(url, prefix=prefix).limiter("checkout", "2/500ms")
+    assert limiter.consume("k", 2)
+    peeked: list[quotalock.Decision] = []
+    in_a_moment(lambda *_: peeked.append(limiter.peek("k")))
+    assert limiter.wait("k", timeout=5)
+    assert [decision.allowed for decision in peeked] == [False]
+
+
+def time_out(silent_url: str) -> None:
+    limiter = quotalock.Client(silent_url, timeout=0.5).limiter("checkout", "1/minute")
+    with pytest.raises(quotalock.Timeout):
+        limiter.consume("k")
+
+
+def wait_in_memory(_: str) -> None:
+    limiter = quotalock.Client("memory://").limiter("checkout", "1/500ms")
+    assert limiter.consume("k")
+    assert limiter.wait("k", timeout=5)
+
+
+@pytest.mark.parametrize("block", [time_out, wait_in_memory])
+def test_other_threads_go_on_while_a_call_blocks(silent_url: str, block: Callable[[str], None]) -> None:
+    thread = threading.Thread(target=block, args=(silent_url,))
+    began = time.monotonic()
+    thread.start()
+    # This thread never gives up the GIL by itself, so what it counts it counted while the other one blocked.
+    longest, last = 0.0, time.monotonic()
+    while thread.is_alive():
+        now = time.monotonic()
+        longest, last = max(longest, now - last), now
+    thread.join()
+    assert time.monotonic() - began >= 0.4
+    assert longest < 0.3
+
+
+def test_many_threads_share_a_limiter(url: str, prefix: str) -> None:
+    limiter = quotalock.Client(url, prefix=prefix, timeout=LONG).limiter("checkout", "1000/hour")
+    admitted: list[int] = []
+
+    def consume() -> None:
+        admitted.append(sum(limiter.consume("k").allowed for _ in range(200)))
+
+    threads = [threading.Thread(target=consume) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(admitted) == 1000
