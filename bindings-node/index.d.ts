@@ -12,7 +12,7 @@
  */
 
 /** How a rule counts. */
-export type Algorithm = 'fixed-window' | 'calendar-window'
+export type Algorithm = 'fixed-window' | 'calendar-window' | 'sliding-window' | 'token-bucket'
 
 /** One rule of a policy: at most `limit` per `periodMs`. */
 export interface Rule {
@@ -22,6 +22,8 @@ export interface Rule {
   readonly periodMs: number
   /** How the rule counts; `fixed-window` if left out. */
   readonly algorithm?: Algorithm
+  /** For a token bucket only: the most that may be consumed at once, 1 to 2^52; the limit if left out or null. */
+  readonly capacity?: number | null
 }
 
 /** What a limiter decides by: text such as `10/minute;100/hour`, a rule, or several that must all admit a call. */

@@ -231,15 +231,23 @@ namespace Quotalock {
 
         public readonly string $algorithm;
 
+        /** The most that may be consumed at once: the limit, unless another capacity was given. */
+        public readonly int $capacity;
+
         /**
          * @param int<1, 4503599627370496> $limit the amount per period
          * @param int<1, 3153600000000> $periodMs
-         * @param 'fixed-window'|'calendar-window' $algorithm
+         * @param 'fixed-window'|'calendar-window'|'sliding-window'|'token-bucket' $algorithm
+         * @param int<1, 4503599627370496>|null $capacity for a token bucket only: the most at once; null is the limit
          * @throws InvalidArgumentException
          * @throws InvalidPolicyException
          */
-        public function __construct(int $limit, int $periodMs, string $algorithm = 'fixed-window')
-        {
+        public function __construct(
+            int $limit,
+            int $periodMs,
+            string $algorithm = 'fixed-window',
+            ?int $capacity = null,
+        ) {
         }
     }
 

@@ -86,7 +86,7 @@ function options(given, known) {
 /**
  * A policy: text, a rule, or several.
  * @param {unknown} given
- * @returns {string | { limit: number, periodMs: number, algorithm: string }[]}
+ * @returns {string | { limit: number, periodMs: number, algorithm: string, capacity?: number }[]}
  */
 function policyOf(given) {
   if (typeof given === 'string') return text('policy', given)
@@ -95,11 +95,12 @@ function policyOf(given) {
   }
   return (Array.isArray(given) ? given : [given]).map((rule) => {
     if (typeof rule !== 'object' || rule === null) throw refusal('rule', rule, 'an object { limit, periodMs }')
-    const { limit, periodMs, algorithm = 'fixed-window' } = rule
+    const { limit, periodMs, algorithm = 'fixed-window', capacity } = rule
     return {
       limit: number('limit', limit),
       periodMs: number('periodMs', periodMs),
       algorithm: text('algorithm', algorithm),
+      capacity: capacity === undefined || capacity === null ? undefined : number('capacity', capacity),
     }
   })
 }

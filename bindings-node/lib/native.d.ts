@@ -59,6 +59,8 @@ export interface RuleInput {
   periodMs: number
   /** How the rule counts. */
   algorithm: string
+  /** The most that may be consumed at once; without it, the limit. */
+  capacity?: number
 }
 
 /** Sets the time in microseconds of a client's calls; none goes back to the server's. */

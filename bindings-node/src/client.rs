@@ -21,6 +21,8 @@ pub struct RuleInput {
     pub period_ms: f64,
     /// How the rule counts.
     pub algorithm: String,
+    /// The most that may be consumed at once; without it, the limit.
+    pub capacity: Option<f64>,
 }
 
 #[napi]
@@ -72,7 +74,9 @@ fn rule(given: &RuleInput) -> quotalock::Result<quotalock::Rule> {
     let algorithm = Algorithm::parse(&given.algorithm)?;
     let limit = convert::unsigned("limit", convert::whole("limit", given.limit)?)?;
     let period = convert::micros_from_ms("period", convert::whole("period", given.period_ms)?)?;
-    quotalock::Rule::new(algorithm, limit, period)
+    let rule = quotalock::Rule::new(algorithm, limit, period)?;
+    let Some(capacity) = given.capacity else { return Ok(rule) };
+    rule.with_capacity(convert::unsigned("capacity", convert::whole("capacity", capacity)?)?)
 }
 
 /// A named policy.

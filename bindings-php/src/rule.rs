@@ -3,13 +3,14 @@
 use ext_php_rs::prelude::*;
 use quotalock::{Algorithm, convert};
 
-use crate::argument::{Int, Text};
+use crate::argument::{Int, Maybe, Text};
 use crate::class;
 use crate::exception::Outcome;
 use crate::property::{self, Property, Type};
 
 /// The properties of the class.
-pub const PROPERTIES: &[Property] = &[("limit", Type::Int), ("periodMs", Type::Int), ("algorithm", Type::Text)];
+pub const PROPERTIES: &[Property] =
+    &[("limit", Type::Int), ("periodMs", Type::Int), ("algorithm", Type::Text), ("capacity", Type::Int)];
 
 const DEFAULT_ALGORITHM: &str = "fixed-window";
 
@@ -28,15 +29,19 @@ impl Rule {
 
 #[php_impl]
 impl Rule {
-    /// Makes a rule of `limit` per `periodMs` milliseconds.
+    /// Makes a rule of `limit` per `periodMs` milliseconds; without a `capacity` it is the limit.
     #[php(defaults(algorithm = DEFAULT_ALGORITHM))]
-    pub fn __construct(limit: Int, periodMs: Int, algorithm: Text) -> Outcome<Rule> {
+    pub fn __construct(limit: Int, periodMs: Int, algorithm: Text, capacity: Maybe<Int>) -> Outcome<Rule> {
         let (limit, period) = (limit.unsigned(1, "limit")?, periodMs.micros(2, "period")?);
-        let rule = quotalock::Rule::new(Algorithm::parse(&algorithm.utf8(3, "algorithm")?)?, limit, period)?;
+        let mut rule = quotalock::Rule::new(Algorithm::parse(&algorithm.utf8(3, "algorithm")?)?, limit, period)?;
+        if let Some(capacity) = capacity.0 {
+            rule = rule.with_capacity(capacity.unsigned(4, "capacity")?)?;
+        }
         class::fill_this([
             property::int(rule.limit()),
             property::int(convert::ms(rule.period())),
             property::text(rule.algorithm().name()),
+            property::int(rule.capacity()),
         ]);
         Ok(Rule(rule))
     }

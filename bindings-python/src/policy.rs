@@ -10,7 +10,8 @@ use quotalock::{Algorithm, Policy, convert};
 use crate::argument::{kind, seconds, shown, whole};
 use crate::error::raised;
 
-/// One limit as an object: at most `limit` per `period` seconds, counted by `algorithm`.
+/// One limit as an object: at most `limit` per `period` seconds, counted by `algorithm`; `capacity` is the most at once
+/// where the algorithm has one.
 #[pyclass(frozen, eq, module = "quotalock")]
 #[derive(PartialEq, Eq)]
 pub struct Rule(quotalock::Rule);
@@ -18,11 +19,20 @@ pub struct Rule(quotalock::Rule);
 #[pymethods]
 impl Rule {
     #[new]
-    #[pyo3(signature = (limit, period, algorithm = "fixed-window"))]
-    fn new(limit: &Bound<'_, PyAny>, period: &Bound<'_, PyAny>, algorithm: &str) -> PyResult<Rule> {
+    #[pyo3(signature = (limit, period, algorithm = "fixed-window", capacity = None))]
+    fn new(
+        limit: &Bound<'_, PyAny>,
+        period: &Bound<'_, PyAny>,
+        algorithm: &str,
+        capacity: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Rule> {
         let py = limit.py();
         let (limit, period) = (whole("limit", limit.as_borrowed())?, seconds("period", period.as_borrowed())?);
-        let rule = Algorithm::parse(algorithm).and_then(|algorithm| quotalock::Rule::new(algorithm, limit, period));
+        let capacity = capacity.map(|capacity| whole("capacity", capacity.as_borrowed())).transpose()?;
+        let rule = Algorithm::parse(algorithm).and_then(|algorithm| {
+            let rule = quotalock::Rule::new(algorithm, limit, period)?;
+            capacity.map_or(Ok(rule), |capacity| rule.with_capacity(capacity))
+        });
         rule.map(Rule).map_err(|error| raised(py, &error))
     }
 
@@ -44,22 +54,36 @@ impl Rule {
         self.0.algorithm().name()
     }
 
+    /// The most that may be consumed at once: the limit, unless another capacity was given.
+    #[getter]
+    fn capacity(&self) -> u64 {
+        self.0.capacity()
+    }
+
     fn __str__(&self) -> String {
         self.0.to_string()
     }
 
     fn __repr__(&self) -> String {
-        format!("Rule({}, {:?}, {:?})", self.limit(), self.period(), self.algorithm())
+        let capacity = self.given_capacity().map_or(String::new(), |capacity| format!(", {capacity}"));
+        format!("Rule({}, {:?}, {:?}{capacity})", self.limit(), self.period(), self.algorithm())
     }
 
     fn __hash__(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (self.0.limit(), self.0.period(), self.algorithm()).hash(&mut hasher);
+        (self.0.limit(), self.0.period(), self.algorithm(), self.capacity()).hash(&mut hasher);
         hasher.finish()
     }
 
-    fn __getnewargs__(&self) -> (u64, f64, &'static str) {
-        (self.limit(), self.period(), self.algorithm())
+    fn __getnewargs__(&self) -> (u64, f64, &'static str, Option<u64>) {
+        (self.limit(), self.period(), self.algorithm(), self.given_capacity())
+    }
+}
+
+impl Rule {
+    /// The capacity if it is not the limit: only then every algorithm takes it back.
+    fn given_capacity(&self) -> Option<u64> {
+        Some(self.capacity()).filter(|capacity| *capacity != self.limit())
     }
 }
 

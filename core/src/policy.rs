@@ -23,6 +23,9 @@ pub struct Rule {
     algorithm: Algorithm,
     limit: u64,
     period: u64,
+    capacity: u64,
+    /// Limit and period without their common divisor, where a capacity makes the exact interval count.
+    reduced: (u64, u64),
 }
 
 impl Rule {
@@ -47,7 +50,43 @@ impl Rule {
         if period > MAX_PERIOD {
             return refuse(format!("period of {period} µs is over 36500 days: give less"));
         }
-        Ok(Rule { algorithm, limit, period })
+        Ok(Rule { algorithm, limit, period, capacity: limit, reduced: (limit, period) }).and_then(Rule::checked)
+    }
+
+    /// The same rule with another capacity: the most that may be consumed at once, 1 to [`MAX_LIMIT`].
+    ///
+    /// # Errors
+    /// `invalid_policy` for an algorithm that takes none, for 0, or for so much that it would take decades to fill.
+    pub fn with_capacity(self, capacity: u64) -> Result<Rule> {
+        if !self.algorithm.definition().has_capacity {
+            let name = self.algorithm.name();
+            return Err(Error::new(Code::InvalidPolicy, format!("capacity does not go with {name}: leave it out")));
+        }
+        Rule { capacity, ..self }.checked()
+    }
+
+    fn checked(mut self) -> Result<Rule> {
+        if !self.algorithm.definition().has_capacity {
+            return Ok(self);
+        }
+        let refuse = |message: String| Err(Error::new(Code::InvalidPolicy, message));
+        if self.capacity == 0 {
+            return refuse("capacity 0 admits nobody: give at least 1".into());
+        }
+        let divisor = greatest_common_divisor(self.limit, self.period);
+        let (limit, period) = (self.limit / divisor, self.period / divisor);
+        let fits = |a: u64, b: u64| u128::from(a) * u128::from(b) <= u128::from(MAX_LIMIT);
+        // Lua counts exactly to 2^53: both products appear there.
+        if !fits(self.capacity, limit)
+            || u128::from(self.capacity) * u128::from(period) > u128::from(limit) * u128::from(MAX_PERIOD)
+        {
+            let (given, capacity) = (self.limit, self.capacity);
+            return refuse(format!(
+                "amount {given} with capacity {capacity} is too much to be counted exactly: give less"
+            ));
+        }
+        self.reduced = (limit, period);
+        Ok(self)
     }
 
     /// How the rule counts.
@@ -63,6 +102,16 @@ impl Rule {
     /// The period in microseconds.
     pub fn period(&self) -> u64 {
         self.period
+    }
+
+    /// The most that may be consumed at once: the limit, unless the rule says a capacity.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Limit and period as the algorithm computes with them.
+    pub(crate) fn reduced(&self) -> (u64, u64) {
+        self.reduced
     }
 }
 
@@ -126,6 +175,13 @@ impl fmt::Display for Policy {
     }
 }
 
+fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.algorithm != Algorithm::FIXED_WINDOW {
@@ -133,8 +189,12 @@ impl fmt::Display for Rule {
         }
         let (count, unit) = grammar::largest_unit(self.period);
         match count {
-            1 => write!(f, "{}/{unit}", self.limit),
-            n => write!(f, "{}/{n} {unit}{}", self.limit, if unit == "ms" { "" } else { "s" }),
+            1 => write!(f, "{}/{unit}", self.limit)?,
+            n => write!(f, "{}/{n} {unit}{}", self.limit, if unit == "ms" { "" } else { "s" })?,
         }
+        if self.capacity != self.limit {
+            write!(f, " capacity {}", self.capacity)?;
+        }
+        Ok(())
     }
 }

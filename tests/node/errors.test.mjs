@@ -100,6 +100,9 @@ test('construction throws', () => {
     { limit: '1', periodMs: 1000 },
     { limit: 1.5, periodMs: 1000 },
     { limit: 1 },
+    { limit: 1, periodMs: 1000, algorithm: 'token-bucket', capacity: '1' },
+    { limit: 1, periodMs: 1000, algorithm: 'token-bucket', capacity: 1.5 },
+    { limit: 1, periodMs: 1000, algorithm: 'token-bucket', capacity: -1 },
   ]) {
     assert.throws(() => memory.limiter('n', policy), quotalock.InvalidArgumentError)
   }
@@ -109,6 +112,8 @@ test('construction throws', () => {
     '10/month',
     { limit: 0, periodMs: 1000 },
     { limit: 1, periodMs: 1000, algorithm: 'x' },
+    { limit: 1, periodMs: 1000, capacity: 1 },
+    { limit: 1, periodMs: 1000, algorithm: 'token-bucket', capacity: 0 },
   ]) {
     assert.throws(() => memory.limiter('n', policy), quotalock.InvalidPolicyError)
   }

@@ -146,6 +146,13 @@ test('defaults are those of the spec', async () => {
   assert.equal((await limiter.consume('k')).cost, defaults.cost)
 })
 
+test('a rule has a capacity', () => {
+  const policyOf = (/** @type {number | null | undefined} */ capacity) =>
+    new esm.Client('memory://').limiter('n', { limit: 10, periodMs: 1000, algorithm: 'token-bucket', capacity }).policy
+  assert.equal(policyOf(50), 'token-bucket 10/second capacity 50')
+  for (const capacity of [10, null, undefined]) assert.equal(policyOf(capacity), 'token-bucket 10/second')
+})
+
 test('a client and a limiter show who they are, and no password', () => {
   const secret = new esm.Client('redis://user:hunter2@127.0.0.1:6380/3', { prefix: 'shop' })
   const limiter = secret.limiter('checkout', [

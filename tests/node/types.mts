@@ -12,6 +12,7 @@ using plain = new Client()
 const rules: readonly Rule[] = [
   { limit: 5, periodMs: 1000 },
   { limit: 9, periodMs: 60_000, algorithm: 'calendar-window' },
+  { limit: 9, periodMs: 60_000, algorithm: 'token-bucket', capacity: 20 },
 ]
 const checkout = client.limiter('checkout', rules)
 plain.limiter('login', rules[0] ?? '5/minute')

@@ -51,7 +51,8 @@ async function policy(given) {
   assert.equal(memory.limiter('n', given.input).policy, given.canonical, given.id)
   assert.equal(memory.limiter('n', given.canonical).policy, given.canonical, given.id)
   const rules = given.rules.map((/** @type {Case} */ rule) => {
-    return { algorithm: rule.algorithm, limit: rule.limit, periodMs: rule.period / 1000 }
+    const { algorithm, limit, period, capacity } = rule
+    return { algorithm, limit, periodMs: period / 1000, capacity }
   })
   assert.equal(memory.limiter('n', rules).policy, given.canonical, `${given.id} from objects`)
 }

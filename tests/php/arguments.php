@@ -94,6 +94,20 @@ test('a policy is a text, a rule or a list of rules', function () {
     refused('invalid_policy', fn () => $client->limiter('n', "10/minute\xff"));
 });
 
+test('a rule has a capacity', function () {
+    $rule = new Rule(10, 1000, 'token-bucket', 50);
+    same(50, $rule->capacity, 'the capacity');
+    same('token-bucket 10/second capacity 50', client()->limiter('n', $rule)->policy, 'the policy');
+    $plain = new Rule(10, 1000, 'token-bucket', capacity: null);
+    same([10, 10], [$plain->capacity, (new Rule(10, 1000))->capacity], 'the capacity that is the limit');
+    same('token-bucket 10/second', client()->limiter('n', $plain)->policy, 'the policy without');
+    refused('invalid_policy', fn () => new Rule(10, 1000, 'token-bucket', 0));
+    contains('capacity', refused('invalid_policy', fn () => new Rule(10, 1000, capacity: 10))->getMessage());
+    contains('capacity', refused('invalid_argument', fn () => new Rule(1, 1000, 'token-bucket', -1))->getMessage());
+    $error = thrown(\TypeError::class, fn () => new Rule(10, 1000, 'token-bucket', '50'));
+    contains('must be of type int', $error->getMessage());
+});
+
 test('a rule that cannot be is refused', function () {
     contains('-1', refused('invalid_argument', fn () => new Rule(-1, 1000))->getMessage());
     contains('-5', refused('invalid_argument', fn () => new Rule(1, -5))->getMessage());

@@ -72,6 +72,7 @@ def test_defaults(module: ModuleType) -> None:
         assert inspect.signature(getattr(module.Limiter, verb)).parameters["cost"].default == defaults["cost"]
     assert inspect.signature(module.limit).parameters["cost"].default == defaults["cost"]
     assert inspect.signature(module.Rule).parameters["algorithm"].default == defaults["algorithm"]
+    assert inspect.signature(module.Rule).parameters["capacity"].default is None
     assert module.Rule(1, 1).algorithm == defaults["algorithm"]
 
 

@@ -93,6 +93,24 @@ def test_a_rule_is_a_value() -> None:
     assert eval(repr(rule)) == rule
 
 
+def test_a_rule_has_a_capacity() -> None:
+    rule = Rule(10, 1, "token-bucket", 50)
+    assert (rule.capacity, str(rule)) == (50, "token-bucket 10/second capacity 50")
+    assert eval(repr(rule)) == pickle.loads(pickle.dumps(rule)) == rule
+    plain = Rule(10, 1, "token-bucket")
+    assert (plain.capacity, str(plain)) == (10, "token-bucket 10/second")
+    assert plain == Rule(10, 1, "token-bucket", capacity=None) == Rule(10, 1, "token-bucket", 10)
+    assert plain != rule
+    assert len({plain, rule}) == 2
+    assert Rule(10, 1).capacity == 10
+    assert pickle.loads(pickle.dumps(Rule(10, 1))) == Rule(10, 1)
+    for algorithm, capacity in (("token-bucket", 0), ("fixed-window", 10)):
+        with pytest.raises(quotalock.InvalidPolicy, match="capacity"):
+            Rule(10, 1, algorithm, capacity)
+    with pytest.raises(quotalock.InvalidArgument, match="capacity"):
+        Rule(10, 1, "token-bucket", -1)
+
+
 @pytest.mark.parametrize(
     ("policy", "canonical"),
     [

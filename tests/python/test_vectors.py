@@ -45,10 +45,14 @@ class Runner:
         canonical = limiter("policy", case["input"]).policy
         assert canonical == case["canonical"], case["id"]
         assert limiter("policy", canonical).policy == canonical, case["id"]
-        rules = [quotalock.Rule(rule["limit"], rule["period"] / 1e6, rule["algorithm"]) for rule in case["rules"]]
+        rules = [
+            quotalock.Rule(rule["limit"], rule["period"] / 1e6, rule["algorithm"], rule.get("capacity"))
+            for rule in case["rules"]
+        ]
         for rule, given in zip(rules, case["rules"], strict=True):
             assert (rule.limit, rule.period) == (given["limit"], given["period"] / 1e6), case["id"]
             assert rule.algorithm == given["algorithm"], case["id"]
+            assert rule.capacity == given.get("capacity", given["limit"]), case["id"]
         assert limiter("policy", rules).policy == canonical, case["id"]
         return None
 

@@ -38,7 +38,7 @@ ARGUMENTS = {
     "wait": {"key", "cost", "timeout"},
     "reset": {"key"},
 }
-ALGORITHMS = {"fixed-window", "calendar-window"}
+ALGORITHMS = {"fixed-window", "calendar-window", "sliding-window", "token-bucket"}
 LARGEST = 2**52
 
 
@@ -157,9 +157,10 @@ def policy_case(case: Case) -> None:
     fields(case, {"id": str, "about": str, "input": str, "canonical": str, "rules": list}, "case")
     need(len(case["rules"]) == case["canonical"].count(";") + 1, "rules and canonical differ in number")
     for i, rule in enumerate(case["rules"]):
-        fields(rule, {"algorithm": str, "limit": int, "period": int}, f"rules[{i}]")
+        fields(rule, {"algorithm": str, "limit": int, "period": int}, f"rules[{i}]", {"capacity": int})
         need(rule["algorithm"] in ALGORITHMS, f"rules[{i}] has an unknown algorithm")
         need(1 <= rule["limit"] <= LARGEST and rule["period"] >= 1000, f"rules[{i}] is out of bounds")
+        need(1 <= rule.get("capacity", 1) <= LARGEST, f"rules[{i}] has a capacity out of bounds")
     return None
 
 
@@ -188,6 +189,8 @@ FILES: dict[str, Callable[[Case], None]] = {
     "errors": error_case,
     "fixed-window": run_case,
     "calendar-window": run_case,
+    "sliding-window": run_case,
+    "token-bucket": run_case,
     "several-rules": run_case,
     "healing": run_case,
 }

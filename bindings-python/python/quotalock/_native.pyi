@@ -182,12 +182,15 @@ class RuleDecision:
 @final
 class Rule:
     """One limit as an object: at most `limit` (1 to 2^52) per `period` seconds (1 ms to 36,500 days, in whole
-    milliseconds), counted by `algorithm` (`fixed-window` or `calendar-window`).
+    milliseconds), counted by `algorithm` (`fixed-window`, `calendar-window`, `sliding-window` or `token-bucket`).
+    `capacity`, for a token bucket only, is the most that may be consumed at once (1 to 2^52); None is the limit.
 
     Raises `InvalidPolicy` for what is out of these bounds.
     """
 
-    def __new__(cls, limit: int, period: float, algorithm: str = "fixed-window") -> Self: ...
+    def __new__(
+        cls, limit: int, period: float, algorithm: str = "fixed-window", capacity: int | None = None
+    ) -> Self: ...
     @property
     def limit(self) -> int:
         """The amount per period."""
@@ -200,10 +203,14 @@ class Rule:
     def algorithm(self) -> str:
         """How the rule counts, such as `fixed-window`."""
 
+    @property
+    def capacity(self) -> int:
+        """The most that may be consumed at once: the limit, unless another capacity was given."""
+
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __getnewargs__(self) -> tuple[int, float, str]: ...
+    def __getnewargs__(self) -> tuple[int, float, str, int | None]: ...
 
 @final
 class LoopDriver:

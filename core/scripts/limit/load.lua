@@ -1,9 +1,9 @@
 -- Reads the state of a limiter's key. Included after the clock and the algorithms, before a transition.
--- KEYS[1] the key.  ARGV[5..] per rule: algorithm id, limit, period.
+-- KEYS[1] the key.  ARGV[5..] per rule: algorithm id, limit, period, capacity (0 where there is none).
 -- Value: 'QL' version, then records: id, period, three words (unsigned 64 bit, little endian); last, if the key is
 -- blocked, a record of id 0: length, until.
 -- Invariant: a value that is not ours counts as none.
--- A rule is {three words, 4 limit, 5 period, 6 algorithm, 7 id, 8 wait}.
+-- A rule is {three words, 4 limit, 5 period, 6 algorithm, 7 id, 8 wait, 9 capacity}.
 local RECORD, RECORD_SIZE, BLOCK, BLOCK_SIZE, EXACT = '<BI8I8I8I8', 33, '<BI8I8', 17, 9007199254740992
 local rules, block_length, block_until = {}, 0, 0
 local value = redis.call('GET', KEYS[1])
@@ -12,9 +12,9 @@ local at = value and string.sub(value, 1, 3) == 'QL\1' and 4 or nil
 local foreign = value and not at or false
 local size = value and #value or 0
 
-for i = 5, #ARGV, 3 do
+for i = 5, #ARGV, 4 do
   local id, period = tonumber(ARGV[i]), tonumber(ARGV[i + 2])
-  local rule = {0, 0, 0, tonumber(ARGV[i + 1]), period, algorithms[id], id, 0}
+  local rule = {0, 0, 0, tonumber(ARGV[i + 1]), period, algorithms[id], id, 0, tonumber(ARGV[i + 3])}
   rules[#rules + 1] = rule
   if at then
     if at + RECORD_SIZE <= size + 1 then

@@ -4,6 +4,8 @@
 
 mod calendar_window;
 mod fixed_window;
+mod sliding_window;
+mod token_bucket;
 
 use std::fmt;
 
@@ -23,6 +25,8 @@ pub(crate) struct Definition {
     pub name: &'static str,
     /// The same functions in Lua; a fragment that fills `algorithms[id]`.
     pub lua: &'static str,
+    /// Whether a rule of it may say a capacity; without one it is the limit.
+    pub has_capacity: bool,
     /// Brings the state to `now`: forgets what is over and clamps an impossible future (the clock went back, or the
     /// policy changed). True when it clamped: then the state must be written even if the call is denied.
     pub settle: fn(&Rule, &mut Words, u64) -> bool,
@@ -39,13 +43,18 @@ pub(crate) struct Definition {
 pub struct Algorithm(&'static Definition);
 
 /// Every algorithm, in the order of the documentation; the first is the default.
-pub const ALL: [Algorithm; 2] = [Algorithm::FIXED_WINDOW, Algorithm::CALENDAR_WINDOW];
+pub const ALL: [Algorithm; 4] =
+    [Algorithm::FIXED_WINDOW, Algorithm::CALENDAR_WINDOW, Algorithm::SLIDING_WINDOW, Algorithm::TOKEN_BUCKET];
 
 impl Algorithm {
     /// At most `limit` in a window that the first admitted call opens.
     pub const FIXED_WINDOW: Algorithm = Algorithm(&fixed_window::DEFINITION);
     /// At most `limit` in each window of the calendar: windows start at multiples of the period since the epoch (UTC).
     pub const CALENDAR_WINDOW: Algorithm = Algorithm(&calendar_window::DEFINITION);
+    /// The last period's count, taken from the current and the previous window of the calendar by their shares in it.
+    pub const SLIDING_WINDOW: Algorithm = Algorithm(&sliding_window::DEFINITION);
+    /// At most `capacity` at once, and `limit` per period in the long run.
+    pub const TOKEN_BUCKET: Algorithm = Algorithm(&token_bucket::DEFINITION);
 
     /// The name in a policy, such as `fixed-window`.
     pub fn name(self) -> &'static str {

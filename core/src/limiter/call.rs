@@ -160,7 +160,7 @@ impl Operation for Call {
             let retry_after = if fields[at] == Value::Int(-1) { None } else { Some(unsigned(fields, at)?) };
             Ok(RuleDecision {
                 allowed: retry_after == Some(0),
-                limit: rule.limit(),
+                limit: rule.capacity(),
                 remaining: unsigned(fields, at + 1)?,
                 retry_after,
                 reset_after: unsigned(fields, at + 2)?,
@@ -178,8 +178,8 @@ impl Operation for Call {
         let allowed = source == Source::Open;
         let rule = |rule: &crate::policy::Rule| RuleDecision {
             allowed,
-            limit: rule.limit(),
-            remaining: if allowed { rule.limit() } else { 0 },
+            limit: rule.capacity(),
+            remaining: if allowed { rule.capacity() } else { 0 },
             retry_after: Some(if allowed { 0 } else { retry_after }),
             reset_after: 0,
         };

@@ -52,15 +52,17 @@ impl Limiter {
         let mut policy_args = Vec::new();
         for rule in policy.rules() {
             resp::number_part(&mut policy_args, u64::from(rule.algorithm().definition().id));
-            resp::number_part(&mut policy_args, rule.limit());
-            resp::number_part(&mut policy_args, rule.period());
+            let (limit, period) = rule.reduced();
+            resp::number_part(&mut policy_args, limit);
+            resp::number_part(&mut policy_args, period);
+            resp::number_part(&mut policy_args, rule.capacity());
         }
         let definition = Definition {
             name: name.to_owned(),
             scripts: Scripts::for_policy(&policy),
             stem: key::stem(&client.shared.prefix, "limit", name),
             policy_args,
-            policy_arg_count: 3 * policy.rules().len(),
+            policy_arg_count: 4 * policy.rules().len(),
             policy,
         };
         Ok(Limiter { client: client.clone(), definition: Arc::new(definition) })

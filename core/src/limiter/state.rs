@@ -67,8 +67,9 @@ impl<'a> State<'a> {
         let mut found = vec![false; rules.len()];
         let mut spare = Vec::new();
         for (i, record) in records.into_iter().enumerate() {
-            let at_home =
-                rules.get(i).is_some_and(|r| r.algorithm().definition().id == record.id && r.period() == record.period);
+            let at_home = rules
+                .get(i)
+                .is_some_and(|r| r.algorithm().definition().id == record.id && r.reduced().1 == record.period);
             if record.id == BLOCK {
                 (self.block_length, self.block_until) = (record.period, record.words[0]);
             } else if at_home {
@@ -80,7 +81,7 @@ impl<'a> State<'a> {
         for same_period in [true, false] {
             for (i, rule) in rules.iter().enumerate() {
                 let fits = |r: &Record| {
-                    r.id == rule.algorithm().definition().id && (r.period == rule.period() || !same_period)
+                    r.id == rule.algorithm().definition().id && (r.period == rule.reduced().1 || !same_period)
                 };
                 if found[i] {
                     continue;
@@ -117,7 +118,7 @@ impl<'a> State<'a> {
         };
         for (rule, words) in self.policy.rules().iter().zip(&self.words) {
             let definition = rule.algorithm().definition();
-            put(definition.id, &[rule.period(), words[0], words[1], words[2]]);
+            put(definition.id, &[rule.reduced().1, words[0], words[1], words[2]]);
         }
         if self.block_until > self.now {
             put(BLOCK, &[self.block_length, self.block_until]);

@@ -84,16 +84,21 @@ fn rule(text: &str, policy: &str) -> Result<Rule> {
         Some(Token::Word(word)) => (word, unit(word)?),
         other => return Err(form(other.as_ref(), "a unit")),
     };
+    let mut capacity = None;
+    if let Some(Token::Word(_)) = tokens.next_if(|token| token.text().eq_ignore_ascii_case("capacity")) {
+        capacity = match tokens.next() {
+            Some(Token::Number(digits)) => Some(number(digits, "capacity", MAX_LIMIT)?),
+            other => return Err(form(other.as_ref(), "the capacity")),
+        };
+    }
     if let Some(extra) = tokens.next() {
-        if extra.text().eq_ignore_ascii_case("capacity") {
-            return Err(refused(format!("capacity does not go with {}: leave it out", algorithm.name())));
-        }
         return Err(form(Some(&extra), "the end"));
     }
     let Some(period) = count.checked_mul(micros).filter(|p| (1..=MAX_PERIOD).contains(p)) else {
         return Err(refused(format!("period \"{count} {word}\" is not between 1 ms and 36500 days: change it")));
     };
-    Rule::new(algorithm, limit, period)
+    let rule = Rule::new(algorithm, limit, period)?;
+    capacity.map_or(Ok(rule), |capacity| rule.with_capacity(capacity))
 }
 
 fn number(digits: &str, what: &str, most: u64) -> Result<u64> {

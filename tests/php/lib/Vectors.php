@@ -70,13 +70,17 @@ final class Vectors
         $limiter = $client->limiter('n', $case['input']);
         same($case['canonical'], $limiter->policy, 'the canonical form');
         same($case['canonical'], $client->limiter('n', $limiter->policy)->policy, 'the canonical form, parsed again');
-        $rule = fn (array $rule) => new Rule($rule['limit'], self::ms($rule['period']), $rule['algorithm']);
-        $rules = array_map($rule, $case['rules']);
+        $rules = [];
+        foreach ($case['rules'] as $rule) {
+            $periodMs = self::ms($rule['period']);
+            $rules[] = new Rule($rule['limit'], $periodMs, $rule['algorithm'], $rule['capacity'] ?? null);
+        }
         same($case['canonical'], $client->limiter('n', $rules)->policy, 'the form of the rules as objects');
         foreach ($rules as $i => $each) {
             same($case['rules'][$i]['limit'], $each->limit, 'limit');
             same($case['rules'][$i]['period'], $each->periodMs * 1000, 'period');
             same($case['rules'][$i]['algorithm'], $each->algorithm, 'algorithm');
+            same($case['rules'][$i]['capacity'] ?? $each->limit, $each->capacity, 'capacity');
         }
     }
 

@@ -36,11 +36,20 @@ struct Step {
 }
 
 fn rule() -> impl Strategy<Value = String> {
-    let algorithm = prop_oneof![Just("fixed-window"), Just("calendar-window")];
+    let algorithm = prop::sample::select(quotalock::ALGORITHMS.map(|a| a.name()).to_vec());
     let limit = prop_oneof![4 => 1_u64..6, 1 => Just(1_u64 << 52), 1 => 6_u64..1000];
     let period =
         prop_oneof![Just("ms"), Just("7 ms"), Just("s"), Just("10 s"), Just("h"), Just("week"), Just("36500 d")];
-    (algorithm, limit, period).prop_map(|(algorithm, limit, period)| format!("{algorithm} {limit}/{period}"))
+    let capacity = prop_oneof![3 => Just(None), 1 => (1_u64..50).prop_map(Some)];
+    let written =
+        (algorithm, limit, period, capacity).prop_map(|(algorithm, limit, period, capacity)| match capacity {
+            Some(capacity) if algorithm == "token-bucket" => {
+                format!("{algorithm} {limit}/{period} capacity {capacity}")
+            }
+            _ => format!("{algorithm} {limit}/{period}"),
+        });
+    // A bucket so large that it cannot be counted exactly is refused.
+    written.prop_filter("refused", |text| Policy::parse(text).is_ok())
 }
 
 fn policy() -> impl Strategy<Value = Policy> {

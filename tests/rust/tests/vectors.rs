@@ -50,6 +50,7 @@ fn policy(case: &Value) {
         assert_eq!(rule.algorithm().name(), expected["algorithm"].as_str().unwrap(), "{id}");
         assert_eq!(rule.limit(), expected["limit"].as_u64().unwrap(), "{id}");
         assert_eq!(rule.period(), expected["period"].as_u64().unwrap(), "{id}");
+        assert_eq!(rule.capacity(), expected["capacity"].as_u64().unwrap_or(rule.limit()), "{id}");
     }
 }
 

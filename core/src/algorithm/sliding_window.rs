@@ -1,0 +1,90 @@
+//! `sliding-window`: the previous window's count, weighted by how much of it lies in the last period, and the current one's.
+//!
+//! Admitted when `previous * (period - e) + (current + cost) * period <= limit * period`, `e` the time into the window, in
+//! exact integers. Words: start of the current window, current, previous. Twin of `scripts/limit/sliding_window.lua`.
+
+use super::{Definition, Words};
+use crate::policy::Rule;
+
+pub(super) const DEFINITION: Definition = Definition {
+    id: 3,
+    name: "sliding-window",
+    lua: include_str!("../../scripts/limit/sliding_window.lua"),
+    has_capacity: false,
+    settle,
+    wait,
+    charge,
+    refund,
+    remaining,
+    reset_after,
+};
+
+fn start(rule: &Rule, now: u64) -> u64 {
+    now - now % rule.period()
+}
+
+/// The time until the current window ends.
+fn left(rule: &Rule, now: u64) -> u64 {
+    rule.period() - now % rule.period()
+}
+
+/// `floor(a * b / c)`, in 128 bits.
+fn share(a: u64, b: u64, c: u64) -> u64 {
+    (u128::from(a) * u128::from(b) / u128::from(c)) as u64
+}
+
+fn settle(rule: &Rule, words: &mut Words, now: u64) -> bool {
+    let [counted, current, previous] = words;
+    let window = start(rule, now);
+    if *counted < window {
+        *previous = if *counted + rule.period() >= window { *current } else { 0 };
+        *current = 0;
+    }
+    let clamped = *counted > now;
+    // A lowered limit: more than the limit would deny for longer than the policy says.
+    (*current, *previous) = ((*current).min(rule.limit()), (*previous).min(rule.limit()));
+    *counted = if *current == 0 && *previous == 0 { 0 } else { window };
+    clamped
+}
+
+fn wait(rule: &Rule, words: &Words, now: u64, cost: u64) -> Option<u64> {
+    let [_, current, previous] = *words;
+    let (limit, period, left) = (rule.limit(), rule.period(), left(rule, now));
+    if cost > limit {
+        return None;
+    }
+    if let Some(room) = limit.checked_sub(current + cost) {
+        let admitted = u128::from(previous) * u128::from(left) <= u128::from(room) * u128::from(period);
+        return Some(if admitted { 0 } else { left - share(room, period, previous) });
+    }
+    // Not before the next window, where the current count is the previous one.
+    Some(left + period - share((limit - cost).min(current), period, current))
+}
+
+fn charge(rule: &Rule, words: &mut Words, now: u64, cost: u64) {
+    words[0] = start(rule, now);
+    words[1] += cost;
+}
+
+fn refund(rule: &Rule, words: &mut Words, now: u64, amount: u64) {
+    let [counted, current, previous] = words;
+    let beyond = amount.saturating_sub(*current);
+    *current = current.saturating_sub(amount);
+    *previous = previous.saturating_sub(beyond);
+    *counted = if *current == 0 && *previous == 0 { 0 } else { start(rule, now) };
+}
+
+fn remaining(rule: &Rule, words: &Words, now: u64) -> u64 {
+    let [_, current, previous] = *words;
+    let weight = u128::from(previous) * u128::from(left(rule, now));
+    let weight = weight.div_ceil(u128::from(rule.period())) as u64;
+    rule.limit().saturating_sub(current + weight)
+}
+
+fn reset_after(rule: &Rule, words: &Words, now: u64) -> u64 {
+    match *words {
+        [_, 0, 0] => 0,
+        [_, 0, _] => left(rule, now),
+        _ => left(rule, now) + rule.period(),
+    }
+}
