@@ -8,4 +8,4 @@ stds.redis_script = {
   },
 }
 std = "redis_script"
-max_line_length = 120
+max_line_length = 160

@@ -146,7 +146,7 @@ def measure(measurement: Measurement, server: Server, scripts: Path, plan: Plan)
         "keys": FEW_KEYS if measurement.denied else KEYS,
         "lanes": measurement.lanes,
         "script": str(scripts / "consume-fixed-window.lua"),
-        "argv": ["", DEADLINE, "1", "1", "1", str(limit), str(PERIOD_US)],
+        "argv": ["", DEADLINE, "1", str(limit), str(PERIOD_US)],
     }
     server.command("FLUSHALL")
     server_cores, client_cores = _cores(measurement.placement)

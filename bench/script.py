@@ -47,15 +47,15 @@ def main() -> int:
 
 def contenders(scripts: Path, limit: int) -> dict[str, tuple[str, Sequence[str]]]:
     """The scripts and their arguments, the one written by hand first."""
-    head, hour, day = ["", DEADLINE, "1", "1"], str(PERIOD_US), str(24 * PERIOD_US)
-    one = (scripts / "consume-fixed-window.lua").read_text()
-    mixed = (scripts / "consume-fixed-window-calendar-window.lua").read_text()
-    rule = ["1", str(limit), hour]
+    head, hour = ["", DEADLINE, "1"], str(PERIOD_US)
+
+    def ours(*algorithms: str) -> str:
+        return (scripts / f"consume-{'-'.join(algorithms)}.lua").read_text()
+
+    rule = [str(limit), hour]
     return {
-        "by hand": (MINIMAL.read_text(), [str(limit), hour, "1"]),
-        "one rule": (one, [*head, *rule]),
-        "two rules": (one, [*head, *rule, "1", str(limit), day]),
-        "fixed and calendar": (mixed, [*head, *rule, "2", str(limit), day]),
+        "by hand": (MINIMAL.read_text(), [*rule, "1"]),
+        "one rule": (ours("fixed-window"), [*head, *rule]),
     }
 
 

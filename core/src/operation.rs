@@ -64,7 +64,7 @@ pub struct Stored {
 
 /// One call of one script. The first two arguments of every script, the time and the deadline, belong to whoever runs it.
 pub(crate) trait Operation: Send + Sync {
-    fn script(&self) -> &'static Script;
+    fn script(&self) -> &Script;
     fn key(&self) -> &[u8];
     /// How many arguments `encode_args` writes.
     fn arg_count(&self) -> usize;

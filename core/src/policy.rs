@@ -15,7 +15,7 @@ pub const MIN_PERIOD: u64 = 1_000;
 /// The longest period or block in microseconds: 36,500 days.
 pub const MAX_PERIOD: u64 = 36_500 * 86_400 * 1_000_000;
 /// The most rules in one policy.
-pub const MAX_RULES: usize = 32;
+pub const MAX_RULES: usize = 10;
 
 /// One limit: at most `limit` per `period`, counted by an algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

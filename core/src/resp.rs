@@ -49,6 +49,12 @@ pub fn number_part(out: &mut Vec<u8>, number: u64) {
     part(out, decimal(number, &mut digits));
 }
 
+/// Writes one part that is a number below zero, given without its sign.
+pub fn negative_part(out: &mut Vec<u8>, number: u64) {
+    let mut digits = [0; 20];
+    part(out, &[b"-", decimal(number, &mut digits)].concat());
+}
+
 /// Writes a whole command.
 pub fn command(out: &mut Vec<u8>, parts: &[&[u8]]) {
     begin(out, parts.len());

@@ -1,33 +1,22 @@
 -- calendar-window: at most `limit` in each window that starts at a multiple of the period since the epoch.
--- Words: count, start of its window. Invariant after weigh: both 0, or start is that of the current window.
-algorithms[2] = {
-  -- Brings the state to now; returns the wait for `cost` (-1 never) and whether an impossible future was clamped.
-  weigh = function(rule, cost)
-    local limit, period, count, start = rule[4], rule[5], rule[1], rule[2]
-    local current, clamped = now - now % period, false
-    if count == 0 or start < current then
-      count, start = 0, 0
-    else
-      -- A start in the future means that the clock went back: its count stands for the current window.
-      start, clamped = current, start > now
-    end
-    rule[1], rule[2] = count, start
-    if count + cost <= limit then return 0, clamped end
-    if cost > limit then return -1, clamped end
-    return current + period - now, clamped
-  end,
-  -- Charges, or gives back when the amount is negative.
-  apply = function(rule, amount)
-    local count = rule[1] + amount
-    if count > 0 then
-      rule[1], rule[2] = count, now - now % rule[5]
-    else
-      rule[1], rule[2] = 0, 0
-    end
-  end,
-  -- What is left, and the time until the rule is as new.
-  show = function(rule)
-    local left = rule[4] - rule[1]
-    return left > 0 and left or 0, rule[1] > 0 and rule[5] - now % rule[5] or 0
-  end,
-}
+-- Invariant after settle: both words 0, or start is that of the current window.
+--> settle
+local current = now - now % period_1
+if count_1 == 0 or start_1 < current then
+  count_1, start_1 = 0, 0
+else
+  -- A start in the future means that the clock went back: its count stands for the current window.
+  if start_1 > now then dirty = true end
+  start_1 = current
+end
+--> wait
+if count_1 + cost > limit_1 then
+  wait_1 = cost > limit_1 and -1 or period_1 - now % period_1
+end
+--> charge
+count_1, start_1 = count_1 + cost, now - now % period_1
+--> refund
+count_1 = count_1 - amount
+if count_1 <= 0 then count_1, start_1 = 0, 0 end
+--> show
+left_1, reset_1 = limit_1 - count_1, count_1 > 0 and period_1 - now % period_1 or 0

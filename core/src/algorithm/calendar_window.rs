@@ -10,6 +10,7 @@ pub(super) const DEFINITION: Definition = Definition {
     id: 2,
     name: "calendar-window",
     lua: include_str!("../../scripts/limit/calendar_window.lua"),
+    words: &["count", "start"],
     has_capacity: false,
     settle,
     wait,

@@ -9,6 +9,7 @@ pub(super) const DEFINITION: Definition = Definition {
     id: 1,
     name: "fixed-window",
     lua: include_str!("../../scripts/limit/fixed_window.lua"),
+    words: &["count", "stop"],
     has_capacity: false,
     settle,
     wait,

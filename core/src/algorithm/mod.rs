@@ -23,8 +23,12 @@ pub(crate) struct Definition {
     /// The algorithm's byte in stored states and in ARGV: from 1 without a gap, never reused.
     pub id: u8,
     pub name: &'static str,
-    /// The same functions in Lua; a fragment that fills `algorithms[id]`.
+    /// The same functions in Lua: sections `settle`, `wait`, `charge`, `refund` and `show`, and before them, where needed,
+    /// `constants` (of a rule) and `helpers` (for all its rules). They read `now` and `cost` or `amount`, and the rule's
+    /// arguments; change its words; set `dirty`, `wait_1`, `left_1` and `reset_1`.
     pub lua: &'static str,
+    /// What the Lua calls the numbers that it keeps.
+    pub words: &'static [&'static str],
     /// Whether a rule of it may say a capacity; without one it is the limit.
     pub has_capacity: bool,
     /// Brings the state to `now`: forgets what is over and clamps an impossible future (the clock went back, or the
@@ -36,6 +40,24 @@ pub(crate) struct Definition {
     pub refund: fn(&Rule, &mut Words, u64, u64),
     pub remaining: fn(&Rule, &Words, u64) -> u64,
     pub reset_after: fn(&Rule, &Words, u64) -> u64,
+}
+
+impl Definition {
+    /// What the Lua is told about a rule.
+    pub fn arguments(&self) -> &'static [&'static str] {
+        if self.has_capacity { &["limit", "period", "capacity"] } else { &["limit", "period"] }
+    }
+
+    /// A section of the Lua.
+    pub fn section(&self, name: &str) -> Option<&'static str> {
+        let mut sections = self.lua.split("--> ").skip(1);
+        sections.find_map(|section| section.strip_prefix(name)?.strip_prefix('\n'))
+    }
+}
+
+/// How many bytes a rule's record takes: id, period, words.
+pub(crate) fn record_size(algorithm: Algorithm) -> usize {
+    1 + 8 * (1 + algorithm.0.words.len())
 }
 
 /// How a rule counts.

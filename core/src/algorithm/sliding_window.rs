@@ -10,6 +10,7 @@ pub(super) const DEFINITION: Definition = Definition {
     id: 3,
     name: "sliding-window",
     lua: include_str!("../../scripts/limit/sliding_window.lua"),
+    words: &["start", "current", "previous"],
     has_capacity: false,
     settle,
     wait,

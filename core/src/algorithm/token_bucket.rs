@@ -12,6 +12,7 @@ pub(super) const DEFINITION: Definition = Definition {
     id: 4,
     name: "token-bucket",
     lua: include_str!("../../scripts/limit/token_bucket.lua"),
+    words: &["tat", "part", "whole"],
     has_capacity: true,
     settle,
     wait,

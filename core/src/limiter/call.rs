@@ -91,8 +91,8 @@ impl Call {
 }
 
 impl Operation for Call {
-    fn script(&self) -> &'static Script {
-        let scripts = self.definition.scripts;
+    fn script(&self) -> &Script {
+        let scripts = &self.definition.scripts;
         match self.verb {
             Verb::Look | Verb::Consume | Verb::Require => &scripts.consume,
             Verb::Refund => &scripts.refund,
@@ -106,13 +106,17 @@ impl Operation for Call {
     }
 
     fn arg_count(&self) -> usize {
-        if self.verb == Verb::Reset { 0 } else { 2 + self.definition.policy_arg_count }
+        if self.verb == Verb::Reset { 0 } else { 1 + self.definition.policy_arg_count }
     }
 
     fn encode_args(&self, out: &mut Vec<u8>) {
         if self.verb != Verb::Reset {
-            resp::number_part(out, self.amount);
-            resp::part(out, if self.charging() { b"1" } else { b"0" });
+            // A negative cost only looks.
+            if self.charging() {
+                resp::number_part(out, self.amount)
+            } else {
+                resp::negative_part(out, self.amount)
+            }
             out.extend_from_slice(&self.definition.policy_args);
         }
     }

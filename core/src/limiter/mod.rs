@@ -27,7 +27,7 @@ pub const MIN_BLOCK: u64 = 1_000;
 struct Definition {
     name: String,
     policy: Policy,
-    scripts: &'static Scripts,
+    scripts: Arc<Scripts>,
     /// `<prefix>:limit:<name>:{`
     stem: Vec<u8>,
     /// The policy as script arguments, encoded once.
@@ -50,19 +50,21 @@ impl Limiter {
     pub(crate) fn new(client: &Client, name: &str, policy: Policy) -> Result<Limiter> {
         key::check_name(name)?;
         let mut policy_args = Vec::new();
+        let mut policy_arg_count = 0;
         for rule in policy.rules() {
-            resp::number_part(&mut policy_args, u64::from(rule.algorithm().definition().id));
             let (limit, period) = rule.reduced();
-            resp::number_part(&mut policy_args, limit);
-            resp::number_part(&mut policy_args, period);
-            resp::number_part(&mut policy_args, rule.capacity());
+            let told = rule.algorithm().definition().arguments().len();
+            for number in &[limit, period, rule.capacity()][..told] {
+                resp::number_part(&mut policy_args, *number);
+            }
+            policy_arg_count += told;
         }
         let definition = Definition {
             name: name.to_owned(),
             scripts: Scripts::for_policy(&policy),
             stem: key::stem(&client.shared.prefix, "limit", name),
             policy_args,
-            policy_arg_count: 4 * policy.rules().len(),
+            policy_arg_count,
             policy,
         };
         Ok(Limiter { client: client.clone(), definition: Arc::new(definition) })

@@ -1,10 +1,10 @@
-//! The state of a limiter's key: twin of `scripts/limit/{load,finish}.lua`.
+//! The state of a limiter's key: twin of `scripts/limit/{load,place,finish}.lua`.
 //!
-//! Value: `QL`, a version byte, then a record per rule of `id, period, three words` (unsigned 64 bit, little endian);
+//! Value: `QL`, a version byte, then a record per rule of `id, period, words` (unsigned 64 bit, little endian);
 //! last, if the key is blocked, a record of id 0: `length, until`. A value of another form is not ours: it counts as none
 //! and is replaced.
 
-use crate::algorithm::{Algorithm, MAX_WORDS, Words};
+use crate::algorithm::{Algorithm, Words};
 use crate::policy::Policy;
 use crate::store::memory::Space;
 
@@ -112,16 +112,16 @@ impl<'a> State<'a> {
         }
         let mut value = Vec::with_capacity(MAGIC.len() + 33 * self.words.len() + 17);
         value.extend_from_slice(MAGIC);
-        let mut put = |id: u8, numbers: &[u64]| {
+        let mut put = |id: u8, first: u64, numbers: &[u64]| {
             value.push(id);
-            numbers.iter().for_each(|n| value.extend_from_slice(&n.to_le_bytes()));
+            [&[first], numbers].concat().iter().for_each(|n| value.extend_from_slice(&n.to_le_bytes()));
         };
         for (rule, words) in self.policy.rules().iter().zip(&self.words) {
             let definition = rule.algorithm().definition();
-            put(definition.id, &[rule.reduced().1, words[0], words[1], words[2]]);
+            put(definition.id, rule.reduced().1, &words[..definition.words.len()]);
         }
         if self.block_until > self.now {
-            put(BLOCK, &[self.block_length, self.block_until]);
+            put(BLOCK, self.block_length, &[self.block_until]);
         }
         space.set(key, value, life / 1_000 + 1 + u64::from(life % 1_000 > 0));
     }
@@ -134,7 +134,7 @@ fn parse(value: &[u8]) -> Option<Vec<Record>> {
     while let Some((&id, body)) = rest.split_first() {
         // A block is the last record.
         let last = id == BLOCK && body.len() == 16;
-        let count = if last { 1 } else { Algorithm::by_id(id).map(|_| MAX_WORDS)? };
+        let count = if last { 1 } else { Algorithm::by_id(id)?.definition().words.len() };
         let (numbers, after) = body.split_at_checked(8 * (count + 1))?;
         let mut numbers = numbers.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
         let mut number = || numbers.next().filter(|n| *n < EXACT);
