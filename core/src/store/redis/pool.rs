@@ -15,8 +15,6 @@ use crate::exchange::{Exchange, Failure, Step};
 use crate::operation::Answer;
 use crate::resp::{Reader, Value};
 
-/// A connection that was idle for less cannot have lost a server that is already back.
-const SURELY_ALIVE: Duration = Duration::from_millis(1);
 /// Idle connections kept beyond this number are closed.
 const KEPT: usize = 128;
 
@@ -165,7 +163,7 @@ fn connected(
     interrupted: &mut dyn FnMut() -> bool,
 ) -> Result<Wire> {
     while let Some(mut wire) = pool.take() {
-        if wire.last_used.elapsed() < SURELY_ALIVE || !wire.stream.hung_up() {
+        if !wire.stream.hung_up(wire.last_used) {
             return Ok(wire);
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::stream::Stream;
 use crate::clock::ServerClock;
@@ -12,8 +12,6 @@ use crate::exchange::{Exchange, Step};
 use crate::operation::Answer;
 use crate::resp::{Reader, Value};
 
-/// A connection that was idle for less cannot have lost a server that is already back.
-const SURELY_ALIVE: Duration = Duration::from_millis(1);
 /// A turn reads this much of a socket, some thirty answers. Then the calls that they let loose go out, and the server
 /// works on these while the next turn reads on; reading all at once makes the two wait for each other.
 const PIECE: usize = 2 << 10;
@@ -93,7 +91,7 @@ impl<T> Up<T> {
         if self.leaving {
             return self.is_free();
         }
-        self.pending.is_empty() && self.heard.elapsed() >= SURELY_ALIVE && self.stream.hung_up()
+        self.pending.is_empty() && self.stream.hung_up(self.heard)
     }
 
     pub fn into_jobs(self) -> Vec<Job<T>> {
