@@ -127,6 +127,17 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// The error for a key of a type that is not ours.
+pub(crate) fn wrong_type(key: &[u8]) -> Error {
+    Error::new(
+        Code::WrongType,
+        format!(
+            "key \"{}\" holds another Redis type than a limiter's: rename it, delete it, or give this client another prefix",
+            shown(key)
+        ),
+    )
+}
+
 /// Shows bytes of a key or an argument in a message: as text where it is text, cut at 60 characters.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
