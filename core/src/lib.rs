@@ -39,7 +39,9 @@ pub mod driver;
 pub mod testing;
 
 pub use algorithm::{ALL as ALGORITHMS, Algorithm};
-pub use client::{Client, DEFAULT_PREFIX, DEFAULT_TIMEOUT, DEFAULT_URL, MAX_TIMEOUT, Options, URL_VARIABLE};
+pub use client::{
+    Client, DEFAULT_PREFIX, DEFAULT_TIMEOUT, DEFAULT_URL, MAX_TIMEOUT, Options, URL_VARIABLE, default_url,
+};
 pub use decision::{Decision, RuleDecision, Source};
 pub use endpoint::redacted;
 pub use error::{Code, Error, Result};
