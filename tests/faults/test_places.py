@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from servers import Server, free_port
+from program import free_port
+from servers import Server
 from workers import Worker
 
 POLICY = "5/1h"
