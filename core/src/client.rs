@@ -133,7 +133,9 @@ impl Client {
         key::check_prefix(&options.prefix)?;
         if options.timeout < Duration::from_millis(1) || options.timeout > MAX_TIMEOUT {
             let given = options.timeout;
-            return Err(Error::invalid(format!("timeout of {given:?} is not between 1 ms and 1 hour: change it")));
+            // Nothing has no unit, and callers give theirs in seconds or milliseconds.
+            let given = if given.is_zero() { "0".to_owned() } else { format!("{given:?}") };
+            return Err(Error::invalid(format!("timeout of {given} is not between 1 ms and 1 hour: change it")));
         }
         let shared = Shared {
             endpoint,

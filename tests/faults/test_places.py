@@ -77,10 +77,14 @@ def test_a_ca_file_that_is_none_is_refused(worker: Worker, tls_port: int, certif
 
 
 def test_tls_and_plain_mixed_up_end_in_time(worker: Worker, server: Server, tls_port: int) -> None:
-    for url in (f"rediss://127.0.0.1:{server.port}", f"redis://127.0.0.1:{tls_port}"):
+    for url, hint in (
+        (f"rediss://127.0.0.1:{server.port}", "does this port speak TLS?"),
+        (f"redis://127.0.0.1:{tls_port}", f"127.0.0.1:{tls_port}"),
+    ):
         worker.client(url, timeout_ms=300)
         answer = worker.ask("consume", limiter="place", policy=POLICY, key="k", cost=1)
         assert answer["error"] in {"unavailable", "timeout"}
+        assert hint in answer["message"]
         assert (answer["ok_ns"] - answer["invoke_ns"]) / 1e6 < 450
 
 

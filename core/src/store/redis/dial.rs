@@ -1,7 +1,6 @@
 //! Making a connection: resolve, connect, TLS, log in, and hear from the server that it is one. Blocking, within a
 //! deadline; drivers that must not block dial on a thread that lives as long as the attempt.
 
-use std::fmt::Display;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -60,11 +59,13 @@ fn unavailable(server: &Server, why: &str) -> Error {
 }
 
 /// The error for a peer that lets a new connection wait for too long.
-pub(crate) fn hanging(server: &impl Display) -> Error {
-    Error::new(
-        Code::Timeout,
-        format!("{server} gave no answer to a new connection in time: is it hanging, or the timeout too short?"),
-    )
+pub(crate) fn hanging(server: &Server) -> Error {
+    // What speaks no TLS waits for the rest of what it takes for a command.
+    let advice = match server.address {
+        Address::Tls { .. } => "does this port speak TLS? If it does, is it hanging, or the timeout too short?",
+        _ => "is it hanging, or the timeout too short?",
+    };
+    Error::new(Code::Timeout, format!("{server} gave no answer to a new connection in time: {advice}"))
 }
 
 fn failed(server: &Server, error: &io::Error) -> Error {
@@ -73,6 +74,15 @@ fn failed(server: &Server, error: &io::Error) -> Error {
         ErrorKind::Interrupted => interruption(),
         _ => unavailable(server, &error.to_string()),
     }
+}
+
+/// The error for a peer that ended the handshake, or with whom we did.
+fn disagreed(server: &Server, error: &io::Error) -> Error {
+    let advice = match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(rustls::Error::InvalidCertificate(_)) => "is its certificate for this name, and trusted (ca=)?",
+        _ => "does this port speak TLS?",
+    };
+    Error::new(Code::Unavailable, format!("{server} and we did not agree on TLS ({error}): {advice}"))
 }
 
 fn open(server: &Server, patience: &mut Patience<'_>) -> Result<Stream> {
@@ -84,10 +94,7 @@ fn open(server: &Server, patience: &mut Patience<'_>) -> Result<Stream> {
             let socket = tcp(server, host, *port, patience)?;
             Stream::tls(socket, host, config, patience).map_err(|e| match e.kind() {
                 ErrorKind::TimedOut | ErrorKind::Interrupted => failed(server, &e),
-                _ => Error::new(
-                    Code::Unavailable,
-                    format!("{server} and we did not agree on TLS ({e}): does it speak TLS there, and is its certificate trusted (ca=)?"),
-                ),
+                _ => disagreed(server, &e),
             })
         }
     }

@@ -10,7 +10,6 @@ use super::dial::{Connection, dial, hanging, on_thread};
 use super::patience::Patience;
 use super::up::{Job, Up};
 use crate::client::Shared;
-use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Failure, Step};
 use crate::operation::Answer;
@@ -145,7 +144,7 @@ impl<T> Link<T> {
         let result = match dialing.result.try_recv() {
             Err(TryRecvError::Empty) if Instant::now() < dialing.deadline => return,
             // The thread will notice a little later; until then the next calls would wait for it in vain.
-            Err(TryRecvError::Empty) => Err(hanging(&dialing.shared.endpoint)),
+            Err(TryRecvError::Empty) => dialing.shared.endpoint.server().and_then(|server| Err(hanging(server))),
             Ok(result) => result,
             Err(TryRecvError::Disconnected) => Err(Error::new(Code::Internal, "the dialing thread died")),
         };
@@ -253,10 +252,8 @@ impl<T> Link<T> {
         let (tell, result) = sync_channel(1);
         let (wake, for_thread) = (self.wake.clone(), shared.clone());
         let spawned = on_thread("quotalock-dial", move || {
-            let dialed = match &for_thread.endpoint {
-                Endpoint::Redis(server) => dial(server, Patience { deadline, interrupted: &mut || false }),
-                Endpoint::Memory => Err(Error::new(Code::Internal, "memory:// has no connections")),
-            };
+            let server = for_thread.endpoint.server();
+            let dialed = server.and_then(|server| dial(server, Patience { deadline, interrupted: &mut || false }));
             // Nobody listens any more if the link was closed meanwhile.
             let _ = tell.send(dialed);
             wake();

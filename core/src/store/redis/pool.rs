@@ -9,7 +9,7 @@ use super::patience::{Patience, SLICE, interruption};
 use super::stream::Stream;
 use crate::client::Shared;
 use crate::clock::ServerClock;
-use crate::endpoint::{Endpoint, Server};
+use crate::endpoint::Server;
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Failure, Step};
 use crate::operation::Answer;
@@ -113,8 +113,9 @@ fn sleep(pause: Duration, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
 
 /// One attempt: takes or makes a connection and repeats on it for as long as the exchange asks at once.
 fn send(exchange: &mut Exchange, shared: &Shared, interrupted: &mut dyn FnMut() -> bool) -> Step {
-    let Endpoint::Redis(server) = &shared.endpoint else {
-        return Step::Done(Err(Error::new(Code::Internal, "memory:// has no connections")));
+    let server = match shared.endpoint.server() {
+        Ok(server) => server,
+        Err(error) => return Step::Done(Err(error)),
     };
     let pool = &shared.engine().pool;
     let mut wire = match connected(pool, shared, server, exchange.deadline(), interrupted) {
