@@ -11,4 +11,5 @@ pub(crate) mod patience;
 pub(crate) mod pool;
 pub(crate) mod refusal;
 pub(crate) mod stream;
+pub(crate) mod trust;
 pub(crate) mod up;
