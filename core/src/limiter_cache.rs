@@ -6,14 +6,14 @@ use std::sync::{Mutex, PoisonError};
 use crate::client::Client;
 use crate::error::Result;
 use crate::fork::ForkCell;
-use crate::limiter::Limiter;
+use crate::limiter::{Limiter, LimiterOptions};
 use crate::policy::Policy;
 
 /// More limiters than a program has: one that makes them of what its users send must not fill the memory.
 const KEPT: usize = 1_024;
 
-/// A client that keeps the limiters it was asked for, by name and policy: up to 1,024, then all are forgotten and it
-/// begins anew. What a limiter counts is not in here, so nothing is lost with one. Threads may share it; a forked
+/// A client that keeps the limiters it was asked for, by name, options and policy: up to 1,024, then all are forgotten
+/// and it begins anew. What a limiter counts is not in here, so nothing is lost with one. Threads may share it; a forked
 /// process begins with an empty one.
 pub struct LimiterCache {
     client: Client,
@@ -23,7 +23,7 @@ pub struct LimiterCache {
 #[derive(Default)]
 struct Known {
     limiters: HashMap<Box<[u8]>, Limiter>,
-    /// The name and policy that are looked for; kept, so that a limiter that is known costs no allocation.
+    /// The name, options and policy that are looked for; kept, so that a limiter that is known costs no allocation.
     wanted: Vec<u8>,
 }
 
@@ -44,17 +44,28 @@ impl LimiterCache {
     /// # Errors
     /// Those of [`Policy::parse`] and [`Client::limiter`].
     pub fn limiter(&self, name: &str, policy: &str) -> Result<Limiter> {
+        self.limiter_with(name, policy, LimiterOptions::default())
+    }
+
+    /// As [`limiter`](LimiterCache::limiter), with options.
+    ///
+    /// # Errors
+    /// Those of [`Policy::parse`] and [`Client::limiter_with`].
+    pub fn limiter_with(&self, name: &str, policy: &str, options: LimiterOptions) -> Result<Limiter> {
         let mut known = self.known.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
         let Known { limiters, wanted } = &mut *known;
         wanted.clear();
-        // With its length in front, no name and policy look like another pair.
-        wanted.extend_from_slice(&name.len().to_ne_bytes());
-        wanted.extend_from_slice(name.as_bytes());
+        wanted.extend_from_slice(&[u8::from(options.enforce), u8::from(options.scope.is_some())]);
+        // With their lengths in front, no name, scope and policy look like others.
+        for part in [name.as_bytes(), options.scope.as_deref().unwrap_or_default()] {
+            wanted.extend_from_slice(&part.len().to_ne_bytes());
+            wanted.extend_from_slice(part);
+        }
         wanted.extend_from_slice(policy.as_bytes());
         if let Some(limiter) = limiters.get(wanted.as_slice()) {
             return Ok(limiter.clone());
         }
-        let limiter = self.client.limiter(name, Policy::parse(policy)?)?;
+        let limiter = self.client.limiter_with(name, Policy::parse(policy)?, options)?;
         if limiters.len() >= KEPT {
             limiters.clear();
         }
@@ -99,6 +110,20 @@ mod tests {
             assert_eq!((limiter.name(), limiter.policy().rules()[0].limit()), (name, limit));
         }
         assert_eq!(size(&cache), 4);
+    }
+
+    #[test]
+    fn limiters_with_other_options_are_others() {
+        let cache = cache();
+        let scopes = [None, Some("1/s"), Some("s"), Some("\0")];
+        for (scope, enforce) in scopes.into_iter().flat_map(|scope| [(scope, true), (scope, false)]) {
+            let scope = scope.map(|scope| scope.as_bytes().to_vec());
+            let make = || cache.limiter_with("x", "1/s", LimiterOptions { scope: scope.clone(), enforce }).unwrap();
+            for limiter in [make(), make()] {
+                assert_eq!((limiter.scope(), limiter.enforce()), (scope.as_deref(), enforce));
+            }
+        }
+        assert_eq!(size(&cache), 8);
     }
 
     #[test]
