@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use quotalock::{Client, Code, Error, Limiter, Policy, Result};
+use quotalock::{Client, Code, Error, Limiter, LimiterOptions, Policy, Result};
 
 use crate::exception::Outcome;
 use crate::settings::Settings;
@@ -28,6 +28,7 @@ pub struct Shared {
     pub prefix: String,
     pub server: String,
     settings: [String; 4],
+    request_memory_ms: i64,
     limiters: RefCell<HashMap<Vec<u8>, Known>>,
 }
 
@@ -44,7 +45,10 @@ thread_local! {
 /// `invalid_argument` for settings that cannot be.
 pub fn client(settings: &Settings) -> Result<Rc<Shared>> {
     let asked = [&settings.url.0, &settings.prefix.0, &settings.timeout_ms.0, &settings.on_error.0];
-    let same = |shared: &&Rc<Shared>| shared.settings.iter().zip(asked).all(|(a, b)| a == &**b);
+    let same = |shared: &&Rc<Shared>| {
+        shared.request_memory_ms == settings.request_memory_ms
+            && shared.settings.iter().zip(asked).all(|(a, b)| a == &**b)
+    };
     if let Some(found) = ALL.with_borrow(|all| all.iter().find(same).cloned()) {
         return Ok(found);
     }
@@ -54,6 +58,7 @@ pub fn client(settings: &Settings) -> Result<Rc<Shared>> {
         client,
         prefix: settings.prefix.0.clone().into_owned(),
         settings: asked.map(|text| text.clone().into_owned()),
+        request_memory_ms: settings.request_memory_ms,
         limiters: RefCell::default(),
     });
     ALL.with_borrow_mut(|all| {
@@ -71,17 +76,36 @@ impl Shared {
     /// # Errors
     /// As `policy`; `invalid_argument` for a bad name.
     pub fn limiter(&self, name: &str, text: Option<&[u8]>, policy: impl FnOnce() -> Outcome<Policy>) -> Outcome<Known> {
-        let Some(text) = text else { return self.make(name, policy()?) };
+        self.limiter_with(name, text, None, true, policy)
+    }
+
+    /// As [`limiter`](Shared::limiter), with a scope, or not enforced.
+    ///
+    /// # Errors
+    /// As [`limiter`](Shared::limiter); `invalid_argument` for a bad scope.
+    pub fn limiter_with(
+        &self,
+        name: &str,
+        text: Option<&[u8]>,
+        scope: Option<&[u8]>,
+        enforce: bool,
+        policy: impl FnOnce() -> Outcome<Policy>,
+    ) -> Outcome<Known> {
+        let options = || LimiterOptions { scope: scope.map(<[u8]>::to_vec), enforce };
+        let Some(text) = text else { return self.make(name, policy()?, options()) };
         NAME.with_borrow_mut(|known_as| {
             known_as.clear();
-            // With its length in front, no name and text look like another pair.
-            known_as.extend_from_slice(&name.len().to_ne_bytes());
-            known_as.extend_from_slice(name.as_bytes());
+            known_as.extend_from_slice(&[u8::from(enforce), u8::from(scope.is_some())]);
+            // With their lengths in front, no name, scope and text look like others.
+            for part in [name.as_bytes(), scope.unwrap_or_default()] {
+                known_as.extend_from_slice(&part.len().to_ne_bytes());
+                known_as.extend_from_slice(part);
+            }
             known_as.extend_from_slice(text);
             if let Some(known) = self.limiters.borrow().get(known_as.as_slice()) {
                 return Ok(known.clone());
             }
-            let made = self.make(name, policy()?)?;
+            let made = self.make(name, policy()?, options())?;
             let mut limiters = self.limiters.borrow_mut();
             if limiters.len() >= LIMITERS {
                 limiters.clear();
@@ -91,9 +115,9 @@ impl Shared {
         })
     }
 
-    fn make(&self, name: &str, policy: Policy) -> Outcome<Known> {
+    fn make(&self, name: &str, policy: Policy, options: LimiterOptions) -> Outcome<Known> {
         let text = policy.to_string().into();
-        Ok(Known { limiter: self.client.limiter(name, policy)?, policy: text })
+        Ok(Known { limiter: self.client.limiter_with(name, policy, options)?, policy: text })
     }
 }
 
