@@ -4,12 +4,14 @@
  * What the extension `ratelimit` adds to PHP, for IDEs and PHPStan. The extension itself does not read this file;
  * tests/php compares the two.
  *
- * Keys are strings of any bytes, integers, or objects with __toString; integers and their decimal text are the same
- * key. Durations are whole milliseconds, rounded up. Every call can throw UnavailableException, TimeoutException,
- * NotPermittedException, WrongTypeException and ClosedException, and InvalidArgumentException for a bad argument.
+ * Keys, request ids and scopes are strings of any bytes, integers, or objects with __toString; integers and their
+ * decimal text are the same. Durations are whole milliseconds, rounded up. Every call can throw UnavailableException,
+ * TimeoutException, NotPermittedException, WrongTypeException and ClosedException, and InvalidArgumentException for a
+ * bad argument.
  */
 
 namespace Quotalock {
+    use Quotalock\Exception\CrossSlotException;
     use Quotalock\Exception\InvalidArgumentException;
     use Quotalock\Exception\InvalidPolicyException;
     use Quotalock\Exception\RateLimitedException;
@@ -41,13 +43,15 @@ namespace Quotalock {
          * @param int<1, 3600000>|null $timeoutMs the time a call may take, connecting included; default 500
          * @param 'raise'|'open'|'closed'|'local'|null $onError what is answered when Redis cannot: an exception, yes,
          *     no, or what the same policy says in this process' memory; default `raise`
+         * @param int<1, 86400000> $requestMemoryMs how long a call with a request id is remembered
          * @throws InvalidArgumentException
          */
         public function __construct(
             #[\SensitiveParameter] ?string $url = null,
             ?string $prefix = null,
             ?int $timeoutMs = null,
-            ?string $onError = null
+            ?string $onError = null,
+            int $requestMemoryMs = 60000
         ) {
         }
 
@@ -56,10 +60,32 @@ namespace Quotalock {
          *
          * @param non-empty-string $name part of its Redis keys
          * @param Rule|non-empty-list<Rule>|non-empty-string $policy such as `10/minute;100/hour`
+         * @param \Stringable|string|int|null $scope what all its keys share as their hash tag: they lie in one slot of
+         *     a cluster, and consumeAll() can charge them together with those of other limiters of that scope
+         * @param bool $enforce if false every call passes, and Decision::$wouldDeny tells which would have been denied,
+         *     and was charged nothing: for trying a policy out on real traffic
          * @throws InvalidArgumentException
          * @throws InvalidPolicyException
          */
-        public function limiter(string $name, Rule|array|string $policy): Limiter
+        public function limiter(
+            string $name,
+            Rule|array|string $policy,
+            \Stringable|string|int|null $scope = null,
+            bool $enforce = true
+        ): Limiter {
+        }
+
+        /**
+         * Charges several keys, each by its own limiter and with its own cost, if all of them admit it, else none: one
+         * atomic call. No key twice for one limiter. In a cluster the limiters need a common scope.
+         *
+         * @param non-empty-list<array{Limiter, \Stringable|string|int, 2?: int<1, 4503599627370496>}> $charges at most
+         *     100, each with a limiter of this client, a key, and a cost if it is not 1
+         * @param \Stringable|string|int|null $requestId as for Limiter::consume()
+         * @throws InvalidArgumentException
+         * @throws CrossSlotException
+         */
+        public function consumeAll(array $charges, \Stringable|string|int|null $requestId = null): CombinedDecision
         {
         }
 
@@ -80,6 +106,11 @@ namespace Quotalock {
         /** The policy in its canonical form. */
         public readonly string $policy;
 
+        public readonly ?string $scope;
+
+        /** Whether the policy is enforced. */
+        public readonly bool $enforce;
+
         private function __construct()
         {
         }
@@ -89,8 +120,49 @@ namespace Quotalock {
          * denied for ever.
          *
          * @param int<0, 4503599627370496> $cost
+         * @param \Stringable|string|int|null $requestId 1 to 256 bytes, such as a UUID: the same id for the same key
+         *     gets the first answer again while it is remembered, and is charged once. A denied call is decided anew
          */
-        public function consume(\Stringable|string|int $key, int $cost = 1): Decision
+        public function consume(
+            \Stringable|string|int $key,
+            int $cost = 1,
+            \Stringable|string|int|null $requestId = null
+        ): Decision {
+        }
+
+        /**
+         * Charges as much as is admitted now, up to `$most`; Decision::$cost tells how much. Denied if that is nothing.
+         *
+         * @param int<1, 4503599627370496> $most
+         */
+        public function consumeUpTo(\Stringable|string|int $key, int $most): Decision
+        {
+        }
+
+        /**
+         * Charges `$estimate` and holds it until Reservation::settle() puts the actual amount in its place, or `$ttlMs`
+         * is over. Nothing is held if the call was denied, as `$decision` of the reservation tells.
+         *
+         * @param int<1, 4503599627370496> $estimate
+         * @param int<1, 3153600000000> $ttlMs
+         * @param 'spent'|'returned' $unsettled what becomes of the estimate if nobody settles it in time
+         */
+        public function reserve(
+            \Stringable|string|int $key,
+            int $estimate,
+            int $ttlMs,
+            string $unsettled = 'spent'
+        ): Reservation {
+        }
+
+        /**
+         * The reservation of this id, which reserve() made here or in another process. Nobody is asked whether there is
+         * one.
+         *
+         * @param non-empty-string $id
+         * @throws InvalidArgumentException
+         */
+        public function reservation(\Stringable|string|int $key, string $id): Reservation
         {
         }
 
@@ -128,9 +200,13 @@ namespace Quotalock {
          * Gives back what was consumed; no rule falls below zero. Answers what a peek() right after it would.
          *
          * @param int<1, 4503599627370496> $amount
+         * @param \Stringable|string|int|null $requestId as for consume(): given back once
          */
-        public function refund(\Stringable|string|int $key, int $amount): Decision
-        {
+        public function refund(
+            \Stringable|string|int $key,
+            int $amount,
+            \Stringable|string|int|null $requestId = null
+        ): Decision {
         }
 
         /**
@@ -149,7 +225,10 @@ namespace Quotalock {
         {
         }
 
-        /** The Redis key that holds the state of `$key`: `<prefix>:limit:<name>:{<key>}`. */
+        /**
+         * The Redis key that holds the state of `$key`: `<prefix>:limit:<name>:{<key>}`, with a scope
+         * `<prefix>:limit:<name>:{<scope>}:{<key>}`.
+         */
         public function redisKey(\Stringable|string|int $key): string
         {
         }
@@ -164,6 +243,9 @@ namespace Quotalock {
         /** Whether the call was admitted. A denied call was charged nothing. */
         public readonly bool $allowed;
 
+        /** Whether the policy denies, and only its limiter's `$enforce` lets the call pass: it was charged nothing. */
+        public readonly bool $wouldDeny;
+
         public readonly int $limit;
 
         /** What could be consumed now; 0 while the key is blocked. */
@@ -175,7 +257,7 @@ namespace Quotalock {
         /** After how long the key is as new. */
         public readonly int $resetAfterMs;
 
-        /** The cost that was asked for. */
+        /** The cost that was asked for, or what consumeUpTo() took. */
         public readonly int $cost;
 
         /**
@@ -196,6 +278,81 @@ namespace Quotalock {
         public readonly array $rules;
 
         private function __construct()
+        {
+        }
+    }
+
+    /** The answer about several keys, charged all or none. */
+    final class CombinedDecision
+    {
+        /** Whether all were admitted, and charged. If not, none was. */
+        public readonly bool $allowed;
+
+        /** Whether a limiter that is not enforced denies. */
+        public readonly bool $wouldDeny;
+
+        /**
+         * The place of the decision that binds: of the denied ones the one with the longest wait, else the one with the
+         * least remaining.
+         */
+        public readonly int $binding;
+
+        /** After how long the same call would be admitted if nobody else called: 0 when admitted, null for never. */
+        public readonly ?int $retryAfterMs;
+
+        /**
+         * Who answered.
+         *
+         * @var 'redis'|'memory'|'local'|'open'|'closed'
+         */
+        public readonly string $source;
+
+        /**
+         * The decision about each key, in the order given.
+         *
+         * @var non-empty-list<Decision>
+         */
+        public readonly array $decisions;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** An amount held by Limiter::reserve(). Any process that knows its limiter, key and id can settle it. */
+    final class Reservation
+    {
+        public readonly string $key;
+
+        /** 32 hexadecimal digits. */
+        public readonly string $id;
+
+        /** What reserve() was answered; null if this object was made by Limiter::reservation(). */
+        public readonly ?Decision $decision;
+
+        private function __construct()
+        {
+        }
+
+        /**
+         * Puts the actual amount in the place of the estimate: what was too much is given back, what was too little is
+         * charged whatever the limit. False if the reservation had ended, or was settled with another amount: then
+         * nothing changed. Settling again with the same amount is true and changes nothing, so it may be repeated after
+         * an error. Fails whatever `$onError` says.
+         *
+         * @param int<0, 4503599627370496> $actual
+         * @throws UnavailableException
+         */
+        public function settle(int $actual): bool
+        {
+        }
+
+        /**
+         * Gives the whole estimate back: settle() with 0.
+         *
+         * @throws UnavailableException
+         */
+        public function cancel(): bool
         {
         }
     }

@@ -7,8 +7,9 @@ use ext_php_rs::builders::ClassBuilder;
 use ext_php_rs::class::RegisteredClass;
 use ext_php_rs::error::Result;
 use ext_php_rs::ffi::{
-    HashTable, IS_ARRAY, IS_LONG, IS_STRING, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC, ext_php_rs_compiler_globals,
-    ext_php_rs_executor_globals, zend_function, zend_hash_str_find_ptr_lc, zend_internal_arg_info, zend_string,
+    _ZEND_TYPE_NULLABLE_BIT, HashTable, IS_ARRAY, IS_LONG, IS_STRING, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC,
+    ext_php_rs_compiler_globals, ext_php_rs_executor_globals, zend_function, zend_hash_str_find_ptr_lc,
+    zend_internal_arg_info, zend_string,
 };
 use ext_php_rs::flags::ClassFlags;
 use ext_php_rs::types::{ZendStr, Zval};
@@ -93,6 +94,10 @@ unsafe fn describe(function: &mut zend_function) {
         let name = unsafe { std::ffi::CStr::from_ptr(argument.name) };
         match name.to_bytes() {
             b"key" => argument.type_ = property::class_type("Stringable", 1 << IS_STRING | 1 << IS_LONG),
+            b"requestId" | b"scope" => {
+                let simple = 1 << IS_STRING | 1 << IS_LONG | _ZEND_TYPE_NULLABLE_BIT;
+                argument.type_ = property::class_type("Stringable", simple);
+            }
             // A URL may hold a password, which must not show in a stack trace.
             b"url" => {
                 // SAFETY: as above; offset 0 is the function itself, and the name is interned for good.

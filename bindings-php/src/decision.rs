@@ -1,4 +1,5 @@
-//! `Quotalock\Decision` and `Quotalock\RuleDecision`: plain PHP objects that can be cloned, serialized and dumped.
+//! `Quotalock\Decision`, `Quotalock\CombinedDecision` and `Quotalock\RuleDecision`: plain PHP objects that can be
+//! cloned, serialized and dumped.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -11,12 +12,13 @@ use ext_php_rs::ffi::IS_INTERNED_STRING_EX;
 use ext_php_rs::flags::{ClassFlags, DataType, MethodFlags};
 use ext_php_rs::types::{ZendHashTable, ZendObject, ZendStr, Zval};
 use ext_php_rs::zend::{ClassEntry, ExecuteData, ce};
-use quotalock::{Decision, RuleDecision, Source, convert};
+use quotalock::{CombinedDecision, Decision, RuleDecision, Source, convert};
 
 use crate::property::{self, Property, Type, bool, int};
 
 const DECISION: &[Property] = &[
     ("allowed", Type::Bool),
+    ("wouldDeny", Type::Bool),
     ("limit", Type::Int),
     ("remaining", Type::Int),
     ("retryAfterMs", Type::MaybeInt),
@@ -25,6 +27,15 @@ const DECISION: &[Property] = &[
     ("source", Type::Text),
     ("healed", Type::Bool),
     ("rules", Type::Array),
+];
+
+const COMBINED_DECISION: &[Property] = &[
+    ("allowed", Type::Bool),
+    ("wouldDeny", Type::Bool),
+    ("binding", Type::Int),
+    ("retryAfterMs", Type::MaybeInt),
+    ("source", Type::Text),
+    ("decisions", Type::Array),
 ];
 
 const RULE_DECISION: &[Property] = &[
@@ -36,17 +47,21 @@ const RULE_DECISION: &[Property] = &[
 ];
 
 static DECISION_CLASS: AtomicPtr<ClassEntry> = AtomicPtr::new(std::ptr::null_mut());
+static COMBINED_DECISION_CLASS: AtomicPtr<ClassEntry> = AtomicPtr::new(std::ptr::null_mut());
 static RULE_DECISION_CLASS: AtomicPtr<ClassEntry> = AtomicPtr::new(std::ptr::null_mut());
 /// The text of `redis`, which nearly every decision carries.
 static REDIS: AtomicPtr<ZendStr> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Registers both classes.
+/// Registers the classes.
 pub fn register() -> Result<()> {
     record("Quotalock\\RuleDecision", RULE_DECISION, &RULE_DECISION_CLASS, |class, arguments| {
         keep(&RULE_DECISION_CLASS, class, arguments);
     })?;
     record("Quotalock\\Decision", DECISION, &DECISION_CLASS, |class, arguments| {
         keep(&DECISION_CLASS, class, arguments);
+    })?;
+    record("Quotalock\\CombinedDecision", COMBINED_DECISION, &COMBINED_DECISION_CLASS, |class, arguments| {
+        keep(&COMBINED_DECISION_CLASS, class, arguments);
     })?;
     REDIS.store(ZendStr::new_interned(Source::Redis.as_str(), true).into_raw(), Ordering::Release);
     Ok(())
@@ -117,18 +132,23 @@ fn rule(rule: &RuleDecision) -> Zval {
     property::object(object)
 }
 
-/// The PHP object of a decision.
-pub fn value(decision: &Decision) -> Zval {
-    let mut rules = ZendHashTable::with_capacity(u32::try_from(decision.rules.len()).unwrap_or_default());
-    for each in &decision.rules {
-        // Cannot fail: the table is ours, and no table of 32 elements is full.
-        let _ = rules.push(rule(each));
+fn list<T>(items: &[T], shown: fn(&T) -> Zval) -> Zval {
+    let mut table = ZendHashTable::with_capacity(u32::try_from(items.len()).unwrap_or_default());
+    for each in items {
+        // Cannot fail: the table is ours, and none of so few elements is full.
+        let _ = table.push(shown(each));
     }
     let mut list = Zval::new();
-    list.set_hashtable(rules);
+    list.set_hashtable(table);
+    list
+}
+
+/// The PHP object of a decision.
+pub fn value(decision: &Decision) -> Zval {
     let mut object = new(&DECISION_CLASS);
     let values = [
         bool(decision.allowed),
+        bool(decision.would_deny),
         int(decision.limit),
         int(decision.remaining),
         retry(decision.retry_after),
@@ -136,7 +156,7 @@ pub fn value(decision: &Decision) -> Zval {
         int(decision.cost),
         source(decision.source),
         bool(decision.healed),
-        list,
+        list(&decision.rules, rule),
     ];
     property::fill(&mut object, 0, values);
     property::object(object)
@@ -151,6 +171,30 @@ impl IntoZval for Decided {
 
     fn set_zval(self, zval: &mut Zval, _persistent: bool) -> Result<()> {
         *zval = value(&self.0);
+        Ok(())
+    }
+}
+
+/// What a method that decides about several keys returns.
+pub struct DecidedTogether(pub CombinedDecision);
+
+impl IntoZval for DecidedTogether {
+    const TYPE: DataType = DataType::object("Quotalock\\CombinedDecision");
+    const NULLABLE: bool = false;
+
+    fn set_zval(self, zval: &mut Zval, _persistent: bool) -> Result<()> {
+        let combined = self.0;
+        let mut object = new(&COMBINED_DECISION_CLASS);
+        let values = [
+            bool(combined.allowed),
+            bool(combined.would_deny),
+            int(combined.binding as u64),
+            retry(combined.retry_after),
+            source(combined.source),
+            list(&combined.decisions, value),
+        ];
+        property::fill(&mut object, 0, values);
+        *zval = property::object(object);
         Ok(())
     }
 }

@@ -5,6 +5,7 @@
 
 mod argument;
 mod call;
+mod charges;
 mod class;
 mod client;
 mod decision;
@@ -17,6 +18,7 @@ mod module;
 mod policy;
 mod property;
 mod registry;
+mod reservation;
 mod rule;
 mod settings;
 mod testing;

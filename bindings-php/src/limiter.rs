@@ -4,18 +4,22 @@ use std::rc::Rc;
 
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
-use ext_php_rs::types::ZendClassObject;
-use quotalock::convert;
+use ext_php_rs::types::{ZendClassObject, Zval};
+use quotalock::{Unsettled, convert};
 
-use crate::argument::{Int, Key};
+use crate::argument::{Int, Key, Maybe, Text};
 use crate::call;
 use crate::decision::Decided;
 use crate::exception::Outcome;
 use crate::property::{self, Bytes, Property, Type};
 use crate::registry::Handle;
+use crate::reservation::Reservation;
 
 /// The properties of the class.
-pub const PROPERTIES: &[Property] = &[("name", Type::Text), ("policy", Type::Text)];
+pub const PROPERTIES: &[Property] =
+    &[("name", Type::Text), ("policy", Type::Text), ("scope", Type::MaybeText), ("enforce", Type::Bool)];
+
+const SPENT: &str = "spent";
 
 /// A limiter; it works for as long as the client that made it is open.
 #[php_class]
@@ -28,10 +32,23 @@ pub struct Limiter {
 impl Limiter {
     /// The PHP object of a limiter.
     pub fn object(limiter: quotalock::Limiter, handle: Rc<Handle>) -> ZBox<ZendClassObject<Limiter>> {
-        let properties = [property::text(limiter.name()), property::text(limiter.policy().to_string())];
+        let properties = [
+            property::text(limiter.name()),
+            property::text(limiter.policy().to_string()),
+            limiter.scope().map_or_else(Zval::null, property::text),
+            property::bool(limiter.enforce()),
+        ];
         let mut object = ZendClassObject::new(Limiter { limiter, handle });
         property::fill(&mut object.std, 0, properties);
         object
+    }
+
+    /// The limiter of the core.
+    ///
+    /// # Errors
+    /// `closed` if its client was.
+    pub fn limiter(&self) -> quotalock::Result<&quotalock::Limiter> {
+        self.handle.check().map(|()| &self.limiter)
     }
 }
 
@@ -39,55 +56,83 @@ impl Limiter {
 impl Limiter {
     /// Charges `cost` to every rule if all admit it, else to none.
     #[php(defaults(cost = 1))]
-    pub fn consume(&self, key: Key, cost: Int) -> Outcome<Decided> {
-        self.handle.check()?;
-        let op = self.limiter.consume(&key.bytes(1)?, cost.unsigned(2, "cost")?)?;
+    pub fn consume(&self, key: Key, cost: Int, requestId: Maybe<Key>) -> Outcome<Decided> {
+        let op = {
+            let (key, cost, id) = (key.bytes(1)?, cost.unsigned(2, "cost")?, requestId.bytes(3)?);
+            self.limiter()?.consume_once(&key, cost, id.as_deref())?
+        };
         call::run(op).map(Decided)
+    }
+
+    /// Charges as much as is admitted now, up to `most`.
+    pub fn consume_up_to(&self, key: Key, most: Int) -> Outcome<Decided> {
+        let op = self.limiter()?.consume_up_to(&key.bytes(1)?, most.unsigned(2, "most")?)?;
+        call::run(op).map(Decided)
+    }
+
+    /// Charges `estimate` and holds it for `ttlMs`, to be settled with the actual amount.
+    #[php(defaults(unsettled = SPENT))]
+    pub fn reserve(
+        &self,
+        key: Key,
+        estimate: Int,
+        ttlMs: Int,
+        unsettled: Text,
+    ) -> Outcome<ZBox<ZendClassObject<Reservation>>> {
+        let (reservation, op) = {
+            let (key, estimate, ttl) = (key.bytes(1)?, estimate.unsigned(2, "estimate")?, ttlMs.micros(3, "ttl")?);
+            let unsettled = Unsettled::parse(&unsettled.utf8(4, "unsettled")?)?;
+            self.limiter()?.reserve(&key, estimate, ttl, unsettled)?
+        };
+        Reservation::decided(Reservation::object(reservation, self.handle.clone()), op)
+    }
+
+    /// The reservation of this id, made here or in another process. Does no I/O.
+    pub fn reservation(&self, key: Key, id: Text) -> Outcome<ZBox<ZendClassObject<Reservation>>> {
+        let reservation = self.limiter()?.reservation(&key.bytes(1)?, &id.utf8(2, "id")?)?;
+        Ok(Reservation::object(reservation, self.handle.clone()))
     }
 
     /// Tells what `consume` would answer, and never writes.
     #[php(defaults(cost = 1))]
     pub fn peek(&self, key: Key, cost: Int) -> Outcome<Decided> {
-        self.handle.check()?;
-        let op = self.limiter.peek(&key.bytes(1)?, cost.unsigned(2, "cost")?)?;
+        let op = self.limiter()?.peek(&key.bytes(1)?, cost.unsigned(2, "cost")?)?;
         call::run(op).map(Decided)
     }
 
     /// As `consume`, but a denial is thrown.
     #[php(defaults(cost = 1))]
     pub fn require(&self, key: Key, cost: Int) -> Outcome<Decided> {
-        self.handle.check()?;
-        let op = self.limiter.require(&key.bytes(1)?, cost.unsigned(2, "cost")?)?;
+        let op = self.limiter()?.require(&key.bytes(1)?, cost.unsigned(2, "cost")?)?;
         call::run(op).map(Decided)
     }
 
     /// As `consume`, and after a denial sleeps as it says and tries again, at most for `timeoutMs`.
     #[php(defaults(cost = 1))]
     pub fn wait(&self, key: Key, timeoutMs: Int, cost: Int) -> Outcome<Decided> {
-        self.handle.check()?;
         let (timeout, cost) = (timeoutMs.micros(2, "timeout")?, cost.unsigned(3, "cost")?);
-        let op = self.limiter.wait(&key.bytes(1)?, cost, convert::duration(timeout))?;
+        let op = self.limiter()?.wait(&key.bytes(1)?, cost, convert::duration(timeout))?;
         call::run(op).map(Decided)
     }
 
     /// Gives back what was consumed.
-    pub fn refund(&self, key: Key, amount: Int) -> Outcome<Decided> {
-        self.handle.check()?;
-        let op = self.limiter.refund(&key.bytes(1)?, amount.unsigned(2, "amount")?)?;
+    pub fn refund(&self, key: Key, amount: Int, requestId: Maybe<Key>) -> Outcome<Decided> {
+        let op = {
+            let (key, amount, id) = (key.bytes(1)?, amount.unsigned(2, "amount")?, requestId.bytes(3)?);
+            self.limiter()?.refund_once(&key, amount, id.as_deref())?
+        };
         call::run(op).map(Decided)
     }
 
     /// Denies everything for `durationMs`.
     pub fn block(&self, key: Key, durationMs: Int) -> Outcome<Decided> {
-        self.handle.check()?;
-        let op = self.limiter.block(&key.bytes(1)?, durationMs.micros(2, "duration")?)?;
+        let op = self.limiter()?.block(&key.bytes(1)?, durationMs.micros(2, "duration")?)?;
         call::run(op).map(Decided)
     }
 
     /// Forgets everything about the key; true if there was anything.
     pub fn reset(&self, key: Key) -> Outcome<bool> {
-        self.handle.check()?;
-        let op = self.limiter.reset(&key.bytes(1)?)?;
+        let op = self.limiter()?.reset(&key.bytes(1)?)?;
         call::run(op)
     }
 

@@ -2,7 +2,7 @@
 
 use ext_php_rs::prelude::*;
 
-use crate::{class, client, decision, exception, function, info, ini, limiter, rule, testing};
+use crate::{class, client, decision, exception, function, info, ini, limiter, reservation, rule, testing};
 
 /// Registers what does not depend on a request. Makes no client, socket or thread: a preforking server runs this in the
 /// parent of its workers.
@@ -12,6 +12,7 @@ extern "C" fn start_up(_kind: i32, module: i32) -> i32 {
         .and_then(|()| decision::register())
         .and_then(|()| class::register::<rule::Rule>(rule::PROPERTIES))
         .and_then(|()| class::register::<limiter::Limiter>(limiter::PROPERTIES))
+        .and_then(|()| class::register::<reservation::Reservation>(reservation::PROPERTIES))
         .and_then(|()| class::register::<client::Client>(client::PROPERTIES))
         .and_then(|()| class::register::<testing::Testing>(&[]));
     class::describe_functions();

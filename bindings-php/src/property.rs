@@ -34,8 +34,12 @@ pub enum Type {
     /// `?int`
     MaybeInt,
     Text,
+    /// `?string`
+    MaybeText,
     Array,
     Object(&'static str),
+    /// An object of this class, or null.
+    MaybeObject(&'static str),
 }
 
 /// A property's name and type.
@@ -48,8 +52,10 @@ impl Type {
             Type::Int => 1 << IS_LONG,
             Type::MaybeInt => 1 << IS_LONG | _ZEND_TYPE_NULLABLE_BIT,
             Type::Text => 1 << IS_STRING,
+            Type::MaybeText => 1 << IS_STRING | _ZEND_TYPE_NULLABLE_BIT,
             Type::Array => 1 << IS_ARRAY,
             Type::Object(class) => return class_type(class, 0),
+            Type::MaybeObject(class) => return class_type(class, _ZEND_TYPE_NULLABLE_BIT),
         };
         zend_type { ptr: std::ptr::null_mut(), type_mask: mask }
     }

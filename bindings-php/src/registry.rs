@@ -17,6 +17,7 @@ pub struct Shared {
     pub prefix: String,
     pub server: String,
     settings: [String; 4],
+    request_memory_ms: i64,
 }
 
 thread_local! {
@@ -31,7 +32,10 @@ thread_local! {
 /// `invalid_argument` for settings that cannot be.
 pub fn client(settings: &Settings) -> Result<Rc<Shared>> {
     let asked = [&settings.url.0, &settings.prefix.0, &settings.timeout_ms.0, &settings.on_error.0];
-    let same = |shared: &&Rc<Shared>| shared.settings.iter().zip(asked).all(|(a, b)| a == &**b);
+    let same = |shared: &&Rc<Shared>| {
+        shared.request_memory_ms == settings.request_memory_ms
+            && shared.settings.iter().zip(asked).all(|(a, b)| a == &**b)
+    };
     if let Some(found) = ALL.with_borrow(|all| all.iter().find(same).cloned()) {
         return Ok(found);
     }
@@ -41,6 +45,7 @@ pub fn client(settings: &Settings) -> Result<Rc<Shared>> {
         limiters: LimiterCache::new(client),
         prefix: settings.prefix.0.clone().into_owned(),
         settings: asked.map(|text| text.clone().into_owned()),
+        request_memory_ms: settings.request_memory_ms,
     });
     ALL.with_borrow_mut(|all| {
         if all.len() >= CLIENTS {

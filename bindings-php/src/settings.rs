@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ffi::CStr;
 use std::time::Duration;
 
-use quotalock::{Code, DEFAULT_PREFIX, Error, OnError, Options, Result, convert, default_url};
+use quotalock::{Code, DEFAULT_PREFIX, DEFAULT_REQUEST_MEMORY, Error, OnError, Options, Result, convert, default_url};
 
 use crate::ini;
 
@@ -31,6 +31,7 @@ pub struct Arguments<'a> {
     pub prefix: Option<Cow<'a, str>>,
     pub timeout_ms: Option<Cow<'a, str>>,
     pub on_error: Option<Cow<'a, str>>,
+    pub request_memory_ms: Option<i64>,
 }
 
 /// The settings of a client, not yet checked.
@@ -39,7 +40,12 @@ pub struct Settings<'a> {
     pub prefix: Setting<'a>,
     pub timeout_ms: Setting<'a>,
     pub on_error: Setting<'a>,
+    /// Only a constructor sets this: no ini setting has it.
+    pub request_memory_ms: i64,
 }
+
+/// How long a request is remembered by default.
+pub const REQUEST_MEMORY_MS: i64 = DEFAULT_REQUEST_MEMORY.as_millis() as i64;
 
 fn setting<'a>(
     given: Option<Cow<'a, str>>,
@@ -65,6 +71,7 @@ impl<'a> Settings<'a> {
             prefix: setting(given.prefix, c"ratelimit.prefix", default(DEFAULT_PREFIX)),
             timeout_ms: setting(given.timeout_ms, c"ratelimit.timeout_ms", default("500")),
             on_error: setting(given.on_error, c"ratelimit.on_error", default("raise")),
+            request_memory_ms: given.request_memory_ms.unwrap_or(REQUEST_MEMORY_MS),
         }
     }
 
@@ -75,7 +82,7 @@ impl<'a> Settings<'a> {
             prefix: self.prefix.0.clone().into_owned(),
             timeout: self.timeout()?,
             on_error: OnError::parse(&self.on_error.0)?,
-            ..Options::default()
+            request_memory: convert::duration(convert::micros_from_ms("request_memory", self.request_memory_ms)?),
         })
     }
 

@@ -9,14 +9,6 @@ namespace Quotalock\Tests;
 use Quotalock\Client;
 use Quotalock\Rule;
 
-final class Stringable42
-{
-    public function __toString(): string
-    {
-        return '42';
-    }
-}
-
 test('a string, an integer and an object with __toString are the same key', function () {
     $limiter = client()->limiter('n', '3/minute');
     same([2, 1, 0], [
@@ -125,6 +117,6 @@ test('text that is not UTF-8 is refused where text is needed', function () {
 
 test('too few and too many arguments are PHP\'s own errors', function () {
     thrown(\ArgumentCountError::class, fn () => client()->limiter('n', '1/s')->consume());
-    thrown(\ArgumentCountError::class, fn () => client()->limiter('n', '1/s')->consume('k', 1, 2));
+    thrown(\ArgumentCountError::class, fn () => client()->limiter('n', '1/s')->consume('k', 1, 'id', 3));
     thrown(\Error::class, fn () => client()->limiter('n', '1/s')->consume('k', price: 1));
 });

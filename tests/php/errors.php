@@ -73,12 +73,19 @@ test('no password shows, wherever one looks', function () {
 test('a closed client says so, and its limiters too', function () {
     $client = client();
     $limiter = $client->limiter('n', '1/s');
+    $reservation = $limiter->reserve('held', 1, 1000);
     $client->close();
     $client->close();
     foreach (['consume', 'peek', 'require', 'reset'] as $method) {
         thrown(ClosedException::class, fn () => $limiter->$method('k'));
     }
     thrown(ClosedException::class, fn () => $limiter->wait('k', 1000));
+    thrown(ClosedException::class, fn () => $limiter->consumeUpTo('k', 1));
+    thrown(ClosedException::class, fn () => $limiter->reserve('k', 1, 1000));
+    thrown(ClosedException::class, fn () => $limiter->reservation('k', $reservation->id));
+    thrown(ClosedException::class, fn () => $reservation->settle(1));
+    thrown(ClosedException::class, fn () => $reservation->cancel());
+    thrown(ClosedException::class, fn () => $client->consumeAll([[$limiter, 'k']]));
     thrown(ClosedException::class, fn () => $client->limiter('n', '1/s'));
     thrown(ClosedException::class, fn () => Testing::get($client, 'k'));
 });

@@ -33,7 +33,7 @@ test('clients with other settings share nothing', function () {
     $server = new RedisServer();
     $redis = redis($server->url());
     $make = fn (mixed ...$arguments) => (new Client($server->url(), ...$arguments))->limiter('n', '1/s')->peek('k');
-    foreach ([['a'], ['b'], ['a', 400], ['a', 400, 'open']] as $made => $arguments) {
+    foreach ([['a'], ['b'], ['a', 400], ['a', 400, 'open'], ['a', 400, 'open', 1000]] as $made => $arguments) {
         $make(...$arguments);
         same($made + 1, connections($redis), 'the connections');
         $make(...$arguments);
@@ -50,6 +50,11 @@ test('limiters of one name with other policies are others', function () {
         $make('1/60s')->policy,
     ], 'the policies');
     same(['n1', 'n'], [$client->limiter('n1', '1/s')->name, $client->limiter('n', '1/s')->name], 'the names');
+    $scopes = [null, '1/s', "\0", 's', null];
+    $found = array_map(fn (?string $scope) => $client->limiter('n', '1/s', $scope)->scope, $scopes);
+    same($scopes, $found, 'the scopes');
+    $enforce = fn (bool $enforce) => $client->limiter('n', '1/s', enforce: $enforce)->enforce;
+    same([true, false, true], [$enforce(true), $enforce(false), $enforce(true)], 'enforce');
 });
 
 test('closing one of two leaves the other its connection', function () {

@@ -98,6 +98,10 @@ test('the extension has no class beside these', function () use ($api) {
 test('defaults are those of api.json', function () use ($api) {
     $default = fn (array $method, string $name) => (new \ReflectionParameter($method, $name))->getDefaultValue();
     same($api['defaults']['cost'], $default(['Quotalock\Limiter', 'consume'], 'cost'), 'cost');
+    same($api['defaults']['unsettled'], $default(['Quotalock\Limiter', 'reserve'], 'unsettled'), 'unsettled');
+    same($api['defaults']['enforce'], $default(['Quotalock\Client', 'limiter'], 'enforce'), 'enforce');
+    $memory = $default(['Quotalock\Client', '__construct'], 'requestMemoryMs');
+    same($api['defaults']['request_memory_ms'], $memory, 'requestMemoryMs');
     same($api['defaults']['algorithm'], $default(['Quotalock\Rule', '__construct'], 'algorithm'), 'algorithm');
     [$info] = php(null, ['--ri', 'ratelimit']);
     foreach (['prefix', 'timeout_ms', 'on_error'] as $name) {

@@ -7,8 +7,10 @@ declare(strict_types=1);
 namespace Quotalock\Tests;
 
 use Quotalock\Client;
+use Quotalock\CombinedDecision;
 use Quotalock\Decision;
 use Quotalock\Limiter;
+use Quotalock\Reservation;
 use Quotalock\Rule;
 use Quotalock\RuleDecision;
 use Quotalock\Testing;
@@ -18,20 +20,44 @@ test('a decision can be cloned, serialized, compared, dumped and encoded', funct
     holds($decision == clone $decision, 'that a clone is equal');
     holds($decision == unserialize(serialize($decision)), 'that it survives serialization');
     $array = json_decode(json_encode($decision), true);
-    $fields = ['allowed', 'limit', 'remaining', 'retryAfterMs', 'resetAfterMs', 'cost', 'source', 'healed', 'rules'];
-    same($fields, array_keys($array), 'the fields in JSON');
-    same([true, 3, 2, 0, 60_000, 1, 'memory', false], array_slice(array_values($array), 0, 8), 'the values in JSON');
+    $fields = ['allowed', 'wouldDeny', 'limit', 'remaining', 'retryAfterMs', 'resetAfterMs', 'cost', 'source'];
+    same([...$fields, 'healed', 'rules'], array_keys($array), 'the fields in JSON');
+    same([true, false, 3, 2, 0, 60_000, 1, 'memory', false], array_slice(array_values($array), 0, 9), 'the values');
     same(2, count($array['rules']), 'the rules in JSON');
     contains("'remaining' => 2", var_export($decision, true));
     holds($decision->rules[1] instanceof RuleDecision, 'the class of a rule');
     same([true, 5, 4, 0, 3_600_000], array_values(get_object_vars($decision->rules[1])), 'the second rule');
 });
 
+test('so can a decision about several keys', function () {
+    $client = client();
+    $limiter = $client->limiter('n', '3/minute');
+    $combined = $client->consumeAll([[$limiter, 'a'], [$client->limiter('m', '3/minute;5/hour'), 'b', 4]]);
+    holds($combined == clone $combined, 'that a clone is equal');
+    $copy = unserialize(serialize($combined));
+    holds($combined == $copy && $copy !== $combined, 'that it survives serialization');
+    same([Decision::class, RuleDecision::class], [
+        $copy->decisions[1]::class,
+        $copy->decisions[1]->rules[0]::class,
+    ], 'the classes within');
+    thrown(\Error::class, fn () => $copy->allowed = true);
+    $array = json_decode(json_encode($combined), true);
+    $fields = ['allowed', 'wouldDeny', 'binding', 'retryAfterMs', 'source', 'decisions'];
+    same($fields, array_keys($array), 'the fields in JSON');
+    same([false, false, 1, null, 'memory'], array_slice(array_values($array), 0, 5), 'the values in JSON');
+    same([true, false], array_column($array['decisions'], 'allowed'), 'the decisions in JSON');
+    contains("'binding' => 1", var_export($combined, true));
+    contains('[binding] => 1', print_r($combined, true));
+});
+
 test('the properties of all objects are readonly', function () {
     $client = client();
     $limiter = $client->limiter('n', '3/minute');
     $decision = $limiter->consume('k');
-    foreach ([$client, $limiter, $decision, $decision->rules[0], new Rule(1, 1000)] as $object) {
+    $combined = $client->consumeAll([[$limiter, 'k']]);
+    [$made, $known] = [$limiter->reserve('k', 1, 1000), $limiter->reservation('k', str_repeat('a', 32))];
+    $objects = [$client, $limiter, $decision, $decision->rules[0], new Rule(1, 1000), $combined, $made, $known];
+    foreach ($objects as $object) {
         $properties = array_keys(get_object_vars($object));
         holds($properties !== [], 'that there are properties');
         foreach ($properties as $name) {
@@ -40,25 +66,39 @@ test('the properties of all objects are readonly', function () {
             thrown(\Error::class, function () use ($object, $name) {
                 unset($object->$name);
             });
+            $value = $object->$name;
+            try {
+                // PHP refuses a reference, or, to an object, makes one to a copy.
+                $reference = &$object->$name;
+                $reference = 'other';
+            } catch (\Error) {
+            }
+            holds($object->$name === $value, "that $name is what it was");
+            unset($reference);
         }
         thrown(\Error::class, fn () => $object->other = 1);
     }
 });
 
 test('what calls return cannot be made by hand', function () {
-    foreach ([Limiter::class, Decision::class, RuleDecision::class, Testing::class] as $class) {
+    $classes = [Limiter::class, Decision::class, RuleDecision::class, Testing::class];
+    foreach ([...$classes, CombinedDecision::class, Reservation::class] as $class) {
         contains('private', thrown(\Error::class, fn () => new $class())->getMessage());
     }
     $bare = fn (string $class) => (new \ReflectionClass($class))->newInstanceWithoutConstructor();
     thrown(\ReflectionException::class, fn () => $bare(Limiter::class));
     thrown(\ReflectionException::class, fn () => $bare(Client::class));
+    thrown(\ReflectionException::class, fn () => $bare(Reservation::class));
 });
 
-test('clients and limiters are not copied', function () {
+test('clients, limiters and reservations are not copied', function () {
     $client = client();
     thrown(\Error::class, fn () => clone $client);
     contains('not allowed', thrown(\Exception::class, fn () => serialize($client))->getMessage());
     thrown(\Error::class, fn () => clone $client->limiter('n', '1/s'));
+    $reservation = $client->limiter('n', '1/s')->reserve('k', 1, 1000);
+    thrown(\Error::class, fn () => clone $reservation);
+    contains('not allowed', thrown(\Exception::class, fn () => serialize($reservation))->getMessage());
 });
 
 test('a limiter outlives the variable of its client', function () {
@@ -87,6 +127,14 @@ test('no call leaks memory', function () {
             $client->limiter('n', [new Rule(3, 1000)])->refund('k', 1);
             (new Client('memory://'))->limiter('n', '3/minute')->redisKey('k');
             Testing::get($client, $limiter->redisKey('1'));
+            $client->consumeAll([[$limiter, new Stringable42()], [$limiter, $i % 10, 2]], requestId: $i % 10);
+            $limiter->reserve('held', 1, 1)->cancel();
+            $limiter->consumeUpTo('k', 5);
+            $client->limiter('n', '3/minute', new Stringable42(), false)->consume('k', 1, new Stringable42());
+            try {
+                $client->consumeAll([[$limiter, 'k'], [$limiter, ['k']]]);
+            } catch (\Quotalock\Exception\InvalidArgumentException) {
+            }
             try {
                 $limiter->require('k', 9);
             } catch (\Quotalock\Exception\RateLimitedException $error) {

@@ -62,8 +62,13 @@ final class RedisServer
         }
     }
 
+    public function pid(): int
+    {
+        return proc_get_status($this->process)['pid'];
+    }
+
     public function signal(int $signal): void
     {
-        posix_kill(proc_get_status($this->process)['pid'], $signal);
+        posix_kill($this->pid(), $signal);
     }
 }

@@ -7,12 +7,14 @@ namespace Quotalock\Tests;
 use Quotalock\Client;
 use Quotalock\Limiter;
 use Quotalock\Rule;
-use Quotalock\RuleDecision;
 use Quotalock\Testing;
 
 /** The vectors on one store. */
 final class Vectors
 {
+    /** What vectors give in microseconds. */
+    private const DURATIONS = ['timeout', 'duration', 'ttl', 'request_memory'];
+
     /** @var array<string, true> */
     private array $executed = [];
 
@@ -64,7 +66,7 @@ final class Vectors
     {
         $client = new Client($this->url, 'policies');
         if (isset($case['code'])) {
-            $this->fails($case, fn () => $client->limiter('n', $case['input']));
+            self::fails($case, fn () => $client->limiter('n', $case['input']));
             return;
         }
         $limiter = $client->limiter('n', $case['input']);
@@ -90,7 +92,7 @@ final class Vectors
         // A database of its own, so that one can see that nothing else was written.
         $client = new Client($this->url . ($inMemory ? '' : '/9'), $case['prefix']);
         [$key, $redisKey] = [self::bytes($case, 'key'), self::bytes($case, 'redis_key')];
-        $limiter = $client->limiter($case['name'], '10/hour');
+        $limiter = $client->limiter($case['name'], '10/hour', self::bytes($case, 'scope'));
         same($redisKey, $limiter->redisKey($key), 'the Redis key');
         $limiter->reset($key);
         same(null, Testing::get($client, $redisKey), 'what stands there before');
@@ -109,92 +111,65 @@ final class Vectors
 
     private function error(array $case): void
     {
-        $args = $case['args'];
-        foreach (['timeout' => 'timeoutMs', 'duration' => 'durationMs', 'on_error' => 'onError'] as $name => $ours) {
-            if (array_key_exists($name, $args)) {
-                $args[$ours] = $name === 'on_error' ? $args[$name] : intdiv($args[$name], 1000);
-                unset($args[$name]);
-            }
-        }
+        $args = self::arguments($case['args']);
         $client = fn (): Client => new Client($this->url, prefix());
         $limiter = fn (): Limiter => $client()->limiter('limiter', '10/minute');
-        $this->fails($case, match ($case['op']) {
+        $reservation = str_repeat('0123456789abcdef', 2);
+        // What is left out is good.
+        $good = ['key' => 'k'] + match ($case['op']) {
+            'consume_up_to' => ['most' => 1],
+            'reserve' => ['estimate' => 1, 'ttlMs' => 1000],
+            'reservation' => ['id' => $reservation],
+            'refund' => ['amount' => 1],
+            'block' => ['durationMs' => 1000],
+            'wait' => ['timeoutMs' => 0],
+            default => [],
+        };
+        $run = match ($case['op']) {
             'client' => fn () => new Client(...$args + ['url' => 'memory://']),
             'limiter' => fn () => $client()->limiter(...$args + ['name' => 'limiter', 'policy' => '10/minute']),
-            default => fn () => $limiter()->{$case['op']}(...$args + ['key' => 'k']),
-        });
+            'consume_all' => function () use ($client, $args) {
+                $client = $client();
+                $limiter = $client->limiter('limiter', '10/minute');
+                $args['charges'] = array_map(fn (array $charge) => [$limiter, ...$charge], $args['charges']);
+                $client->consumeAll(...$args);
+            },
+            'settle' => function () use ($limiter, $reservation, $args) {
+                $limiter()->reservation($args['key'] ?? 'k', $reservation)->settle($args['actual'] ?? 1);
+            },
+            default => fn () => $limiter()->{self::cased($case['op'])}(...$args + $good),
+        };
+        self::fails($case, $run);
+    }
+
+    /** The arguments of a case by their names in PHP. */
+    private static function arguments(array $args): array
+    {
+        $arguments = [];
+        foreach ($args as $name => $value) {
+            match (true) {
+                $name === 'request' => $arguments['requestId'] = $value,
+                in_array($name, self::DURATIONS, true) => $arguments[self::cased($name) . 'Ms'] = intdiv($value, 1000),
+                default => $arguments[self::cased($name)] = $value,
+            };
+        }
+        return $arguments;
+    }
+
+    private static function cased(string $name): string
+    {
+        return lcfirst(str_replace('_', '', ucwords($name, '_')));
     }
 
     private function steps(array $case): void
     {
         $client = new Client($this->url, prefix());
-        $limiter = $client->limiter($case['id'], $case['policy']);
-        foreach ($case['steps'] as $i => $step) {
-            Testing::setTime($client, $step['at']);
-            $key = self::bytes($step, 'key');
-            if (isset($step['error'])) {
-                $this->fails($step['error'], fn () => $this->step($client, $limiter, $key, $step));
-                continue;
-            }
-            $found = $this->step($client, $limiter, $key, $step);
-            if (isset($step['expect'])) {
-                same(self::wanted($step['expect']), $found, "the answer of steps[$i]");
-            }
-        }
+        (new Steps($client, $case, $this->store === 'memory' ? 'memory' : 'redis'))->execute();
         $client->close();
     }
 
-    private function step(Client $client, Limiter $limiter, string $key, array $step): mixed
-    {
-        $redisKey = $limiter->redisKey($key);
-        $bytes = fn () => isset($step['type']) ? '' : self::bytes($step, 'value');
-        $decision = match ($step['op']) {
-            'consume' => $limiter->consume($key, $step['cost']),
-            'peek' => $limiter->peek($key, $step['cost']),
-            'refund' => $limiter->refund($key, $step['amount']),
-            'block' => $limiter->block($key, self::ms($step['duration'])),
-            'reset' => ['existed' => $limiter->reset($key)],
-            'plant' => Testing::put($client, $redisKey, $step['type'] ?? 'string', $bytes()),
-            'persist' => Testing::put($client, $redisKey, 'persist', ''),
-            'raw' => Testing::get($client, $redisKey) ?? ['exists' => false],
-        };
-        if ($step['op'] === 'raw') {
-            return ['exists' => isset($decision['value']), 'ttl' => isset($decision['ttlMs'])];
-        }
-        if (!is_object($decision)) {
-            return $decision;
-        }
-        same($this->store === 'memory' ? 'memory' : 'redis', $decision->source, 'source');
-        $found = get_object_vars($decision);
-        unset($found['source']);
-        $found['rules'] = array_map(fn (RuleDecision $rule) => self::ordered(get_object_vars($rule)), $found['rules']);
-        return self::ordered($found);
-    }
-
-    /** What a vector expects, as PHP shows it. */
-    private static function wanted(array $expect): array
-    {
-        $wanted = [];
-        foreach ($expect as $name => $value) {
-            match ($name) {
-                'retry_after' => $wanted['retryAfterMs'] = $value === null ? null : self::ms($value),
-                'reset_after' => $wanted['resetAfterMs'] = self::ms($value),
-                'rules' => $wanted['rules'] = array_map(self::wanted(...), $value),
-                default => $wanted[$name] = $value,
-            };
-        }
-        return self::ordered($wanted);
-    }
-
-    /** The fields in an order that is the same for both. */
-    private static function ordered(array $fields): array
-    {
-        ksort($fields);
-        return $fields;
-    }
-
     /** Fails unless it is refused as the case says, and no form of the error shows what it must not. */
-    private function fails(array $case, \Closure $run): void
+    public static function fails(array $case, \Closure $run): void
     {
         $error = refused($case['code'], $run);
         foreach ($case['contains'] as $part) {
@@ -205,12 +180,14 @@ final class Vectors
         }
     }
 
-    private static function bytes(array $case, string $name): string
+    /** What is given as text or in hexadecimal; null if neither is. */
+    public static function bytes(array $case, string $name): ?string
     {
-        return isset($case["{$name}_hex"]) ? (string) hex2bin($case["{$name}_hex"]) : $case[$name];
+        return isset($case["{$name}_hex"]) ? (string) hex2bin($case["{$name}_hex"]) : $case[$name] ?? null;
     }
 
-    private static function ms(int $micros): int
+    /** Microseconds as PHP shows them. */
+    public static function ms(int $micros): int
     {
         return intdiv($micros + 999, 1000);
     }

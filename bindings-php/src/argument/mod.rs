@@ -1,0 +1,64 @@
+//! Arguments as PHP programmers expect them: weak or strict as their file declares, named in PHP's own words when wrong.
+
+mod number;
+mod text;
+
+use std::ffi::{CStr, c_char};
+
+use ext_php_rs::convert::FromZval;
+use ext_php_rs::ffi::{ZEND_ACC_STRICT_TYPES, ext_php_rs_executor_globals};
+use ext_php_rs::flags::DataType;
+use ext_php_rs::types::Zval;
+
+use crate::exception::Problem;
+pub use number::{Flag, Int, whole};
+pub use text::{Key, Text};
+
+unsafe extern "C" {
+    fn zend_argument_type_error(position: u32, format: *const c_char, ...);
+    fn zend_zval_type_name(value: *const Zval) -> *const c_char;
+}
+
+/// Throws PHP's own TypeError for the argument at `position`, counted from 1.
+pub fn wrong_type(position: u32, wanted: &CStr, given: &Zval) -> Problem {
+    // SAFETY: called while one of our functions runs, which the message names; the format takes these two strings.
+    unsafe {
+        let given = zend_zval_type_name(given);
+        zend_argument_type_error(position, c"must be of type %s, %s given".as_ptr(), wanted.as_ptr(), given);
+    }
+    Problem::Thrown
+}
+
+/// PHP's word for the type of a value.
+pub fn type_name(value: &Zval) -> &'static str {
+    // SAFETY: the engine answers with a text of its own that is never freed.
+    unsafe { CStr::from_ptr(zend_zval_type_name(value)) }.to_str().unwrap_or("something else")
+}
+
+/// Whether the caller's file says `declare(strict_types=1)`.
+fn caller_is_strict() -> bool {
+    // SAFETY: while our function runs the engine's frames are live; any of the pointers may be null.
+    unsafe {
+        let globals = ext_php_rs_executor_globals().as_ref();
+        let ours = globals.and_then(|globals| globals.current_execute_data.as_ref());
+        let caller = ours.and_then(|frame| frame.prev_execute_data.as_ref());
+        let function = caller.and_then(|frame| frame.func.as_ref());
+        function.is_some_and(|function| function.common.fn_flags & ZEND_ACC_STRICT_TYPES != 0)
+    }
+}
+
+/// A parameter that may be null or left out.
+pub struct Maybe<T>(pub Option<T>);
+
+impl<'a, T: FromZval<'a>> FromZval<'a> for Maybe<T> {
+    const TYPE: DataType = T::TYPE;
+    const NULLABLE: bool = true;
+
+    fn from_zval(value: &'a Zval) -> Option<Self> {
+        if value.is_null() { Some(Maybe(None)) } else { T::from_zval(value).map(|value| Maybe(Some(value))) }
+    }
+
+    fn from_missing() -> Option<Self> {
+        Some(Maybe(None))
+    }
+}

@@ -1,0 +1,125 @@
+//! Arguments that are numbers, and those that are yes or no.
+
+use ext_php_rs::convert::{FromZval, StubLiteral};
+use ext_php_rs::flags::DataType;
+use ext_php_rs::types::Zval;
+use quotalock::convert;
+
+use super::{caller_is_strict, wrong_type};
+use crate::exception::Problem;
+
+/// The whole number that a value is, as [`Int::get`] takes it; none for anything else.
+pub fn whole(value: &Zval) -> Option<i64> {
+    if value.is_long() || caller_is_strict() {
+        return value.long();
+    }
+    let cut_nothing = |float: f64| (float.fract() == 0.0 && float.abs() < 9e15).then_some(float as i64);
+    value.double().and_then(cut_nothing).or_else(|| value.str().and_then(|text| text.trim().parse().ok()))
+}
+
+/// A parameter of type `int`.
+pub enum Int<'a> {
+    /// What the caller gave.
+    Given(&'a Zval),
+    /// The default.
+    Default(i64),
+}
+
+impl From<i64> for Int<'_> {
+    fn from(value: i64) -> Self {
+        Int::Default(value)
+    }
+}
+
+impl StubLiteral for Int<'_> {
+    fn stub_literal(&self) -> String {
+        match self {
+            Int::Default(value) => value.to_string(),
+            Int::Given(value) => value.long().unwrap_or_default().to_string(),
+        }
+    }
+}
+
+impl<'a> FromZval<'a> for Int<'a> {
+    const TYPE: DataType = DataType::Long;
+
+    fn from_zval(value: &'a Zval) -> Option<Self> {
+        Some(Int::Given(value))
+    }
+}
+
+impl Int<'_> {
+    /// The number. Whole floats and decimal strings are taken from files without strict types, as PHP does; nothing is
+    /// cut off, and booleans are no numbers.
+    pub fn get(&self, position: u32) -> Result<i64, Problem> {
+        match self {
+            Int::Default(value) => Ok(*value),
+            Int::Given(value) => whole(value).ok_or_else(|| wrong_type(position, c"int", value)),
+        }
+    }
+
+    /// The number if it is not negative, else an error that calls it `what`.
+    pub fn unsigned(&self, position: u32, what: &str) -> Result<u64, Problem> {
+        Ok(convert::unsigned(what, self.get(position)?)?)
+    }
+
+    /// Milliseconds as microseconds; an error calls them `what`.
+    pub fn micros(&self, position: u32, what: &str) -> Result<u64, Problem> {
+        Ok(convert::micros_from_ms(what, self.get(position)?)?)
+    }
+}
+
+/// A parameter of type `bool`.
+pub enum Flag<'a> {
+    /// What the caller gave.
+    Given(&'a Zval),
+    /// The default.
+    Default(bool),
+}
+
+impl From<bool> for Flag<'_> {
+    fn from(value: bool) -> Self {
+        Flag::Default(value)
+    }
+}
+
+impl StubLiteral for Flag<'_> {
+    fn stub_literal(&self) -> String {
+        match self {
+            Flag::Default(value) => value.to_string(),
+            Flag::Given(value) => value.is_true().to_string(),
+        }
+    }
+}
+
+impl<'a> FromZval<'a> for Flag<'a> {
+    const TYPE: DataType = DataType::Bool;
+
+    fn from_zval(value: &'a Zval) -> Option<Self> {
+        Some(Flag::Given(value))
+    }
+}
+
+impl Flag<'_> {
+    /// Yes or no. Files without strict types may say 1 and 0, also as text, where the empty one is no. Nothing else is
+    /// taken: a setting that reads "false" or "off" is no yes.
+    pub fn get(&self, position: u32) -> Result<bool, Problem> {
+        let value = match self {
+            Flag::Default(value) => return Ok(*value),
+            Flag::Given(value) => *value,
+        };
+        if let Some(flag) = value.bool() {
+            return Ok(flag);
+        }
+        let number = match value.str() {
+            _ if caller_is_strict() => None,
+            Some("") => Some(0),
+            _ => whole(value),
+        };
+        match number {
+            Some(0) => Ok(false),
+            Some(1) => Ok(true),
+            _ => Err(wrong_type(position, c"bool", value)),
+        }
+    }
+}

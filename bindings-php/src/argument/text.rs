@@ -1,0 +1,135 @@
+//! Arguments that are bytes or text.
+
+use std::borrow::Cow;
+
+use ext_php_rs::convert::{FromZval, StubLiteral};
+use ext_php_rs::ffi::{ext_php_rs_zend_string_release, zend_ce_stringable, zend_string};
+use ext_php_rs::flags::DataType;
+use ext_php_rs::types::Zval;
+use quotalock::{Code, Error};
+
+use super::{Maybe, caller_is_strict, wrong_type};
+use crate::exception::Problem;
+
+unsafe extern "C" {
+    fn zval_try_get_string_func(value: *mut Zval) -> *mut zend_string;
+}
+
+/// An object's `__toString`, if it has one.
+fn stringified(value: &Zval) -> Option<Result<Vec<u8>, Problem>> {
+    let object = value.object()?;
+    // SAFETY: the engine has made its own classes before ours.
+    let stringable = unsafe { zend_ce_stringable.as_ref() }?;
+    if !object.instance_of(stringable) {
+        return None;
+    }
+    // SAFETY: the value is live and, being an object, is not changed by this; what comes back is ours or null, after an
+    // exception. An `exit` in `__toString` jumps over our callers, who hold nothing then but other arguments' texts.
+    unsafe {
+        let text = zval_try_get_string_func(std::ptr::from_ref(value).cast_mut());
+        let Some(found) = text.as_ref() else { return Some(Err(Problem::Thrown)) };
+        let bytes = found.as_bytes().to_vec();
+        ext_php_rs_zend_string_release(text);
+        Some(Ok(bytes))
+    }
+}
+
+/// What names something: a string of any bytes, an integer, or an object with `__toString`.
+pub struct Key<'a>(pub &'a Zval);
+
+impl<'a> FromZval<'a> for Key<'a> {
+    const TYPE: DataType = DataType::Mixed;
+
+    fn from_zval(value: &'a Zval) -> Option<Self> {
+        Some(Key(value))
+    }
+}
+
+impl<'a> Key<'a> {
+    /// The bytes; none for a value of another type.
+    pub fn taken(&self) -> Option<Result<Cow<'a, [u8]>, Problem>> {
+        if let Some(text) = self.0.zend_str() {
+            return Some(Ok(Cow::Borrowed(text.as_bytes())));
+        }
+        if let Some(number) = self.0.long() {
+            return Some(Ok(Cow::Owned(number.to_string().into_bytes())));
+        }
+        Some(stringified(self.0)?.map(Cow::Owned))
+    }
+
+    /// The bytes.
+    pub fn bytes(&self, position: u32) -> Result<Cow<'a, [u8]>, Problem> {
+        self.taken().unwrap_or_else(|| Err(wrong_type(position, c"Stringable|string|int", self.0)))
+    }
+}
+
+impl<'a> Maybe<Key<'a>> {
+    /// The bytes, if any were given.
+    pub fn bytes(&self, position: u32) -> Result<Option<Cow<'a, [u8]>>, Problem> {
+        let Some(key) = &self.0 else { return Ok(None) };
+        let wrong = || Err(wrong_type(position, c"Stringable|string|int|null", key.0));
+        key.taken().unwrap_or_else(wrong).map(Some)
+    }
+}
+
+/// A parameter of type `string`.
+pub enum Text<'a> {
+    /// What the caller gave.
+    Given(&'a Zval),
+    /// The default.
+    Default(&'static str),
+}
+
+impl From<&'static str> for Text<'_> {
+    fn from(value: &'static str) -> Self {
+        Text::Default(value)
+    }
+}
+
+impl StubLiteral for Text<'_> {
+    fn stub_literal(&self) -> String {
+        match self {
+            Text::Default(value) => format!("'{value}'"),
+            Text::Given(_) => "''".into(),
+        }
+    }
+}
+
+impl<'a> FromZval<'a> for Text<'a> {
+    const TYPE: DataType = DataType::String;
+
+    fn from_zval(value: &'a Zval) -> Option<Self> {
+        Some(Text::Given(value))
+    }
+}
+
+impl<'a> Text<'a> {
+    /// The bytes.
+    pub fn bytes(&self, position: u32) -> Result<Cow<'a, [u8]>, Problem> {
+        let value = match self {
+            Text::Default(text) => return Ok(Cow::Borrowed(text.as_bytes())),
+            Text::Given(value) => *value,
+        };
+        if let Some(text) = value.zend_str() {
+            return Ok(Cow::Borrowed(text.as_bytes()));
+        }
+        if !caller_is_strict() {
+            if let Some(number) = value.long() {
+                return Ok(Cow::Owned(number.to_string().into_bytes()));
+            }
+            if let Some(text) = stringified(value) {
+                return text.map(Cow::Owned);
+            }
+        }
+        Err(wrong_type(position, c"string", value))
+    }
+
+    /// The text, which `what` names if it is not UTF-8.
+    pub fn utf8(&self, position: u32, what: &str) -> Result<Cow<'a, str>, Problem> {
+        let text = match self.bytes(position)? {
+            Cow::Borrowed(bytes) => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
+            Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
+        };
+        text.ok_or_else(|| Error::new(Code::InvalidArgument, format!("{what} is not UTF-8: encode it")).into())
+    }
+}
