@@ -182,7 +182,8 @@ class RuleDecision:
 @final
 class Rule:
     """One limit as an object: at most `limit` (1 to 2^52) per `period` seconds (1 ms to 36,500 days, in whole
-    milliseconds), counted by `algorithm` (`fixed-window`, `calendar-window`, `sliding-window` or `token-bucket`).
+    milliseconds), counted by `algorithm` (`fixed-window`, `calendar-window`, `sliding-window`, `token-bucket` or
+    `sliding-log`).
     `capacity`, for a token bucket only, is the most that may be consumed at once (1 to 2^52); None is the limit.
 
     Raises `InvalidPolicy` for what is out of these bounds.
