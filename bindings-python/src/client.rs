@@ -1,19 +1,21 @@
 //! The client, and how a described call is carried out: on this thread, or on the running loop.
 
 use pyo3::prelude::*;
-use quotalock::{Answer, FromAnswer, OnError, Op, Options, convert};
+use quotalock::{Answer, FromAnswer, LimiterCache, OnError, Op, Options, convert};
 
-use crate::argument::seconds;
+use crate::argument::{Cost, Key, seconds};
 use crate::decision::object;
 use crate::error::raised;
 use crate::limiter::Limiter;
 use crate::loops::Loops;
-use crate::policy::policy;
+use crate::policy::{policy, spelled};
 
 /// A client of one Redis, or of this process' memory. Threads may share it, and forked processes go on using it.
 #[pyclass(frozen, weakref, module = "quotalock")]
 pub struct Client {
     core: quotalock::Client,
+    /// The limiters of the one-line `limit()`.
+    limiters: LimiterCache,
     /// Whether calls are answered without I/O.
     in_memory: bool,
     /// Where calls are awaited; none for a client that blocks.
@@ -39,18 +41,32 @@ impl Client {
         let made =
             OnError::parse(on_error).and_then(|on_error| quotalock::Client::new(Options { on_error, ..options }));
         let core = made.map_err(|error| raised(py, &error))?;
-        Ok(Client { in_memory: core.server() == "memory://", core, loops: None })
+        Ok(Client::of(core, None))
     }
 
     /// The same client for asyncio: what blocks here returns a future of the running loop there.
     fn _for_loops(&self) -> Client {
-        Client { core: self.core.clone(), in_memory: self.in_memory, loops: Some(Loops::default()) }
+        Client::of(self.core.clone(), Some(Loops::default()))
     }
 
     /// Makes a limiter: a name, part of its Redis keys, and a policy.
     fn limiter(slf: &Bound<'_, Self>, name: &str, policy: &Bound<'_, PyAny>) -> PyResult<Limiter> {
         let limiter = slf.get().core.limiter(name, self::policy(policy)?).map_err(|error| raised(slf.py(), &error))?;
         Ok(Limiter::new(limiter, slf.clone().unbind()))
+    }
+
+    /// Charges `cost` to `key` as a limiter of this name and policy does.
+    #[pyo3(signature = (name, key, policy, cost = Cost(1)), text_signature = "($self, name, key, policy, cost=1)")]
+    fn _limit(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        key: Key<'_>,
+        policy: &Bound<'_, PyAny>,
+        cost: Cost,
+    ) -> PyResult<Py<PyAny>> {
+        let limiter = self.limiters.limiter(name, &spelled(policy)?).map_err(|error| raised(py, &error))?;
+        self.make(py, limiter.consume(key.0, cost.0))
     }
 
     /// Closes the connections. Later calls raise `Closed`; closing twice does nothing.
@@ -88,6 +104,11 @@ impl Client {
 }
 
 impl Client {
+    fn of(core: quotalock::Client, loops: Option<Loops>) -> Client {
+        let limiters = LimiterCache::new(core.clone());
+        Client { in_memory: core.server() == "memory://", core, limiters, loops }
+    }
+
     /// The core's client.
     pub fn core(&self) -> &quotalock::Client {
         &self.core

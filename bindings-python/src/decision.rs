@@ -1,4 +1,4 @@
-//! Decisions: the core's, read through properties.
+//! Decisions: the core's, as Python shows them.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -6,117 +6,95 @@ use quotalock::{Answer, Source, convert};
 
 use crate::error::{internal, invalid};
 
+/// What decisions and rules have in common, as it is pickled: allowed, limit, remaining, retry_after and reset_after.
+type Numbers = (bool, u64, u64, Option<f64>, f64);
+/// A decision as it is pickled: what it has in common with rules, then cost, source, healed and the rules.
+type Pickled = (Numbers, u64, String, bool, Vec<Numbers>);
+
 /// The answer of a limiter for one key; as a bool, whether the call was admitted.
 #[pyclass(frozen, eq, module = "quotalock")]
-#[derive(PartialEq, Eq)]
-pub struct Decision(quotalock::Decision);
-
-/// A rule's answer as it is pickled: allowed, limit, remaining, and microseconds of retry_after and reset_after.
-type PickledRule = (bool, u64, u64, Option<u64>, u64);
-/// A decision as it is pickled: as a rule, then cost, source, healed and the rules.
-type Pickled = (PickledRule, u64, String, bool, Vec<PickledRule>);
+#[derive(PartialEq)]
+pub struct Decision {
+    /// Whether the call was admitted. A denied call was charged nothing.
+    #[pyo3(get)]
+    allowed: bool,
+    /// The limit of the rule that binds.
+    #[pyo3(get)]
+    limit: u64,
+    /// What could be consumed now; 0 while the key is blocked.
+    #[pyo3(get)]
+    remaining: u64,
+    /// After how many seconds the same call would be admitted if nobody else called: 0 when admitted, None when never.
+    #[pyo3(get)]
+    retry_after: Option<f64>,
+    /// After how many seconds the key is as new.
+    #[pyo3(get)]
+    reset_after: f64,
+    /// The cost that was asked for.
+    #[pyo3(get)]
+    cost: u64,
+    /// Who answered: `redis`, `memory`, or while Redis cannot `local`, `open` or `closed`.
+    #[pyo3(get)]
+    source: &'static str,
+    /// Whether a value that was not ours stood at the key and was replaced.
+    #[pyo3(get)]
+    healed: bool,
+    rules: Vec<RuleDecision>,
+}
 
 impl Decision {
-    /// Wraps the core's decision.
+    /// Takes the core's decision.
     pub fn new(decision: quotalock::Decision) -> Decision {
-        Decision(decision)
+        Decision {
+            allowed: decision.allowed,
+            limit: decision.limit,
+            remaining: decision.remaining,
+            retry_after: decision.retry_after.map(convert::seconds),
+            reset_after: convert::seconds(decision.reset_after),
+            cost: decision.cost,
+            source: decision.source.as_str(),
+            healed: decision.healed,
+            rules: decision.rules.iter().map(RuleDecision::new).collect(),
+        }
+    }
+
+    fn numbers(&self) -> Numbers {
+        (self.allowed, self.limit, self.remaining, self.retry_after, self.reset_after)
     }
 }
 
 #[pymethods]
 impl Decision {
-    /// Whether the call was admitted. A denied call was charged nothing.
-    #[getter]
-    fn allowed(&self) -> bool {
-        self.0.allowed
-    }
-
-    /// The limit of the rule that binds.
-    #[getter]
-    fn limit(&self) -> u64 {
-        self.0.limit
-    }
-
-    /// What could be consumed now; 0 while the key is blocked.
-    #[getter]
-    fn remaining(&self) -> u64 {
-        self.0.remaining
-    }
-
-    /// After how many seconds the same call would be admitted if nobody else called: 0 when admitted, None when never.
-    #[getter]
-    fn retry_after(&self) -> Option<f64> {
-        self.0.retry_after.map(convert::seconds)
-    }
-
-    /// After how many seconds the key is as new.
-    #[getter]
-    fn reset_after(&self) -> f64 {
-        convert::seconds(self.0.reset_after)
-    }
-
-    /// The cost that was asked for.
-    #[getter]
-    fn cost(&self) -> u64 {
-        self.0.cost
-    }
-
-    /// Who answered: `redis`, `memory`, or while Redis cannot `local`, `open` or `closed`.
-    #[getter]
-    fn source(&self) -> &'static str {
-        self.0.source.as_str()
-    }
-
-    /// Whether a value that was not ours stood at the key and was replaced.
-    #[getter]
-    fn healed(&self) -> bool {
-        self.0.healed
-    }
-
     /// The answer of each rule, in the order of the policy.
     #[getter]
     fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.0.rules.iter().map(|rule| RuleDecision(*rule)))
+        PyTuple::new(py, self.rules.iter().copied())
     }
 
     /// Makes a decision of what was pickled.
     #[staticmethod]
     fn _unpickle(py: Python<'_>, pickled: Pickled) -> PyResult<Decision> {
         let ((allowed, limit, remaining, retry_after, reset_after), cost, source, healed, rules) = pickled;
-        let known = Source::ALL.into_iter().find(|known| known.as_str() == source);
+        let known = Source::ALL.into_iter().map(Source::as_str).find(|known| *known == source);
         let source = known.ok_or_else(|| invalid(py, format!("source {source:?} is of another version")))?;
-        let rules = rules.into_iter().map(|rule| RuleDecision::of(rule).0).collect();
-        let decision = quotalock::Decision {
-            allowed,
-            would_deny: false,
-            limit,
-            remaining,
-            retry_after,
-            reset_after,
-            cost,
-            source,
-            healed,
-            rules,
-        };
-        Ok(Decision(decision))
+        let rules = rules.into_iter().map(RuleDecision::_unpickle).collect();
+        Ok(Decision { allowed, limit, remaining, retry_after, reset_after, cost, source, healed, rules })
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Pickled,))> {
-        let d = &slf.get().0;
-        let whole = (d.allowed, d.limit, d.remaining, d.retry_after, d.reset_after);
-        let rules = d.rules.iter().map(|rule| RuleDecision(*rule).pickled()).collect();
-        Ok((slf.getattr("_unpickle")?, ((whole, d.cost, d.source.to_string(), d.healed, rules),)))
+        let d = slf.get();
+        let rules = d.rules.iter().map(RuleDecision::numbers).collect();
+        Ok((slf.getattr("_unpickle")?, ((d.numbers(), d.cost, d.source.to_owned(), d.healed, rules),)))
     }
 
     fn __bool__(&self) -> bool {
-        self.0.allowed
+        self.allowed
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let d = &self.0;
-        let mut text = format!("Decision({}", numbers(d.allowed, d.limit, d.remaining, d.retry_after, d.reset_after));
-        text += &format!(", cost={}, source='{}', healed={}", d.cost, d.source, truth(d.healed));
-        if d.rules.len() > 1 {
+        let mut text = format!("Decision({}", shown(self.numbers()));
+        text += &format!(", cost={}, source='{}', healed={}", self.cost, self.source, truth(self.healed));
+        if self.rules.len() > 1 {
             text += &format!(", rules={}", self.rules(py)?.repr()?);
         }
         Ok(text + ")")
@@ -124,18 +102,34 @@ impl Decision {
 }
 
 /// What one rule of a policy says; as a bool, whether this rule admits by itself.
-#[pyclass(frozen, eq, module = "quotalock")]
-#[derive(PartialEq, Eq)]
-pub struct RuleDecision(quotalock::RuleDecision);
+#[pyclass(frozen, eq, get_all, module = "quotalock")]
+#[derive(Clone, Copy, PartialEq)]
+pub struct RuleDecision {
+    /// Whether this rule admits by itself.
+    allowed: bool,
+    /// The rule's limit.
+    limit: u64,
+    /// What this rule would let be consumed now.
+    remaining: u64,
+    /// After how many seconds this rule would admit the same call: 0 now, None never.
+    retry_after: Option<f64>,
+    /// After how many seconds this rule is as new.
+    reset_after: f64,
+}
 
 impl RuleDecision {
-    fn of((allowed, limit, remaining, retry_after, reset_after): PickledRule) -> RuleDecision {
-        RuleDecision(quotalock::RuleDecision { allowed, limit, remaining, retry_after, reset_after })
+    fn new(rule: &quotalock::RuleDecision) -> RuleDecision {
+        RuleDecision {
+            allowed: rule.allowed,
+            limit: rule.limit,
+            remaining: rule.remaining,
+            retry_after: rule.retry_after.map(convert::seconds),
+            reset_after: convert::seconds(rule.reset_after),
+        }
     }
 
-    fn pickled(&self) -> PickledRule {
-        let r = &self.0;
-        (r.allowed, r.limit, r.remaining, r.retry_after, r.reset_after)
+    fn numbers(&self) -> Numbers {
+        (self.allowed, self.limit, self.remaining, self.retry_after, self.reset_after)
     }
 }
 
@@ -143,58 +137,28 @@ impl RuleDecision {
 impl RuleDecision {
     /// Makes a rule's answer of what was pickled.
     #[staticmethod]
-    fn _unpickle(pickled: PickledRule) -> RuleDecision {
-        RuleDecision::of(pickled)
+    fn _unpickle(pickled: Numbers) -> RuleDecision {
+        let (allowed, limit, remaining, retry_after, reset_after) = pickled;
+        RuleDecision { allowed, limit, remaining, retry_after, reset_after }
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (PickledRule,))> {
-        Ok((slf.getattr("_unpickle")?, (slf.get().pickled(),)))
-    }
-
-    /// Whether this rule admits by itself.
-    #[getter]
-    fn allowed(&self) -> bool {
-        self.0.allowed
-    }
-
-    /// The rule's limit.
-    #[getter]
-    fn limit(&self) -> u64 {
-        self.0.limit
-    }
-
-    /// What this rule would let be consumed now.
-    #[getter]
-    fn remaining(&self) -> u64 {
-        self.0.remaining
-    }
-
-    /// After how many seconds this rule would admit the same call: 0 now, None never.
-    #[getter]
-    fn retry_after(&self) -> Option<f64> {
-        self.0.retry_after.map(convert::seconds)
-    }
-
-    /// After how many seconds this rule is as new.
-    #[getter]
-    fn reset_after(&self) -> f64 {
-        convert::seconds(self.0.reset_after)
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Numbers,))> {
+        Ok((slf.getattr("_unpickle")?, (slf.get().numbers(),)))
     }
 
     fn __bool__(&self) -> bool {
-        self.0.allowed
+        self.allowed
     }
 
     fn __repr__(&self) -> String {
-        let r = &self.0;
-        format!("RuleDecision({})", numbers(r.allowed, r.limit, r.remaining, r.retry_after, r.reset_after))
+        format!("RuleDecision({})", shown(self.numbers()))
     }
 }
 
 /// The fields that decisions and rules have in common, as their repr shows them.
-fn numbers(allowed: bool, limit: u64, remaining: u64, retry_after: Option<u64>, reset_after: u64) -> String {
-    let retry_after = retry_after.map_or_else(|| "None".to_owned(), |wait| format!("{:?}", convert::seconds(wait)));
-    let (allowed, reset_after) = (truth(allowed), convert::seconds(reset_after));
+fn shown((allowed, limit, remaining, retry_after, reset_after): Numbers) -> String {
+    let (allowed, retry_after) =
+        (truth(allowed), retry_after.map_or_else(|| "None".into(), |wait| format!("{wait:?}")));
     format!(
         "allowed={allowed}, limit={limit}, remaining={remaining}, retry_after={retry_after}, reset_after={reset_after:?}"
     )
@@ -207,7 +171,7 @@ fn truth(value: bool) -> &'static str {
 /// What a caller gets for an answer: a `Decision`, a bool, or for tests `(value, ttl_ms)` or None.
 pub fn object(py: Python<'_>, answer: Answer) -> PyResult<Py<PyAny>> {
     match answer {
-        Answer::Decision(decision) => Ok(Py::new(py, Decision(decision))?.into_any()),
+        Answer::Decision(decision) => Ok(Py::new(py, Decision::new(decision))?.into_any()),
         Answer::Flag(flag) => Ok(flag.into_pyobject(py)?.to_owned().into_any().unbind()),
         Answer::Stored(stored) => {
             let pair = stored.map(|stored| (PyBytes::new(py, &stored.value).unbind(), stored.ttl_ms));
