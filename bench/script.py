@@ -70,7 +70,7 @@ def contenders(scripts: Path, algorithm: str, limit: int) -> dict[str, tuple[str
 
 
 def log_of(client: redis.Redis, scripts: Path, entries: int, calls: int) -> list[str]:
-    """What a call costs on a log of so many entries, admitted as old ones end and denied, and the memory of an entry."""
+    """What a call costs on a log of so many entries, admitted as one ends and denied, and the memory of an entry."""
     sha = str(client.script_load((scripts / "consume-sliding-log.lua").read_text()))
     client.flushall()
     key, hour = "log:{one}", PERIOD_US

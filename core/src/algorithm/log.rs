@@ -63,7 +63,7 @@ impl Log {
     }
 
     /// The words of a rule for which the last entry is the first that counts.
-    pub fn from_last(&self, used: u64) -> Words {
+    pub fn beginning_at_last(&self, used: u64) -> Words {
         [self.next - 1, used, self.last, self.sum]
     }
 

@@ -61,7 +61,7 @@ fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
 fn charge(_rule: &Rule, words: &mut Words, at: &Moment, _cost: u64) {
     let log = at.entries.log;
     let used = (words[1] + log.added).min(LOG_MOST);
-    *words = if words[0] + 1 >= log.next { log.from_last(used) } else { [words[0], used, words[2], words[3]] };
+    *words = if words[0] + 1 >= log.next { log.beginning_at_last(used) } else { [words[0], used, words[2], words[3]] };
 }
 
 fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, since: u64) {

@@ -83,7 +83,7 @@ impl<'a> State<'a> {
         let from = Moment::new(self.now, &self.log, space, self.key).entries.first_of_future(oldest, self.now);
         (self.log.next, self.log.last, self.log.logged, self.dirty) = (from + 1, self.now, true, true);
         let log = self.log;
-        self.logged().filter(|words| words[0] >= from).for_each(|words| *words = log.from_last(words[1]));
+        self.logged().filter(|words| words[0] >= from).for_each(|words| *words = log.beginning_at_last(words[1]));
     }
 
     /// The words of the rules that the log is kept for.
