@@ -1,25 +1,50 @@
 //! Decisions: the core's, read through properties.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
-use quotalock::{Answer, Source, convert};
+use pyo3::types::PyTuple;
+use quotalock::{Source, convert};
 
-use crate::error::{internal, invalid};
+use crate::error::invalid;
+use crate::rule_decision::{PickledRule, RuleDecision, numbers, truth};
 
 /// The answer of a limiter for one key; as a bool, whether the call was admitted.
 #[pyclass(frozen, eq, module = "quotalock")]
 #[derive(PartialEq, Eq)]
 pub struct Decision(quotalock::Decision);
 
-/// A rule's answer as it is pickled: allowed, limit, remaining, and microseconds of retry_after and reset_after.
-type PickledRule = (bool, u64, u64, Option<u64>, u64);
-/// A decision as it is pickled: as a rule, then cost, source, healed and the rules.
-type Pickled = (PickledRule, u64, String, bool, Vec<PickledRule>);
+/// A decision as it is pickled: as a rule, then cost, source, healed, the rules, and would_deny.
+pub type Pickled = (PickledRule, u64, String, bool, Vec<PickledRule>, bool);
 
 impl Decision {
     /// Wraps the core's decision.
     pub fn new(decision: quotalock::Decision) -> Decision {
         Decision(decision)
+    }
+
+    /// The core's decision as it is pickled.
+    pub fn pickled(d: &quotalock::Decision) -> Pickled {
+        let whole = (d.allowed, d.limit, d.remaining, d.retry_after, d.reset_after);
+        let rules = d.rules.iter().map(|rule| RuleDecision(*rule).pickled()).collect();
+        (whole, d.cost, d.source.to_string(), d.healed, rules, d.would_deny)
+    }
+
+    /// The core's decision that was pickled.
+    pub fn unpickled(py: Python<'_>, pickled: Pickled) -> PyResult<quotalock::Decision> {
+        let ((allowed, limit, remaining, retry_after, reset_after), cost, source, healed, rules, would_deny) = pickled;
+        let source = known(py, &source)?;
+        let rules = rules.into_iter().map(|rule| RuleDecision::of(rule).0).collect();
+        Ok(quotalock::Decision {
+            allowed,
+            would_deny,
+            limit,
+            remaining,
+            retry_after,
+            reset_after,
+            cost,
+            source,
+            healed,
+            rules,
+        })
     }
 }
 
@@ -29,6 +54,12 @@ impl Decision {
     #[getter]
     fn allowed(&self) -> bool {
         self.0.allowed
+    }
+
+    /// Whether the policy denies, and only the limiter's `enforce=False` lets the call pass: it was charged nothing.
+    #[getter]
+    fn would_deny(&self) -> bool {
+        self.0.would_deny
     }
 
     /// The limit of the rule that binds.
@@ -55,7 +86,7 @@ impl Decision {
         convert::seconds(self.0.reset_after)
     }
 
-    /// The cost that was asked for.
+    /// The cost that was asked for; of `consume_up_to` what was taken.
     #[getter]
     fn cost(&self) -> u64 {
         self.0.cost
@@ -82,30 +113,11 @@ impl Decision {
     /// Makes a decision of what was pickled.
     #[staticmethod]
     fn _unpickle(py: Python<'_>, pickled: Pickled) -> PyResult<Decision> {
-        let ((allowed, limit, remaining, retry_after, reset_after), cost, source, healed, rules) = pickled;
-        let known = Source::ALL.into_iter().find(|known| known.as_str() == source);
-        let source = known.ok_or_else(|| invalid(py, format!("source {source:?} is of another version")))?;
-        let rules = rules.into_iter().map(|rule| RuleDecision::of(rule).0).collect();
-        let decision = quotalock::Decision {
-            allowed,
-            would_deny: false,
-            limit,
-            remaining,
-            retry_after,
-            reset_after,
-            cost,
-            source,
-            healed,
-            rules,
-        };
-        Ok(Decision(decision))
+        Decision::unpickled(py, pickled).map(Decision)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Pickled,))> {
-        let d = &slf.get().0;
-        let whole = (d.allowed, d.limit, d.remaining, d.retry_after, d.reset_after);
-        let rules = d.rules.iter().map(|rule| RuleDecision(*rule).pickled()).collect();
-        Ok((slf.getattr("_unpickle")?, ((whole, d.cost, d.source.to_string(), d.healed, rules),)))
+        Ok((slf.getattr("_unpickle")?, (Decision::pickled(&slf.get().0),)))
     }
 
     fn __bool__(&self) -> bool {
@@ -116,6 +128,9 @@ impl Decision {
         let d = &self.0;
         let mut text = format!("Decision({}", numbers(d.allowed, d.limit, d.remaining, d.retry_after, d.reset_after));
         text += &format!(", cost={}, source='{}', healed={}", d.cost, d.source, truth(d.healed));
+        if d.would_deny {
+            text += ", would_deny=True";
+        }
         if d.rules.len() > 1 {
             text += &format!(", rules={}", self.rules(py)?.repr()?);
         }
@@ -123,96 +138,8 @@ impl Decision {
     }
 }
 
-/// What one rule of a policy says; as a bool, whether this rule admits by itself.
-#[pyclass(frozen, eq, module = "quotalock")]
-#[derive(PartialEq, Eq)]
-pub struct RuleDecision(quotalock::RuleDecision);
-
-impl RuleDecision {
-    fn of((allowed, limit, remaining, retry_after, reset_after): PickledRule) -> RuleDecision {
-        RuleDecision(quotalock::RuleDecision { allowed, limit, remaining, retry_after, reset_after })
-    }
-
-    fn pickled(&self) -> PickledRule {
-        let r = &self.0;
-        (r.allowed, r.limit, r.remaining, r.retry_after, r.reset_after)
-    }
-}
-
-#[pymethods]
-impl RuleDecision {
-    /// Makes a rule's answer of what was pickled.
-    #[staticmethod]
-    fn _unpickle(pickled: PickledRule) -> RuleDecision {
-        RuleDecision::of(pickled)
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (PickledRule,))> {
-        Ok((slf.getattr("_unpickle")?, (slf.get().pickled(),)))
-    }
-
-    /// Whether this rule admits by itself.
-    #[getter]
-    fn allowed(&self) -> bool {
-        self.0.allowed
-    }
-
-    /// The rule's limit.
-    #[getter]
-    fn limit(&self) -> u64 {
-        self.0.limit
-    }
-
-    /// What this rule would let be consumed now.
-    #[getter]
-    fn remaining(&self) -> u64 {
-        self.0.remaining
-    }
-
-    /// After how many seconds this rule would admit the same call: 0 now, None never.
-    #[getter]
-    fn retry_after(&self) -> Option<f64> {
-        self.0.retry_after.map(convert::seconds)
-    }
-
-    /// After how many seconds this rule is as new.
-    #[getter]
-    fn reset_after(&self) -> f64 {
-        convert::seconds(self.0.reset_after)
-    }
-
-    fn __bool__(&self) -> bool {
-        self.0.allowed
-    }
-
-    fn __repr__(&self) -> String {
-        let r = &self.0;
-        format!("RuleDecision({})", numbers(r.allowed, r.limit, r.remaining, r.retry_after, r.reset_after))
-    }
-}
-
-/// The fields that decisions and rules have in common, as their repr shows them.
-fn numbers(allowed: bool, limit: u64, remaining: u64, retry_after: Option<u64>, reset_after: u64) -> String {
-    let retry_after = retry_after.map_or_else(|| "None".to_owned(), |wait| format!("{:?}", convert::seconds(wait)));
-    let (allowed, reset_after) = (truth(allowed), convert::seconds(reset_after));
-    format!(
-        "allowed={allowed}, limit={limit}, remaining={remaining}, retry_after={retry_after}, reset_after={reset_after:?}"
-    )
-}
-
-fn truth(value: bool) -> &'static str {
-    if value { "True" } else { "False" }
-}
-
-/// What a caller gets for an answer: a `Decision`, a bool, or for tests `(value, ttl_ms)` or None.
-pub fn object(py: Python<'_>, answer: Answer) -> PyResult<Py<PyAny>> {
-    match answer {
-        Answer::Decision(decision) => Ok(Py::new(py, Decision(decision))?.into_any()),
-        Answer::Flag(flag) => Ok(flag.into_pyobject(py)?.to_owned().into_any().unbind()),
-        Answer::Stored(stored) => {
-            let pair = stored.map(|stored| (PyBytes::new(py, &stored.value).unbind(), stored.ttl_ms));
-            Ok(pair.into_pyobject(py)?.unbind())
-        }
-        other => Err(internal(py, format!("no Python value for {other:?}"))),
-    }
+/// The source of a pickled decision.
+pub fn known(py: Python<'_>, source: &str) -> PyResult<Source> {
+    let found = Source::ALL.into_iter().find(|known| known.as_str() == source);
+    found.ok_or_else(|| invalid(py, format!("source {source:?} is of another version")))
 }

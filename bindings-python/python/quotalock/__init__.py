@@ -30,11 +30,12 @@ from ._errors import (
     Unavailable,
     WrongType,
 )
-from ._native import Client, Decision, Limiter, Rule, RuleDecision
+from ._native import Client, CombinedDecision, Decision, Limiter, Reservation, Rule, RuleDecision
 
 __all__ = [
     "Client",
     "Closed",
+    "CombinedDecision",
     "CrossSlot",
     "Decision",
     "Internal",
@@ -46,6 +47,7 @@ __all__ = [
     "NotPermitted",
     "QuotalockError",
     "RateLimited",
+    "Reservation",
     "Rule",
     "RuleDecision",
     "Timeout",
