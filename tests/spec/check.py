@@ -188,9 +188,7 @@ def run_case(case: Case) -> None:
     need(bool(case["steps"]), "case has no steps")
     for i, found in enumerate(case["steps"]):
         step(found, f"steps[{i}]")
-    answers = [
-        s["expect"]["rules"] for s in case["steps"] if "rules" in s.get("expect", {}) and "limiter" not in s
-    ]
+    answers = [s["expect"]["rules"] for s in case["steps"] if "rules" in s.get("expect", {}) and "limiter" not in s]
     rules = case["policy"].count(";") + 1
     need(all(len(each) == rules for each in answers), f"not every answer has {rules} rules")
 
