@@ -1,20 +1,22 @@
 //! The client, and how a described call is carried out: on this thread, or on the running loop.
 
 use pyo3::prelude::*;
-use quotalock::{Answer, FromAnswer, LimiterOptions, OnError, Op, Options, convert};
+use quotalock::{Answer, FromAnswer, LimiterCache, LimiterOptions, OnError, Op, Options, convert};
 
 use crate::answer::object;
-use crate::argument::{RequestId, octets, seconds};
+use crate::argument::{Cost, Key, RequestId, octets, seconds};
 use crate::charge::{Charge, charges};
 use crate::error::raised;
 use crate::limiter::Limiter;
 use crate::loops::Loops;
-use crate::policy::policy;
+use crate::policy::{policy, spelled};
 
 /// A client of one Redis, or of this process' memory. Threads may share it, and forked processes go on using it.
 #[pyclass(frozen, weakref, module = "quotalock")]
 pub struct Client {
     core: quotalock::Client,
+    /// The limiters of the one-line `limit()`.
+    limiters: LimiterCache,
     /// Whether calls are answered without I/O.
     in_memory: bool,
     /// Where calls are awaited; none for a client that blocks.
@@ -44,12 +46,12 @@ impl Client {
         let made =
             OnError::parse(on_error).and_then(|on_error| quotalock::Client::new(Options { on_error, ..options }));
         let core = made.map_err(|error| raised(py, &error))?;
-        Ok(Client { in_memory: core.server() == "memory://", core, loops: None })
+        Ok(Client::of(core, None))
     }
 
     /// The same client for asyncio: what blocks here returns a future of the running loop there.
     fn _for_loops(&self) -> Client {
-        Client { core: self.core.clone(), in_memory: self.in_memory, loops: Some(Loops::default()) }
+        Client::of(self.core.clone(), Some(Loops::default()))
     }
 
     /// Makes a limiter: a name, part of its Redis keys, and a policy; its keys share a slot with others of their `scope`.
@@ -79,6 +81,20 @@ impl Client {
         let charges = self::charges(charges)?;
         let charges = charges.iter().map(Charge::core).collect::<PyResult<Vec<_>>>()?;
         self.make(py, self.core.consume_all(&charges, request_id.map(|id| id.0)))
+    }
+
+    /// Charges `cost` to `key` as a limiter of this name and policy does.
+    #[pyo3(signature = (name, key, policy, cost = Cost(1)), text_signature = "($self, name, key, policy, cost=1)")]
+    fn _limit(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        key: Key<'_>,
+        policy: &Bound<'_, PyAny>,
+        cost: Cost,
+    ) -> PyResult<Py<PyAny>> {
+        let limiter = self.limiters.limiter(name, &spelled(policy)?).map_err(|error| raised(py, &error))?;
+        self.make(py, limiter.consume(key.0, cost.0))
     }
 
     /// Closes the connections. Later calls raise `Closed`; closing twice does nothing.
@@ -116,6 +132,11 @@ impl Client {
 }
 
 impl Client {
+    fn of(core: quotalock::Client, loops: Option<Loops>) -> Client {
+        let limiters = LimiterCache::new(core.clone());
+        Client { in_memory: core.server() == "memory://", core, limiters, loops }
+    }
+
     /// The core's client.
     pub fn core(&self) -> &quotalock::Client {
         &self.core

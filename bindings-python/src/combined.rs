@@ -9,87 +9,79 @@ use crate::rule_decision::truth;
 
 /// The answer about several keys, charged all or none; as a bool, whether all were admitted.
 #[pyclass(frozen, eq, module = "quotalock")]
-#[derive(PartialEq, Eq)]
-pub struct CombinedDecision(quotalock::CombinedDecision);
+#[derive(PartialEq)]
+pub struct CombinedDecision {
+    /// Whether all were admitted, and charged. If not, none was.
+    #[pyo3(get)]
+    allowed: bool,
+    /// Whether a limiter that is not enforced denies.
+    #[pyo3(get)]
+    would_deny: bool,
+    /// The index in `decisions` of the one that binds.
+    #[pyo3(get)]
+    binding: usize,
+    /// After how many seconds the same call would be admitted if nobody else called: 0 when admitted, None when never.
+    #[pyo3(get)]
+    retry_after: Option<f64>,
+    /// Who answered: `redis`, `memory`, or while Redis cannot `local`, `open` or `closed`.
+    #[pyo3(get)]
+    source: &'static str,
+    decisions: Vec<Decision>,
+}
 
-/// As it is pickled: allowed, would_deny, binding, microseconds of retry_after, source and the decisions.
-type PickledAll = (bool, bool, usize, Option<u64>, String, Vec<Pickled>);
+/// As it is pickled: allowed, would_deny, binding, retry_after, source and the decisions.
+type PickledAll = (bool, bool, usize, Option<f64>, String, Vec<Pickled>);
 
 impl CombinedDecision {
-    /// Wraps the core's decision.
+    /// Takes the core's decision.
     pub fn new(decision: quotalock::CombinedDecision) -> CombinedDecision {
-        CombinedDecision(decision)
+        CombinedDecision {
+            allowed: decision.allowed,
+            would_deny: decision.would_deny,
+            binding: decision.binding,
+            retry_after: decision.retry_after.map(convert::seconds),
+            source: decision.source.as_str(),
+            decisions: decision.decisions.into_iter().map(Decision::new).collect(),
+        }
     }
 }
 
 #[pymethods]
 impl CombinedDecision {
-    /// Whether all were admitted, and charged. If not, none was.
-    #[getter]
-    fn allowed(&self) -> bool {
-        self.0.allowed
-    }
-
-    /// Whether a limiter that is not enforced denies.
-    #[getter]
-    fn would_deny(&self) -> bool {
-        self.0.would_deny
-    }
-
-    /// The index in `decisions` of the one that binds.
-    #[getter]
-    fn binding(&self) -> usize {
-        self.0.binding
-    }
-
-    /// After how many seconds the same call would be admitted if nobody else called: 0 when admitted, None when never.
-    #[getter]
-    fn retry_after(&self) -> Option<f64> {
-        self.0.retry_after.map(convert::seconds)
-    }
-
-    /// Who answered: `redis`, `memory`, or while Redis cannot `local`, `open` or `closed`.
-    #[getter]
-    fn source(&self) -> &'static str {
-        self.0.source.as_str()
-    }
-
     /// The decision about each key, in the order given.
     #[getter]
     fn decisions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.0.decisions.iter().map(|decision| Decision::new(decision.clone())))
+        PyTuple::new(py, self.decisions.iter().cloned())
     }
 
     /// Makes a decision of what was pickled.
     #[staticmethod]
     fn _unpickle(py: Python<'_>, pickled: PickledAll) -> PyResult<CombinedDecision> {
         let (allowed, would_deny, binding, retry_after, source, decisions) = pickled;
-        let decisions = decisions.into_iter().map(|each| Decision::unpickled(py, each)).collect::<PyResult<_>>()?;
+        let decisions = decisions.into_iter().map(|each| Decision::_unpickle(py, each)).collect::<PyResult<_>>()?;
         let source = known(py, &source)?;
-        let decision = quotalock::CombinedDecision { allowed, would_deny, binding, retry_after, source, decisions };
-        Ok(CombinedDecision(decision))
+        Ok(CombinedDecision { allowed, would_deny, binding, retry_after, source, decisions })
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (PickledAll,))> {
-        let d = &slf.get().0;
+        let d = slf.get();
         let decisions = d.decisions.iter().map(Decision::pickled).collect();
-        let pickled = (d.allowed, d.would_deny, d.binding, d.retry_after, d.source.to_string(), decisions);
+        let pickled = (d.allowed, d.would_deny, d.binding, d.retry_after, d.source.to_owned(), decisions);
         Ok((slf.getattr("_unpickle")?, (pickled,)))
     }
 
     fn __bool__(&self) -> bool {
-        self.0.allowed
+        self.allowed
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let d = &self.0;
-        let retry_after = self.retry_after().map_or_else(|| "None".to_owned(), |wait| format!("{wait:?}"));
-        let (allowed, would_deny, binding) = (truth(d.allowed), truth(d.would_deny), d.binding);
+        let retry_after = self.retry_after.map_or_else(|| "None".to_owned(), |wait| format!("{wait:?}"));
+        let (allowed, would_deny, binding) = (truth(self.allowed), truth(self.would_deny), self.binding);
         let decisions = self.decisions(py)?.repr()?;
         Ok(format!(
             "CombinedDecision(allowed={allowed}, would_deny={would_deny}, binding={binding}, \
              retry_after={retry_after}, source='{}', decisions={decisions})",
-            d.source
+            self.source
         ))
     }
 }

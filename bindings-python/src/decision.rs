@@ -1,137 +1,109 @@
-//! Decisions: the core's, read through properties.
+//! Decisions: the core's, as Python shows them.
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use quotalock::{Source, convert};
 
 use crate::error::invalid;
-use crate::rule_decision::{PickledRule, RuleDecision, numbers, truth};
+use crate::rule_decision::{Numbers, RuleDecision, shown, truth};
+
+/// A decision as it is pickled: what it has in common with rules, then cost, source, healed, the rules and would_deny.
+pub type Pickled = (Numbers, u64, String, bool, Vec<Numbers>, bool);
 
 /// The answer of a limiter for one key; as a bool, whether the call was admitted.
 #[pyclass(frozen, eq, module = "quotalock")]
-#[derive(PartialEq, Eq)]
-pub struct Decision(quotalock::Decision);
-
-/// A decision as it is pickled: as a rule, then cost, source, healed, the rules, and would_deny.
-pub type Pickled = (PickledRule, u64, String, bool, Vec<PickledRule>, bool);
+#[derive(Clone, PartialEq)]
+pub struct Decision {
+    /// Whether the call was admitted. A denied call was charged nothing.
+    #[pyo3(get)]
+    allowed: bool,
+    /// Whether the policy denies, and only the limiter's `enforce=False` lets the call pass: it was charged nothing.
+    #[pyo3(get)]
+    would_deny: bool,
+    /// The limit of the rule that binds.
+    #[pyo3(get)]
+    limit: u64,
+    /// What could be consumed now; 0 while the key is blocked.
+    #[pyo3(get)]
+    remaining: u64,
+    /// After how many seconds the same call would be admitted if nobody else called: 0 when admitted, None when never.
+    #[pyo3(get)]
+    retry_after: Option<f64>,
+    /// After how many seconds the key is as new.
+    #[pyo3(get)]
+    reset_after: f64,
+    /// The cost that was asked for; of `consume_up_to` what was taken.
+    #[pyo3(get)]
+    cost: u64,
+    /// Who answered: `redis`, `memory`, or while Redis cannot `local`, `open` or `closed`.
+    #[pyo3(get)]
+    source: &'static str,
+    /// Whether a value that was not ours stood at the key and was replaced.
+    #[pyo3(get)]
+    healed: bool,
+    rules: Vec<RuleDecision>,
+}
 
 impl Decision {
-    /// Wraps the core's decision.
+    /// Takes the core's decision.
     pub fn new(decision: quotalock::Decision) -> Decision {
-        Decision(decision)
+        Decision {
+            allowed: decision.allowed,
+            would_deny: decision.would_deny,
+            limit: decision.limit,
+            remaining: decision.remaining,
+            retry_after: decision.retry_after.map(convert::seconds),
+            reset_after: convert::seconds(decision.reset_after),
+            cost: decision.cost,
+            source: decision.source.as_str(),
+            healed: decision.healed,
+            rules: decision.rules.iter().map(RuleDecision::new).collect(),
+        }
     }
 
-    /// The core's decision as it is pickled.
-    pub fn pickled(d: &quotalock::Decision) -> Pickled {
-        let whole = (d.allowed, d.limit, d.remaining, d.retry_after, d.reset_after);
-        let rules = d.rules.iter().map(|rule| RuleDecision(*rule).pickled()).collect();
-        (whole, d.cost, d.source.to_string(), d.healed, rules, d.would_deny)
+    /// The decision as it is pickled.
+    pub fn pickled(&self) -> Pickled {
+        let rules = self.rules.iter().map(RuleDecision::numbers).collect();
+        (self.numbers(), self.cost, self.source.to_owned(), self.healed, rules, self.would_deny)
     }
 
-    /// The core's decision that was pickled.
-    pub fn unpickled(py: Python<'_>, pickled: Pickled) -> PyResult<quotalock::Decision> {
-        let ((allowed, limit, remaining, retry_after, reset_after), cost, source, healed, rules, would_deny) = pickled;
-        let source = known(py, &source)?;
-        let rules = rules.into_iter().map(|rule| RuleDecision::of(rule).0).collect();
-        Ok(quotalock::Decision {
-            allowed,
-            would_deny,
-            limit,
-            remaining,
-            retry_after,
-            reset_after,
-            cost,
-            source,
-            healed,
-            rules,
-        })
+    fn numbers(&self) -> Numbers {
+        (self.allowed, self.limit, self.remaining, self.retry_after, self.reset_after)
     }
 }
 
 #[pymethods]
 impl Decision {
-    /// Whether the call was admitted. A denied call was charged nothing.
-    #[getter]
-    fn allowed(&self) -> bool {
-        self.0.allowed
-    }
-
-    /// Whether the policy denies, and only the limiter's `enforce=False` lets the call pass: it was charged nothing.
-    #[getter]
-    fn would_deny(&self) -> bool {
-        self.0.would_deny
-    }
-
-    /// The limit of the rule that binds.
-    #[getter]
-    fn limit(&self) -> u64 {
-        self.0.limit
-    }
-
-    /// What could be consumed now; 0 while the key is blocked.
-    #[getter]
-    fn remaining(&self) -> u64 {
-        self.0.remaining
-    }
-
-    /// After how many seconds the same call would be admitted if nobody else called: 0 when admitted, None when never.
-    #[getter]
-    fn retry_after(&self) -> Option<f64> {
-        self.0.retry_after.map(convert::seconds)
-    }
-
-    /// After how many seconds the key is as new.
-    #[getter]
-    fn reset_after(&self) -> f64 {
-        convert::seconds(self.0.reset_after)
-    }
-
-    /// The cost that was asked for; of `consume_up_to` what was taken.
-    #[getter]
-    fn cost(&self) -> u64 {
-        self.0.cost
-    }
-
-    /// Who answered: `redis`, `memory`, or while Redis cannot `local`, `open` or `closed`.
-    #[getter]
-    fn source(&self) -> &'static str {
-        self.0.source.as_str()
-    }
-
-    /// Whether a value that was not ours stood at the key and was replaced.
-    #[getter]
-    fn healed(&self) -> bool {
-        self.0.healed
-    }
-
     /// The answer of each rule, in the order of the policy.
     #[getter]
     fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.0.rules.iter().map(|rule| RuleDecision(*rule)))
+        PyTuple::new(py, self.rules.iter().copied())
     }
 
     /// Makes a decision of what was pickled.
     #[staticmethod]
-    fn _unpickle(py: Python<'_>, pickled: Pickled) -> PyResult<Decision> {
-        Decision::unpickled(py, pickled).map(Decision)
+    pub fn _unpickle(py: Python<'_>, pickled: Pickled) -> PyResult<Decision> {
+        let ((allowed, limit, remaining, retry_after, reset_after), cost, source, healed, rules, would_deny) = pickled;
+        let source = known(py, &source)?;
+        let rules = rules.into_iter().map(RuleDecision::_unpickle).collect();
+        Ok(Decision { allowed, would_deny, limit, remaining, retry_after, reset_after, cost, source, healed, rules })
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Pickled,))> {
-        Ok((slf.getattr("_unpickle")?, (Decision::pickled(&slf.get().0),)))
+        Ok((slf.getattr("_unpickle")?, (slf.get().pickled(),)))
     }
 
     fn __bool__(&self) -> bool {
-        self.0.allowed
+        self.allowed
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let d = &self.0;
-        let mut text = format!("Decision({}", numbers(d.allowed, d.limit, d.remaining, d.retry_after, d.reset_after));
-        text += &format!(", cost={}, source='{}', healed={}", d.cost, d.source, truth(d.healed));
-        if d.would_deny {
+        let mut text = format!("Decision({}", shown(self.numbers()));
+        text += &format!(", cost={}, source='{}', healed={}", self.cost, self.source, truth(self.healed));
+        if self.would_deny {
             text += ", would_deny=True";
         }
-        if d.rules.len() > 1 {
+        if self.rules.len() > 1 {
             text += &format!(", rules={}", self.rules(py)?.repr()?);
         }
         Ok(text + ")")
@@ -139,7 +111,7 @@ impl Decision {
 }
 
 /// The source of a pickled decision.
-pub fn known(py: Python<'_>, source: &str) -> PyResult<Source> {
-    let found = Source::ALL.into_iter().find(|known| known.as_str() == source);
-    found.ok_or_else(|| invalid(py, format!("source {source:?} is of another version")))
+pub fn known(py: Python<'_>, source: &str) -> PyResult<&'static str> {
+    let known = Source::ALL.into_iter().map(Source::as_str).find(|known| *known == source);
+    known.ok_or_else(|| invalid(py, format!("source {source:?} is of another version")))
 }

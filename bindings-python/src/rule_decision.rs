@@ -3,24 +3,40 @@
 use pyo3::prelude::*;
 use quotalock::convert;
 
-/// A rule's answer as it is pickled: allowed, limit, remaining, and microseconds of retry_after and reset_after.
-pub type PickledRule = (bool, u64, u64, Option<u64>, u64);
+/// What decisions and rules have in common, as it is pickled: allowed, limit, remaining, retry_after and reset_after.
+pub type Numbers = (bool, u64, u64, Option<f64>, f64);
 
 /// What one rule of a policy says; as a bool, whether this rule admits by itself.
-#[pyclass(frozen, eq, module = "quotalock")]
-#[derive(PartialEq, Eq)]
-pub struct RuleDecision(pub quotalock::RuleDecision);
+#[pyclass(frozen, eq, get_all, module = "quotalock")]
+#[derive(Clone, Copy, PartialEq)]
+pub struct RuleDecision {
+    /// Whether this rule admits by itself.
+    allowed: bool,
+    /// The rule's limit.
+    limit: u64,
+    /// What this rule would let be consumed now.
+    remaining: u64,
+    /// After how many seconds this rule would admit the same call: 0 now, None never.
+    retry_after: Option<f64>,
+    /// After how many seconds this rule is as new.
+    reset_after: f64,
+}
 
 impl RuleDecision {
-    /// The answer that was pickled.
-    pub fn of((allowed, limit, remaining, retry_after, reset_after): PickledRule) -> RuleDecision {
-        RuleDecision(quotalock::RuleDecision { allowed, limit, remaining, retry_after, reset_after })
+    /// Takes the core's answer.
+    pub fn new(rule: &quotalock::RuleDecision) -> RuleDecision {
+        RuleDecision {
+            allowed: rule.allowed,
+            limit: rule.limit,
+            remaining: rule.remaining,
+            retry_after: rule.retry_after.map(convert::seconds),
+            reset_after: convert::seconds(rule.reset_after),
+        }
     }
 
     /// The answer as it is pickled.
-    pub fn pickled(&self) -> PickledRule {
-        let r = &self.0;
-        (r.allowed, r.limit, r.remaining, r.retry_after, r.reset_after)
+    pub fn numbers(&self) -> Numbers {
+        (self.allowed, self.limit, self.remaining, self.retry_after, self.reset_after)
     }
 }
 
@@ -28,58 +44,28 @@ impl RuleDecision {
 impl RuleDecision {
     /// Makes a rule's answer of what was pickled.
     #[staticmethod]
-    fn _unpickle(pickled: PickledRule) -> RuleDecision {
-        RuleDecision::of(pickled)
+    pub fn _unpickle(pickled: Numbers) -> RuleDecision {
+        let (allowed, limit, remaining, retry_after, reset_after) = pickled;
+        RuleDecision { allowed, limit, remaining, retry_after, reset_after }
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (PickledRule,))> {
-        Ok((slf.getattr("_unpickle")?, (slf.get().pickled(),)))
-    }
-
-    /// Whether this rule admits by itself.
-    #[getter]
-    fn allowed(&self) -> bool {
-        self.0.allowed
-    }
-
-    /// The rule's limit.
-    #[getter]
-    fn limit(&self) -> u64 {
-        self.0.limit
-    }
-
-    /// What this rule would let be consumed now.
-    #[getter]
-    fn remaining(&self) -> u64 {
-        self.0.remaining
-    }
-
-    /// After how many seconds this rule would admit the same call: 0 now, None never.
-    #[getter]
-    fn retry_after(&self) -> Option<f64> {
-        self.0.retry_after.map(convert::seconds)
-    }
-
-    /// After how many seconds this rule is as new.
-    #[getter]
-    fn reset_after(&self) -> f64 {
-        convert::seconds(self.0.reset_after)
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Numbers,))> {
+        Ok((slf.getattr("_unpickle")?, (slf.get().numbers(),)))
     }
 
     fn __bool__(&self) -> bool {
-        self.0.allowed
+        self.allowed
     }
 
     fn __repr__(&self) -> String {
-        let r = &self.0;
-        format!("RuleDecision({})", numbers(r.allowed, r.limit, r.remaining, r.retry_after, r.reset_after))
+        format!("RuleDecision({})", shown(self.numbers()))
     }
 }
 
 /// The fields that decisions and rules have in common, as their repr shows them.
-pub fn numbers(allowed: bool, limit: u64, remaining: u64, retry_after: Option<u64>, reset_after: u64) -> String {
-    let retry_after = retry_after.map_or_else(|| "None".to_owned(), |wait| format!("{:?}", convert::seconds(wait)));
-    let (allowed, reset_after) = (truth(allowed), convert::seconds(reset_after));
+pub fn shown((allowed, limit, remaining, retry_after, reset_after): Numbers) -> String {
+    let (allowed, retry_after) =
+        (truth(allowed), retry_after.map_or_else(|| "None".into(), |wait| format!("{wait:?}")));
     format!(
         "allowed={allowed}, limit={limit}, remaining={remaining}, retry_after={retry_after}, reset_after={reset_after:?}"
     )

@@ -90,6 +90,8 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None: ...
     def _for_loops(self) -> LoopClient: ...
+    def _limit(self, name: str, key: str | bytes, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
+        """Consumes from a limiter of this name and policy, which is kept for the next call."""
 
 @final
 class Limiter:

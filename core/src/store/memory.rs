@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use crate::clock::wall_micros;
-use crate::error::{Code, Error, Result, shown};
+use crate::error::{Code, Error, Result, wrong_type};
 use crate::operation::Operation;
 use crate::resp::Value;
 
@@ -148,14 +148,4 @@ impl Space for View<'_> {
             Some(entry) => entry.expires.map_or(-1, |at| (at.saturating_sub(self.now) / 1_000) as i64),
         }
     }
-}
-
-/// The error for keys of which one has a type that is not ours.
-pub(crate) fn wrong_type(keys: &[&[u8]]) -> Error {
-    let keys: Vec<String> = keys.iter().map(|key| format!("\"{}\"", shown(key))).collect();
-    let keys = keys.join(" or ");
-    let message = format!(
-        "key {keys} holds another Redis type than a limiter's: rename it, delete it, or give this client another prefix"
-    );
-    Error::new(Code::WrongType, message)
 }

@@ -22,7 +22,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from .. import _native
-from .._default import Default
 from .._errors import (
     Closed,
     CrossSlot,
@@ -133,7 +132,13 @@ class Client:
 
 async def limit(name: str, key: str | bytes, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
     """Limits in one line, with a client of the environment's; see `quotalock.limit`."""
-    return await _default.limiter(name, policy).consume(key, cost)
+    return await _of_environment()._native._limit(name, key, policy, cost)
 
 
-_default: Default[Limiter] = Default(Client)
+_default: Client | None = None
+
+
+def _of_environment() -> Client:
+    global _default
+    _default = _default or Client()
+    return _default

@@ -26,6 +26,9 @@ class LoopClient(Protocol):
         request_id: str | bytes | None,
     ) -> Future[CombinedDecision]: ...
     def close(self) -> None: ...
+    def _limit(
+        self, name: str, key: str | bytes, policy: str | Rule | Iterable[Rule], cost: int
+    ) -> Future[Decision]: ...
 
 
 class LoopLimiter(Protocol):
