@@ -26,6 +26,13 @@ sending 100 of 250 mails
 would pass
 would be denied
 """,
+    "python/more.py": """\
+go ahead, [9, 95] left
+go ahead, [9, 95] left
+310 tokens in place of 800
+sending 100 of 250 mails
+[False, True]
+""",
 }
 
 

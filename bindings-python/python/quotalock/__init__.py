@@ -29,11 +29,12 @@ from ._errors import (
     Unavailable,
     WrongType,
 )
-from ._native import Client, Decision, Limiter, Rule, RuleDecision
+from ._native import Client, CombinedDecision, Decision, Limiter, Reservation, Rule, RuleDecision
 
 __all__ = [
     "Client",
     "Closed",
+    "CombinedDecision",
     "CrossSlot",
     "Decision",
     "Internal",
@@ -45,6 +46,7 @@ __all__ = [
     "NotPermitted",
     "QuotalockError",
     "RateLimited",
+    "Reservation",
     "Rule",
     "RuleDecision",
     "Timeout",

@@ -18,6 +18,10 @@ pub(crate) trait Space {
     /// # Errors
     /// `wrong_type`, as Redis answers.
     fn get(&self, key: &[u8]) -> Result<Option<&[u8]>>;
+    /// Up to `length` bytes of a value of our own type, from a place on; what is not there is left out.
+    fn range(&self, key: &[u8], from: u64, length: u64) -> &[u8];
+    /// Overwrites part of a value, which grows with zeros where it is too short; its TTL becomes `ttl` milliseconds.
+    fn set_range(&mut self, key: &[u8], from: u64, bytes: &[u8], ttl: u64);
     /// Sets a value that is forgotten after `ttl` milliseconds.
     fn set(&mut self, key: &[u8], value: Vec<u8>, ttl: u64);
     /// Forgets a key; true if there was one.
@@ -119,6 +123,22 @@ impl Space for View<'_> {
         match self.table.entries.get_mut(key) {
             Some(entry) => *entry = Entry { kept: Kept::Text(value), expires },
             None => drop(self.table.entries.insert(key.to_vec(), Entry { kept: Kept::Text(value), expires })),
+        }
+    }
+
+    fn range(&self, key: &[u8], from: u64, length: u64) -> &[u8] {
+        let Ok(Some(value)) = self.get(key) else { return &[] };
+        let size = value.len() as u64;
+        &value[from.min(size) as usize..from.saturating_add(length).min(size) as usize]
+    }
+
+    fn set_range(&mut self, key: &[u8], from: u64, bytes: &[u8], ttl: u64) {
+        let expires = Some(self.now + ttl * 1_000);
+        if let Some(Entry { kept: Kept::Text(value), expires: old }) = self.table.entries.get_mut(key) {
+            let (from, end) = (from as usize, from as usize + bytes.len());
+            value.resize(value.len().max(end), 0);
+            value[from..end].copy_from_slice(bytes);
+            *old = expires;
         }
     }
 
