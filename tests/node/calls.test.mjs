@@ -58,14 +58,14 @@ test('more calls than a batch holds are all answered', async () => {
 })
 
 test('a policy of the most rules is answered whole', async () => {
-  const rules = Array.from({ length: 32 }, (_, i) => ({ limit: i + 1, periodMs: 60_000 * (i + 1) }))
+  const rules = Array.from({ length: 10 }, (_, i) => ({ limit: i + 1, periodMs: 60_000 * (i + 1) }))
   for (const url of Object.values(stores())) {
     const limiter = client(url).limiter('n', rules)
     const decisions = await Promise.all(Array.from({ length: 200 }, (_, i) => limiter.consume(`k${i}`)))
     for (const decision of decisions) {
       assert.deepEqual(
         decision.rules.map(({ remaining }) => remaining),
-        Array.from({ length: 32 }, (_, i) => i),
+        Array.from({ length: 10 }, (_, i) => i),
       )
     }
   }
