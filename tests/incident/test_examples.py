@@ -18,6 +18,13 @@ EXAMPLES = {
 }
 # What else there is, with what it prints where nothing was charged yet.
 MORE = {
+    "python/more.py": """\
+go ahead, [9, 95] left
+go ahead, [9, 95] left
+310 tokens in place of 800
+sending 100 of 250 mails
+[False, True]
+""",
     "node/more.mjs": """\
 go ahead, [ 9, 95 ] left
 go ahead, [ 9, 95 ] left
