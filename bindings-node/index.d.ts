@@ -7,8 +7,8 @@
  * const { allowed, retryAfterMs } = await checkout.consume('user:42')
  * ```
  *
- * Durations are whole milliseconds. Whatever is wrong with a call rejects its promise, never throws; constructing a client
- * or a limiter throws.
+ * Durations are whole milliseconds. Whatever is wrong with a call rejects its promise, never throws; what does no I/O (making
+ * a client, a limiter or a reservation) throws.
  */
 
 /** How a rule counts. */

@@ -242,13 +242,14 @@ test('limit keeps names and policies apart', async () => {
     await left('rules', [new Rule(7), new Rule(3)])
     console.log(await limit(5n, 'k', '5/minute').catch((error) => error.code))
     console.log(await limit('x', 'k', { limit: 5n, periodMs: 1 }).catch((error) => error.code))
+    console.log(await limit('x', 'k', '5/minute', { requestId: 'r' }).catch((error) => error.code))
   `
   process.env.QUOTALOCK_URL = 'memory://'
   const { code, output } = await run(text)
   delete process.env.QUOTALOCK_URL
   assert.deepEqual(
     [code, output.trim().split('\n')],
-    [0, ['4', '4', '4', '4', '6', '2', 'invalid_argument', 'invalid_argument']],
+    [0, ['4', '4', '4', '4', '6', '2', 'invalid_argument', 'invalid_argument', 'invalid_argument']],
   )
 })
 
