@@ -87,11 +87,23 @@ pub(crate) struct Engine {
     pub memory: MemoryStore,
     pub pool: Pool,
     pub port: Port,
+    /// Held by every link of this client that is connected.
+    connected: Arc<()>,
     /// Whether `memory` holds anything that stands in for an absent Redis.
     standing_in: AtomicBool,
 }
 
 impl Engine {
+    /// For a link to hold while it is connected.
+    pub fn connected(&self) -> Arc<()> {
+        self.connected.clone()
+    }
+
+    /// Whether there is a connection, whatever became of the last attempt to make one.
+    pub fn is_connected(&self) -> bool {
+        Arc::strong_count(&self.connected) > 1 || self.pool.has_idle()
+    }
+
     /// The memory that decides while Redis is away.
     pub fn stand_in(&self) -> &MemoryStore {
         self.standing_in.store(true, Ordering::Relaxed);

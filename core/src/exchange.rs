@@ -101,7 +101,7 @@ impl Exchange {
         match engine.breaker.admit(self.shared.timeout) {
             Ok(()) => Step::Send,
             // That no new connection could be made says nothing about those that there are.
-            Err(_) if engine.pool.has_idle() => Step::Send,
+            Err(_) if engine.is_connected() => Step::Send,
             Err(refused) => {
                 let retry_after = refused.retry_after.as_micros() as u64;
                 let error = refused.error.unwrap_or_else(|| {

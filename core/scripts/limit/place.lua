@@ -30,8 +30,13 @@ while position <= #value and not foreign do
       local after, stop, cut = log.base + 12 * record[4], record[5], #value ~= 512
       foreign = foreign or record[2] >= 1099511627776 or after > stop or cut and stop > #value
       if not foreign then
-        value, position = stop > after and redis.call('GETRANGE', KEYS[1], after, stop - 1) or '', 1
-        foreign = #value ~= stop - after
+        --[log]
+        value = stop > after and redis.call('GETRANGE', KEYS[1], after, stop - 1) or ''
+        --[end]
+        --[plain]
+        value = string.sub(value, after + 1, stop)
+        --[end]
+        position, foreign = 1, #value ~= stop - after
       end
     elseif stage == 2 then
       block_length, block_until = record[1], record[2]

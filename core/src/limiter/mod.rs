@@ -2,6 +2,7 @@
 
 mod all;
 mod call;
+mod compose;
 mod form;
 mod holds;
 mod memory;

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use quotalock::{Client, Code, Decision, Limiter, OnError, Options, Policy, Result, Source};
+use quotalock::driver::LoopLink;
+use quotalock::{Answer, Client, Code, Decision, Limiter, OnError, Options, Policy, Result, Source};
 use quotalock_tests::{fresh_prefix, servers};
 
 /// The tests here change their servers: one at a time.
@@ -146,4 +147,36 @@ fn a_server_that_takes_no_more_connections_is_asked_on_those_it_took() {
     command_on(&operator, "CONFIG SET maxclients 10000");
     rounds.unwrap();
     assert_eq!(consume(&limiter).remaining, 3);
+}
+
+/// Turns a link until its only call is answered.
+fn answer(link: &mut LoopLink<()>, limiter: &Limiter) -> Result<Answer> {
+    link.submit(limiter.peek(b"k", 1).unwrap().erased(), ());
+    link.flush();
+    loop {
+        if let Some(((), answer)) = link.take_done().pop() {
+            return answer;
+        }
+        std::thread::sleep(Duration::from_micros(200));
+        link.wake();
+    }
+}
+
+#[test]
+fn a_loop_that_is_connected_minds_no_other_that_is_not() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let server = server("redis-7.0");
+    let limiter = limiter(&server, OnError::Raise);
+    let [mut connected, mut late] = [(); 2].map(|()| LoopLink::new(|()| true).unwrap());
+    answer(&mut connected, &limiter).unwrap();
+    let operator = TcpStream::connect(&server).unwrap();
+    command_on(&operator, "CONFIG SET maxclients 1");
+    let rounds = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        for _ in 0..20 {
+            assert_eq!(answer(&mut late, &limiter).unwrap_err().code(), Code::Unavailable);
+            answer(&mut connected, &limiter).expect("this loop's connection is as good as ever");
+        }
+    }));
+    command_on(&operator, "CONFIG SET maxclients 10000");
+    rounds.unwrap();
 }

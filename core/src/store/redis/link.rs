@@ -164,7 +164,7 @@ impl<T> Link<T> {
             Ok(Connection { stream, clock }) => {
                 shared.engine().breaker.success();
                 self.epoch += 1;
-                self.state = State::Up(Box::new(Up::new(stream, clock)));
+                self.state = State::Up(Box::new(Up::new(stream, clock, shared.engine().connected())));
             }
             Err(error) => {
                 shared.engine().breaker.failure(began.elapsed(), &error);

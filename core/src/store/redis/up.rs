@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::stream::Stream;
@@ -43,10 +44,12 @@ pub(crate) struct Up<T> {
     leaving: bool,
     /// Whether a turn ended before all was read.
     more: bool,
+    /// Tells the client that it is connected.
+    _connected: Arc<()>,
 }
 
 impl<T> Up<T> {
-    pub fn new(stream: Stream, clock: ServerClock) -> Up<T> {
+    pub fn new(stream: Stream, clock: ServerClock, connected: Arc<()>) -> Up<T> {
         Up {
             stream,
             clock,
@@ -59,6 +62,7 @@ impl<T> Up<T> {
             unordered: false,
             leaving: false,
             more: false,
+            _connected: connected,
         }
     }
 
