@@ -7,8 +7,8 @@
  * const { allowed, retryAfterMs } = await checkout.consume('user:42')
  * ```
  *
- * Durations are whole milliseconds. Whatever is wrong with a call rejects its promise, never throws; constructing a client
- * or a limiter throws.
+ * Durations are whole milliseconds. Whatever is wrong with a call rejects its promise, never throws; what does no I/O (making
+ * a client, a limiter or a reservation) throws.
  */
 
 /** How a rule counts. */
@@ -46,7 +46,36 @@ export interface ClientOptions {
   readonly timeoutMs?: number
   /** What is answered when Redis cannot. `raise` if left out. */
   readonly onError?: OnError
+  /** How long in milliseconds a call with a request id is remembered: 1 ms to 1 day. 60,000 if left out. */
+  readonly requestMemoryMs?: number
 }
+
+/** How a limiter is made, besides its name and policy. */
+export interface LimiterOptions {
+  /**
+   * What all keys of the limiter share as their hash tag, 1 to 1,024 bytes, so that they lie in one slot of a cluster and
+   * can be charged together with those of other limiters of that scope. If left out, each key is its own.
+   */
+  readonly scope?: Key
+  /**
+   * Whether the policy is enforced; true if left out. If not, every call passes, and {@link Decision.wouldDeny} tells what
+   * would have been denied, and was charged nothing: for trying a policy out on real traffic.
+   */
+  readonly enforce?: boolean
+}
+
+/**
+ * The id of a request, such as a UUID: 1 to 256 bytes. A call with one is charged once: the same id for the same key gets
+ * the first answer again while it is remembered ({@link ClientOptions.requestMemoryMs}), also when the first reply was
+ * lost. A denied call charged nothing, so it is decided anew.
+ */
+export type RequestId = string | Uint8Array
+
+/** What one key is charged by {@link Client.consumeAll}: a cost of 1 to 2^52, 1 if left out. */
+export type Charge = readonly [limiter: Limiter, key: Key, cost?: number]
+
+/** What becomes of a reservation that nobody settles: it counts as spent, or is given back. */
+export type Unsettled = 'spent' | 'returned'
 
 /** How a call is made. */
 export interface CallOptions {
@@ -54,6 +83,34 @@ export interface CallOptions {
   readonly cost?: number
   /** Rejects the call with the signal's reason when it fires. A call that is on its way may still be counted. */
   readonly signal?: AbortSignal
+}
+
+/** How a consume is made. */
+export interface ConsumeOptions extends CallOptions {
+  /** Charges once for this id. */
+  readonly requestId?: RequestId
+}
+
+/** How several keys are charged. */
+export interface ConsumeAllOptions {
+  /** Charges once for this id, which is remembered under the first key. */
+  readonly requestId?: RequestId
+  /** Rejects the call with the signal's reason when it fires. A call that is on its way may still be counted. */
+  readonly signal?: AbortSignal
+}
+
+/** How a refund is made. */
+export interface RefundOptions {
+  /** Gives back once for this id. */
+  readonly requestId?: RequestId
+}
+
+/** How an estimate is reserved. */
+export interface ReserveOptions {
+  /** How long the estimate is held at most, in milliseconds: 1 ms to 36,500 days. */
+  readonly ttlMs: number
+  /** What becomes of it if nobody settles it by then. `spent` if left out. */
+  readonly unsettled?: Unsettled
 }
 
 /** How a call waits. */
@@ -68,7 +125,7 @@ export class Client implements Disposable, AsyncDisposable {
    * Makes a client.
    * @param url `redis://`, `rediss://`, `unix://` or `memory://`; if left out the environment variable `QUOTALOCK_URL`, then
    * `redis://127.0.0.1:6379`.
-   * @param options the prefix, the timeout and what is answered when Redis cannot.
+   * @param options the prefix, the timeout, what is answered when Redis cannot, and how long requests are remembered.
    * @throws {InvalidArgumentError} for a URL or an option that cannot be.
    */
   constructor(url?: string, options?: ClientOptions)
@@ -80,10 +137,17 @@ export class Client implements Disposable, AsyncDisposable {
    * Makes a limiter.
    * @param name part of its Redis keys: limiters of one name and prefix share their state.
    * @param policy what it decides by.
-   * @throws {InvalidArgumentError} for an empty or too long name.
+   * @param options the scope of its keys, and whether the policy is enforced.
+   * @throws {InvalidArgumentError} for an empty or too long name or scope.
    * @throws {InvalidPolicyError} for a policy that cannot be.
    */
-  limiter(name: string, policy: Policy): Limiter
+  limiter(name: string, policy: Policy, options?: LimiterOptions): Limiter
+  /**
+   * Charges several keys, each by its own limiter and with its own cost, if all of them admit it, else none, in one atomic
+   * call: 1 to 100 charges of limiters of this client, no key twice for one limiter. In a cluster the limiters need a
+   * common {@link LimiterOptions.scope}; without one the call is rejected with {@link CrossSlotError}.
+   */
+  consumeAll(charges: readonly Charge[], options?: ConsumeAllOptions): Promise<CombinedDecision>
   /** Closes the connections; calls under way and later ones are rejected with `closed`. Closing twice does nothing. */
   close(): Promise<void>
   [Symbol.dispose](): void
@@ -102,8 +166,27 @@ export class Limiter {
   readonly name: string
   /** The policy in its canonical form. */
   readonly policy: string
+  /** The scope given, bytes as a copy; null if there is none. */
+  readonly scope: string | Buffer | null
+  /** Whether the policy is enforced. */
+  readonly enforce: boolean
   /** Charges `cost` to every rule if all admit it, else to none. A cost above a limit is denied for ever. */
-  consume(key: Key, options?: CallOptions): Promise<Decision>
+  consume(key: Key, options?: ConsumeOptions): Promise<Decision>
+  /**
+   * Charges as much as is admitted now, up to `most` (1 to 2^52); {@link Decision.cost} tells how much. Denied if that is
+   * nothing.
+   */
+  consumeUpTo(key: Key, most: number): Promise<Decision>
+  /**
+   * Charges `estimate` (1 to 2^52) as {@link consume} does, and holds it for `ttlMs`: until then {@link Reservation.settle}
+   * puts the actual amount in its place. If it is denied nothing is held.
+   */
+  reserve(key: Key, estimate: number, options: ReserveOptions): Promise<Reservation>
+  /**
+   * The reservation of this key and id, made by {@link reserve} here or in another process. Does no I/O.
+   * @throws {InvalidArgumentError} for a bad key, or an id that is not 32 hexadecimal digits.
+   */
+  reservation(key: Key, id: string): Reservation
   /** Tells what a consume of `cost` would answer, and never writes. */
   peek(key: Key, options?: CallOptions): Promise<Decision>
   /** As {@link consume}, but a denial is rejected with {@link RateLimitedError}. */
@@ -114,7 +197,7 @@ export class Limiter {
    */
   wait(key: Key, options: WaitOptions): Promise<Decision>
   /** Gives back `amount`, 1 to 2^52, of what was consumed. Answers what a peek right after it would. */
-  refund(key: Key, amount: number): Promise<Decision>
+  refund(key: Key, amount: number, options?: RefundOptions): Promise<Decision>
   /**
    * Denies everything for `durationMs`, 1 ms to 36,500 days, in place of an earlier block. Answers what a peek right after
    * it would. Fails whatever `onError` says.
@@ -127,6 +210,28 @@ export class Limiter {
    * @throws {InvalidArgumentError} for an empty key or one over 1,024 bytes.
    */
   redisKey(key: Key): Buffer
+}
+
+/** An amount held by {@link Limiter.reserve}. Any process that knows its limiter, key and id can settle it. */
+export class Reservation {
+  private constructor()
+  /** The key that the estimate was charged to, bytes as a copy. */
+  readonly key: string | Buffer
+  /** The id: 32 hexadecimal digits. */
+  readonly id: string
+  /** What the limiter answered; null if this was made by {@link Limiter.reservation}. */
+  readonly decision: Decision | null
+  /** Whether the estimate was admitted, as `decision` says; null if that is null. */
+  readonly allowed: boolean | null
+  /**
+   * Puts the `actual` amount, 0 to 2^52, in the place of the estimate: what was too much is given back to the rules that
+   * still count it, what was too little is charged whatever the limit. False, and nothing changed, if the reservation had
+   * ended or was settled with another amount. Settling again with the same amount is true, so it may be repeated after an
+   * error. Fails whatever `onError` says.
+   */
+  settle(actual: number): Promise<boolean>
+  /** Gives the whole estimate back: {@link settle} with 0. */
+  cancel(): Promise<boolean>
 }
 
 /** What one rule of a policy says. */
@@ -152,6 +257,8 @@ export class Decision {
   private constructor()
   /** Whether the call was admitted. A denied call was charged nothing. */
   readonly allowed: boolean
+  /** Whether the policy denies, and only its `enforce: false` lets the call pass: it was charged nothing. */
+  readonly wouldDeny: boolean
   /** The limit of the rule that binds. */
   readonly limit: number
   /** What could be consumed now; 0 while the key is blocked. */
@@ -160,7 +267,7 @@ export class Decision {
   readonly retryAfterMs: number | null
   /** After how many milliseconds the key is as new. */
   readonly resetAfterMs: number
-  /** The cost that was asked for. */
+  /** The cost that was asked for; of {@link Limiter.consumeUpTo} what was taken. */
   readonly cost: number
   /** Who answered. */
   readonly source: Source
@@ -168,6 +275,26 @@ export class Decision {
   readonly healed: boolean
   /** The answer of each rule, in the order of the policy. */
   readonly rules: readonly RuleDecision[]
+}
+
+/** The answer of {@link Client.consumeAll} about several keys, charged all or none. */
+export class CombinedDecision {
+  private constructor()
+  /** Whether all were admitted, and charged. If not, none was. */
+  readonly allowed: boolean
+  /** Whether a limiter that is not enforced denies. */
+  readonly wouldDeny: boolean
+  /**
+   * The place of the decision that binds: of the denied ones the one with the longest `retryAfterMs`, else the one with the
+   * least `remaining`.
+   */
+  readonly binding: number
+  /** After how many milliseconds the same call would be admitted if nobody else called: 0 when admitted, null when never. */
+  readonly retryAfterMs: number | null
+  /** Who answered. */
+  readonly source: Source
+  /** The decision about each key, in the order given. */
+  readonly decisions: readonly Decision[]
 }
 
 /**

@@ -1,10 +1,21 @@
 'use strict'
 
 const { Client } = require('./lib/client.js')
-const { Decision, RuleDecision } = require('./lib/decision.js')
+const { CombinedDecision, Decision, RuleDecision } = require('./lib/decision.js')
 const { classes } = require('./lib/errors.js')
 const { limit } = require('./lib/limit.js')
 const { Limiter } = require('./lib/limiter.js')
+const { Reservation } = require('./lib/reservation.js')
 const { testing } = require('./lib/testing.js')
 
-module.exports = { Client, Limiter, Decision, RuleDecision, limit, testing, ...classes }
+module.exports = {
+  Client,
+  Limiter,
+  Reservation,
+  Decision,
+  CombinedDecision,
+  RuleDecision,
+  limit,
+  testing,
+  ...classes,
+}

@@ -3,7 +3,9 @@ import quotalock from './index.js'
 export const {
   Client,
   Limiter,
+  Reservation,
   Decision,
+  CombinedDecision,
   RuleDecision,
   limit,
   testing,

@@ -63,6 +63,35 @@ function bytesOf(what, given) {
   throw refusal(what, given, 'a string or a Uint8Array')
 }
 
+/**
+ * Bytes that may be left out.
+ * @param {string} what
+ * @param {unknown} given
+ */
+function bytesIfGiven(what, given) {
+  return given === undefined ? undefined : bytesOf(what, given)
+}
+
+/**
+ * A key to be kept: bytes as a copy, which nobody changes.
+ * @param {string} what
+ * @param {unknown} given
+ * @returns {string | Buffer}
+ */
+function kept(what, given) {
+  return typeof given === 'string' ? given : Buffer.from(bytesOf(what, given))
+}
+
+/**
+ * Yes or no.
+ * @param {string} what
+ * @param {unknown} given
+ */
+function flag(what, given) {
+  if (typeof given !== 'boolean') throw refusal(what, given, 'true or false')
+  return given
+}
+
 /** @type {Record<string, any>} */
 const NO_OPTIONS = Object.freeze({})
 
@@ -119,4 +148,4 @@ function signalOf(given) {
   return signal
 }
 
-module.exports = { bytesOf, number, options, policyOf, refusal, signalOf, text }
+module.exports = { bytesIfGiven, bytesOf, flag, kept, number, options, policyOf, refusal, signalOf, text }

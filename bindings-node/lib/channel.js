@@ -14,6 +14,7 @@ const { executor, listen, release, take } = pending
 const WIDTH = 6
 const ID = 2
 const TAKEN_BACK = -1
+const DESCRIBED = -2
 
 /** Keys up to this length are written faster by a loop than by a call into Node. */
 const SHORT = 40
@@ -26,9 +27,10 @@ const keys = Buffer.allocUnsafeSlow(64 << 10)
 const inbox = new Float64Array(16 << 10)
 const channel = new native.Channel(calls, keys, inbox, settle)
 
-/** How much of `calls` and `keys` is written. */
+/** How much of `calls` and `keys` is written, and how many of the calls were described. */
 let numbers = 0
 let bytes = 0
+let described = 0
 /** Whether a flush is due. */
 let scheduled = false
 
@@ -44,10 +46,38 @@ let scheduled = false
  */
 function submit(verb, limiter, key, amount, timeoutMs, signal) {
   const length = write(limiter, key)
+  return enqueue(verb, limiter.number, amount, timeoutMs, length, signal)
+}
+
+/**
+ * Makes a call in this tick's batch that has more to say than numbers and a key. Throws what is wrong with it, with a stack
+ * that begins at `caller`.
+ * @param {Function} caller
+ * @param {AbortSignal | undefined} signal
+ * @param {(channel: import('./native.js').Channel) => void} describe has the native half describe it
+ * @returns {Promise<any>}
+ */
+function submitDescribed(caller, signal, describe) {
+  if (numbers === calls.length) flush()
+  construct(caller, () => describe(channel))
+  return enqueue(DESCRIBED, described++, 0, 0, 0, signal)
+}
+
+/**
+ * Writes the numbers of a call, for which there is room, and makes its promise.
+ * @param {number} verb
+ * @param {number} place
+ * @param {number} amount
+ * @param {number} timeoutMs
+ * @param {number} length
+ * @param {AbortSignal | undefined} signal
+ * @returns {Promise<any>}
+ */
+function enqueue(verb, place, amount, timeoutMs, length, signal) {
   const promise = new Promise(executor)
   const id = take()
   calls[numbers] = verb
-  calls[numbers + 1] = limiter.number
+  calls[numbers + 1] = place
   calls[numbers + ID] = id
   calls[numbers + 3] = amount
   calls[numbers + 4] = timeoutMs
@@ -108,7 +138,7 @@ function flush() {
   scheduled = false
   if (numbers === 0) return
   const [allNumbers, allBytes] = [numbers, bytes]
-  numbers = bytes = 0
+  numbers = bytes = described = 0
   channel.flush(allNumbers, allBytes)
   settle()
 }
@@ -184,4 +214,4 @@ function get(client, redisKey) {
   return promise
 }
 
-module.exports = { get, put, register, submit }
+module.exports = { get, put, register, submit, submitDescribed }

@@ -4,9 +4,15 @@
 
 const { inspect } = require('node:util')
 const native = require('./native.js')
-const { number, options, policyOf, refusal, text } = require('./argument.js')
+const { bytesIfGiven, flag, kept, number, options, policyOf, refusal, signalOf, text } = require('./argument.js')
+const { submitDescribed } = require('./channel.js')
+const { packed } = require('./charges.js')
 const { construct } = require('./errors.js')
 const { Limiter } = require('./limiter.js')
+
+const CLIENT_OPTIONS = ['prefix', 'timeoutMs', 'onError', 'requestMemoryMs']
+const LIMITER_OPTIONS = ['scope', 'enforce']
+const CONSUME_ALL_OPTIONS = ['requestId', 'signal']
 
 /** @typedef {import('../index.js').Client} Surface */
 
@@ -32,12 +38,18 @@ class Client {
    * @param {import('../index.js').ClientOptions} [given]
    */
   constructor(url, given) {
-    const { prefix = 'ql', timeoutMs = 500, onError = 'raise' } = options(given, ['prefix', 'timeoutMs', 'onError'])
+    const {
+      prefix = 'ql',
+      timeoutMs = 500,
+      onError = 'raise',
+      requestMemoryMs = 60_000,
+    } = options(given, CLIENT_OPTIONS)
     const where = url === undefined ? undefined : text('url', url)
     const how = /** @type {const} */ ([
       text('prefix', prefix),
       number('timeoutMs', timeoutMs),
       text('onError', onError),
+      number('requestMemoryMs', requestMemoryMs),
     ])
     this.#native = construct(Client, () => new native.Client(where, ...how))
     this.#prefix = prefix
@@ -52,12 +64,31 @@ class Client {
   }
 
   /** @type {Surface['limiter']} */
-  limiter(name, policy) {
+  limiter(name, policy, given) {
     const [named, rules] = [text('name', name), policyOf(policy)]
+    const { scope, enforce = true } = options(given, LIMITER_OPTIONS)
+    const how = /** @type {const} */ ([bytesIfGiven('scope', scope), flag('enforce', enforce)])
     const made = construct(this.limiter, () =>
-      typeof rules === 'string' ? this.#native.limiterByText(named, rules) : this.#native.limiterByRules(named, rules),
+      typeof rules === 'string'
+        ? this.#native.limiterByText(named, rules, ...how)
+        : this.#native.limiterByRules(named, rules, ...how),
     )
-    return /** @type {any} */ (new Limiter(made, named))
+    const shown = { name: named, scope: scope === undefined ? null : kept('scope', scope), enforce: how[1] }
+    return /** @type {any} */ (new Limiter(made, shown))
+  }
+
+  /** @type {Surface['consumeAll']} */
+  consumeAll(charges, given) {
+    try {
+      const { requestId, signal } = options(given, CONSUME_ALL_OPTIONS)
+      const { numbers, keys } = packed(charges)
+      const id = bytesIfGiven('requestId', requestId)
+      return submitDescribed(this.consumeAll, signalOf(signal), (channel) =>
+        channel.consumeAll(this.#native, numbers, keys, id),
+      )
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   async close() {

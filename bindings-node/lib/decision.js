@@ -34,6 +34,7 @@ class Decision {
    */
   constructor(numbers, at, end) {
     this.allowed = numbers[at] === 1
+    this.wouldDeny = numbers[at + 8] === 1
     this.limit = numbers[at + 1]
     this.remaining = numbers[at + 2]
     const retryAfterMs = numbers[at + 3]
@@ -44,9 +45,31 @@ class Decision {
     this.healed = numbers[at + 6] === 1
     /** @type {RuleDecision[]} */
     const rules = []
-    for (let rule = at + 8; rule < end; rule += WIDTH) rules.push(new RuleDecision(numbers, rule))
+    for (let rule = at + 9; rule < end; rule += WIDTH) rules.push(new RuleDecision(numbers, rule))
     this.rules = rules
   }
 }
 
-module.exports = { Decision, RuleDecision }
+class CombinedDecision {
+  /**
+   * @param {Numbers} numbers
+   * @param {number} at
+   * @param {number} end
+   */
+  constructor(numbers, at, end) {
+    this.allowed = numbers[at] === 1
+    this.wouldDeny = numbers[at + 1] === 1
+    this.binding = numbers[at + 2]
+    const retryAfterMs = numbers[at + 3]
+    this.retryAfterMs = retryAfterMs < 0 ? null : retryAfterMs
+    this.source = SOURCES[numbers[at + 4]]
+    /** @type {Decision[]} */
+    const decisions = []
+    for (let size = at + 5; size < end; size += 1 + numbers[size]) {
+      decisions.push(new Decision(numbers, size + 1, size + 1 + numbers[size]))
+    }
+    this.decisions = decisions
+  }
+}
+
+module.exports = { CombinedDecision, Decision, RuleDecision }

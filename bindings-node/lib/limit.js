@@ -2,8 +2,9 @@
 
 // Limits in one line, with a client of the environment's.
 
-const { policyOf, text } = require('./argument.js')
+const { options, policyOf, text } = require('./argument.js')
 const { Client } = require('./client.js')
+const { CALL_OPTIONS } = require('./limiter.js')
 
 /**
  * More limiters than a program has; one that makes them of what users send does not fill the memory. The core's
@@ -17,9 +18,9 @@ let client
 const limiters = new Map()
 
 /** @type {typeof import('../index.js').limit} */
-function limit(name, key, policy, options) {
+function limit(name, key, policy, given) {
   try {
-    return limiterOf(name, policy).consume(key, options)
+    return limiterOf(name, policy).consume(key, options(given, CALL_OPTIONS))
   } catch (error) {
     return Promise.reject(error)
   }

@@ -4,9 +4,10 @@
 
 const { inspect } = require('node:util')
 const native = require('./native.js')
-const { bytesOf, number, options, signalOf } = require('./argument.js')
-const { register, submit } = require('./channel.js')
+const { bytesOf, kept, number, options, refusal, signalOf, text } = require('./argument.js')
+const { register, submit, submitDescribed } = require('./channel.js')
 const { construct, failure } = require('./errors.js')
+const { Reservation } = require('./reservation.js')
 
 /** @typedef {import('../index.js').Limiter} Surface */
 
@@ -16,42 +17,72 @@ const CONSUME = verb('consume')
 const PEEK = verb('peek')
 const REQUIRE = verb('require')
 const WAIT = verb('wait')
+const CONSUME_UP_TO = verb('consumeUpTo')
 const REFUND = verb('refund')
 const BLOCK = verb('block')
 const RESET = verb('reset')
 
 const CALL_OPTIONS = ['cost', 'signal']
+const CONSUME_OPTIONS = ['cost', 'requestId', 'signal']
+const REFUND_OPTIONS = ['requestId']
+const RESERVE_OPTIONS = ['ttlMs', 'unsettled']
 const WAIT_OPTIONS = ['timeoutMs', 'cost', 'signal']
+
+/**
+ * The handle of a limiter, for those of this package.
+ * @type {(limiter: unknown) => import('./channel.js').Handle}
+ */
+let handleOf
 
 class Limiter {
   #handle
-  #name
+  #shown
+
+  static {
+    handleOf = (limiter) => {
+      if (typeof limiter === 'object' && limiter !== null && #handle in limiter) return limiter.#handle
+      throw refusal('limiter', limiter, 'a Limiter')
+    }
+  }
 
   /**
    * @param {import('./native.js').Limiter} limiter
-   * @param {string} name
+   * @param {{ name: string, scope: string | Buffer | null, enforce: boolean }} shown
    */
-  constructor(limiter, name) {
+  constructor(limiter, shown) {
     if (!(limiter instanceof native.Limiter)) {
       throw failure('invalid_argument', 'a limiter is made by client.limiter(name, policy), not by new')
     }
     this.#handle = register(limiter, this)
-    this.#name = name
+    this.#shown = shown
   }
 
   get name() {
-    return this.#name
+    return this.#shown.name
   }
 
   get policy() {
     return this.#handle.native.policy
   }
 
+  get scope() {
+    return this.#shown.scope
+  }
+
+  get enforce() {
+    return this.#shown.enforce
+  }
+
   /** @type {Surface['consume']} */
   consume(key, given) {
     try {
-      const { cost = 1, signal } = options(given, CALL_OPTIONS)
-      return submit(CONSUME, this.#handle, key, number('cost', cost), 0, signalOf(signal))
+      const { cost = 1, requestId, signal } = options(given, CONSUME_OPTIONS)
+      const amount = number('cost', cost)
+      if (requestId === undefined) return submit(CONSUME, this.#handle, key, amount, 0, signalOf(signal))
+      const [bytes, id] = [bytesOf('key', key), bytesOf('requestId', requestId)]
+      return submitDescribed(this.consume, signalOf(signal), (channel) =>
+        channel.consumeOnce(this.#handle.number, bytes, amount, id),
+      )
     } catch (error) {
       return Promise.reject(error)
     }
@@ -88,10 +119,48 @@ class Limiter {
     }
   }
 
-  /** @type {Surface['refund']} */
-  refund(key, amount) {
+  /** @type {Surface['consumeUpTo']} */
+  consumeUpTo(key, most) {
     try {
-      return submit(REFUND, this.#handle, key, number('amount', amount), 0, undefined)
+      return submit(CONSUME_UP_TO, this.#handle, key, number('most', most), 0, undefined)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  /** @type {Surface['reserve']} */
+  reserve(key, estimate, given) {
+    try {
+      const { ttlMs, unsettled = 'spent' } = options(given, RESERVE_OPTIONS)
+      const [named, bytes, word] = [kept('key', key), bytesOf('key', key), text('unsettled', unsettled)]
+      const [amount, ttl] = [number('estimate', estimate), number('ttlMs', ttlMs)]
+      /** @type {any} */
+      let made
+      return submitDescribed(this.reserve, undefined, (channel) => {
+        made = channel.reserve(this.#handle.number, bytes, amount, ttl, word)
+      }).then((decision) => /** @type {any} */ (new Reservation(made, named, decision)))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  /** @type {Surface['reservation']} */
+  reservation(key, id) {
+    const [bytes, hex] = [bytesOf('key', key), text('id', id)]
+    const made = construct(this.reservation, () => this.#handle.native.reservation(bytes, hex))
+    return /** @type {any} */ (new Reservation(made, kept('key', key), null))
+  }
+
+  /** @type {Surface['refund']} */
+  refund(key, amount, given) {
+    try {
+      const { requestId } = options(given, REFUND_OPTIONS)
+      const back = number('amount', amount)
+      if (requestId === undefined) return submit(REFUND, this.#handle, key, back, 0, undefined)
+      const [bytes, id] = [bytesOf('key', key), bytesOf('requestId', requestId)]
+      return submitDescribed(this.refund, undefined, (channel) =>
+        channel.refundOnce(this.#handle.number, bytes, back, id),
+      )
     } catch (error) {
       return Promise.reject(error)
     }
@@ -122,8 +191,10 @@ class Limiter {
   }
 
   [inspect.custom]() {
-    return `Limiter { name: ${inspect(this.#name)}, policy: ${inspect(this.policy)} }`
+    const { name, scope, enforce } = this.#shown
+    const more = `${scope === null ? '' : `, scope: ${inspect(scope)}`}${enforce ? '' : ', enforce: false'}`
+    return `Limiter { name: ${inspect(name)}, policy: ${inspect(this.policy)}${more} }`
   }
 }
 
-module.exports = { Limiter }
+module.exports = { CALL_OPTIONS, handleOf, Limiter }

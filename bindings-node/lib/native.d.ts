@@ -10,8 +10,8 @@ export declare class Channel {
   /** Frees a handle. */
   remove(handle: number): void
   /**
-   * Makes the calls that were written, `numbers` numbers and `bytes` bytes of keys. Collect afterwards: some may be
-   * answered already.
+   * Makes the calls that were written, `numbers` numbers and `bytes` bytes of keys, and among them those that were
+   * described. Collect afterwards: some may be answered already.
    */
   flush(numbers: number, bytes: number): void
   /** Replaces what stands at a Redis key, under the number `id`. Collect afterwards. */
@@ -24,20 +24,33 @@ export declare class Channel {
   collect(): number
   /** A text of the answers just collected. */
   text(number: number): Buffer
+  /** Describes a consume that is charged once for a request id. */
+  consumeOnce(limiter: number, key: Buffer, cost: number, requestId: Buffer): void
+  /** Describes a refund that is given back once for a request id. */
+  refundOnce(limiter: number, key: Buffer, amount: number, requestId: Buffer): void
+  /**
+   * Describes a charge of several keys: for each a limiter, a cost and the length of its key; the keys, one after
+   * another.
+   */
+  consumeAll(client: Client, charges: Array<number>, keys: Buffer, requestId?: Buffer | undefined | null): void
+  /** Describes a reservation's beginning, and returns it. */
+  reserve(limiter: number, key: Buffer, estimate: number, ttlMs: number, unsettled: string): Reservation
+  /** Describes a settlement; of no amount a cancellation. */
+  settle(reservation: Reservation, actual?: number | undefined | null): void
 }
 
 /** A client of one Redis, or of this process' memory. */
 export declare class Client {
   /** Makes a client; no URL asks the environment. */
-  constructor(url: string | undefined | null, prefix: string, timeoutMs: number, onError: string)
+  constructor(url: string | undefined | null, prefix: string, timeoutMs: number, onError: string, memoryMs: number)
   /** The server's name, without a password. */
   get server(): string
   /** Closes the connections; calls under way end with `closed`. */
   close(): void
   /** Makes a limiter by a policy's text. */
-  limiterByText(name: string, policy: string): Limiter
+  limiterByText(name: string, policy: string, scope: Buffer | undefined | null, enforce: boolean): Limiter
   /** Makes a limiter by a policy's rules. */
-  limiterByRules(name: string, rules: Array<RuleInput>): Limiter
+  limiterByRules(name: string, rules: Array<RuleInput>, scope: Buffer | undefined | null, enforce: boolean): Limiter
 }
 
 /** A named policy. */
@@ -46,6 +59,14 @@ export declare class Limiter {
   get policy(): string
   /** The Redis key that holds the state of a key. */
   redisKey(key: Buffer): Buffer
+  /** The reservation of this key and id, made here or in another process. Does no I/O. */
+  reservation(key: Buffer, id: string): Reservation
+}
+
+/** An estimate that was charged, to be settled. */
+export declare class Reservation {
+  /** The id: 32 hexadecimal digits. */
+  get id(): string
 }
 
 /** The codes of errors, in the order of their numbers. */

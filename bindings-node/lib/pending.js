@@ -3,13 +3,14 @@
 // The calls whose answer has not come: each a number, never used twice, that stands for what settles its promise.
 
 const { codes } = require('./native.js')
-const { Decision } = require('./decision.js')
+const { CombinedDecision, Decision } = require('./decision.js')
 const { failure } = require('./errors.js')
 
 /** Kinds of answers (src/answers.rs). */
 const DECISION = 0
 const FLAG = 1
 const STORED = 2
+const COMBINED = 4
 
 const CODES = codes()
 
@@ -113,6 +114,7 @@ function settleOther(resolve, answers, at, text) {
   if (kind === FLAG) return resolve(first === 1)
   if (kind === STORED) return resolve(first === 0 ? null : { value: text(third), ttlMs: second < 0 ? null : second })
   const end = at + answers[at]
+  if (kind === COMBINED) return resolve(new CombinedDecision(answers, at + 3, end))
   const decision = at + 5 < end ? new Decision(answers, at + 5, end) : undefined
   reject(resolve, CODES[first] ?? 'internal', text(second).toString(), decision)
 }

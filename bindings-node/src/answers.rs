@@ -8,9 +8,11 @@
 //! | [`FLAG`] | 0 or 1 |
 //! | [`STORED`] | 0, or 1, the milliseconds left (-1: no TTL) and the number of a text |
 //! | [`ERROR`] | the index of its code, the number of a text, and a decision if it has one |
+//! | [`COMBINED`] | `allowed, would_deny, binding, retry_after`, the index of the source, and of each decision its size and itself |
 //!
 //! A decision is `allowed, limit, remaining, retry_after, reset_after` (milliseconds, -1 for never) of the whole, then
-//! its cost, whether it healed, the index of its source in [`Source::ALL`], and the same five of each rule.
+//! its cost, whether it healed, the index of its source in [`Source::ALL`], whether it would deny, and the same five of
+//! each rule.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -18,7 +20,7 @@ use napi::Status;
 use napi::bindgen_prelude::Unknown;
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use quotalock::driver::Sink;
-use quotalock::{Answer, Code, Decision, Error, Result, RuleDecision, Source, convert};
+use quotalock::{Answer, Code, CombinedDecision, Decision, Error, Result, RuleDecision, Source, convert};
 
 /// The kind of an answer with a decision.
 pub const DECISION: u32 = 0;
@@ -28,6 +30,8 @@ pub const FLAG: u32 = 1;
 pub const STORED: u32 = 2;
 /// The kind of an answer that is an error.
 pub const ERROR: u32 = 3;
+/// The kind of an answer about several keys.
+pub const COMBINED: u32 = 4;
 
 /// Answers that were written down and not yet collected.
 #[derive(Default)]
@@ -67,7 +71,11 @@ impl Answers {
                 self.numbers.push(f64::from(DECISION));
                 self.decision(decision)?;
             }
-            Ok(Answer::Flag(flag)) => self.numbers.extend([f64::from(FLAG), f64::from(u8::from(*flag))]),
+            Ok(Answer::Combined(combined)) => {
+                self.numbers.push(f64::from(COMBINED));
+                self.combined(combined)?;
+            }
+            Ok(Answer::Flag(yes)) => self.numbers.extend([f64::from(FLAG), flag(*yes)]),
             Ok(Answer::Stored(None)) => self.numbers.extend([f64::from(STORED), 0.0]),
             Ok(Answer::Stored(Some(stored))) => {
                 let text = self.text(stored.value.clone());
@@ -94,11 +102,22 @@ impl Answers {
         (self.texts.len() - 1) as f64
     }
 
+    fn combined(&mut self, c: &CombinedDecision) -> Result<()> {
+        let source = source_number(c.source)?;
+        self.numbers.extend([flag(c.allowed), flag(c.would_deny), c.binding as f64, wait(c.retry_after), source]);
+        for decision in &c.decisions {
+            let start = self.numbers.len();
+            self.numbers.push(0.0);
+            self.decision(decision)?;
+            self.numbers[start] = (self.numbers.len() - start - 1) as f64;
+        }
+        Ok(())
+    }
+
     fn decision(&mut self, d: &Decision) -> Result<()> {
-        let unknown = || Error::new(Code::Internal, format!("no number for the source {}", d.source));
-        let source = Source::ALL.iter().position(|source| *source == d.source).ok_or_else(unknown)?;
+        let source = source_number(d.source)?;
         self.five(d.allowed, d.limit, d.remaining, d.retry_after, d.reset_after);
-        self.numbers.extend([d.cost as f64, f64::from(u8::from(d.healed)), source as f64]);
+        self.numbers.extend([d.cost as f64, flag(d.healed), source, flag(d.would_deny)]);
         for RuleDecision { allowed, limit, remaining, retry_after, reset_after } in &d.rules {
             self.five(*allowed, *limit, *remaining, *retry_after, *reset_after);
         }
@@ -106,10 +125,22 @@ impl Answers {
     }
 
     fn five(&mut self, allowed: bool, limit: u64, remaining: u64, retry_after: Option<u64>, reset_after: u64) {
-        let retry_after = retry_after.map_or(-1.0, |micros| convert::ms(micros) as f64);
-        let reset_after = convert::ms(reset_after) as f64;
-        self.numbers.extend([f64::from(u8::from(allowed)), limit as f64, remaining as f64, retry_after, reset_after]);
+        let (retry_after, reset_after) = (wait(retry_after), convert::ms(reset_after) as f64);
+        self.numbers.extend([flag(allowed), limit as f64, remaining as f64, retry_after, reset_after]);
     }
+}
+
+fn flag(flag: bool) -> f64 {
+    f64::from(u8::from(flag))
+}
+
+fn wait(micros: Option<u64>) -> f64 {
+    micros.map_or(-1.0, |micros| convert::ms(micros) as f64)
+}
+
+fn source_number(source: Source) -> Result<f64> {
+    let unknown = || Error::new(Code::Internal, format!("no number for the source {source}"));
+    Source::ALL.iter().position(|other| *other == source).map(|at| at as f64).ok_or_else(unknown)
 }
 
 /// Wakes JavaScript. It holds the environment open only while calls are under way.

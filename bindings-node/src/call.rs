@@ -2,8 +2,8 @@
 //!
 //! | number | meaning |
 //! |---|---|
-//! | 0 | the verb, an index of [`VERBS`]; -1 for a call that was taken back |
-//! | 1 | the handle of the limiter |
+//! | 0 | the verb, an index of [`VERBS`]; -1 for a call that was taken back, -2 for one that was described (src/described.rs) |
+//! | 1 | the handle of the limiter; of a described call its place among them |
 //! | 2 | the number under which the answer comes back |
 //! | 3 | the cost or amount, or the milliseconds of a block |
 //! | 4 | the milliseconds of a wait |
@@ -15,19 +15,28 @@ use quotalock::{Answer, Code, Error, Limiter, Op, Result, convert};
 pub const WIDTH: usize = 6;
 
 /// The verbs, in the order of their numbers.
-pub const VERBS: [&str; 7] = ["consume", "peek", "require", "wait", "refund", "block", "reset"];
+pub const VERBS: [&str; 8] = ["consume", "peek", "require", "wait", "consumeUpTo", "refund", "block", "reset"];
 
-/// Turns a written batch into operations, each with its number.
+/// The verb of a call that was described.
+const DESCRIBED: f64 = -2.0;
+
+/// Turns a written batch into operations, each with its number; takes those that were described.
 pub fn read<'a>(
     numbers: &'a [f64],
     mut keys: &'a [u8],
     limiters: &'a [Option<Limiter>],
+    described: &'a mut [Option<Op<Answer>>],
 ) -> impl Iterator<Item = (u64, Result<Op<Answer>>)> + 'a {
     numbers.chunks_exact(WIDTH).filter_map(move |call| {
         let (key, rest) = keys.split_at_checked(call[5] as usize).unwrap_or((keys, &[]));
         keys = rest;
+        let (id, place) = (call[2] as u64, call[1] as usize);
+        if call[0] == DESCRIBED {
+            let op = described.get_mut(place).and_then(Option::take);
+            return Some((id, op.ok_or_else(|| Error::new(Code::Internal, "a call that nobody described"))));
+        }
         let verb = VERBS.get((call[0] >= 0.0).then_some(call[0] as usize)?);
-        Some((call[2] as u64, describe(verb.copied(), limiters.get(call[1] as usize), key, call[3], call[4])))
+        Some((id, describe(verb.copied(), limiters.get(place), key, call[3], call[4])))
     })
 }
 
@@ -41,21 +50,28 @@ fn describe(
     let Some(Some(limiter)) = limiter else {
         return Err(Error::new(Code::Internal, "a call of a limiter that is gone"));
     };
-    let unsigned = |what: &str| convert::unsigned(what, convert::whole(what, amount)?);
+    let unsigned = |what: &str| unsigned(what, amount);
     Ok(match verb {
         Some("consume") => limiter.consume(key, unsigned("cost")?)?.erased(),
         Some("peek") => limiter.peek(key, unsigned("cost")?)?.erased(),
         Some("require") => limiter.require(key, unsigned("cost")?)?.erased(),
         Some("wait") => {
-            let timeout = convert::micros_from_ms("timeout", convert::whole("timeout", timeout_ms)?)?;
-            limiter.wait(key, unsigned("cost")?, convert::duration(timeout))?.erased()
+            limiter.wait(key, unsigned("cost")?, convert::duration(micros("timeout", timeout_ms)?))?.erased()
         }
+        Some("consumeUpTo") => limiter.consume_up_to(key, unsigned("most")?)?.erased(),
         Some("refund") => limiter.refund(key, unsigned("amount")?)?.erased(),
-        Some("block") => {
-            let duration = convert::micros_from_ms("duration", convert::whole("duration", amount)?)?;
-            limiter.block(key, duration)?.erased()
-        }
+        Some("block") => limiter.block(key, micros("duration", amount)?)?.erased(),
         Some("reset") => limiter.reset(key)?.erased(),
         _ => return Err(Error::new(Code::Internal, "a call of an unknown verb")),
     })
+}
+
+/// A cost or an amount, given as JavaScript's only kind of number.
+pub fn unsigned(what: &str, given: f64) -> Result<u64> {
+    convert::unsigned(what, convert::whole(what, given)?)
+}
+
+/// Milliseconds as microseconds.
+pub fn micros(what: &str, given_ms: f64) -> Result<u64> {
+    convert::micros_from_ms(what, convert::whole(what, given_ms)?)
 }

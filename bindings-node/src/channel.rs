@@ -29,8 +29,10 @@ pub struct Channel {
     /// Written by us: answers.
     inbox: Float64Array,
     /// By handle; free places are none, and listed in `free`.
-    limiters: Vec<Option<quotalock::Limiter>>,
+    pub(crate) limiters: Vec<Option<quotalock::Limiter>>,
     free: Vec<u32>,
+    /// Calls of the next flush that were described in more than numbers.
+    pub(crate) described: Vec<Option<Op<Answer>>>,
     mailbox: Arc<Mailbox>,
     /// What is being collected, and how far.
     collecting: Answers,
@@ -56,6 +58,7 @@ impl Channel {
             inbox,
             limiters: Vec::new(),
             free: Vec::new(),
+            described: Vec::new(),
             mailbox: Arc::new(Mailbox::new(bell)),
             collecting: Answers::default(),
             collected: 0,
@@ -87,20 +90,22 @@ impl Channel {
         }
     }
 
-    /// Makes the calls that were written, `numbers` numbers and `bytes` bytes of keys. Collect afterwards: some may be
-    /// answered already.
+    /// Makes the calls that were written, `numbers` numbers and `bytes` bytes of keys, and among them those that were
+    /// described. Collect afterwards: some may be answered already.
     #[napi(catch_unwind)]
     pub fn flush(&mut self, env: Env, numbers: u32, bytes: u32) {
         let (numbers, bytes) = (numbers as usize, bytes as usize);
         let calls = self.calls.get(..numbers).unwrap_or_default();
         let keys = self.keys.get(..bytes).unwrap_or_default();
         let mut ops = Vec::with_capacity(numbers / call::WIDTH);
-        for (id, op) in call::read(calls, keys, &self.limiters) {
+        for (id, op) in call::read(calls, keys, &self.limiters, &mut self.described) {
             match op {
                 Ok(op) => ops.push((id, op)),
                 Err(error) => self.collecting.push(id, &Err(error)),
             }
         }
+        // What was taken back meanwhile is forgotten.
+        self.described.clear();
         self.submit(env, ops);
     }
 

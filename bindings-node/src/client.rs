@@ -2,8 +2,9 @@
 
 use napi::bindgen_prelude::{Buffer, BufferSlice};
 use napi_derive::napi;
-use quotalock::{Algorithm, OnError, Options, Policy, convert};
+use quotalock::{Algorithm, LimiterOptions, OnError, Options, Policy, convert};
 
+use crate::call::{micros, unsigned};
 use crate::error::{Result, thrown};
 
 /// A client of one Redis, or of this process' memory.
@@ -29,17 +30,18 @@ pub struct RuleInput {
 impl Client {
     /// Makes a client; no URL asks the environment.
     #[napi(constructor, catch_unwind)]
-    pub fn new(url: Option<String>, prefix: String, timeout_ms: f64, on_error: String) -> Result<Client> {
+    pub fn new(
+        url: Option<String>,
+        prefix: String,
+        timeout_ms: f64,
+        on_error: String,
+        memory_ms: f64,
+    ) -> Result<Client> {
         let make = || {
-            let timeout = convert::micros_from_ms("timeout", convert::whole("timeout", timeout_ms)?)?;
+            let timeout = convert::duration(micros("timeout", timeout_ms)?);
+            let request_memory = convert::duration(micros("request_memory", memory_ms)?);
             let on_error = OnError::parse(&on_error)?;
-            quotalock::Client::new(Options {
-                url,
-                prefix,
-                timeout: convert::duration(timeout),
-                on_error,
-                ..Options::default()
-            })
+            quotalock::Client::new(Options { url, prefix, timeout, on_error, request_memory })
         };
         make().map(|inner| Client { inner }).map_err(thrown)
     }
@@ -58,31 +60,42 @@ impl Client {
 
     /// Makes a limiter by a policy's text.
     #[napi(catch_unwind)]
-    pub fn limiter_by_text(&self, name: String, policy: String) -> Result<Limiter> {
+    pub fn limiter_by_text(
+        &self,
+        name: String,
+        policy: String,
+        scope: Option<BufferSlice>,
+        enforce: bool,
+    ) -> Result<Limiter> {
         let policy = Policy::parse(&policy).map_err(thrown)?;
-        self.limiter(&name, policy)
+        self.limiter(&name, policy, scope, enforce)
     }
 
     /// Makes a limiter by a policy's rules.
     #[napi(catch_unwind)]
-    pub fn limiter_by_rules(&self, name: String, rules: Vec<RuleInput>) -> Result<Limiter> {
+    pub fn limiter_by_rules(
+        &self,
+        name: String,
+        rules: Vec<RuleInput>,
+        scope: Option<BufferSlice>,
+        enforce: bool,
+    ) -> Result<Limiter> {
         let rules: quotalock::Result<Vec<quotalock::Rule>> = rules.iter().map(rule).collect();
         let policy = rules.and_then(Policy::new).map_err(thrown)?;
-        self.limiter(&name, policy)
+        self.limiter(&name, policy, scope, enforce)
     }
 
-    fn limiter(&self, name: &str, policy: Policy) -> Result<Limiter> {
-        self.inner.limiter(name, policy).map(|inner| Limiter { inner }).map_err(thrown)
+    fn limiter(&self, name: &str, policy: Policy, scope: Option<BufferSlice>, enforce: bool) -> Result<Limiter> {
+        let options = LimiterOptions { scope: scope.map(|bytes| bytes.to_vec()), enforce };
+        self.inner.limiter_with(name, policy, options).map(|inner| Limiter { inner }).map_err(thrown)
     }
 }
 
 fn rule(given: &RuleInput) -> quotalock::Result<quotalock::Rule> {
     let algorithm = Algorithm::parse(&given.algorithm)?;
-    let limit = convert::unsigned("limit", convert::whole("limit", given.limit)?)?;
-    let period = convert::micros_from_ms("period", convert::whole("period", given.period_ms)?)?;
-    let rule = quotalock::Rule::new(algorithm, limit, period)?;
+    let rule = quotalock::Rule::new(algorithm, unsigned("limit", given.limit)?, micros("period", given.period_ms)?)?;
     let Some(capacity) = given.capacity else { return Ok(rule) };
-    rule.with_capacity(convert::unsigned("capacity", convert::whole("capacity", capacity)?)?)
+    rule.with_capacity(unsigned("capacity", capacity)?)
 }
 
 /// A named policy.
@@ -103,5 +116,25 @@ impl Limiter {
     #[napi(catch_unwind)]
     pub fn redis_key(&self, key: BufferSlice) -> Result<Buffer> {
         self.inner.redis_key(&key).map(Buffer::from).map_err(thrown)
+    }
+    /// The reservation of this key and id, made here or in another process. Does no I/O.
+    #[napi(catch_unwind)]
+    pub fn reservation(&self, key: BufferSlice, id: String) -> Result<Reservation> {
+        self.inner.reservation(&key, &id).map(|inner| Reservation { inner }).map_err(thrown)
+    }
+}
+
+/// An estimate that was charged, to be settled.
+#[napi]
+pub struct Reservation {
+    pub(crate) inner: quotalock::Reservation,
+}
+
+#[napi]
+impl Reservation {
+    /// The id: 32 hexadecimal digits.
+    #[napi(getter, catch_unwind)]
+    pub fn id(&self) -> String {
+        self.inner.id()
     }
 }

@@ -8,5 +8,6 @@ mod answers;
 mod call;
 mod channel;
 mod client;
+mod described;
 mod error;
 mod testing;

@@ -33,6 +33,13 @@ go ahead, [9, 95] left
 sending 100 of 250 mails
 [False, True]
 """,
+    "node/more.mjs": """\
+go ahead, [ 9, 95 ] left
+go ahead, [ 9, 95 ] left
+310 tokens in place of 800
+sending 100 of 250 mails
+[ false, true ]
+""",
 }
 
 

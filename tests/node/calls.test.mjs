@@ -58,14 +58,14 @@ test('more calls than a batch holds are all answered', async () => {
 })
 
 test('a policy of the most rules is answered whole', async () => {
-  const rules = Array.from({ length: 32 }, (_, i) => ({ limit: i + 1, periodMs: 60_000 * (i + 1) }))
+  const rules = Array.from({ length: 10 }, (_, i) => ({ limit: i + 1, periodMs: 60_000 * (i + 1) }))
   for (const url of Object.values(stores())) {
     const limiter = client(url).limiter('n', rules)
     const decisions = await Promise.all(Array.from({ length: 200 }, (_, i) => limiter.consume(`k${i}`)))
     for (const decision of decisions) {
       assert.deepEqual(
         decision.rules.map(({ remaining }) => remaining),
-        Array.from({ length: 32 }, (_, i) => i),
+        Array.from({ length: 10 }, (_, i) => i),
       )
     }
   }
@@ -242,13 +242,14 @@ test('limit keeps names and policies apart', async () => {
     await left('rules', [new Rule(7), new Rule(3)])
     console.log(await limit(5n, 'k', '5/minute').catch((error) => error.code))
     console.log(await limit('x', 'k', { limit: 5n, periodMs: 1 }).catch((error) => error.code))
+    console.log(await limit('x', 'k', '5/minute', { requestId: 'r' }).catch((error) => error.code))
   `
   process.env.QUOTALOCK_URL = 'memory://'
   const { code, output } = await run(text)
   delete process.env.QUOTALOCK_URL
   assert.deepEqual(
     [code, output.trim().split('\n')],
-    [0, ['4', '4', '4', '4', '6', '2', 'invalid_argument', 'invalid_argument']],
+    [0, ['4', '4', '4', '4', '6', '2', 'invalid_argument', 'invalid_argument', 'invalid_argument']],
   )
 })
 

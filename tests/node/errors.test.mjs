@@ -35,11 +35,11 @@ test('an option of another name is refused, not ignored', async () => {
   for (const options of [{ on_error: 'open' }, { timeout: 100 }, { url: 'memory://' }]) {
     assert.throws(() => new Client('memory://', /** @type {any} */ (options)), {
       name: 'InvalidArgumentError',
-      message: /option '\w+' is unknown: use prefix, timeoutMs, onError/,
+      message: /option '\w+' is unknown: use prefix, timeoutMs, onError, requestMemoryMs/,
     })
   }
   const any = /** @type {any} */ (limiterOf('memory://'))
-  await rejected(any.consume('k', { costs: 3 }), 'InvalidArgumentError', "'costs'", 'cost, signal')
+  await rejected(any.consume('k', { costs: 3 }), 'InvalidArgumentError', "'costs'", 'cost, requestId, signal')
   await rejected(any.wait('k', { timeout: 3 }), 'InvalidArgumentError', "'timeout'", 'timeoutMs')
   assert.equal((await any.peek('k')).remaining, 2)
 })

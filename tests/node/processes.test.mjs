@@ -79,6 +79,10 @@ test('a worker terminated with calls under way, a hundred times', async () => {
       const limiter = client.limiter('n', '1000000/hour')
       limiter.wait('blocked', { timeoutMs: 60_000, cost: 1000000 })
       const more = () => limiter.consume('k').then(more, () => {})
+      const all = () => client.consumeAll([[limiter, 'k'], [limiter, 'other']]).then(all, () => {})
+      const hold = () => limiter.reserve('hold', 1, { ttlMs: 1 }).then((held) => held.settle(1)).then(hold, () => {})
+      all()
+      hold()
       for (let i = 0; i < 50; i++) more()
       setTimeout(() => parentPort.postMessage('busy'), 5)
     \`

@@ -37,6 +37,13 @@ function members(/** @type {string} */ name) {
   }
 }
 
+/** The names of a declared interface's properties, those of what it extends included. @returns {string[]} */
+function inherited(/** @type {string} */ name) {
+  const [, base] = new RegExp(`interface ${name} extends (\\w+)`).exec(DECLARATIONS) ?? []
+  const own = /** @type {string[]} */ (members(name).properties)
+  return base === undefined ? own : [...own, ...inherited(base)]
+}
+
 /** The parameters of a declared method or function, those of an options object in its place. */
 function parameters(/** @type {string} */ body, /** @type {string} */ method) {
   const found = new RegExp(`\\b${method}\\(([^)]*)\\)`).exec(body)
@@ -44,9 +51,8 @@ function parameters(/** @type {string} */ body, /** @type {string} */ method) {
   const names = []
   for (const parameter of /** @type {string} */ (found[1]).split(', ').filter(Boolean)) {
     const [name, type] = /** @type {[string, string]} */ (parameter.split(/\??: /))
-    if (!type.endsWith('Options')) names.push(name)
-    else if (type === 'WaitOptions') names.push(...members(type).properties, ...members('CallOptions').properties)
-    else names.push(...members(type).properties)
+    if (type.endsWith('Options')) names.push(...inherited(type))
+    else names.push(name)
   }
   // A signal is JavaScript's own way to give up.
   return names.filter((name) => name !== 'signal').sort()
@@ -71,11 +77,14 @@ test('require, import and declarations export the same names', () => {
     assert.equal(/** @type {any} */ (esm)[/** @type {string} */ (name)], cjs[name ?? ''])
 })
 
-test('Client and Limiter have what the spec lists', () => {
-  const { Client, Limiter } = api().types
+test('Client, Limiter and Reservation have what the spec lists', () => {
+  const { Client, Limiter, Reservation } = api().types
+  // As Python asks a reservation whether it is true.
+  Reservation.properties.push('allowed')
   for (const [type, spec, name] of [
     [esm.Client, Client, 'Client'],
     [esm.Limiter, Limiter, 'Limiter'],
+    [esm.Reservation, Reservation, 'Reservation'],
   ]) {
     const expected = {
       methods: Object.keys(spec.methods).map(cased).sort(),
@@ -90,12 +99,17 @@ test('Client and Limiter have what the spec lists', () => {
   assert.deepEqual(parameters(declared('Client'), 'constructor'), Client.construct.map(cased).sort())
 })
 
-test('Decision, RuleDecision and Rule have what the spec lists', async () => {
-  const { Decision, RuleDecision, Rule } = api().types
-  const decision = await client('memory://').limiter('n', '2/s').consume('k')
+test('decisions and Rule have what the spec lists', async () => {
+  const { CombinedDecision, Decision, RuleDecision, Rule } = api().types
+  const own = client('memory://')
+  const limiter = own.limiter('n', '2/s')
+  const decision = await limiter.consume('k')
   const [rule] = decision.rules
+  const combined = await own.consumeAll([[limiter, 'k']])
   for (const [object, spec, name] of [
     [decision, Decision, 'Decision'],
+    [combined, CombinedDecision, 'CombinedDecision'],
+    [combined.decisions[0], Decision, 'Decision'],
     [rule, RuleDecision, 'RuleDecision'],
   ]) {
     const expected = spec.properties.map(cased).sort()
@@ -135,6 +149,7 @@ test('the words of the declarations are those of the spec', () => {
   }
   assert.deepEqual(union('Algorithm'), api().algorithms)
   assert.deepEqual(union('Source'), api().sources)
+  assert.equal(union('Unsettled')[0], api().defaults.unsettled)
 })
 
 test('defaults are those of the spec', async () => {
@@ -144,6 +159,21 @@ test('defaults are those of the spec', async () => {
   const limiter = plain.limiter('n', { limit: 10, periodMs: 60_000 })
   assert.equal(limiter.policy, '10/minute')
   assert.equal((await limiter.consume('k')).cost, defaults.cost)
+  assert.equal((await plain.consumeAll([[limiter, 'k']])).decisions[0]?.cost, defaults.cost)
+  assert.deepEqual([limiter.enforce, limiter.scope], [defaults.enforce, null])
+  const hourly = plain.limiter('hourly', '10/hour')
+  const at = (/** @type {number} */ ms) => esm.testing.setTime(plain, (1_700_000_000_000 + ms) * 1000)
+  const ask = async () => (await hourly.consume('k', { requestId: 'r' })).remaining
+  at(0)
+  const left = [await ask()]
+  for (const ms of [defaults.request_memory_ms - 1, defaults.request_memory_ms]) {
+    at(ms)
+    left.push(await ask())
+  }
+  assert.deepEqual(left, [9, 9, 8])
+  await hourly.reserve('k', 3, { ttlMs: 1 })
+  at(defaults.request_memory_ms + 2)
+  assert.deepEqual([defaults.unsettled, (await hourly.peek('k')).remaining], ['spent', 5])
 })
 
 test('a rule has a capacity', () => {

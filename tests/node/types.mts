@@ -1,12 +1,22 @@
 // How the declarations are used; `tsc --strict` is the test, nothing runs. What must not compile says so.
 
 import * as quotalock from 'quotalock'
-import { Client, type Decision, limit, QuotalockError, RateLimitedError, type Rule, testing } from 'quotalock'
+import {
+  Client,
+  type CombinedDecision,
+  type Decision,
+  limit,
+  QuotalockError,
+  RateLimitedError,
+  type Reservation,
+  type Rule,
+  testing,
+} from 'quotalock'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 function same<A, B>(_: Equal<A, B>): void {}
 
-const options: quotalock.ClientOptions = { prefix: 'shop', timeoutMs: 500, onError: 'local' }
+const options: quotalock.ClientOptions = { prefix: 'shop', timeoutMs: 500, onError: 'local', requestMemoryMs: 60_000 }
 await using client = new Client('redis://127.0.0.1:6379', options)
 using plain = new Client()
 const rules: readonly Rule[] = [
@@ -15,12 +25,15 @@ const rules: readonly Rule[] = [
   { limit: 9, periodMs: 60_000, algorithm: 'token-bucket', capacity: 20 },
 ]
 const checkout = client.limiter('checkout', rules)
-plain.limiter('login', rules[0] ?? '5/minute')
+const trial = plain.limiter('login', rules[0] ?? '5/minute', { scope: new Uint8Array([1]), enforce: false })
+same<typeof trial.scope, string | Buffer | null>(true)
+same<typeof trial.enforce, boolean>(true)
 
 const { signal } = new AbortController()
 const decision = await checkout.consume('user:42', { cost: 2, signal })
 same<typeof decision, Decision>(true)
 same<typeof decision.retryAfterMs, number | null>(true)
+same<typeof decision.wouldDeny, boolean>(true)
 same<typeof decision.source, 'redis' | 'memory' | 'local' | 'open' | 'closed'>(true)
 same<(typeof decision.rules)[number], quotalock.RuleDecision>(true)
 const results = [
@@ -28,6 +41,9 @@ const results = [
   await checkout.require(Buffer.from('k')),
   await checkout.wait('k', { timeoutMs: 5000 }),
   await checkout.refund('k', 2),
+  await checkout.refund('k', 2, { requestId: 'r-1' }),
+  await checkout.consume('k', { cost: 2, requestId: new Uint8Array([1]), signal }),
+  await checkout.consumeUpTo('k', 10),
   await checkout.block('k', 60_000),
   await limit('checkout', 'user:42', '10/minute', { cost: 2 }),
 ]
@@ -35,6 +51,28 @@ same<typeof results, Decision[]>(true)
 same<boolean, Awaited<ReturnType<typeof checkout.reset>>>(true)
 same<Buffer, ReturnType<typeof checkout.redisKey>>(true)
 same<Promise<void>, ReturnType<typeof client.close>>(true)
+
+const charges: quotalock.Charge[] = [
+  [checkout, 'user:42'],
+  [checkout, Buffer.from('k'), 2],
+]
+const combined = await client.consumeAll(charges, { requestId: 'r-1', signal })
+same<typeof combined, CombinedDecision>(true)
+same<typeof combined.decisions, readonly Decision[]>(true)
+same<typeof combined.retryAfterMs, number | null>(true)
+await client.consumeAll([
+  [checkout, 'user:42'],
+  [trial, '10.0.0.1', 2],
+])
+
+const reservation = await checkout.reserve('k', 100, { ttlMs: 60_000, unsettled: 'returned' })
+same<typeof reservation, Reservation>(true)
+same<typeof reservation.decision, Decision | null>(true)
+same<typeof reservation.allowed, boolean | null>(true)
+same<Reservation, ReturnType<typeof checkout.reservation>>(true)
+same<boolean, Awaited<ReturnType<typeof reservation.settle>>>(true)
+same<boolean, Awaited<ReturnType<typeof reservation.cancel>>>(true)
+same<typeof reservation.key, string | Buffer>(true)
 
 testing.setTime(client, 1_700_000_000_000_000)
 testing.setTime(client, null)
@@ -56,6 +94,16 @@ checkout.consume('k', 2)
 checkout.consume(42)
 // @ts-expect-error how long to wait must be said
 checkout.wait('k', {})
+// @ts-expect-error how long to hold must be said
+checkout.reserve('k', 5)
+// @ts-expect-error neither of the two
+checkout.reserve('k', 5, { ttlMs: 5, unsettled: 'lost' })
+// @ts-expect-error reservations are made by limiters
+new quotalock.Reservation()
+// @ts-expect-error a charge has a key
+client.consumeAll([[checkout]])
+// @ts-expect-error a peek is not remembered
+checkout.peek('k', { requestId: 'r-1' })
 // @ts-expect-error not one of the four
 new Client('memory://', { onError: 'sometimes' })
 // @ts-expect-error limiters are made by clients
@@ -69,6 +117,7 @@ client.limiter('n', { limit: 1, periodMs: 1, algorithm: 'none' })
 export const names: Record<keyof typeof quotalock, true> = {
   Client: true,
   ClosedError: true,
+  CombinedDecision: true,
   CrossSlotError: true,
   Decision: true,
   InternalError: true,
@@ -80,6 +129,7 @@ export const names: Record<keyof typeof quotalock, true> = {
   NotPermittedError: true,
   QuotalockError: true,
   RateLimitedError: true,
+  Reservation: true,
   RuleDecision: true,
   TimeoutError: true,
   UnavailableError: true,

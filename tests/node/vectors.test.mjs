@@ -64,7 +64,7 @@ async function policy(given) {
 async function key(given, url) {
   // Vectors name their prefixes, and stores are shared: the key is taken away again.
   const own = new Client(url, { prefix: given.prefix, timeoutMs: 10_000 })
-  const limiter = own.limiter(given.name, '1/hour')
+  const limiter = own.limiter(given.name, '1/hour', { scope: bytes(given, 'scope') })
   const plain = /** @type {Buffer} */ (bytes(given, 'key'))
   const expected = bytes(given, 'redis_key')
   assert.deepEqual(limiter.redisKey(plain), expected, given.id)
@@ -79,19 +79,40 @@ async function key(given, url) {
 
 /** What each `op` of errors.json does with its arguments. */
 function badCall(/** @type {string} */ op, /** @type {Case} */ args, /** @type {string} */ url) {
-  const timeoutMs = op === 'client' && args.timeout !== undefined ? args.timeout / 1000 : undefined
-  const own = new Client(args.url ?? url, { prefix: args.prefix, onError: args.on_error, timeoutMs })
-  const limiter = own.limiter(args.name ?? 'limiter', args.policy ?? '10/minute')
+  const given = (/** @type {string} */ name) => (args[name] === undefined ? undefined : args[name] / 1000)
+  const own = new Client(args.url ?? url, {
+    prefix: args.prefix,
+    onError: args.on_error,
+    timeoutMs: op === 'client' ? given('timeout') : undefined,
+    requestMemoryMs: given('request_memory'),
+  })
+  const limiter = own.limiter(args.name ?? 'limiter', args.policy ?? '10/minute', { scope: bytes(args, 'scope') })
   const k = args.key ?? 'k'
-  if (op === 'consume') return limiter.consume(k, { cost: args.cost })
+  const requestId = bytes(args, 'request')
+  if (op === 'consume') return limiter.consume(k, { cost: args.cost, requestId })
+  if (op === 'consume_up_to') return limiter.consumeUpTo(k, args.most ?? 1)
+  if (op === 'reserve')
+    return limiter.reserve(k, args.estimate ?? 1, { ttlMs: given('ttl') ?? 1000, unsettled: args.unsettled })
+  if (op === 'reservation') return limiter.reservation(k, args.id ?? '')
+  if (op === 'settle') return limiter.reservation(k, '00112233445566778899aabbccddeeff').settle(args.actual ?? 1)
+  if (op === 'consume_all') {
+    // The charges are keys and costs for this limiter.
+    const charge = (/** @type {[string, number]} */ [key, cost]) => /** @type {const} */ ([limiter, key, cost])
+    return own.consumeAll(args.charges.map(charge), { requestId })
+  }
   if (op === 'peek') return limiter.peek(k, { cost: args.cost })
   if (op === 'wait') return limiter.wait(k, { timeoutMs: (args.timeout ?? 0) / 1000, cost: args.cost })
-  if (op === 'refund') return limiter.refund(k, args.amount)
+  if (op === 'refund') return limiter.refund(k, args.amount ?? 1, { requestId })
   if (op === 'block') return limiter.block(k, args.duration / 1000)
   if (op === 'reset') return limiter.reset(k)
   assert.ok(op === 'client' || op === 'limiter', op)
   return undefined
 }
+
+/**
+ * What the steps of one case share: its limiters by label (the first one's is empty), and the ids of its reservations.
+ * @typedef {{ own: Client, limiters: Map<string, import('quotalock').Limiter>, reservations: Map<string, string> }} Shared
+ */
 
 /**
  * @param {Case} given
@@ -100,43 +121,78 @@ function badCall(/** @type {string} */ op, /** @type {Case} */ args, /** @type {
  */
 async function steps(given, store, url) {
   const own = client(url)
-  const limiter = own.limiter('vector', given.policy)
+  const limiters = new Map([['', own.limiter('vector', given.policy)]])
+  for (const [label, { policy, scope, enforce, name }] of Object.entries(given.limiters ?? {})) {
+    limiters.set(label, own.limiter(name === 'main' ? 'vector' : label, policy, { scope, enforce }))
+  }
+  const shared = { own, limiters, reservations: new Map() }
   for (const [i, step] of given.steps.entries()) {
     const place = `${given.id} step ${i} on ${store}`
     testing.setTime(own, step.at)
-    if (step.error) {
-      await mustFail({ id: place, ...step.error }, () => perform(own, limiter, step, store, place))
-    } else {
-      await perform(own, limiter, step, store, place)
-    }
+    if (step.error) await mustFail({ id: place, ...step.error }, () => perform(shared, step, store, place))
+    else await perform(shared, step, store, place)
   }
   await own.close()
 }
 
 /**
+ * The limiter with the label of a step or charge.
+ * @param {Shared} shared
+ * @param {Case} object
+ */
+function limiterOf({ limiters }, { limiter = '' }) {
+  const found = limiters.get(limiter)
+  assert.ok(found, `no limiter ${limiter}`)
+  return found
+}
+
+/**
  * Performs a step and checks its answer.
- * @param {Client} own
- * @param {import('quotalock').Limiter} limiter
+ * @param {Shared} shared
  * @param {Case} step
  * @param {string} store
  * @param {string} place
  */
-async function perform(own, limiter, step, store, place) {
-  const k = /** @type {Buffer} */ (bytes(step, 'key'))
+async function perform(shared, step, store, place) {
+  const { own, reservations } = shared
+  const requestId = bytes(step, 'request')
+  const key = (/** @type {Case} */ object) => /** @type {Buffer} */ (bytes(object, 'key'))
+  if (step.op === 'consume_all') {
+    const charges = step.charges.map((/** @type {Case} */ charge) => [
+      limiterOf(shared, charge),
+      key(charge),
+      charge.cost,
+    ])
+    return assertCombined(await own.consumeAll(charges, { requestId }), step.expect, store, place)
+  }
+  const [limiter, k] = [limiterOf(shared, step), key(step)]
   const redisKey = limiter.redisKey(k)
+  const decided = (/** @type {import('quotalock').Decision} */ decision) =>
+    assertDecision(decision, step.expect, store, place)
   switch (step.op) {
     case 'consume':
+      return decided(await limiter.consume(k, { cost: step.cost, requestId }))
     case 'peek':
-      return assertDecision(
-        await limiter[/** @type {'consume' | 'peek'} */ (step.op)](k, { cost: step.cost }),
-        step,
-        store,
-        place,
-      )
+      return decided(await limiter.peek(k, { cost: step.cost }))
+    case 'consume_up_to':
+      return decided(await limiter.consumeUpTo(k, step.most))
     case 'refund':
-      return assertDecision(await limiter.refund(k, step.amount), step, store, place)
+      return decided(await limiter.refund(k, step.amount, { requestId }))
     case 'block':
-      return assertDecision(await limiter.block(k, step.duration / 1000), step, store, place)
+      return decided(await limiter.block(k, step.duration / 1000))
+    case 'reserve': {
+      const { estimate, ttl, unsettled, as } = step
+      const reservation = await limiter.reserve(k, estimate, { ttlMs: ttl / 1000, unsettled })
+      reservations.set(as, reservation.id)
+      assert.deepEqual([reservation.key, reservation.allowed], [k, reservation.decision?.allowed], place)
+      return decided(/** @type {import('quotalock').Decision} */ (reservation.decision))
+    }
+    case 'settle':
+    case 'cancel': {
+      const reservation = limiter.reservation(k, reservations.get(step.reservation) ?? '')
+      const settled = step.op === 'settle' ? await reservation.settle(step.actual) : await reservation.cancel()
+      return assert.equal(settled, step.expect.settled, place)
+    }
     case 'reset':
       return assert.equal(await limiter.reset(k), step.expect.existed, place)
     case 'plant':
@@ -154,21 +210,50 @@ async function perform(own, limiter, step, store, place) {
   }
 }
 
+/** Who answers on a store. */
+const sourceOf = (/** @type {string} */ store) => (store === 'memory' ? 'memory' : 'redis')
+
 /**
- * @param {import('quotalock').Decision} decision
- * @param {Case} step
+ * A decision of the vectors as Node shows it.
+ * @param {Case} expect
  * @param {string} store
- * @param {string} place
  */
-function assertDecision(decision, step, store, place) {
+function shown(expect, store) {
   const five = (/** @type {Case} */ { allowed, limit, remaining, retry_after, reset_after }) => {
     return { allowed, limit, remaining, retryAfterMs: ms(retry_after), resetAfterMs: ms(reset_after) }
   }
-  const { cost, healed, rules } = step.expect
-  const source = store === 'memory' ? 'memory' : 'redis'
-  // Through JSON: only the fields count, not the classes.
-  const found = JSON.parse(JSON.stringify(decision))
-  assert.deepEqual(found, { ...five(step.expect), cost, healed, source, rules: rules.map(five) }, place)
+  const { cost, healed, rules, would_deny: wouldDeny = false } = expect
+  return { ...five(expect), wouldDeny, cost, healed, source: sourceOf(store), rules: rules.map(five) }
+}
+
+/** What an answer shows: only the fields count, not the classes. */
+const plain = (/** @type {unknown} */ answer) => JSON.parse(JSON.stringify(answer))
+
+/**
+ * @param {import('quotalock').Decision} decision
+ * @param {Case} expect
+ * @param {string} store
+ * @param {string} place
+ */
+function assertDecision(decision, expect, store, place) {
+  assert.deepEqual(plain(decision), shown(expect, store), place)
+}
+
+/**
+ * @param {import('quotalock').CombinedDecision} combined
+ * @param {Case} expect
+ * @param {string} store
+ * @param {string} place
+ */
+function assertCombined(combined, expect, store, place) {
+  const { allowed, would_deny: wouldDeny, binding, retry_after } = expect
+  const decisions = expect.decisions.map((/** @type {Case} */ decision) => shown(decision, store))
+  const source = sourceOf(store)
+  assert.deepEqual(
+    plain(combined),
+    { allowed, wouldDeny, binding, retryAfterMs: ms(retry_after), source, decisions },
+    place,
+  )
 }
 
 for (const [store, url] of Object.entries(stores())) {
