@@ -4,8 +4,8 @@ stds.redis_script = {
   read_globals = {
     "ARGV", "KEYS", "redis", "struct", "bit",
     "math", "string", "table",
-    "assert", "error", "ipairs", "next", "pairs", "pcall", "select", "tonumber", "tostring", "type", "unpack",
+    "coroutine", "assert", "error", "ipairs", "next", "pairs", "pcall", "select", "tonumber", "tostring", "type", "unpack",
   },
 }
 std = "redis_script"
-max_line_length = 160
+max_line_length = 240

@@ -33,7 +33,13 @@ impl Client {
         let make = || {
             let timeout = convert::micros_from_ms("timeout", convert::whole("timeout", timeout_ms)?)?;
             let on_error = OnError::parse(&on_error)?;
-            quotalock::Client::new(Options { url, prefix, timeout: convert::duration(timeout), on_error })
+            quotalock::Client::new(Options {
+                url,
+                prefix,
+                timeout: convert::duration(timeout),
+                on_error,
+                ..Options::default()
+            })
         };
         make().map(|inner| Client { inner }).map_err(thrown)
     }

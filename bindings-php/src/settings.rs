@@ -75,6 +75,7 @@ impl<'a> Settings<'a> {
             prefix: self.prefix.0.clone().into_owned(),
             timeout: self.timeout()?,
             on_error: OnError::parse(&self.on_error.0)?,
+            ..Options::default()
         })
     }
 

@@ -86,8 +86,18 @@ impl Decision {
         let known = Source::ALL.into_iter().find(|known| known.as_str() == source);
         let source = known.ok_or_else(|| invalid(py, format!("source {source:?} is of another version")))?;
         let rules = rules.into_iter().map(|rule| RuleDecision::of(rule).0).collect();
-        let decision =
-            quotalock::Decision { allowed, limit, remaining, retry_after, reset_after, cost, source, healed, rules };
+        let decision = quotalock::Decision {
+            allowed,
+            would_deny: false,
+            limit,
+            remaining,
+            retry_after,
+            reset_after,
+            cost,
+            source,
+            healed,
+            rules,
+        };
         Ok(Decision(decision))
     }
 

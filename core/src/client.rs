@@ -11,7 +11,7 @@ use crate::endpoint::{Endpoint, redacted};
 use crate::error::{Error, Result};
 use crate::fork::ForkCell;
 use crate::key;
-use crate::limiter::Limiter;
+use crate::limiter::{Limiter, LimiterOptions};
 use crate::operation::OnError;
 use crate::policy::Policy;
 use crate::store::memory::MemoryStore;
@@ -29,6 +29,11 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_millis(500);
 /// The longest timeout.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(3_600);
 
+/// How long a request is remembered by default.
+pub const DEFAULT_REQUEST_MEMORY: Duration = Duration::from_secs(60);
+/// The longest that a request can be remembered.
+pub const MAX_REQUEST_MEMORY: Duration = Duration::from_secs(86_400);
+
 /// How a client is made. Every field has the documented default.
 #[derive(Clone)]
 pub struct Options {
@@ -40,11 +45,19 @@ pub struct Options {
     pub timeout: Duration,
     /// What is answered when Redis cannot.
     pub on_error: OnError,
+    /// How long a call with a request id is remembered: 1 ms to [`MAX_REQUEST_MEMORY`].
+    pub request_memory: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { url: None, prefix: DEFAULT_PREFIX.into(), timeout: DEFAULT_TIMEOUT, on_error: OnError::Raise }
+        Options {
+            url: None,
+            prefix: DEFAULT_PREFIX.into(),
+            timeout: DEFAULT_TIMEOUT,
+            on_error: OnError::Raise,
+            request_memory: DEFAULT_REQUEST_MEMORY,
+        }
     }
 }
 
@@ -55,6 +68,7 @@ impl fmt::Debug for Options {
             .field("prefix", &self.prefix)
             .field("timeout", &self.timeout)
             .field("on_error", &self.on_error)
+            .field("request_memory", &self.request_memory)
             .finish()
     }
 }
@@ -91,6 +105,8 @@ pub(crate) struct Shared {
     pub prefix: String,
     pub timeout: Duration,
     pub on_error: OnError,
+    /// Microseconds.
+    pub request_memory: u64,
     pub test_time: TestTime,
     closed: AtomicBool,
     engine: ForkCell<Engine>,
@@ -129,11 +145,18 @@ impl Client {
             let given = options.timeout;
             return Err(Error::invalid(format!("timeout of {given:?} is not between 1 ms and 1 hour: change it")));
         }
+        let memory = options.request_memory;
+        if memory < Duration::from_millis(1) || memory > MAX_REQUEST_MEMORY {
+            return Err(Error::invalid(format!(
+                "request_memory of {memory:?} is not between 1 ms and 1 day: change it"
+            )));
+        }
         let shared = Shared {
             endpoint,
             prefix: options.prefix,
             timeout: options.timeout,
             on_error: options.on_error,
+            request_memory: memory.as_micros() as u64,
             test_time: TestTime::default(),
             closed: AtomicBool::new(false),
             engine: ForkCell::new(),
@@ -146,7 +169,15 @@ impl Client {
     /// # Errors
     /// `invalid_argument` for an empty or too long name.
     pub fn limiter(&self, name: &str, policy: Policy) -> Result<Limiter> {
-        Limiter::new(self, name, policy)
+        self.limiter_with(name, policy, LimiterOptions::default())
+    }
+
+    /// As [`limiter`](Client::limiter), with options.
+    ///
+    /// # Errors
+    /// `invalid_argument` for an empty or too long name or scope.
+    pub fn limiter_with(&self, name: &str, policy: Policy, options: LimiterOptions) -> Result<Limiter> {
+        Limiter::new(self, name, policy, options)
     }
 
     /// The host and port, socket path or `memory://` that this client talks to; never a password.

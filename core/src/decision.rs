@@ -63,6 +63,8 @@ pub struct RuleDecision {
 pub struct Decision {
     /// Whether the call was admitted. A denied call was charged nothing.
     pub allowed: bool,
+    /// Whether the policy denies, and only its `enforce = false` lets the call pass: it was charged nothing.
+    pub would_deny: bool,
     /// The limit of the rule that binds.
     pub limit: u64,
     /// What could be consumed now; 0 while the key is blocked.
@@ -98,6 +100,7 @@ impl Decision {
         };
         Decision {
             allowed: !blocked && rules.iter().all(|r| r.allowed),
+            would_deny: false,
             limit: binding.limit,
             remaining: if blocked { 0 } else { binding.remaining },
             retry_after,
@@ -106,6 +109,51 @@ impl Decision {
             source,
             healed,
             rules,
+        }
+    }
+}
+
+impl Decision {
+    /// Lets a denied call pass with a mark, unless the policy is enforced.
+    pub(crate) fn enforced(mut self, enforce: bool) -> Decision {
+        self.would_deny = !enforce && !self.allowed;
+        self.allowed |= self.would_deny;
+        self
+    }
+}
+
+/// The answer about several keys, charged all or none. Durations are microseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CombinedDecision {
+    /// Whether all were admitted, and charged. If not, none was.
+    pub allowed: bool,
+    /// Whether a limiter that is not enforced denies.
+    pub would_deny: bool,
+    /// The place of the decision that binds: of the denied ones the one with the longest `retry_after`, else the one with
+    /// the least remaining.
+    pub binding: usize,
+    /// After how long the same call would be admitted if nobody else called: 0 when admitted, none when never.
+    pub retry_after: Option<u64>,
+    /// Who answered.
+    pub source: Source,
+    /// The decision about each key, in the order given.
+    pub decisions: Vec<Decision>,
+}
+
+impl CombinedDecision {
+    pub(crate) fn combine(decisions: Vec<Decision>, source: Source) -> CombinedDecision {
+        let wait = |d: &Decision| d.retry_after.unwrap_or(u64::MAX);
+        let places = || decisions.iter().enumerate();
+        let denied = places().filter(|(_, d)| !d.allowed);
+        let denied = denied.reduce(|a, b| if wait(b.1) > wait(a.1) { b } else { a });
+        let tightest = places().reduce(|a, b| if b.1.remaining < a.1.remaining { b } else { a });
+        CombinedDecision {
+            allowed: denied.is_none(),
+            would_deny: decisions.iter().any(|d| d.would_deny),
+            binding: denied.or(tightest).map_or(0, |(place, _)| place),
+            retry_after: denied.map_or(Some(0), |(_, d)| d.retry_after),
+            source,
+            decisions,
         }
     }
 }

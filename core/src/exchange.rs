@@ -115,7 +115,9 @@ impl Exchange {
     /// Writes the call as the server at the other end of this connection shall get it.
     pub fn encode(&self, out: &mut Vec<u8>, clock: &ServerClock) {
         let script = self.operation.script();
-        resp::begin(out, 6 + self.operation.arg_count());
+        let keys = || (0..).map_while(|at| self.operation.key(at));
+        let key_count = keys().count();
+        resp::begin(out, 5 + key_count + self.operation.arg_count());
         if self.with_text {
             resp::part(out, b"EVAL");
             resp::part(out, script.text().as_bytes());
@@ -123,8 +125,8 @@ impl Exchange {
             resp::part(out, b"EVALSHA");
             resp::part(out, script.sha().as_bytes());
         }
-        resp::part(out, b"1");
-        resp::part(out, self.operation.key());
+        resp::number_part(out, key_count as u64);
+        keys().for_each(|key| resp::part(out, key));
         match self.shared.test_time.get() {
             Some(now) => {
                 resp::number_part(out, now);
@@ -178,7 +180,7 @@ impl Exchange {
     pub fn on_failure(&mut self, failure: Failure) -> Step {
         match failure {
             Failure::NotSent(error) => self.conclude(Err(error), 0),
-            Failure::Unknown(error) if !self.operation.mutates() => self.again(error, Duration::ZERO),
+            Failure::Unknown(error) if self.operation.repeatable() => self.again(error, Duration::ZERO),
             Failure::Unknown(error) => self.conclude(Err(error), 0),
         }
     }

@@ -1,4 +1,4 @@
-//! How a user's key becomes a Redis key: `<prefix>:<kind>:<name>:{<key>}`.
+//! How a user's key becomes a Redis key: `<prefix>:<kind>:<name>:{<key>}`, with a scope `<prefix>:<kind>:<name>:{<scope>}:{<key>}`.
 //!
 //! The user's part is the whole hash tag, so everything that belongs to one key lies in one cluster slot, and `%`, `{`
 //! and `}` are percent-encoded, so no input can open, close or empty the tag. The layout is a wire protocol: languages
@@ -48,6 +48,19 @@ pub(crate) fn check_key(key: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// Checks a limiter's scope: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+pub(crate) fn check_scope(scope: &[u8]) -> Result<()> {
+    if scope.is_empty() {
+        return Err(Error::invalid(
+            "scope is empty: name what the keys have in common, such as \"shop\", or leave it out",
+        ));
+    }
+    if scope.len() > MAX_KEY_BYTES {
+        return Err(too_long("scope", scope));
+    }
+    Ok(())
+}
+
 fn too_long(what: &str, value: &[u8]) -> Error {
     Error::invalid(format!(
         "{what} \"{}\" has {} bytes, more than {MAX_KEY_BYTES}: shorten or hash it",
@@ -56,8 +69,9 @@ fn too_long(what: &str, value: &[u8]) -> Error {
     ))
 }
 
-/// Everything before the user's key: `<prefix>:<kind>:<name>:{`.
-pub(crate) fn stem(prefix: &str, kind: &str, name: &str) -> Vec<u8> {
+/// Everything before the user's key: `<prefix>:<kind>:<name>:{`, with a scope `<prefix>:<kind>:<name>:{<scope>}:{`. The
+/// first braces are the hash tag.
+pub(crate) fn stem(prefix: &str, kind: &str, name: &str, scope: Option<&[u8]>) -> Vec<u8> {
     let mut out = Vec::with_capacity(prefix.len() + kind.len() + name.len() + 4);
     out.extend_from_slice(prefix.as_bytes());
     out.push(b':');
@@ -65,6 +79,10 @@ pub(crate) fn stem(prefix: &str, kind: &str, name: &str) -> Vec<u8> {
     out.push(b':');
     encode_into(&mut out, name.as_bytes());
     out.extend_from_slice(b":{");
+    if let Some(scope) = scope {
+        encode_into(&mut out, scope);
+        out.extend_from_slice(b"}:{");
+    }
     out
 }
 
@@ -77,7 +95,7 @@ pub(crate) fn complete(stem: &[u8], key: &[u8]) -> Vec<u8> {
     out
 }
 
-fn encode_into(out: &mut Vec<u8>, raw: &[u8]) {
+pub(crate) fn encode_into(out: &mut Vec<u8>, raw: &[u8]) {
     for &byte in raw {
         match byte {
             b'%' => out.extend_from_slice(b"%25"),

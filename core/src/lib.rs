@@ -29,6 +29,7 @@ mod limiter;
 mod op;
 mod operation;
 mod policy;
+mod random;
 mod resp;
 mod script;
 mod store;
@@ -38,13 +39,19 @@ pub mod driver;
 pub mod testing;
 
 pub use algorithm::{ALL as ALGORITHMS, Algorithm};
-pub use client::{Client, DEFAULT_PREFIX, DEFAULT_TIMEOUT, DEFAULT_URL, MAX_TIMEOUT, Options, URL_VARIABLE};
-pub use decision::{Decision, RuleDecision, Source};
+pub use client::{
+    Client, DEFAULT_PREFIX, DEFAULT_REQUEST_MEMORY, DEFAULT_TIMEOUT, DEFAULT_URL, MAX_REQUEST_MEMORY, MAX_TIMEOUT,
+    Options, URL_VARIABLE,
+};
+pub use decision::{CombinedDecision, Decision, RuleDecision, Source};
 pub use endpoint::redacted;
 pub use error::{Code, Error, Result};
 pub use fork::{ForkCell, generation};
 pub use key::MAX_KEY_BYTES;
-pub use limiter::{Limiter, MAX_COST, MIN_BLOCK, scripts};
+pub use limiter::{
+    Charge, Limiter, LimiterOptions, MAX_CHARGES, MAX_COST, MAX_REQUEST_ID_BYTES, MIN_BLOCK, Reservation, Unsettled,
+    scripts,
+};
 pub use op::{FromAnswer, Op};
 pub use operation::{Answer, OnError, Stored};
 pub use policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, MIN_PERIOD, Policy, Rule};

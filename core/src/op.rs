@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use crate::client::Client;
-use crate::decision::Decision;
+use crate::decision::{CombinedDecision, Decision};
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::operation::{Answer, Operation, Stored};
@@ -21,6 +21,12 @@ pub trait FromAnswer: Sized + Send + 'static {
 impl FromAnswer for Decision {
     fn from_answer(answer: Answer) -> Option<Self> {
         if let Answer::Decision(decision) = answer { Some(decision) } else { None }
+    }
+}
+
+impl FromAnswer for CombinedDecision {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::Combined(decision) = answer { Some(decision) } else { None }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The definition of an operation, written once and without I/O: which script, which arguments, its twin, how the
 //! answer is read, and what is answered when Redis cannot.
 
-use crate::decision::{Decision, Source};
+use crate::decision::{CombinedDecision, Decision, Source};
 use crate::error::{Code, Error, Result};
 use crate::resp::Value;
 use crate::script::Script;
@@ -47,6 +47,8 @@ impl OnError {
 pub enum Answer {
     /// Of a limiter.
     Decision(Decision),
+    /// Of several limiters.
+    Combined(CombinedDecision),
     /// Of an operation that only tells whether it did something.
     Flag(bool),
     /// For tests: a raw value with the milliseconds left (none: no TTL), or none if there is no key.
@@ -65,13 +67,18 @@ pub struct Stored {
 /// One call of one script. The first two arguments of every script, the time and the deadline, belong to whoever runs it.
 pub(crate) trait Operation: Send + Sync {
     fn script(&self) -> &Script;
-    fn key(&self) -> &[u8];
+    /// The Redis keys, in the script's order; every operation has the first.
+    fn key(&self, at: usize) -> Option<&[u8]>;
     /// How many arguments `encode_args` writes.
     fn arg_count(&self) -> usize;
     /// Writes the arguments after the common two as RESP parts.
     fn encode_args(&self, out: &mut Vec<u8>);
-    /// Whether it may write: then it carries a deadline, and is never sent twice unless it provably did not run.
+    /// Whether it may write: then it carries a deadline.
     fn mutates(&self) -> bool;
+    /// Whether it may be sent again when nobody knows whether it ran.
+    fn repeatable(&self) -> bool {
+        !self.mutates()
+    }
     /// The script in Rust. Same reply.
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>>;
     /// Reads the reply after its first two fields.

@@ -3,8 +3,10 @@
 use once_cell::race::OnceBox;
 
 use crate::client::Client;
+use crate::decision::Decision;
 use crate::decision::Source;
 use crate::error::{Error, Result, shown};
+use crate::limiter::{Limiter, Unsettled};
 use crate::op::Op;
 use crate::operation::{Answer, Operation, Stored, odd_reply, unsigned};
 use crate::resp::{self, Value};
@@ -64,6 +66,21 @@ pub fn get(client: &Client, redis_key: &[u8]) -> Op<Option<Stored>> {
     Op::new(client, Box::new(Get { key: redis_key.to_vec() }), None)
 }
 
+/// As [`Limiter::reserve`](crate::Limiter::reserve), under an id of the test's instead of a random one.
+///
+/// # Errors
+/// As `Limiter::reserve`, and for an id that cannot be.
+pub fn reserve(
+    limiter: &Limiter,
+    key: &[u8],
+    id: &str,
+    estimate: u64,
+    ttl: u64,
+    unsettled: Unsettled,
+) -> Result<Op<Decision>> {
+    limiter.reserve_as(&limiter.reservation(key, id)?, estimate, ttl, unsettled)
+}
+
 struct Put {
     key: Vec<u8>,
     kind: Kind,
@@ -71,13 +88,13 @@ struct Put {
 }
 
 impl Operation for Put {
-    fn script(&self) -> &'static Script {
+    fn script(&self) -> &Script {
         static SCRIPT: OnceBox<Script> = OnceBox::new();
         SCRIPT.get_or_init(|| Box::new(Script::new(&[include_str!("../scripts/testing/put.lua")])))
     }
 
-    fn key(&self) -> &[u8] {
-        &self.key
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        (at == 0).then_some(&self.key)
     }
 
     fn arg_count(&self) -> usize {
@@ -122,13 +139,13 @@ struct Get {
 }
 
 impl Operation for Get {
-    fn script(&self) -> &'static Script {
+    fn script(&self) -> &Script {
         static SCRIPT: OnceBox<Script> = OnceBox::new();
         SCRIPT.get_or_init(|| Box::new(Script::new(&[include_str!("../scripts/testing/get.lua")])))
     }
 
-    fn key(&self) -> &[u8] {
-        &self.key
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        (at == 0).then_some(&self.key)
     }
 
     fn arg_count(&self) -> usize {

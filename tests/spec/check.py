@@ -16,11 +16,26 @@ Case = dict[str, Any]
 VECTORS = Path(__file__).parent / "vectors"
 RULE: dict[str, type] = {"allowed": bool, "limit": int, "remaining": int, "retry_after": int, "reset_after": int}
 DECISION: dict[str, type] = {**RULE, "cost": int, "healed": bool, "rules": list}
+COMBINED: dict[str, type] = {
+    "allowed": bool,
+    "would_deny": bool,
+    "binding": int,
+    "retry_after": int,
+    "decisions": list,
+}
+# What an operation may take besides what it must.
+MAYBE = {"consume": {"request"}, "refund": {"request"}, "consume_all": {"request"}, "reserve": {"unsettled"}}
+TEXTS = {"request", "unsettled", "as", "reservation"}
 # What each operation takes besides `at`, `op` and `key`, and the fields of what it must answer.
 STEPS: dict[str, tuple[set[str], dict[str, type] | None]] = {
     "consume": ({"cost"}, DECISION),
     "peek": ({"cost"}, DECISION),
+    "consume_up_to": ({"most"}, DECISION),
     "refund": ({"amount"}, DECISION),
+    "reserve": ({"estimate", "ttl", "as"}, DECISION),
+    "settle": ({"reservation", "actual"}, {"settled": bool}),
+    "cancel": ({"reservation"}, {"settled": bool}),
+    "consume_all": ({"charges"}, COMBINED),
     "block": ({"duration"}, DECISION),
     "reset": (set(), {"existed": bool}),
     "raw": (set(), {"exists": bool, "ttl": bool}),
@@ -29,11 +44,16 @@ STEPS: dict[str, tuple[set[str], dict[str, type] | None]] = {
 }
 # What each operation of errors.json may be given.
 ARGUMENTS = {
-    "client": {"url", "prefix", "timeout", "on_error"},
-    "limiter": {"name", "policy"},
-    "consume": {"key", "cost"},
+    "client": {"url", "prefix", "timeout", "on_error", "request_memory"},
+    "limiter": {"name", "policy", "scope"},
+    "consume": {"key", "cost", "request"},
+    "consume_up_to": {"key", "most"},
+    "reserve": {"key", "estimate", "ttl", "unsettled"},
+    "reservation": {"key", "id"},
+    "settle": {"key", "actual"},
+    "consume_all": {"charges", "request"},
     "peek": {"key", "cost"},
-    "refund": {"key", "amount"},
+    "refund": {"key", "amount", "request"},
     "block": {"key", "duration"},
     "wait": {"key", "cost", "timeout"},
     "reset": {"key"},
@@ -91,27 +111,49 @@ def error(found: Case, where: str) -> None:
 def answer(found: Case, where: str) -> None:
     """The fields of a decision or of a rule hang together, whatever the algorithm."""
     retry = found["retry_after"]
-    need(found["allowed"] == (retry == 0), f"{where} is allowed exactly if retry_after is 0")
+    passes = found["allowed"] and not found.get("would_deny", False)
+    need(passes == (retry == 0), f"{where} is allowed exactly if retry_after is 0")
     need(min(retry or 0, found["reset_after"], found["remaining"]) >= 0, f"{where} has a negative number")
     need(found["remaining"] <= found["limit"], f"{where} has more remaining than its limit")
+
+
+def decision(found: Case, where: str) -> None:
+    """A whole decision, with all of its rules."""
+    fields(found, DECISION, where, {"would_deny": bool})
+    answer(found, where)
+    need(bool(found["rules"]), f"{where} has no rules")
+    for i, rule in enumerate(found["rules"]):
+        fields(rule, RULE, f"{where}.rules[{i}]")
+        answer(rule, f"{where}.rules[{i}]")
+
+
+def takes(found: Case, op: str, where: str) -> None:
+    """Exactly the arguments of the operation, each of its type."""
+    given = found.keys() - {"at", "op", "key", "key_hex", "expect", "error", "limiter"}
+    if op == "plant":
+        need(given in ({"value"}, {"value_hex"}, {"type"}), f"{where} plants value, value_hex or type")
+        need(found.get("type", "list") == "list", f"{where} plants a type that is not list")
+        if "type" not in found:
+            text_or_hex(found, "value", where)
+        return
+    needed = STEPS[op][0]
+    need(needed <= given <= needed | MAYBE.get(op, set()), f"{where} needs {sorted(needed)} and has {sorted(given)}")
+    for name in given - {"charges"}:
+        need(is_a(found[name], str if name in TEXTS else int), f"{where}.{name} has another type")
+    for i, charge in enumerate(found.get("charges", [])):
+        text_or_hex(charge, "key", f"{where}.charges[{i}]")
+        need(is_a(charge.get("cost"), int), f"{where}.charges[{i}] has no cost")
 
 
 def step(found: Case, where: str) -> None:
     """A time, a key, what the operation takes, and its whole answer or its error."""
     op = found.get("op")
     need(op in STEPS, f"{where} has the unknown op {op!r}")
-    arguments, answered = STEPS[str(op)]
-    given = found.keys() - {"at", "op", "key", "key_hex", "expect", "error"}
+    answered = STEPS[str(op)][1]
     need(is_a(found.get("at"), int) and 0 < found["at"] < LARGEST, f"{where} has no time in microseconds")
-    text_or_hex(found, "key", where)
-    if op == "plant":
-        need(given in ({"value"}, {"value_hex"}, {"type"}), f"{where} plants value, value_hex or type")
-        need(found.get("type", "list") == "list", f"{where} plants a type that is not list")
-        if "type" not in found:
-            text_or_hex(found, "value", where)
-    else:
-        need(given == arguments, f"{where} needs {sorted(arguments)} and has {sorted(given)}")
-        need(all(is_a(found[name], int) for name in given), f"{where} has an argument that is no integer")
+    if op != "consume_all":
+        text_or_hex(found, "key", where)
+    takes(found, str(op), where)
     whole_milliseconds(found, where)
     if "error" in found:
         need("expect" not in found and answered is not None, f"{where} cannot have an error")
@@ -121,30 +163,34 @@ def step(found: Case, where: str) -> None:
     if answered is None:
         return None
     expect = found["expect"]
-    fields(expect, answered, f"{where}.expect")
     if answered is DECISION:
-        answer(expect, f"{where}.expect")
-        need(bool(expect["rules"]), f"{where}.expect has no rules")
-        for i, rule in enumerate(expect["rules"]):
-            fields(rule, RULE, f"{where}.expect.rules[{i}]")
-            answer(rule, f"{where}.expect.rules[{i}]")
-        need(expect["cost"] == found.get("cost", 1), f"{where} answers for another cost")
+        decision(expect, f"{where}.expect")
+        own = found.get("cost", found.get("estimate", 1))
+        need(op == "consume_up_to" or expect["cost"] == own, f"{where} answers for another cost")
+        return None
+    fields(expect, answered, f"{where}.expect")
+    for i, each in enumerate(expect.get("decisions", [])):
+        decision(each, f"{where}.expect.decisions[{i}]")
     return None
 
 
 def whole_milliseconds(found: Case, where: str) -> None:
     """What a caller passes can be said in PHP's and Node's integer milliseconds."""
-    for name in ("duration", "timeout"):
+    for name in ("duration", "timeout", "ttl", "request_memory"):
         need(found.get(name, 0) % 1000 == 0, f"{where}.{name} is not in whole milliseconds")
 
 
 def run_case(case: Case) -> None:
     """A policy and steps, each answering for all rules of the policy."""
-    fields(case, {"id": str, "about": str, "policy": str, "steps": list}, "case")
+    fields(case, {"id": str, "about": str, "policy": str, "steps": list}, "case", {"limiters": dict})
+    for label, more in case.get("limiters", {}).items():
+        fields(more, {"policy": str}, f"limiters.{label}", {"name": str, "scope": str, "enforce": bool})
     need(bool(case["steps"]), "case has no steps")
     for i, found in enumerate(case["steps"]):
         step(found, f"steps[{i}]")
-    answers = [s["expect"]["rules"] for s in case["steps"] if "rules" in s.get("expect", {})]
+    answers = [
+        s["expect"]["rules"] for s in case["steps"] if "rules" in s.get("expect", {}) and "limiter" not in s
+    ]
     rules = case["policy"].count(";") + 1
     need(all(len(each) == rules for each in answers), f"not every answer has {rules} rules")
 
@@ -192,6 +238,12 @@ FILES: dict[str, Callable[[Case], None]] = {
     "sliding-window": run_case,
     "token-bucket": run_case,
     "several-rules": run_case,
+    "several-keys": run_case,
+    "requests": run_case,
+    "reservations": run_case,
+    "up-to": run_case,
+    "shadow": run_case,
+    "changed-policies": run_case,
     "healing": run_case,
 }
 

@@ -1,7 +1,6 @@
 -- Denies everything for a time; replaces an earlier block.
 -- ARGV[3] length in microseconds.  The answer is what a look of cost 1 after it would get.
 local cost, write = 1, true
---> settle
 --> wait
 block_length = tonumber(ARGV[3])
 block_until = now + block_length

@@ -15,8 +15,9 @@ if count_1 + cost > limit_1 then
 end
 --> charge
 count_1, start_1 = count_1 + cost, now - now % period_1
+if count_1 > MOST then count_1 = MOST end
 --> refund
-count_1 = count_1 - amount
+if since >= start_1 then count_1 = count_1 - amount end
 if count_1 <= 0 then count_1, start_1 = 0, 0 end
 --> show
 left_1, reset_1 = limit_1 - count_1, count_1 > 0 and period_1 - now % period_1 or 0

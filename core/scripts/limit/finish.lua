@@ -1,4 +1,4 @@
--- Writes the state if the transition said `write`, and answers. Included after a transition.
+-- Writes the state if the transition said `write`, and makes the reply. Included after a transition.
 -- Reply: {1, now, healed, block left, then per rule: wait (-1 never), remaining, reset_after}.
 -- Invariant: what is written has a TTL, and the TTL is for garbage only: every state carries its own time.
 --> show
@@ -6,9 +6,10 @@
 if left_1 < 0 then left_1 = 0 end
 if reset_1 < 0 then reset_1 = 0 end
 --[end]
-local left = block_until > now and block_until - now or 0
+local blocked = block_until > now and block_until - now or 0
 if write then
-  local life = left
+  local life = blocked
+  if holds ~= '' and latest - now > life then life = latest - now end
   --[each]
   if reset_1 > life then life = reset_1 end
   --[end]
@@ -17,7 +18,10 @@ if write then
     --[each]
     state = state .. struct.pack(FORMAT_1, ID_1, period_1, words_1)
     --[end]
-    if left > 0 then state = state .. struct.pack('<BI8I8', 0, block_length, block_until) end
+    if blocked > 0 then state = state .. struct.pack('<BI8I8', 0, block_length, block_until) end
+    if holds ~= '' then
+      state = state .. struct.pack('<BI8I8I8I8', 251, earliest, latest, newest, #holds / HOLD_SIZE) .. holds
+    end
     local ttl = math.ceil(life / 1000) + 1
     -- Virtual time stands still while the server's runs: keep the key for the test.
     if virtual and ttl < 3600000 then ttl = 3600000 end
@@ -26,4 +30,4 @@ if write then
     redis.call('DEL', KEYS[1])
   end
 end
-return {1, now, write and foreign and 1 or 0, left, ALL_ANSWERS}
+local reply = {1, now, write and foreign and 1 or 0, blocked, ALL_ANSWERS}

@@ -1,9 +1,11 @@
--- Reads the state of a limiter's key. Included after the clock, before a transition.
+-- Reads the state of a limiter's key and brings it to now. Included after the clock, before a transition.
 -- KEYS[1] the key.  ARGV[4..] per rule: limit, period, for a token-bucket capacity.
--- Value: 'QL' version, then a record per rule: id, period, its words (unsigned 64 bit, little endian); last, if the key
--- is blocked, a record of id 0: length, until.
+-- Value: 'QL' version, then a record per rule: id, period, its words (unsigned 64 bit, little endian); if the key is
+-- blocked, a record 0: length, until; if amounts are held, a record 251: the earliest and the latest end, the latest
+-- beginning, how many; then the holds, each 16 bytes of id, beginning, end, amount, and a byte (see settle.lua).
 -- Invariant: a value that is not ours counts as none.
-local EXACT = 9007199254740992
+local EXACT, MOST = 9007199254740992, 4503599627370496
+local HOLD, HOLD_SIZE, SPENT, RETURNED, SETTLED = '<c16I8I8I8B', 41, 0, 1, 2
 --[each]
 local arguments_1 = values_1
 local words_1 = zeros_1
@@ -12,18 +14,19 @@ local wait_1, left_1, reset_1 = 0, 0, 0
 --> helpers
 --> constants
 local foreign, dirty, block_length, block_until = false, false, 0, 0
+local holds, earliest, latest, newest = '', 0, 0, 0
 local value = redis.call('GET', KEYS[1])
 if value then
-  -- The usual case: just the records of these rules. `at` is false once it is not.
-  local at = #value == ALL_SIZE and string.sub(value, 1, 3) == 'QL\1' and 4
+  -- The usual case: just the records of these rules. `from` is false once it is not.
+  local from = #value == ALL_SIZE and string.sub(value, 1, 3) == 'QL\1' and 4
   local id, period
   --[each]
-  if at then
-    id, period, words_1, at = struct.unpack(FORMAT_1, value, at)
-    at = id == ID_1 and period == period_1 and sum_1 < EXACT and at
+  if from then
+    id, period, words_1, from = struct.unpack(FORMAT_1, value, from)
+    from = id == ID_1 and period == period_1 and sum_1 < EXACT and from
   end
   --[end]
-  if not at then
+  if not from then
     local found, rules = {}, {}
     --[each]
     rules[N_1], found[N_1] = {ID_1, period_1}, {zeros_1}
@@ -37,4 +40,8 @@ if value then
       block_until, dirty = now + block_length, true
     end
   end
+end
+--> settle
+if holds ~= '' and (earliest <= now or newest > now) then
+  --@ expire
 end

@@ -1,7 +1,6 @@
 -- Gives back an amount to every rule that still counts it; a rule never falls below zero.
 -- ARGV[3] amount.  The answer is what a look of cost 1 after it would get.
-local amount, cost = tonumber(ARGV[3]), 1
---> settle
+local amount, since, cost, charged = tonumber(ARGV[3]), now, 1, true
 --> refund
 --> wait
 local write = value

@@ -52,9 +52,14 @@ end
 --> charge
 start_1, current_1 = now - now % period_1, current_1 + cost
 --> refund
--- From the current window first.
-start_1, current_1 = now - now % period_1, current_1 - amount
-if current_1 < 0 then current_1, previous_1 = 0, math.max(0, previous_1 + current_1) end
+-- From the current window first, if it was charged there.
+local window, given = now - now % period_1, amount
+if since >= window then
+  given = math.max(0, amount - current_1)
+  current_1 = math.max(0, current_1 - amount)
+end
+if since >= window - period_1 then previous_1 = math.max(0, previous_1 - given) end
+start_1 = window
 if current_1 == 0 and previous_1 == 0 then start_1 = 0 end
 --> show
 local gone = now % period_1

@@ -33,8 +33,11 @@ else
   end
 end
 --> charge
-part_1 = part_1 + cost * step_part_1
-tat_1 = (tat_1 > 0 and tat_1 or now) + cost * step_1 + (part_1 - part_1 % limit_1) / limit_1
+-- More than the capacity is only ever charged by a settlement; it empties the bucket.
+local counted = cost
+if counted > capacity_1 then counted = capacity_1 end
+part_1 = part_1 + counted * step_part_1
+tat_1 = (tat_1 > 0 and tat_1 or now) + counted * step_1 + (part_1 - part_1 % limit_1) / limit_1
 part_1, whole_1 = part_1 % limit_1, limit_1
 --> refund
 -- What is above the capacity changes nothing, but would leave the exact range.
@@ -50,9 +53,9 @@ if tat_1 > 0 then
   reset_1 = used + (part_1 > 0 and 1 or 0)
   -- How many tokens are missing: ceil(used / T), used with its fraction.
   local dividend = used * limit_1 + part_1
-  local taken = math.ceil(dividend / period_1)
+  local gone = math.ceil(dividend / period_1)
   if dividend < EXACT then
-    taken = (dividend - dividend % period_1) / period_1 + (dividend % period_1 > 0 and 1 or 0)
+    gone = (dividend - dividend % period_1) / period_1 + (dividend % period_1 > 0 and 1 or 0)
   else
     -- An estimate: make it the fewest whose T covers what is used.
     local function covers(count)
@@ -60,8 +63,8 @@ if tat_1 > 0 then
       local time = count * step_1 + (part - part % limit_1) / limit_1
       return time > used or time == used and part % limit_1 >= part_1
     end
-    while taken > 0 and covers(taken - 1) do taken = taken - 1 end
-    while not covers(taken) do taken = taken + 1 end
+    while gone > 0 and covers(gone - 1) do gone = gone - 1 end
+    while not covers(gone) do gone = gone + 1 end
   end
-  left_1 = capacity_1 - taken
+  left_1 = capacity_1 - gone
 end

@@ -4,7 +4,7 @@
 //! the policy changes). Twin of `scripts/limit/calendar_window.lua`.
 
 use super::{Definition, Words};
-use crate::policy::Rule;
+use crate::policy::{MAX_LIMIT, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
     id: 2,
@@ -52,12 +52,14 @@ fn wait(rule: &Rule, words: &Words, now: u64, cost: u64) -> Option<u64> {
 }
 
 fn charge(rule: &Rule, words: &mut Words, now: u64, cost: u64) {
-    words[0] += cost;
+    words[0] = (words[0] + cost).min(MAX_LIMIT);
     words[1] = start(rule, now);
 }
 
-fn refund(_rule: &Rule, words: &mut Words, _now: u64, amount: u64) {
-    words[0] = words[0].saturating_sub(amount);
+fn refund(_rule: &Rule, words: &mut Words, _now: u64, amount: u64, since: u64) {
+    if since >= words[1] {
+        words[0] = words[0].saturating_sub(amount);
+    }
     if words[0] == 0 {
         words[1] = 0;
     }

@@ -3,7 +3,7 @@
 //! Words: count, window end. Twin of `scripts/limit/fixed_window.lua`.
 
 use super::{Definition, Words};
-use crate::policy::Rule;
+use crate::policy::{MAX_LIMIT, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
     id: 1,
@@ -49,12 +49,14 @@ fn charge(rule: &Rule, words: &mut Words, now: u64, cost: u64) {
     if *count == 0 {
         *end = now + rule.period();
     }
-    *count += cost;
+    *count = (*count + cost).min(MAX_LIMIT);
 }
 
-fn refund(_rule: &Rule, words: &mut Words, _now: u64, amount: u64) {
+fn refund(rule: &Rule, words: &mut Words, _now: u64, amount: u64, since: u64) {
     let [count, end, _] = words;
-    *count = count.saturating_sub(amount);
+    if since + rule.period() >= *end {
+        *count = count.saturating_sub(amount);
+    }
     if *count == 0 {
         *end = 0;
     }

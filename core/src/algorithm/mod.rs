@@ -37,7 +37,8 @@ pub(crate) struct Definition {
     /// The wait until `cost` is admitted: `Some(0)` admitted now, `None` never.
     pub wait: fn(&Rule, &Words, u64, u64) -> Option<u64>,
     pub charge: fn(&Rule, &mut Words, u64, u64),
-    pub refund: fn(&Rule, &mut Words, u64, u64),
+    /// Gives back an amount that was charged at the time that comes last.
+    pub refund: fn(&Rule, &mut Words, u64, u64, u64),
     pub remaining: fn(&Rule, &Words, u64) -> u64,
     pub reset_after: fn(&Rule, &Words, u64) -> u64,
 }

@@ -67,12 +67,17 @@ fn charge(rule: &Rule, words: &mut Words, now: u64, cost: u64) {
     words[1] += cost;
 }
 
-fn refund(rule: &Rule, words: &mut Words, now: u64, amount: u64) {
+fn refund(rule: &Rule, words: &mut Words, now: u64, amount: u64, since: u64) {
     let [counted, current, previous] = words;
-    let beyond = amount.saturating_sub(*current);
-    *current = current.saturating_sub(amount);
-    *previous = previous.saturating_sub(beyond);
-    *counted = if *current == 0 && *previous == 0 { 0 } else { start(rule, now) };
+    let (window, mut given) = (start(rule, now), amount);
+    if since >= window {
+        given = amount.saturating_sub(*current);
+        *current = current.saturating_sub(amount);
+    }
+    if since + rule.period() >= window {
+        *previous = previous.saturating_sub(given);
+    }
+    *counted = if *current == 0 && *previous == 0 { 0 } else { window };
 }
 
 fn remaining(rule: &Rule, words: &Words, now: u64) -> u64 {

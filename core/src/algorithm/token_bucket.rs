@@ -73,11 +73,12 @@ fn wait(rule: &Rule, words: &Words, now: u64, cost: u64) -> Option<u64> {
 }
 
 fn charge(rule: &Rule, words: &mut Words, now: u64, cost: u64) {
-    let distance = ahead(rule, words, now) + tokens(rule, cost);
+    // More than the capacity is only ever charged by a settlement; it empties the bucket.
+    let distance = ahead(rule, words, now) + tokens(rule, cost.min(rule.capacity()));
     put(rule, words, now, distance);
 }
 
-fn refund(rule: &Rule, words: &mut Words, now: u64, amount: u64) {
+fn refund(rule: &Rule, words: &mut Words, now: u64, amount: u64, _since: u64) {
     let distance = ahead(rule, words, now).saturating_sub(tokens(rule, amount));
     put(rule, words, now, distance);
 }

@@ -1,10 +1,13 @@
-//! The transitions of a limiter's key: twins of `scripts/limit/{consume,refund,block,reset}.lua`.
+//! One call about one key: twin of a transition in `scripts/limit/`.
 
 use std::sync::Arc;
 
 use super::Definition;
+use super::holds::{ID_SIZE, Unsettled};
+use super::memory::Memory;
+use super::scripts::Transition;
 use super::state::State;
-use crate::decision::{Decision, RuleDecision, Source};
+use crate::decision::{Decision, Source};
 use crate::error::{Error, Result, shown};
 use crate::operation::{Answer, Operation, odd_reply, unsigned};
 use crate::resp::{self, Value};
@@ -18,8 +21,18 @@ pub(super) enum Verb {
     Consume,
     /// Consume, and a denial is an error.
     Require,
+    UpTo,
     Refund,
     Block,
+    Reserve {
+        id: [u8; ID_SIZE],
+        /// Microseconds.
+        length: u64,
+        unsettled: Unsettled,
+    },
+    Settle {
+        id: [u8; ID_SIZE],
+    },
     Reset,
 }
 
@@ -29,8 +42,11 @@ impl Verb {
             Verb::Look => "peek",
             Verb::Consume => "consume",
             Verb::Require => "require",
+            Verb::UpTo => "consume_up_to",
             Verb::Refund => "refund",
             Verb::Block => "block",
+            Verb::Reserve { .. } => "reserve",
+            Verb::Settle { .. } => "settle",
             Verb::Reset => "reset",
         }
     }
@@ -43,152 +59,141 @@ pub(super) struct Call {
     pub key: Vec<u8>,
     /// Cost, amount or microseconds, as the verb takes it.
     pub amount: u64,
+    /// Where the request is remembered, if it has an id.
+    pub memory: Option<Memory>,
 }
 
 impl Call {
-    fn charging(&self) -> bool {
-        self.verb != Verb::Look
-    }
-
     /// The cost that the decision is about: refund and block answer as a peek of cost 1 would.
     fn cost(&self) -> u64 {
         if matches!(self.verb, Verb::Refund | Verb::Block) { 1 } else { self.amount }
     }
 
-    fn answer(&self, state: &State, healed: bool, waits: Option<&[Option<u64>]>, now: u64) -> Vec<Value> {
-        let int = |n: u64| Value::Int(n as i64);
-        let mut reply = vec![Value::Int(1), int(now), int(u64::from(healed)), int(state.block_left())];
-        for (i, rule) in self.definition.policy.rules().iter().enumerate() {
-            let definition = rule.algorithm().definition();
-            let words = &state.words[i];
-            let wait = waits.map_or_else(|| (definition.wait)(rule, words, now, self.cost()), |waits| waits[i]);
-            reply.push(wait.map_or(Value::Int(-1), int));
-            reply.push(int((definition.remaining)(rule, words, now)));
-            reply.push(int(state.reset_after(i)));
+    fn transition(&self) -> Transition {
+        match self.verb {
+            Verb::Look => Transition::Consume,
+            Verb::Consume | Verb::Require if self.memory.is_some() => Transition::ConsumeOnce,
+            Verb::Consume | Verb::Require => Transition::Consume,
+            Verb::UpTo => Transition::UpTo,
+            Verb::Refund if self.memory.is_some() => Transition::RefundOnce,
+            Verb::Refund => Transition::Refund,
+            Verb::Block => Transition::Block,
+            Verb::Reserve { .. } => Transition::Reserve,
+            Verb::Settle { .. } => Transition::Settle,
+            Verb::Reset => Transition::Reset,
         }
-        reply
     }
 
-    fn consume(&self, mut state: State, space: &mut dyn Space, now: u64) -> Vec<Value> {
-        let rules = self.definition.policy.rules();
-        let wait = |(i, rule)| (Self::definition_of(rule).wait)(rule, &state.words[i], now, self.amount);
-        let waits: Vec<Option<u64>> = rules.iter().enumerate().map(wait).collect();
-        let admitted = state.block_left() == 0 && waits.iter().all(|wait| *wait == Some(0));
-        if self.charging() && admitted {
-            for (rule, words) in rules.iter().zip(&mut state.words) {
-                (Self::definition_of(rule).charge)(rule, words, now, self.amount);
-            }
-        }
-        if self.charging() && (admitted || state.dirty) {
-            state.save(space, &self.key);
-        }
-        self.answer(&state, self.charging() && state.foreign, Some(&waits), now)
-    }
-
-    fn definition_of(rule: &crate::policy::Rule) -> &'static crate::algorithm::Definition {
-        rule.algorithm().definition()
+    fn shown_key(&self) -> String {
+        self.definition.shown_key(&self.key)
     }
 }
 
 impl Operation for Call {
     fn script(&self) -> &Script {
-        let scripts = &self.definition.scripts;
-        match self.verb {
-            Verb::Look | Verb::Consume | Verb::Require => &scripts.consume,
-            Verb::Refund => &scripts.refund,
-            Verb::Block => &scripts.block,
-            Verb::Reset => &scripts.reset,
+        self.definition.scripts.of(self.transition())
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        match (at, &self.memory) {
+            (0, _) => Some(&self.key),
+            (1, Some(memory)) => Some(&memory.key),
+            _ => None,
         }
     }
 
-    fn key(&self) -> &[u8] {
-        &self.key
-    }
-
     fn arg_count(&self) -> usize {
-        if self.verb == Verb::Reset { 0 } else { 1 + self.definition.policy_arg_count }
+        let own = match self.verb {
+            Verb::Reset => return 0,
+            Verb::Reserve { .. } => 3,
+            Verb::Settle { .. } => 1,
+            _ => 0,
+        };
+        let memory = if self.memory.is_some() { 2 } else { 0 };
+        1 + self.definition.policy_arg_count + own + memory
     }
 
     fn encode_args(&self, out: &mut Vec<u8>) {
-        if self.verb != Verb::Reset {
+        match self.verb {
+            Verb::Reset => return,
             // A negative cost only looks.
-            if self.charging() {
-                resp::number_part(out, self.amount)
-            } else {
-                resp::negative_part(out, self.amount)
+            Verb::Look => resp::negative_part(out, self.amount),
+            _ => resp::number_part(out, self.amount),
+        }
+        out.extend_from_slice(&self.definition.policy_args);
+        match self.verb {
+            Verb::Reserve { id, length, unsettled } => {
+                resp::part(out, &id);
+                resp::number_part(out, length);
+                resp::number_part(out, unsettled as u64);
             }
-            out.extend_from_slice(&self.definition.policy_args);
+            Verb::Settle { id } => resp::part(out, &id),
+            _ => {}
+        }
+        if let Some(memory) = &self.memory {
+            resp::number_part(out, memory.length);
+            resp::number_part(out, self.definition.field_count() as u64);
         }
     }
 
     fn mutates(&self) -> bool {
-        self.charging()
+        self.verb != Verb::Look
+    }
+
+    fn repeatable(&self) -> bool {
+        // A settled hold answers the same settlement in the same way.
+        !self.mutates() || self.memory.is_some() || matches!(self.verb, Verb::Settle { .. })
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
-        let value = space.get(&self.key)?;
         if self.verb == Verb::Reset {
-            let existed = value.is_some();
+            let existed = space.get(&self.key)?.is_some();
             space.delete(&self.key);
             return Ok(vec![Value::Int(1), Value::Int(now as i64), Value::Int(i64::from(existed))]);
         }
-        let mut state = State::load(&self.definition.policy, value, now);
-        match self.verb {
-            Verb::Refund => {
-                for (rule, words) in self.definition.policy.rules().iter().zip(&mut state.words) {
-                    (Self::definition_of(rule).refund)(rule, words, now, self.amount);
-                }
-                if state.present {
-                    state.save(space, &self.key);
-                }
-            }
-            Verb::Block => {
-                (state.block_length, state.block_until) = (self.amount, now + self.amount);
-                state.save(space, &self.key);
-            }
-            _ => return Ok(self.consume(state, space, now)),
+        if let Some(memory) = &self.memory
+            && let Some(reply) = memory.recall(space, self.definition.field_count(), now)?
+        {
+            return Ok(reply);
         }
-        Ok(self.answer(&state, state.foreign, None, now))
+        let state = State::load(&self.definition.policy, space.get(&self.key)?, now);
+        let (key, amount) = (&self.key, self.amount);
+        let done = match self.verb {
+            Verb::Refund => state.give_back(space, key, amount),
+            Verb::Block => state.block(space, key, amount),
+            Verb::UpTo => state.up_to(space, key, amount),
+            Verb::Reserve { id, length, unsettled } => state.reserve(space, key, amount, id, length, unsettled),
+            Verb::Settle { id } => state.settle(space, key, &id, amount),
+            Verb::Look => state.consume(space, key, amount, true),
+            Verb::Consume | Verb::Require | Verb::Reset => state.consume(space, key, amount, false),
+        };
+        if let Some(memory) = self.memory.as_ref().filter(|_| done.charged) {
+            memory.remember(space, &done.reply, now);
+        }
+        Ok(done.reply)
     }
 
     fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
-        if self.verb == Verb::Reset {
-            return Ok(Answer::Flag(unsigned(fields, 0)? == 1));
+        let last = || unsigned(fields, fields.len().wrapping_sub(1));
+        let expected = self.definition.field_count();
+        match self.verb {
+            Verb::Reset | Verb::Settle { .. } => Ok(Answer::Flag(last()? == 1)),
+            Verb::UpTo if fields.len() == expected + 1 => {
+                let decision = self.definition.decision(&fields[..expected], last()?, source)?;
+                Ok(Answer::Decision(decision))
+            }
+            _ if fields.len() == expected && self.verb != Verb::UpTo => {
+                Ok(Answer::Decision(self.definition.decision(fields, self.cost(), source)?))
+            }
+            _ => Err(odd_reply(format!("{} fields in place of {expected}", fields.len()))),
         }
-        let rules = self.definition.policy.rules();
-        if fields.len() != 2 + 3 * rules.len() {
-            return Err(odd_reply(format!("{} fields for {} rules", fields.len(), rules.len())));
-        }
-        let rule_decision = |(i, rule): (usize, &crate::policy::Rule)| {
-            let at = 2 + 3 * i;
-            let retry_after = if fields[at] == Value::Int(-1) { None } else { Some(unsigned(fields, at)?) };
-            Ok(RuleDecision {
-                allowed: retry_after == Some(0),
-                limit: rule.capacity(),
-                remaining: unsigned(fields, at + 1)?,
-                retry_after,
-                reset_after: unsigned(fields, at + 2)?,
-            })
-        };
-        let decided = rules.iter().enumerate().map(rule_decision).collect::<Result<Vec<_>>>()?;
-        let (healed, block_left) = (unsigned(fields, 0)? == 1, unsigned(fields, 1)?);
-        Ok(Answer::Decision(Decision::combine(decided, block_left, self.cost(), healed, source)))
     }
 
     fn made_up(&self, source: Source, retry_after: u64) -> Option<Answer> {
-        if matches!(self.verb, Verb::Block | Verb::Reset) {
+        if matches!(self.verb, Verb::Block | Verb::Reset | Verb::Settle { .. }) {
             return None;
         }
-        let allowed = source == Source::Open;
-        let rule = |rule: &crate::policy::Rule| RuleDecision {
-            allowed,
-            limit: rule.capacity(),
-            remaining: if allowed { rule.capacity() } else { 0 },
-            retry_after: Some(if allowed { 0 } else { retry_after }),
-            reset_after: 0,
-        };
-        let rules = self.definition.policy.rules().iter().map(rule).collect();
-        Some(Answer::Decision(Decision::combine(rules, 0, self.cost(), false, source)))
+        Some(Answer::Decision(self.definition.made_up(self.cost(), source, retry_after)))
     }
 
     fn verdict(&self, answer: Answer) -> Result<Answer> {
@@ -207,7 +212,7 @@ impl Operation for Call {
     }
 
     fn may_run_locally(&self) -> bool {
-        !matches!(self.verb, Verb::Block | Verb::Reset)
+        !matches!(self.verb, Verb::Block | Verb::Reset | Verb::Settle { .. })
     }
 
     fn describe(&self) -> String {
@@ -220,8 +225,46 @@ impl Operation for Call {
     }
 }
 
-impl Call {
-    fn shown_key(&self) -> String {
-        shown(&self.key[self.definition.stem.len()..self.key.len() - 1])
+/// The decision about one key, taken from a reply or made up; shared by calls about one key and about several.
+impl Definition {
+    /// How many fields of a reply one decision takes.
+    pub fn field_count(&self) -> usize {
+        2 + 3 * self.policy.rules().len()
+    }
+
+    pub fn decision(&self, fields: &[Value], cost: u64, source: Source) -> Result<Decision> {
+        let rule_decision = |(i, rule): (usize, &crate::policy::Rule)| {
+            let at = 2 + 3 * i;
+            let retry_after = if fields[at] == Value::Int(-1) { None } else { Some(unsigned(fields, at)?) };
+            Ok(crate::decision::RuleDecision {
+                allowed: retry_after == Some(0),
+                limit: rule.capacity(),
+                remaining: unsigned(fields, at + 1)?,
+                retry_after,
+                reset_after: unsigned(fields, at + 2)?,
+            })
+        };
+        let decided = self.policy.rules().iter().enumerate().map(rule_decision).collect::<Result<Vec<_>>>()?;
+        let (healed, block_left) = (unsigned(fields, 0)? == 1, unsigned(fields, 1)?);
+        Ok(Decision::combine(decided, block_left, cost, healed, source).enforced(self.enforce))
+    }
+
+    /// The decision that nobody computed.
+    pub fn made_up(&self, cost: u64, source: Source, retry_after: u64) -> Decision {
+        let allowed = source == Source::Open;
+        let rule = |rule: &crate::policy::Rule| crate::decision::RuleDecision {
+            allowed,
+            limit: rule.capacity(),
+            remaining: if allowed { rule.capacity() } else { 0 },
+            retry_after: Some(if allowed { 0 } else { retry_after }),
+            reset_after: 0,
+        };
+        let rules = self.policy.rules().iter().map(rule).collect();
+        Decision::combine(rules, 0, cost, false, source).enforced(self.enforce)
+    }
+
+    /// The user's part of a Redis key, for messages.
+    pub fn shown_key(&self, redis_key: &[u8]) -> String {
+        shown(&redis_key[self.stem.len()..redis_key.len() - 1])
     }
 }

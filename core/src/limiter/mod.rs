@@ -1,38 +1,83 @@
 //! A limiter: a named policy, asked about keys.
 
+mod all;
 mod call;
+mod holds;
+mod memory;
+mod reservation;
 mod scripts;
 mod state;
+mod twin;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::Client;
-use crate::decision::Decision;
+use crate::decision::{CombinedDecision, Decision};
 use crate::error::{Error, Result, shown};
 use crate::key;
-use crate::op::Op;
+use crate::op::{FromAnswer, Op};
 use crate::policy::{MAX_LIMIT, MAX_PERIOD, Policy};
 use crate::resp;
+use all::AllCall;
 use call::{Call, Verb};
+pub use holds::Unsettled;
+use memory::Memory;
+pub use reservation::Reservation;
 use scripts::Scripts;
 pub use scripts::scripts;
 
 /// The largest cost of a call, 2^52.
 pub const MAX_COST: u64 = MAX_LIMIT;
-/// The shortest block in microseconds: 1 ms.
+/// The shortest block or reservation in microseconds: 1 ms.
 pub const MIN_BLOCK: u64 = 1_000;
+/// The most charges in one [`Client::consume_all`].
+pub const MAX_CHARGES: usize = 100;
+/// The longest id of a request in bytes.
+pub const MAX_REQUEST_ID_BYTES: usize = 256;
 
 /// What every call of one limiter has in common.
 struct Definition {
     name: String,
     policy: Policy,
     scripts: Arc<Scripts>,
-    /// `<prefix>:limit:<name>:{`
+    scope: Option<Vec<u8>>,
+    enforce: bool,
+    /// What the Redis keys start with, up to the user's key.
     stem: Vec<u8>,
+    /// As `stem`, for what is remembered of requests.
+    request_stem: Vec<u8>,
     /// The policy as script arguments, encoded once.
     policy_args: Vec<u8>,
     policy_arg_count: usize,
+}
+
+/// How a limiter is made, besides its name and policy.
+#[derive(Clone, Debug)]
+pub struct LimiterOptions {
+    /// What all keys of the limiter share as their hash tag, so that they lie in one slot of a cluster and can be charged
+    /// together with those of other limiters of that scope; none: each key is its own.
+    pub scope: Option<Vec<u8>>,
+    /// Whether the policy is enforced. If not, every call passes and [`Decision::would_deny`] tells what would have been
+    /// denied (and was charged nothing): for trying a policy out on real traffic.
+    pub enforce: bool,
+}
+
+impl Default for LimiterOptions {
+    fn default() -> Self {
+        LimiterOptions { scope: None, enforce: true }
+    }
+}
+
+/// One of several charges of [`Client::consume_all`].
+#[derive(Clone, Copy)]
+pub struct Charge<'a> {
+    /// Which policy decides.
+    pub limiter: &'a Limiter,
+    /// About which key.
+    pub key: &'a [u8],
+    /// 1 to [`MAX_COST`].
+    pub cost: u64,
 }
 
 /// Decides for keys by one policy. Cheap to clone; made by [`Client::limiter`].
@@ -40,6 +85,10 @@ struct Definition {
 /// Every method describes a call: `.run()` it on this thread or `.await` it. All of them can fail with `unavailable`,
 /// `timeout`, `not_permitted`, `wrong_type` and `closed`, and with `invalid_argument` for a bad key or amount, before
 /// anything is sent.
+///
+/// With a request id a call is charged once: the same id for the same key gets the first answer again while it is
+/// remembered ([`Options::request_memory`](crate::Options)), also when the first reply was lost. A denied call charged
+/// nothing, so it is decided anew.
 #[derive(Clone)]
 pub struct Limiter {
     client: Client,
@@ -47,8 +96,11 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    pub(crate) fn new(client: &Client, name: &str, policy: Policy) -> Result<Limiter> {
+    pub(crate) fn new(client: &Client, name: &str, policy: Policy, options: LimiterOptions) -> Result<Limiter> {
         key::check_name(name)?;
+        if let Some(scope) = &options.scope {
+            key::check_scope(scope)?;
+        }
         let mut policy_args = Vec::new();
         let mut policy_arg_count = 0;
         for rule in policy.rules() {
@@ -59,10 +111,14 @@ impl Limiter {
             }
             policy_arg_count += told;
         }
+        let stem = |kind| key::stem(&client.shared.prefix, kind, name, options.scope.as_deref());
         let definition = Definition {
             name: name.to_owned(),
             scripts: Scripts::for_policy(&policy),
-            stem: key::stem(&client.shared.prefix, "limit", name),
+            stem: stem("limit"),
+            request_stem: stem("request"),
+            scope: options.scope,
+            enforce: options.enforce,
             policy_args,
             policy_arg_count,
             policy,
@@ -80,6 +136,16 @@ impl Limiter {
         &self.definition.policy
     }
 
+    /// The scope given.
+    pub fn scope(&self) -> Option<&[u8]> {
+        self.definition.scope.as_deref()
+    }
+
+    /// Whether the policy is enforced.
+    pub fn enforce(&self) -> bool {
+        self.definition.enforce
+    }
+
     /// The Redis key that holds the state of `key`.
     ///
     /// # Errors
@@ -95,9 +161,60 @@ impl Limiter {
     /// # Errors
     /// `invalid_argument` for a bad key or cost; see also the type.
     pub fn consume(&self, key: &[u8], cost: u64) -> Result<Op<Decision>> {
+        self.consume_once(key, cost, None)
+    }
+
+    /// As [`consume`](Limiter::consume), charged once for this id (1 to [`MAX_REQUEST_ID_BYTES`] bytes) if there is one.
+    ///
+    /// # Errors
+    /// As [`consume`](Limiter::consume), and for a bad request id.
+    pub fn consume_once(&self, key: &[u8], cost: u64, request_id: Option<&[u8]>) -> Result<Op<Decision>> {
         check_cost(cost)?;
-        let verb = if cost == 0 { Verb::Look } else { Verb::Consume };
-        self.call(verb, key, cost, None)
+        let (verb, request_id) = if cost == 0 { (Verb::Look, None) } else { (Verb::Consume, request_id) };
+        self.call(verb, key, cost, request_id, None)
+    }
+
+    /// Charges as much as is admitted now, up to `most` (1 to [`MAX_COST`]); [`Decision::cost`] tells how much. Denied if
+    /// that is nothing: then the answer is that of a cost of 1.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a bad key or amount.
+    pub fn consume_up_to(&self, key: &[u8], most: u64) -> Result<Op<Decision>> {
+        check_amount("taken", most)?;
+        self.call(Verb::UpTo, key, most, None, None)
+    }
+
+    /// Charges `estimate` (1 to [`MAX_COST`]) as [`consume`](Limiter::consume) does, and holds it for `ttl` microseconds
+    /// ([`MIN_BLOCK`] to 36,500 days): until then [`Reservation::settle`] puts the actual amount in its place. One that
+    /// nobody settles ends by itself, `unsettled` says how.
+    ///
+    /// If the call is denied or fails, nothing is held. If its reply was lost it may be held until its end.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a bad key, estimate or ttl.
+    pub fn reserve(
+        &self,
+        key: &[u8],
+        estimate: u64,
+        ttl: u64,
+        unsettled: Unsettled,
+    ) -> Result<(Reservation, Op<Decision>)> {
+        let reservation = Reservation::new(self, key)?;
+        let call = self.reserve_as(&reservation, estimate, ttl, unsettled)?;
+        Ok((reservation, call))
+    }
+
+    pub(crate) fn reserve_as(
+        &self,
+        reservation: &Reservation,
+        estimate: u64,
+        ttl: u64,
+        unsettled: Unsettled,
+    ) -> Result<Op<Decision>> {
+        check_amount("reserved", estimate)?;
+        check_duration("ttl", ttl)?;
+        let verb = Verb::Reserve { id: reservation.id_bytes(), length: ttl, unsettled };
+        self.call(verb, reservation.key(), estimate, None, None)
     }
 
     /// Tells what [`consume`](Limiter::consume) of `cost` would answer, and never writes.
@@ -106,7 +223,7 @@ impl Limiter {
     /// As [`consume`](Limiter::consume).
     pub fn peek(&self, key: &[u8], cost: u64) -> Result<Op<Decision>> {
         check_cost(cost)?;
-        self.call(Verb::Look, key, cost, None)
+        self.call(Verb::Look, key, cost, None, None)
     }
 
     /// As [`consume`](Limiter::consume), but a denial is the error `limited`, which carries the decision.
@@ -115,7 +232,7 @@ impl Limiter {
     /// `limited`; else as [`consume`](Limiter::consume).
     pub fn require(&self, key: &[u8], cost: u64) -> Result<Op<Decision>> {
         check_cost(cost)?;
-        self.call(Verb::Require, key, cost, None)
+        self.call(Verb::Require, key, cost, None, None)
     }
 
     /// As [`consume`](Limiter::consume), and after a denial sleeps as `retry_after` says and tries again. Ends with a
@@ -126,7 +243,7 @@ impl Limiter {
     pub fn wait(&self, key: &[u8], cost: u64, timeout: Duration) -> Result<Op<Decision>> {
         check_cost(cost)?;
         let verb = if cost == 0 { Verb::Look } else { Verb::Consume };
-        self.call(verb, key, cost, Some(timeout))
+        self.call(verb, key, cost, None, Some(timeout))
     }
 
     /// Gives back `amount` (1 to [`MAX_COST`]) of what was consumed; no rule falls below zero, what is over stays so.
@@ -135,10 +252,16 @@ impl Limiter {
     /// # Errors
     /// `invalid_argument` for a bad key or amount.
     pub fn refund(&self, key: &[u8], amount: u64) -> Result<Op<Decision>> {
-        if amount == 0 || amount > MAX_COST {
-            return Err(Error::invalid(format!("amount {amount} cannot be refunded: give 1 to {MAX_COST}")));
-        }
-        self.call(Verb::Refund, key, amount, None)
+        self.refund_once(key, amount, None)
+    }
+
+    /// As [`refund`](Limiter::refund), given back once for this id if there is one.
+    ///
+    /// # Errors
+    /// As [`refund`](Limiter::refund), and for a bad request id.
+    pub fn refund_once(&self, key: &[u8], amount: u64, request_id: Option<&[u8]>) -> Result<Op<Decision>> {
+        check_amount("refunded", amount)?;
+        self.call(Verb::Refund, key, amount, request_id, None)
     }
 
     /// Denies everything for `duration` microseconds ([`MIN_BLOCK`] to 36,500 days), in place of an earlier block.
@@ -148,39 +271,104 @@ impl Limiter {
     /// # Errors
     /// `invalid_argument` for a bad key or duration.
     pub fn block(&self, key: &[u8], duration: u64) -> Result<Op<Decision>> {
-        if !(MIN_BLOCK..=MAX_PERIOD).contains(&duration) {
-            let given = shown(duration.to_string().as_bytes());
-            return Err(Error::invalid(format!(
-                "duration of {given} µs is not between 1 ms and 36500 days: change it"
-            )));
-        }
-        self.call(Verb::Block, key, duration, None)
+        check_duration("duration", duration)?;
+        self.call(Verb::Block, key, duration, None, None)
     }
 
-    /// Forgets everything about `key`, a block included; true if there was anything. Fails whatever `on_error` says.
+    /// Forgets everything about `key`, a block and holds included; true if there was anything. Fails whatever `on_error`
+    /// says.
     ///
     /// # Errors
     /// `invalid_argument` for a bad key.
     pub fn reset(&self, key: &[u8]) -> Result<Op<bool>> {
-        self.call(Verb::Reset, key, 0, None)
+        self.call(Verb::Reset, key, 0, None, None)
     }
 
-    fn call<T: crate::op::FromAnswer>(
+    fn call<T: FromAnswer>(
         &self,
         verb: Verb,
         key: &[u8],
         amount: u64,
+        request_id: Option<&[u8]>,
         wait: Option<Duration>,
     ) -> Result<Op<T>> {
+        let memory = request_id.map(|id| self.memory(key, id)).transpose()?;
         let key = self.redis_key(key)?;
-        let call = Call { definition: self.definition.clone(), verb, key, amount };
+        let call = Call { definition: self.definition.clone(), verb, key, amount, memory };
         Ok(Op::new(&self.client, Box::new(call), wait))
+    }
+
+    /// Where a request about this key is remembered.
+    fn memory(&self, key: &[u8], id: &[u8]) -> Result<Memory> {
+        key::check_key(key)?;
+        if id.is_empty() || id.len() > MAX_REQUEST_ID_BYTES {
+            let (id, length) = (shown(id), id.len());
+            let message =
+                format!("request_id \"{id}\" has {length} bytes: give 1 to {MAX_REQUEST_ID_BYTES}, such as a UUID");
+            return Err(Error::invalid(message));
+        }
+        let mut whole = key::complete(&self.definition.request_stem, key);
+        whole.push(b':');
+        key::encode_into(&mut whole, id);
+        Ok(Memory { key: whole, length: self.client.shared.request_memory })
+    }
+}
+
+impl Client {
+    /// Charges several keys, each by its own limiter and with its own cost, if all of them admit it, else none: one
+    /// atomic call. 1 to [`MAX_CHARGES`] charges, no key twice for one limiter. All limiters are of this client. In a cluster they need
+    /// a common [`scope`](LimiterOptions::scope).
+    ///
+    /// # Errors
+    /// `invalid_argument` for a bad key, cost or request id, no charge, too many, one key twice, or a limiter of another
+    /// client; `cross_slot` where a cluster cannot decide at once.
+    pub fn consume_all(&self, charges: &[Charge], request_id: Option<&[u8]>) -> Result<Op<CombinedDecision>> {
+        let Some(first) = charges.first() else {
+            return Err(Error::invalid("consume_all was given no charge: give at least one limiter and key"));
+        };
+        if charges.len() > MAX_CHARGES {
+            let given = charges.len();
+            return Err(Error::invalid(format!("{given} charges are more than {MAX_CHARGES}: give fewer")));
+        }
+        let mut parts = Vec::with_capacity(charges.len());
+        for charge in charges {
+            let definition = &charge.limiter.definition;
+            if !Arc::ptr_eq(&charge.limiter.client.shared, &self.shared) {
+                let name = shown(definition.name.as_bytes());
+                return Err(Error::invalid(format!("limiter \"{name}\" is another client's: make it with this one")));
+            }
+            check_amount("consumed here", charge.cost)?;
+            let key = charge.limiter.redis_key(charge.key)?;
+            if parts.iter().any(|(_, earlier, _)| *earlier == key) {
+                let (key, name) = (shown(charge.key), shown(definition.name.as_bytes()));
+                let message = format!("\"{key}\" is given twice for limiter \"{name}\": give it once, with both costs");
+                return Err(Error::invalid(message));
+            }
+            parts.push((definition.clone(), key, charge.cost));
+        }
+        let memory = request_id.map(|id| first.limiter.memory(first.key, id)).transpose()?;
+        Ok(Op::new(self, Box::new(AllCall::new(parts, memory)), None))
     }
 }
 
 fn check_cost(cost: u64) -> Result<()> {
     if cost > MAX_COST {
         return Err(Error::invalid(format!("cost {cost} is more than {MAX_COST} (2^52): give less")));
+    }
+    Ok(())
+}
+
+fn check_amount(done: &str, amount: u64) -> Result<()> {
+    if amount == 0 || amount > MAX_COST {
+        return Err(Error::invalid(format!("amount {amount} cannot be {done}: give 1 to {MAX_COST}")));
+    }
+    Ok(())
+}
+
+fn check_duration(what: &str, duration: u64) -> Result<()> {
+    if !(MIN_BLOCK..=MAX_PERIOD).contains(&duration) {
+        let given = shown(duration.to_string().as_bytes());
+        return Err(Error::invalid(format!("{what} of {given} µs is not between 1 ms and 36500 days: change it")));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! A server runs straight code on locals much faster than loops over tables, so a script is composed: the lines of
 //! `scripts/limit/{load,<transition>,finish}.lua` in order, where
 //! * the lines between `--[each]` and `--[end]` stand once for each rule,
-//! * a line `--> section` stands for that section of each rule's algorithm, `--@ place` for the file of that name,
+//! * a line `--> section` stands for that section of each rule's algorithm, `--@ file` for the file of that name,
 //! * names that end in `_1` are the first rule's, the other rules' end in their number; some stand for all that a rule's
 //!   algorithm keeps or is told (`words_1`, `arguments_1`) and a few in capitals for a constant.
 
@@ -11,66 +11,181 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
+use once_cell::race::OnceBox;
+
 use crate::algorithm::{self, Algorithm};
 use crate::policy::Policy;
 use crate::script::Script;
 
 const LOAD: &str = include_str!("../../scripts/limit/load.lua");
 const PLACE: &str = include_str!("../../scripts/limit/place.lua");
+const EXPIRE: &str = include_str!("../../scripts/limit/expire.lua");
 const FINISH: &str = include_str!("../../scripts/limit/finish.lua");
-const CONSUME: &str = include_str!("../../scripts/limit/consume.lua");
-const REFUND: &str = include_str!("../../scripts/limit/refund.lua");
-const BLOCK: &str = include_str!("../../scripts/limit/block.lua");
-const RESET: &str = include_str!("../../scripts/limit/reset.lua");
+const RECALL: &str = include_str!("../../scripts/limit/recall.lua");
+const REMEMBER: &str = include_str!("../../scripts/limit/remember.lua");
+const CHARGE: &str = include_str!("../../scripts/limit/charge.lua");
+const ALL: &str = include_str!("../../scripts/limit/all.lua");
+const RETURN: &str = "return reply\n";
+
+/// Where the arguments of the first rule stand in ARGV, after the time, the deadline and the amount.
+const FIRST_ARGUMENT: usize = 4;
+
+/// What is done with a limiter's key; a script each.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Transition {
+    Consume,
+    /// As `Consume`, remembering the request.
+    ConsumeOnce,
+    UpTo,
+    Refund,
+    /// As `Refund`, remembering the request.
+    RefundOnce,
+    Block,
+    Reserve,
+    Settle,
+    Reset,
+}
+
+impl Transition {
+    const ALL: [Transition; 9] = [
+        Transition::Consume,
+        Transition::ConsumeOnce,
+        Transition::UpTo,
+        Transition::Refund,
+        Transition::RefundOnce,
+        Transition::Block,
+        Transition::Reserve,
+        Transition::Settle,
+        Transition::Reset,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Transition::Consume => "consume",
+            Transition::ConsumeOnce => "consume-once",
+            Transition::UpTo => "up-to",
+            Transition::Refund => "refund",
+            Transition::RefundOnce => "refund-once",
+            Transition::Block => "block",
+            Transition::Reserve => "reserve",
+            Transition::Settle => "settle",
+            Transition::Reset => "reset",
+        }
+    }
+
+    fn parts(self) -> &'static [&'static str] {
+        const CONSUME: &str = include_str!("../../scripts/limit/consume.lua");
+        const UP_TO: &str = include_str!("../../scripts/limit/up_to.lua");
+        const REFUND: &str = include_str!("../../scripts/limit/refund.lua");
+        const BLOCK: &str = include_str!("../../scripts/limit/block.lua");
+        const RESERVE: &str = include_str!("../../scripts/limit/reserve.lua");
+        const SETTLE: &str = include_str!("../../scripts/limit/settle.lua");
+        const RESET: &str = include_str!("../../scripts/limit/reset.lua");
+        match self {
+            Transition::Consume => &[LOAD, CONSUME, FINISH, RETURN],
+            Transition::ConsumeOnce => &[RECALL, LOAD, CONSUME, FINISH, REMEMBER, RETURN],
+            Transition::UpTo => &[LOAD, UP_TO, FINISH, "reply[#reply + 1] = taken\n", RETURN],
+            Transition::Refund => &[LOAD, REFUND, FINISH, RETURN],
+            Transition::RefundOnce => &[RECALL, LOAD, REFUND, FINISH, REMEMBER, RETURN],
+            Transition::Block => &[LOAD, BLOCK, FINISH, RETURN],
+            Transition::Reserve => &[LOAD, RESERVE, FINISH, RETURN],
+            Transition::Settle => &[LOAD, SETTLE, FINISH, "reply[#reply + 1] = settled\n", RETURN],
+            Transition::Reset => &[RESET],
+        }
+    }
+}
 
 /// Which algorithms a policy's rules use, in their order.
-type Shape = Box<[u8]>;
+pub(super) type Shape = Box<[u8]>;
 
-/// Made so far in this process. Only ever tried: a lock that a fork left taken costs the making, nothing else.
-static MADE: Mutex<Option<HashMap<Shape, Arc<Scripts>>>> = Mutex::new(None);
+/// What was made in this process. Its lock is only ever tried: one that a fork left taken costs the making, nothing else.
+static MADE: Mutex<Option<Made>> = Mutex::new(None);
+
+#[derive(Default)]
+struct Made {
+    of_one_key: HashMap<Shape, Arc<Scripts>>,
+    of_several: HashMap<Vec<Shape>, Arc<Script>>,
+}
 
 /// The scripts for policies whose rules use the same algorithms in the same order.
 pub(super) struct Scripts {
-    pub consume: Script,
-    pub refund: Script,
-    pub block: Script,
-    pub reset: Script,
+    algorithms: Vec<Algorithm>,
+    made: [OnceBox<Script>; Transition::ALL.len()],
 }
 
 impl Scripts {
     pub fn for_policy(policy: &Policy) -> Arc<Scripts> {
         let algorithms: Vec<Algorithm> = policy.rules().iter().map(|rule| rule.algorithm()).collect();
-        let shape = algorithms.iter().map(|a| a.definition().id).collect();
+        let make = || Arc::new(Scripts { algorithms: algorithms.clone(), made: Default::default() });
         match MADE.try_lock() {
             Ok(mut made) => {
-                let made = made.get_or_insert_default();
-                made.entry(shape).or_insert_with(|| Arc::new(Scripts::make(&algorithms))).clone()
+                made.get_or_insert_default().of_one_key.entry(shape(&algorithms)).or_insert_with(make).clone()
             }
-            Err(_) => Arc::new(Scripts::make(&algorithms)),
+            Err(_) => make(),
         }
     }
 
-    fn make(algorithms: &[Algorithm]) -> Scripts {
-        let with = |transition| Script::new(&[&compose(algorithms, &[LOAD, transition, FINISH])]);
-        Scripts { consume: with(CONSUME), refund: with(REFUND), block: with(BLOCK), reset: Script::new(&[RESET]) }
+    /// Which algorithms, in their order, as their ids.
+    pub fn shape(&self) -> Shape {
+        shape(&self.algorithms)
+    }
+
+    pub fn of(&self, transition: Transition) -> &Script {
+        self.made[transition as usize].get_or_init(|| Box::new(Script::new(&[&self.compose(transition)])))
+    }
+
+    fn compose(&self, transition: Transition) -> String {
+        let mut text = String::new();
+        let rules = names(&self.algorithms, "", FIRST_ARGUMENT);
+        transition.parts().iter().for_each(|part| append(&mut text, &rules, part, ""));
+        text
     }
 }
 
-fn compose(algorithms: &[Algorithm], parts: &[&str]) -> String {
-    let (mut text, mut argument) = (String::new(), 4);
-    let rules: Vec<Names> = algorithms
-        .iter()
-        .enumerate()
-        .map(|(i, algorithm)| {
-            let first = argument;
-            argument += algorithm.definition().arguments().len();
-            Names { algorithm: *algorithm, number: i + 1, first_argument: first }
-        })
-        .collect();
-    for part in parts {
-        append(&mut text, &rules, part, "");
+fn shape(algorithms: &[Algorithm]) -> Shape {
+    algorithms.iter().map(|a| a.definition().id).collect()
+}
+
+/// The script that charges several keys, whose policies have these forms.
+pub(super) fn of_several(forms: &[&Scripts], once: bool) -> Arc<Script> {
+    let make = || {
+        let mut text = String::new();
+        if once {
+            append(&mut text, &[], RECALL, "");
+        }
+        text.push_str("local forms = {}\n");
+        for (n, form) in forms.iter().enumerate() {
+            let rules = names(&form.algorithms, "at + ", 1);
+            let size = 3 + rules.iter().map(Names::argument_count).sum::<usize>();
+            let _ = writeln!(text, "forms[{}] = {{size = {size}, decide = function(key, at)", n + 1);
+            let mut inner = String::new();
+            [LOAD, CHARGE, FINISH, RETURN].iter().for_each(|part| append(&mut inner, &rules, part, "  "));
+            text.push_str(&inner.replace("KEYS[1]", "key"));
+            text.push_str("end}\n");
+        }
+        append(&mut text, &[], ALL, "");
+        if once {
+            append(&mut text, &[], REMEMBER, "");
+        }
+        text.push_str(RETURN);
+        Arc::new(Script::new(&[&text]))
+    };
+    let mut key: Vec<Shape> = forms.iter().map(|form| shape(&form.algorithms)).collect();
+    key.extend(once.then(Shape::default));
+    match MADE.try_lock() {
+        Ok(mut made) => made.get_or_insert_default().of_several.entry(key).or_insert_with(make).clone(),
+        Err(_) => make(),
     }
-    text
+}
+
+fn names(algorithms: &[Algorithm], base: &'static str, first: usize) -> Vec<Names> {
+    let mut argument = first;
+    let name = |(i, algorithm): (usize, &Algorithm)| {
+        let names = Names { algorithm: *algorithm, number: i + 1, base, first_argument: argument };
+        argument += names.argument_count();
+        names
+    };
+    algorithms.iter().enumerate().map(name).collect()
 }
 
 fn append(text: &mut String, rules: &[Names], part: &str, outer: &str) {
@@ -91,8 +206,8 @@ fn append(text: &mut String, rules: &[Names], part: &str, outer: &str) {
                     rule.append_section(text, section, &indent);
                 }
             }
-        } else if code == "--@ place" {
-            append(text, rules, PLACE, &indent);
+        } else if let Some(file) = code.strip_prefix("--@ ") {
+            append(text, rules, if file == "place" { PLACE } else { EXPIRE }, &indent);
         } else {
             put(text, outer, &whole(line, rules));
         }
@@ -110,9 +225,11 @@ fn whole(line: &str, rules: &[Names]) -> String {
     }
     let size = rules.iter().map(|rule| algorithm::record_size(rule.algorithm)).sum::<usize>();
     let answers: Vec<String> = rules.iter().map(|rule| rule.write("wait_1, left_1, reset_1")).collect();
+    let next = FIRST_ARGUMENT + rules.iter().map(Names::argument_count).sum::<usize>();
     let counts: Vec<String> = algorithm::ALL.iter().map(|a| a.definition().words.len().to_string()).collect();
     line.replace("ALL_ANSWERS", &answers.join(", "))
         .replace("ALL_WORD_COUNTS", &counts.join(", "))
+        .replace("ALL_NEXT", &next.to_string())
         .replace("ALL_SIZE", &(3 + size).to_string())
 }
 
@@ -121,18 +238,24 @@ struct Names {
     algorithm: Algorithm,
     /// From 1.
     number: usize,
-    /// The place of its first argument in ARGV.
+    /// From where in ARGV its arguments are counted: nothing, or a name and a plus.
+    base: &'static str,
+    /// The place of its first argument.
     first_argument: usize,
 }
 
 impl Names {
+    fn argument_count(&self) -> usize {
+        self.algorithm.definition().arguments().len()
+    }
+
     fn write(&self, code: &str) -> String {
         let definition = self.algorithm.definition();
         let suffixed = |names: &[&str]| names.iter().map(|name| format!("{name}_1")).collect::<Vec<_>>();
         let words = suffixed(definition.words);
         let arguments = suffixed(definition.arguments());
         let values: Vec<String> =
-            (0..arguments.len()).map(|i| format!("tonumber(ARGV[{}])", self.first_argument + i)).collect();
+            (0..arguments.len()).map(|i| format!("tonumber(ARGV[{}{}])", self.base, self.first_argument + i)).collect();
         code.replace("words_1", &words.join(", "))
             .replace("sum_1", &words.join(" + "))
             .replace("zeros_1", &vec!["0"; words.len()].join(", "))
@@ -162,16 +285,18 @@ impl Names {
 /// one rule, and of one with a rule of each algorithm.
 pub fn scripts() -> Vec<(String, String)> {
     let mut all = Vec::new();
-    let shapes = algorithm::ALL.map(|a| vec![a]).into_iter().chain([algorithm::ALL.to_vec()]);
-    for shape in shapes {
-        let made = Scripts::make(&shape);
-        let algorithms: Vec<&str> = shape.iter().map(|algorithm| algorithm.name()).collect();
-        for (transition, script) in [("consume", &made.consume), ("refund", &made.refund), ("block", &made.block)] {
-            all.push((format!("{transition}-{}", algorithms.join("-")), script.text().to_owned()));
-        }
-        if all.len() == 3 {
-            all.push(("reset".into(), made.reset.text().to_owned()));
+    let forms: Vec<Scripts> = (algorithm::ALL.map(|a| vec![a]).into_iter().chain([algorithm::ALL.to_vec()]))
+        .map(|algorithms| Scripts { algorithms, made: Default::default() })
+        .collect();
+    for form in &forms {
+        let algorithms: Vec<&str> = form.algorithms.iter().map(|algorithm| algorithm.name()).collect();
+        for transition in Transition::ALL {
+            let name = format!("{}-{}", transition.name(), algorithms.join("-"));
+            all.push((name, form.of(transition).text().to_owned()));
         }
     }
+    let forms: Vec<&Scripts> = forms.iter().collect();
+    all.push(("consume-all".into(), of_several(&forms, false).text().to_owned()));
+    all.push(("consume-all-once".into(), of_several(&forms, true).text().to_owned()));
     all
 }

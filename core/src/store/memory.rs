@@ -110,7 +110,7 @@ impl Space for View<'_> {
         match self.live(key).map(|entry| &entry.kept) {
             None => Ok(None),
             Some(Kept::Text(value)) => Ok(Some(value)),
-            Some(Kept::List) => Err(wrong_type(key)),
+            Some(Kept::List) => Err(wrong_type(&[key])),
         }
     }
 
@@ -150,13 +150,12 @@ impl Space for View<'_> {
     }
 }
 
-/// The error for a key of a type that is not ours.
-pub(crate) fn wrong_type(key: &[u8]) -> Error {
-    Error::new(
-        Code::WrongType,
-        format!(
-            "key \"{}\" holds another Redis type than a limiter's: rename it, delete it, or give this client another prefix",
-            shown(key)
-        ),
-    )
+/// The error for keys of which one has a type that is not ours.
+pub(crate) fn wrong_type(keys: &[&[u8]]) -> Error {
+    let keys: Vec<String> = keys.iter().map(|key| format!("\"{}\"", shown(key))).collect();
+    let keys = keys.join(" or ");
+    let message = format!(
+        "key {keys} holds another Redis type than a limiter's: rename it, delete it, or give this client another prefix"
+    );
+    Error::new(Code::WrongType, message)
 }

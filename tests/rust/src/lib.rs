@@ -12,6 +12,7 @@ pub fn client(url: &str, prefix: &str) -> Client {
         // Tests share two cores with builds and other suites: an answer may take its time, a wrong one may not come.
         timeout: std::time::Duration::from_secs(10),
         on_error: OnError::Raise,
+        ..Options::default()
     };
     Client::new(options).unwrap()
 }

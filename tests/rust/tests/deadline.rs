@@ -50,6 +50,7 @@ fn a_late_consume_is_refused_by_the_server() {
             prefix: prefix.clone(),
             timeout: Duration::from_millis(300),
             on_error: OnError::Raise,
+            ..Options::default()
         })
         .unwrap();
         let policy = || Policy::parse("10/hour").unwrap();

@@ -12,7 +12,13 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A link with that many calls written to the server, each under its number.
 fn under_way(url: &str, prefix: &str) -> LoopLink<usize> {
-    let options = Options { url: Some(url.into()), prefix: prefix.into(), timeout: TIMEOUT, on_error: OnError::Raise };
+    let options = Options {
+        url: Some(url.into()),
+        prefix: prefix.into(),
+        timeout: TIMEOUT,
+        on_error: OnError::Raise,
+        ..Options::default()
+    };
     let limiter = Client::new(options).unwrap().limiter("loops", Policy::parse("1000/hour").unwrap()).unwrap();
     // Now the server knows the script.
     limiter.consume(b"k", 1).unwrap().run().unwrap();

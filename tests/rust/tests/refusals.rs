@@ -28,7 +28,13 @@ fn command(server: &str, line: &str) {
 
 fn limiter(server: &str, on_error: OnError) -> Limiter {
     let url = Some(format!("redis://{server}"));
-    let options = Options { url, prefix: fresh_prefix("refusals"), timeout: Duration::from_secs(5), on_error };
+    let options = Options {
+        url,
+        prefix: fresh_prefix("refusals"),
+        timeout: Duration::from_secs(5),
+        on_error,
+        ..Options::default()
+    };
     Client::new(options).unwrap().limiter("n", Policy::parse("5/hour").unwrap()).unwrap()
 }
 

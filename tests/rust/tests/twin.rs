@@ -1,10 +1,10 @@
 //! The Rust twins against the Lua, in virtual time on real servers: the same answers and the same stored bytes, after
-//! every one of at least 20,000 steps per server, with clock steps, foreign values, lost TTLs and changed policies.
+//! every one of at least 100,000 steps per server, with clock steps, foreign values, lost TTLs and changed policies.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use quotalock::testing::{self, Kind};
-use quotalock::{Client, Limiter, Policy};
+use quotalock::{Charge, Client, Limiter, LimiterOptions, Policy, Unsettled};
 use quotalock_tests::{client, fresh_prefix, servers};
 
 const CASES: u32 = 130;
@@ -23,6 +23,16 @@ enum Act {
     /// Cuts a state of ours, or changes one of its bytes.
     Damage(usize, u8),
     Persist,
+    UpTo(u64),
+    /// Which id, estimate, microseconds, what becomes of it unsettled.
+    Reserve(u8, u64, u64, Unsettled),
+    /// Which id, actual amount.
+    Settle(u8, u64),
+    /// Which request, cost.
+    Once(u8, u64),
+    RefundOnce(u8, u64),
+    /// For each charge: which limiter, key, cost; maybe which request.
+    All(Vec<(usize, usize, u64)>, Option<u8>),
     /// Goes on with the other policy.
     Switch,
 }
@@ -66,6 +76,9 @@ fn act() -> impl Strategy<Value = Act> {
         prop::collection::vec(any::<u8>(), 0..80),
         prop::collection::vec(any::<u8>(), 0..80).prop_map(|tail| [b"QL\x01", tail.as_slice()].concat()),
     ];
+    let unsettled = prop_oneof![Just(Unsettled::Spent), Just(Unsettled::Returned)];
+    let charges = prop::collection::btree_map((0_usize..3, 0..KEYS.len()), 1_u64..4, 1..4)
+        .prop_map(|charges| charges.into_iter().map(|((limiter, key), cost)| (limiter, key, cost)).collect::<Vec<_>>());
     prop_oneof![
         20 => (0_u64..4).prop_map(Act::Consume),
         2 => (4_u64..1 << 52).prop_map(Act::Consume),
@@ -76,6 +89,14 @@ fn act() -> impl Strategy<Value = Act> {
         1 => foreign.prop_map(Act::Plant),
         2 => (0_usize..80, any::<u8>()).prop_map(|(at, byte)| Act::Damage(at, byte)),
         1 => Just(Act::Persist),
+        3 => prop_oneof![1_u64..6, 1_u64..1 << 52].prop_map(Act::UpTo),
+        4 => (0_u8..4, 1_u64..6, 1_000_u64..5_000_000, unsettled).prop_map(|(id, estimate, length, unsettled)| {
+            Act::Reserve(id, estimate, length, unsettled)
+        }),
+        4 => (0_u8..4, prop_oneof![8 => 0_u64..8, 1 => Just(1_u64 << 52)]).prop_map(|(id, n)| Act::Settle(id, n)),
+        3 => (0_u8..3, 1_u64..4).prop_map(|(id, cost)| Act::Once(id, cost)),
+        1 => (0_u8..3, 1_u64..4).prop_map(|(id, amount)| Act::RefundOnce(id, amount)),
+        3 => (charges, prop::option::of(0_u8..3)).prop_map(|(charges, id)| Act::All(charges, id)),
         1 => Just(Act::Switch),
     ]
 }
@@ -94,14 +115,35 @@ fn step() -> impl Strategy<Value = Step> {
 
 struct Side {
     client: Client,
+    /// One name, two policies: the policy changes.
     limiters: [Limiter; 2],
+    /// Others that are charged together with these; the last is not enforced.
+    others: [Limiter; 2],
+}
+
+/// What identifies a reservation or a request.
+fn id(n: u8) -> String {
+    format!("{n:032x}")
 }
 
 impl Side {
     fn new(url: &str, prefix: &str, policies: &[Policy; 2]) -> Side {
         let client = client(url, prefix);
         let limiters = policies.clone().map(|policy| client.limiter("twin", policy).unwrap());
-        Side { client, limiters }
+        let options = |enforce| LimiterOptions { scope: Some(b"s}".to_vec()), enforce };
+        let other = |i: usize| client.limiter_with(["x", "y"][i], policies[i].clone(), options(i == 0)).unwrap();
+        let others = [other(0), other(1)];
+        Side { client, limiters, others }
+    }
+
+    /// Every key that a step may have touched.
+    fn keys(&self) -> Vec<Vec<u8>> {
+        let of = |limiter: &Limiter| KEYS.map(|key| limiter.redis_key(key).unwrap());
+        [&self.limiters[0], &self.others[0], &self.others[1]].into_iter().flat_map(of).collect()
+    }
+
+    fn state(&self) -> Vec<Option<Vec<u8>>> {
+        self.keys().iter().map(|key| self.stored(key)).collect()
     }
 
     fn stored(&self, redis_key: &[u8]) -> Option<Vec<u8>> {
@@ -118,6 +160,31 @@ impl Side {
             Act::Peek(cost) => limiter.peek(key, *cost).unwrap().run().unwrap(),
             Act::Refund(amount) => limiter.refund(key, *amount).unwrap().run().unwrap(),
             Act::Block(duration) => limiter.block(key, *duration).unwrap().run().unwrap(),
+            Act::UpTo(most) => limiter.consume_up_to(key, *most).unwrap().run().unwrap(),
+            Act::Reserve(n, estimate, length, unsettled) => {
+                testing::reserve(limiter, key, &id(*n), *estimate, *length, *unsettled).unwrap().run().unwrap()
+            }
+            Act::Settle(n, actual) => {
+                let reservation = limiter.reservation(key, &id(*n)).unwrap();
+                return format!("{}", reservation.settle(*actual).unwrap().run().unwrap());
+            }
+            Act::Once(n, cost) => limiter.consume_once(key, *cost, Some(id(*n).as_bytes())).unwrap().run().unwrap(),
+            Act::RefundOnce(n, amount) => {
+                limiter.refund_once(key, *amount, Some(id(*n).as_bytes())).unwrap().run().unwrap()
+            }
+            Act::All(charges, n) => {
+                let chosen = [limiter, &self.others[0], &self.others[1]];
+                let charge = |(which, key, cost): &(usize, usize, u64)| Charge {
+                    limiter: chosen[*which],
+                    key: KEYS[*key],
+                    cost: *cost,
+                };
+                let charges: Vec<Charge> = charges.iter().map(charge).collect();
+                let id = n.map(id);
+                let op = self.client.consume_all(&charges, id.as_deref().map(str::as_bytes));
+                let decided = op.unwrap().run().unwrap();
+                return format!("{decided:?}").replace(&format!("{:?}", decided.source), "");
+            }
             Act::Reset => return format!("{}", limiter.reset(key).unwrap().run().unwrap()),
             Act::Plant(value) => {
                 testing::put(&self.client, &redis_key, Kind::Text, value).run().unwrap();
@@ -160,8 +227,7 @@ fn twin_and_script_agree() {
                 }
                 let [twin, script] = sides.each_ref().map(|side| side.perform(step, current, now));
                 prop_assert_eq!(twin, script, "step {} on {}", i, &name);
-                let redis_key = sides[0].limiters[0].redis_key(KEYS[step.key]).unwrap();
-                let [twin, script] = sides.each_ref().map(|side| side.stored(&redis_key));
+                let [twin, script] = sides.each_ref().map(Side::state);
                 prop_assert_eq!(twin, script, "state after step {} on {}", i, &name);
             }
             Ok(())

@@ -1,9 +1,12 @@
 //! Executes every vector of the spec on every store.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quotalock::testing::{self, Kind};
-use quotalock::{Client, Decision, Error, Limiter, OnError, Options, Policy, Result, convert};
+use quotalock::{
+    Charge, Client, CombinedDecision, Decision, Error, Limiter, LimiterOptions, OnError, Options, Policy, Result,
+    Source, Unsettled, convert,
+};
 use quotalock_tests::{client, fresh_prefix, spec, stores};
 use serde_json::Value;
 
@@ -57,7 +60,9 @@ fn policy(case: &Value) {
 fn key(case: &Value, url: &str) {
     let id = spec::id(case);
     let client = client(url, case["prefix"].as_str().unwrap());
-    let limiter = client.limiter(case["name"].as_str().unwrap(), Policy::parse("1/hour").unwrap()).unwrap();
+    let options = LimiterOptions { scope: spec::bytes(case, "scope"), enforce: true };
+    let policy = Policy::parse("1/hour").unwrap();
+    let limiter = client.limiter_with(case["name"].as_str().unwrap(), policy, options).unwrap();
     let redis_key = limiter.redis_key(&spec::bytes(case, "key").unwrap()).unwrap();
     assert_eq!(redis_key, spec::bytes(case, "redis_key").unwrap(), "{id}");
     limiter.reset(&spec::bytes(case, "key").unwrap()).unwrap().run().unwrap();
@@ -81,31 +86,77 @@ fn bad_call(op: &str, args: &Value, url: &str) -> Result<()> {
         prefix: text("prefix", "ql"),
         timeout: convert::duration(micros("timeout", 500_000)?),
         on_error: OnError::parse(&text("on_error", "raise"))?,
+        request_memory: convert::duration(micros("request_memory", 60_000_000)?),
     })?;
-    let limiter = client.limiter(&text("name", "n"), Policy::parse(&text("policy", "1/s"))?)?;
+    let options = LimiterOptions { scope: args["scope"].as_str().map(|s| s.as_bytes().to_vec()), enforce: true };
+    let limiter = client.limiter_with(&text("name", "n"), Policy::parse(&text("policy", "1/s"))?, options)?;
     let key = text("key", "k");
     let key = key.as_bytes();
     let cost = convert::unsigned("cost", number("cost", 1))?;
+    let request = args["request"].as_str().map(str::as_bytes);
     match op {
-        "consume" => limiter.consume(key, cost)?.run().map(drop),
+        "consume" => limiter.consume_once(key, cost, request)?.run().map(drop),
+        "consume_up_to" => limiter.consume_up_to(key, convert::unsigned("most", number("most", 1))?)?.run().map(drop),
+        "reserve" => {
+            let unsettled = Unsettled::parse(&text("unsettled", "spent"))?;
+            let estimate = convert::unsigned("estimate", number("estimate", 1))?;
+            limiter.reserve(key, estimate, micros("ttl", 1_000_000)?, unsettled)?.1.run().map(drop)
+        }
+        "reservation" => limiter.reservation(key, &text("id", "")).map(drop),
+        "settle" => {
+            let reservation = limiter.reservation(key, "00112233445566778899aabbccddeeff")?;
+            reservation.settle(convert::unsigned("actual", number("actual", 1))?)?.run().map(drop)
+        }
+        "consume_all" => {
+            // The charges are keys and costs for this limiter.
+            let charges: Vec<(String, u64)> = serde_json::from_value(args["charges"].clone()).unwrap();
+            let charge = |(key, cost): &'_ (String, u64)| (key.as_bytes().to_vec(), *cost);
+            let charges: Vec<(Vec<u8>, u64)> = charges.iter().map(charge).collect();
+            let charges: Vec<Charge> =
+                charges.iter().map(|(key, cost)| Charge { limiter: &limiter, key, cost: *cost }).collect();
+            client.consume_all(&charges, request)?.run().map(drop)
+        }
         "peek" => limiter.peek(key, cost)?.run().map(drop),
         "wait" => limiter.wait(key, cost, convert::duration(micros("timeout", 0)?))?.run().map(drop),
-        "refund" => limiter.refund(key, convert::unsigned("amount", number("amount", 1))?)?.run().map(drop),
+        "refund" => {
+            limiter.refund_once(key, convert::unsigned("amount", number("amount", 1))?, request)?.run().map(drop)
+        }
         "block" => limiter.block(key, micros("duration", 1)?)?.run().map(drop),
         "reset" => limiter.reset(key)?.run().map(drop),
         _ => Ok(()),
     }
 }
 
+/// What the steps of one case share.
+struct Case {
+    client: Client,
+    /// By label; the first one's is empty.
+    limiters: BTreeMap<String, Limiter>,
+    /// The ids of reservations, by label.
+    reservations: BTreeMap<String, String>,
+}
+
 fn limiter(case: &Value, store: &str, url: &str) {
     let id = spec::id(case);
     let client = client(url, &fresh_prefix("vector"));
-    let policy = Policy::parse(case["policy"].as_str().unwrap()).unwrap();
-    let limiter = client.limiter("vector", policy).unwrap();
+    let make = |label: &str, spec: &Value| {
+        let shared = label.is_empty() || spec["name"] == "main";
+        let options = LimiterOptions {
+            scope: spec["scope"].as_str().map(|scope| scope.as_bytes().to_vec()),
+            enforce: spec["enforce"].as_bool().unwrap_or(true),
+        };
+        let policy = Policy::parse(spec["policy"].as_str().unwrap()).unwrap();
+        client.limiter_with(if shared { "vector" } else { label }, policy, options).unwrap()
+    };
+    let mut limiters = BTreeMap::from([(String::new(), make("", case))]);
+    for (label, spec) in case["limiters"].as_object().into_iter().flatten() {
+        limiters.insert(label.clone(), make(label, spec));
+    }
+    let mut all = Case { client, limiters, reservations: BTreeMap::new() };
     for (i, step) in case["steps"].as_array().unwrap().iter().enumerate() {
         let place = format!("{id} step {i} on {store}");
-        testing::set_time(&client, Some(step["at"].as_u64().unwrap())).unwrap();
-        match (perform(&client, &limiter, step, &place), &step["error"]) {
+        testing::set_time(&all.client, Some(step["at"].as_u64().unwrap())).unwrap();
+        match (perform(&mut all, step, &place, store), &step["error"]) {
             (Err(error), expected) if !expected.is_null() => assert_error(&place, expected, &error),
             (Err(error), _) => panic!("{place}: {error}"),
             (Ok(_), expected) if !expected.is_null() => panic!("{place}: did not fail with {expected}"),
@@ -115,15 +166,48 @@ fn limiter(case: &Value, store: &str, url: &str) {
     }
 }
 
+fn consume_all(case: &Case, step: &Value) -> Result<CombinedDecision> {
+    let charges = step["charges"].as_array().unwrap();
+    let keys: Vec<Vec<u8>> = charges.iter().map(|charge| spec::bytes(charge, "key").unwrap()).collect();
+    let charge = |(charge, key): (&Value, _)| Charge {
+        limiter: &case.limiters[charge["limiter"].as_str().unwrap_or_default()],
+        key,
+        cost: charge["cost"].as_u64().unwrap(),
+    };
+    let charges: Vec<Charge> = charges.iter().zip(keys.iter().map(Vec::as_slice)).map(charge).collect();
+    case.client.consume_all(&charges, step["request"].as_str().map(str::as_bytes))?.run()
+}
+
 /// Performs a step; those that answer no decision are asserted here.
-fn perform(client: &Client, limiter: &Limiter, step: &Value, place: &str) -> Result<Option<Decision>> {
+fn perform(case: &mut Case, step: &Value, place: &str, store: &str) -> Result<Option<Decision>> {
+    let (client, limiter) = (&case.client, &case.limiters[step["limiter"].as_str().unwrap_or_default()]);
+    if step["op"] == "consume_all" {
+        assert_combined(place, &consume_all(case, step)?, &step["expect"], store);
+        return Ok(None);
+    }
+    let request = step["request"].as_str().map(str::as_bytes);
     let key = spec::bytes(step, "key").unwrap();
     let redis_key = limiter.redis_key(&key).unwrap();
     let cost = step["cost"].as_u64().unwrap_or(1);
     let decision = match step["op"].as_str().unwrap() {
-        "consume" => limiter.consume(&key, cost)?.run()?,
+        "consume" => limiter.consume_once(&key, cost, request)?.run()?,
+        "consume_up_to" => limiter.consume_up_to(&key, step["most"].as_u64().unwrap())?.run()?,
+        "reserve" => {
+            let unsettled = Unsettled::parse(step["unsettled"].as_str().unwrap_or("spent"))?;
+            let (estimate, ttl) = (step["estimate"].as_u64().unwrap(), step["ttl"].as_u64().unwrap());
+            let (reservation, op) = limiter.reserve(&key, estimate, ttl, unsettled)?;
+            let decision = op.run()?;
+            case.reservations.insert(step["as"].as_str().unwrap().to_owned(), reservation.id());
+            decision
+        }
+        "settle" | "cancel" => {
+            let reservation = limiter.reservation(&key, &case.reservations[step["reservation"].as_str().unwrap()])?;
+            let op = step["actual"].as_u64().map_or_else(|| reservation.cancel(), |actual| reservation.settle(actual));
+            assert_eq!(op?.run()?, step["expect"]["settled"].as_bool().unwrap(), "{place}");
+            return Ok(None);
+        }
         "peek" => limiter.peek(&key, cost)?.run()?,
-        "refund" => limiter.refund(&key, step["amount"].as_u64().unwrap())?.run()?,
+        "refund" => limiter.refund_once(&key, step["amount"].as_u64().unwrap(), request)?.run()?,
         "block" => limiter.block(&key, step["duration"].as_u64().unwrap())?.run()?,
         "reset" => {
             let existed = limiter.reset(&key)?.run()?;
@@ -153,7 +237,7 @@ fn perform(client: &Client, limiter: &Limiter, step: &Value, place: &str) -> Res
     Ok(Some(decision))
 }
 
-fn assert_decision(place: &str, decision: &Decision, expect: &Value, store: &str) {
+fn shown(decision: &Decision) -> Value {
     let rules: Vec<Value> = decision
         .rules
         .iter()
@@ -162,10 +246,28 @@ fn assert_decision(place: &str, decision: &Decision, expect: &Value, store: &str
                 "retry_after": r.retry_after, "reset_after": r.reset_after})
         })
         .collect();
-    let found = serde_json::json!({"allowed": decision.allowed, "limit": decision.limit,
+    let mut shown = serde_json::json!({"allowed": decision.allowed, "limit": decision.limit,
         "remaining": decision.remaining, "retry_after": decision.retry_after, "reset_after": decision.reset_after,
         "cost": decision.cost, "healed": decision.healed, "rules": rules});
+    if decision.would_deny {
+        shown["would_deny"] = Value::Bool(true);
+    }
+    shown
+}
+
+fn assert_decision(place: &str, decision: &Decision, expect: &Value, store: &str) {
+    assert_eq!(&shown(decision), expect, "{place}");
+    assert_source(place, decision.source, store);
+}
+
+fn assert_combined(place: &str, combined: &CombinedDecision, expect: &Value, store: &str) {
+    let found = serde_json::json!({"allowed": combined.allowed, "would_deny": combined.would_deny,
+        "binding": combined.binding, "retry_after": combined.retry_after,
+        "decisions": combined.decisions.iter().map(shown).collect::<Vec<_>>()});
     assert_eq!(&found, expect, "{place}");
-    let source = if store == "memory" { "memory" } else { "redis" };
-    assert_eq!(decision.source.as_str(), source, "{place}");
+    assert_source(place, combined.source, store);
+}
+
+fn assert_source(place: &str, source: Source, store: &str) {
+    assert_eq!(source.as_str(), if store == "memory" { "memory" } else { "redis" }, "{place}");
 }

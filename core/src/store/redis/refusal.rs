@@ -31,7 +31,15 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
         return Refusal::NoScript;
     }
     if inner("WRONGTYPE") {
-        return Refusal::Final(wrong_type(operation.key()));
+        let keys: Vec<&[u8]> = (0..).map_while(|at| operation.key(at)).collect();
+        return Refusal::Final(wrong_type(&keys));
+    }
+    if inner("CROSSSLOT") {
+        let message = format!(
+            "{} is for keys in different slots of the cluster at {server}: give their limiters one scope",
+            operation.describe()
+        );
+        return Refusal::Final(Error::new(Code::CrossSlot, message));
     }
     if let Some(error) = login(text, server) {
         return Refusal::Final(error);

@@ -1,0 +1,16 @@
+-- Charges several keys if all of them admit it, else none.
+-- KEYS one for each charge.  ARGV[3] how many; then for each its form, whether its denial counts, cost, the rules'.
+-- Reply: {1, now, then the fields of each charge}.
+-- Invariant: each key is read before any is written, and none stands twice in KEYS.
+local count, at, decisions, charged = tonumber(ARGV[3]), 4, {}, true
+for n = 1, count do
+  local form = forms[tonumber(ARGV[at])]
+  local decide = coroutine.wrap(form.decide)
+  if not decide(KEYS[n], at + 2) and ARGV[at + 1] == '1' then charged = false end
+  decisions[n], at = decide, at + form.size
+end
+local reply = {1, now}
+for n = 1, count do
+  local answer = decisions[n](charged)
+  for field = 3, #answer do reply[#reply + 1] = answer[field] end
+end

@@ -1,0 +1,13 @@
+-- One of several charges: decides, then waits to hear whether all are admitted. See all.lua.
+-- ARGV[at] its cost.
+local cost = tonumber(ARGV[at])
+--> wait
+local admitted = block_until <= now
+--[each]
+if wait_1 ~= 0 then admitted = false end
+--[end]
+local charged = coroutine.yield(admitted) and admitted
+local write = charged or dirty
+if charged then
+  --> charge
+end

@@ -1,0 +1,142 @@
+//! One call about several keys, all or none: twin of `scripts/limit/{all,charge}.lua`.
+
+use std::sync::Arc;
+
+use super::Definition;
+use super::memory::Memory;
+use super::scripts::{Scripts, of_several};
+use super::state::State;
+use crate::decision::{CombinedDecision, Source};
+use crate::error::Result;
+use crate::operation::{Answer, Operation, odd_reply};
+use crate::resp::{self, Value};
+use crate::script::Script;
+use crate::store::memory::Space;
+
+/// One of the charges.
+pub(super) struct Part {
+    pub definition: Arc<Definition>,
+    /// The whole Redis key.
+    pub key: Vec<u8>,
+    pub cost: u64,
+    /// Which form of policy it has, among those of the script; from 1.
+    form: usize,
+}
+
+pub(super) struct AllCall {
+    parts: Vec<Part>,
+    memory: Option<Memory>,
+    script: Arc<Script>,
+}
+
+impl AllCall {
+    /// Describes the call: limiters' definitions, whole Redis keys and costs.
+    pub fn new(charges: Vec<(Arc<Definition>, Vec<u8>, u64)>, memory: Option<Memory>) -> AllCall {
+        // The forms in an order of their own, so that the same set of policies needs the same script.
+        let mut forms: Vec<&Scripts> = charges.iter().map(|(definition, ..)| &*definition.scripts).collect();
+        forms.sort_by_key(|form| form.shape());
+        forms.dedup_by_key(|form| form.shape());
+        let script = of_several(&forms, memory.is_some());
+        let place = |definition: &Definition| {
+            1 + forms.iter().position(|form| form.shape() == definition.scripts.shape()).unwrap_or_default()
+        };
+        let forms_of: Vec<usize> = charges.iter().map(|(definition, ..)| place(definition)).collect();
+        let part = |((definition, key, cost), form)| Part { definition, key, cost, form };
+        AllCall { parts: charges.into_iter().zip(forms_of).map(part).collect(), memory, script }
+    }
+
+    fn field_count(&self) -> usize {
+        self.parts.iter().map(|part| part.definition.field_count()).sum()
+    }
+}
+
+impl Operation for AllCall {
+    fn script(&self) -> &Script {
+        &self.script
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        match self.parts.get(at) {
+            Some(part) => Some(&part.key),
+            None if at == self.parts.len() => self.memory.as_ref().map(|memory| memory.key.as_slice()),
+            None => None,
+        }
+    }
+
+    fn arg_count(&self) -> usize {
+        let parts: usize = self.parts.iter().map(|part| 3 + part.definition.policy_arg_count).sum();
+        1 + parts + if self.memory.is_some() { 2 } else { 0 }
+    }
+
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        resp::number_part(out, self.parts.len() as u64);
+        for part in &self.parts {
+            resp::number_part(out, part.form as u64);
+            resp::part(out, if part.definition.enforce { b"1" } else { b"0" });
+            resp::number_part(out, part.cost);
+            out.extend_from_slice(&part.definition.policy_args);
+        }
+        if let Some(memory) = &self.memory {
+            resp::number_part(out, memory.length);
+            resp::number_part(out, self.field_count() as u64);
+        }
+    }
+
+    fn mutates(&self) -> bool {
+        true
+    }
+
+    fn repeatable(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        if let Some(memory) = &self.memory
+            && let Some(reply) = memory.recall(space, self.field_count(), now)?
+        {
+            return Ok(reply);
+        }
+        let mut states = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            states.push(State::load(&part.definition.policy, space.get(&part.key)?, now));
+        }
+        let denied = |(part, state): (&Part, &State)| part.definition.enforce && !state.decide(part.cost);
+        let charged = !self.parts.iter().zip(&states).any(denied);
+        let mut reply = vec![Value::Int(1), Value::Int(now as i64)];
+        for (part, state) in self.parts.iter().zip(states) {
+            reply.extend(state.charge_with(space, &part.key, part.cost, charged).drain(2..));
+        }
+        if let Some(memory) = self.memory.as_ref().filter(|_| charged) {
+            memory.remember(space, &reply, now);
+        }
+        Ok(reply)
+    }
+
+    fn decode(&self, mut fields: &[Value], source: Source) -> Result<Answer> {
+        if fields.len() != self.field_count() {
+            return Err(odd_reply(format!("{} fields in place of {}", fields.len(), self.field_count())));
+        }
+        let mut decisions = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            let (own, others) = fields.split_at(part.definition.field_count());
+            decisions.push(part.definition.decision(own, part.cost, source)?);
+            fields = others;
+        }
+        Ok(Answer::Combined(CombinedDecision::combine(decisions, source)))
+    }
+
+    fn made_up(&self, source: Source, retry_after: u64) -> Option<Answer> {
+        let decision = |part: &Part| part.definition.made_up(part.cost, source, retry_after);
+        let decisions = self.parts.iter().map(decision).collect();
+        Some(Answer::Combined(CombinedDecision::combine(decisions, source)))
+    }
+
+    fn may_run_locally(&self) -> bool {
+        true
+    }
+
+    fn describe(&self) -> String {
+        let part = |part: &Part| format!("\"{}\"", part.definition.shown_key(&part.key));
+        format!("consume_all of {}", self.parts.iter().map(part).collect::<Vec<_>>().join(", "))
+    }
+}

@@ -1,0 +1,158 @@
+//! Amounts held by reservations: twin of the holds in `scripts/limit/{place,expire,reserve,settle}.lua`.
+//!
+//! Stored behind the records as a record 251 (the earliest and the latest end, the latest beginning, how many), then 41
+//! bytes for each hold: id, beginning, end, amount, and a byte that says what becomes of it.
+
+use crate::policy::MAX_LIMIT;
+
+/// How many bytes name a reservation.
+pub(super) const ID_SIZE: usize = 16;
+const SIZE: usize = 41;
+const SETTLED: u8 = 2;
+const EXACT: u64 = 1 << 53;
+
+/// What becomes of a reservation that nobody settles in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Unsettled {
+    /// The estimate counts as spent.
+    #[default]
+    Spent = 0,
+    /// The estimate is given back.
+    Returned = 1,
+}
+
+impl Unsettled {
+    /// Parses `spent` or `returned`.
+    ///
+    /// # Errors
+    /// `invalid_argument` for another word.
+    pub fn parse(text: &str) -> crate::error::Result<Unsettled> {
+        match text {
+            "spent" => Ok(Unsettled::Spent),
+            "returned" => Ok(Unsettled::Returned),
+            other => Err(crate::error::Error::invalid(format!(
+                "unsettled \"{}\" is unknown: use spent or returned",
+                crate::error::shown(other.as_bytes())
+            ))),
+        }
+    }
+}
+
+/// One reservation's amount.
+#[derive(Clone, Copy)]
+pub(super) struct Hold {
+    pub id: [u8; ID_SIZE],
+    pub since: u64,
+    pub stop: u64,
+    pub amount: u64,
+    pub state: u8,
+}
+
+impl Hold {
+    /// None if the numbers make no sense.
+    fn read(bytes: &[u8; SIZE]) -> Option<Hold> {
+        let (id, rest) = bytes.split_first_chunk::<ID_SIZE>()?;
+        let (numbers, state) = (rest.as_chunks::<8>().0, rest[24]);
+        let number = |i: usize| u64::from_le_bytes(numbers[i]);
+        let hold = Hold { id: *id, since: number(0), stop: number(1), amount: number(2), state };
+        (hold.stop < EXACT && hold.since <= hold.stop && hold.amount <= MAX_LIMIT).then_some(hold)
+    }
+
+    fn bytes(&self) -> [u8; SIZE] {
+        let mut bytes = [0; SIZE];
+        bytes[..16].copy_from_slice(&self.id);
+        bytes[16..24].copy_from_slice(&self.since.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.stop.to_le_bytes());
+        bytes[32..40].copy_from_slice(&self.amount.to_le_bytes());
+        bytes[40] = self.state;
+        bytes
+    }
+}
+
+/// What a settlement changes.
+pub(super) enum Settlement {
+    /// There is no such hold any more.
+    Gone,
+    /// It was settled before; whether with the same amount.
+    Before(bool),
+    /// It is settled now; what was held before, with its new amount in place.
+    Now(Hold),
+}
+
+/// All holds of a key.
+#[derive(Default)]
+pub(super) struct Holds {
+    earliest: u64,
+    latest: u64,
+    newest: u64,
+    bytes: Vec<u8>,
+}
+
+impl Holds {
+    /// Reads what stands behind the id of a record 251; none if that is not ours.
+    pub fn read(numbers: [u64; 4], bytes: &[u8]) -> Option<Holds> {
+        let [earliest, latest, newest, count] = numbers;
+        let fits = !bytes.is_empty() && bytes.len() as u64 == count.checked_mul(SIZE as u64)?;
+        fits.then(|| Holds { earliest, latest, newest, bytes: bytes.to_vec() })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Until when a hold has to be remembered.
+    pub fn latest(&self) -> u64 {
+        self.latest
+    }
+
+    /// The record: four numbers, then the holds.
+    pub fn record(&self) -> ([u64; 4], &[u8]) {
+        let count = (self.bytes.len() / SIZE) as u64;
+        ([self.earliest, self.latest, self.newest, count], &self.bytes)
+    }
+
+    /// Ends those whose time is over, and returns the ones whose amount is to be given back; none if there was nothing
+    /// to do. A hold from the future begins now: the clock went back.
+    pub fn expire(&mut self, now: u64) -> Option<Vec<Hold>> {
+        if self.is_empty() || self.earliest > now && self.newest <= now {
+            return None;
+        }
+        let old = std::mem::take(self);
+        let mut returned = Vec::new();
+        for mut hold in old.bytes.as_chunks::<SIZE>().0.iter().filter_map(Hold::read) {
+            if hold.since > now {
+                (hold.since, hold.stop) = (now, now + hold.stop - hold.since);
+            }
+            if hold.stop > now {
+                self.add(&hold);
+            } else if hold.state == Unsettled::Returned as u8 {
+                returned.push(hold);
+            }
+        }
+        if self.is_empty() {
+            self.earliest = EXACT;
+        }
+        Some(returned)
+    }
+
+    pub fn add(&mut self, hold: &Hold) {
+        self.earliest = if self.is_empty() { hold.stop } else { self.earliest.min(hold.stop) };
+        self.latest = self.latest.max(hold.stop);
+        self.newest = self.newest.max(hold.since);
+        self.bytes.extend_from_slice(&hold.bytes());
+    }
+
+    /// Settles the hold of this id with its actual amount.
+    pub fn settle(&mut self, id: &[u8; ID_SIZE], actual: u64) -> Settlement {
+        for bytes in self.bytes.as_chunks_mut::<SIZE>().0 {
+            let Some(hold) = Hold::read(bytes).filter(|hold| hold.id == *id) else { continue };
+            if hold.state == SETTLED {
+                return Settlement::Before(hold.amount == actual);
+            }
+            *bytes = Hold { amount: actual, state: SETTLED, ..hold }.bytes();
+            return Settlement::Now(hold);
+        }
+        Settlement::Gone
+    }
+}

@@ -1,0 +1,84 @@
+//! A reservation: an estimate that was charged, to be settled when the actual amount is known.
+
+use super::call::Verb;
+use super::holds::ID_SIZE;
+use super::{Limiter, check_cost};
+use crate::error::{Error, Result, shown};
+use crate::key;
+use crate::op::Op;
+use crate::random;
+
+/// An amount held by [`Limiter::reserve`]. Any process that knows its limiter, key and id can settle it.
+#[derive(Clone)]
+pub struct Reservation {
+    limiter: Limiter,
+    key: Vec<u8>,
+    id: [u8; ID_SIZE],
+}
+
+impl Reservation {
+    pub(super) fn new(limiter: &Limiter, key: &[u8]) -> Result<Reservation> {
+        Ok(Reservation { limiter: limiter.clone(), key: key.to_vec(), id: random::bytes()? })
+    }
+
+    pub(super) fn id_bytes(&self) -> [u8; ID_SIZE] {
+        self.id
+    }
+
+    /// The key that the estimate was charged to.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// The id: 32 hexadecimal digits.
+    pub fn id(&self) -> String {
+        self.id.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Puts the `actual` amount (0 to [`MAX_COST`](crate::MAX_COST)) in the place of the estimate: what was too much is
+    /// given back to the rules that still count it; what was too little is charged, whatever the limit. False if the
+    /// reservation had ended, or was settled with another amount: then nothing changed.
+    ///
+    /// Settling again with the same amount is true and changes nothing, so it may be repeated after an error.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a bad amount; else as the limiter's other calls, whatever `on_error` says.
+    pub fn settle(&self, actual: u64) -> Result<Op<bool>> {
+        check_cost(actual)?;
+        self.limiter.call(Verb::Settle { id: self.id }, &self.key, actual, None, None)
+    }
+
+    /// Gives the whole estimate back: [`settle`](Reservation::settle) with 0.
+    ///
+    /// # Errors
+    /// As [`settle`](Reservation::settle).
+    pub fn cancel(&self) -> Result<Op<bool>> {
+        self.settle(0)
+    }
+}
+
+impl Limiter {
+    /// The reservation of this id, made by [`reserve`](Limiter::reserve) here or in another process. Does no I/O.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a bad key, or an id that is not 32 hexadecimal digits.
+    pub fn reservation(&self, key: &[u8], id: &str) -> Result<Reservation> {
+        key::check_key(key)?;
+        let bad = || {
+            let given = shown(id.as_bytes());
+            Error::invalid(format!(
+                "reservation id \"{given}\" is not 32 hexadecimal digits: give the id of a reservation"
+            ))
+        };
+        let (pairs, rest) = id.as_bytes().as_chunks::<2>();
+        if pairs.len() != ID_SIZE || !rest.is_empty() || !id.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(bad());
+        }
+        let mut bytes = [0; ID_SIZE];
+        for (byte, pair) in bytes.iter_mut().zip(pairs) {
+            let text = std::str::from_utf8(pair).map_err(|_| bad())?;
+            *byte = u8::from_str_radix(text, 16).map_err(|_| bad())?;
+        }
+        Ok(Reservation { limiter: self.clone(), key: key.to_vec(), id: bytes })
+    }
+}
