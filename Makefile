@@ -10,13 +10,19 @@ PYTHON := .venv/bin/python
 NODE_BIN := bindings-node/node_modules/.bin
 PHP := php -d extension=$(CURDIR)/bindings-php/modules/ratelimit.so
 
+# Notes how a suite ended and how long it took, for the summary of all.
+SUITE = python3 tools/suite.py $@
 # Each suite has servers of its own, and an end: one that hangs is stopped, with all that it started. It is not part
 # of this make, so cargo in it must not look for make's job slots.
-WITH_SERVERS := env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m python3 tests/harness/with_servers.py --
+WITH_SERVERS = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m python3 tests/harness/with_servers.py --
+# All that may run beside each other; the faults freeze and kill servers by the clock and the incident is a load on the
+# whole machine, so they run alone.
+BESIDE := test-rust test-python test-php test-node test-interop test-bench
+ALONE := test-faults test-incident
 # How many suites run at once; the output of each is printed in one piece when it is done. They all run, whichever
 # fails, and find everything built.
 TEST_JOBS ?= 2
-SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target \
+RUN_SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target \
 	$(foreach part,core python php node,--assume-old=build-$(part)) --assume-old=setup
 
 .PHONY: help
@@ -46,14 +52,16 @@ build-php: ## Builds the PHP extension, bindings-php/modules/ratelimit.so
 build-node: ## Builds the Node package in bindings-node
 	npm run build --silent --prefix bindings-node
 
-.PHONY: test suites test-rust test-python test-php test-node test-interop test-bench test-faults test-incident
+.PHONY: test suites $(BESIDE) $(ALONE)
 test: build ## Runs every test against real servers
-	+@failed=0; $(SUITES) --jobs=$(TEST_JOBS) suites || failed=1; $(SUITES) --jobs=1 test-faults test-incident || failed=1; \
-	[ $$failed = 0 ] || echo 'make test: FAILED; each suite that failed is named by a line with "***" above'; exit $$failed
+	+@rm -rf target/suites; failed=0; \
+	$(RUN_SUITES) --jobs=$(TEST_JOBS) suites || failed=1; $(RUN_SUITES) --jobs=1 $(ALONE) || failed=1; \
+	[ $$failed = 0 ] && echo 'make test: all passed' || echo 'make test: FAILED'; \
+	for suite in $(BESIDE) $(ALONE); do \
+		cat target/suites/$$suite 2>/dev/null || { printf '  %-14s did not end\n' $$suite; failed=1; }; \
+	done; exit $$failed
 
-# All that may run beside each other; the faults freeze and kill servers by the clock and the incident is a load on the
-# whole machine, so they run alone.
-suites: test-rust test-python test-php test-node test-interop test-bench
+suites: $(BESIDE)
 
 test-rust: ## Runs the tests of the core
 	$(WITH_SERVERS) cargo test --quiet --no-fail-fast
@@ -74,8 +82,7 @@ test-interop: build-python build-php build-node ## Runs processes of the three l
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/interop
 
 test-bench: build ## Runs every measurement for an instant, so that the bench does not rot
-	$(PYTHON) bench/run.py --quick >/dev/null
-	$(PYTHON) bench/script.py --quick >/dev/null
+	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null'
 
 test-faults: build ## Kills, freezes and restarts what a limit or a lock depends on
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/faults
@@ -94,7 +101,7 @@ lint-python:
 	python3 tests/spec/check.py
 	.venv/bin/ruff check --quiet .
 	.venv/bin/ruff format --quiet --check .
-	.venv/bin/mypy --no-error-summary bindings-python/python tests/harness tests/incident tests/interop tests/faults examples
+	.venv/bin/mypy --no-error-summary bindings-python/python tools tests/harness tests/incident tests/interop tests/faults examples
 	.venv/bin/mypy --no-error-summary tests/python
 	.venv/bin/mypy --no-error-summary bench
 

@@ -14,13 +14,18 @@ from measurements import ROOT
 sys.path.insert(0, str(ROOT / "tests" / "harness"))
 
 import machine
-from rounds import DEADLINE, LITTLE, PERIOD_US, PLENTY
+from rounds import DEADLINE, PERIOD_US, PLENTY
 from run import dump_scripts
 from servers import BINARIES, Server
 from tables import table
 
 KEYS, BATCH = 100, 500
-MINIMAL = ROOT / "bench" / "minimal.lua"
+MINIMAL = ROOT / "bench" / "minimal"
+# Most of a rule's calls are admitted, or most are denied.
+LIMITS = {"admitted": PLENTY, "denied": 5}
+ALGORITHMS = ("fixed-window", "calendar-window", "sliding-window", "token-bucket", "sliding-log")
+# How many entries a log has.
+LOGS = (100, 100_000)
 
 
 def main() -> int:
@@ -30,33 +35,63 @@ def main() -> int:
     rounds, calls = (1, 1000) if quick else (7, 10_000)
     scripts = dump_scripts(ROOT / "target" / ("bench-quick" if quick else "bench") / "lua")
     rows = []
+    logs = []
     for name in BINARIES:
         with Server(name) as server:
-            for limit in (PLENTY, LITTLE):
-                costs = compare(
-                    redis.Redis(port=server.port, decode_responses=True), contenders(scripts, limit), rounds, calls
-                )
-                by_hand, *ours = costs.values()
-                answer = "denied" if limit == LITTLE else "admitted"
-                rows.append([name, answer, f"{by_hand:.2f}", *(f"{cost:.2f} ({cost / by_hand:.2f})" for cost in ours)])
+            client = redis.Redis(port=server.port)
+            for algorithm in ALGORITHMS:
+                for answer, limit in LIMITS.items():
+                    costs = compare(client, contenders(scripts, algorithm, limit), rounds, calls)
+                    by_hand, ours = costs["by hand"], costs["ours"]
+                    rows.append([name, algorithm, answer, f"{by_hand:.2f}", f"{ours:.2f}", f"{ours / by_hand:.2f}"])
+            for entries in LOGS:
+                logs.append([name, f"{entries:,}", *log_of(client, scripts, entries, calls)])
     print(f"{machine.description()}; load {machine.load():.2f}; µs in EVALSHA per call, median of {rounds} rounds of")
-    print(f"{calls:,} calls on {KEYS} keys; in brackets the ratio to the script written by hand.\n")
-    print(table(("server", "answer", *costs), rows, left=2))
+    print(f"{calls:,} calls on {KEYS} keys.\n")
+    print(table(("server", "algorithm", "answer", "by hand", "ours", "ratio"), rows, left=3))
+    print("\nA sliding-log of one key that is full: at each admitted call one of its entries ends.\n")
+    print(table(("server", "limit", "µs admitted", "µs denied", "bytes an entry"), logs, left=1))
     return 0
 
 
-def contenders(scripts: Path, limit: int) -> dict[str, tuple[str, Sequence[str]]]:
-    """The scripts and their arguments, the one written by hand first."""
+def contenders(scripts: Path, algorithm: str, limit: int) -> dict[str, tuple[str, Sequence[str]]]:
+    """The script written by hand and ours, with their arguments."""
+    by_hand, ours = (MINIMAL / f"{algorithm}.lua").read_text(), (scripts / f"consume-{algorithm}.lua").read_text()
     head, hour = ["", DEADLINE, "1"], str(PERIOD_US)
+    if algorithm == "token-bucket":
+        # One token each `interval` microseconds, and room for those of an hour.
+        limit = min(limit, PERIOD_US // 1000)
+        interval = str(PERIOD_US // limit)
+        return {
+            "by hand": (by_hand, [interval, hour, "1"]),
+            "ours": (ours, [*head, "1", interval, str(limit)]),
+        }
+    return {"by hand": (by_hand, [str(limit), hour, "1"]), "ours": (ours, [*head, str(limit), hour])}
 
-    def ours(*algorithms: str) -> str:
-        return (scripts / f"consume-{'-'.join(algorithms)}.lua").read_text()
 
-    rule = [str(limit), hour]
-    return {
-        "by hand": (MINIMAL.read_text(), [*rule, "1"]),
-        "one rule": (ours("fixed-window"), [*head, *rule]),
-    }
+def log_of(client: redis.Redis, scripts: Path, entries: int, calls: int) -> list[str]:
+    """What a call costs on a log of so many entries, admitted as one ends and denied, and the memory of an entry."""
+    sha = str(client.script_load((scripts / "consume-sliding-log.lua").read_text()))
+    client.flushall()
+    key, hour = "log:{one}", PERIOD_US
+    start = 1_700_000_000_000_000
+
+    def consume(now: int, limit: int, count: int, step: int) -> float:
+        client.config_resetstat()
+        for first in range(0, count, BATCH):
+            batch = client.pipeline(transaction=False)
+            for number in range(first, min(first + BATCH, count)):
+                batch.evalsha(sha, 1, key, str(now + number * step), "", "1", str(limit), str(hour))
+            batch.execute()
+        return _cost(client)
+
+    step = hour // entries
+    consume(start, entries, entries, step)
+    size = int(client.memory_usage(key, samples=0) or 0)
+    # The log is full, and at each call one entry has ended.
+    admitted = consume(start + hour, entries, max(calls, entries // 2), step)
+    denied = consume(start + hour + max(calls, entries // 2) * step - step, entries, calls, 0)
+    return [f"{admitted:.2f}", f"{denied:.2f}", f"{size / entries:.1f}"]
 
 
 def compare(
@@ -67,6 +102,7 @@ def compare(
     costs: dict[str, list[float]] = {name: [] for name in scripts}
     for number in range(rounds + 1):
         for name, (sha, argv) in loaded.items():
+            client.flushall()
             cost = run(client, name, sha, argv, calls)
             if number > 0:
                 costs[name].append(cost)
@@ -81,6 +117,10 @@ def run(client: redis.Redis, name: str, sha: str, argv: Sequence[str], calls: in
         for number in range(BATCH):
             batch.evalsha(sha, 1, f"{name}:{{user:{number % KEYS}}}", *argv)
         batch.execute()
+    return _cost(client)
+
+
+def _cost(client: redis.Redis) -> float:
     counted = client.info("commandstats")["cmdstat_evalsha"]
     return float(counted["usec"]) / float(counted["calls"])
 

@@ -12,7 +12,7 @@
  */
 
 /** How a rule counts. */
-export type Algorithm = 'fixed-window' | 'calendar-window' | 'sliding-window' | 'token-bucket'
+export type Algorithm = 'fixed-window' | 'calendar-window' | 'sliding-window' | 'token-bucket' | 'sliding-log'
 
 /** One rule of a policy: at most `limit` per `periodMs`. */
 export interface Rule {

@@ -237,7 +237,7 @@ namespace Quotalock {
         /**
          * @param int<1, 4503599627370496> $limit the amount per period
          * @param int<1, 3153600000000> $periodMs
-         * @param 'fixed-window'|'calendar-window'|'sliding-window'|'token-bucket' $algorithm
+         * @param 'fixed-window'|'calendar-window'|'sliding-window'|'token-bucket'|'sliding-log' $algorithm
          * @param int<1, 4503599627370496>|null $capacity for a token bucket only: the most at once; null is the limit
          * @throws InvalidArgumentException
          * @throws InvalidPolicyException

@@ -5,7 +5,10 @@
 const { policyOf, text } = require('./argument.js')
 const { Client } = require('./client.js')
 
-/** More limiters than a program has; one that makes them of what users send does not fill the memory. */
+/**
+ * More limiters than a program has; one that makes them of what users send does not fill the memory. The core's
+ * `LimiterCache` is not asked: to hand it two texts takes some 400 ns a call, to look here some 200.
+ */
 const MOST = 1024
 
 /** @type {import('../index.js').Client | undefined} */

@@ -53,8 +53,8 @@ impl Client {
     /// Makes a limiter.
     pub fn limiter(&self, name: Text, policy: PolicyArgument) -> Outcome<ZBox<ZendClassObject<Limiter>>> {
         let name = name.utf8(1, "name")?;
-        let known = self.0.shared()?.limiter(&name, policy.text(), || policy.parse(2))?;
-        Ok(Limiter::object(known, self.0.clone()))
+        let limiter = self.0.shared()?.limiters.limiter(&name, &policy.text(2)?)?;
+        Ok(Limiter::object(limiter, self.0.clone()))
     }
 
     /// Closes this object and its limiters.

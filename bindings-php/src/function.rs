@@ -18,8 +18,7 @@ pub fn limit(name: Text, key: Key, policy: PolicyArgument, cost: Int) -> Outcome
         let (name, key) = (name.utf8(1, "name")?, key.bytes(2)?);
         let cost = cost.unsigned(4, "cost")?;
         let shared = registry::client(&Settings::of(Arguments::default()))?;
-        let known = shared.limiter(&name, policy.text(), || policy.parse(3))?;
-        known.limiter.consume(&key, cost)?
+        shared.limiters.limiter(&name, &policy.text(3)?)?.consume(&key, cost)?
     };
     call::run(op).map(|decision| decision.allowed)
 }

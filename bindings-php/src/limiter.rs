@@ -12,7 +12,7 @@ use crate::call;
 use crate::decision::Decided;
 use crate::exception::Outcome;
 use crate::property::{self, Bytes, Property, Type};
-use crate::registry::{Handle, Known};
+use crate::registry::Handle;
 
 /// The properties of the class.
 pub const PROPERTIES: &[Property] = &[("name", Type::Text), ("policy", Type::Text)];
@@ -27,9 +27,9 @@ pub struct Limiter {
 
 impl Limiter {
     /// The PHP object of a limiter.
-    pub fn object(known: Known, handle: Rc<Handle>) -> ZBox<ZendClassObject<Limiter>> {
-        let properties = [property::text(known.limiter.name()), property::text(&*known.policy)];
-        let mut object = ZendClassObject::new(Limiter { limiter: known.limiter, handle });
+    pub fn object(limiter: quotalock::Limiter, handle: Rc<Handle>) -> ZBox<ZendClassObject<Limiter>> {
+        let properties = [property::text(limiter.name()), property::text(limiter.policy().to_string())];
+        let mut object = ZendClassObject::new(Limiter { limiter, handle });
         property::fill(&mut object.std, 0, properties);
         object
     }

@@ -1,5 +1,7 @@
 //! The `policy` argument: a text, a rule or a list of rules.
 
+use std::borrow::Cow;
+
 use ext_php_rs::convert::FromZval;
 use ext_php_rs::flags::DataType;
 use ext_php_rs::types::{ZendClassObject, Zval};
@@ -21,25 +23,20 @@ impl<'a> FromZval<'a> for PolicyArgument<'a> {
 }
 
 impl<'a> PolicyArgument<'a> {
-    /// The bytes of a policy that is given as text.
-    pub fn text(&self) -> Option<&'a [u8]> {
-        self.0.zend_str().map(|text| text.as_bytes())
-    }
-
-    /// The policy.
-    pub fn parse(&self, position: u32) -> Outcome<Policy> {
+    /// The text of the policy: as it was given, or of its rules.
+    pub fn text(&self, position: u32) -> Outcome<Cow<'a, str>> {
         const WANTED: &std::ffi::CStr = c"Quotalock\\Rule|array|string";
-        if let Some(text) = self.text() {
-            let text = std::str::from_utf8(text)
+        if let Some(text) = self.0.zend_str() {
+            let text = std::str::from_utf8(text.as_bytes())
                 .map_err(|_| Error::new(Code::InvalidPolicy, "policy is not UTF-8: write it as \"10/minute\""))?;
-            return Ok(Policy::parse(text)?);
+            return Ok(text.into());
         }
         if let Some(rule) = rule(self.0) {
-            return Ok(Policy::new([rule])?);
+            return Ok(rule.to_string().into());
         }
         let Some(list) = self.0.array() else { return Err(wrong_type(position, WANTED, self.0)) };
         let rules = list.values().map(|value| rule(value).ok_or_else(|| no_rule(value)));
-        Ok(Policy::new(rules.collect::<Outcome<Vec<_>>>()?)?)
+        Ok(Policy::new(rules.collect::<Outcome<Vec<_>>>()?)?.to_string().into())
     }
 }
 

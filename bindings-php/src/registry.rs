@@ -2,40 +2,27 @@
 //! `Client` and its limiters anew in each request costs about a microsecond.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 
-use quotalock::{Client, Code, Error, Limiter, Policy, Result};
+use quotalock::{Client, Code, Error, LimiterCache, Result};
 
-use crate::exception::Outcome;
 use crate::settings::Settings;
 
 /// The most clients kept; the one that was made first makes way for a new one.
 const CLIENTS: usize = 64;
-/// The most limiters kept per client; when they are more, all are forgotten.
-const LIMITERS: usize = 1_024;
-
-/// A limiter with the text of its policy.
-#[derive(Clone)]
-pub struct Known {
-    pub limiter: Limiter,
-    pub policy: Rc<str>,
-}
 
 /// A client that all PHP objects with the same settings share.
 pub struct Shared {
-    pub client: Client,
+    pub limiters: LimiterCache,
     pub prefix: String,
     pub server: String,
     settings: [String; 4],
-    limiters: RefCell<HashMap<Vec<u8>, Known>>,
 }
 
 thread_local! {
     // Of the thread and not of the process, so that PHP's threaded builds need no lock that a fork could leave locked.
     // A forked child inherits the clients, which know by themselves that their connections belong to the parent.
     static ALL: RefCell<Vec<Rc<Shared>>> = const { RefCell::new(Vec::new()) };
-    static NAME: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The client of these settings, made if there is none.
@@ -51,10 +38,9 @@ pub fn client(settings: &Settings) -> Result<Rc<Shared>> {
     let client = Client::new(settings.options()?)?;
     let shared = Rc::new(Shared {
         server: client.server(),
-        client,
+        limiters: LimiterCache::new(client),
         prefix: settings.prefix.0.clone().into_owned(),
         settings: asked.map(|text| text.clone().into_owned()),
-        limiters: RefCell::default(),
     });
     ALL.with_borrow_mut(|all| {
         if all.len() >= CLIENTS {
@@ -63,38 +49,6 @@ pub fn client(settings: &Settings) -> Result<Rc<Shared>> {
         all.push(shared.clone());
     });
     Ok(shared)
-}
-
-impl Shared {
-    /// The limiter of this name with the policy that `text` spells, made by `policy` if it is not known.
-    ///
-    /// # Errors
-    /// As `policy`; `invalid_argument` for a bad name.
-    pub fn limiter(&self, name: &str, text: Option<&[u8]>, policy: impl FnOnce() -> Outcome<Policy>) -> Outcome<Known> {
-        let Some(text) = text else { return self.make(name, policy()?) };
-        NAME.with_borrow_mut(|known_as| {
-            known_as.clear();
-            // With its length in front, no name and text look like another pair.
-            known_as.extend_from_slice(&name.len().to_ne_bytes());
-            known_as.extend_from_slice(name.as_bytes());
-            known_as.extend_from_slice(text);
-            if let Some(known) = self.limiters.borrow().get(known_as.as_slice()) {
-                return Ok(known.clone());
-            }
-            let made = self.make(name, policy()?)?;
-            let mut limiters = self.limiters.borrow_mut();
-            if limiters.len() >= LIMITERS {
-                limiters.clear();
-            }
-            limiters.insert(known_as.clone(), made.clone());
-            Ok(made)
-        })
-    }
-
-    fn make(&self, name: &str, policy: Policy) -> Outcome<Known> {
-        let text = policy.to_string().into();
-        Ok(Known { limiter: self.client.limiter(name, policy)?, policy: text })
-    }
 }
 
 /// What one PHP `Client` and its limiters hold of a shared client, until it is closed.
@@ -134,7 +88,7 @@ impl Handle {
             // Ours, and the registry's if it still has it.
             if Rc::strong_count(&shared) == 1 + usize::from(kept.is_some()) {
                 kept.map(|at| all.remove(at));
-                shared.client.close();
+                shared.limiters.client().close();
             }
         });
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ffi::CStr;
 use std::time::Duration;
 
-use quotalock::{Code, DEFAULT_PREFIX, DEFAULT_URL, Error, OnError, Options, Result, URL_VARIABLE, convert};
+use quotalock::{Code, DEFAULT_PREFIX, Error, OnError, Options, Result, convert, default_url};
 
 use crate::ini;
 
@@ -56,9 +56,9 @@ impl<'a> Settings<'a> {
     /// Completes what was given.
     pub fn of(given: Arguments<'a>) -> Settings<'a> {
         let default = |text: &'static str| move || (Cow::Borrowed(text), Origin::Default);
-        let environment = || match std::env::var(URL_VARIABLE) {
-            Ok(url) if !url.is_empty() => (Cow::Owned(url), Origin::Environment),
-            _ => (Cow::Borrowed(DEFAULT_URL), Origin::Default),
+        let environment = || match default_url() {
+            url @ Cow::Owned(_) => (url, Origin::Environment),
+            url @ Cow::Borrowed(_) => (url, Origin::Default),
         };
         Settings {
             url: setting(given.url, c"ratelimit.url", environment),

@@ -14,15 +14,31 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Key<'a> {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        if given.is_instance_of::<PyString>() {
-            let refused = |_| invalid(given.py(), format!("key {} has no UTF-8 form: give bytes", shown(&given)));
-            return given.extract::<&str>().map(|text| Key(text.as_bytes())).map_err(refused);
-        }
-        if given.is_instance_of::<PyBytes>() {
-            return Ok(Key(given.extract()?));
-        }
-        Err(PyTypeError::new_err(format!("{} is {}: give a str or bytes", shown(&given), kind(&given))))
+        octets("key", given).map(Key)
     }
+}
+
+/// The id of a request: `str` or `bytes`, as a key.
+pub struct RequestId<'a>(pub &'a [u8]);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for RequestId<'a> {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        octets("request_id", given).map(RequestId)
+    }
+}
+
+/// The bytes of a `str`, as UTF-8, or of `bytes`.
+pub fn octets<'a>(what: &str, given: Borrowed<'a, '_, PyAny>) -> PyResult<&'a [u8]> {
+    if given.is_instance_of::<PyString>() {
+        let refused = |_| invalid(given.py(), format!("{what} {} has no UTF-8 form: give bytes", shown(&given)));
+        return given.extract::<&str>().map(str::as_bytes).map_err(refused);
+    }
+    if given.is_instance_of::<PyBytes>() {
+        return Ok(given.extract()?);
+    }
+    Err(PyTypeError::new_err(format!("{what} {} is {}: give a str or bytes", shown(&given), kind(&given))))
 }
 
 /// A cost: a whole number, 0 or more.

@@ -1,19 +1,22 @@
 //! The client, and how a described call is carried out: on this thread, or on the running loop.
 
 use pyo3::prelude::*;
-use quotalock::{Answer, FromAnswer, OnError, Op, Options, convert};
+use quotalock::{Answer, FromAnswer, LimiterCache, LimiterOptions, OnError, Op, Options, convert};
 
-use crate::argument::seconds;
-use crate::decision::object;
+use crate::answer::object;
+use crate::argument::{Cost, Key, RequestId, octets, seconds};
+use crate::charge::{Charge, charges};
 use crate::error::raised;
 use crate::limiter::Limiter;
 use crate::loops::Loops;
-use crate::policy::policy;
+use crate::policy::{policy, spelled};
 
 /// A client of one Redis, or of this process' memory. Threads may share it, and forked processes go on using it.
 #[pyclass(frozen, weakref, module = "quotalock")]
 pub struct Client {
     core: quotalock::Client,
+    /// The limiters of the one-line `limit()`.
+    limiters: LimiterCache,
     /// Whether calls are answered without I/O.
     in_memory: bool,
     /// Where calls are awaited; none for a client that blocks.
@@ -23,34 +26,75 @@ pub struct Client {
 #[pymethods]
 impl Client {
     #[new]
-    #[pyo3(signature = (url = None, prefix = "ql", timeout = None, on_error = "raise"),
-           text_signature = "(url=None, prefix='ql', timeout=0.5, on_error='raise')")]
+    #[pyo3(signature = (url = None, prefix = "ql", timeout = None, on_error = "raise", request_memory = None),
+           text_signature = "(url=None, prefix='ql', timeout=0.5, on_error='raise', request_memory=60.0)")]
     fn new(
         py: Python<'_>,
         url: Option<String>,
         prefix: &str,
         timeout: Option<&Bound<'_, PyAny>>,
         on_error: &str,
+        request_memory: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Client> {
         let mut options = Options { url, prefix: prefix.to_owned(), ..Options::default() };
         if let Some(given) = timeout {
             options.timeout = convert::duration(seconds("timeout", given.as_borrowed())?);
         }
+        if let Some(given) = request_memory {
+            options.request_memory = convert::duration(seconds("request_memory", given.as_borrowed())?);
+        }
         let made =
             OnError::parse(on_error).and_then(|on_error| quotalock::Client::new(Options { on_error, ..options }));
         let core = made.map_err(|error| raised(py, &error))?;
-        Ok(Client { in_memory: core.server() == "memory://", core, loops: None })
+        Ok(Client::of(core, None))
     }
 
     /// The same client for asyncio: what blocks here returns a future of the running loop there.
     fn _for_loops(&self) -> Client {
-        Client { core: self.core.clone(), in_memory: self.in_memory, loops: Some(Loops::default()) }
+        Client::of(self.core.clone(), Some(Loops::default()))
     }
 
-    /// Makes a limiter: a name, part of its Redis keys, and a policy.
-    fn limiter(slf: &Bound<'_, Self>, name: &str, policy: &Bound<'_, PyAny>) -> PyResult<Limiter> {
-        let limiter = slf.get().core.limiter(name, self::policy(policy)?).map_err(|error| raised(slf.py(), &error))?;
-        Ok(Limiter::new(limiter, slf.clone().unbind()))
+    /// Makes a limiter: a name, part of its Redis keys, and a policy; its keys share a slot with others of their `scope`.
+    #[pyo3(signature = (name, policy, scope = None, enforce = true))]
+    fn limiter<'py>(
+        slf: &Bound<'py, Self>,
+        name: &str,
+        policy: &Bound<'py, PyAny>,
+        scope: Option<&Bound<'py, PyAny>>,
+        enforce: bool,
+    ) -> PyResult<Limiter> {
+        let octets = scope.map(|scope| octets("scope", scope.as_borrowed())).transpose()?;
+        let options = LimiterOptions { scope: octets.map(<[u8]>::to_vec), enforce };
+        let limiter = slf.get().core.limiter_with(name, self::policy(policy)?, options);
+        let limiter = limiter.map_err(|error| raised(slf.py(), &error))?;
+        Ok(Limiter::new(limiter, slf.clone().unbind(), scope.map(|scope| scope.clone().unbind())))
+    }
+
+    /// Charges several keys, each by its own limiter, if all of them admit it, else none.
+    #[pyo3(signature = (charges, request_id = None))]
+    fn consume_all(
+        &self,
+        py: Python<'_>,
+        charges: &Bound<'_, PyAny>,
+        request_id: Option<RequestId<'_>>,
+    ) -> PyResult<Py<PyAny>> {
+        let charges = self::charges(charges)?;
+        let charges = charges.iter().map(Charge::core).collect::<PyResult<Vec<_>>>()?;
+        self.make(py, self.core.consume_all(&charges, request_id.map(|id| id.0)))
+    }
+
+    /// Charges `cost` to `key` as a limiter of this name and policy does.
+    #[pyo3(signature = (name, key, policy, cost = Cost(1)), text_signature = "($self, name, key, policy, cost=1)")]
+    fn _limit(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        key: Key<'_>,
+        policy: &Bound<'_, PyAny>,
+        cost: Cost,
+    ) -> PyResult<Py<PyAny>> {
+        let limiter = self.limiters.limiter(name, &spelled(policy)?).map_err(|error| raised(py, &error))?;
+        self.make(py, limiter.consume(key.0, cost.0))
     }
 
     /// Closes the connections. Later calls raise `Closed`; closing twice does nothing.
@@ -88,6 +132,11 @@ impl Client {
 }
 
 impl Client {
+    fn of(core: quotalock::Client, loops: Option<Loops>) -> Client {
+        let limiters = LimiterCache::new(core.clone());
+        Client { in_memory: core.server() == "memory://", core, limiters, loops }
+    }
+
     /// The core's client.
     pub fn core(&self) -> &quotalock::Client {
         &self.core

@@ -4,7 +4,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use quotalock::{Answer, Result};
 
-use crate::decision::object;
+use crate::answer::object;
 use crate::error::raised;
 
 /// A future with its answer.

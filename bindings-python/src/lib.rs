@@ -1,8 +1,11 @@
 //! The Python package's native half, `quotalock._native`: it converts values, releases the GIL or lets a loop wait, and
 //! picks an exception class. Everything else is the core's.
 
+mod answer;
 mod argument;
+mod charge;
 mod client;
+mod combined;
 mod decision;
 mod error;
 mod future;
@@ -11,6 +14,8 @@ mod link;
 mod loops;
 mod ours;
 mod policy;
+mod reservation;
+mod rule_decision;
 mod testing;
 mod watch;
 
@@ -22,13 +27,19 @@ mod _native {
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]
-    use super::decision::{Decision, RuleDecision};
+    use super::combined::CombinedDecision;
+    #[pymodule_export]
+    use super::decision::Decision;
     #[pymodule_export]
     use super::limiter::Limiter;
     #[pymodule_export]
     use super::link::LoopDriver;
     #[pymodule_export]
     use super::policy::Rule;
+    #[pymodule_export]
+    use super::reservation::Reservation;
+    #[pymodule_export]
+    use super::rule_decision::RuleDecision;
     #[pymodule_export]
     use super::testing::{get, put, set_time};
 }

@@ -2,22 +2,31 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use quotalock::convert;
+use quotalock::{Unsettled, convert};
 
-use crate::argument::{Amount, Cost, Key, seconds};
+use crate::argument::{Amount, Cost, Key, RequestId, octets, seconds, whole};
 use crate::client::Client;
 use crate::error::raised;
+use crate::reservation::Reservation;
 
 /// Decides for keys by one policy; made by `Client.limiter`.
 #[pyclass(frozen, weakref, module = "quotalock")]
 pub struct Limiter {
     core: quotalock::Limiter,
     client: Py<Client>,
+    /// The scope as it was given: a str or bytes.
+    scope: Option<Py<PyAny>>,
 }
 
 impl Limiter {
-    pub fn new(core: quotalock::Limiter, client: Py<Client>) -> Limiter {
-        Limiter { core, client }
+    /// Wraps the core's limiter.
+    pub fn new(core: quotalock::Limiter, client: Py<Client>, scope: Option<Py<PyAny>>) -> Limiter {
+        Limiter { core, client, scope }
+    }
+
+    /// The core's limiter.
+    pub fn core(&self) -> &quotalock::Limiter {
+        &self.core
     }
 }
 
@@ -35,10 +44,73 @@ impl Limiter {
         self.core.policy().to_string()
     }
 
-    /// Charges `cost` to every rule if all admit it, else to none.
-    #[pyo3(signature = (key, cost = Cost(1)), text_signature = "($self, key, cost=1)")]
-    fn consume(&self, py: Python<'_>, key: Key<'_>, cost: Cost) -> PyResult<Py<PyAny>> {
-        self.client.get().make(py, self.core.consume(key.0, cost.0))
+    /// The scope as it was given; None without one.
+    #[getter]
+    fn scope(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.scope.as_ref().map(|scope| scope.clone_ref(py))
+    }
+
+    /// Whether the policy is enforced.
+    #[getter]
+    fn enforce(&self) -> bool {
+        self.core.enforce()
+    }
+
+    /// Charges `cost` to every rule if all admit it, else to none; with a `request_id` once for that id.
+    #[pyo3(signature = (key, cost = Cost(1), request_id = None),
+           text_signature = "($self, key, cost=1, request_id=None)")]
+    fn consume(
+        &self,
+        py: Python<'_>,
+        key: Key<'_>,
+        cost: Cost,
+        request_id: Option<RequestId<'_>>,
+    ) -> PyResult<Py<PyAny>> {
+        self.client.get().make(py, self.core.consume_once(key.0, cost.0, request_id.map(|id| id.0)))
+    }
+
+    /// Charges as much as is admitted now, up to `most`.
+    fn consume_up_to(&self, py: Python<'_>, key: Key<'_>, most: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let most = whole("most", most.as_borrowed())?;
+        self.client.get().make(py, self.core.consume_up_to(key.0, most))
+    }
+
+    /// Charges `estimate` and holds it for `ttl` seconds, until the reservation is settled.
+    #[pyo3(signature = (key, estimate, ttl, unsettled = "spent"))]
+    fn reserve(
+        &self,
+        key: &Bound<'_, PyAny>,
+        estimate: &Bound<'_, PyAny>,
+        ttl: &Bound<'_, PyAny>,
+        unsettled: &str,
+    ) -> PyResult<Reservation> {
+        let (reservation, decision) = self._reserve(key, estimate, ttl, unsettled)?;
+        Ok(reservation.with(decision))
+    }
+
+    /// As `reserve`, but the reservation is apart from its decision, which on a loop is still a future.
+    fn _reserve(
+        &self,
+        key: &Bound<'_, PyAny>,
+        estimate: &Bound<'_, PyAny>,
+        ttl: &Bound<'_, PyAny>,
+        unsettled: &str,
+    ) -> PyResult<(Reservation, Py<PyAny>)> {
+        let py = key.py();
+        let octets = octets("key", key.as_borrowed())?;
+        let (estimate, ttl) = (whole("estimate", estimate.as_borrowed())?, seconds("ttl", ttl.as_borrowed())?);
+        let reserved = Unsettled::parse(unsettled).and_then(|how| self.core.reserve(octets, estimate, ttl, how));
+        let (reservation, call) = reserved.map_err(|error| raised(py, &error))?;
+        let decision = self.client.get().make(py, Ok(call))?;
+        Ok((Reservation::new(reservation, self.client.clone_ref(py), key.clone().unbind()), decision))
+    }
+
+    /// The reservation of this id, made here or in another process.
+    fn reservation(&self, key: &Bound<'_, PyAny>, id: &str) -> PyResult<Reservation> {
+        let py = key.py();
+        let found = self.core.reservation(octets("key", key.as_borrowed())?, id);
+        let reservation = found.map_err(|error| raised(py, &error))?;
+        Ok(Reservation::new(reservation, self.client.clone_ref(py), key.clone().unbind()))
     }
 
     /// Tells what `consume` would answer, and never writes.
@@ -60,9 +132,16 @@ impl Limiter {
         self.client.get().make_napping(py, self.core.wait(key.0, cost.0, timeout))
     }
 
-    /// Gives back `amount` of what was consumed.
-    fn refund(&self, py: Python<'_>, key: Key<'_>, amount: Amount) -> PyResult<Py<PyAny>> {
-        self.client.get().make(py, self.core.refund(key.0, amount.0))
+    /// Gives back `amount` of what was consumed; with a `request_id` once for that id.
+    #[pyo3(signature = (key, amount, request_id = None))]
+    fn refund(
+        &self,
+        py: Python<'_>,
+        key: Key<'_>,
+        amount: Amount,
+        request_id: Option<RequestId<'_>>,
+    ) -> PyResult<Py<PyAny>> {
+        self.client.get().make(py, self.core.refund_once(key.0, amount.0, request_id.map(|id| id.0)))
     }
 
     /// Denies everything for `duration` seconds.

@@ -1,5 +1,6 @@
 //! Rules as objects, and what may stand for a policy.
 
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use pyo3::exceptions::PyTypeError;
@@ -89,13 +90,8 @@ impl Rule {
 
 /// Reads a policy: text, a [`Rule`], or several rules.
 pub fn policy(given: &Bound<'_, PyAny>) -> PyResult<Policy> {
-    let py = given.py();
-    let refused = |what: &Bound<'_, PyAny>| {
-        let advice = "give a str such as \"10/minute\", a Rule, or a list of Rules";
-        PyTypeError::new_err(format!("policy {} is {}: {advice}", shown(what), kind(what)))
-    };
-    let policy = if let Ok(text) = given.cast::<PyString>() {
-        Policy::parse(text.to_str().map_err(|_| refused(given))?)
+    let policy = if let Some(text) = text(given)? {
+        Policy::parse(text)
     } else if let Ok(rule) = given.cast::<Rule>() {
         Policy::new([rule.get().0])
     } else {
@@ -106,5 +102,22 @@ pub fn policy(given: &Bound<'_, PyAny>) -> PyResult<Policy> {
         }
         Policy::new(rules)
     };
-    policy.map_err(|error| raised(py, &error))
+    policy.map_err(|error| raised(given.py(), &error))
+}
+
+/// The text of a policy: as it was given, or of its rules.
+pub fn spelled<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
+    Ok(match text(given)? {
+        Some(text) => text.into(),
+        None => policy(given)?.to_string().into(),
+    })
+}
+
+fn text<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<Option<&'a str>> {
+    given.cast::<PyString>().ok().map(|text| text.to_str().map_err(|_| refused(given))).transpose()
+}
+
+fn refused(given: &Bound<'_, PyAny>) -> PyErr {
+    let advice = "give a str such as \"10/minute\", a Rule, or a list of Rules";
+    PyTypeError::new_err(format!("policy {} is {}: {advice}", shown(given), kind(given)))
 }

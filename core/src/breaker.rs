@@ -113,6 +113,19 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_answers_another_connection_is_not_down() {
+        let breaker = Breaker::default();
+        let (dialed, longer) = (Duration::from_millis(90), Duration::from_millis(100));
+        std::thread::sleep(longer);
+        breaker.success();
+        breaker.failure(dialed, &down());
+        assert!(breaker.admit(Duration::ZERO).is_ok(), "answered while the other was dialed");
+        std::thread::sleep(longer);
+        breaker.failure(dialed, &down());
+        assert!(breaker.admit(Duration::ZERO).is_err(), "answered before that");
+    }
+
+    #[test]
     fn the_pause_is_in_proportion_to_the_cost() {
         let pause = |cost| {
             let breaker = Breaker::default();

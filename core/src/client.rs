@@ -1,5 +1,6 @@
 //! The client: one server or memory, with what all its limiters share.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,10 +35,16 @@ pub const DEFAULT_REQUEST_MEMORY: Duration = Duration::from_secs(60);
 /// The longest that a request can be remembered.
 pub const MAX_REQUEST_MEMORY: Duration = Duration::from_secs(86_400);
 
+/// The URL of a client that is given none: what [`URL_VARIABLE`] says, which is then owned, else [`DEFAULT_URL`].
+pub fn default_url() -> Cow<'static, str> {
+    let from_environment = std::env::var(URL_VARIABLE).ok().filter(|url| !url.is_empty());
+    from_environment.map_or(DEFAULT_URL.into(), Cow::Owned)
+}
+
 /// How a client is made. Every field has the documented default.
 #[derive(Clone)]
 pub struct Options {
-    /// `redis://`, `rediss://`, `unix://` or `memory://`; none asks [`URL_VARIABLE`], then takes [`DEFAULT_URL`].
+    /// `redis://`, `rediss://`, `unix://` or `memory://`; none takes [`default_url`].
     pub url: Option<String>,
     /// What every Redis key starts with; no braces.
     pub prefix: String,
@@ -137,13 +144,14 @@ impl Client {
     /// # Errors
     /// `invalid_argument` for a URL, prefix or timeout that cannot be.
     pub fn new(options: Options) -> Result<Client> {
-        let from_environment = || std::env::var(URL_VARIABLE).ok().filter(|url| !url.is_empty());
-        let url = options.url.or_else(from_environment).unwrap_or_else(|| DEFAULT_URL.into());
+        let url = options.url.map_or_else(default_url, Cow::Owned);
         let endpoint = Endpoint::parse(&url)?;
         key::check_prefix(&options.prefix)?;
         if options.timeout < Duration::from_millis(1) || options.timeout > MAX_TIMEOUT {
             let given = options.timeout;
-            return Err(Error::invalid(format!("timeout of {given:?} is not between 1 ms and 1 hour: change it")));
+            // Nothing has no unit, and callers give theirs in seconds or milliseconds.
+            let given = if given.is_zero() { "0".to_owned() } else { format!("{given:?}") };
+            return Err(Error::invalid(format!("timeout of {given} is not between 1 ms and 1 hour: change it")));
         }
         let memory = options.request_memory;
         if memory < Duration::from_millis(1) || memory > MAX_REQUEST_MEMORY {

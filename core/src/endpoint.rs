@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::error::{Error, Result, shown};
+use crate::error::{Code, Error, Result, shown};
 
 /// A password. Prints as `***`, whoever prints it.
 #[derive(Clone, PartialEq, Eq)]
@@ -93,6 +93,17 @@ pub fn redacted(url: &str) -> String {
 }
 
 impl Endpoint {
+    /// The server to connect to.
+    ///
+    /// # Errors
+    /// `internal` for memory, to which nothing connects.
+    pub fn server(&self) -> Result<&Server> {
+        match self {
+            Endpoint::Redis(server) => Ok(server),
+            Endpoint::Memory => Err(Error::new(Code::Internal, "memory:// has no connections")),
+        }
+    }
+
     /// Parses `redis://`, `rediss://`, `unix://` and `memory://` URLs.
     pub fn parse(url: &str) -> Result<Endpoint> {
         Self::parse_parts(url).map_err(|problem| Error::invalid(format!("url \"{}\" {problem}", redacted(url))))

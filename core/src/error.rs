@@ -127,6 +127,16 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// The error for keys of which one has a type that is not ours.
+pub(crate) fn wrong_type(keys: &[&[u8]]) -> Error {
+    let keys: Vec<String> = keys.iter().map(|key| format!("\"{}\"", shown(key))).collect();
+    let keys = keys.join(" or ");
+    let message = format!(
+        "key {keys} holds another Redis type than a limiter's: rename it, delete it, or give this client another prefix"
+    );
+    Error::new(Code::WrongType, message)
+}
+
 /// Shows bytes of a key or an argument in a message: as text where it is text, cut at 60 characters.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);

@@ -26,6 +26,7 @@ mod exchange;
 mod fork;
 mod key;
 mod limiter;
+mod limiter_cache;
 mod op;
 mod operation;
 mod policy;
@@ -41,7 +42,7 @@ pub mod testing;
 pub use algorithm::{ALL as ALGORITHMS, Algorithm};
 pub use client::{
     Client, DEFAULT_PREFIX, DEFAULT_REQUEST_MEMORY, DEFAULT_TIMEOUT, DEFAULT_URL, MAX_REQUEST_MEMORY, MAX_TIMEOUT,
-    Options, URL_VARIABLE,
+    Options, URL_VARIABLE, default_url,
 };
 pub use decision::{CombinedDecision, Decision, RuleDecision, Source};
 pub use endpoint::redacted;
@@ -52,6 +53,7 @@ pub use limiter::{
     Charge, Limiter, LimiterOptions, MAX_CHARGES, MAX_COST, MAX_REQUEST_ID_BYTES, MIN_BLOCK, Reservation, Unsettled,
     scripts,
 };
+pub use limiter_cache::LimiterCache;
 pub use op::{FromAnswer, Op};
 pub use operation::{Answer, OnError, Stored};
 pub use policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, MIN_PERIOD, Policy, Rule};

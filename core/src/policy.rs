@@ -10,6 +10,8 @@ use crate::error::{Code, Error, Result};
 
 /// The largest amount of a rule, 2^52: sums of two stay exact in Lua's and JavaScript's numbers.
 pub const MAX_LIMIT: u64 = 1 << 52;
+/// The largest amount of a sliding-log, 2^39.
+pub const MAX_LOG_LIMIT: u64 = crate::algorithm::log::LOG_MOST;
 /// The shortest period of a rule in microseconds: 1 ms.
 pub const MIN_PERIOD: u64 = 1_000;
 /// The longest period or block in microseconds: 36,500 days.
@@ -40,6 +42,11 @@ impl Rule {
         }
         if limit > MAX_LIMIT {
             return refuse(format!("amount {limit} is more than {MAX_LIMIT} (2^52): give less"));
+        }
+        if algorithm.definition().has_log && limit > MAX_LOG_LIMIT {
+            return refuse(format!(
+                "amount {limit} is more than {MAX_LOG_LIMIT} (2^39), too much for a log of all admissions: give less"
+            ));
         }
         if period < MIN_PERIOD {
             return refuse(format!("period of {period} µs is under 1 ms: give at least 1 ms"));

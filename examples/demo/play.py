@@ -11,8 +11,8 @@ import plot
 import report
 import screen
 import verdict
-from daemon import Daemon, free_port, listens
 from needs import EXTENSION, ROOT, find_tools, require_packages
+from program import Program, free_port, listens
 from rediskey import RedisKey
 from shop import WORKERS, open_shop
 from siege import USERS
@@ -46,7 +46,7 @@ class Play:
         redis = [self.tools.redis, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder)]
         redis += ["--save", "", "--appendonly", "no"]
         began = time.monotonic()
-        with Daemon("redis-server", redis, self.folder, lambda: listens(self.port)):
+        with Program("redis-server", redis, self.folder / "redis-server.log", lambda: listens(self.port)):
             broken = self.act_1()
             if broken.dead_after is None:
                 return [f"the broken limiter did not die within {DIES_WITHIN} s; run it again"]

@@ -15,7 +15,11 @@ from pathlib import Path
 from types import FrameType
 
 from needs import ROOT, DemoError
+
+sys.path.insert(0, str(ROOT / "tools"))
+
 from play import Play
+from program import ProgramError
 
 
 def main() -> int:
@@ -26,7 +30,7 @@ def main() -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="quotalock-demo-") as folder:
             wrong = Play(Path(folder), options.seconds, options.window, options.out).perform()
-    except DemoError as error:
+    except (DemoError, ProgramError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
     for complaint in wrong:

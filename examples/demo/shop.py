@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from daemon import Daemon, free_port, listens
 from needs import Tools
+from program import Program, free_port, listens
 
 WORKERS = 8
 
@@ -87,7 +87,7 @@ def open_shop(
     nginx = [tools.nginx, "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")]
     shop = Shop(f"http://127.0.0.1:{port}/", folder / "access.log")
     with (
-        Daemon("php-fpm", fpm, folder, (folder / "fpm.sock").exists),
-        Daemon("nginx", nginx, folder, lambda: listens(port)),
+        Program("php-fpm", fpm, folder / "php-fpm.log", (folder / "fpm.sock").exists),
+        Program("nginx", nginx, folder / "nginx.log", lambda: listens(port)),
     ):
         yield shop

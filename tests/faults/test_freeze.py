@@ -101,9 +101,9 @@ def test_a_call_that_timed_out_in_a_pause_is_not_charged_after_it(worker: Worker
 
 def test_a_request_that_arrives_late_is_refused(worker: Worker, server: Server) -> None:
     with Proxy(server.port) as proxy:
-        worker.client(proxy.url, timeout_ms=100)
+        worker.client(proxy.url, timeout_ms=300)
         worker.decide("consume", "freeze", POLICY, "k", cost=1)
-        proxy.faults.late = 0.3
+        proxy.faults.late = 0.5
         answer = worker.ask("consume", limiter="freeze", policy=POLICY, key="k", cost=1)
         assert answer["error"] == "timeout", answer
         # Let it arrive: the proxy passes on what the client sent before it gave up.
@@ -115,11 +115,11 @@ def test_a_request_that_arrives_late_is_refused(worker: Worker, server: Server) 
 
 def test_a_slow_reply_is_a_timeout_and_never_answers_the_next_call(worker: Worker, server: Server) -> None:
     with Proxy(server.port) as proxy:
-        worker.client(proxy.url, timeout_ms=100)
+        worker.client(proxy.url, timeout_ms=300)
         for n in range(1, 4):
             key, policy = f"slow {n}", f"{n}00/1h"
             worker.decide("consume", "freeze", policy, key, cost=1)
-            proxy.faults.delay = 0.15
+            proxy.faults.delay = 0.4
             answer = worker.ask("consume", limiter="freeze", policy=policy, key=key, cost=1)
             assert answer["error"] == "timeout"
             proxy.faults.delay = 0.0

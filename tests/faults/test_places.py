@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from servers import Server, free_port
+from program import free_port
+from servers import Server
 from workers import Worker
 
 POLICY = "5/1h"
@@ -75,11 +77,35 @@ def test_a_ca_file_that_is_none_is_refused(worker: Worker, tls_port: int, certif
         assert name in answer["message"]
 
 
+def test_the_ca_is_read_once_and_again_when_it_was_renewed(
+    worker: Worker, tls_port: int, certificates: Path, tmp_path: Path
+) -> None:
+    ca, good = tmp_path / "ca.pem", (certificates / "ca.pem").read_text()
+    url = f"rediss://127.0.0.1:{tls_port}?ca={ca}"
+    # A certificate, but not one that vouches for the server.
+    ca.write_text((certificates / "server.pem").read_text())
+    worker.client(url)
+    answer = worker.ask("consume", limiter="place", policy=POLICY, key="k", cost=1)
+    assert (answer["error"], "certificate" in answer["message"]) == ("unavailable", True)
+    ca.write_text(good)
+    end = time.monotonic() + 1.1
+    while "error" in (answer := worker.ask("consume", limiter="place", policy=POLICY, key="k", cost=1)):
+        assert time.monotonic() < end, answer
+    ca.unlink()
+    # Another client of the same process, so another connection.
+    worker.client(f"{url}&", prefix="other")
+    assert worker.decide("consume", "place", POLICY, "k", cost=1)["remaining"] == 4
+
+
 def test_tls_and_plain_mixed_up_end_in_time(worker: Worker, server: Server, tls_port: int) -> None:
-    for url in (f"rediss://127.0.0.1:{server.port}", f"redis://127.0.0.1:{tls_port}"):
+    for url, hint in (
+        (f"rediss://127.0.0.1:{server.port}", "does this port speak TLS?"),
+        (f"redis://127.0.0.1:{tls_port}", f"127.0.0.1:{tls_port}"),
+    ):
         worker.client(url, timeout_ms=300)
         answer = worker.ask("consume", limiter="place", policy=POLICY, key="k", cost=1)
         assert answer["error"] in {"unavailable", "timeout"}
+        assert hint in answer["message"]
         assert (answer["ok_ns"] - answer["invoke_ns"]) / 1e6 < 450
 
 

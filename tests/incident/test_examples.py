@@ -16,6 +16,16 @@ EXAMPLES = {
     "python/limit_aio.py": [sys.executable],
     "node/limit.mjs": ["node"],
 }
+# What else there is, with what it prints where nothing was charged yet.
+MORE = {
+    "python/more.py": """\
+go ahead, [9, 95] left
+go ahead, [9, 95] left
+310 tokens in place of 800
+sending 100 of 250 mails
+[False, True]
+""",
+}
 
 
 def test_there_is_no_other_example() -> None:
@@ -23,12 +33,22 @@ def test_there_is_no_other_example() -> None:
     found = {
         str(path.relative_to(ROOT / "examples")) for name in languages for path in (ROOT / "examples" / name).iterdir()
     }
-    assert {path for path in found if "__pycache__" not in path} == EXAMPLES.keys()
+    assert {path for path in found if "__pycache__" not in path} == EXAMPLES.keys() | MORE.keys()
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_it_runs_without_a_server(example: str) -> None:
     assert run(example, "memory://") == "go ahead, 9 left\nand again\n"
+
+
+@pytest.mark.parametrize("example", MORE)
+def test_what_else_there_is_runs_without_a_server(example: str) -> None:
+    assert run(example, "memory://") == MORE[example]
+
+
+@pytest.mark.parametrize("example", MORE)
+def test_what_else_there_is_runs_on_a_server(example: str, server_url: str) -> None:
+    assert run(example, server_url) == MORE[example]
 
 
 def test_they_share_one_limit(server_url: str) -> None:
@@ -41,8 +61,10 @@ def test_they_share_one_limit(server_url: str) -> None:
 
 
 def run(example: str, url: str) -> str:
+    # Each language runs all of its examples in the same way.
+    program = next(EXAMPLES[name] for name in EXAMPLES if name.split("/")[0] == example.split("/")[0])
     done = subprocess.run(
-        [*EXAMPLES[example], str(ROOT / "examples" / example)],
+        [*program, str(ROOT / "examples" / example)],
         env=os.environ | {"QUOTALOCK_URL": url},
         capture_output=True,
         text=True,

@@ -122,6 +122,30 @@ MUTANTS = [
         "GENERATION.fetch_add(1, Ordering::Relaxed);",
         "GENERATION.fetch_add(0, Ordering::Relaxed);",
     ),
+    Mutant(
+        "bytes behind a reply stay for the next call",
+        f"{RUST}/store/redis/pool.rs",
+        "if wire.reader.is_empty()",
+        "if true",
+    ),
+    Mutant(
+        "bytes that nobody asked for are no reason to give a connection up",
+        f"{RUST}/store/redis/stream.rs",
+        "_ => true,",
+        "_ => false,",
+    ),
+    Mutant(
+        "a full server's connections are given up for those it refused",
+        f"{RUST}/store/redis/pool.rs",
+        "!idle.connections.is_empty()",
+        "false",
+    ),
+    Mutant(
+        "a link takes more than the server",
+        f"{RUST}/store/redis/up.rs",
+        "self.out.len() - self.written >= MOST_UNSENT",
+        "false",
+    ),
 ]
 
 

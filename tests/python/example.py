@@ -14,6 +14,15 @@ try:
     per_user.require(b"\xff\x00", cost=6)
 except quotalock.RateLimited as denied:
     print(denied.code, denied.decision.limit, denied.decision.retry_after)
+
+client = quotalock.Client("memory://", request_memory=5)
+users, teams = client.limiter("users", "10/minute", scope="eu"), client.limiter("teams", "9/s", b"eu", enforce=False)
+both: quotalock.CombinedDecision = client.consume_all([(users, "42"), (teams, b"blue", 3)], request_id="r")
+if both and not both.decisions[both.binding].would_deny:
+    print(users.refund("42", 1, b"r").remaining, users.consume_up_to("42", most=20).cost)
+if reservation := teams.reserve("blue", estimate=5, ttl=30, unsettled="returned"):
+    ended: bool = teams.reservation(reservation.key, reservation.id).settle(4)
+
 existed: bool = per_user.reset("user:42")
 if quotalock.limit("checkout", "user:42", "10/minute"):
     print("welcome")

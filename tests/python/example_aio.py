@@ -14,6 +14,13 @@ async def main() -> None:
         tasks = [asyncio.create_task(checkout.consume("user:42")) for _ in range(3)]
         first, *others = await asyncio.gather(*tasks)
         print(first.remaining, [other.remaining for other in others])
+
+        both = await client.consume_all([(checkout, "user:43"), (client.limiter("ip", "9/s"), b"10.0.0.1", 2)])
+        print(both.allowed, [each.remaining for each in both.decisions])
+        reservation: aio.Reservation = await checkout.reserve("user:43", 5, ttl=30)
+        settled: bool = await checkout.reservation(reservation.key, reservation.id).settle(4)
+        print(settled, reservation.decision)
+
         existed: bool = await checkout.reset("user:42")
         print(existed, await asyncio.wait_for(checkout.peek("user:42", cost=2), 1.0))
     if await aio.limit("checkout", "user:42", "10/minute"):

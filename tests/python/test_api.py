@@ -68,6 +68,12 @@ def test_defaults(module: ModuleType) -> None:
     assert client["prefix"].default == defaults["prefix"] == module.Client("memory://").prefix
     assert client["timeout"].default == defaults["timeout_ms"] / 1000
     assert client["on_error"].default == defaults["on_error"]
+    assert client["request_memory"].default == defaults["request_memory_ms"] / 1000
+    limiter = inspect.signature(module.Client.limiter).parameters
+    assert (limiter["scope"].default, limiter["enforce"].default) == (None, defaults["enforce"])
+    assert inspect.signature(module.Limiter.reserve).parameters["unsettled"].default == defaults["unsettled"]
+    for asked_once in (module.Limiter.consume, module.Limiter.refund, module.Client.consume_all):
+        assert inspect.signature(asked_once).parameters["request_id"].default is None
     for verb in ("consume", "peek", "require", "wait"):
         assert inspect.signature(getattr(module.Limiter, verb)).parameters["cost"].default == defaults["cost"]
     assert inspect.signature(module.limit).parameters["cost"].default == defaults["cost"]

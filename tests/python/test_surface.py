@@ -274,18 +274,17 @@ def test_limit_in_one_line_asks_the_server_of_the_environment(module: str, url: 
     assert done.stdout == "True False\n"
 
 
-def test_limit_keeps_its_limiters_and_not_too_many() -> None:
-    from quotalock._default import KEPT, Default
-
-    default = Default(lambda: quotalock.Client("memory://"))
-    first = default.limiter("a", "1/minute")
-    assert default.limiter("a", "1/minute") is first
-    assert default.limiter("a", [Rule(1, 60)]) is not first
-    for number in range(KEPT):
-        default.limiter(f"n{number}", "1/minute")
-    assert default.limiter("a", "1/minute") is not first
-    assert first.consume("k")
-    assert not default.limiter("a", "1/minute").consume("k")
+def test_limit_takes_every_form_of_a_policy() -> None:
+    calls = ", ".join(
+        f"limit('a', 'k', {policy}).remaining" for policy in ("'5/minute'", "Rule(5, 60)", "[Rule(5, 60)]", "'5/60s'")
+    )
+    code = f"from quotalock import limit, Rule, InvalidPolicy\nprint({calls})\n"
+    code += "for bad in 'x', '', [], [5], 5:\n    try: limit('a', 'k', bad)\n"
+    code += "    except (InvalidPolicy, TypeError) as error: print(type(error).__name__)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"QUOTALOCK_URL": "memory://"}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["4", "3", "2", "1", *["InvalidPolicy"] * 3, *["TypeError"] * 2]
 
 
 @pytest.mark.parametrize("example", ["example.py", "example_aio.py"])

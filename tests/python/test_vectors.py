@@ -58,7 +58,7 @@ class Runner:
 
     def keys(self, case: Case) -> None:
         client = self.surface.module.Client(self.url, prefix=case["prefix"], timeout=PATIENT)
-        limiter = client.limiter(case["name"], "10/minute")
+        limiter = client.limiter(case["name"], "10/minute", spec.octets(case, "scope"))
         key, redis_key = spec.octets(case, "key"), spec.octets(case, "redis_key")
         assert limiter.redis_key(key) == redis_key, case["id"]
         if "key" in case:
@@ -76,34 +76,85 @@ class Runner:
         assert_error(case["id"], case, caught.value)
 
     def bad_call(self, op: str, args: Case) -> None:
+        if "request" in args:
+            args["request_id"] = args.pop("request")
         if op == "client":
             self.surface.module.Client(**args)
-        elif op == "limiter":
-            self.client.limiter(args.get("name", "limiter"), args.get("policy", "10/minute"))
-        else:
-            self.surface.call(getattr(self.client.limiter("limiter", "10/minute"), op), **args)
+            return
+        limiter = self.client.limiter(**OWN | (args if op == "limiter" else {}))
+        args = GOOD.get(op, {}) | args
+        if op == "consume_all":
+            # The charges are keys and costs for this limiter.
+            args["charges"] = [(limiter, key, cost) for key, cost in args["charges"]]
+            self.surface.call(self.client.consume_all, **args)
+        elif op in ("settle", "cancel"):
+            reservation = limiter.reservation(args.pop("key"), "00112233445566778899aabbccddeeff")
+            self.surface.call(getattr(reservation, op), **args)
+        elif op != "limiter":
+            self.surface.call(getattr(limiter, op), **args)
 
     def steps(self, case: Case) -> None:
-        limiter = self.client.limiter(next(self.names), case["policy"])
+        run = Run(self, case)
         for number, step in enumerate(case["steps"]):
             place = f"{case['id']} step {number} on {self.store}"
             self.surface.call(self.surface.testing.set_time, self.client, step["at"])
             if "error" in step:
                 with pytest.raises(quotalock.QuotalockError) as caught:
-                    self.perform(limiter, step)
+                    run.perform(step)
                 assert_error(place, step["error"], caught.value)
             else:
-                assert self.perform(limiter, step) == self.expected(step), place
+                assert run.perform(step) == self.expected(step), place
         self.surface.call(self.surface.testing.set_time, self.client, None)
 
-    def perform(self, limiter: Any, step: Case) -> Any:
+    def expected(self, step: Case) -> Any:
+        """What a step must answer, in the units and with the source of this surface."""
+        expect = step.get("expect")
+        return self.answer(expect) if expect and "allowed" in expect else expect
+
+    def answer(self, expect: Case) -> Case:
+        expect = Case(would_deny=False) | in_seconds(expect)
+        for several, each in (("rules", in_seconds), ("decisions", self.answer)):
+            if several in expect:
+                expect[several] = [each(one) for one in expect[several]]
+        return {**expect, "source": "memory" if self.store == "memory" else "redis"}
+
+
+class Run:
+    """One case's limiters and reservations, by label; that of the case itself has none."""
+
+    def __init__(self, runner: Runner, case: Case) -> None:
+        self.surface, self.client = runner.surface, runner.client
+        main = next(runner.names)
+        self.limiters = {None: self.client.limiter(main, case["policy"])}
+        for label, more in case.get("limiters", {}).items():
+            name = main if more.get("name") == "main" else f"{main}-{label}"
+            options = {option: more[option] for option in ("scope", "enforce") if option in more}
+            self.limiters[label] = self.client.limiter(name, more["policy"], **options)
+        self.ids: dict[str, str] = {}
+
+    def perform(self, step: Case) -> Any:
         call, testing = self.surface.call, self.surface.testing
-        key, op = spec.octets(step, "key"), step["op"]
+        op, limiter = step["op"], self.limiters[step.get("limiter")]
+        once = {"request_id": step["request"]} if "request" in step else {}
+        if op == "consume_all":
+            return combined(call(self.client.consume_all, [self.charge(each) for each in step["charges"]], **once))
+        key = spec.octets(step, "key")
         redis_key = limiter.redis_key(key)
         if op in ("consume", "peek"):
-            return shown(call(getattr(limiter, op), key, step["cost"]))
+            return shown(call(getattr(limiter, op), key, step["cost"], **once))
+        if op == "consume_up_to":
+            return shown(call(limiter.consume_up_to, key, step["most"]))
         if op == "refund":
-            return shown(call(limiter.refund, key, step["amount"]))
+            return shown(call(limiter.refund, key, step["amount"], **once))
+        if op == "reserve":
+            how = {"unsettled": step["unsettled"]} if "unsettled" in step else {}
+            reservation = call(limiter.reserve, key, step["estimate"], step["ttl"] / 1e6, **how)
+            assert bool(reservation) is reservation.decision.allowed
+            self.ids[step["as"]] = reservation.id
+            return shown(reservation.decision)
+        if op in ("settle", "cancel"):
+            reservation = limiter.reservation(key, self.ids[step["reservation"]])
+            return {"settled": call(getattr(reservation, op), *([step["actual"]] if op == "settle" else []))}
         if op == "block":
             return shown(call(limiter.block, key, step["duration"] / 1e6))
         if op == "reset":
@@ -121,15 +172,25 @@ class Runner:
             return {"exists": stored is not None, **ttl}
         raise AssertionError(f"unknown op {op}")
 
-    def expected(self, step: Case) -> Any:
-        """What a step must answer, in the units and with the source of this surface."""
-        if "expect" not in step or "allowed" not in step["expect"]:
-            return step.get("expect")
-        expect = in_seconds(step["expect"])
-        expect["rules"] = [in_seconds(rule) for rule in expect["rules"]]
-        return {**expect, "source": "memory" if self.store == "memory" else "redis"}
+    def charge(self, charge: Case) -> tuple[Any, bytes | None, int]:
+        return self.limiters[charge.get("limiter")], spec.octets(charge, "key"), charge["cost"]
 
 
+# What a case of errors.json leaves out.
+OWN = {"name": "limiter", "policy": "10/minute"}
+GOOD: dict[str, Case] = {
+    "consume": {"key": "k"},
+    "consume_up_to": {"key": "k", "most": 1},
+    "reserve": {"key": "k", "estimate": 1, "ttl": 1.0},
+    "reservation": {"key": "k"},
+    "settle": {"key": "k", "actual": 1},
+    "cancel": {"key": "k"},
+    "peek": {"key": "k"},
+    "refund": {"key": "k", "amount": 1},
+    "block": {"key": "k", "duration": 1.0},
+    "wait": {"key": "k", "timeout": 0.0},
+    "reset": {"key": "k"},
+}
 RULE = ("allowed", "limit", "remaining", "retry_after", "reset_after")
 
 
@@ -137,7 +198,16 @@ def shown(decision: quotalock.Decision) -> Case:
     """A decision as the vectors write it, its own fields and all of its rules'."""
     assert bool(decision) is decision.allowed
     rules = [{field: getattr(rule, field) for field in RULE} for rule in decision.rules]
-    return {field: getattr(decision, field) for field in (*RULE, "cost", "healed", "source")} | {"rules": rules}
+    return {field: getattr(decision, field) for field in (*RULE, "would_deny", "cost", "healed", "source")} | {
+        "rules": rules
+    }
+
+
+def combined(decision: quotalock.CombinedDecision) -> Case:
+    """A decision about several keys as the vectors write it."""
+    assert bool(decision) is decision.allowed
+    fields = ("allowed", "would_deny", "binding", "retry_after", "source")
+    return {field: getattr(decision, field) for field in fields} | {"decisions": [shown(d) for d in decision.decisions]}
 
 
 def in_seconds(fields: Case) -> Case:

@@ -58,7 +58,7 @@ ARGUMENTS = {
     "wait": {"key", "cost", "timeout"},
     "reset": {"key"},
 }
-ALGORITHMS = {"fixed-window", "calendar-window", "sliding-window", "token-bucket"}
+ALGORITHMS = {"fixed-window", "calendar-window", "sliding-window", "token-bucket", "sliding-log"}
 LARGEST = 2**52
 
 
@@ -188,9 +188,7 @@ def run_case(case: Case) -> None:
     need(bool(case["steps"]), "case has no steps")
     for i, found in enumerate(case["steps"]):
         step(found, f"steps[{i}]")
-    answers = [
-        s["expect"]["rules"] for s in case["steps"] if "rules" in s.get("expect", {}) and "limiter" not in s
-    ]
+    answers = [s["expect"]["rules"] for s in case["steps"] if "rules" in s.get("expect", {}) and "limiter" not in s]
     rules = case["policy"].count(";") + 1
     need(all(len(each) == rules for each in answers), f"not every answer has {rules} rules")
 
@@ -237,6 +235,7 @@ FILES: dict[str, Callable[[Case], None]] = {
     "calendar-window": run_case,
     "sliding-window": run_case,
     "token-bucket": run_case,
+    "sliding-log": run_case,
     "several-rules": run_case,
     "several-keys": run_case,
     "requests": run_case,

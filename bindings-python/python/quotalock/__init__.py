@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ._default import Default
 from ._errors import (
     Closed,
     CrossSlot,
@@ -30,11 +29,12 @@ from ._errors import (
     Unavailable,
     WrongType,
 )
-from ._native import Client, Decision, Limiter, Rule, RuleDecision
+from ._native import Client, CombinedDecision, Decision, Limiter, Reservation, Rule, RuleDecision
 
 __all__ = [
     "Client",
     "Closed",
+    "CombinedDecision",
     "CrossSlot",
     "Decision",
     "Internal",
@@ -46,6 +46,7 @@ __all__ = [
     "NotPermitted",
     "QuotalockError",
     "RateLimited",
+    "Reservation",
     "Rule",
     "RuleDecision",
     "Timeout",
@@ -60,7 +61,13 @@ def limit(name: str, key: str | bytes, policy: str | Rule | Iterable[Rule], cost
 
     Charges `cost` to `key` under the limiter `name` and `policy`, and answers as `Limiter.consume` does.
     """
-    return _default.limiter(name, policy).consume(key, cost)
+    return _of_environment()._limit(name, key, policy, cost)
 
 
-_default: Default[Limiter] = Default(Client)
+_default: Client | None = None
+
+
+def _of_environment() -> Client:
+    global _default
+    _default = _default or Client()
+    return _default

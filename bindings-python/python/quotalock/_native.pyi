@@ -3,11 +3,25 @@
 from asyncio import Future
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Protocol, final, overload, type_check_only
+from typing import Any, final, overload
 
 from typing_extensions import Self
 
-__all__ = ["Client", "Decision", "Limiter", "LoopDriver", "Rule", "RuleDecision", "get", "put", "set_time"]
+from .aio._futures import LoopClient
+
+__all__ = [
+    "Client",
+    "CombinedDecision",
+    "Decision",
+    "Limiter",
+    "LoopDriver",
+    "Reservation",
+    "Rule",
+    "RuleDecision",
+    "get",
+    "put",
+    "set_time",
+]
 
 @final
 class Client:
@@ -17,19 +31,47 @@ class Client:
     `url` is `redis://`, `rediss://`, `unix://` or `memory://`; without one `QUOTALOCK_URL` of the environment is taken,
     else `redis://127.0.0.1:6379`. `prefix` begins every Redis key. `timeout` is what a call may take in seconds,
     connecting included. `on_error` says what is answered when Redis cannot: `raise`, `open` (admit), `closed` (deny) or
-    `local` (the same policy, in this process' memory).
+    `local` (the same policy, in this process' memory). `request_memory` is how long a call with a request id is
+    remembered, in seconds: 1 ms to a day.
 
-    Raises `InvalidArgument` for a URL, prefix, timeout or `on_error` that cannot be.
+    Raises `InvalidArgument` for a URL, prefix, timeout, `on_error` or `request_memory` that cannot be.
     """
 
     def __new__(
-        cls, url: str | None = None, prefix: str = "ql", timeout: float = 0.5, on_error: str = "raise"
+        cls,
+        url: str | None = None,
+        prefix: str = "ql",
+        timeout: float = 0.5,
+        on_error: str = "raise",
+        request_memory: float = 60.0,
     ) -> Self: ...
-    def limiter(self, name: str, policy: str | Rule | Iterable[Rule]) -> Limiter:
+    def limiter(
+        self,
+        name: str,
+        policy: str | Rule | Iterable[Rule],
+        scope: str | bytes | None = None,
+        enforce: bool = True,
+    ) -> Limiter:
         """Makes a limiter: a name, part of its Redis keys, and a policy, as text (`"10/minute;100/hour"`), as a `Rule`
         or as several.
 
-        Raises `InvalidPolicy`, and `InvalidArgument` for an empty or too long name.
+        Limiters of one `scope` have all their keys in one slot of a cluster, where `consume_all` needs them. With
+        `enforce=False` every call passes, and `Decision.would_deny` tells what would have been denied (and was charged
+        nothing): for trying a policy out on real traffic.
+
+        Raises `InvalidPolicy`, and `InvalidArgument` for an empty or too long name or scope.
+        """
+
+    def consume_all(
+        self,
+        charges: Iterable[tuple[Limiter, str | bytes] | tuple[Limiter, str | bytes, int]],
+        request_id: str | bytes | None = None,
+    ) -> CombinedDecision:
+        """Charges several keys, each by its own limiter, if all of them admit it, else none: one atomic call.
+
+        Each charge is `(limiter, key)` or `(limiter, key, cost)`, a cost 1 unless given. 1 to 100 of them, no key twice
+        for one limiter, all limiters made by this client. In a cluster they need a common `scope`, else this raises
+        `CrossSlot`. A `request_id` is remembered under the first key; see `Limiter`.
         """
 
     def close(self) -> None:
@@ -47,7 +89,9 @@ class Client:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None: ...
-    def _for_loops(self) -> _LoopClient: ...
+    def _for_loops(self) -> LoopClient: ...
+    def _limit(self, name: str, key: str | bytes, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
+        """Consumes from a limiter of this name and policy, which is kept for the next call."""
 
 @final
 class Limiter:
@@ -56,6 +100,10 @@ class Limiter:
     A key is a `str`, taken as UTF-8, or `bytes`: 1 to 1,024 of them. A cost is 0 to 2^52. Every call raises
     `InvalidArgument` for a bad key or number before anything is sent, and `Unavailable`, `Timeout`, `NotPermitted`,
     `WrongType` and `Closed` as they say; the first two only if the client's `on_error` is `raise`.
+
+    With a `request_id` (a `str` or `bytes` of 1 to 256 bytes, such as a UUID) a call is charged once: the same id for
+    the same key gets the first answer again while it is remembered (the client's `request_memory`), also when the
+    first reply was lost. A denied call charged nothing, so it is decided anew.
     """
 
     @property
@@ -66,10 +114,35 @@ class Limiter:
     def policy(self) -> str:
         """The policy in its canonical form."""
 
-    def consume(self, key: str | bytes, cost: int = 1) -> Decision:
+    @property
+    def scope(self) -> str | bytes | None:
+        """The scope as it was given; None without one."""
+
+    @property
+    def enforce(self) -> bool:
+        """Whether the policy is enforced."""
+
+    def consume(self, key: str | bytes, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
         """Charges `cost` to every rule if all admit it, else to none. A cost of 0 only looks; one above a limit is
         denied for ever."""
 
+    def consume_up_to(self, key: str | bytes, most: int) -> Decision:
+        """Charges as much as is admitted now, up to `most` (1 to 2^52); the decision's `cost` tells how much. Denied if
+        that is nothing: then the answer is that of a cost of 1."""
+
+    def reserve(self, key: str | bytes, estimate: int, ttl: float, unsettled: str = "spent") -> Reservation:
+        """Charges `estimate` (1 to 2^52) as `consume` does, and holds it for `ttl` seconds (1 ms to 36,500 days): until
+        then `Reservation.settle` puts the actual amount in its place. One that nobody settles ends by itself:
+        `unsettled` says whether the estimate is `spent` or `returned` then.
+
+        The reservation is false if the call was denied: then nothing is held, and `decision` says why. If this raises
+        because the reply was lost, the estimate may be held until its end.
+        """
+
+    def reservation(self, key: str | bytes, id: str) -> Reservation:
+        """The reservation of this id, made by `reserve` here or in another process. Asks nobody."""
+
+    def _reserve(self, key: str | bytes, estimate: int, ttl: float, unsettled: str) -> tuple[Reservation, Decision]: ...
     def peek(self, key: str | bytes, cost: int = 1) -> Decision:
         """Tells what `consume` would answer, and never writes."""
 
@@ -80,7 +153,7 @@ class Limiter:
         """As `consume`, and after a denial sleeps as `retry_after` says and tries again, for at most `timeout` seconds.
         Ends with a denial at once when the next chance lies behind the timeout."""
 
-    def refund(self, key: str | bytes, amount: int) -> Decision:
+    def refund(self, key: str | bytes, amount: int, request_id: str | bytes | None = None) -> Decision:
         """Gives back `amount` (1 to 2^52) of what was consumed; no rule falls below zero. Answers what a peek right
         after it would."""
 
@@ -90,8 +163,8 @@ class Limiter:
         """
 
     def reset(self, key: str | bytes) -> bool:
-        """Forgets everything about `key`, a block included; True if there was anything. Raises whatever `on_error`
-        says."""
+        """Forgets everything about `key`, a block and reservations included; True if there was anything. Raises
+        whatever `on_error` says."""
 
     def redis_key(self, key: str | bytes) -> bytes:
         """The Redis key that holds the state of `key`."""
@@ -107,6 +180,10 @@ class Decision:
     @property
     def allowed(self) -> bool:
         """Whether the call was admitted. A denied call was charged nothing."""
+
+    @property
+    def would_deny(self) -> bool:
+        """Whether the policy denies, and only `enforce=False` lets the call pass: it was charged nothing."""
 
     @property
     def limit(self) -> int:
@@ -127,7 +204,7 @@ class Decision:
 
     @property
     def cost(self) -> int:
-        """The cost that was asked for."""
+        """The cost that was asked for; of `consume_up_to` what was taken."""
 
     @property
     def source(self) -> str:
@@ -147,6 +224,74 @@ class Decision:
     @staticmethod
     def _unpickle(pickled: tuple[Any, ...]) -> Decision: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class CombinedDecision:
+    """The answer about several keys, charged all or none; as a bool, whether all were admitted."""
+
+    @property
+    def allowed(self) -> bool:
+        """Whether all were admitted, and charged. If not, none was."""
+
+    @property
+    def would_deny(self) -> bool:
+        """Whether a limiter that is not enforced denies."""
+
+    @property
+    def binding(self) -> int:
+        """The index in `decisions` of the one that binds: of the denied ones the one with the longest `retry_after`,
+        else the one with the least remaining."""
+
+    @property
+    def retry_after(self) -> float | None:
+        """After how many seconds the same call would be admitted if nobody else called: 0 when admitted, None when
+        never."""
+
+    @property
+    def source(self) -> str:
+        """Who answered: `redis`, `memory`, or while Redis cannot `local`, `open` or `closed`."""
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """The decision about each key, in the order given."""
+
+    def __bool__(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    @staticmethod
+    def _unpickle(pickled: tuple[Any, ...]) -> CombinedDecision: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Reservation:
+    """An amount held by `Limiter.reserve`; as a bool, whether it was admitted (True if made by `Limiter.reservation`,
+    which asks nobody). Any process that knows its limiter, key and id can settle it."""
+
+    @property
+    def key(self) -> str | bytes:
+        """The key as it was given."""
+
+    @property
+    def id(self) -> str:
+        """The id: 32 hexadecimal digits."""
+
+    @property
+    def decision(self) -> Decision | None:
+        """The answer of `reserve`; None if this was made by `Limiter.reservation`."""
+
+    def settle(self, actual: int) -> bool:
+        """Puts the `actual` amount (0 to 2^52) in the place of the estimate: what was too much is given back to the
+        rules that still count it; what was too little is charged, whatever the limit. False if the reservation had
+        ended, or was settled with another amount: then nothing changed.
+
+        Settling again with the same amount is True and changes nothing, so it may be repeated after an error. Raises
+        whatever `on_error` says.
+        """
+
+    def cancel(self) -> bool:
+        """Gives the whole estimate back: `settle` with 0."""
+
+    def __bool__(self) -> bool: ...
 
 @final
 class RuleDecision:
@@ -182,7 +327,8 @@ class RuleDecision:
 @final
 class Rule:
     """One limit as an object: at most `limit` (1 to 2^52) per `period` seconds (1 ms to 36,500 days, in whole
-    milliseconds), counted by `algorithm` (`fixed-window`, `calendar-window`, `sliding-window` or `token-bucket`).
+    milliseconds), counted by `algorithm` (`fixed-window`, `calendar-window`, `sliding-window`, `token-bucket` or
+    `sliding-log`).
     `capacity`, for a token bucket only, is the most that may be consumed at once (1 to 2^52); None is the limit.
 
     Raises `InvalidPolicy` for what is out of these bounds.
@@ -231,35 +377,7 @@ class LoopDriver:
     def _retire(self) -> None:
         """Leaves the loop, then hangs up; called by the loop."""
 
-@type_check_only
-class _LoopClient(Protocol):
-    """A `Client` whose limiters return futures of the running loop."""
-
-    @property
-    def server(self) -> str: ...
-    @property
-    def prefix(self) -> str: ...
-    def limiter(self, name: str, policy: str | Rule | Iterable[Rule]) -> _LoopLimiter: ...
-    def close(self) -> None: ...
-
-@type_check_only
-class _LoopLimiter(Protocol):
-    """A `Limiter` whose calls return futures of the running loop."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def policy(self) -> str: ...
-    def consume(self, key: str | bytes, cost: int = 1) -> Future[Decision]: ...
-    def peek(self, key: str | bytes, cost: int = 1) -> Future[Decision]: ...
-    def require(self, key: str | bytes, cost: int = 1) -> Future[Decision]: ...
-    def wait(self, key: str | bytes, timeout: float, cost: int = 1) -> Future[Decision]: ...
-    def refund(self, key: str | bytes, amount: int) -> Future[Decision]: ...
-    def block(self, key: str | bytes, duration: float) -> Future[Decision]: ...
-    def reset(self, key: str | bytes) -> Future[bool]: ...
-    def redis_key(self, key: str | bytes) -> bytes: ...
-
-def set_time(client: Client | _LoopClient, micros: int | None) -> None:
+def set_time(client: Client | LoopClient, micros: int | None) -> None:
     """Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of this client is decided,
     also on a real server; None goes back to the server's clock."""
 
@@ -269,10 +387,10 @@ def put(client: Client, redis_key: str | bytes, kind: str, value: str | bytes) -
     `persist` takes away the TTL of what is there."""
 
 @overload
-def put(client: _LoopClient, redis_key: str | bytes, kind: str, value: str | bytes) -> Future[bool]: ...
+def put(client: LoopClient, redis_key: str | bytes, kind: str, value: str | bytes) -> Future[bool]: ...
 @overload
 def get(client: Client, redis_key: str | bytes) -> tuple[bytes, int | None] | None:
     """Reads what stands at a raw Redis key: the value and the milliseconds left (None: no TTL); None without a key."""
 
 @overload
-def get(client: _LoopClient, redis_key: str | bytes) -> Future[tuple[bytes, int | None] | None]: ...
+def get(client: LoopClient, redis_key: str | bytes) -> Future[tuple[bytes, int | None] | None]: ...

@@ -14,18 +14,24 @@ if write then
   if reset_1 > life then life = reset_1 end
   --[end]
   if life > 0 then
-    local state = 'QL\1'
-    --[each]
-    state = state .. struct.pack(FORMAT_1, ID_1, period_1, words_1)
-    --[end]
-    if blocked > 0 then state = state .. struct.pack('<BI8I8', 0, block_length, block_until) end
-    if holds ~= '' then
-      state = state .. struct.pack('<BI8I8I8I8', 251, earliest, latest, newest, #holds / HOLD_SIZE) .. holds
-    end
     local ttl = math.ceil(life / 1000) + 1
     -- Virtual time stands still while the server's runs: keep the key for the test.
     if virtual and ttl < 3600000 then ttl = 3600000 end
-    redis.call('SET', KEYS[1], state, 'PX', ttl)
+    local tail = ''
+    if blocked > 0 then tail = struct.pack('<BI8I8', 0, block_length, block_until) end
+    if holds ~= '' then
+      tail = tail .. struct.pack('<BI8I8I8I8', 251, earliest, latest, newest, #holds / HOLD_SIZE) .. holds
+    end
+    local head = 'QL\1'
+    --[each]
+    head = head .. struct.pack(FORMAT_1, ID_1, period_1, words_1)
+    --[end]
+    --[log]
+    --@ save_log
+    --[end]
+    --[plain]
+    redis.call('SET', KEYS[1], head .. tail, 'PX', ttl)
+    --[end]
   elseif value then
     redis.call('DEL', KEYS[1])
   end

@@ -1,12 +1,21 @@
 -- The general way to read a state: the policy changed, there is a block or a hold, or the value is not ours.
 -- Every record goes to the rule in its place, else to the first rule without one of the same algorithm and period, else
 -- of the same algorithm. Included in load: takes `value` and `rules`, fills `found`, sets the rest.
-local counts, spare, placed, position, index, stage = {ALL_WORD_COUNTS, [0] = 1, [251] = 3}, {}, {}, 4, 0, 0
+local counts = {ALL_WORD_COUNTS, [0] = 1, [250] = 4, [251] = 3}
+local stages = {[250] = 1, [0] = 2, [251] = 3}
+local spare, placed, position, index, stage, log = {}, {}, 4, 0, 0, nil
+--[log]
+value = redis.call('GETRANGE', KEYS[1], '0', '511')
+--[end]
 foreign = string.sub(value, 1, 3) ~= 'QL\1'
 while position <= #value and not foreign do
   local kind = string.byte(value, position)
   local count, before = counts[kind], stage
-  stage = kind == 0 and 1 or kind == 251 and 2 or 0
+  stage = stages[kind] or 0
+  --[log]
+  -- Holds of a state that had no log yet may reach beyond what was read.
+  if stage == 3 and not log then value = redis.call('GET', KEYS[1]) end
+  --[end]
   if count and position + 8 + 8 * count <= #value and (stage > before or stage + before == 0) then
     local record = {struct.unpack('<I8' .. string.rep('I8', count), value, position + 1)}
     for n = 1, count + 1 do foreign = foreign or record[n] >= EXACT end
@@ -16,6 +25,15 @@ while position <= #value and not foreign do
       record[count + 2], record.kind, record.index = nil, kind, index
       spare[#spare + 1] = record
     elseif stage == 1 then
+      record.base = position - 1
+      log = record
+      local after, stop, cut = log.base + 12 * record[4], record[5], #value ~= 512
+      foreign = foreign or record[2] >= 1099511627776 or after > stop or cut and stop > #value
+      if not foreign then
+        value, position = stop > after and redis.call('GETRANGE', KEYS[1], after, stop - 1) or '', 1
+        foreign = #value ~= stop - after
+      end
+    elseif stage == 2 then
       block_length, block_until = record[1], record[2]
     else
       earliest, latest, newest, holds = record[1], record[2], record[3], string.sub(value, position)
@@ -26,6 +44,19 @@ while position <= #value and not foreign do
     foreign = true
   end
 end
+--[log]
+-- A rule's place in the log has to be there; a rule without one gets that of the one with the longest memory.
+local longest
+for _, record in ipairs(spare) do
+  if record.kind == 5 and not foreign then
+    local first, used, total = record[2], record[3], record[5]
+    foreign = not log or first > log[1] or log[1] - first > log[4] or used > LOG_MOST or total >= WRAP
+    if not longest or record[2] < longest[2] then longest = record end
+  end
+end
+next, sum, last, room, base = 0, 0, 0, 0, 0
+if log and not foreign then next, sum, last, room, base = log[1], log[2], log[3], log[4], log.base end
+--[end]
 if foreign then
   spare, block_length, block_until = {}, 0, 0
   holds, earliest, latest, newest = '', 0, 0, 0
@@ -33,12 +64,17 @@ end
 for pass = 1, 3 do
   for r, rule in ipairs(rules) do
     for s, record in ipairs(spare) do
-      local fits = record.kind == rule[1] and (pass == 3 or record[1] == rule[2]) and (pass > 1 or record.index == r)
-      if fits and not placed[r] then
+      local same = record[1] == rule[2] or pass == 3 and rule[1] ~= 5
+      if record.kind == rule[1] and same and (pass > 1 or record.index == r) and not placed[r] then
         found[r], placed[r] = {unpack(record, 2)}, true
         table.remove(spare, s)
         break
       end
     end
+    --[log]
+    if pass == 3 and rule[1] == 5 and not placed[r] then
+      found[r] = not foreign and longest and {unpack(longest, 2)} or {next, 0, 0, 0}
+    end
+    --[end]
   end
 end

@@ -41,12 +41,12 @@ start_1 = (current_1 > 0 or previous_1 > 0) and window or 0
 if cost > limit_1 then
   wait_1 = -1
 else
-  local room, gone = limit_1 - current_1 - cost, now % period_1
-  if room < 0 then
+  local space, gone = limit_1 - current_1 - cost, now % period_1
+  if space < 0 then
     -- Not before the next window, where the current count is the previous one.
     wait_1 = 2 * period_1 - gone - share(math.min(limit_1 - cost, current_1), period_1, current_1)
-  elseif previous_1 - share(gone, previous_1, period_1) > room then
-    wait_1 = period_1 - gone - share(room, period_1, previous_1)
+  elseif previous_1 - share(gone, previous_1, period_1) > space then
+    wait_1 = period_1 - gone - share(space, period_1, previous_1)
   end
 end
 --> charge

@@ -3,7 +3,7 @@
 //! Words: count, start of the window they were counted in (not its index: a start keeps its meaning when the period of
 //! the policy changes). Twin of `scripts/limit/calendar_window.lua`.
 
-use super::{Definition, Words};
+use super::{Definition, Moment, Words};
 use crate::policy::{MAX_LIMIT, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -12,6 +12,7 @@ pub(super) const DEFINITION: Definition = Definition {
     lua: include_str!("../../scripts/limit/calendar_window.lua"),
     words: &["count", "start"],
     has_capacity: false,
+    has_log: false,
     settle,
     wait,
     charge,
@@ -24,8 +25,9 @@ fn start(rule: &Rule, now: u64) -> u64 {
     now - now % rule.period()
 }
 
-fn settle(rule: &Rule, words: &mut Words, now: u64) -> bool {
-    let [count, counted, _] = words;
+fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
+    let now = at.now;
+    let [count, counted, ..] = words;
     let current = start(rule, now);
     if *count == 0 || *counted < current {
         (*count, *counted) = (0, 0);
@@ -41,7 +43,8 @@ fn left(rule: &Rule, now: u64) -> u64 {
     rule.period() - now % rule.period()
 }
 
-fn wait(rule: &Rule, words: &Words, now: u64, cost: u64) -> Option<u64> {
+fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
+    let now = at.now;
     if cost > rule.limit() {
         None
     } else if words[0] + cost <= rule.limit() {
@@ -51,12 +54,13 @@ fn wait(rule: &Rule, words: &Words, now: u64, cost: u64) -> Option<u64> {
     }
 }
 
-fn charge(rule: &Rule, words: &mut Words, now: u64, cost: u64) {
+fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
+    let now = at.now;
     words[0] = (words[0] + cost).min(MAX_LIMIT);
     words[1] = start(rule, now);
 }
 
-fn refund(_rule: &Rule, words: &mut Words, _now: u64, amount: u64, since: u64) {
+fn refund(_rule: &Rule, words: &mut Words, _at: &Moment, amount: u64, since: u64) {
     if since >= words[1] {
         words[0] = words[0].saturating_sub(amount);
     }
@@ -65,10 +69,11 @@ fn refund(_rule: &Rule, words: &mut Words, _now: u64, amount: u64, since: u64) {
     }
 }
 
-fn remaining(rule: &Rule, words: &Words, _now: u64) -> u64 {
+fn remaining(rule: &Rule, words: &Words, _at: &Moment) -> u64 {
     rule.limit().saturating_sub(words[0])
 }
 
-fn reset_after(rule: &Rule, words: &Words, now: u64) -> u64 {
+fn reset_after(rule: &Rule, words: &Words, at: &Moment) -> u64 {
+    let now = at.now;
     if words[0] == 0 { 0 } else { left(rule, now) }
 }

@@ -2,7 +2,7 @@
 //!
 //! Words: count, window end. Twin of `scripts/limit/fixed_window.lua`.
 
-use super::{Definition, Words};
+use super::{Definition, Moment, Words};
 use crate::policy::{MAX_LIMIT, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -11,6 +11,7 @@ pub(super) const DEFINITION: Definition = Definition {
     lua: include_str!("../../scripts/limit/fixed_window.lua"),
     words: &["count", "stop"],
     has_capacity: false,
+    has_log: false,
     settle,
     wait,
     charge,
@@ -19,8 +20,9 @@ pub(super) const DEFINITION: Definition = Definition {
     reset_after,
 };
 
-fn settle(rule: &Rule, words: &mut Words, now: u64) -> bool {
-    let [count, end, _] = words;
+fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
+    let now = at.now;
+    let [count, end, ..] = words;
     if *count == 0 || *end <= now {
         (*count, *end) = (0, 0);
         return false;
@@ -33,8 +35,9 @@ fn settle(rule: &Rule, words: &mut Words, now: u64) -> bool {
     clamped
 }
 
-fn wait(rule: &Rule, words: &Words, now: u64, cost: u64) -> Option<u64> {
-    let [count, end, _] = *words;
+fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
+    let now = at.now;
+    let [count, end, ..] = *words;
     if cost > rule.limit() {
         None
     } else if count + cost <= rule.limit() {
@@ -44,16 +47,17 @@ fn wait(rule: &Rule, words: &Words, now: u64, cost: u64) -> Option<u64> {
     }
 }
 
-fn charge(rule: &Rule, words: &mut Words, now: u64, cost: u64) {
-    let [count, end, _] = words;
+fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
+    let now = at.now;
+    let [count, end, ..] = words;
     if *count == 0 {
         *end = now + rule.period();
     }
     *count = (*count + cost).min(MAX_LIMIT);
 }
 
-fn refund(rule: &Rule, words: &mut Words, _now: u64, amount: u64, since: u64) {
-    let [count, end, _] = words;
+fn refund(rule: &Rule, words: &mut Words, _at: &Moment, amount: u64, since: u64) {
+    let [count, end, ..] = words;
     if since + rule.period() >= *end {
         *count = count.saturating_sub(amount);
     }
@@ -62,10 +66,11 @@ fn refund(rule: &Rule, words: &mut Words, _now: u64, amount: u64, since: u64) {
     }
 }
 
-fn remaining(rule: &Rule, words: &Words, _now: u64) -> u64 {
+fn remaining(rule: &Rule, words: &Words, _at: &Moment) -> u64 {
     rule.limit().saturating_sub(words[0])
 }
 
-fn reset_after(_rule: &Rule, words: &Words, now: u64) -> u64 {
+fn reset_after(_rule: &Rule, words: &Words, at: &Moment) -> u64 {
+    let now = at.now;
     words[1].saturating_sub(now)
 }

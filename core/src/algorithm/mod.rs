@@ -4,6 +4,8 @@
 
 mod calendar_window;
 mod fixed_window;
+pub(crate) mod log;
+mod sliding_log;
 mod sliding_window;
 mod token_bucket;
 
@@ -13,12 +15,19 @@ use crate::error::{Code, Error, Result, shown};
 use crate::policy::Rule;
 
 /// How many numbers are kept for one rule; an algorithm may need fewer.
-pub(crate) const MAX_WORDS: usize = 3;
+pub(crate) const MAX_WORDS: usize = 4;
 
 /// The numbers an algorithm keeps for one rule. All zero is "as new".
 pub(crate) type Words = [u64; MAX_WORDS];
 
-/// One algorithm: pure functions of (rule, state, now, cost). Times are server microseconds.
+/// When a rule is asked, with the log for those that need it.
+pub(crate) struct Moment<'a> {
+    /// Server microseconds.
+    pub now: u64,
+    pub entries: log::Entries<'a>,
+}
+
+/// One algorithm: pure functions of (rule, state, moment, cost). Times are server microseconds.
 pub(crate) struct Definition {
     /// The algorithm's byte in stored states and in ARGV: from 1 without a gap, never reused.
     pub id: u8,
@@ -31,16 +40,18 @@ pub(crate) struct Definition {
     pub words: &'static [&'static str],
     /// Whether a rule of it may say a capacity; without one it is the limit.
     pub has_capacity: bool,
-    /// Brings the state to `now`: forgets what is over and clamps an impossible future (the clock went back, or the
+    /// Whether it needs the log of all admissions.
+    pub has_log: bool,
+    /// Brings the state to now: forgets what is over and clamps an impossible future (the clock went back, or the
     /// policy changed). True when it clamped: then the state must be written even if the call is denied.
-    pub settle: fn(&Rule, &mut Words, u64) -> bool,
+    pub settle: fn(&Rule, &mut Words, &Moment) -> bool,
     /// The wait until `cost` is admitted: `Some(0)` admitted now, `None` never.
-    pub wait: fn(&Rule, &Words, u64, u64) -> Option<u64>,
-    pub charge: fn(&Rule, &mut Words, u64, u64),
+    pub wait: fn(&Rule, &Words, &Moment, u64) -> Option<u64>,
+    pub charge: fn(&Rule, &mut Words, &Moment, u64),
     /// Gives back an amount that was charged at the time that comes last.
-    pub refund: fn(&Rule, &mut Words, u64, u64, u64),
-    pub remaining: fn(&Rule, &Words, u64) -> u64,
-    pub reset_after: fn(&Rule, &Words, u64) -> u64,
+    pub refund: fn(&Rule, &mut Words, &Moment, u64, u64),
+    pub remaining: fn(&Rule, &Words, &Moment) -> u64,
+    pub reset_after: fn(&Rule, &Words, &Moment) -> u64,
 }
 
 impl Definition {
@@ -66,8 +77,13 @@ pub(crate) fn record_size(algorithm: Algorithm) -> usize {
 pub struct Algorithm(&'static Definition);
 
 /// Every algorithm, in the order of the documentation; the first is the default.
-pub const ALL: [Algorithm; 4] =
-    [Algorithm::FIXED_WINDOW, Algorithm::CALENDAR_WINDOW, Algorithm::SLIDING_WINDOW, Algorithm::TOKEN_BUCKET];
+pub const ALL: [Algorithm; 5] = [
+    Algorithm::FIXED_WINDOW,
+    Algorithm::CALENDAR_WINDOW,
+    Algorithm::SLIDING_WINDOW,
+    Algorithm::TOKEN_BUCKET,
+    Algorithm::SLIDING_LOG,
+];
 
 impl Algorithm {
     /// At most `limit` in a window that the first admitted call opens.
@@ -76,6 +92,8 @@ impl Algorithm {
     pub const CALENDAR_WINDOW: Algorithm = Algorithm(&calendar_window::DEFINITION);
     /// The last period's count, taken from the current and the previous window of the calendar by their shares in it.
     pub const SLIDING_WINDOW: Algorithm = Algorithm(&sliding_window::DEFINITION);
+    /// At most `limit` in any period, exactly, at the price of a log.
+    pub const SLIDING_LOG: Algorithm = Algorithm(&sliding_log::DEFINITION);
     /// At most `capacity` at once, and `limit` per period in the long run.
     pub const TOKEN_BUCKET: Algorithm = Algorithm(&token_bucket::DEFINITION);
 

@@ -3,7 +3,7 @@
 //! Admitted when `previous * (period - e) + (current + cost) * period <= limit * period`, `e` the time into the window, in
 //! exact integers. Words: start of the current window, current, previous. Twin of `scripts/limit/sliding_window.lua`.
 
-use super::{Definition, Words};
+use super::{Definition, Moment, Words};
 use crate::policy::Rule;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -12,6 +12,7 @@ pub(super) const DEFINITION: Definition = Definition {
     lua: include_str!("../../scripts/limit/sliding_window.lua"),
     words: &["start", "current", "previous"],
     has_capacity: false,
+    has_log: false,
     settle,
     wait,
     charge,
@@ -34,8 +35,9 @@ fn share(a: u64, b: u64, c: u64) -> u64 {
     (u128::from(a) * u128::from(b) / u128::from(c)) as u64
 }
 
-fn settle(rule: &Rule, words: &mut Words, now: u64) -> bool {
-    let [counted, current, previous] = words;
+fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
+    let now = at.now;
+    let [counted, current, previous, _] = words;
     let window = start(rule, now);
     if *counted < window {
         *previous = if *counted + rule.period() >= window { *current } else { 0 };
@@ -48,8 +50,9 @@ fn settle(rule: &Rule, words: &mut Words, now: u64) -> bool {
     clamped
 }
 
-fn wait(rule: &Rule, words: &Words, now: u64, cost: u64) -> Option<u64> {
-    let [_, current, previous] = *words;
+fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
+    let now = at.now;
+    let [_, current, previous, _] = *words;
     let (limit, period, left) = (rule.limit(), rule.period(), left(rule, now));
     if cost > limit {
         return None;
@@ -62,13 +65,15 @@ fn wait(rule: &Rule, words: &Words, now: u64, cost: u64) -> Option<u64> {
     Some(left + period - share((limit - cost).min(current), period, current))
 }
 
-fn charge(rule: &Rule, words: &mut Words, now: u64, cost: u64) {
+fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
+    let now = at.now;
     words[0] = start(rule, now);
     words[1] += cost;
 }
 
-fn refund(rule: &Rule, words: &mut Words, now: u64, amount: u64, since: u64) {
-    let [counted, current, previous] = words;
+fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, since: u64) {
+    let now = at.now;
+    let [counted, current, previous, _] = words;
     let (window, mut given) = (start(rule, now), amount);
     if since >= window {
         given = amount.saturating_sub(*current);
@@ -80,17 +85,19 @@ fn refund(rule: &Rule, words: &mut Words, now: u64, amount: u64, since: u64) {
     *counted = if *current == 0 && *previous == 0 { 0 } else { window };
 }
 
-fn remaining(rule: &Rule, words: &Words, now: u64) -> u64 {
-    let [_, current, previous] = *words;
+fn remaining(rule: &Rule, words: &Words, at: &Moment) -> u64 {
+    let now = at.now;
+    let [_, current, previous, _] = *words;
     let weight = u128::from(previous) * u128::from(left(rule, now));
     let weight = weight.div_ceil(u128::from(rule.period())) as u64;
     rule.limit().saturating_sub(current + weight)
 }
 
-fn reset_after(rule: &Rule, words: &Words, now: u64) -> u64 {
+fn reset_after(rule: &Rule, words: &Words, at: &Moment) -> u64 {
+    let now = at.now;
     match *words {
-        [_, 0, 0] => 0,
-        [_, 0, _] => left(rule, now),
+        [_, 0, 0, _] => 0,
+        [_, 0, ..] => left(rule, now),
         _ => left(rule, now) + rule.period(),
     }
 }

@@ -5,7 +5,7 @@
 //! limit, so nothing drifts. Words: TAT in microseconds, its fraction, the fraction's denominator. Twin of
 //! `scripts/limit/token_bucket.lua`.
 
-use super::{Definition, Words};
+use super::{Definition, Moment, Words};
 use crate::policy::Rule;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -14,6 +14,7 @@ pub(super) const DEFINITION: Definition = Definition {
     lua: include_str!("../../scripts/limit/token_bucket.lua"),
     words: &["tat", "part", "whole"],
     has_capacity: true,
+    has_log: false,
     settle,
     wait,
     charge,
@@ -34,7 +35,7 @@ fn denominator(rule: &Rule) -> u128 {
 
 /// How far the TAT lies ahead of now, in these units.
 fn ahead(rule: &Rule, words: &Words, now: u64) -> u128 {
-    let [tat, part, _] = *words;
+    let [tat, part, ..] = *words;
     u128::from(tat.saturating_sub(now)) * denominator(rule) + u128::from(part)
 }
 
@@ -42,12 +43,13 @@ fn put(rule: &Rule, words: &mut Words, now: u64, ahead: u128) {
     let whole = denominator(rule);
     *words = match ahead {
         0 => Words::default(),
-        _ => [now + (ahead / whole) as u64, (ahead % whole) as u64, whole as u64],
+        _ => [now + (ahead / whole) as u64, (ahead % whole) as u64, whole as u64, 0],
     };
 }
 
-fn settle(rule: &Rule, words: &mut Words, now: u64) -> bool {
-    let [tat, part, of] = *words;
+fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
+    let now = at.now;
+    let [tat, part, of, _] = *words;
     let whole = rule.reduced().0;
     if part > 0 && (of != whole || part >= whole) {
         // The policy changed: the fraction in the new denominator, rounded up.
@@ -63,7 +65,8 @@ fn settle(rule: &Rule, words: &mut Words, now: u64) -> bool {
     distance > most
 }
 
-fn wait(rule: &Rule, words: &Words, now: u64, cost: u64) -> Option<u64> {
+fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
+    let now = at.now;
     if cost > rule.capacity() {
         return None;
     }
@@ -72,22 +75,26 @@ fn wait(rule: &Rule, words: &Words, now: u64, cost: u64) -> Option<u64> {
     Some(missing.div_ceil(denominator(rule)) as u64)
 }
 
-fn charge(rule: &Rule, words: &mut Words, now: u64, cost: u64) {
+fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
+    let now = at.now;
     // More than the capacity is only ever charged by a settlement; it empties the bucket.
     let distance = ahead(rule, words, now) + tokens(rule, cost.min(rule.capacity()));
     put(rule, words, now, distance);
 }
 
-fn refund(rule: &Rule, words: &mut Words, now: u64, amount: u64, _since: u64) {
+fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, _since: u64) {
+    let now = at.now;
     let distance = ahead(rule, words, now).saturating_sub(tokens(rule, amount));
     put(rule, words, now, distance);
 }
 
-fn remaining(rule: &Rule, words: &Words, now: u64) -> u64 {
+fn remaining(rule: &Rule, words: &Words, at: &Moment) -> u64 {
+    let now = at.now;
     let taken = ahead(rule, words, now).div_ceil(tokens(rule, 1)) as u64;
     rule.capacity().saturating_sub(taken)
 }
 
-fn reset_after(rule: &Rule, words: &Words, now: u64) -> u64 {
+fn reset_after(rule: &Rule, words: &Words, at: &Moment) -> u64 {
+    let now = at.now;
     ahead(rule, words, now).div_ceil(denominator(rule)) as u64
 }

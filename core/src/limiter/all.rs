@@ -98,13 +98,13 @@ impl Operation for AllCall {
         }
         let mut states = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
-            states.push(State::load(&part.definition.policy, space.get(&part.key)?, now));
+            states.push(State::load(&part.definition.policy, space, &part.key, now)?);
         }
-        let denied = |(part, state): (&Part, &State)| part.definition.enforce && !state.decide(part.cost);
+        let denied = |(part, state): (&Part, &State)| part.definition.enforce && !state.decide(space, part.cost);
         let charged = !self.parts.iter().zip(&states).any(denied);
         let mut reply = vec![Value::Int(1), Value::Int(now as i64)];
         for (part, state) in self.parts.iter().zip(states) {
-            reply.extend(state.charge_with(space, &part.key, part.cost, charged).drain(2..));
+            reply.extend(state.charge_with(space, part.cost, charged).drain(2..));
         }
         if let Some(memory) = self.memory.as_ref().filter(|_| charged) {
             memory.remember(space, &reply, now);

@@ -156,16 +156,16 @@ impl Operation for Call {
         {
             return Ok(reply);
         }
-        let state = State::load(&self.definition.policy, space.get(&self.key)?, now);
-        let (key, amount) = (&self.key, self.amount);
+        let state = State::load(&self.definition.policy, space, &self.key, now)?;
+        let amount = self.amount;
         let done = match self.verb {
-            Verb::Refund => state.give_back(space, key, amount),
-            Verb::Block => state.block(space, key, amount),
-            Verb::UpTo => state.up_to(space, key, amount),
-            Verb::Reserve { id, length, unsettled } => state.reserve(space, key, amount, id, length, unsettled),
-            Verb::Settle { id } => state.settle(space, key, &id, amount),
-            Verb::Look => state.consume(space, key, amount, true),
-            Verb::Consume | Verb::Require | Verb::Reset => state.consume(space, key, amount, false),
+            Verb::Refund => state.give_back(space, amount),
+            Verb::Block => state.block(space, amount),
+            Verb::UpTo => state.up_to(space, amount),
+            Verb::Reserve { id, length, unsettled } => state.reserve(space, amount, id, length, unsettled),
+            Verb::Settle { id } => state.settle(space, &id, amount),
+            Verb::Look => state.consume(space, amount, true),
+            Verb::Consume | Verb::Require | Verb::Reset => state.consume(space, amount, false),
         };
         if let Some(memory) = self.memory.as_ref().filter(|_| done.charged) {
             memory.remember(space, &done.reply, now);

@@ -2,6 +2,7 @@
 
 mod all;
 mod call;
+mod form;
 mod holds;
 mod memory;
 mod reservation;

@@ -2,7 +2,8 @@
 //!
 //! A server runs straight code on locals much faster than loops over tables, so a script is composed: the lines of
 //! `scripts/limit/{load,<transition>,finish}.lua` in order, where
-//! * the lines between `--[each]` and `--[end]` stand once for each rule,
+//! * the lines between `--[each]` and `--[end]` stand once for each rule; those after `--[log]` or `--[plain]` only if a rule
+//!   has a log, or none has,
 //! * a line `--> section` stands for that section of each rule's algorithm, `--@ file` for the file of that name,
 //! * names that end in `_1` are the first rule's, the other rules' end in their number; some stand for all that a rule's
 //!   algorithm keeps or is told (`words_1`, `arguments_1`) and a few in capitals for a constant.
@@ -18,14 +19,22 @@ use crate::policy::Policy;
 use crate::script::Script;
 
 const LOAD: &str = include_str!("../../scripts/limit/load.lua");
-const PLACE: &str = include_str!("../../scripts/limit/place.lua");
-const EXPIRE: &str = include_str!("../../scripts/limit/expire.lua");
 const FINISH: &str = include_str!("../../scripts/limit/finish.lua");
 const RECALL: &str = include_str!("../../scripts/limit/recall.lua");
 const REMEMBER: &str = include_str!("../../scripts/limit/remember.lua");
 const CHARGE: &str = include_str!("../../scripts/limit/charge.lua");
 const ALL: &str = include_str!("../../scripts/limit/all.lua");
 const RETURN: &str = "return reply\n";
+
+/// The files that others include.
+const INCLUDED: [(&str, &str); 6] = [
+    ("place", include_str!("../../scripts/limit/place.lua")),
+    ("expire", include_str!("../../scripts/limit/expire.lua")),
+    ("log", include_str!("../../scripts/limit/log.lua")),
+    ("collapse", include_str!("../../scripts/limit/collapse.lua")),
+    ("append", include_str!("../../scripts/limit/append.lua")),
+    ("save_log", include_str!("../../scripts/limit/save_log.lua")),
+];
 
 /// Where the arguments of the first rule stand in ARGV, after the time, the deadline and the amount.
 const FIRST_ARGUMENT: usize = 4;
@@ -189,16 +198,26 @@ fn names(algorithms: &[Algorithm], base: &'static str, first: usize) -> Vec<Name
 }
 
 fn append(text: &mut String, rules: &[Names], part: &str, outer: &str) {
+    let with_log = has_log(rules);
     let mut lines = part.lines();
     while let Some(line) = lines.next() {
         let code = line.trim_start();
         let indent = format!("{outer}{}", &line[..line.len() - code.len()]);
+        let mut block = || lines.by_ref().take_while(|line| line.trim_start() != "--[end]").collect::<Vec<_>>();
         if code == "--[each]" {
-            let block: Vec<&str> = lines.by_ref().take_while(|line| line.trim_start() != "--[end]").collect();
+            let block = block();
             for rule in rules {
                 block.iter().for_each(|line| put(text, outer, &rule.write(line)));
             }
+        } else if code == "--[log]" || code == "--[plain]" {
+            let block = block();
+            if (code == "--[log]") == with_log {
+                append(text, rules, &block.join("\n"), outer);
+            }
         } else if let Some(section) = code.strip_prefix("--> ") {
+            if section == "charge" && with_log {
+                append(text, rules, included("append"), &indent);
+            }
             for (i, rule) in rules.iter().enumerate() {
                 // Helpers are the same for all rules of an algorithm.
                 let again = rules[..i].iter().any(|r| r.algorithm == rule.algorithm);
@@ -207,11 +226,19 @@ fn append(text: &mut String, rules: &[Names], part: &str, outer: &str) {
                 }
             }
         } else if let Some(file) = code.strip_prefix("--@ ") {
-            append(text, rules, if file == "place" { PLACE } else { EXPIRE }, &indent);
+            append(text, rules, included(file), &indent);
         } else {
             put(text, outer, &whole(line, rules));
         }
     }
+}
+
+fn has_log(rules: &[Names]) -> bool {
+    rules.iter().any(|rule| rule.algorithm.definition().has_log)
+}
+
+fn included(file: &str) -> &'static str {
+    INCLUDED.iter().find(|(name, _)| *name == file).map_or("", |(_, text)| text)
 }
 
 fn put(text: &mut String, indent: &str, line: &str) {
@@ -224,13 +251,15 @@ fn whole(line: &str, rules: &[Names]) -> String {
         return line.to_owned();
     }
     let size = rules.iter().map(|rule| algorithm::record_size(rule.algorithm)).sum::<usize>();
+    let fits = if has_log(rules) { format!("#value == {}", 3 + size + 41) } else { format!("#value == {}", 3 + size) };
     let answers: Vec<String> = rules.iter().map(|rule| rule.write("wait_1, left_1, reset_1")).collect();
     let next = FIRST_ARGUMENT + rules.iter().map(Names::argument_count).sum::<usize>();
     let counts: Vec<String> = algorithm::ALL.iter().map(|a| a.definition().words.len().to_string()).collect();
     line.replace("ALL_ANSWERS", &answers.join(", "))
         .replace("ALL_WORD_COUNTS", &counts.join(", "))
+        .replace("ALL_END", &(3 + size + 41 - 1).to_string())
         .replace("ALL_NEXT", &next.to_string())
-        .replace("ALL_SIZE", &(3 + size).to_string())
+        .replace("ALL_FITS", &fits)
 }
 
 /// The names of one rule.

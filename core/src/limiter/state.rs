@@ -1,39 +1,24 @@
-//! The state of a limiter's key: twin of `scripts/limit/{load,place,expire,finish}.lua`.
+//! The state of a limiter's key: twin of `scripts/limit/{load,place,collapse,expire,finish,save_log}.lua`.
 //!
-//! Value: `QL`, a version byte, then a record per rule of `id, period, words` (unsigned 64 bit, little endian); if the key
-//! is blocked, a record 0: `length, until`; if amounts are held, a record 251 and the [`Holds`]. A value of another form is
-//! not ours: it counts as none and is replaced.
+//! Value: `QL`, a version byte, then a record per rule of `id, period, words` (unsigned 64 bit, little endian); with a
+//! sliding-log a record 250 and the [`Log`]; if the key is blocked, a record 0: `length, until`; if amounts are held, a
+//! record 251 and the [`Holds`]. A value of another form is not ours: it counts as none and is replaced.
 
+use super::form::{self, MAGIC, put, put_numbers};
 use super::holds::Holds;
-use crate::algorithm::{Algorithm, Words};
-use crate::policy::Policy;
+use crate::algorithm::log::{ENTRY, LOG_MOST, Log};
+use crate::algorithm::{Definition, Moment, Words};
+use crate::error::Result;
+use crate::policy::{Policy, Rule};
 use crate::store::memory::Space;
-
-const MAGIC: &[u8] = b"QL\x01";
-const EXACT: u64 = 1 << 53;
-const BLOCK: u8 = 0;
-const HOLDS: u8 = 251;
-
-struct Record {
-    id: u8,
-    period: u64,
-    words: Words,
-}
-
-/// What a value of ours says.
-#[derive(Default)]
-struct Parsed {
-    records: Vec<Record>,
-    block_length: u64,
-    block_until: u64,
-    holds: Holds,
-}
 
 /// A key's state, brought to `now`.
 pub(super) struct State<'a> {
-    pub policy: &'a Policy,
+    policy: &'a Policy,
+    key: &'a [u8],
     pub now: u64,
-    pub words: Vec<Words>,
+    words: Vec<Words>,
+    log: Log,
     pub block_length: u64,
     pub block_until: u64,
     pub holds: Holds,
@@ -45,15 +30,24 @@ pub(super) struct State<'a> {
     pub dirty: bool,
 }
 
+fn of(rule: &Rule) -> &'static Definition {
+    rule.algorithm().definition()
+}
+
 impl<'a> State<'a> {
-    pub fn load(policy: &'a Policy, value: Option<&[u8]>, now: u64) -> State<'a> {
-        let parsed = value.map(parse);
+    pub fn load(policy: &'a Policy, space: &dyn Space, key: &'a [u8], now: u64) -> Result<State<'a>> {
+        let with_log = policy.rules().iter().any(|rule| of(rule).has_log);
+        let value = space.get(key)?.filter(|value| !with_log || !value.is_empty());
+        let parsed = value.map(|value| form::parse(value, with_log));
         let foreign = matches!(parsed, Some(None));
         let parsed = parsed.flatten().unwrap_or_default();
+        let log = if with_log { parsed.log.unwrap_or_default() } else { Log::default() };
         let mut state = State {
             policy,
+            key,
             now,
-            words: place(policy, parsed.records),
+            words: form::place(policy, parsed.records, log.next),
+            log,
             block_length: parsed.block_length,
             block_until: parsed.block_until,
             holds: parsed.holds,
@@ -64,32 +58,72 @@ impl<'a> State<'a> {
         if state.block_until > now + state.block_length {
             (state.block_until, state.dirty) = (now + state.block_length, true);
         }
+        state.collapse(space);
+        let moment = Moment::new(now, &state.log, space, key);
         for (rule, words) in policy.rules().iter().zip(&mut state.words) {
-            state.dirty |= (rule.algorithm().definition().settle)(rule, words, now);
+            state.dirty |= (of(rule).settle)(rule, words, &moment);
         }
         if let Some(returned) = state.holds.expire(now) {
             state.dirty = true;
-            returned.iter().for_each(|hold| state.refund(hold.amount, hold.since));
+            returned.iter().for_each(|hold| state.refund(space, hold.amount, hold.since));
         }
-        state
+        Ok(state)
+    }
+
+    pub fn rule_count(&self) -> usize {
+        self.words.len()
+    }
+
+    /// The clock went back: entries of the log from the future become one of now.
+    fn collapse(&mut self, space: &dyn Space) {
+        if self.log.last <= self.now || self.log.next == 0 {
+            return;
+        }
+        let oldest = self.oldest();
+        let from = Moment::new(self.now, &self.log, space, self.key).entries.first_of_future(oldest, self.now);
+        (self.log.next, self.log.last, self.log.logged, self.dirty) = (from + 1, self.now, true, true);
+        let log = self.log;
+        self.logged().filter(|words| words[0] >= from).for_each(|words| *words = log.beginning_at_last(words[1]));
+    }
+
+    /// The words of the rules that the log is kept for.
+    fn logged(&mut self) -> impl Iterator<Item = &mut Words> {
+        self.policy.rules().iter().zip(&mut self.words).filter(|(rule, _)| of(rule).has_log).map(|(_, words)| words)
+    }
+
+    /// The first entry of the log that still counts.
+    fn oldest(&mut self) -> u64 {
+        let next = self.log.next;
+        self.logged().map(|words| words[0]).fold(next, u64::min)
     }
 
     /// The wait of each rule for a cost.
-    pub fn waits(&self, cost: u64) -> Vec<Option<u64>> {
-        let rules = self.policy.rules().iter().zip(&self.words);
-        rules.map(|(rule, words)| (rule.algorithm().definition().wait)(rule, words, self.now, cost)).collect()
+    pub fn waits(&self, space: &dyn Space, cost: u64) -> Vec<Option<u64>> {
+        let moment = Moment::new(self.now, &self.log, space, self.key);
+        self.policy
+            .rules()
+            .iter()
+            .zip(&self.words)
+            .map(|(rule, words)| (of(rule).wait)(rule, words, &moment, cost))
+            .collect()
     }
 
-    pub fn charge(&mut self, cost: u64) {
+    pub fn charge(&mut self, space: &dyn Space, cost: u64) {
+        let most = self.logged().map(|words| LOG_MOST - words[1].min(LOG_MOST)).min();
+        if let Some(most) = most {
+            self.log.append(self.now, cost.min(most));
+        }
+        let moment = Moment::new(self.now, &self.log, space, self.key);
         for (rule, words) in self.policy.rules().iter().zip(&mut self.words) {
-            (rule.algorithm().definition().charge)(rule, words, self.now, cost);
+            (of(rule).charge)(rule, words, &moment, cost);
         }
     }
 
     /// Gives back an amount that was charged at `since`.
-    pub fn refund(&mut self, amount: u64, since: u64) {
+    pub fn refund(&mut self, space: &dyn Space, amount: u64, since: u64) {
+        let moment = Moment::new(self.now, &self.log, space, self.key);
         for (rule, words) in self.policy.rules().iter().zip(&mut self.words) {
-            (rule.algorithm().definition().refund)(rule, words, self.now, amount, since);
+            (of(rule).refund)(rule, words, &moment, amount, since);
         }
     }
 
@@ -97,118 +131,90 @@ impl<'a> State<'a> {
         self.block_until.saturating_sub(self.now)
     }
 
-    pub fn remaining(&self, i: usize) -> u64 {
+    pub fn remaining(&self, space: &dyn Space, i: usize) -> u64 {
         let rule = &self.policy.rules()[i];
-        (rule.algorithm().definition().remaining)(rule, &self.words[i], self.now)
+        (of(rule).remaining)(rule, &self.words[i], &Moment::new(self.now, &self.log, space, self.key))
     }
 
-    pub fn reset_after(&self, i: usize) -> u64 {
+    pub fn reset_after(&self, space: &dyn Space, i: usize) -> u64 {
         let rule = &self.policy.rules()[i];
-        (rule.algorithm().definition().reset_after)(rule, &self.words[i], self.now)
+        (of(rule).reset_after)(rule, &self.words[i], &Moment::new(self.now, &self.log, space, self.key))
     }
 
     /// Writes the state, or removes the key when there is nothing to remember.
-    pub fn save(&self, space: &mut dyn Space, key: &[u8]) {
-        let resets = (0..self.words.len()).map(|i| self.reset_after(i));
+    pub fn save(&mut self, space: &mut dyn Space) {
+        let resets = (0..self.words.len()).map(|i| self.reset_after(space, i));
         let held = if self.holds.is_empty() { 0 } else { self.holds.latest().saturating_sub(self.now) };
         let life = resets.chain([self.block_left(), held]).max().unwrap_or(0);
         if life == 0 {
-            space.delete(key);
+            space.delete(self.key);
             return;
         }
-        let mut value = MAGIC.to_vec();
-        for (rule, words) in self.policy.rules().iter().zip(&self.words) {
-            let definition = rule.algorithm().definition();
-            put(&mut value, definition.id, &[rule.reduced().1]);
-            put_numbers(&mut value, &words[..definition.words.len()]);
-        }
+        let mut tail = Vec::new();
         if self.block_until > self.now {
-            put(&mut value, BLOCK, &[self.block_length, self.block_until]);
+            put(&mut tail, form::BLOCK, &[self.block_length, self.block_until]);
         }
         if !self.holds.is_empty() {
             let (numbers, bytes) = self.holds.record();
-            put(&mut value, HOLDS, &numbers);
-            value.extend_from_slice(bytes);
+            put(&mut tail, form::HOLDS, &numbers);
+            tail.extend_from_slice(bytes);
         }
-        space.set(key, value, milliseconds(life));
+        if self.policy.rules().iter().any(|rule| of(rule).has_log) {
+            self.save_log(space, tail, milliseconds(life));
+        } else {
+            space.set(self.key, [self.head(), tail].concat(), milliseconds(life));
+        }
     }
-}
 
-fn put(value: &mut Vec<u8>, id: u8, numbers: &[u64]) {
-    value.push(id);
-    put_numbers(value, numbers);
-}
+    /// All that stands before the log.
+    fn head(&self) -> Vec<u8> {
+        let mut head = MAGIC.to_vec();
+        for (rule, words) in self.policy.rules().iter().zip(&self.words) {
+            put(&mut head, of(rule).id, &[rule.reduced().1]);
+            put_numbers(&mut head, &words[..of(rule).words.len()]);
+        }
+        head
+    }
 
-fn put_numbers(value: &mut Vec<u8>, numbers: &[u64]) {
-    numbers.iter().for_each(|n| value.extend_from_slice(&n.to_le_bytes()));
+    /// Writes a state with a log: what changed of it, or all of it when it has to be larger, smaller or elsewhere.
+    fn save_log(&mut self, space: &mut dyn Space, tail: Vec<u8>, ttl: u64) {
+        let oldest = self.oldest();
+        let (mut head, live) = (self.head(), self.log.next - oldest);
+        let start = head.len() as u64 + form::LOG_SIZE;
+        if self.log.base == start && live <= self.log.room && 2 * self.log.room <= 32 + 3 * live {
+            if self.log.logged {
+                space.set_range(self.key, self.log.place(self.log.next - 1), &self.log.last_entry(), ttl);
+            }
+            if !tail.is_empty() {
+                space.set_range(self.key, start + ENTRY * self.log.room, &tail, ttl);
+            }
+            form::put_log(&mut head, &self.log, tail.len());
+            space.set_range(self.key, 0, &head, ttl);
+            return;
+        }
+        let mut ring = Vec::new();
+        if live > 0 {
+            let count = live - 1;
+            if count > 0 {
+                let straight = count.min(self.log.room - oldest % self.log.room);
+                ring.extend_from_slice(space.range(self.key, self.log.place(oldest), ENTRY * straight));
+                ring.extend_from_slice(space.range(self.key, self.log.base, ENTRY * (count - straight)));
+                ring.resize((ENTRY * count) as usize, 0);
+            }
+            ring.extend_from_slice(&self.log.last_entry());
+        }
+        self.logged().for_each(|words| words[0] -= oldest);
+        (self.log.next, self.log.room, self.log.base) = (live, live + live / 4 + 8, start);
+        ring.resize((ENTRY * self.log.room) as usize, 0);
+        let mut value = self.head();
+        form::put_log(&mut value, &self.log, tail.len());
+        value.extend_from_slice(&ring);
+        value.extend_from_slice(&tail);
+        space.set(self.key, value, ttl);
+    }
 }
 
 /// The TTL for something that must be remembered for so many microseconds.
 pub(super) fn milliseconds(life: u64) -> u64 {
     life.div_ceil(1_000) + 1
-}
-
-/// Gives each record to its rule: by place, else to the first rule of the same algorithm and period, else of the same
-/// algorithm. Records of no rule (the policy lost it) are dropped.
-fn place(policy: &Policy, records: Vec<Record>) -> Vec<Words> {
-    let rules = policy.rules();
-    let mut placed: Vec<Option<Words>> = vec![None; rules.len()];
-    let mut spare = Vec::new();
-    for (i, record) in records.into_iter().enumerate() {
-        let fits = |rule: &crate::policy::Rule| {
-            rule.algorithm().definition().id == record.id && rule.reduced().1 == record.period
-        };
-        match rules.get(i) {
-            Some(rule) if fits(rule) => placed[i] = Some(record.words),
-            _ => spare.push(record),
-        }
-    }
-    for same_period in [true, false] {
-        for (rule, words) in rules.iter().zip(&mut placed).filter(|(_, words)| words.is_none()) {
-            let id = rule.algorithm().definition().id;
-            let fits = |r: &Record| r.id == id && (r.period == rule.reduced().1 || !same_period);
-            *words = spare.iter().position(fits).map(|at| spare.remove(at).words);
-        }
-    }
-    placed.into_iter().map(Option::unwrap_or_default).collect()
-}
-
-/// Takes a number from the front.
-fn number(rest: &mut &[u8]) -> Option<u64> {
-    let (bytes, after) = rest.split_first_chunk::<8>()?;
-    *rest = after;
-    Some(u64::from_le_bytes(*bytes)).filter(|n| *n < EXACT)
-}
-
-/// The parts of a value, or none if the value is not ours.
-fn parse(value: &[u8]) -> Option<Parsed> {
-    let mut rest = value.strip_prefix(MAGIC)?;
-    let (mut parsed, mut last) = (Parsed::default(), None);
-    while let Some((&id, body)) = rest.split_first() {
-        rest = body;
-        match id {
-            BLOCK if last.is_none() => {
-                (parsed.block_length, parsed.block_until) = (number(&mut rest)?, number(&mut rest)?);
-                last = Some(BLOCK);
-            }
-            HOLDS => {
-                let mut numbers = [0; 4];
-                for n in &mut numbers {
-                    *n = number(&mut rest)?;
-                }
-                parsed.holds = Holds::read(numbers, rest)?;
-                rest = &[];
-            }
-            _ if last.is_none() => {
-                let (definition, period) = (Algorithm::by_id(id)?.definition(), number(&mut rest)?);
-                let mut words = Words::default();
-                for word in &mut words[..definition.words.len()] {
-                    *word = number(&mut rest)?;
-                }
-                parsed.records.push(Record { id, period, words });
-            }
-            _ => return None,
-        }
-    }
-    Some(parsed)
 }

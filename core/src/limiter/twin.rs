@@ -17,16 +17,16 @@ fn int(n: u64) -> Value {
 
 impl State<'_> {
     /// Writes if there is reason to, and replies as `finish.lua` does.
-    fn finish(&self, space: &mut dyn Space, key: &[u8], write: bool, waits: &[Option<u64>]) -> Vec<Value> {
-        if write {
-            self.save(space, key);
-        }
+    fn finish(&mut self, space: &mut dyn Space, write: bool, waits: &[Option<u64>]) -> Vec<Value> {
         let healed = u64::from(write && self.foreign);
         let mut reply = vec![Value::Int(1), int(self.now), int(healed), int(self.block_left())];
         for (i, wait) in waits.iter().enumerate() {
             reply.push(wait.map_or(Value::Int(-1), int));
-            reply.push(int(self.remaining(i)));
-            reply.push(int(self.reset_after(i)));
+            reply.push(int(self.remaining(space, i)));
+            reply.push(int(self.reset_after(space, i)));
+        }
+        if write {
+            self.save(space);
         }
         reply
     }
@@ -36,89 +36,88 @@ impl State<'_> {
     }
 
     /// Whether a cost is admitted; nothing is charged yet.
-    pub fn decide(&self, cost: u64) -> bool {
-        self.admits(&self.waits(cost))
+    pub fn decide(&self, space: &dyn Space, cost: u64) -> bool {
+        self.admits(&self.waits(space, cost))
     }
 
     /// Charges a cost that [`decide`](State::decide) was asked about, if it is admitted and `all` are.
-    pub fn charge_with(mut self, space: &mut dyn Space, key: &[u8], cost: u64, all: bool) -> Vec<Value> {
-        let waits = self.waits(cost);
+    pub fn charge_with(mut self, space: &mut dyn Space, cost: u64, all: bool) -> Vec<Value> {
+        let waits = self.waits(space, cost);
         let charged = all && self.admits(&waits);
         if charged {
-            self.charge(cost);
+            self.charge(space, cost);
         }
-        self.finish(space, key, charged || self.dirty, &waits)
+        self.finish(space, charged || self.dirty, &waits)
     }
 
-    pub fn consume(mut self, space: &mut dyn Space, key: &[u8], cost: u64, look: bool) -> Done {
-        let waits = self.waits(cost);
+    pub fn consume(mut self, space: &mut dyn Space, cost: u64, look: bool) -> Done {
+        let waits = self.waits(space, cost);
         let charged = !look && self.admits(&waits);
         if charged {
-            self.charge(cost);
+            self.charge(space, cost);
         }
         let write = charged || self.dirty && !look;
-        Done { reply: self.finish(space, key, write, &waits), charged }
+        Done { reply: self.finish(space, write, &waits), charged }
     }
 
-    pub fn up_to(mut self, space: &mut dyn Space, key: &[u8], most: u64) -> Done {
+    pub fn up_to(mut self, space: &mut dyn Space, most: u64) -> Done {
         let most = if self.block_left() > 0 { 0 } else { most };
-        let taken = (0..self.words.len()).map(|i| self.remaining(i)).fold(most, u64::min);
+        let taken = (0..self.rule_count()).map(|i| self.remaining(space, i)).fold(most, u64::min);
         let charged = taken > 0;
-        let waits = self.waits(taken.max(1));
+        let waits = self.waits(space, taken.max(1));
         if charged {
-            self.charge(taken);
+            self.charge(space, taken);
         }
-        let mut reply = self.finish(space, key, charged || self.dirty, &waits);
+        let mut reply = self.finish(space, charged || self.dirty, &waits);
         reply.push(int(taken));
         Done { reply, charged }
     }
 
-    pub fn give_back(mut self, space: &mut dyn Space, key: &[u8], amount: u64) -> Done {
-        self.refund(amount, self.now);
-        let waits = self.waits(1);
-        Done { reply: self.finish(space, key, self.present, &waits), charged: true }
+    pub fn give_back(mut self, space: &mut dyn Space, amount: u64) -> Done {
+        self.refund(space, amount, self.now);
+        let waits = self.waits(space, 1);
+        Done { reply: self.finish(space, self.present, &waits), charged: true }
     }
 
-    pub fn block(mut self, space: &mut dyn Space, key: &[u8], length: u64) -> Done {
-        let waits = self.waits(1);
+    pub fn block(mut self, space: &mut dyn Space, length: u64) -> Done {
+        let waits = self.waits(space, 1);
         (self.block_length, self.block_until) = (length, self.now + length);
-        Done { reply: self.finish(space, key, true, &waits), charged: false }
+        Done { reply: self.finish(space, true, &waits), charged: false }
     }
 
     pub fn reserve(
         mut self,
         space: &mut dyn Space,
-        key: &[u8],
         cost: u64,
         id: [u8; ID_SIZE],
         length: u64,
         unsettled: Unsettled,
     ) -> Done {
-        let waits = self.waits(cost);
+        let waits = self.waits(space, cost);
         let charged = self.admits(&waits);
         if charged {
-            self.charge(cost);
+            self.charge(space, cost);
             let (since, stop) = (self.now, self.now + length);
             self.holds.add(&Hold { id, since, stop, amount: cost, state: unsettled as u8 });
         }
-        Done { reply: self.finish(space, key, charged || self.dirty, &waits), charged }
+        Done { reply: self.finish(space, charged || self.dirty, &waits), charged }
     }
 
-    pub fn settle(mut self, space: &mut dyn Space, key: &[u8], id: &[u8; ID_SIZE], actual: u64) -> Done {
+    pub fn settle(mut self, space: &mut dyn Space, id: &[u8; ID_SIZE], actual: u64) -> Done {
         let (settled, write) = match self.holds.settle(id, actual) {
             Settlement::Gone => (false, false),
             Settlement::Before(same) => (same, false),
             Settlement::Now(hold) => {
                 if hold.amount > actual {
-                    self.refund(hold.amount - actual, hold.since);
+                    self.refund(space, hold.amount - actual, hold.since);
                 } else if actual > hold.amount {
-                    self.charge(actual - hold.amount);
+                    self.charge(space, actual - hold.amount);
                 }
                 (true, true)
             }
         };
-        let waits = vec![Some(0); self.words.len()];
-        let mut reply = self.finish(space, key, write, &waits);
+        let waits = vec![Some(0); self.rule_count()];
+        let mut reply = self.finish(space, write, &waits);
         reply.push(int(u64::from(settled)));
         Done { reply, charged: write }
     }

@@ -14,6 +14,9 @@ const UNITS: [(&str, u64, &[&str]); 6] = [
     ("ms", 1_000, &["millisecond", "milliseconds"]),
 ];
 
+/// What a rule begins with, after its algorithm.
+const AMOUNT: &str = "an amount in digits";
+
 enum Token<'a> {
     Number(&'a str),
     Word(&'a str),
@@ -26,6 +29,11 @@ impl Token<'_> {
             Token::Number(text) | Token::Word(text) => text,
             Token::Slash => "/",
         }
+    }
+
+    /// Whether it stands between an amount and its period.
+    fn is_per(&self) -> bool {
+        matches!(self, Token::Slash) || self.text().eq_ignore_ascii_case("per")
     }
 }
 
@@ -55,25 +63,26 @@ fn rule(text: &str, policy: &str) -> Result<Rule> {
         let policy = shown(policy.as_bytes());
         return Err(refused(format!("policy \"{policy}\" has an empty rule: drop the ';' that has no rule beside it")));
     }
-    let form = |found: Option<&&Token>, wanted: &str| {
+    let form = |found: Option<&Token>, wanted: &str| {
         let found = found.map_or("its end".to_owned(), |t| format!("\"{}\"", shown(t.text().as_bytes())));
         let text = shown(text.trim().as_bytes());
         refused(format!("rule \"{text}\" has {found} where {wanted} should be: write it as \"10/minute\""))
     };
 
     let mut algorithm = Algorithm::FIXED_WINDOW;
-    if let Some(Token::Word(word)) = tokens.peek() {
-        algorithm = Algorithm::parse(word)?;
-        tokens.next();
+    if let Some(first @ Token::Word(word)) = tokens.next_if(|token| matches!(token, Token::Word(_))) {
+        algorithm = match Algorithm::parse(word) {
+            Err(_) if tokens.peek().is_some_and(|next| next.is_per()) => return Err(form(Some(first), AMOUNT)),
+            parsed => parsed?,
+        };
     }
     let limit = match tokens.next() {
         Some(Token::Number(digits)) => number(digits, "amount", MAX_LIMIT)?,
-        other => return Err(form(other.as_ref(), "an amount")),
+        other => return Err(form(other, AMOUNT)),
     };
     match tokens.next() {
-        Some(Token::Slash) => {}
-        Some(Token::Word(word)) if word.eq_ignore_ascii_case("per") => {}
-        other => return Err(form(other.as_ref(), "'/' or 'per'")),
+        Some(token) if token.is_per() => {}
+        other => return Err(form(other, "'/' or 'per'")),
     }
     let mut count = 1;
     if let Some(Token::Number(digits)) = tokens.peek() {
@@ -82,17 +91,17 @@ fn rule(text: &str, policy: &str) -> Result<Rule> {
     }
     let (word, micros) = match tokens.next() {
         Some(Token::Word(word)) => (word, unit(word)?),
-        other => return Err(form(other.as_ref(), "a unit")),
+        other => return Err(form(other, "a unit")),
     };
     let mut capacity = None;
     if let Some(Token::Word(_)) = tokens.next_if(|token| token.text().eq_ignore_ascii_case("capacity")) {
         capacity = match tokens.next() {
             Some(Token::Number(digits)) => Some(number(digits, "capacity", MAX_LIMIT)?),
-            other => return Err(form(other.as_ref(), "the capacity")),
+            other => return Err(form(other, "the capacity")),
         };
     }
     if let Some(extra) = tokens.next() {
-        return Err(form(Some(&extra), "the end"));
+        return Err(form(Some(extra), "the end"));
     }
     let Some(period) = count.checked_mul(micros).filter(|p| (1..=MAX_PERIOD).contains(p)) else {
         return Err(refused(format!("period \"{count} {word}\" is not between 1 ms and 36500 days: change it")));
@@ -138,6 +147,11 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
         let (number, word) = chunk.split_at(digits);
         if !word.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-') || word.starts_with('-') {
             let chunk = shown(chunk.as_bytes());
+            if chunk.contains(',') {
+                return Err(refused(format!(
+                    "\"{chunk}\" has a ',': separate rules with ';', as in \"10/minute;100/hour\", and write 10,000 as 10000"
+                )));
+            }
             return Err(refused(format!(
                 "\"{chunk}\" is neither a whole positive number nor a word: write the rule as \"10/minute\""
             )));

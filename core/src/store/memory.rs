@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use crate::clock::wall_micros;
-use crate::error::{Code, Error, Result, shown};
+use crate::error::{Code, Error, Result, wrong_type};
 use crate::operation::Operation;
 use crate::resp::Value;
 
@@ -18,6 +18,10 @@ pub(crate) trait Space {
     /// # Errors
     /// `wrong_type`, as Redis answers.
     fn get(&self, key: &[u8]) -> Result<Option<&[u8]>>;
+    /// Up to `length` bytes of a value of our own type, from a place on; what is not there is left out.
+    fn range(&self, key: &[u8], from: u64, length: u64) -> &[u8];
+    /// Overwrites part of a value, which grows with zeros where it is too short; its TTL becomes `ttl` milliseconds.
+    fn set_range(&mut self, key: &[u8], from: u64, bytes: &[u8], ttl: u64);
     /// Sets a value that is forgotten after `ttl` milliseconds.
     fn set(&mut self, key: &[u8], value: Vec<u8>, ttl: u64);
     /// Forgets a key; true if there was one.
@@ -122,6 +126,22 @@ impl Space for View<'_> {
         }
     }
 
+    fn range(&self, key: &[u8], from: u64, length: u64) -> &[u8] {
+        let Ok(Some(value)) = self.get(key) else { return &[] };
+        let size = value.len() as u64;
+        &value[from.min(size) as usize..from.saturating_add(length).min(size) as usize]
+    }
+
+    fn set_range(&mut self, key: &[u8], from: u64, bytes: &[u8], ttl: u64) {
+        let expires = Some(self.now + ttl * 1_000);
+        if let Some(Entry { kept: Kept::Text(value), expires: old }) = self.table.entries.get_mut(key) {
+            let (from, end) = (from as usize, from as usize + bytes.len());
+            value.resize(value.len().max(end), 0);
+            value[from..end].copy_from_slice(bytes);
+            *old = expires;
+        }
+    }
+
     fn delete(&mut self, key: &[u8]) -> bool {
         let existed = self.live(key).is_some();
         self.table.entries.remove(key);
@@ -148,14 +168,4 @@ impl Space for View<'_> {
             Some(entry) => entry.expires.map_or(-1, |at| (at.saturating_sub(self.now) / 1_000) as i64),
         }
     }
-}
-
-/// The error for keys of which one has a type that is not ours.
-pub(crate) fn wrong_type(keys: &[&[u8]]) -> Error {
-    let keys: Vec<String> = keys.iter().map(|key| format!("\"{}\"", shown(key))).collect();
-    let keys = keys.join(" or ");
-    let message = format!(
-        "key {keys} holds another Redis type than a limiter's: rename it, delete it, or give this client another prefix"
-    );
-    Error::new(Code::WrongType, message)
 }

@@ -33,7 +33,8 @@ final class Fpm
         $pipes = [];
         $command = [...$command, '-d', 'extension=' . extension(), ...$options];
         $this->process = proc_open($command, [1 => $log, 2 => $log], $pipes, $this->folder);
-        eventually(fn () => file_exists("$this->folder/socket"), $this->log(...));
+        // The socket is there a little before anybody listens on it.
+        eventually(fn () => str_contains($this->log(), 'ready to handle connections'), $this->log(...));
     }
 
     public function __destruct()

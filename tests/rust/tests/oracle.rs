@@ -42,6 +42,10 @@ fn admits(rule: &Rule, history: &History, now: u64, cost: u64) -> bool {
             let (into, period) = (u128::from(now - window), u128::from(period));
             previous * (period - into) + (current + u128::from(cost)) * period <= limit * period
         }
+        "sliding-log" => {
+            let used: u128 = sum((now + 1).saturating_sub(period), now + 1);
+            used + u128::from(cost) <= limit
+        }
         "token-bucket" => {
             // A bucket with a level, in units of 1/period token: it fills by `limit` of them a microsecond.
             let (period, full) = (u128::from(period), u128::from(rule.capacity()) * u128::from(period));

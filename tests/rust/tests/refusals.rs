@@ -1,4 +1,4 @@
-//! Servers that answer, but not as they should: full, demoted.
+//! Servers that answer, but not as they should: full, demoted, with no connection left.
 
 use std::future::IntoFuture;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use quotalock::{Client, Decision, Limiter, OnError, Options, Policy, Source};
+use quotalock::{Client, Code, Decision, Limiter, OnError, Options, Policy, Result, Source};
 use quotalock_tests::{fresh_prefix, servers};
 
 /// The tests here change their servers: one at a time.
@@ -19,7 +19,10 @@ fn server(name: &str) -> String {
 
 /// Sends a command as an operator would.
 fn command(server: &str, line: &str) {
-    let mut socket = TcpStream::connect(server).unwrap();
+    command_on(&TcpStream::connect(server).unwrap(), line);
+}
+
+fn command_on(mut socket: &TcpStream, line: &str) {
     socket.write_all(format!("{line}\r\n").as_bytes()).unwrap();
     let mut reply = String::new();
     BufReader::new(socket).read_line(&mut reply).unwrap();
@@ -91,11 +94,15 @@ impl Wake for Unpark {
 }
 
 fn consume_async(limiter: &Limiter) -> Decision {
+    try_async(limiter).unwrap()
+}
+
+fn try_async(limiter: &Limiter) -> Result<Decision> {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut future = limiter.consume(b"k", 1).unwrap().into_future();
     loop {
         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(answer) => return answer.unwrap(),
+            Poll::Ready(answer) => return answer,
             Poll::Pending => std::thread::park_timeout(Duration::from_secs(10)),
         }
     }
@@ -116,4 +123,27 @@ fn a_demoted_master_is_left_for_its_successor() {
         // The new server knows nothing of the old one's counts: that the call got there is what matters.
         assert_eq!(decision.unwrap().remaining, 4);
     }
+}
+
+#[test]
+fn a_server_that_takes_no_more_connections_is_asked_on_those_it_took() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let server = server("redis-7.0");
+    let operator = TcpStream::connect(&server).unwrap();
+    let limiter = limiter(&server, OnError::Raise);
+    assert_eq!(consume(&limiter).remaining, 4);
+    // Fewer than there are: those stay, no other is let in.
+    command_on(&operator, "CONFIG SET maxclients 1");
+    let rounds = std::panic::catch_unwind(|| {
+        for _ in 0..20 {
+            // On the hub, which needs a connection of its own.
+            let refused = try_async(&limiter).unwrap_err();
+            assert_eq!(refused.code(), Code::Unavailable);
+            assert!(refused.message().contains("maxclients"), "{refused}");
+            limiter.peek(b"k", 1).unwrap().run().expect("the connection of this thread is as good as ever");
+        }
+    });
+    command_on(&operator, "CONFIG SET maxclients 10000");
+    rounds.unwrap();
+    assert_eq!(consume(&limiter).remaining, 3);
 }

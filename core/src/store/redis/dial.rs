@@ -1,23 +1,20 @@
 //! Making a connection: resolve, connect, TLS, log in, and hear from the server that it is one. Blocking, within a
 //! deadline; drivers that must not block dial on a thread that lives as long as the attempt.
 
-use std::fmt::Display;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Instant;
 
-use rustls_pki_types::CertificateDer;
-use rustls_pki_types::pem::PemObject;
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::patience::{Patience, interruption};
 use super::refusal;
 use super::stream::Stream;
+use super::trust;
 use crate::clock::ServerClock;
 use crate::endpoint::{Address, Server};
 use crate::error::{Code, Error, Result, shown};
@@ -60,11 +57,13 @@ fn unavailable(server: &Server, why: &str) -> Error {
 }
 
 /// The error for a peer that lets a new connection wait for too long.
-pub(crate) fn hanging(server: &impl Display) -> Error {
-    Error::new(
-        Code::Timeout,
-        format!("{server} gave no answer to a new connection in time: is it hanging, or the timeout too short?"),
-    )
+pub(crate) fn hanging(server: &Server) -> Error {
+    // What speaks no TLS waits for the rest of what it takes for a command.
+    let advice = match server.address {
+        Address::Tls { .. } => "does this port speak TLS? If it does, is it hanging, or the timeout too short?",
+        _ => "is it hanging, or the timeout too short?",
+    };
+    Error::new(Code::Timeout, format!("{server} gave no answer to a new connection in time: {advice}"))
 }
 
 fn failed(server: &Server, error: &io::Error) -> Error {
@@ -75,19 +74,28 @@ fn failed(server: &Server, error: &io::Error) -> Error {
     }
 }
 
+/// The error for a peer that ended the handshake, or with whom we did.
+fn disagreed(server: &Server, ca: Option<&Path>, error: &io::Error) -> Error {
+    let advice = match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(rustls::Error::InvalidCertificate(_)) => {
+            trust::forget(ca);
+            "is its certificate for this name, and trusted (ca=)?"
+        }
+        _ => "does this port speak TLS?",
+    };
+    Error::new(Code::Unavailable, format!("{server} and we did not agree on TLS ({error}): {advice}"))
+}
+
 fn open(server: &Server, patience: &mut Patience<'_>) -> Result<Stream> {
     match &server.address {
         Address::Unix { path } => unix(path, patience).map(Stream::Unix).map_err(|e| failed(server, &e)),
         Address::Tcp { host, port } => tcp(server, host, *port, patience).map(Stream::Tcp),
         Address::Tls { host, port, ca } => {
-            let config = trust(ca.as_deref())?;
+            let config = trust::config(ca.as_deref())?;
             let socket = tcp(server, host, *port, patience)?;
             Stream::tls(socket, host, config, patience).map_err(|e| match e.kind() {
                 ErrorKind::TimedOut | ErrorKind::Interrupted => failed(server, &e),
-                _ => Error::new(
-                    Code::Unavailable,
-                    format!("{server} and we did not agree on TLS ({e}): does it speak TLS there, and is its certificate trusted (ca=)?"),
-                ),
+                _ => disagreed(server, ca.as_deref(), &e),
             })
         }
     }
@@ -153,33 +161,6 @@ fn resolve(server: &Server, host: &str, port: u16, patience: &mut Patience<'_>) 
             Err(RecvTimeoutError::Disconnected) => return Err(unavailable(server, "the resolver failed")),
         }
     }
-}
-
-fn trust(ca: Option<&Path>) -> Result<Arc<rustls::ClientConfig>> {
-    let bad = |what: String| Error::invalid(format!("{what}: give a PEM file with the certificate to trust"));
-    let mut roots = rustls::RootCertStore::empty();
-    match ca {
-        Some(path) => {
-            let shown_path = path.display();
-            let certificates = CertificateDer::pem_file_iter(path).map_err(|e| bad(format!("ca {shown_path}: {e}")))?;
-            for certificate in certificates {
-                let certificate = certificate.map_err(|e| bad(format!("ca {shown_path}: {e}")))?;
-                roots.add(certificate).map_err(|e| bad(format!("ca {shown_path}: {e}")))?;
-            }
-            if roots.is_empty() {
-                return Err(bad(format!("ca {shown_path} holds no certificate")));
-            }
-        }
-        None => {
-            // A broken certificate among the system's is the system's matter; an empty store fails at the handshake.
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|e| Error::new(Code::Internal, e.to_string()))?;
-    Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
 /// Logs in, selects the database and asks the time, in one write.

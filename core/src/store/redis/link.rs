@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use super::dial::{Connection, dial, hanging, on_thread};
 use super::patience::Patience;
+use super::queue::Queue;
 use super::up::{Job, Up};
 use crate::client::Shared;
-use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Failure, Step};
 use crate::operation::Answer;
@@ -19,7 +19,7 @@ use crate::operation::Answer;
 pub(crate) struct Link<T> {
     state: State<T>,
     /// Calls to be put on the wire.
-    waiting: Vec<Job<T>>,
+    waiting: Queue<T>,
     /// Calls that sleep before they start again.
     napping: Vec<(Instant, Job<T>)>,
     done: Vec<(T, Result<Answer>)>,
@@ -46,7 +46,15 @@ struct Dialing {
 
 impl<T> Link<T> {
     pub fn new(wake: Arc<dyn Fn() + Send + Sync>, wanted: fn(&T) -> bool) -> Link<T> {
-        Link { state: State::Idle, waiting: Vec::new(), napping: Vec::new(), done: Vec::new(), wake, wanted, epoch: 0 }
+        Link {
+            state: State::Idle,
+            waiting: Queue::default(),
+            napping: Vec::new(),
+            done: Vec::new(),
+            wake,
+            wanted,
+            epoch: 0,
+        }
     }
 
     /// Takes a call that was started and what its start said.
@@ -64,18 +72,16 @@ impl<T> Link<T> {
         self.finish_dial();
         self.read(now);
         self.expire(now);
-        self.put_on_wire();
-        self.write();
+        self.send();
     }
 
     /// Writes what waits, or dials for it, without blocking.
     pub fn flush(&mut self) {
         let now = Instant::now();
-        if self.waiting.iter().any(|(exchange, _)| exchange.deadline() <= now) {
+        if self.waiting.next_deadline().is_some_and(|first| first <= now) {
             self.expire(now);
         }
-        self.put_on_wire();
-        self.write();
+        self.send();
     }
 
     /// What was answered since the last time.
@@ -103,7 +109,7 @@ impl<T> Link<T> {
             State::Up(up) => up.next_deadline(),
             _ => None,
         };
-        let waiting = self.waiting.iter().map(|(exchange, _)| exchange.deadline()).min();
+        let waiting = self.waiting.next_deadline();
         let napping = self.napping.iter().map(|(then, _)| *then).min();
         [pending, waiting, napping].into_iter().flatten().min()
     }
@@ -120,8 +126,8 @@ impl<T> Link<T> {
         if let Some(at) = self.napping.iter().position(|(_, (_, tag))| is_it(tag)) {
             return Some(self.napping.swap_remove(at).1.1);
         }
-        if let Some(at) = self.waiting.iter().position(|(_, tag)| is_it(tag)) {
-            return Some(self.waiting.remove(at).1);
+        if let Some((_, tag)) = self.waiting.take_first(|(_, tag)| is_it(tag)) {
+            return Some(tag);
         }
         let State::Up(up) = &mut self.state else { return None };
         up.take_first(|(_, tag)| is_it(tag)).map(|(_, tag)| tag)
@@ -134,7 +140,7 @@ impl<T> Link<T> {
             _ => Vec::new(),
         };
         let napping = std::mem::take(&mut self.napping).into_iter().map(|(_, job)| job);
-        let waiting = std::mem::take(&mut self.waiting);
+        let waiting = self.waiting.take_all();
         for (_, tag) in up.into_iter().chain(napping).chain(waiting) {
             self.done.push((tag, Err(Error::new(Code::Closed, "the client was closed during the call"))));
         }
@@ -145,7 +151,7 @@ impl<T> Link<T> {
         let result = match dialing.result.try_recv() {
             Err(TryRecvError::Empty) if Instant::now() < dialing.deadline => return,
             // The thread will notice a little later; until then the next calls would wait for it in vain.
-            Err(TryRecvError::Empty) => Err(hanging(&dialing.shared.endpoint)),
+            Err(TryRecvError::Empty) => dialing.shared.endpoint.server().and_then(|server| Err(hanging(server))),
             Ok(result) => result,
             Err(TryRecvError::Disconnected) => Err(Error::new(Code::Internal, "the dialing thread died")),
         };
@@ -163,7 +169,7 @@ impl<T> Link<T> {
             Err(error) => {
                 shared.engine().breaker.failure(began.elapsed(), &error);
                 self.state = State::Idle;
-                for (mut exchange, tag) in std::mem::take(&mut self.waiting) {
+                for (mut exchange, tag) in self.waiting.take_all() {
                     let step = exchange.on_failure(Failure::NotSent(error.clone()));
                     // Not to be dialed again in the same turn: a repeat waits for the next start.
                     self.submit(step, exchange, tag);
@@ -176,7 +182,7 @@ impl<T> Link<T> {
         let State::Up(up) = &mut self.state else { return };
         let mut again = Vec::new();
         let broken = up.read(now, &mut again, &mut self.done, &mut self.napping);
-        self.waiting.append(&mut again);
+        again.into_iter().for_each(|job| self.waiting.push(job));
         if let Some(error) = broken {
             self.hang_up(error);
         }
@@ -200,9 +206,8 @@ impl<T> Link<T> {
                 self.napping.push((then, (exchange, tag)));
             }
         }
-        for (mut exchange, tag) in std::mem::take(&mut self.waiting) {
-            let over = exchange.deadline() <= now;
-            let step = if over { exchange.on_timeout() } else { Step::Send };
+        for (mut exchange, tag) in self.waiting.take_late(now) {
+            let step = exchange.on_timeout();
             self.submit(step, exchange, tag);
         }
         let State::Up(up) = &mut self.state else { return };
@@ -225,12 +230,28 @@ impl<T> Link<T> {
         }
     }
 
+    /// Writes what waits as far as there is room, or dials for it.
+    fn send(&mut self) {
+        loop {
+            self.put_on_wire();
+            self.write();
+            // The socket may have taken all that there was room for, or have broken under it.
+            let at_once = match &self.state {
+                State::Up(up) => !up.is_full() && !up.is_leaving(),
+                State::Dialing(_) => false,
+                State::Idle => true,
+            };
+            if self.waiting.is_empty() || !at_once {
+                return;
+            }
+        }
+    }
+
     fn put_on_wire(&mut self) {
-        let wanted = self.wanted;
-        self.waiting.retain(|(_, tag)| wanted(tag));
         if self.waiting.is_empty() {
             return;
         }
+        let wanted = self.wanted;
         if let State::Up(up) = &mut self.state
             && up.is_of_no_use()
         {
@@ -239,24 +260,33 @@ impl<T> Link<T> {
         match &mut self.state {
             // What waits for a server that was demoted goes to the next one, when this has answered what it was asked.
             State::Up(up) if up.is_leaving() => {}
-            State::Up(up) => self.waiting.drain(..).for_each(|job| up.encode(job)),
+            // What waits for a server that is slower than its callers is unsent for certain when its time is over.
+            State::Up(up) => {
+                while !up.is_full()
+                    && let Some(job) = self.waiting.pop()
+                {
+                    if wanted(&job.1) {
+                        up.encode(job);
+                    }
+                }
+            }
             State::Dialing(_) => {}
-            State::Idle => self.dial(),
+            State::Idle => {
+                self.waiting.retain(|(_, tag)| wanted(tag));
+                self.dial();
+            }
         }
     }
 
     fn dial(&mut self) {
         // The latest: each call ends at its own, and one with little time left must not end the dial of the others.
-        let latest = self.waiting.iter().max_by_key(|(exchange, _)| exchange.deadline());
-        let Some((last, _)) = latest else { return };
+        let Some((last, _)) = self.waiting.latest() else { return };
         let (shared, deadline) = (last.shared().clone(), last.deadline());
         let (tell, result) = sync_channel(1);
         let (wake, for_thread) = (self.wake.clone(), shared.clone());
         let spawned = on_thread("quotalock-dial", move || {
-            let dialed = match &for_thread.endpoint {
-                Endpoint::Redis(server) => dial(server, Patience { deadline, interrupted: &mut || false }),
-                Endpoint::Memory => Err(Error::new(Code::Internal, "memory:// has no connections")),
-            };
+            let server = for_thread.endpoint.server();
+            let dialed = server.and_then(|server| dial(server, Patience { deadline, interrupted: &mut || false }));
             // Nobody listens any more if the link was closed meanwhile.
             let _ = tell.send(dialed);
             wake();
@@ -264,7 +294,7 @@ impl<T> Link<T> {
         match spawned {
             Ok(()) => self.state = State::Dialing(Dialing { result, shared, began: Instant::now(), deadline }),
             Err(error) => {
-                for (mut exchange, tag) in std::mem::take(&mut self.waiting) {
+                for (mut exchange, tag) in self.waiting.take_all() {
                     let step = exchange.on_failure(Failure::NotSent(error.clone()));
                     self.submit(step, exchange, tag);
                 }

@@ -9,6 +9,8 @@ pub(crate) mod hub;
 pub(crate) mod link;
 pub(crate) mod patience;
 pub(crate) mod pool;
+pub(crate) mod queue;
 pub(crate) mod refusal;
 pub(crate) mod stream;
+pub(crate) mod trust;
 pub(crate) mod up;

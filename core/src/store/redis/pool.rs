@@ -9,14 +9,12 @@ use super::patience::{Patience, SLICE, interruption};
 use super::stream::Stream;
 use crate::client::Shared;
 use crate::clock::ServerClock;
-use crate::endpoint::{Endpoint, Server};
+use crate::endpoint::Server;
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Failure, Step};
 use crate::operation::Answer;
 use crate::resp::{Reader, Value};
 
-/// A connection that was idle for less cannot have lost a server that is already back.
-const SURELY_ALIVE: Duration = Duration::from_millis(1);
 /// Idle connections kept beyond this number are closed.
 const KEPT: usize = 128;
 
@@ -115,8 +113,9 @@ fn sleep(pause: Duration, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
 
 /// One attempt: takes or makes a connection and repeats on it for as long as the exchange asks at once.
 fn send(exchange: &mut Exchange, shared: &Shared, interrupted: &mut dyn FnMut() -> bool) -> Step {
-    let Endpoint::Redis(server) = &shared.endpoint else {
-        return Step::Done(Err(Error::new(Code::Internal, "memory:// has no connections")));
+    let server = match shared.endpoint.server() {
+        Ok(server) => server,
+        Err(error) => return Step::Done(Err(error)),
     };
     let pool = &shared.engine().pool;
     let mut wire = match connected(pool, shared, server, exchange.deadline(), interrupted) {
@@ -165,7 +164,7 @@ fn connected(
     interrupted: &mut dyn FnMut() -> bool,
 ) -> Result<Wire> {
     while let Some(mut wire) = pool.take() {
-        if wire.last_used.elapsed() < SURELY_ALIVE || !wire.stream.hung_up() {
+        if !wire.stream.hung_up(wire.last_used) {
             return Ok(wire);
         }
     }

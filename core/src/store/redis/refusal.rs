@@ -1,9 +1,8 @@
 //! What an error reply means: whether the script ran, and what a person should do about it.
 
-use crate::error::{Code, Error, shown};
+use crate::error::{Code, Error, shown, wrong_type};
 use crate::operation::Operation;
 use crate::script::Script;
-use crate::store::memory::wrong_type;
 
 /// What to do after an error reply.
 pub(crate) enum Refusal {

@@ -11,6 +11,9 @@ use rustls::{ClientConnection, StreamOwned};
 
 use super::patience::Patience;
 
+/// A connection that was idle for less cannot have lost a server that is already back.
+const SURELY_ALIVE: Duration = Duration::from_millis(1);
+
 /// A stream to a server. Blocking until [`set_nonblocking`](Stream::set_nonblocking) says otherwise.
 pub(crate) enum Stream {
     Tcp(TcpStream),
@@ -69,8 +72,12 @@ impl Stream {
         matches!(self, Stream::Tls(tls) if tls.conn.wants_write())
     }
 
-    /// Whether the peer has hung up on an idle connection. Costs one system call; never blocks.
-    pub fn hung_up(&mut self) -> bool {
+    /// Whether the peer has hung up on a connection that was idle since then, or has said what nobody asked for. Costs
+    /// one system call at most; never blocks.
+    pub fn hung_up(&mut self, idle_since: Instant) -> bool {
+        if idle_since.elapsed() < SURELY_ALIVE {
+            return false;
+        }
         let mut byte = 0_u8;
         // SAFETY: the buffer is one byte and outlives the call; the descriptor is open for as long as `self`.
         let seen =

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::stream::Stream;
 use crate::clock::ServerClock;
@@ -12,11 +12,12 @@ use crate::exchange::{Exchange, Step};
 use crate::operation::Answer;
 use crate::resp::{Reader, Value};
 
-/// A connection that was idle for less cannot have lost a server that is already back.
-const SURELY_ALIVE: Duration = Duration::from_millis(1);
 /// A turn reads this much of a socket, some thirty answers. Then the calls that they let loose go out, and the server
 /// works on these while the next turn reads on; reading all at once makes the two wait for each other.
 const PIECE: usize = 2 << 10;
+/// As much is encoded before the socket took it: some thousand calls. More would only be memory, and would be lost with
+/// the connection as calls of which nobody knows whether they were done.
+const MOST_UNSENT: usize = 1 << 20;
 /// TLS is read this often in one turn, so that one connection does not starve the others of a loop.
 const READS_A_TURN: usize = 16;
 
@@ -73,6 +74,11 @@ impl<T> Up<T> {
         self.written < self.out.len() || self.stream.wants_write()
     }
 
+    /// Whether the socket must take something before more calls are encoded.
+    pub fn is_full(&self) -> bool {
+        self.out.len() - self.written >= MOST_UNSENT
+    }
+
     /// Whether bytes may lie where no poll sees them: TLS holds what it decrypted.
     pub fn has_more(&self) -> bool {
         self.more
@@ -93,7 +99,7 @@ impl<T> Up<T> {
         if self.leaving {
             return self.is_free();
         }
-        self.pending.is_empty() && self.heard.elapsed() >= SURELY_ALIVE && self.stream.hung_up()
+        self.pending.is_empty() && self.stream.hung_up(self.heard)
     }
 
     pub fn into_jobs(self) -> Vec<Job<T>> {
@@ -189,7 +195,14 @@ impl<T> Up<T> {
             let wrote = if rest.is_empty() { self.stream.flush().map(|()| 0) } else { self.stream.write(rest) };
             match wrote {
                 Ok(n) => self.written += n,
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    // Not each time: what stays is moved.
+                    if self.written >= MOST_UNSENT {
+                        self.out.drain(..self.written);
+                        self.written = 0;
+                    }
+                    return Ok(());
+                }
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(self.gone(&e.to_string())),
             }

@@ -1,0 +1,150 @@
+"""Limiters and reservations whose calls are awaited."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._native import Decision
+
+if TYPE_CHECKING:
+    from ._futures import LoopLimiter, LoopReservation
+
+
+class Limiter:
+    """Decides for keys by one policy; made by `Client.limiter`. The methods are those of `quotalock.Limiter`."""
+
+    __slots__ = ("__weakref__", "_native")
+    _native: LoopLimiter
+
+    def __init__(self) -> None:
+        raise TypeError("a limiter is made by Client.limiter")
+
+    @classmethod
+    def _of(cls, native: LoopLimiter) -> Limiter:
+        self = cls.__new__(cls)
+        self._native = native
+        return self
+
+    @property
+    def name(self) -> str:
+        """The name given."""
+        return self._native.name
+
+    @property
+    def policy(self) -> str:
+        """The policy in its canonical form."""
+        return self._native.policy
+
+    @property
+    def scope(self) -> str | bytes | None:
+        """The scope as it was given; None without one."""
+        return self._native.scope
+
+    @property
+    def enforce(self) -> bool:
+        """Whether the policy is enforced."""
+        return self._native.enforce
+
+    async def consume(self, key: str | bytes, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
+        """Charges `cost` to every rule if all admit it, else to none; with a `request_id` once for that id."""
+        return await self._native.consume(key, cost, request_id)
+
+    async def consume_up_to(self, key: str | bytes, most: int) -> Decision:
+        """Charges as much as is admitted now, up to `most`; the decision's `cost` tells how much."""
+        return await self._native.consume_up_to(key, most)
+
+    async def reserve(self, key: str | bytes, estimate: int, ttl: float, unsettled: str = "spent") -> Reservation:
+        """Charges `estimate` and holds it for `ttl` seconds, until the reservation is settled.
+
+        If this is cancelled after Redis was asked, the estimate may be held until its end.
+        """
+        native, decision = self._native._reserve(key, estimate, ttl, unsettled)
+        return Reservation._of(native, await decision)
+
+    def reservation(self, key: str | bytes, id: str) -> Reservation:
+        """The reservation of this id, made here or in another process. Asks nobody, so it is not awaited."""
+        return Reservation._of(self._native.reservation(key, id), None)
+
+    async def peek(self, key: str | bytes, cost: int = 1) -> Decision:
+        """Tells what `consume` would answer, and never writes."""
+        return await self._native.peek(key, cost)
+
+    async def require(self, key: str | bytes, cost: int = 1) -> Decision:
+        """As `consume`, but a denial raises `RateLimited`, which carries the decision."""
+        return await self._native.require(key, cost)
+
+    async def wait(self, key: str | bytes, timeout: float, cost: int = 1) -> Decision:
+        """As `consume`, and after a denial sleeps as `retry_after` says and tries again, for at most `timeout` seconds.
+
+        Ends with a denial at once when the next chance lies behind the timeout.
+        """
+        return await self._native.wait(key, timeout, cost)
+
+    async def refund(self, key: str | bytes, amount: int, request_id: str | bytes | None = None) -> Decision:
+        """Gives back `amount` of what was consumed, and answers what a peek right after it would."""
+        return await self._native.refund(key, amount, request_id)
+
+    async def block(self, key: str | bytes, duration: float) -> Decision:
+        """Denies everything for `duration` seconds, and answers what a peek right after it would."""
+        return await self._native.block(key, duration)
+
+    async def reset(self, key: str | bytes) -> bool:
+        """Forgets everything about `key`, a block and reservations included; True if there was anything."""
+        return await self._native.reset(key)
+
+    def redis_key(self, key: str | bytes) -> bytes:
+        """The Redis key that holds the state of `key`."""
+        return self._native.redis_key(key)
+
+    def __repr__(self) -> str:
+        return repr(self._native).replace("quotalock.Limiter", "quotalock.aio.Limiter", 1)
+
+
+class Reservation:
+    """An amount held by `Limiter.reserve`; see `quotalock.Reservation`. Any loop or process can settle it."""
+
+    __slots__ = ("__weakref__", "_decision", "_native")
+    _native: LoopReservation
+    _decision: Decision | None
+
+    def __init__(self) -> None:
+        raise TypeError("a reservation is made by Limiter.reserve or Limiter.reservation")
+
+    @classmethod
+    def _of(cls, native: LoopReservation, decision: Decision | None) -> Reservation:
+        self = cls.__new__(cls)
+        self._native, self._decision = native, decision
+        return self
+
+    @property
+    def key(self) -> str | bytes:
+        """The key as it was given."""
+        return self._native.key
+
+    @property
+    def id(self) -> str:
+        """The id: 32 hexadecimal digits."""
+        return self._native.id
+
+    @property
+    def decision(self) -> Decision | None:
+        """The answer of `reserve`; None if this was made by `Limiter.reservation`."""
+        return self._decision
+
+    async def settle(self, actual: int) -> bool:
+        """Puts the `actual` amount in the place of the estimate; False if the reservation had ended."""
+        return await self._native.settle(actual)
+
+    async def cancel(self) -> bool:
+        """Gives the whole estimate back: `settle` with 0."""
+        return await self._native.cancel()
+
+    def __bool__(self) -> bool:
+        return self._decision is None or self._decision.allowed
+
+    def __repr__(self) -> str:
+        return repr(self._native).replace("quotalock.Reservation", "quotalock.aio.Reservation", 1)
+
+
+for _class in (Limiter, Reservation):
+    _class.__module__ = "quotalock.aio"

@@ -1,0 +1,53 @@
+//! The charges of `consume_all`.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::argument::{kind, octets, shown, whole};
+use crate::limiter::Limiter;
+
+/// One charge: whose limit, which key, how much.
+pub struct Charge<'py> {
+    limiter: Bound<'py, Limiter>,
+    key: Bound<'py, PyAny>,
+    cost: u64,
+}
+
+/// Reads charges: tuples `(limiter, key)` or `(limiter, key, cost)`.
+pub fn charges<'py>(given: &Bound<'py, PyAny>) -> PyResult<Vec<Charge<'py>>> {
+    let refused = |_| {
+        let advice = "give a list of tuples (limiter, key) or (limiter, key, cost)";
+        PyTypeError::new_err(format!("charges {} is {}: {advice}", shown(given), kind(given)))
+    };
+    given.try_iter().map_err(refused)?.map(|item| Charge::read(&item?)).collect()
+}
+
+impl<'py> Charge<'py> {
+    fn read(given: &Bound<'py, PyAny>) -> PyResult<Charge<'py>> {
+        let refused = |wrong: String| {
+            let advice = "give a tuple (limiter, key) or (limiter, key, cost)";
+            PyTypeError::new_err(format!("charge {} {wrong}: {advice}", shown(given)))
+        };
+        let parts = given.cast::<PyTuple>().map_err(|_| refused(format!("is {}", kind(given))))?;
+        if !matches!(parts.len(), 2 | 3) {
+            return Err(refused(format!("has {} parts", parts.len())));
+        }
+        let cost = parts.get_item(2).ok().map_or(Ok(1), |cost| whole("cost", cost.as_borrowed()))?;
+        let limiter = limiter(&parts.get_item(0)?).ok_or_else(|| refused("has no limiter".to_owned()))?;
+        Ok(Charge { limiter, key: parts.get_item(1)?, cost })
+    }
+
+    /// The same for the core.
+    pub fn core(&self) -> PyResult<quotalock::Charge<'_>> {
+        let key = octets("key", self.key.as_borrowed())?;
+        Ok(quotalock::Charge { limiter: self.limiter.get().core(), key, cost: self.cost })
+    }
+}
+
+/// A limiter, or the one inside a limiter of `quotalock.aio`: whose client it is, is the core's to judge.
+fn limiter<'py>(given: &Bound<'py, PyAny>) -> Option<Bound<'py, Limiter>> {
+    let inner = || given.getattr(intern!(given.py(), "_native")).ok()?.cast_into().ok();
+    given.cast().ok().cloned().or_else(inner)
+}

@@ -1,0 +1,36 @@
+-- Writes a state with a log: what changed of it, or all of it when it has to be larger, smaller or elsewhere.
+-- Included in finish: takes `head` (all before the log's own record), `tail` (block and holds) and `ttl`.
+local oldest = next
+--> oldest
+local live = next - oldest
+local start = #head + 41
+if base ~= start or live > room or room > 16 + live + live / 2 then
+  local ring, count = '', live - 1
+  if live > 0 then
+    if count > 0 then
+      local slot = oldest % room
+      local straight = math.min(count, room - slot)
+      ring = redis.call('GETRANGE', KEYS[1], base + ENTRY * slot, base + ENTRY * (slot + straight) - 1)
+      if straight < count then
+        ring = ring .. redis.call('GETRANGE', KEYS[1], base, base + ENTRY * (count - straight) - 1)
+      end
+      ring = ring .. string.rep('\0', ENTRY * count - #ring)
+    end
+    ring = ring .. struct.pack('<I7I5', last, sum)
+  end
+  --> renumber
+  next, room, base = live, live + (live - live % 4) / 4 + 8, start
+  ring = ring .. string.rep('\0', ENTRY * (room - live))
+  head = 'QL\1'
+  --[each]
+  head = head .. struct.pack(FORMAT_1, ID_1, period_1, words_1)
+  --[end]
+  redis.call('SET', KEYS[1], head .. struct.pack(LOG, 250, next, sum, last, room, base + ENTRY * room + #tail) .. ring .. tail, 'PX', ttl)
+else
+  if logged then
+    redis.call('SETRANGE', KEYS[1], base + ENTRY * ((next - 1) % room), struct.pack('<I7I5', last, sum))
+  end
+  if tail ~= '' then redis.call('SETRANGE', KEYS[1], base + ENTRY * room, tail) end
+  redis.call('SETRANGE', KEYS[1], '0', head .. struct.pack(LOG, 250, next, sum, last, room, base + ENTRY * room + #tail))
+  redis.call('PEXPIRE', KEYS[1], ttl)
+end

@@ -1,0 +1,45 @@
+-- sliding-log: at most `limit` in any period: in (now - period, now], by a log of all admissions (see log.lua).
+-- Words: the number of the first entry that still counts for this rule, how much counts, and that entry's time and sum.
+-- Invariant after settle: used == 0 and first == next, or the entry `first` is younger than the period.
+--> fits
+from = first_1 <= next and next - first_1 <= room and used_1 <= LOG_MOST and total_1 < WRAP and from
+--> oldest
+if first_1 < oldest then oldest = first_1 end
+--> gather
+if first_1 >= from then first_1, time_1, total_1 = from, last, sum end
+--> settle
+if first_1 == next then
+  used_1 = 0
+elseif time_1 <= now - period_1 then
+  local gone
+  first_1, time_1, total_1, gone = beyond(first_1, total_1, now - period_1)
+  used_1 = math.min(used_1, (sum - gone) % WRAP)
+end
+if used_1 == 0 then first_1, time_1, total_1 = next, 0, 0 end
+--> wait
+if used_1 + cost > limit_1 then
+  if cost > limit_1 then
+    wait_1 = -1
+  else
+    -- The first entry after whose end the rest leaves room.
+    local time = time_1
+    if (sum - total_1) % WRAP > limit_1 - cost then
+      local _
+      _, time = beyond(first_1, total_1, nil, limit_1 - cost)
+    end
+    wait_1 = math.max(1, math.min(time, now) + period_1 - now)
+  end
+end
+--> bound
+if used_1 + added > LOG_MOST then added = LOG_MOST - used_1 end
+--> charge
+if first_1 >= next - 1 then first_1, time_1, total_1 = next - 1, last, sum end
+used_1 = used_1 + added
+--> refund
+-- The oldest first: what is left stands in the log for at least as long as what was charged.
+if since > now - period_1 then used_1 = math.max(0, used_1 - amount) end
+if used_1 == 0 then first_1, time_1, total_1 = next, 0, 0 end
+--> show
+left_1, reset_1 = limit_1 - used_1, used_1 > 0 and last + period_1 - now or 0
+--> renumber
+first_1 = first_1 - oldest

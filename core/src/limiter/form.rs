@@ -1,0 +1,164 @@
+//! The form of a stored state: its records, and which rule each belongs to. Twin of `scripts/limit/place.lua`.
+
+use super::holds::Holds;
+use crate::algorithm::log::{ENTRY, LOG_MOST, Log, WRAP};
+use crate::algorithm::{Algorithm, Words};
+use crate::policy::{Policy, Rule};
+
+pub(super) const MAGIC: &[u8] = b"QL\x01";
+pub(super) const BLOCK: u8 = 0;
+pub(super) const LOG: u8 = 250;
+pub(super) const HOLDS: u8 = 251;
+/// The size of a log's record: id, next, sum, last, room, where the value ends.
+pub(super) const LOG_SIZE: u64 = 41;
+
+const EXACT: u64 = 1 << 53;
+/// What a script reads of a state that may have a log.
+const PREFIX: usize = 512;
+
+/// What is kept for one rule.
+pub(super) struct Record {
+    id: u8,
+    period: u64,
+    words: Words,
+}
+
+impl Record {
+    fn has_log(&self) -> bool {
+        Algorithm::by_id(self.id).is_some_and(|algorithm| algorithm.definition().has_log)
+    }
+
+    fn fits(&self, rule: &Rule, same_period: bool) -> bool {
+        let own = rule.algorithm().definition().id == self.id;
+        own && (rule.reduced().1 == self.period || !same_period)
+    }
+}
+
+/// What a value of ours says.
+#[derive(Default)]
+pub(super) struct Parsed {
+    pub records: Vec<Record>,
+    pub log: Option<Log>,
+    pub block_length: u64,
+    pub block_until: u64,
+    pub holds: Holds,
+}
+
+pub(super) fn put(value: &mut Vec<u8>, id: u8, numbers: &[u64]) {
+    value.push(id);
+    put_numbers(value, numbers);
+}
+
+pub(super) fn put_numbers(value: &mut Vec<u8>, numbers: &[u64]) {
+    numbers.iter().for_each(|n| value.extend_from_slice(&n.to_le_bytes()));
+}
+
+pub(super) fn put_log(value: &mut Vec<u8>, log: &Log, behind: usize) {
+    put(value, LOG, &[log.next, log.sum, log.last, log.room, log.base + ENTRY * log.room + behind as u64]);
+}
+
+/// Gives each record to its rule: by place, else to the first rule of the same algorithm and period, else of the same
+/// algorithm. Records of no rule (the policy lost it) are dropped. A rule with a log takes none of another period: it
+/// begins with what the one with the longest memory counts, else at the log's end.
+pub(super) fn place(policy: &Policy, records: Vec<Record>, log_end: u64) -> Vec<Words> {
+    let rules = policy.rules();
+    let mut placed: Vec<Option<Words>> = vec![None; rules.len()];
+    let longest = records.iter().filter(|r| r.has_log()).min_by_key(|r| r.words[0]).map(|r| r.words);
+    let mut spare = Vec::new();
+    for (i, record) in records.into_iter().enumerate() {
+        match rules.get(i) {
+            Some(rule) if record.fits(rule, true) => placed[i] = Some(record.words),
+            _ => spare.push(record),
+        }
+    }
+    for same_period in [true, false] {
+        for (rule, words) in rules.iter().zip(&mut placed).filter(|(_, words)| words.is_none()) {
+            let has_log = rule.algorithm().definition().has_log;
+            *words = match spare.iter().position(|record| record.fits(rule, same_period || has_log)) {
+                Some(at) => Some(spare.remove(at).words),
+                None if has_log && !same_period => Some(longest.unwrap_or([log_end, 0, 0, 0])),
+                None => None,
+            };
+        }
+    }
+    placed.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// A place in a value that is read from front to back.
+struct Reader<'a> {
+    whole: &'a [u8],
+    text: &'a [u8],
+    position: usize,
+}
+
+impl Reader<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let byte = *self.text.get(self.position)?;
+        self.position += 1;
+        Some(byte)
+    }
+
+    fn numbers<const N: usize>(&mut self) -> Option<[u64; N]> {
+        let mut numbers = [0; N];
+        for number in &mut numbers {
+            let (bytes, _) = self.text.get(self.position..)?.split_first_chunk::<8>()?;
+            *number = Some(u64::from_le_bytes(*bytes)).filter(|n| *n < EXACT)?;
+            self.position += 8;
+        }
+        Some(numbers)
+    }
+
+    /// Goes on behind the log.
+    fn log(&mut self) -> Option<Log> {
+        let [next, sum, last, room, stop] = self.numbers()?;
+        let base = self.position as u64;
+        let after = base + ENTRY * room;
+        if sum >= WRAP || after > stop || self.text.len() != PREFIX && stop > self.text.len() as u64 {
+            return None;
+        }
+        self.text = if stop > after { self.whole.get(after as usize..stop as usize)? } else { &[] };
+        self.position = 0;
+        Some(Log { next, sum, last, room, base, ..Log::default() })
+    }
+}
+
+/// The parts of a value, or none if the value is not ours.
+pub(super) fn parse(value: &[u8], with_log: bool) -> Option<Parsed> {
+    value.strip_prefix(MAGIC)?;
+    let text = if with_log { &value[..value.len().min(PREFIX)] } else { value };
+    let mut reader = Reader { whole: value, text, position: MAGIC.len() };
+    let (mut parsed, mut blocked) = (Parsed::default(), false);
+    while let Some(id) = reader.byte() {
+        match id {
+            LOG if parsed.log.is_none() && !blocked => parsed.log = Some(reader.log()?),
+            BLOCK if !blocked => {
+                [parsed.block_length, parsed.block_until] = reader.numbers()?;
+                blocked = true;
+            }
+            HOLDS => {
+                if with_log && parsed.log.is_none() {
+                    reader.text = value;
+                }
+                let numbers = reader.numbers()?;
+                parsed.holds = Holds::read(numbers, &reader.text[reader.position..])?;
+                reader.position = reader.text.len();
+            }
+            _ if parsed.log.is_none() && !blocked => {
+                let (definition, [period]) = (Algorithm::by_id(id)?.definition(), reader.numbers()?);
+                let mut words = Words::default();
+                for word in &mut words[..definition.words.len()] {
+                    [*word] = reader.numbers()?;
+                }
+                parsed.records.push(Record { id, period, words });
+            }
+            _ => return None,
+        }
+    }
+    let in_log = |record: &Record| {
+        let [first, used, _, total] = record.words;
+        let inside = |log: Log| first <= log.next && log.next - first <= log.room;
+        parsed.log.is_some_and(inside) && used <= LOG_MOST && total < WRAP
+    };
+    let sound = !with_log || parsed.records.iter().filter(|record| record.has_log()).all(in_log);
+    sound.then_some(parsed)
+}

@@ -1,0 +1,73 @@
+//! Calls that wait for room on a link, in the order in which they came.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use super::up::Job;
+
+/// Calls not yet put on the wire. Of ten thousand that wait for a slow server, those whose time is over are found
+/// without looking at the others.
+pub(crate) struct Queue<T> {
+    jobs: VecDeque<Job<T>>,
+    /// Whether calls were sent again: then they are not in the order of their deadlines.
+    unordered: bool,
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Queue { jobs: VecDeque::new(), unordered: false }
+    }
+}
+
+impl<T> Queue<T> {
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    pub fn push(&mut self, job: Job<T>) {
+        let last = self.jobs.back().map(|(exchange, _)| exchange.deadline());
+        self.unordered = last.is_some_and(|last| self.unordered || last > job.0.deadline());
+        self.jobs.push_back(job);
+    }
+
+    pub fn pop(&mut self) -> Option<Job<T>> {
+        self.jobs.pop_front()
+    }
+
+    /// The call with the most time left.
+    pub fn latest(&self) -> Option<&Job<T>> {
+        self.jobs.iter().max_by_key(|(exchange, _)| exchange.deadline())
+    }
+
+    /// When the first caller's time is over.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let mut deadlines = self.jobs.iter().map(|(exchange, _)| exchange.deadline());
+        if self.unordered { deadlines.min() } else { deadlines.next() }
+    }
+
+    /// Takes the calls whose time is over.
+    pub fn take_late(&mut self, now: Instant) -> VecDeque<Job<T>> {
+        let late = |(exchange, _): &Job<T>| exchange.deadline() <= now;
+        if !self.unordered {
+            return self.jobs.drain(..self.jobs.partition_point(late)).collect();
+        }
+        let (taken, kept) = self.take_all().into_iter().partition(late);
+        self.jobs = kept;
+        taken
+    }
+
+    /// Takes the first call that fits.
+    pub fn take_first(&mut self, fits: impl Fn(&Job<T>) -> bool) -> Option<Job<T>> {
+        self.jobs.remove(self.jobs.iter().position(fits)?)
+    }
+
+    /// Keeps the calls that fit.
+    pub fn retain(&mut self, fits: impl Fn(&Job<T>) -> bool) {
+        self.jobs.retain(fits);
+    }
+
+    /// Takes all calls.
+    pub fn take_all(&mut self) -> VecDeque<Job<T>> {
+        std::mem::take(&mut self.jobs)
+    }
+}
