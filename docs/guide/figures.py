@@ -29,6 +29,7 @@ KEY = "user:42"
 SERVER = "redis-7.0"
 # How many admissions a log holds.
 LOGS = (10, 100, 10_000)
+GROWING = (100, 4_000)
 RESERVATIONS = 100
 
 
@@ -56,7 +57,10 @@ def memory() -> str:
     """What `MEMORY USAGE` says of the key of each kind of state, and for how many admissions or reservations."""
     with Server(SERVER) as server:
         sizes = _memory_of(server.url)
+        least, most = _admissions_of_logs(server.url)
     rows = [[name, f"{size:,}", f"{size / parts:.1f}" if parts > 1 else ""] for name, size, parts in sizes]
+    name = f"a `sliding-log` of {GROWING[0]} to {GROWING[1]:,} admissions, as it grows and shrinks"
+    rows.insert(-3, [name, "", f"{least:.1f} to {most:.1f}"])
     return table(["state of one key", "bytes", "of each"], rows)
 
 
@@ -65,7 +69,7 @@ def _memory_of(url: str) -> list[tuple[str, int, int]]:
     testing.set_time(client, EDGE)
     sizes = []
 
-    def measure(name: str, key: bytes, parts: int = 1) -> None:
+    def measure(name: str, key: bytes | str, parts: int = 1) -> None:
         sizes.append((name, int(server.memory_usage(key, samples=0) or 0), parts))
         server.flushall()
 
@@ -94,6 +98,23 @@ def _memory_of(url: str) -> list[tuple[str, int, int]]:
     (request,) = server.keys()
     measure("what is remembered of a request of one rule, its id a UUID", request)
     return sizes
+
+
+def _admissions_of_logs(url: str) -> tuple[float, float]:
+    """The least and the most that an admission takes while a log grows to a size and, as two leave for each that comes,
+    shrinks again.
+    """
+    client, server = quotalock.Client(url), redis.Redis.from_url(url)
+    limiter = client.limiter("checkout", f"sliding-log {GROWING[1]}/hour")
+    times = [EDGE + number for number in range(GROWING[1])]
+    times += [time + 60 * MINUTE for time in times[1::2]]
+    sizes = []
+    for number, time in enumerate(times):
+        testing.set_time(client, time)
+        live = GROWING[1] - limiter.require(KEY).remaining
+        if live >= GROWING[0] and number % 5 == 0:
+            sizes.append(int(server.memory_usage(limiter.redis_key(KEY), samples=0) or 0) / live)
+    return min(sizes), max(sizes)
 
 
 def worst() -> str:
