@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -122,6 +122,7 @@ MEASUREMENTS: tuple[Measurement, ...] = (
 )
 
 
-def only(languages: Sequence[str]) -> Iterable[Measurement]:
-    """The measurements of these languages, as the command line spells them; of all if it names none."""
-    return (each for each in MEASUREMENTS if not languages or each.language.lower() in languages)
+def only(words: Sequence[str]) -> Sequence[Measurement]:
+    """The measurements with one of these words in their names, upper or lower case; all if there is no word."""
+    names = [(each, each.name.lower()) for each in MEASUREMENTS]
+    return [each for each, name in names if not words or any(word.lower() in name for word in words)]

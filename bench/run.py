@@ -30,14 +30,13 @@ QUICK = Plan(rounds=1, most_rounds=1, seconds=0.08, warm_up=0.05)
 
 
 def main() -> int:
-    languages = sorted({each.language.lower() for each in MEASUREMENTS})
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="each round for an instant, to see that everything runs")
-    parser.add_argument("--only", default="", help=f"languages, such as php,node; there are {', '.join(languages)}")
+    parser.add_argument("--only", default="", help="those with one of these words in their names: php,8 threads")
     options = parser.parse_args()
-    chosen = [word for word in options.only.split(",") if word]
-    if unknown := set(chosen) - set(languages):
-        parser.error(f"no language {', '.join(sorted(unknown))}; there are {', '.join(languages)}")
+    chosen = only([word.strip() for word in options.only.split(",") if word.strip()])
+    if not chosen:
+        parser.error(f"no such measurement; there are: {'; '.join(each.name for each in MEASUREMENTS)}")
 
     folder = ROOT / "target" / ("bench-quick" if options.quick else "bench")
     scripts = dump_scripts(folder / "lua")
@@ -45,7 +44,7 @@ def main() -> int:
     plan, results, begun = QUICK if options.quick else FULL, [], machine.load()
     with Server(SERVER) as server:
         version = next(line for line in server.command("INFO").splitlines() if line.startswith("redis_version"))
-        for measurement in only(chosen):
+        for measurement in chosen:
             print(f"bench: {measurement.name}", file=sys.stderr, flush=True)
             results.append(measure(measurement, server, scripts, plan))
     header = describe(results, plan, f"Redis {version.partition(':')[2]}", begun)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import measure
+import pytest
 from servers import Server
 from workers import Worker
 
@@ -13,6 +14,10 @@ MIX = [{"limiter": "crash", "policy": f"{LIMIT}/1h", "key": f"key {n}", "costs":
 TIMEOUT_MS = 500
 # The breaker looks again after a second at the latest.
 BACK_WITHIN = 1.1
+
+PLENTY = 1_000_000
+SHARED = [{"limiter": "shared", "policy": f"{PLENTY}/1h", "key": "k", "costs": [1]}]
+CONCURRENCY = [("python", 1), ("python", 12), ("aio", 12), ("node", 12), ("php", 1)]
 
 
 def test_killed_and_restarted_in_the_middle_of_load(worker: Worker, server: Server) -> None:
@@ -73,3 +78,29 @@ def test_connections_killed_between_calls(worker: Worker, server: Server) -> Non
         time.sleep(0.005)
         server.command("CLIENT", "KILL", "TYPE", "normal")
         time.sleep(0.005)
+
+
+@pytest.mark.parametrize(("worker", "in_flight"), CONCURRENCY, indirect=["worker"])
+def test_connections_killed_in_the_middle_of_calls(worker: Worker, server: Server, in_flight: int) -> None:
+    """What was under way on a killed connection is counted once or not at all, and its caller hears so."""
+    worker.client(server.url, timeout_ms=5000)
+    worker.begin_load(SHARED, seconds=1.5, in_flight=in_flight)
+    kills, end = 0, time.monotonic() + 1.2
+    while time.monotonic() < end:
+        server.command("CLIENT", "KILL", "TYPE", "normal")
+        kills += 1
+        time.sleep(0.01)
+    history = worker.end_load(within=15)
+
+    failed = measure.errors(history)
+    assert kills > 20
+    assert {record["error"] for record in failed} == {"unavailable"}
+    # A connection that was killed while it was made had not been given the call yet.
+    unknown = [record for record in failed if "may or may not have been counted" in record["message"]]
+    assert unknown
+    assert all("could not be reached" in record["message"] for record in failed if record not in unknown)
+    # One kill ends at most the calls that were under way.
+    assert len(failed) <= kills * in_flight
+    succeeded = len(history) - len(failed)
+    used = PLENTY - worker.decide("peek", "shared", f"{PLENTY}/1h", "k", cost=1)["remaining"]
+    assert succeeded <= used <= succeeded + len(unknown)

@@ -134,6 +134,35 @@ def test_each_process_has_connections_of_its_own(server: Server, prefix: str) ->
     assert limiter.peek("child").remaining == LIMIT - CHILDREN
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_forks_while_threads_are_in_calls(server: Server, prefix: str) -> None:
+    client = quotalock.Client(server.url, prefix=prefix, timeout=10)
+    limiter = client.limiter("fork", f"{LIMIT}/hour")
+    stop = threading.Event()
+    made: list[int] = []
+
+    def work(key: str) -> None:
+        calls = 0
+        while not stop.is_set():
+            calls += 1
+            assert limiter.consume(key).remaining == LIMIT - calls
+        made.append(calls)
+
+    threads = [threading.Thread(target=work, args=(f"thread-{number}",)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    children = []
+    for _ in range(CHILDREN):
+        time.sleep(0.05)
+        children.append(fork(lambda: in_threads(limiter.consume, f"child-{os.getpid()}")))
+    assert all_well(children)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert len(made) == len(threads)
+    assert min(made) > 0
+
+
 def test_a_client_of_asyncio_used_before_os_fork(server: Server, prefix: str) -> None:
     client = aio.Client(server.url, prefix=prefix, timeout=10)
     limiter = client.limiter("fork", f"{LIMIT}/hour")

@@ -140,6 +140,57 @@ def test_other_threads_go_on_while_a_call_blocks(silent_url: str, block: Callabl
     assert longest < 0.3
 
 
+def test_control_c_in_one_thread_leaves_the_calls_of_others_alone(silent_url: str) -> None:
+    """The main thread gives up on a server that says nothing; the others wait until their time is over."""
+    limiter = quotalock.Client(silent_url, timeout=1.0).limiter("checkout", "1/minute")
+    ends: list[tuple[str, float]] = []
+
+    def wait_in_vain() -> None:
+        began = time.monotonic()
+        try:
+            limiter.consume("k")
+        except quotalock.Timeout as error:
+            ends.append((error.code, time.monotonic() - began))
+
+    threads = [threading.Thread(target=wait_in_vain) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    in_a_moment(signal.default_int_handler)
+    with pytest.raises(KeyboardInterrupt):
+        limiter.consume("k")
+    for thread in threads:
+        thread.join()
+    assert [code for code, _ in ends] == ["timeout"] * 8
+    assert all(0.9 < took < 1.0 + SOON for _, took in ends)
+
+
+def test_a_handler_that_takes_its_time_keeps_no_other_thread_from_its_calls(url: str, prefix: str) -> None:
+    client = quotalock.Client(url, prefix=prefix, timeout=LONG)
+    limiter, spent = client.limiter("checkout", "1000000/hour"), client.limiter("spent", "1/700ms")
+    assert spent.consume("k")
+    stop = threading.Event()
+    longest: list[float] = []
+
+    def call() -> None:
+        worst = 0.0
+        while not stop.is_set():
+            began = time.monotonic()
+            limiter.consume("k")
+            worst = max(worst, time.monotonic() - began)
+        longest.append(worst)
+
+    threads = [threading.Thread(target=call) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    in_a_moment(lambda *_: time.sleep(2 * SOON))
+    assert spent.wait("k", timeout=10)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert len(longest) == 8
+    assert max(longest) < SOON
+
+
 def test_many_threads_share_a_limiter(url: str, prefix: str) -> None:
     limiter = quotalock.Client(url, prefix=prefix, timeout=LONG).limiter("checkout", "1000/hour")
     admitted: list[int] = []

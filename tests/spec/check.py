@@ -127,6 +127,23 @@ def decision(found: Case, where: str) -> None:
         answer(rule, f"{where}.rules[{i}]")
 
 
+def combined(found: Case, charges: list[Case], where: str) -> None:
+    """The answer about several keys hangs together with the decision about each."""
+    decisions = found["decisions"]
+    need(len(decisions) == len(charges), f"{where} has not a decision for each charge")
+    for i, (each, charge) in enumerate(zip(decisions, charges, strict=True)):
+        decision(each, f"{where}.decisions[{i}]")
+        need(each["cost"] == charge["cost"], f"{where}.decisions[{i}] answers for another cost")
+    need(found["allowed"] == all(each["allowed"] for each in decisions), f"{where} is allowed exactly if all are")
+    marked = any(each.get("would_deny", False) for each in decisions)
+    need(found["would_deny"] == marked, f"{where} has would_deny exactly if a decision has")
+    need(0 <= found["binding"] < len(decisions), f"{where} binds to none of its decisions")
+    binding = decisions[found["binding"]]
+    wait = 0 if found["allowed"] else binding["retry_after"]
+    need(found["retry_after"] == wait, f"{where} has not the wait of the decision that binds")
+    need(found["allowed"] or not binding["allowed"], f"{where} is denied by one that admits")
+
+
 def takes(found: Case, op: str, where: str) -> None:
     """Exactly the arguments of the operation, each of its type."""
     given = found.keys() - {"at", "op", "key", "key_hex", "expect", "error", "limiter"}
@@ -141,6 +158,7 @@ def takes(found: Case, op: str, where: str) -> None:
     for name in given - {"charges"}:
         need(is_a(found[name], str if name in TEXTS else int), f"{where}.{name} has another type")
     for i, charge in enumerate(found.get("charges", [])):
+        need(charge.keys() <= {"limiter", "key", "key_hex", "cost"}, f"{where}.charges[{i}] has an unknown field")
         text_or_hex(charge, "key", f"{where}.charges[{i}]")
         need(is_a(charge.get("cost"), int), f"{where}.charges[{i}] has no cost")
 
@@ -166,11 +184,15 @@ def step(found: Case, where: str) -> None:
     if answered is DECISION:
         decision(expect, f"{where}.expect")
         own = found.get("cost", found.get("estimate", 1))
-        need(op == "consume_up_to" or expect["cost"] == own, f"{where} answers for another cost")
+        if op == "consume_up_to":
+            need(0 <= expect["cost"] <= found["most"], f"{where} takes more than the most")
+            need((expect["cost"] > 0) == (expect["retry_after"] == 0), f"{where} takes nothing exactly if it is denied")
+        else:
+            need(expect["cost"] == own, f"{where} answers for another cost")
         return None
     fields(expect, answered, f"{where}.expect")
-    for i, each in enumerate(expect.get("decisions", [])):
-        decision(each, f"{where}.expect.decisions[{i}]")
+    if answered is COMBINED:
+        combined(expect, found["charges"], f"{where}.expect")
     return None
 
 
@@ -183,14 +205,27 @@ def whole_milliseconds(found: Case, where: str) -> None:
 def run_case(case: Case) -> None:
     """A policy and steps, each answering for all rules of the policy."""
     fields(case, {"id": str, "about": str, "policy": str, "steps": list}, "case", {"limiters": dict})
+    rules = {"": case["policy"].count(";") + 1}
     for label, more in case.get("limiters", {}).items():
         fields(more, {"policy": str}, f"limiters.{label}", {"name": str, "scope": str, "enforce": bool})
+        need(bool(label) and more.get("name", "main") == "main", f"limiters.{label} has no label, or a name but main")
+        rules[label] = more["policy"].count(";") + 1
     need(bool(case["steps"]), "case has no steps")
+    reserved: set[str] = set()
     for i, found in enumerate(case["steps"]):
-        step(found, f"steps[{i}]")
-    answers = [s["expect"]["rules"] for s in case["steps"] if "rules" in s.get("expect", {}) and "limiter" not in s]
-    rules = case["policy"].count(";") + 1
-    need(all(len(each) == rules for each in answers), f"not every answer has {rules} rules")
+        where = f"steps[{i}]"
+        step(found, where)
+        if "reservation" in found:
+            need(found["reservation"] in reserved, f"{where} has a reservation that nobody made before")
+        if "as" in found:
+            need(found["as"] not in reserved, f"{where} reserves under a label that is taken")
+            reserved.add(found["as"])
+        expect = found.get("expect", {})
+        decisions = expect.get("decisions", [expect] if "rules" in expect else [])
+        for asked, each in zip(found.get("charges", [found]), decisions, strict=False):
+            label = asked.get("limiter", "")
+            need(label in rules, f"{where} is for the unknown limiter {label!r}")
+            need(len(each["rules"]) == rules[label], f"{where} answers not for {rules[label]} rules")
 
 
 def policy_case(case: Case) -> None:
@@ -209,9 +244,11 @@ def policy_case(case: Case) -> None:
 
 
 def key_case(case: Case) -> None:
-    """Prefix, name and key, and the Redis key they make."""
-    either = {"key": str, "key_hex": str, "redis_key": str, "redis_key_hex": str}
+    """Prefix, name, maybe a scope, and key, and the Redis key they make."""
+    either = {f"{name}{form}": str for name in ("key", "redis_key", "scope") for form in ("", "_hex")}
     fields(case, {"id": str, "about": str, "prefix": str, "name": str}, "case", either)
+    if "scope" in case or "scope_hex" in case:
+        text_or_hex(case, "scope", "case")
     text_or_hex(case, "key", "case")
     text_or_hex(case, "redis_key", "case")
 
@@ -223,6 +260,9 @@ def error_case(case: Case) -> None:
     need(case["op"] in ARGUMENTS, f"unknown op {case['op']!r}")
     unknown = case["args"].keys() - ARGUMENTS[case["op"]]
     need(not unknown, f"{case['op']} takes no {', '.join(sorted(unknown))}")
+    for charge in case["args"].get("charges", []):
+        pair = is_a(charge, list) and len(charge) == 2 and is_a(charge[0], str) and is_a(charge[1], int)
+        need(pair, "args.charges has one that is no [key, cost]")
     whole_milliseconds(case["args"], "args")
     error(case, "case")
 
@@ -243,6 +283,7 @@ FILES: dict[str, Callable[[Case], None]] = {
     "up-to": run_case,
     "shadow": run_case,
     "changed-policies": run_case,
+    "published": run_case,
     "healing": run_case,
 }
 

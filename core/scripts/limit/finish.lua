@@ -20,7 +20,7 @@ if write then
     local tail = ''
     if blocked > 0 then tail = struct.pack('<BI8I8', 0, block_length, block_until) end
     if holds ~= '' then
-      tail = tail .. struct.pack('<BI8I8I8I8', 251, earliest, latest, newest, #holds / HOLD_SIZE) .. holds
+      tail = tail .. struct.pack('<BI8I8I8I8I8', 251, earliest, latest, newest, marks, #holds / HOLD_SIZE) .. holds
     end
     local head = 'QL\1'
     --[each]

@@ -15,7 +15,7 @@ if count_1 == 0 then stop_1 = now + period_1 end
 count_1 = count_1 + cost
 if count_1 > MOST then count_1 = MOST end
 --> refund
-if since >= stop_1 - period_1 then count_1 = count_1 - amount end
+count_1 = count_1 - amount
 if count_1 <= 0 then count_1, stop_1 = 0, 0 end
 --> show
 left_1, reset_1 = limit_1 - count_1, stop_1 - now

@@ -2,15 +2,16 @@
 -- KEYS[1] the key.  ARGV[4..] per rule: limit, period, for a token-bucket capacity.
 -- Value: 'QL' version, then a record per rule: id, period, its words (unsigned 64 bit, little endian); with a sliding-log
 -- the log (see log.lua); if the key is blocked, a record 0: length, until; if amounts are held, a
--- record 251: the earliest and the latest end, the latest beginning, how many; then the holds, each 16 bytes of id,
--- beginning, end, amount, and a byte (see settle.lua).
+-- record 251: the earliest and the latest end, the latest beginning, which rules count any, how many; then the holds, each
+-- 16 bytes of id, beginning, end, amount, a byte for what becomes of it (see settle.lua), and which rules count it: a bit
+-- for each, until the rule is as new again.
 -- Invariant: a value that is not ours counts as none.
 local EXACT, MOST = 9007199254740992, 4503599627370496
-local HOLD, HOLD_SIZE, SPENT, RETURNED, SETTLED = '<c16I8I8I8B', 41, 0, 1, 2
+local HOLD, HOLD_SIZE, SPENT, RETURNED, SETTLED = '<c16I8I8I8BI2', 43, 0, 1, 2
 --[each]
 local arguments_1 = values_1
 local words_1 = zeros_1
-local wait_1, left_1, reset_1 = 0, 0, 0
+local kept_1, wait_1, left_1, reset_1 = period_1, 0, 0, 0
 --[end]
 --[log]
 --@ log
@@ -18,7 +19,7 @@ local wait_1, left_1, reset_1 = 0, 0, 0
 --> helpers
 --> constants
 local foreign, dirty, block_length, block_until = false, false, 0, 0
-local holds, earliest, latest, newest = '', 0, 0, 0
+local holds, earliest, latest, newest, marks = '', 0, 0, 0, 0
 --[log]
 -- Only what stands before the log, which may be long.
 local value = redis.call('GETRANGE', KEYS[1], '0', 'ALL_END')
@@ -49,11 +50,11 @@ if value then
   if not from then
     local found, rules = {}, {}
     --[each]
-    rules[N_1], found[N_1] = {ID_1, period_1}, {zeros_1}
+    rules[N_1], found[N_1] = {ID_1, period_1}, {zeros_1, period_1}
     --[end]
     --@ place
     --[each]
-    words_1 = unpack(found[N_1])
+    words_1, kept_1 = unpack(found[N_1])
     --[end]
     dirty = foreign
     if block_until > now + block_length then
@@ -65,6 +66,12 @@ end
 --@ collapse
 --[end]
 --> settle
-if holds ~= '' and (earliest <= now or newest > now) then
-  --@ expire
+if holds ~= '' then
+  local over = 0
+  --[each]
+  if fresh_1 and bit.band(marks, MARK_1) > 0 then over = over + MARK_1 end
+  --[end]
+  if earliest <= now or newest > now or over > 0 then
+    --@ expire
+  end
 end

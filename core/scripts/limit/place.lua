@@ -1,9 +1,9 @@
 -- The general way to read a state: the policy changed, there is a block or a hold, or the value is not ours.
 -- Every record goes to the rule in its place, else to the first rule without one of the same algorithm and period, else
 -- of the same algorithm. Included in load: takes `value` and `rules`, fills `found`, sets the rest.
-local counts = {ALL_WORD_COUNTS, [0] = 1, [250] = 4, [251] = 3}
+local counts = {ALL_WORD_COUNTS, [0] = 1, [250] = 4, [251] = 4}
 local stages = {[250] = 1, [0] = 2, [251] = 3}
-local spare, placed, position, index, stage, log = {}, {}, 4, 0, 0, nil
+local spare, sources, position, index, stage, log = {}, {}, 4, 0, 0, nil
 --[log]
 value = redis.call('GETRANGE', KEYS[1], '0', '511')
 --[end]
@@ -41,8 +41,8 @@ while position <= #value and not foreign do
     elseif stage == 2 then
       block_length, block_until = record[1], record[2]
     else
-      earliest, latest, newest, holds = record[1], record[2], record[3], string.sub(value, position)
-      foreign = foreign or #holds == 0 or #holds ~= record[4] * HOLD_SIZE
+      earliest, latest, newest, marks, holds = record[1], record[2], record[3], record[4], string.sub(value, position)
+      foreign = foreign or #holds == 0 or #holds ~= record[5] * HOLD_SIZE or marks > 65535
       position = #value + 1
     end
   else
@@ -64,22 +64,41 @@ if log and not foreign then next, sum, last, room, base = log[1], log[2], log[3]
 --[end]
 if foreign then
   spare, block_length, block_until = {}, 0, 0
-  holds, earliest, latest, newest = '', 0, 0, 0
+  holds, earliest, latest, newest, marks = '', 0, 0, 0, 0
 end
 for pass = 1, 3 do
   for r, rule in ipairs(rules) do
     for s, record in ipairs(spare) do
       local same = record[1] == rule[2] or pass == 3 and rule[1] ~= 5
-      if record.kind == rule[1] and same and (pass > 1 or record.index == r) and not placed[r] then
-        found[r], placed[r] = {unpack(record, 2)}, true
+      if record.kind == rule[1] and same and (pass > 1 or record.index == r) and not sources[r] then
+        found[r], sources[r] = {unpack(record, 2)}, record.index
+        table.insert(found[r], record[1])
         table.remove(spare, s)
         break
       end
     end
     --[log]
-    if pass == 3 and rule[1] == 5 and not placed[r] then
-      found[r] = not foreign and longest and {unpack(longest, 2)} or {next, 0, 0, 0}
+    if pass == 3 and rule[1] == 5 and not sources[r] then
+      found[r] = {next, 0, 0, 0}
+      if longest and not foreign then
+        found[r], sources[r] = {unpack(longest, 2)}, longest.index
+      end
+      found[r][5] = rule[2]
     end
     --[end]
   end
+end
+local remapped = false
+for r = 1, math.max(#rules, index) do remapped = remapped or sources[r] ~= r end
+if remapped and holds ~= '' then
+  -- Other rules, other bits.
+  local moved = {}
+  for at_hold = 1, #holds, HOLD_SIZE do
+    local old, new = struct.unpack('<I2', holds, at_hold + HOLD_SIZE - 2), 0
+    for r = 1, #rules do
+      if sources[r] and bit.band(old, 2 ^ (sources[r] - 1)) > 0 then new = new + 2 ^ (r - 1) end
+    end
+    moved[#moved + 1] = string.sub(holds, at_hold, at_hold + HOLD_SIZE - 3) .. struct.pack('<I2', new)
+  end
+  holds, marks = table.concat(moved), 2 ^ #rules - 1
 end

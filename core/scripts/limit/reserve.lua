@@ -11,6 +11,6 @@ if admitted then
   --> charge
   local stop = now + tonumber(ARGV[ALL_NEXT + 1])
   earliest = holds ~= '' and math.min(earliest, stop) or stop
-  latest, newest = math.max(latest, stop), now
-  holds = holds .. struct.pack(HOLD, ARGV[ALL_NEXT], now, stop, cost, tonumber(ARGV[ALL_NEXT + 2]))
+  latest, newest, marks = math.max(latest, stop), now, ALL_MARKS
+  holds = holds .. struct.pack(HOLD, ARGV[ALL_NEXT], now, stop, cost, tonumber(ARGV[ALL_NEXT + 2]), ALL_MARKS)
 end

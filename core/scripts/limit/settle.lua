@@ -4,18 +4,18 @@
 -- settlement gets the same answer.
 local actual, settled, write = tonumber(ARGV[3]), 0, false
 for at = 1, #holds, HOLD_SIZE do
-  local id, since, stop, held, state = struct.unpack(HOLD, holds, at)
+  local id, since, stop, held, state, counted = struct.unpack(HOLD, holds, at)
   if id == ARGV[ALL_NEXT] and stop < EXACT and since <= stop and held <= MOST then
     if state == SETTLED then
       settled = held == actual and 1 or 0
     else
       local amount, cost = held - actual, actual - held
       if amount > 0 then
-        --> refund
+        --? refund
       elseif cost > 0 then
         --> charge
       end
-      holds = string.sub(holds, 1, at - 1) .. struct.pack(HOLD, id, since, stop, actual, SETTLED)
+      holds = string.sub(holds, 1, at - 1) .. struct.pack(HOLD, id, since, stop, actual, SETTLED, counted)
         .. string.sub(holds, at + HOLD_SIZE)
       settled, write = 1, true
     end

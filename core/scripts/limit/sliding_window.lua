@@ -27,7 +27,17 @@ local function share(a, b, c)
 end
 --> settle
 local window = now - now % period_1
-if start_1 < window then
+if kept_1 ~= period_1 and start_1 > 0 then
+  -- The period changed: each old window counts where it reaches to.
+  local counts = {[window] = 0, [window - period_1] = 0}
+  local function count(stop, amount)
+    local place = stop > window and window or stop > window - period_1 and window - period_1
+    if place then counts[place] = counts[place] + amount end
+  end
+  count(start_1 + kept_1, current_1)
+  count(start_1, previous_1)
+  current_1, previous_1, dirty = counts[window], counts[window - period_1], true
+elseif start_1 < window then
   previous_1 = start_1 >= window - period_1 and current_1 or 0
   current_1 = 0
 elseif start_1 > now then

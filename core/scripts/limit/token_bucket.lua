@@ -9,13 +9,18 @@ local step_1 = (period_1 - step_part_1) / limit_1
 local full_1 = capacity_1 * step_1 + (full_part_1 - full_part_1 % limit_1) / limit_1
 full_part_1 = full_part_1 % limit_1
 --> settle
--- The policy changed: the fraction in the new denominator, rounded up.
-if part_1 > 0 and (whole_1 ~= limit_1 or part_1 >= limit_1) then
-  part_1 = math.min(math.ceil(part_1 / whole_1 * limit_1), limit_1 - 1)
-end
 if tat_1 < now or tat_1 == now and part_1 == 0 then
   tat_1, part_1, whole_1 = 0, 0, 0
 else
+  if whole_1 ~= limit_1 or part_1 >= limit_1 or kept_1 ~= period_1 then
+    -- The rate changed: what was taken stays taken, and takes no less time to fill again than it did.
+    local ahead = tat_1 - now
+    if whole_1 > 0 and kept_1 > 0 then
+      ahead = ahead + part_1 / whole_1
+      ahead = math.max(ahead, ahead * whole_1 / kept_1 * period_1 / limit_1)
+    end
+    tat_1, part_1, dirty = now + math.min(math.ceil(ahead), full_1 + 1), 0, true
+  end
   if tat_1 - now > full_1 or tat_1 - now == full_1 and part_1 > full_part_1 then
     tat_1, part_1, dirty = now + full_1, full_part_1, true
   end
@@ -33,12 +38,15 @@ else
   end
 end
 --> charge
--- More than the capacity is only ever charged by a settlement; it empties the bucket.
-local counted = cost
-if counted > capacity_1 then counted = capacity_1 end
-part_1 = part_1 + counted * step_part_1
-tat_1 = (tat_1 > 0 and tat_1 or now) + counted * step_1 + (part_1 - part_1 % limit_1) / limit_1
+local taken_1 = cost
+if taken_1 > capacity_1 then taken_1 = capacity_1 end
+part_1 = part_1 + taken_1 * step_part_1
+tat_1 = (tat_1 > 0 and tat_1 or now) + taken_1 * step_1 + (part_1 - part_1 % limit_1) / limit_1
 part_1, whole_1 = part_1 % limit_1, limit_1
+-- More than what is left is only ever charged by a settlement; it empties the bucket.
+if tat_1 - now > full_1 or tat_1 - now == full_1 and part_1 > full_part_1 then
+  tat_1, part_1 = now + full_1, full_part_1
+end
 --> refund
 -- What is above the capacity changes nothing, but would leave the exact range.
 local given = math.min(amount, capacity_1)

@@ -11,6 +11,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "calendar-window",
     lua: include_str!("../../scripts/limit/calendar_window.lua"),
     words: &["count", "start"],
+    fresh: 0,
     has_capacity: false,
     has_log: false,
     settle,
@@ -25,18 +26,19 @@ fn start(rule: &Rule, now: u64) -> u64 {
     now - now % rule.period()
 }
 
-fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
+fn settle(rule: &Rule, words: &mut Words, kept: u64, at: &Moment) -> bool {
     let now = at.now;
     let [count, counted, ..] = words;
     let current = start(rule, now);
-    if *count == 0 || *counted < current {
+    if *count == 0 || *counted + kept <= current {
         (*count, *counted) = (0, 0);
         return false;
     }
-    // A start in the future means that the clock went back: its count stands for the current window.
-    let clamped = *counted > now;
+    // A start in the future means that the clock went back: its count stands for the current window. So does that of a
+    // window of another period that reaches into it.
+    let changed = *counted > now || kept != rule.period();
     *counted = current;
-    clamped
+    changed
 }
 
 fn left(rule: &Rule, now: u64) -> u64 {
@@ -60,10 +62,8 @@ fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     words[1] = start(rule, now);
 }
 
-fn refund(_rule: &Rule, words: &mut Words, _at: &Moment, amount: u64, since: u64) {
-    if since >= words[1] {
-        words[0] = words[0].saturating_sub(amount);
-    }
+fn refund(_rule: &Rule, words: &mut Words, _at: &Moment, amount: u64, _since: u64) {
+    words[0] = words[0].saturating_sub(amount);
     if words[0] == 0 {
         words[1] = 0;
     }

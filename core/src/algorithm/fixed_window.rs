@@ -10,6 +10,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "fixed-window",
     lua: include_str!("../../scripts/limit/fixed_window.lua"),
     words: &["count", "stop"],
+    fresh: 0,
     has_capacity: false,
     has_log: false,
     settle,
@@ -20,7 +21,7 @@ pub(super) const DEFINITION: Definition = Definition {
     reset_after,
 };
 
-fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
+fn settle(rule: &Rule, words: &mut Words, _kept: u64, at: &Moment) -> bool {
     let now = at.now;
     let [count, end, ..] = words;
     if *count == 0 || *end <= now {
@@ -56,11 +57,9 @@ fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     *count = (*count + cost).min(MAX_LIMIT);
 }
 
-fn refund(rule: &Rule, words: &mut Words, _at: &Moment, amount: u64, since: u64) {
+fn refund(_rule: &Rule, words: &mut Words, _at: &Moment, amount: u64, _since: u64) {
     let [count, end, ..] = words;
-    if since + rule.period() >= *end {
-        *count = count.saturating_sub(amount);
-    }
+    *count = count.saturating_sub(amount);
     if *count == 0 {
         *end = 0;
     }

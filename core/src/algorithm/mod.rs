@@ -38,13 +38,16 @@ pub(crate) struct Definition {
     pub lua: &'static str,
     /// What the Lua calls the numbers that it keeps.
     pub words: &'static [&'static str],
+    /// Which of them is 0 if and only if the rule is as new.
+    pub fresh: usize,
     /// Whether a rule of it may say a capacity; without one it is the limit.
     pub has_capacity: bool,
     /// Whether it needs the log of all admissions.
     pub has_log: bool,
     /// Brings the state to now: forgets what is over and clamps an impossible future (the clock went back, or the
     /// policy changed). True when it clamped: then the state must be written even if the call is denied.
-    pub settle: fn(&Rule, &mut Words, &Moment) -> bool,
+    /// The third argument is the period with which the state was kept: another one if the policy changed.
+    pub settle: fn(&Rule, &mut Words, u64, &Moment) -> bool,
     /// The wait until `cost` is admitted: `Some(0)` admitted now, `None` never.
     pub wait: fn(&Rule, &Words, &Moment, u64) -> Option<u64>,
     pub charge: fn(&Rule, &mut Words, &Moment, u64),

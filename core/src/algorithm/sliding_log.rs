@@ -12,6 +12,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "sliding-log",
     lua: include_str!("../../scripts/limit/sliding_log.lua"),
     words: &["first", "used", "time", "total"],
+    fresh: 1,
     has_capacity: false,
     has_log: true,
     settle,
@@ -27,7 +28,7 @@ fn empty(log: &Log) -> Words {
     [log.next, 0, 0, 0]
 }
 
-fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
+fn settle(rule: &Rule, words: &mut Words, _kept: u64, at: &Moment) -> bool {
     let (entries, log) = (&at.entries, at.entries.log);
     let [first, used, time, total] = *words;
     if first == log.next {

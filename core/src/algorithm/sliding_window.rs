@@ -11,6 +11,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "sliding-window",
     lua: include_str!("../../scripts/limit/sliding_window.lua"),
     words: &["start", "current", "previous"],
+    fresh: 0,
     has_capacity: false,
     has_log: false,
     settle,
@@ -35,19 +36,30 @@ fn share(a: u64, b: u64, c: u64) -> u64 {
     (u128::from(a) * u128::from(b) / u128::from(c)) as u64
 }
 
-fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
+fn settle(rule: &Rule, words: &mut Words, kept: u64, at: &Moment) -> bool {
     let now = at.now;
     let [counted, current, previous, _] = words;
     let window = start(rule, now);
-    if *counted < window {
+    let mut changed = *counted > now;
+    if kept != rule.period() && *counted > 0 {
+        // The period changed: each old window counts where it reaches to.
+        let (mut here, mut before) = (0, 0);
+        for (stop, amount) in [(*counted + kept, *current), (*counted, *previous)] {
+            if stop > window {
+                here += amount;
+            } else if stop + rule.period() > window {
+                before += amount;
+            }
+        }
+        (*current, *previous, changed) = (here, before, true);
+    } else if *counted < window {
         *previous = if *counted + rule.period() >= window { *current } else { 0 };
         *current = 0;
     }
-    let clamped = *counted > now;
     // A lowered limit: more than the limit would deny for longer than the policy says.
     (*current, *previous) = ((*current).min(rule.limit()), (*previous).min(rule.limit()));
     *counted = if *current == 0 && *previous == 0 { 0 } else { window };
-    clamped
+    changed
 }
 
 fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {

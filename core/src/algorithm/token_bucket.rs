@@ -13,6 +13,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "token-bucket",
     lua: include_str!("../../scripts/limit/token_bucket.lua"),
     words: &["tat", "part", "whole"],
+    fresh: 0,
     has_capacity: true,
     has_log: false,
     settle,
@@ -47,22 +48,31 @@ fn put(rule: &Rule, words: &mut Words, now: u64, ahead: u128) {
     };
 }
 
-fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
+fn settle(rule: &Rule, words: &mut Words, kept: u64, at: &Moment) -> bool {
     let now = at.now;
     let [tat, part, of, _] = *words;
-    let whole = rule.reduced().0;
-    if part > 0 && (of != whole || part >= whole) {
-        // The policy changed: the fraction in the new denominator, rounded up.
-        let scaled = if of == 0 { f64::INFINITY } else { (part as f64 / of as f64 * whole as f64).ceil() };
-        words[1] = if scaled >= (whole - 1) as f64 { whole - 1 } else { scaled as u64 };
-    }
-    if tat < now {
+    let (whole, period) = rule.reduced();
+    if tat < now || tat == now && part == 0 {
         *words = Words::default();
         return false;
     }
-    let (distance, most) = (ahead(rule, words, now), tokens(rule, rule.capacity()));
-    put(rule, words, now, distance.min(most));
-    distance > most
+    let full = tokens(rule, rule.capacity());
+    if of != whole || part >= whole || kept != period {
+        // The rate changed: what was taken stays taken, and takes no less time to fill again than it did. In floating
+        // point, as the script does it: the same operations in the same order.
+        let mut distance = (tat - now) as f64;
+        if of > 0 && kept > 0 {
+            distance += part as f64 / of as f64;
+            distance = distance.max(distance * of as f64 / kept as f64 * period as f64 / whole as f64);
+        }
+        let most = (full / denominator(rule)) as u64 + 1;
+        *words = [now + (distance.ceil().min(most as f64) as u64), 0, whole, 0];
+        put(rule, words, now, ahead(rule, words, now).min(full));
+        return true;
+    }
+    let distance = ahead(rule, words, now);
+    put(rule, words, now, distance.min(full));
+    distance > full
 }
 
 fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
@@ -77,9 +87,10 @@ fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
 
 fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     let now = at.now;
-    // More than the capacity is only ever charged by a settlement; it empties the bucket.
+    // More than what is left is only ever charged by a settlement; it empties the bucket.
+    let full = tokens(rule, rule.capacity());
     let distance = ahead(rule, words, now) + tokens(rule, cost.min(rule.capacity()));
-    put(rule, words, now, distance);
+    put(rule, words, now, distance.min(full));
 }
 
 fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, _since: u64) {

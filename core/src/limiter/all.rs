@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Definition;
+use super::call::described;
 use super::memory::Memory;
 use super::scripts::{Scripts, of_several};
 use super::state::State;
@@ -65,7 +66,7 @@ impl Operation for AllCall {
 
     fn arg_count(&self) -> usize {
         let parts: usize = self.parts.iter().map(|part| 3 + part.definition.policy_arg_count).sum();
-        1 + parts + if self.memory.is_some() { 2 } else { 0 }
+        1 + parts + usize::from(self.memory.is_some())
     }
 
     fn encode_args(&self, out: &mut Vec<u8>) {
@@ -78,7 +79,6 @@ impl Operation for AllCall {
         }
         if let Some(memory) = &self.memory {
             resp::number_part(out, memory.length);
-            resp::number_part(out, self.field_count() as u64);
         }
     }
 
@@ -92,7 +92,7 @@ impl Operation for AllCall {
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
         if let Some(memory) = &self.memory
-            && let Some(reply) = memory.recall(space, self.field_count(), now)?
+            && let Some(reply) = memory.recall(space, now)?
         {
             return Ok(reply);
         }
@@ -104,7 +104,11 @@ impl Operation for AllCall {
         let charged = !self.parts.iter().zip(&states).any(denied);
         let mut reply = vec![Value::Int(1), Value::Int(now as i64)];
         for (part, state) in self.parts.iter().zip(states) {
-            reply.extend(state.charge_with(space, part.cost, charged).drain(2..));
+            let fields = state.charge_with(space, part.cost, charged).split_off(2);
+            match &self.memory {
+                Some(_) => reply.extend(State::describe(&part.definition.policy, &fields, part.cost)),
+                None => reply.extend(fields),
+            }
         }
         if let Some(memory) = self.memory.as_ref().filter(|_| charged) {
             memory.remember(space, &reply, now);
@@ -113,6 +117,11 @@ impl Operation for AllCall {
     }
 
     fn decode(&self, mut fields: &[Value], source: Source) -> Result<Answer> {
+        if self.memory.is_some() {
+            let definitions: Vec<&Definition> = self.parts.iter().map(|part| &*part.definition).collect();
+            let decisions = described(fields, &definitions, source)?;
+            return Ok(Answer::Combined(CombinedDecision::combine(decisions, source)));
+        }
         if fields.len() != self.field_count() {
             return Err(odd_reply(format!("{} fields in place of {}", fields.len(), self.field_count())));
         }

@@ -7,7 +7,7 @@ use super::holds::{ID_SIZE, Unsettled};
 use super::memory::Memory;
 use super::scripts::Transition;
 use super::state::State;
-use crate::decision::{Decision, Source};
+use crate::decision::{Decision, RuleDecision, Source};
 use crate::error::{Error, Result, shown};
 use crate::operation::{Answer, Operation, odd_reply, unsigned};
 use crate::resp::{self, Value};
@@ -37,7 +37,7 @@ pub(super) enum Verb {
 }
 
 impl Verb {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Verb::Look => "peek",
             Verb::Consume => "consume",
@@ -109,7 +109,7 @@ impl Operation for Call {
             Verb::Settle { .. } => 1,
             _ => 0,
         };
-        let memory = if self.memory.is_some() { 2 } else { 0 };
+        let memory = usize::from(self.memory.is_some());
         1 + self.definition.policy_arg_count + own + memory
     }
 
@@ -132,7 +132,6 @@ impl Operation for Call {
         }
         if let Some(memory) = &self.memory {
             resp::number_part(out, memory.length);
-            resp::number_part(out, self.definition.field_count() as u64);
         }
     }
 
@@ -152,7 +151,7 @@ impl Operation for Call {
             return Ok(vec![Value::Int(1), Value::Int(now as i64), Value::Int(i64::from(existed))]);
         }
         if let Some(memory) = &self.memory
-            && let Some(reply) = memory.recall(space, self.definition.field_count(), now)?
+            && let Some(reply) = memory.recall(space, now)?
         {
             return Ok(reply);
         }
@@ -167,16 +166,23 @@ impl Operation for Call {
             Verb::Look => state.consume(space, amount, true),
             Verb::Consume | Verb::Require | Verb::Reset => state.consume(space, amount, false),
         };
-        if let Some(memory) = self.memory.as_ref().filter(|_| done.charged) {
-            memory.remember(space, &done.reply, now);
+        let Some(memory) = &self.memory else { return Ok(done.reply) };
+        let described = State::describe(&self.definition.policy, &done.reply[2..], self.cost());
+        let reply = [&done.reply[..2], &described].concat();
+        if done.charged {
+            memory.remember(space, &reply, now);
         }
-        Ok(done.reply)
+        Ok(reply)
     }
 
     fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
         let last = || unsigned(fields, fields.len().wrapping_sub(1));
         let expected = self.definition.field_count();
         match self.verb {
+            _ if self.memory.is_some() => match described(fields, &[&self.definition], source)?.as_slice() {
+                [decision] => Ok(Answer::Decision(decision.clone())),
+                others => Err(odd_reply(format!("{} decisions about one key", others.len()))),
+            },
             Verb::Reset | Verb::Settle { .. } => Ok(Answer::Flag(last()? == 1)),
             Verb::UpTo if fields.len() == expected + 1 => {
                 let decision = self.definition.decision(&fields[..expected], last()?, source)?;
@@ -233,18 +239,8 @@ impl Definition {
     }
 
     pub fn decision(&self, fields: &[Value], cost: u64, source: Source) -> Result<Decision> {
-        let rule_decision = |(i, rule): (usize, &crate::policy::Rule)| {
-            let at = 2 + 3 * i;
-            let retry_after = if fields[at] == Value::Int(-1) { None } else { Some(unsigned(fields, at)?) };
-            Ok(crate::decision::RuleDecision {
-                allowed: retry_after == Some(0),
-                limit: rule.capacity(),
-                remaining: unsigned(fields, at + 1)?,
-                retry_after,
-                reset_after: unsigned(fields, at + 2)?,
-            })
-        };
-        let decided = self.policy.rules().iter().enumerate().map(rule_decision).collect::<Result<Vec<_>>>()?;
+        let rules = self.policy.rules().iter().zip(fields[2..].chunks(3));
+        let decided = rules.map(|(rule, fields)| of_rule(rule.capacity(), fields)).collect::<Result<Vec<_>>>()?;
         let (healed, block_left) = (unsigned(fields, 0)? == 1, unsigned(fields, 1)?);
         Ok(Decision::combine(decided, block_left, cost, healed, source).enforced(self.enforce))
     }
@@ -252,7 +248,7 @@ impl Definition {
     /// The decision that nobody computed.
     pub fn made_up(&self, cost: u64, source: Source, retry_after: u64) -> Decision {
         let allowed = source == Source::Open;
-        let rule = |rule: &crate::policy::Rule| crate::decision::RuleDecision {
+        let rule = |rule: &crate::policy::Rule| RuleDecision {
             allowed,
             limit: rule.capacity(),
             remaining: if allowed { rule.capacity() } else { 0 },
@@ -267,4 +263,33 @@ impl Definition {
     pub fn shown_key(&self, redis_key: &[u8]) -> String {
         shown(&redis_key[self.stem.len()..redis_key.len() - 1])
     }
+}
+
+/// What one rule says: its wait, what is left, and when it is as new.
+fn of_rule(limit: u64, fields: &[Value]) -> Result<RuleDecision> {
+    let retry_after = if fields.first() == Some(&Value::Int(-1)) { None } else { Some(unsigned(fields, 0)?) };
+    Ok(RuleDecision {
+        allowed: retry_after == Some(0),
+        limit,
+        remaining: unsigned(fields, 1)?,
+        retry_after,
+        reset_after: unsigned(fields, 2)?,
+    })
+}
+
+/// The decisions of a reply to a request with an id, which may be older than the policies of now.
+pub(super) fn described(mut fields: &[Value], of: &[&Definition], source: Source) -> Result<Vec<Decision>> {
+    let mut decisions = Vec::with_capacity(of.len());
+    while !fields.is_empty() {
+        let (count, cost) = (unsigned(fields, 0)? as usize, unsigned(fields, 1)?);
+        let (healed, block_left) = (unsigned(fields, 2)? == 1, unsigned(fields, 3)?);
+        let odd = || odd_reply(format!("{} fields for {count} rules", fields.len()));
+        let size = count.checked_mul(4).filter(|_| count > 0).ok_or_else(odd)?;
+        let rules = fields.get(4..4 + size).ok_or_else(odd)?;
+        let rules = rules.chunks(4).map(|rule| of_rule(unsigned(rule, 0)?, &rule[1..])).collect::<Result<_>>()?;
+        let enforce = of.get(decisions.len()).is_none_or(|definition| definition.enforce);
+        decisions.push(Decision::combine(rules, block_left, cost, healed, source).enforced(enforce));
+        fields = &fields[4 + size..];
+    }
+    Ok(decisions)
 }

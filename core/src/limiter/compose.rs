@@ -4,7 +4,8 @@
 //! `scripts/limit/{load,<transition>,finish}.lua` in order, where
 //! * the lines between `--[each]` and `--[end]` stand once for each rule; those after `--[log]` or `--[plain]` only if a rule
 //!   has a log, or none has,
-//! * a line `--> section` stands for that section of each rule's algorithm, `--@ file` for the file of that name,
+//! * a line `--> section` stands for that section of each rule's algorithm, `--? section` for that of each rule that counts
+//!   a hold, `--@ file` for the file of that name,
 //! * names that end in `_1` are the first rule's, the other rules' end in their number; some stand for all that a rule's
 //!   algorithm keeps or is told (`words_1`, `arguments_1`) and a few in capitals for a constant.
 
@@ -54,6 +55,10 @@ pub(super) fn append(text: &mut String, rules: &[Names], part: &str, outer: &str
             if (code == "--[log]") == with_log {
                 append(text, rules, &block.join("\n"), outer);
             }
+        } else if let Some(section) = code.strip_prefix("--? ") {
+            for rule in rules {
+                rule.append_section(text, section, &indent, "if bit.band(counted, MARK_1) > 0 then -- rule N_1");
+            }
         } else if let Some(section) = code.strip_prefix("--> ") {
             if section == "charge" && with_log {
                 append(text, rules, included("append"), &indent);
@@ -62,7 +67,7 @@ pub(super) fn append(text: &mut String, rules: &[Names], part: &str, outer: &str
                 // Helpers are the same for all rules of an algorithm.
                 let again = rules[..i].iter().any(|r| r.algorithm == rule.algorithm);
                 if !(section == "helpers" && again) {
-                    rule.append_section(text, section, &indent);
+                    rule.append_section(text, section, &indent, "do -- rule N_1");
                 }
             }
         } else if let Some(file) = code.strip_prefix("--@ ") {
@@ -93,11 +98,15 @@ fn whole(line: &str, rules: &[Names]) -> String {
     let size = rules.iter().map(|rule| algorithm::record_size(rule.algorithm)).sum::<usize>();
     let fits = if has_log(rules) { format!("#value == {}", 3 + size + 41) } else { format!("#value == {}", 3 + size) };
     let answers: Vec<String> = rules.iter().map(|rule| rule.write("wait_1, left_1, reset_1")).collect();
+    let described: Vec<String> = rules.iter().map(|rule| rule.write("top_1, wait_1, left_1, reset_1")).collect();
     let next = FIRST_ARGUMENT + rules.iter().map(Names::argument_count).sum::<usize>();
     let counts: Vec<String> = algorithm::ALL.iter().map(|a| a.definition().words.len().to_string()).collect();
     line.replace("ALL_ANSWERS", &answers.join(", "))
         .replace("ALL_WORD_COUNTS", &counts.join(", "))
         .replace("ALL_END", &(3 + size + 41 - 1).to_string())
+        .replace("ALL_COUNT", &rules.len().to_string())
+        .replace("ALL_DESCRIBED", &described.join(", "))
+        .replace("ALL_MARKS", &((1_u32 << rules.len()) - 1).to_string())
         .replace("ALL_NEXT", &next.to_string())
         .replace("ALL_FITS", &fits)
 }
@@ -132,16 +141,19 @@ impl Names {
             .replace("values_1", &values.join(", "))
             .replace("FORMAT_1", &format!("'<BI8{}'", "I8".repeat(words.len())))
             .replace("ID_1", &definition.id.to_string())
+            .replace("fresh_1", &format!("{} == 0", words[definition.fresh]))
+            .replace("top_1", if definition.has_capacity { "capacity_1" } else { "limit_1" })
+            .replace("MARK_1", &(1_u32 << (self.number - 1)).to_string())
             .replace("N_1", &self.number.to_string())
             .replace("_1", &format!("_{}", self.number))
     }
 
-    fn append_section(&self, text: &mut String, section: &str, indent: &str) {
+    fn append_section(&self, text: &mut String, section: &str, indent: &str, opening: &str) {
         let Some(code) = self.algorithm.definition().section(section) else { return };
         // Constants and helpers are there for the sections after them; the names of the others end with them.
         let inner = if matches!(section, "constants" | "helpers") { "" } else { "  " };
         if !inner.is_empty() {
-            put(text, indent, &self.write("do -- rule N_1"));
+            put(text, indent, &self.write(opening));
         }
         code.lines().for_each(|line| put(text, &format!("{indent}{inner}"), &self.write(line)));
         if !inner.is_empty() {

@@ -57,31 +57,47 @@ pub(super) fn put_log(value: &mut Vec<u8>, log: &Log, behind: usize) {
     put(value, LOG, &[log.next, log.sum, log.last, log.room, log.base + ENTRY * log.room + behind as u64]);
 }
 
+/// What a rule begins with.
+#[derive(Clone, Copy)]
+pub(super) struct Placed {
+    pub words: Words,
+    /// The period with which they were kept.
+    pub kept: u64,
+    /// Which record they are from.
+    pub source: Option<usize>,
+}
+
 /// Gives each record to its rule: by place, else to the first rule of the same algorithm and period, else of the same
 /// algorithm. Records of no rule (the policy lost it) are dropped. A rule with a log takes none of another period: it
 /// begins with what the one with the longest memory counts, else at the log's end.
-pub(super) fn place(policy: &Policy, records: Vec<Record>, log_end: u64) -> Vec<Words> {
+pub(super) fn place(policy: &Policy, records: &[Record], log_end: u64) -> Vec<Placed> {
     let rules = policy.rules();
-    let mut placed: Vec<Option<Words>> = vec![None; rules.len()];
-    let longest = records.iter().filter(|r| r.has_log()).min_by_key(|r| r.words[0]).map(|r| r.words);
+    let of = |i: usize| Placed { words: records[i].words, kept: records[i].period, source: Some(i) };
+    let mut placed: Vec<Option<Placed>> = vec![None; rules.len()];
+    let longest = (0..records.len()).filter(|i| records[*i].has_log()).min_by_key(|i| records[*i].words[0]);
     let mut spare = Vec::new();
-    for (i, record) in records.into_iter().enumerate() {
+    for (i, record) in records.iter().enumerate() {
         match rules.get(i) {
-            Some(rule) if record.fits(rule, true) => placed[i] = Some(record.words),
-            _ => spare.push(record),
+            Some(rule) if record.fits(rule, true) => placed[i] = Some(of(i)),
+            _ => spare.push(i),
         }
     }
     for same_period in [true, false] {
-        for (rule, words) in rules.iter().zip(&mut placed).filter(|(_, words)| words.is_none()) {
+        for (rule, place) in rules.iter().zip(&mut placed).filter(|(_, place)| place.is_none()) {
             let has_log = rule.algorithm().definition().has_log;
-            *words = match spare.iter().position(|record| record.fits(rule, same_period || has_log)) {
-                Some(at) => Some(spare.remove(at).words),
-                None if has_log && !same_period => Some(longest.unwrap_or([log_end, 0, 0, 0])),
-                None => None,
+            let found = spare.iter().position(|i| records[*i].fits(rule, same_period || has_log));
+            *place = match (found, longest) {
+                (Some(at), _) => Some(of(spare.remove(at))),
+                (None, Some(longest)) if has_log && !same_period => Some(Placed { kept: rule.period(), ..of(longest) }),
+                (None, None) if has_log && !same_period => {
+                    Some(Placed { words: [log_end, 0, 0, 0], kept: rule.period(), source: None })
+                }
+                _ => None,
             };
         }
     }
-    placed.into_iter().map(Option::unwrap_or_default).collect()
+    let fresh = |rule: &Rule| Placed { words: Words::default(), kept: rule.reduced().1, source: None };
+    rules.iter().zip(placed).map(|(rule, place)| place.unwrap_or_else(|| fresh(rule))).collect()
 }
 
 /// A place in a value that is read from front to back.

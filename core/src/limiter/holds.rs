@@ -1,13 +1,14 @@
 //! Amounts held by reservations: twin of the holds in `scripts/limit/{place,expire,reserve,settle}.lua`.
 //!
-//! Stored behind the records as a record 251 (the earliest and the latest end, the latest beginning, how many), then 41
-//! bytes for each hold: id, beginning, end, amount, and a byte that says what becomes of it.
+//! Stored behind the records as a record 251 (the earliest and the latest end, the latest beginning, which rules count any,
+//! how many), then 43 bytes for each hold: id, beginning, end, amount, a byte that says what becomes of it, and a bit for each
+//! rule that counts it still.
 
 use crate::policy::MAX_LIMIT;
 
 /// How many bytes name a reservation.
 pub(super) const ID_SIZE: usize = 16;
-const SIZE: usize = 41;
+const SIZE: usize = 43;
 const SETTLED: u8 = 2;
 const EXACT: u64 = 1 << 53;
 
@@ -47,6 +48,8 @@ pub(super) struct Hold {
     pub stop: u64,
     pub amount: u64,
     pub state: u8,
+    /// The rules that count it: a bit each, until the rule is as new again.
+    pub counted: u16,
 }
 
 impl Hold {
@@ -54,8 +57,9 @@ impl Hold {
     fn read(bytes: &[u8; SIZE]) -> Option<Hold> {
         let (id, rest) = bytes.split_first_chunk::<ID_SIZE>()?;
         let (numbers, state) = (rest.as_chunks::<8>().0, rest[24]);
+        let counted = u16::from_le_bytes([rest[25], rest[26]]);
         let number = |i: usize| u64::from_le_bytes(numbers[i]);
-        let hold = Hold { id: *id, since: number(0), stop: number(1), amount: number(2), state };
+        let hold = Hold { id: *id, since: number(0), stop: number(1), amount: number(2), state, counted };
         (hold.stop < EXACT && hold.since <= hold.stop && hold.amount <= MAX_LIMIT).then_some(hold)
     }
 
@@ -66,8 +70,14 @@ impl Hold {
         bytes[24..32].copy_from_slice(&self.stop.to_le_bytes());
         bytes[32..40].copy_from_slice(&self.amount.to_le_bytes());
         bytes[40] = self.state;
+        bytes[41..].copy_from_slice(&self.counted.to_le_bytes());
         bytes
     }
+}
+
+/// A bit for each of so many rules.
+pub(super) fn all_rules(count: usize) -> u16 {
+    ((1_u32 << count) - 1) as u16
 }
 
 /// What a settlement changes.
@@ -86,15 +96,32 @@ pub(super) struct Holds {
     earliest: u64,
     latest: u64,
     newest: u64,
+    marks: u16,
     bytes: Vec<u8>,
 }
 
 impl Holds {
     /// Reads what stands behind the id of a record 251; none if that is not ours.
-    pub fn read(numbers: [u64; 4], bytes: &[u8]) -> Option<Holds> {
-        let [earliest, latest, newest, count] = numbers;
+    pub fn read(numbers: [u64; 5], bytes: &[u8]) -> Option<Holds> {
+        let [earliest, latest, newest, marks, count] = numbers;
+        let marks = u16::try_from(marks).ok()?;
         let fits = !bytes.is_empty() && bytes.len() as u64 == count.checked_mul(SIZE as u64)?;
-        fits.then(|| Holds { earliest, latest, newest, bytes: bytes.to_vec() })
+        fits.then(|| Holds { earliest, latest, newest, marks, bytes: bytes.to_vec() })
+    }
+
+    /// The policy changed: a rule of now counts what the rule at its source did.
+    pub fn remap(&mut self, sources: &[Option<usize>]) {
+        if self.is_empty() {
+            return;
+        }
+        for bytes in self.bytes.as_chunks_mut::<SIZE>().0 {
+            let old = u16::from_le_bytes([bytes[41], bytes[42]]);
+            let counted = |source: &Option<usize>| source.is_some_and(|at| at < 16 && old & 1 << at != 0);
+            let bits = sources.iter().enumerate().filter(|(_, source)| counted(source));
+            let new = bits.fold(0_u16, |new, (rule, _)| new | 1 << rule);
+            bytes[41..].copy_from_slice(&new.to_le_bytes());
+        }
+        self.marks = all_rules(sources.len());
     }
 
     pub fn is_empty(&self) -> bool {
@@ -107,20 +134,22 @@ impl Holds {
     }
 
     /// The record: four numbers, then the holds.
-    pub fn record(&self) -> ([u64; 4], &[u8]) {
+    pub fn record(&self) -> ([u64; 5], &[u8]) {
         let count = (self.bytes.len() / SIZE) as u64;
-        ([self.earliest, self.latest, self.newest, count], &self.bytes)
+        ([self.earliest, self.latest, self.newest, u64::from(self.marks), count], &self.bytes)
     }
 
     /// Ends those whose time is over, and returns the ones whose amount is to be given back; none if there was nothing
-    /// to do. A hold from the future begins now: the clock went back.
-    pub fn expire(&mut self, now: u64) -> Option<Vec<Hold>> {
-        if self.is_empty() || self.earliest > now && self.newest <= now {
+    /// to do. A hold from the future begins now: the clock went back. The rules in `over` are as new and count none.
+    pub fn expire(&mut self, now: u64, over: u16) -> Option<Vec<Hold>> {
+        let over = over & self.marks;
+        if self.is_empty() || self.earliest > now && self.newest <= now && over == 0 {
             return None;
         }
         let old = std::mem::take(self);
         let mut returned = Vec::new();
         for mut hold in old.bytes.as_chunks::<SIZE>().0.iter().filter_map(Hold::read) {
+            hold.counted &= !over;
             if hold.since > now {
                 (hold.since, hold.stop) = (now, now + hold.stop - hold.since);
             }
@@ -140,6 +169,7 @@ impl Holds {
         self.earliest = if self.is_empty() { hold.stop } else { self.earliest.min(hold.stop) };
         self.latest = self.latest.max(hold.stop);
         self.newest = self.newest.max(hold.since);
+        self.marks |= hold.counted;
         self.bytes.extend_from_slice(&hold.bytes());
     }
 

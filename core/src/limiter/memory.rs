@@ -15,11 +15,11 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// The first answer, if it had so many fields and is remembered still.
-    pub fn recall(&self, space: &dyn Space, fields: usize, now: u64) -> Result<Option<Vec<Value>>> {
+    /// The first answer, if it is remembered still.
+    pub fn recall(&self, space: &dyn Space, now: u64) -> Result<Option<Vec<Value>>> {
         let Some(kept) = space.get(&self.key)?.and_then(|value| value.strip_prefix(MAGIC)) else { return Ok(None) };
         let (numbers, rest) = kept.as_chunks::<8>();
-        if numbers.len() != fields + 1 || !rest.is_empty() {
+        if numbers.len() < 2 || !rest.is_empty() {
             return Ok(None);
         }
         // A number that Lua's cannot hold exactly is compared as Lua would: it is far beyond any time.

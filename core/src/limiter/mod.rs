@@ -88,8 +88,8 @@ pub struct Charge<'a> {
 /// `timeout`, `not_permitted`, `wrong_type` and `closed`, and with `invalid_argument` for a bad key or amount, before
 /// anything is sent.
 ///
-/// With a request id a call is charged once: the same id for the same key gets the first answer again while it is
-/// remembered ([`Options::request_memory`](crate::Options)), also when the first reply was lost. A denied call charged
+/// With a request id a call is charged once: the same id for the same verb and key gets the first answer again, whatever
+/// the policy and cost are by now, while it is remembered ([`Options::request_memory`](crate::Options)), also when the first reply was lost. A denied call charged
 /// nothing, so it is decided anew.
 #[derive(Clone)]
 pub struct Limiter {
@@ -294,14 +294,14 @@ impl Limiter {
         request_id: Option<&[u8]>,
         wait: Option<Duration>,
     ) -> Result<Op<T>> {
-        let memory = request_id.map(|id| self.memory(key, id)).transpose()?;
+        let memory = request_id.map(|id| self.memory(key, verb.name(), id)).transpose()?;
         let key = self.redis_key(key)?;
         let call = Call { definition: self.definition.clone(), verb, key, amount, memory };
         Ok(Op::new(&self.client, Box::new(call), wait))
     }
 
-    /// Where a request about this key is remembered.
-    fn memory(&self, key: &[u8], id: &[u8]) -> Result<Memory> {
+    /// Where a request of this verb about this key is remembered.
+    fn memory(&self, key: &[u8], verb: &str, id: &[u8]) -> Result<Memory> {
         key::check_key(key)?;
         if id.is_empty() || id.len() > MAX_REQUEST_ID_BYTES {
             let (id, length) = (shown(id), id.len());
@@ -310,7 +310,7 @@ impl Limiter {
             return Err(Error::invalid(message));
         }
         let mut whole = key::complete(&self.definition.request_stem, key);
-        whole.push(b':');
+        whole.extend_from_slice(format!(":{verb}:").as_bytes());
         key::encode_into(&mut whole, id);
         Ok(Memory { key: whole, length: self.client.shared.request_memory })
     }
@@ -348,7 +348,7 @@ impl Client {
             }
             parts.push((definition.clone(), key, charge.cost));
         }
-        let memory = request_id.map(|id| first.limiter.memory(first.key, id)).transpose()?;
+        let memory = request_id.map(|id| first.limiter.memory(first.key, "consume_all", id)).transpose()?;
         Ok(Op::new(self, Box::new(AllCall::new(parts, memory)), None))
     }
 }

@@ -14,6 +14,7 @@ use crate::script::Script;
 const LOAD: &str = include_str!("../../scripts/limit/load.lua");
 const FINISH: &str = include_str!("../../scripts/limit/finish.lua");
 const RECALL: &str = include_str!("../../scripts/limit/recall.lua");
+const DESCRIBE: &str = include_str!("../../scripts/limit/describe.lua");
 const REMEMBER: &str = include_str!("../../scripts/limit/remember.lua");
 const CHARGE: &str = include_str!("../../scripts/limit/charge.lua");
 const ALL: &str = include_str!("../../scripts/limit/all.lua");
@@ -72,10 +73,10 @@ impl Transition {
         const RESET: &str = include_str!("../../scripts/limit/reset.lua");
         match self {
             Transition::Consume => &[LOAD, CONSUME, FINISH, RETURN],
-            Transition::ConsumeOnce => &[RECALL, LOAD, CONSUME, FINISH, REMEMBER, RETURN],
+            Transition::ConsumeOnce => &[RECALL, LOAD, CONSUME, FINISH, DESCRIBE, REMEMBER, RETURN],
             Transition::UpTo => &[LOAD, UP_TO, FINISH, "reply[#reply + 1] = taken\n", RETURN],
             Transition::Refund => &[LOAD, REFUND, FINISH, RETURN],
-            Transition::RefundOnce => &[RECALL, LOAD, REFUND, FINISH, REMEMBER, RETURN],
+            Transition::RefundOnce => &[RECALL, LOAD, REFUND, FINISH, DESCRIBE, REMEMBER, RETURN],
             Transition::Block => &[LOAD, BLOCK, FINISH, RETURN],
             Transition::Reserve => &[LOAD, RESERVE, FINISH, RETURN],
             Transition::Settle => &[LOAD, SETTLE, FINISH, "reply[#reply + 1] = settled\n", RETURN],
@@ -148,7 +149,9 @@ pub(super) fn of_several(forms: &[&Scripts], once: bool) -> Arc<Script> {
             let size = 3 + rules.iter().map(Names::argument_count).sum::<usize>();
             let _ = writeln!(text, "forms[{}] = {{size = {size}, decide = function(key, at)", n + 1);
             let mut inner = String::new();
-            [LOAD, CHARGE, FINISH, RETURN].iter().for_each(|part| append(&mut inner, &rules, part, "  "));
+            let described = if once { DESCRIBE } else { "" };
+            let parts = [LOAD, CHARGE, FINISH, described, RETURN];
+            parts.iter().for_each(|part| append(&mut inner, &rules, part, "  "));
             text.push_str(&inner.replace("KEYS[1]", "key"));
             text.push_str("end}\n");
         }

@@ -42,11 +42,15 @@ impl<'a> State<'a> {
         let foreign = matches!(parsed, Some(None));
         let parsed = parsed.flatten().unwrap_or_default();
         let log = if with_log { parsed.log.unwrap_or_default() } else { Log::default() };
+        let placed = form::place(policy, &parsed.records, log.next);
+        let sources: Vec<Option<usize>> = placed.iter().map(|rule| rule.source).collect();
+        let unmoved = parsed.records.len() == sources.len() && sources.iter().enumerate().all(|(i, s)| *s == Some(i));
+        let remapped = value.is_some() && !unmoved;
         let mut state = State {
             policy,
             key,
             now,
-            words: form::place(policy, parsed.records, log.next),
+            words: placed.iter().map(|rule| rule.words).collect(),
             log,
             block_length: parsed.block_length,
             block_until: parsed.block_until,
@@ -55,17 +59,20 @@ impl<'a> State<'a> {
             foreign,
             dirty: foreign,
         };
+        if remapped {
+            state.holds.remap(&sources);
+        }
         if state.block_until > now + state.block_length {
             (state.block_until, state.dirty) = (now + state.block_length, true);
         }
         state.collapse(space);
         let moment = Moment::new(now, &state.log, space, key);
-        for (rule, words) in policy.rules().iter().zip(&mut state.words) {
-            state.dirty |= (of(rule).settle)(rule, words, &moment);
+        for ((rule, words), placed) in policy.rules().iter().zip(&mut state.words).zip(&placed) {
+            state.dirty |= (of(rule).settle)(rule, words, placed.kept, &moment);
         }
-        if let Some(returned) = state.holds.expire(now) {
+        if let Some(returned) = state.holds.expire(now, state.over()) {
             state.dirty = true;
-            returned.iter().for_each(|hold| state.refund(space, hold.amount, hold.since));
+            returned.iter().for_each(|hold| state.refund(space, hold.amount, hold.since, hold.counted));
         }
         Ok(state)
     }
@@ -119,12 +126,20 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Gives back an amount that was charged at `since`.
-    pub fn refund(&mut self, space: &dyn Space, amount: u64, since: u64) {
+    /// Gives back an amount that was charged at `since` to the rules that count it: a bit each.
+    pub fn refund(&mut self, space: &dyn Space, amount: u64, since: u64, counted: u16) {
         let moment = Moment::new(self.now, &self.log, space, self.key);
-        for (rule, words) in self.policy.rules().iter().zip(&mut self.words) {
-            (of(rule).refund)(rule, words, &moment, amount, since);
+        for (i, (rule, words)) in self.policy.rules().iter().zip(&mut self.words).enumerate() {
+            if counted & 1 << i != 0 {
+                (of(rule).refund)(rule, words, &moment, amount, since);
+            }
         }
+    }
+
+    /// The rules that are as new: a bit each.
+    fn over(&self) -> u16 {
+        let rules = self.policy.rules().iter().zip(&self.words).enumerate();
+        rules.filter(|(_, (rule, words))| words[of(rule).fresh] == 0).fold(0, |over, (i, _)| over | 1 << i)
     }
 
     pub fn block_left(&self) -> u64 {

@@ -1,7 +1,8 @@
 //! What is done with the state of a key: twins of the transitions in `scripts/limit/`.
 
-use super::holds::{Hold, ID_SIZE, Settlement, Unsettled};
+use super::holds::{Hold, ID_SIZE, Settlement, Unsettled, all_rules};
 use super::state::State;
+use crate::policy::Policy;
 use crate::resp::Value;
 use crate::store::memory::Space;
 
@@ -29,6 +30,17 @@ impl State<'_> {
             self.save(space);
         }
         reply
+    }
+
+    /// The fields of a reply, said so that they need no policy to be read: twin of `describe.lua`.
+    pub fn describe(policy: &Policy, fields: &[Value], cost: u64) -> Vec<Value> {
+        let rules = policy.rules();
+        let mut described = vec![int(rules.len() as u64), int(cost), fields[0].clone(), fields[1].clone()];
+        for (rule, numbers) in rules.iter().zip(fields[2..].chunks(3)) {
+            described.push(int(rule.capacity()));
+            described.extend_from_slice(numbers);
+        }
+        described
     }
 
     fn admits(&self, waits: &[Option<u64>]) -> bool {
@@ -74,7 +86,7 @@ impl State<'_> {
     }
 
     pub fn give_back(mut self, space: &mut dyn Space, amount: u64) -> Done {
-        self.refund(space, amount, self.now);
+        self.refund(space, amount, self.now, all_rules(self.rule_count()));
         let waits = self.waits(space, 1);
         Done { reply: self.finish(space, self.present, &waits), charged: true }
     }
@@ -98,7 +110,8 @@ impl State<'_> {
         if charged {
             self.charge(space, cost);
             let (since, stop) = (self.now, self.now + length);
-            self.holds.add(&Hold { id, since, stop, amount: cost, state: unsettled as u8 });
+            let counted = all_rules(self.rule_count());
+            self.holds.add(&Hold { id, since, stop, amount: cost, state: unsettled as u8, counted });
         }
         Done { reply: self.finish(space, charged || self.dirty, &waits), charged }
     }
@@ -109,7 +122,7 @@ impl State<'_> {
             Settlement::Before(same) => (same, false),
             Settlement::Now(hold) => {
                 if hold.amount > actual {
-                    self.refund(space, hold.amount - actual, hold.since);
+                    self.refund(space, hold.amount - actual, hold.since, hold.counted);
                 } else if actual > hold.amount {
                     self.charge(space, actual - hold.amount);
                 }
