@@ -132,12 +132,12 @@ fn id(n: u8) -> String {
     format!("{n:032x}")
 }
 
-/// Where a request about a key is remembered, by the layout in `tests/spec/vectors/keys.json`.
-fn request_key(redis_key: &[u8], id: &str) -> Vec<u8> {
+/// Where a request about a key is remembered.
+fn request_key(redis_key: &[u8], verb: &str, id: &str) -> Vec<u8> {
     const KIND: &[u8] = b":limit:";
     let at = redis_key.windows(KIND.len()).position(|part| part == KIND).unwrap();
     let (prefix, rest) = (&redis_key[..at], &redis_key[at + KIND.len()..]);
-    [prefix, b":request:", rest, b":", id.as_bytes()].concat()
+    [prefix, b":request:", rest, b":", verb.as_bytes(), b":", id.as_bytes()].concat()
 }
 
 impl Side {
@@ -161,13 +161,19 @@ impl Side {
         }
     }
 
-    /// Every key that a case may have left, with those that its requests are remembered under.
-    fn all(&self) -> Vec<Vec<u8>> {
+    /// Every key that a case may have left: those of the limiters, and those that its requests are remembered under.
+    fn all(&self) -> [Vec<Vec<u8>>; 2] {
         let of = |limiter: &Limiter| KEYS.map(|key| limiter.redis_key(key).unwrap());
-        let states: Vec<Vec<u8>> =
-            [&self.limiters[0], &self.others[0], &self.others[1]].into_iter().flat_map(of).collect();
-        let requests = states.iter().flat_map(|key| (0..3).map(|n| request_key(key, &id(n))));
-        requests.chain(states.iter().cloned()).collect()
+        let (own, others) = (of(&self.limiters[0]), self.others.each_ref().map(of).concat());
+        let mut requests = Vec::new();
+        for n in 0..3 {
+            let id = id(n);
+            for verb in ["consume", "refund"] {
+                requests.extend(own.iter().map(|key| request_key(key, verb, &id)));
+            }
+            requests.extend(own.iter().chain(&others).map(|key| request_key(key, "consume_all", &id)));
+        }
+        [own.into_iter().chain(others).collect(), requests]
     }
 
     fn state(&self, redis_keys: &[Vec<u8>]) -> Vec<Option<Vec<u8>>> {
@@ -259,11 +265,12 @@ fn steps_that_agree(name: &str, url: &str) -> usize {
             prop_assert_eq!(twin, script, "state after step {} on {}", i, name);
             executed.set(executed.get() + 1);
         }
-        let all = sides[0].all();
-        let [twin, script] = sides.each_ref().map(|side| side.state(&all));
-        let requests = &script[..script.len() - 3 * KEYS.len()];
-        remembered.set(remembered.get() + requests.iter().flatten().count());
+        let [states, requests] = sides[0].all();
+        let [twin, script] = sides.each_ref().map(|side| side.state(&states));
         prop_assert_eq!(twin, script, "states at the end on {}", name);
+        let [twin, script] = sides.each_ref().map(|side| side.state(&requests));
+        remembered.set(remembered.get() + script.iter().flatten().count());
+        prop_assert_eq!(twin, script, "what is remembered of requests on {}", name);
         Ok(())
     });
     outcome.unwrap_or_else(|e| panic!("{name}: {e}"));
