@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseResult, TestRunner};
 use quotalock::testing;
-use quotalock::{Algorithm, Client, Decision, Limiter, Policy, Rule, RuleDecision, Unsettled};
+use quotalock::{Client, Decision, Limiter, Policy, Rule, RuleDecision, Unsettled};
 use quotalock_tests::definitions::{Event, History, admits};
 use quotalock_tests::{client, fresh_prefix, stores};
 
@@ -33,49 +33,66 @@ struct Hold {
     stop: u64,
     amount: u64,
     unsettled: Unsettled,
+    /// The rules that still count it: none that was as new since.
+    counted: Vec<bool>,
 }
 
 /// All that the definitions need to know of a key.
 struct Key {
-    rules: Vec<Rule>,
-    history: History,
+    /// Each with what happened to it.
+    rules: Vec<(Rule, History)>,
     blocked_until: u64,
     holds: Vec<Hold>,
 }
 
 impl Key {
     fn admits(&self, now: u64, cost: u64) -> bool {
-        now >= self.blocked_until && self.rules.iter().all(|rule| admits(rule, &self.history, now, cost))
+        now >= self.blocked_until && self.rules.iter().all(|(rule, history)| admits(rule, history, now, cost))
     }
 
     fn charge(&mut self, at: u64, cost: u64) {
-        self.history.push(Event::Charged { at, cost });
+        self.rules.iter_mut().for_each(|(_, history)| history.push(Event::Charged { at, cost }));
     }
 
-    /// Reservations whose time is over end when their key is next touched.
-    fn end_holds(&mut self, now: u64) {
-        for hold in self.holds.extract_if(.., |hold| hold.stop <= now) {
-            if hold.unsettled == Unsettled::Returned {
-                self.history.push(Event::Refunded { at: now, since: hold.since, amount: hold.amount });
+    fn refund(&mut self, at: u64, amount: u64) {
+        self.rules.iter_mut().for_each(|(_, history)| history.push(Event::Refunded { at, since: at, amount }));
+    }
+
+    /// Gives back some of what was held, to the rules that still count it.
+    fn give_back(&mut self, at: u64, hold: &Hold, amount: u64) {
+        let counting = self.rules.iter_mut().zip(&hold.counted).filter(|(_, counted)| **counted);
+        counting.for_each(|((_, history), _)| history.push(Event::Refunded { at, since: hold.since, amount }));
+    }
+
+    /// A call comes. Rules that are as new have forgotten what was held; reservations whose time is over end.
+    fn touch(&mut self, now: u64) {
+        for (i, (rule, history)) in self.rules.iter().enumerate() {
+            if admits(rule, history, now, rule.capacity()) {
+                self.holds.iter_mut().for_each(|hold| hold.counted[i] = false);
             }
         }
+        let ended: Vec<Hold> = self.holds.extract_if(.., |hold| hold.stop <= now).collect();
+        for hold in ended.iter().filter(|hold| hold.unsettled == Unsettled::Returned) {
+            self.give_back(now, hold, hold.amount);
+        }
     }
+}
 
-    /// A rule's numbers: the most that fits, the first moment that admits, and the first at which it is as new.
-    fn check(&self, rule: &Rule, now: u64, cost: u64, said: &RuleDecision) -> TestCaseResult {
-        let admits = |at: u64, cost: u64| admits(rule, &self.history, at, cost);
-        let left = said.remaining;
-        prop_assert!(left == 0 || admits(now, left), "remaining {} is too much", left);
-        prop_assert!(left >= rule.capacity() || !admits(now, left + 1), "remaining {} is too little", left);
-        Ok(match said.retry_after {
-            Some(0) => prop_assert!(said.allowed),
-            Some(wait) => {
-                prop_assert!(!admits(now + wait - 1, cost), "admitted a microsecond before retry_after");
-                prop_assert!(admits(now + wait, cost), "denied at retry_after");
-            }
-            None => prop_assert!(cost > rule.capacity()),
-        })
+/// A rule's numbers: the most that fits, and the first moment that admits.
+fn check(rule: &Rule, history: &History, now: u64, cost: u64, said: &RuleDecision) -> TestCaseResult {
+    let admits = |at: u64, cost: u64| admits(rule, history, at, cost);
+    let left = said.remaining;
+    prop_assert!(left == 0 || admits(now, left), "remaining {} is too much", left);
+    prop_assert!(left >= rule.capacity() || !admits(now, left + 1), "remaining {} is too little", left);
+    match said.retry_after {
+        Some(0) => prop_assert!(said.allowed),
+        Some(wait) => {
+            prop_assert!(!admits(now + wait - 1, cost), "admitted a microsecond before retry_after");
+            prop_assert!(admits(now + wait, cost), "denied at retry_after");
+        }
+        None => prop_assert!(cost > rule.capacity()),
     }
+    Ok(())
 }
 
 fn rule() -> impl Strategy<Value = String> {
@@ -108,13 +125,13 @@ fn act() -> impl Strategy<Value = Act> {
 /// Performs an act, and keeps the key's history as the definitions want it; none for a settlement, which decides nothing.
 /// The decision is about the cost that comes with it.
 fn perform(act: &Act, limiter: &Limiter, key: &mut Key, now: u64) -> Result<Option<(u64, Decision)>, TestCaseError> {
-    let shortest = key.rules.iter().map(Rule::period).min().unwrap();
+    let shortest = key.rules.iter().map(|(rule, _)| rule.period()).min().unwrap();
     let length = |thousandths: &u64| (shortest * thousandths / 1_000).max(quotalock::MIN_BLOCK);
     let admitted = |cost: u64| key.admits(now, cost);
     Ok(Some(match act {
         Act::Consume(cost) => {
             let (expected, decision) = (admitted(*cost), limiter.consume(KEY, *cost).unwrap().run().unwrap());
-            prop_assert_eq!(decision.allowed, expected, "after {:?}", &key.history);
+            prop_assert_eq!(decision.allowed, expected, "after {:?}", &key.rules);
             if expected {
                 key.charge(now, *cost);
             }
@@ -123,14 +140,14 @@ fn perform(act: &Act, limiter: &Limiter, key: &mut Key, now: u64) -> Result<Opti
         Act::UpTo(most) => {
             let expected = (1..=*most).rev().find(|cost| admitted(*cost)).unwrap_or(0);
             let decision = limiter.consume_up_to(KEY, *most).unwrap().run().unwrap();
-            prop_assert_eq!(decision.cost, expected, "after {:?}", &key.history);
+            prop_assert_eq!(decision.cost, expected, "after {:?}", &key.rules);
             if expected > 0 {
                 key.charge(now, expected);
             }
             (expected.max(1), decision)
         }
         Act::Refund(amount) => {
-            key.history.push(Event::Refunded { at: now, since: now, amount: *amount });
+            key.refund(now, *amount);
             (1, limiter.refund(KEY, *amount).unwrap().run().unwrap())
         }
         Act::Block(thousandths) => {
@@ -141,28 +158,24 @@ fn perform(act: &Act, limiter: &Limiter, key: &mut Key, now: u64) -> Result<Opti
             let (expected, length) = (admitted(*estimate), length(thousandths));
             let (reservation, op) = limiter.reserve(KEY, *estimate, length, *unsettled).unwrap();
             let decision = op.run().unwrap();
-            prop_assert_eq!(decision.allowed, expected, "after {:?}", &key.history);
+            prop_assert_eq!(decision.allowed, expected, "after {:?}", &key.rules);
             if expected {
                 key.charge(now, *estimate);
-                let (id, unsettled) = (reservation.id(), *unsettled);
-                key.holds.push(Hold { id, since: now, stop: now + length, amount: *estimate, unsettled });
+                let (id, counted) = (reservation.id(), vec![true; key.rules.len()]);
+                let (since, stop, amount, unsettled) = (now, now + length, *estimate, *unsettled);
+                key.holds.push(Hold { id, since, stop, amount, unsettled, counted });
             }
             (*estimate, decision)
         }
         Act::Settle(difference) => {
             let Some(hold) = (!key.holds.is_empty()).then(|| key.holds.remove(0)) else { return Ok(None) };
-            let mut actual = hold.amount.saturating_add_signed(*difference);
-            // What a bucket has not left is taken off by the next call instead of at once, which the definition does not say.
-            let buckets = || key.rules.iter().filter(|rule| rule.algorithm() == Algorithm::TOKEN_BUCKET);
-            while actual > hold.amount && !buckets().all(|r| admits(r, &key.history, now, actual - hold.amount)) {
-                actual -= 1;
-            }
+            let actual = hold.amount.saturating_add_signed(*difference);
             let reservation = limiter.reservation(KEY, &hold.id).unwrap();
             prop_assert!(reservation.settle(actual).unwrap().run().unwrap());
             if actual > hold.amount {
                 key.charge(now, actual - hold.amount);
             } else {
-                key.history.push(Event::Refunded { at: now, since: hold.since, amount: hold.amount - actual });
+                key.give_back(now, &hold, hold.amount - actual);
             }
             return Ok(None);
         }
@@ -193,19 +206,20 @@ fn check_times(client: &Client, limiter: &Limiter, key: &Key, now: u64, cost: u6
 
 fn play(url: &str, text: &str, acts: &[(u64, u64, Act)]) -> TestCaseResult {
     let policy = Policy::parse(text).unwrap();
-    let mut key = Key { rules: policy.rules().to_vec(), history: History::new(), blocked_until: 0, holds: Vec::new() };
+    let rules = policy.rules().iter().map(|rule| (*rule, History::new())).collect();
+    let mut key = Key { rules, blocked_until: 0, holds: Vec::new() };
     let client = client(url, &fresh_prefix("oracle"));
     let limiter = client.limiter("oracle", policy).unwrap();
     // The usual time between calls: what a rule admits one in.
-    let usual = key.rules.iter().map(|rule| rule.period() / rule.limit()).min().unwrap();
+    let usual = key.rules.iter().map(|(rule, _)| rule.period() / rule.limit()).min().unwrap();
     let mut now = START;
     for (thousandths, jitter, act) in acts {
         now += usual * thousandths / 1_000 + jitter % 3;
         testing::set_time(&client, Some(now)).unwrap();
-        key.end_holds(now);
+        key.touch(now);
         let Some((cost, decision)) = perform(act, &limiter, &mut key, now)? else { continue };
-        for (rule, said) in key.rules.iter().zip(&decision.rules) {
-            key.check(rule, now, cost, said)?;
+        for ((rule, history), said) in key.rules.iter().zip(&decision.rules) {
+            check(rule, history, now, cost, said)?;
         }
         check_times(&client, &limiter, &key, now, cost, &decision)?;
     }
