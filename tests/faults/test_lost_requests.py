@@ -1,4 +1,4 @@
-"""A request with an id whose reply is lost is asked for again and charged once; so is a settlement, by its reservation."""
+"""A request with an id whose reply is lost is asked for again and charged once; so is a settlement, by its hold."""
 
 from __future__ import annotations
 

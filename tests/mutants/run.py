@@ -236,21 +236,17 @@ MUTANTS = [
         "used_1, sum = math.max(0, used_1 - amount), (sum - amount) % WRAP end",
         Edit(
             f"{RUST}/limiter/state.rs",
-            "            (of(rule).refund)(rule, words, &moment, amount, since);\n        }\n",
-            "            (of(rule).refund)(rule, words, &moment, amount, since);\n        }\n"
+            "                (of(rule).refund)(rule, words, &moment, amount, since);\n            }\n        }\n",
+            "                (of(rule).refund)(rule, words, &moment, amount, since);\n            }\n        }\n"
             "        self.log.sum = (self.log.sum + (1 << 60) - amount) % (1 << 40);\n",
         ),
     ),
     Mutant(
-        "a refund goes to a window that never counted the hold",
-        f"{LUA}/limit/fixed_window.lua",
-        "if since >= stop_1 - period_1 then",
-        "if true then",
-        Edit(
-            f"{RUST}/algorithm/fixed_window.rs",
-            "if since + rule.period() >= *end {",
-            "if since < 1 << 60 || *end == rule.period() {",
-        ),
+        "a hold is given back to a rule that counts it no more",
+        f"{RUST}/limiter/compose.rs",
+        "if bit.band(counted, MARK_1) > 0 then -- rule N_1",
+        "do -- rule N_1",
+        Edit(f"{RUST}/limiter/state.rs", "if counted & 1 << i != 0 {", "if counted < 1 << 15 && i < 16 {"),
     ),
     Mutant(
         "a sliding-window's hold is given back from the wrong window",
@@ -269,11 +265,11 @@ MUTANTS = [
     Mutant(
         "a hold never ends",
         f"{LUA}/limit/load.lua",
-        "if holds ~= '' and (earliest <= now or newest > now) then",
+        "if earliest <= now or newest > now or over > 0 then",
         "if false then",
         Edit(
             f"{RUST}/limiter/holds.rs",
-            "if self.is_empty() || self.earliest > now && self.newest <= now {",
+            "if self.is_empty() || self.earliest > now && self.newest <= now && over == 0 {",
             "if now < 1 << 60 {",
         ),
     ),
@@ -310,7 +306,7 @@ MUTANTS = [
         f"{LUA}/limit/remember.lua",
         "if charged then",
         "if true then",
-        Edit(f"{RUST}/limiter/call.rs", ".filter(|_| done.charged)", ""),
+        Edit(f"{RUST}/limiter/call.rs", "if done.charged {", "if now > 0 {"),
     ),
     Mutant(
         "of several keys those are charged that admit although another denies",
