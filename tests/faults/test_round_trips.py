@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from proxy import Proxy
 from servers import Server
@@ -17,17 +15,6 @@ POLICIES = {
 }
 
 
-def called(server: Server) -> dict[str, int]:
-    """How often each command ran since the counts were last looked at."""
-    stats = server.command("INFO", "commandstats")
-    server.command("CONFIG", "RESETSTAT")
-    counts = {match[1]: int(match[2]) for match in re.finditer(r"cmdstat_([^:]+):calls=(\d+)", stats)}
-    # Our own.
-    for mine in ("info", "config|resetstat"):
-        counts.pop(mine, None)
-    return counts
-
-
 @pytest.mark.parametrize("rules", POLICIES)
 def test_a_decision_is_one_command_and_one_round_trip(worker: Worker, server: Server, rules: int) -> None:
     policy = POLICIES[rules]
@@ -35,18 +22,18 @@ def test_a_decision_is_one_command_and_one_round_trip(worker: Worker, server: Se
         worker.client(proxy.url)
         # The first call connects, and the server learns the script.
         worker.decide("consume", "trips", policy, "first", cost=1)
-        called(server)
+        server.called()
         requests, replies = proxy.counts.requests, proxy.counts.replies
 
         for _ in range(CALLS):
             assert worker.decide("consume", "trips", policy, "k", cost=1)["allowed"]
         # What runs inside the script is counted too: one look at the clock, one read, one write.
-        assert called(server) == {"evalsha": CALLS, "time": CALLS, "get": CALLS, "set": CALLS}
+        assert server.called() == {"evalsha": CALLS, "time": CALLS, "get": CALLS, "set": CALLS}
 
         for _ in range(CALLS):
             assert not worker.decide("consume", "trips", policy, "k", cost=90)["allowed"]
             assert worker.decide("peek", "trips", policy, "k", cost=1)["allowed"]
-        assert called(server) == {"evalsha": 2 * CALLS, "time": 2 * CALLS, "get": 2 * CALLS}
+        assert server.called() == {"evalsha": 2 * CALLS, "time": 2 * CALLS, "get": 2 * CALLS}
 
         assert proxy.counts.requests - requests == 3 * CALLS
         assert proxy.counts.replies - replies == 3 * CALLS

@@ -5,6 +5,7 @@ Nothing here falls back or skips: a server that is missing, silent or of another
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import socket
@@ -114,6 +115,16 @@ class Server:
         if line.startswith("-"):
             raise ServerError(f"{self.name} answered {' '.join(words)} with {line[1:]}")
         return line[1:]
+
+    def called(self) -> dict[str, int]:
+        """How often each command ran since this was last asked, those inside scripts included."""
+        stats = self.command("INFO", "commandstats")
+        self.command("CONFIG", "RESETSTAT")
+        counts = {match[1]: int(match[2]) for match in re.finditer(r"cmdstat_([^:]+):calls=(\d+)", stats)}
+        # Our own.
+        for mine in ("info", "config|resetstat"):
+            counts.pop(mine, None)
+        return counts
 
     def __enter__(self) -> Server:
         try:

@@ -1,5 +1,6 @@
 //! What the Rust tests share: the spec, and the servers that the harness started.
 
+pub mod definitions;
 pub mod spec;
 
 use quotalock::{Client, OnError, Options};
