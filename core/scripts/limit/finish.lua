@@ -10,6 +10,7 @@ local blocked = block_until > now and block_until - now or 0
 if write then
   local life = blocked
   if holds ~= '' and latest - now > life then life = latest - now end
+  if others_until - now > life then life = others_until - now end
   --[each]
   if reset_1 > life then life = reset_1 end
   --[end]
@@ -26,6 +27,7 @@ if write then
     --[each]
     head = head .. struct.pack(FORMAT_1, ID_1, period_1, words_1)
     --[end]
+    if others ~= '' then head = head .. others end
     --[log]
     --@ save_log
     --[end]

@@ -1,6 +1,7 @@
 -- Reads the state of a limiter's key and brings it to now. Included after the clock, before a transition.
 -- KEYS[1] the key.  ARGV[4..] per rule: limit, period, for a token-bucket capacity.
--- Value: 'QL' version, then a record per rule: id, period, its words (unsigned 64 bit, little endian); with a sliding-log
+-- Value: 'QL' version, then a record per rule: id, period, its words (unsigned 64 bit, little endian), and those of rules
+-- that another policy of this name has; with a sliding-log
 -- the log (see log.lua); if the key is blocked, a record 0: length, until; if amounts are held, a
 -- record 251: the earliest and the latest end, the latest beginning, which rules count any, how many; then the holds, each
 -- 16 bytes of id, beginning, end, amount, a byte for what becomes of it (see settle.lua), and which rules count it: a bit
@@ -20,6 +21,7 @@ local kept_1, wait_1, left_1, reset_1 = period_1, 0, 0, 0
 --> constants
 local foreign, dirty, block_length, block_until = false, false, 0, 0
 local holds, earliest, latest, newest, marks = '', 0, 0, 0, 0
+local others, others_until = '', 0
 --[log]
 -- Only what stands before the log, which may be long.
 local value = redis.call('GETRANGE', KEYS[1], '0', 'ALL_END')

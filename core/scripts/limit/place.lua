@@ -3,9 +3,9 @@
 -- of the same algorithm. Included in load: takes `value` and `rules`, fills `found`, sets the rest.
 local counts = {ALL_WORD_COUNTS, [0] = 1, [250] = 4, [251] = 4}
 local stages = {[250] = 1, [0] = 2, [251] = 3}
-local spare, sources, position, index, stage, log = {}, {}, 4, 0, 0, nil
+local records, spare, sources, position, index, stage, log = {}, {}, {}, 4, 0, 0, nil
 --[log]
-value = redis.call('GETRANGE', KEYS[1], '0', '511')
+value = redis.call('GETRANGE', KEYS[1], '0', '1023')
 --[end]
 foreign = string.sub(value, 1, 3) ~= 'QL\1'
 while position <= #value and not foreign do
@@ -23,11 +23,11 @@ while position <= #value and not foreign do
     if stage == 0 then
       index = index + 1
       record[count + 2], record.kind, record.index = nil, kind, index
-      spare[#spare + 1] = record
+      records[index], spare[index] = record, record
     elseif stage == 1 then
       record.base = position - 1
       log = record
-      local after, stop, cut = log.base + 12 * record[4], record[5], #value ~= 512
+      local after, stop, cut = log.base + 12 * record[4], record[5], #value ~= 1024
       foreign = foreign or record[2] >= 1099511627776 or after > stop or cut and stop > #value
       if not foreign then
         --[log]
@@ -63,7 +63,7 @@ next, sum, last, room, base = 0, 0, 0, 0, 0
 if log and not foreign then next, sum, last, room, base = log[1], log[2], log[3], log[4], log.base end
 --[end]
 if foreign then
-  spare, block_length, block_until = {}, 0, 0
+  records, spare, block_length, block_until = {}, {}, 0, 0
   holds, earliest, latest, newest, marks = '', 0, 0, 0, 0
 end
 for pass = 1, 3 do
@@ -73,6 +73,7 @@ for pass = 1, 3 do
       if record.kind == rule[1] and same and (pass > 1 or record.index == r) and not sources[r] then
         found[r], sources[r] = {unpack(record, 2)}, record.index
         table.insert(found[r], record[1])
+        record.own = record[1] == rule[2]
         table.remove(spare, s)
         break
       end
@@ -86,6 +87,17 @@ for pass = 1, 3 do
       found[r][5] = rule[2]
     end
     --[end]
+  end
+end
+-- Rules of another policy of this name, as there are while a new one is deployed: kept for it until they end.
+local kept_for_others = 0
+for _, record in ipairs(records) do
+  local kind, length = record.kind, record[1]
+  local stop = kind == 1 and record[3] or kind == 2 and record[3] + length or kind == 3 and record[2] + 2 * length
+    or kind == 4 and record[2] or 0
+  if not record.own and stop > now and kept_for_others < 10 then
+    kept_for_others, others_until = kept_for_others + 1, math.max(others_until, stop)
+    others = others .. struct.pack('<BI8' .. string.rep('I8', counts[kind]), kind, unpack(record))
   end
 end
 local remapped = false

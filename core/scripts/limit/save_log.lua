@@ -25,6 +25,7 @@ if base ~= start or live > room or room > 16 + live + live / 2 then
   --[each]
   head = head .. struct.pack(FORMAT_1, ID_1, period_1, words_1)
   --[end]
+  head = head .. others
   redis.call('SET', KEYS[1], head .. struct.pack(LOG, 250, next, sum, last, room, base + ENTRY * room + #tail) .. ring .. tail, 'PX', ttl)
 else
   if logged then

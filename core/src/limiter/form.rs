@@ -14,7 +14,9 @@ pub(super) const LOG_SIZE: u64 = 41;
 
 const EXACT: u64 = 1 << 53;
 /// What a script reads of a state that may have a log.
-const PREFIX: usize = 512;
+const PREFIX: usize = 1024;
+/// How many records of other policies are kept.
+const MOST_OTHERS: usize = 10;
 
 /// What is kept for one rule.
 pub(super) struct Record {
@@ -24,6 +26,17 @@ pub(super) struct Record {
 }
 
 impl Record {
+    /// When it has nothing to say any more; a log's cannot be kept without its rule.
+    fn stop(&self) -> u64 {
+        match self.id {
+            1 => self.words[1],
+            2 => self.words[1] + self.period,
+            3 => self.words[0] + 2 * self.period,
+            4 => self.words[0],
+            _ => 0,
+        }
+    }
+
     fn has_log(&self) -> bool {
         Algorithm::by_id(self.id).is_some_and(|algorithm| algorithm.definition().has_log)
     }
@@ -98,6 +111,24 @@ pub(super) fn place(policy: &Policy, records: &[Record], log_end: u64) -> Vec<Pl
     }
     let fresh = |rule: &Rule| Placed { words: Words::default(), kept: rule.reduced().1, source: None };
     rules.iter().zip(placed).map(|(rule, place)| place.unwrap_or_else(|| fresh(rule))).collect()
+}
+
+/// The records of rules that another policy of this name has, as there are while a new one is deployed: kept for it until
+/// they end. Returns them as stored, and when the last one ends.
+pub(super) fn others(policy: &Policy, placed: &[Placed], records: &[Record], now: u64) -> (Vec<u8>, u64) {
+    let own = |i: usize| {
+        let mut rules = policy.rules().iter().zip(placed);
+        rules.any(|(rule, place)| place.source == Some(i) && records[i].fits(rule, true))
+    };
+    let kept = (0..records.len()).filter(|i| !own(*i)).map(|i| &records[i]).filter(|record| record.stop() > now);
+    let (mut bytes, mut until) = (Vec::new(), 0);
+    for record in kept.take(MOST_OTHERS) {
+        let count = Algorithm::by_id(record.id).map_or(0, |algorithm| algorithm.definition().words.len());
+        put(&mut bytes, record.id, &[record.period]);
+        put_numbers(&mut bytes, &record.words[..count]);
+        until = until.max(record.stop());
+    }
+    (bytes, until)
 }
 
 /// A place in a value that is read from front to back.

@@ -22,6 +22,8 @@ pub(super) struct State<'a> {
     pub block_length: u64,
     pub block_until: u64,
     pub holds: Holds,
+    /// Records of rules that another policy of this name has, and until when they say something.
+    others: (Vec<u8>, u64),
     /// Whether a value stood at the key.
     pub present: bool,
     /// Whether that value was not ours.
@@ -55,6 +57,7 @@ impl<'a> State<'a> {
             block_length: parsed.block_length,
             block_until: parsed.block_until,
             holds: parsed.holds,
+            others: form::others(policy, &placed, &parsed.records, now),
             present: value.is_some(),
             foreign,
             dirty: foreign,
@@ -160,7 +163,8 @@ impl<'a> State<'a> {
     pub fn save(&mut self, space: &mut dyn Space) {
         let resets = (0..self.words.len()).map(|i| self.reset_after(space, i));
         let held = if self.holds.is_empty() { 0 } else { self.holds.latest().saturating_sub(self.now) };
-        let life = resets.chain([self.block_left(), held]).max().unwrap_or(0);
+        let others = self.others.1.saturating_sub(self.now);
+        let life = resets.chain([self.block_left(), held, others]).max().unwrap_or(0);
         if life == 0 {
             space.delete(self.key);
             return;
@@ -188,6 +192,7 @@ impl<'a> State<'a> {
             put(&mut head, of(rule).id, &[rule.reduced().1]);
             put_numbers(&mut head, &words[..of(rule).words.len()]);
         }
+        head.extend_from_slice(&self.others.0);
         head
     }
 
