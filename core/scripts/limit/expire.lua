@@ -4,14 +4,14 @@
 local remaining
 earliest, latest, newest, marks, remaining, dirty = EXACT, 0, 0, 0, {}, true
 for place = 1, #holds, HOLD_SIZE do
-  local id, since, stop, amount, state, counted = struct.unpack(HOLD, holds, place)
+  local id, since, stop, amount, state, filled, counted = struct.unpack(HOLD, holds, place)
   if stop < EXACT and since <= stop and amount <= MOST then
     counted = counted - bit.band(counted, over)
     if since > now then
       since, stop = now, now + stop - since
     end
     if stop > now then
-      remaining[#remaining + 1] = struct.pack(HOLD, id, since, stop, amount, state, counted)
+      remaining[#remaining + 1] = struct.pack(HOLD, id, since, stop, amount, state, filled, counted)
       earliest, latest, newest = math.min(earliest, stop), math.max(latest, stop), math.max(newest, since)
       marks = bit.bor(marks, counted)
     elseif state == RETURNED then

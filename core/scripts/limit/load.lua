@@ -4,11 +4,11 @@
 -- that another policy of this name has; with a sliding-log
 -- the log (see log.lua); if the key is blocked, a record 0: length, until; if amounts are held, a
 -- record 251: the earliest and the latest end, the latest beginning, which rules count any, how many; then the holds, each
--- 16 bytes of id, beginning, end, amount, a byte for what becomes of it (see settle.lua), and which rules count it: a bit
--- for each, until the rule is as new again.
+-- 16 bytes of id, beginning, end, amount, a byte for what becomes of it (see settle.lua), when a bucket
+-- will have filled it again, and which rules count it: a bit for each, until the rule is as new again.
 -- Invariant: a value that is not ours counts as none.
 local EXACT, MOST = 9007199254740992, 4503599627370496
-local HOLD, HOLD_SIZE, SPENT, RETURNED, SETTLED = '<c16I8I8I8BI2', 43, 0, 1, 2
+local HOLD, HOLD_SIZE, SPENT, RETURNED, SETTLED = '<c16I8I8I8BI8I2', 51, 0, 1, 2
 --[each]
 local arguments_1 = values_1
 local words_1 = zeros_1

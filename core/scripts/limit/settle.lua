@@ -4,7 +4,7 @@
 -- repeated settlement gets the same answer.
 local actual, settled, write = tonumber(ARGV[3]), 0, false
 for at = 1, #holds, HOLD_SIZE do
-  local id, since, stop, held, state, counted = struct.unpack(HOLD, holds, at)
+  local id, since, stop, held, state, filled, counted = struct.unpack(HOLD, holds, at)
   if id == ARGV[ALL_NEXT] and stop < EXACT and since <= stop and held <= MOST then
     if state == SETTLED then
       settled = held == actual and 1 or 0
@@ -17,7 +17,7 @@ for at = 1, #holds, HOLD_SIZE do
       end
       stop = math.min(stop, now + 10000000)
       earliest = math.min(earliest, stop)
-      holds = string.sub(holds, 1, at - 1) .. struct.pack(HOLD, id, since, stop, actual, SETTLED, counted)
+      holds = string.sub(holds, 1, at - 1) .. struct.pack(HOLD, id, since, stop, actual, SETTLED, filled, counted)
         .. string.sub(holds, at + HOLD_SIZE)
       settled, write = 1, true
     end

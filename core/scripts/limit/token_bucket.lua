@@ -49,12 +49,23 @@ part_1, whole_1 = part_1 % limit_1, limit_1
 if tat_1 - now > full_1 or tat_1 - now == full_1 and part_1 > full_part_1 then
   tat_1, part_1 = now + full_1, full_part_1
 end
+--> filled
+-- The earliest of several buckets counts for all.
+if filled == 0 or tat_1 < filled then filled = tat_1 end
 --> refund
--- What is above the capacity changes nothing, but would leave the exact range.
+-- What is above the capacity changes nothing, but would leave the exact range. Of a hold no more comes back than was not
+-- filled again since.
 local given = math.min(amount, capacity_1)
-part_1 = part_1 - given * step_part_1
-tat_1 = (tat_1 > 0 and tat_1 or now) - given * step_1 + (part_1 - part_1 % limit_1) / limit_1
-part_1, whole_1 = part_1 % limit_1, limit_1
+local rest = given * step_part_1
+local time = given * step_1 + (rest - rest % limit_1) / limit_1
+tat_1, whole_1 = tat_1 > 0 and tat_1 or now, limit_1
+if filled > 0 and (time > filled - now or time == filled - now and rest % limit_1 > 0) then
+  tat_1 = tat_1 - math.max(0, filled - now)
+else
+  part_1 = part_1 - rest % limit_1
+  tat_1 = tat_1 - time
+  if part_1 < 0 then tat_1, part_1 = tat_1 - 1, part_1 + limit_1 end
+end
 if tat_1 < now or tat_1 == now and part_1 == 0 then tat_1, part_1, whole_1 = 0, 0, 0 end
 --> show
 left_1, reset_1 = capacity_1, 0

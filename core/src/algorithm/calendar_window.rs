@@ -3,7 +3,7 @@
 //! Words: count, start of the window they were counted in (not its index: a start keeps its meaning when the period of
 //! the policy changes). Twin of `scripts/limit/calendar_window.lua`.
 
-use super::{Definition, Moment, Words};
+use super::{Charged, Definition, Moment, Words};
 use crate::policy::{MAX_LIMIT, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -62,7 +62,7 @@ fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     words[1] = start(rule, now);
 }
 
-fn refund(_rule: &Rule, words: &mut Words, _at: &Moment, amount: u64, _since: u64) {
+fn refund(_rule: &Rule, words: &mut Words, _at: &Moment, amount: u64, _charged: &Charged) {
     words[0] = words[0].saturating_sub(amount);
     if words[0] == 0 {
         words[1] = 0;

@@ -2,7 +2,7 @@
 //!
 //! Words: count, window end. Twin of `scripts/limit/fixed_window.lua`.
 
-use super::{Definition, Moment, Words};
+use super::{Charged, Definition, Moment, Words};
 use crate::policy::{MAX_LIMIT, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -57,7 +57,7 @@ fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     *count = (*count + cost).min(MAX_LIMIT);
 }
 
-fn refund(_rule: &Rule, words: &mut Words, _at: &Moment, amount: u64, _since: u64) {
+fn refund(_rule: &Rule, words: &mut Words, _at: &Moment, amount: u64, _charged: &Charged) {
     let [count, end, ..] = words;
     *count = count.saturating_sub(amount);
     if *count == 0 {

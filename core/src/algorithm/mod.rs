@@ -27,6 +27,13 @@ pub(crate) struct Moment<'a> {
     pub entries: log::Entries<'a>,
 }
 
+/// What is known of the charge that is given back.
+pub(crate) struct Charged {
+    pub since: u64,
+    /// When a bucket will have filled it again; 0 if that is not known.
+    pub filled: u64,
+}
+
 /// One algorithm: pure functions of (rule, state, moment, cost). Times are server microseconds.
 pub(crate) struct Definition {
     /// The algorithm's byte in stored states and in ARGV: from 1 without a gap, never reused.
@@ -51,8 +58,8 @@ pub(crate) struct Definition {
     /// The wait until `cost` is admitted: `Some(0)` admitted now, `None` never.
     pub wait: fn(&Rule, &Words, &Moment, u64) -> Option<u64>,
     pub charge: fn(&Rule, &mut Words, &Moment, u64),
-    /// Gives back an amount that was charged at the time that comes last.
-    pub refund: fn(&Rule, &mut Words, &Moment, u64, u64),
+    /// Gives back an amount.
+    pub refund: fn(&Rule, &mut Words, &Moment, u64, &Charged),
     pub remaining: fn(&Rule, &Words, &Moment) -> u64,
     pub reset_after: fn(&Rule, &Words, &Moment) -> u64,
 }

@@ -4,7 +4,7 @@
 //! Twin of `scripts/limit/sliding_log.lua`.
 
 use super::log::{Edge, LOG_MOST, Log};
-use super::{Definition, Moment, Words};
+use super::{Charged, Definition, Moment, Words};
 use crate::policy::Rule;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -65,7 +65,8 @@ fn charge(_rule: &Rule, words: &mut Words, at: &Moment, _cost: u64) {
     *words = if words[0] + 1 >= log.next { log.beginning_at_last(used) } else { [words[0], used, words[2], words[3]] };
 }
 
-fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, since: u64) {
+fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Charged) {
+    let since = charged.since;
     // The oldest first: what is left stands in the log for at least as long as what was charged.
     if since + rule.period() > at.now {
         words[1] = words[1].saturating_sub(amount);

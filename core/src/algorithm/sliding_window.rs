@@ -3,7 +3,7 @@
 //! Admitted when `previous * (period - e) + (current + cost) * period <= limit * period`, `e` the time into the window, in
 //! exact integers. Words: start of the current window, current, previous. Twin of `scripts/limit/sliding_window.lua`.
 
-use super::{Definition, Moment, Words};
+use super::{Charged, Definition, Moment, Words};
 use crate::policy::Rule;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -83,7 +83,8 @@ fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     words[1] += cost;
 }
 
-fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, since: u64) {
+fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Charged) {
+    let since = charged.since;
     let now = at.now;
     let [counted, current, previous, _] = words;
     let (window, mut given) = (start(rule, now), amount);

@@ -5,7 +5,7 @@
 //! limit, so nothing drifts. Words: TAT in microseconds, its fraction, the fraction's denominator. Twin of
 //! `scripts/limit/token_bucket.lua`.
 
-use super::{Definition, Moment, Words};
+use super::{Charged, Definition, Moment, Words};
 use crate::policy::Rule;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -93,9 +93,14 @@ fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     put(rule, words, now, distance.min(full));
 }
 
-fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, _since: u64) {
+fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Charged) {
     let now = at.now;
-    let distance = ahead(rule, words, now).saturating_sub(tokens(rule, amount));
+    let mut given = tokens(rule, amount.min(rule.capacity()));
+    if charged.filled > 0 {
+        // Of a hold no more comes back than was not filled again since.
+        given = given.min(u128::from(charged.filled.saturating_sub(now)) * denominator(rule));
+    }
+    let distance = ahead(rule, words, now).saturating_sub(given);
     put(rule, words, now, distance);
 }
 

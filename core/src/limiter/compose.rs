@@ -166,10 +166,11 @@ impl Names {
 mod tests {
     use super::*;
 
-    const SECTIONS: [&str; 12] = [
+    const SECTIONS: [&str; 13] = [
         "bound",
         "charge",
         "constants",
+        "filled",
         "fits",
         "gather",
         "helpers",

@@ -1,14 +1,15 @@
 //! Amounts held by reservations: twin of the holds in `scripts/limit/{place,expire,reserve,settle}.lua`.
 //!
 //! Stored behind the records as a record 251 (the earliest and the latest end, the latest beginning, which rules count any,
-//! how many), then 43 bytes for each hold: id, beginning, end, amount, a byte that says what becomes of it, and a bit for each
-//! rule that counts it still.
+//! how many), then 51 bytes for each hold: id, beginning, end, amount, a byte that says what becomes of it, when a bucket will
+//! have filled it again, and a bit for each rule that counts it still.
 
+use crate::algorithm::Charged;
 use crate::policy::MAX_LIMIT;
 
 /// How many bytes name a reservation.
 pub(super) const ID_SIZE: usize = 16;
-const SIZE: usize = 43;
+const SIZE: usize = 51;
 const SETTLED: u8 = 2;
 const EXACT: u64 = 1 << 53;
 /// How long a settled hold stays, in microseconds, for a settlement that is repeated.
@@ -50,6 +51,8 @@ pub(super) struct Hold {
     pub stop: u64,
     pub amount: u64,
     pub state: u8,
+    /// When a bucket will have filled it again; 0 if none will.
+    pub filled: u64,
     /// The rules that count it: a bit each, until the rule is as new again.
     pub counted: u16,
 }
@@ -59,10 +62,24 @@ impl Hold {
     fn read(bytes: &[u8; SIZE]) -> Option<Hold> {
         let (id, rest) = bytes.split_first_chunk::<ID_SIZE>()?;
         let (numbers, state) = (rest.as_chunks::<8>().0, rest[24]);
-        let counted = u16::from_le_bytes([rest[25], rest[26]]);
+        let counted = u16::from_le_bytes([rest[33], rest[34]]);
+        let (filled, _) = rest[25..].split_first_chunk::<8>()?;
         let number = |i: usize| u64::from_le_bytes(numbers[i]);
-        let hold = Hold { id: *id, since: number(0), stop: number(1), amount: number(2), state, counted };
+        let hold = Hold {
+            id: *id,
+            since: number(0),
+            stop: number(1),
+            amount: number(2),
+            state,
+            filled: u64::from_le_bytes(*filled),
+            counted,
+        };
         (hold.stop < EXACT && hold.since <= hold.stop && hold.amount <= MAX_LIMIT).then_some(hold)
+    }
+
+    /// What is known of its charge.
+    pub fn charged(&self) -> Charged {
+        Charged { since: self.since, filled: self.filled }
     }
 
     fn bytes(&self) -> [u8; SIZE] {
@@ -72,7 +89,8 @@ impl Hold {
         bytes[24..32].copy_from_slice(&self.stop.to_le_bytes());
         bytes[32..40].copy_from_slice(&self.amount.to_le_bytes());
         bytes[40] = self.state;
-        bytes[41..].copy_from_slice(&self.counted.to_le_bytes());
+        bytes[41..49].copy_from_slice(&self.filled.to_le_bytes());
+        bytes[49..].copy_from_slice(&self.counted.to_le_bytes());
         bytes
     }
 }
@@ -117,11 +135,11 @@ impl Holds {
             return;
         }
         for bytes in self.bytes.as_chunks_mut::<SIZE>().0 {
-            let old = u16::from_le_bytes([bytes[41], bytes[42]]);
+            let old = u16::from_le_bytes([bytes[49], bytes[50]]);
             let counted = |source: &Option<usize>| source.is_some_and(|at| at < 16 && old & 1 << at != 0);
             let bits = sources.iter().enumerate().filter(|(_, source)| counted(source));
             let new = bits.fold(0_u16, |new, (rule, _)| new | 1 << rule);
-            bytes[41..].copy_from_slice(&new.to_le_bytes());
+            bytes[49..].copy_from_slice(&new.to_le_bytes());
         }
         self.marks = all_rules(sources.len());
     }

@@ -7,7 +7,7 @@
 use super::form::{self, MAGIC, put, put_numbers};
 use super::holds::Holds;
 use crate::algorithm::log::{ENTRY, LOG_MOST, Log};
-use crate::algorithm::{Definition, Moment, Words};
+use crate::algorithm::{Charged, Definition, Moment, Words};
 use crate::error::Result;
 use crate::policy::{Policy, Rule};
 use crate::store::memory::Space;
@@ -75,7 +75,7 @@ impl<'a> State<'a> {
         }
         if let Some(returned) = state.holds.expire(now, state.over()) {
             state.dirty = true;
-            returned.iter().for_each(|hold| state.refund(space, hold.amount, hold.since, hold.counted));
+            returned.iter().for_each(|hold| state.refund(space, hold.amount, &hold.charged(), hold.counted));
         }
         Ok(state)
     }
@@ -129,14 +129,20 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Gives back an amount that was charged at `since` to the rules that count it: a bit each.
-    pub fn refund(&mut self, space: &dyn Space, amount: u64, since: u64, counted: u16) {
+    /// Gives back an amount to the rules that count it: a bit each.
+    pub fn refund(&mut self, space: &dyn Space, amount: u64, charged: &Charged, counted: u16) {
         let moment = Moment::new(self.now, &self.log, space, self.key);
         for (i, (rule, words)) in self.policy.rules().iter().zip(&mut self.words).enumerate() {
             if counted & 1 << i != 0 {
-                (of(rule).refund)(rule, words, &moment, amount, since);
+                (of(rule).refund)(rule, words, &moment, amount, charged);
             }
         }
+    }
+
+    /// When the first of the buckets is full again: 0 if there is none.
+    pub fn filled(&self) -> u64 {
+        let buckets = self.policy.rules().iter().zip(&self.words).filter(|(rule, _)| of(rule).has_capacity);
+        buckets.map(|(_, words)| words[0]).min().unwrap_or(0)
     }
 
     /// The rules that are as new: a bit each.

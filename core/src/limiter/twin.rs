@@ -2,6 +2,7 @@
 
 use super::holds::{Hold, ID_SIZE, Settlement, Unsettled, all_rules};
 use super::state::State;
+use crate::algorithm::Charged;
 use crate::policy::Policy;
 use crate::resp::Value;
 use crate::store::memory::Space;
@@ -86,7 +87,8 @@ impl State<'_> {
     }
 
     pub fn give_back(mut self, space: &mut dyn Space, amount: u64) -> Done {
-        self.refund(space, amount, self.now, all_rules(self.rule_count()));
+        let charged = Charged { since: self.now, filled: 0 };
+        self.refund(space, amount, &charged, all_rules(self.rule_count()));
         let waits = self.waits(space, 1);
         Done { reply: self.finish(space, self.present, &waits), charged: true }
     }
@@ -110,8 +112,8 @@ impl State<'_> {
         if charged {
             self.charge(space, cost);
             let (since, stop) = (self.now, self.now + length);
-            let counted = all_rules(self.rule_count());
-            self.holds.add(&Hold { id, since, stop, amount: cost, state: unsettled as u8, counted });
+            let (filled, counted) = (self.filled(), all_rules(self.rule_count()));
+            self.holds.add(&Hold { id, since, stop, amount: cost, state: unsettled as u8, filled, counted });
         }
         Done { reply: self.finish(space, charged || self.dirty, &waits), charged }
     }
@@ -122,7 +124,7 @@ impl State<'_> {
             Settlement::Before(same) => (same, false),
             Settlement::Now(hold) => {
                 if hold.amount > actual {
-                    self.refund(space, hold.amount - actual, hold.since, hold.counted);
+                    self.refund(space, hold.amount - actual, &hold.charged(), hold.counted);
                 } else if actual > hold.amount {
                     self.charge(space, actual - hold.amount);
                 }
