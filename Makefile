@@ -101,7 +101,7 @@ lint-python:
 	python3 tests/spec/check.py
 	.venv/bin/ruff check --quiet .
 	.venv/bin/ruff format --quiet --check .
-	.venv/bin/mypy --no-error-summary bindings-python/python tools tests/harness tests/incident tests/interop tests/faults examples
+	.venv/bin/mypy --no-error-summary bindings-python/python tools tests/harness tests/incident tests/interop tests/faults examples docs
 	.venv/bin/mypy --no-error-summary tests/python
 	.venv/bin/mypy --no-error-summary bench
 
@@ -116,7 +116,7 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo bench bench-script
+.PHONY: demo bench bench-script docs
 demo: build ## Shows what it does, on a server of its own
 	$(PYTHON) examples/demo/run.py
 
@@ -125,6 +125,10 @@ bench: build ## Measures it beside its peers: one table, one plot
 
 bench-script: build-core ## Measures what a decision costs the server, beside a script written by hand
 	$(PYTHON) bench/script.py
+
+docs: build-python ## Makes the picture and the measured tables of the guide anew
+	$(PYTHON) docs/guide/plot_algorithms.py
+	$(PYTHON) docs/guide/figures.py
 
 .PHONY: package clean
 package: build ## Puts what would be published into dist/: crate, wheel, npm package, PHP extension

@@ -26,6 +26,8 @@ LIMITS = {"admitted": PLENTY, "denied": 5}
 ALGORITHMS = ("fixed-window", "calendar-window", "sliding-window", "token-bucket", "sliding-log")
 # How many entries a log has.
 LOGS = (100, 100_000)
+# How many reservations of a key are open.
+HOLDS = (0, 1, 100, 1000)
 
 
 def main() -> int:
@@ -36,6 +38,7 @@ def main() -> int:
     scripts = dump_scripts(ROOT / "target" / ("bench-quick" if quick else "bench") / "lua")
     rows = []
     logs = []
+    holds = []
     for name in BINARIES:
         with Server(name) as server:
             client = redis.Redis(port=server.port)
@@ -46,11 +49,15 @@ def main() -> int:
                     rows.append([name, algorithm, answer, f"{by_hand:.2f}", f"{ours:.2f}", f"{ours / by_hand:.2f}"])
             for entries in LOGS:
                 logs.append([name, f"{entries:,}", *log_of(client, scripts, entries, calls)])
+            for count in HOLDS:
+                holds.append([name, f"{count:,}", *beside_holds(client, scripts, count, calls)])
     print(f"{machine.description()}; load {machine.load():.2f}; µs in EVALSHA per call, median of {rounds} rounds of")
     print(f"{calls:,} calls on {KEYS} keys.\n")
     print(table(("server", "algorithm", "answer", "by hand", "ours", "ratio"), rows, left=3))
     print("\nA sliding-log of one key that is full: at each admitted call one of its entries ends.\n")
     print(table(("server", "limit", "µs admitted", "µs denied", "bytes an entry"), logs, left=1))
+    print("\nA fixed-window of one key with open reservations: what any other call costs beside them.\n")
+    print(table(("server", "reservations", "µs admitted", "µs denied"), holds, left=1))
     return 0
 
 
@@ -92,6 +99,28 @@ def log_of(client: redis.Redis, scripts: Path, entries: int, calls: int) -> list
     admitted = consume(start + hour, entries, max(calls, entries // 2), step)
     denied = consume(start + hour + max(calls, entries // 2) * step - step, entries, calls, 0)
     return [f"{admitted:.2f}", f"{denied:.2f}", f"{size / entries:.1f}"]
+
+
+def beside_holds(client: redis.Redis, scripts: Path, count: int, calls: int) -> list[str]:
+    """What a call costs on a key with so many open reservations, admitted and denied."""
+    reserve, consume = (
+        str(client.script_load((scripts / f"{verb}-fixed-window.lua").read_text())) for verb in ("reserve", "consume")
+    )
+    client.flushall()
+    key, hour = "held:{one}", str(PERIOD_US)
+    for number in range(count):
+        client.evalsha(reserve, 1, key, "", DEADLINE, "1", str(PLENTY), hour, f"{number:016d}", hour, "0")
+    costs = []
+    for limit in (PLENTY, 1):
+        client.evalsha(consume, 1, key, "", DEADLINE, "1", str(PLENTY), hour)
+        client.config_resetstat()
+        for _ in range(calls // BATCH):
+            batch = client.pipeline(transaction=False)
+            for _ in range(BATCH):
+                batch.evalsha(consume, 1, key, "", DEADLINE, "1", str(limit), hour)
+            batch.execute()
+        costs.append(f"{_cost(client):.2f}")
+    return costs
 
 
 def compare(

@@ -73,7 +73,7 @@ pub struct Decision {
     pub retry_after: Option<u64>,
     /// After how long the rule that binds is as new, and a block over; `rules` has those of the others.
     pub reset_after: u64,
-    /// The cost that was asked for.
+    /// The cost that was asked for; of `consume_up_to`, what was taken.
     pub cost: u64,
     /// Who answered.
     pub source: Source,
@@ -125,7 +125,7 @@ impl Decision {
 /// The answer about several keys, charged all or none. Durations are microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CombinedDecision {
-    /// Whether all were admitted, and charged. If not, none was.
+    /// Whether all were admitted, and charged but for those that `would_deny`. If not, none was.
     pub allowed: bool,
     /// Whether a limiter that is not enforced denies.
     pub would_deny: bool,

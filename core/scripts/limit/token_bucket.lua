@@ -4,20 +4,22 @@
 -- Invariant after settle: all words 0, or now < TAT <= now + capacity * T.
 --> constants
 -- T, and the time in which the whole capacity is filled.
-local step_part_1, full_part_1 = period_1 % limit_1, capacity_1 * (period_1 % limit_1)
-local step_1 = (period_1 - step_part_1) / limit_1
-local full_1 = capacity_1 * step_1 + (full_part_1 - full_part_1 % limit_1) / limit_1
-full_part_1 = full_part_1 % limit_1
+local step_1, step_part_1, full_1, full_part_1 = period_1, 0, capacity_1 * period_1, 0
+if limit_1 > 1 then
+  step_part_1 = period_1 % limit_1
+  step_1, full_part_1 = (period_1 - step_part_1) / limit_1, capacity_1 * step_part_1
+  full_1 = capacity_1 * step_1 + (full_part_1 - full_part_1 % limit_1) / limit_1
+  full_part_1 = full_part_1 % limit_1
+end
 --> settle
 if tat_1 < now or tat_1 == now and part_1 == 0 then
   tat_1, part_1, whole_1 = 0, 0, 0
 else
   if whole_1 ~= limit_1 or part_1 >= limit_1 or kept_1 ~= period_1 then
-    -- The rate changed: what was taken stays taken, and takes no less time to fill again than it did.
+    -- The rate changed: the tokens taken stay taken.
     local ahead = tat_1 - now
     if whole_1 > 0 and kept_1 > 0 then
-      ahead = ahead + part_1 / whole_1
-      ahead = math.max(ahead, ahead * whole_1 / kept_1 * period_1 / limit_1)
+      ahead = (ahead + part_1 / whole_1) * whole_1 / kept_1 * period_1 / limit_1
     end
     tat_1, part_1, dirty = now + math.min(math.ceil(ahead), full_1 + 1), 0, true
   end
@@ -58,12 +60,13 @@ if tat_1 < now or tat_1 == now and part_1 == 0 then tat_1, part_1, whole_1 = 0, 
 left_1, reset_1 = capacity_1, 0
 if tat_1 > 0 then
   local used = tat_1 - now
-  reset_1 = used + (part_1 > 0 and 1 or 0)
+  reset_1 = part_1 > 0 and used + 1 or used
   -- How many tokens are missing: ceil(used / T), used with its fraction.
-  local dividend = used * limit_1 + part_1
-  local gone = math.ceil(dividend / period_1)
+  local dividend, gone = used * limit_1 + part_1, 0
   if dividend < EXACT then
-    gone = (dividend - dividend % period_1) / period_1 + (dividend % period_1 > 0 and 1 or 0)
+    local rest = dividend % period_1
+    gone = (dividend - rest) / period_1
+    if rest > 0 then gone = gone + 1 end
   else
     -- An estimate: make it the fewest whose T covers what is used.
     local function covers(count)
@@ -71,6 +74,7 @@ if tat_1 > 0 then
       local time = count * step_1 + (part - part % limit_1) / limit_1
       return time > used or time == used and part % limit_1 >= part_1
     end
+    gone = math.ceil(dividend / period_1)
     while gone > 0 and covers(gone - 1) do gone = gone - 1 end
     while not covers(gone) do gone = gone + 1 end
   end

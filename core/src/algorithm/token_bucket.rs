@@ -58,12 +58,12 @@ fn settle(rule: &Rule, words: &mut Words, kept: u64, at: &Moment) -> bool {
     }
     let full = tokens(rule, rule.capacity());
     if of != whole || part >= whole || kept != period {
-        // The rate changed: what was taken stays taken, and takes no less time to fill again than it did. In floating
-        // point, as the script does it: the same operations in the same order.
+        // The rate changed: the tokens taken stay taken. In floating point, as the script does it: the same operations
+        // in the same order.
         let mut distance = (tat - now) as f64;
         if of > 0 && kept > 0 {
             distance += part as f64 / of as f64;
-            distance = distance.max(distance * of as f64 / kept as f64 * period as f64 / whole as f64);
+            distance = distance * of as f64 / kept as f64 * period as f64 / whole as f64;
         }
         let most = (full / denominator(rule)) as u64 + 1;
         *words = [now + (distance.ceil().min(most as f64) as u64), 0, whole, 0];

@@ -185,7 +185,12 @@ impl Operation for Call {
             },
             Verb::Reset | Verb::Settle { .. } => Ok(Answer::Flag(last()? == 1)),
             Verb::UpTo if fields.len() == expected + 1 => {
-                let decision = self.definition.decision(&fields[..expected], last()?, source)?;
+                let taken = last()?;
+                let mut decision = self.definition.decision(&fields[..expected], taken, source)?;
+                if !self.definition.enforce {
+                    // What is not enforced takes nothing away from the caller.
+                    (decision.cost, decision.would_deny) = (self.amount, taken < self.amount);
+                }
                 Ok(Answer::Decision(decision))
             }
             _ if fields.len() == expected && self.verb != Verb::UpTo => {
@@ -199,7 +204,11 @@ impl Operation for Call {
         if matches!(self.verb, Verb::Block | Verb::Reset | Verb::Settle { .. }) {
             return None;
         }
-        Some(Answer::Decision(self.definition.made_up(self.cost(), source, retry_after)))
+        let mut decision = self.definition.made_up(self.cost(), source, retry_after);
+        if self.verb == Verb::UpTo {
+            decision.cost = if decision.allowed { self.amount.min(decision.remaining) } else { 0 };
+        }
+        Some(Answer::Decision(decision))
     }
 
     fn verdict(&self, answer: Answer) -> Result<Answer> {
@@ -287,9 +296,15 @@ pub(super) fn described(mut fields: &[Value], of: &[&Definition], source: Source
         let size = count.checked_mul(4).filter(|_| count > 0).ok_or_else(odd)?;
         let rules = fields.get(4..4 + size).ok_or_else(odd)?;
         let rules = rules.chunks(4).map(|rule| of_rule(unsigned(rule, 0)?, &rule[1..])).collect::<Result<_>>()?;
-        let enforce = of.get(decisions.len()).is_none_or(|definition| definition.enforce);
+        let Some(definition) = of.get(decisions.len()) else {
+            return Err(Error::invalid("request_id was used for more charges before: give another to another request"));
+        };
+        let enforce = definition.enforce;
         decisions.push(Decision::combine(rules, block_left, cost, healed, source).enforced(enforce));
         fields = &fields[4 + size..];
+    }
+    if decisions.len() < of.len() {
+        return Err(Error::invalid("request_id was used for fewer charges before: give another to another request"));
     }
     Ok(decisions)
 }

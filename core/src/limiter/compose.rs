@@ -161,3 +161,45 @@ impl Names {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECTIONS: [&str; 12] = [
+        "bound",
+        "charge",
+        "constants",
+        "fits",
+        "gather",
+        "helpers",
+        "oldest",
+        "refund",
+        "renumber",
+        "settle",
+        "show",
+        "wait",
+    ];
+
+    #[test]
+    fn every_directive_names_something() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/limit");
+        for file in std::fs::read_dir(folder).unwrap() {
+            let path = file.unwrap().path();
+            for line in std::fs::read_to_string(&path).unwrap().lines().map(str::trim_start) {
+                let section = line.strip_prefix("--> ").or(line.strip_prefix("--? "));
+                assert!(section.is_none_or(|name| SECTIONS.contains(&name)), "{}: {line}", path.display());
+                assert!(
+                    line.strip_prefix("--@ ").is_none_or(|file| !included(file).is_empty()),
+                    "{}: {line}",
+                    path.display()
+                );
+            }
+        }
+        for algorithm in algorithm::ALL {
+            for section in ["settle", "wait", "charge", "refund", "show"] {
+                assert!(algorithm.definition().section(section).is_some(), "{algorithm:?} has no {section}");
+            }
+        }
+    }
+}

@@ -11,6 +11,8 @@ pub(super) const ID_SIZE: usize = 16;
 const SIZE: usize = 43;
 const SETTLED: u8 = 2;
 const EXACT: u64 = 1 << 53;
+/// How long a settled hold stays, in microseconds, for a settlement that is repeated.
+const SETTLED_FOR: u64 = 10_000_000;
 
 /// What becomes of a reservation that nobody settles in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -174,13 +176,15 @@ impl Holds {
     }
 
     /// Settles the hold of this id with its actual amount.
-    pub fn settle(&mut self, id: &[u8; ID_SIZE], actual: u64) -> Settlement {
+    pub fn settle(&mut self, id: &[u8; ID_SIZE], actual: u64, now: u64) -> Settlement {
         for bytes in self.bytes.as_chunks_mut::<SIZE>().0 {
             let Some(hold) = Hold::read(bytes).filter(|hold| hold.id == *id) else { continue };
             if hold.state == SETTLED {
                 return Settlement::Before(hold.amount == actual);
             }
-            *bytes = Hold { amount: actual, state: SETTLED, ..hold }.bytes();
+            let stop = hold.stop.min(now + SETTLED_FOR);
+            self.earliest = self.earliest.min(stop);
+            *bytes = Hold { stop, amount: actual, state: SETTLED, ..hold }.bytes();
             return Settlement::Now(hold);
         }
         Settlement::Gone

@@ -22,9 +22,7 @@ impl Memory {
         if numbers.len() < 2 || !rest.is_empty() {
             return Ok(None);
         }
-        // A number that Lua's cannot hold exactly is compared as Lua would: it is far beyond any time.
-        let stop = u64::from_le_bytes(numbers[0]);
-        if now >= stop || stop > now + self.length {
+        if now >= u64::from_le_bytes(numbers[0]) {
             return Ok(None);
         }
         let kept = numbers[1..].iter().map(|bytes| Value::Int(i64::from_le_bytes(*bytes)));

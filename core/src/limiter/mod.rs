@@ -172,8 +172,11 @@ impl Limiter {
     /// As [`consume`](Limiter::consume), and for a bad request id.
     pub fn consume_once(&self, key: &[u8], cost: u64, request_id: Option<&[u8]>) -> Result<Op<Decision>> {
         check_cost(cost)?;
-        let (verb, request_id) = if cost == 0 { (Verb::Look, None) } else { (Verb::Consume, request_id) };
-        self.call(verb, key, cost, request_id, None)
+        if cost == 0 {
+            request_id.map(|id| self.memory(key, Verb::Look.name(), id)).transpose()?;
+            return self.call(Verb::Look, key, cost, None, None);
+        }
+        self.call(Verb::Consume, key, cost, request_id, None)
     }
 
     /// Charges as much as is admitted now, up to `most` (1 to [`MAX_COST`]); [`Decision::cost`] tells how much. Denied if
@@ -348,6 +351,8 @@ impl Client {
             }
             parts.push((definition.clone(), key, charge.cost));
         }
+        // Remembered under the first key of the alphabet: the same charges in another order are the same request.
+        let first = charges.iter().zip(&parts).min_by_key(|(_, (_, key, _))| key).map_or(first, |(charge, _)| charge);
         let memory = request_id.map(|id| first.limiter.memory(first.key, "consume_all", id)).transpose()?;
         Ok(Op::new(self, Box::new(AllCall::new(parts, memory)), None))
     }

@@ -39,7 +39,8 @@ impl Reservation {
     /// given back to the rules that still count it; what was too little is charged, whatever the limit. False if the
     /// reservation had ended, or was settled with another amount: then nothing changed.
     ///
-    /// Settling again with the same amount is true and changes nothing, so it may be repeated after an error.
+    /// Settling again with the same amount within ten seconds is true and changes nothing, so it may be repeated after an
+    /// error.
     ///
     /// # Errors
     /// `invalid_argument` for a bad amount; else as the limiter's other calls, whatever `on_error` says.

@@ -117,7 +117,7 @@ impl State<'_> {
     }
 
     pub fn settle(mut self, space: &mut dyn Space, id: &[u8; ID_SIZE], actual: u64) -> Done {
-        let (settled, write) = match self.holds.settle(id, actual) {
+        let (settled, write) = match self.holds.settle(id, actual, self.now) {
             Settlement::Gone => (false, false),
             Settlement::Before(same) => (same, false),
             Settlement::Now(hold) => {

@@ -216,7 +216,11 @@ impl Side {
                 let charges: Vec<Charge> = charges.iter().map(charge).collect();
                 let id = n.map(id);
                 let op = self.client.consume_all(&charges, id.as_deref().map(str::as_bytes));
-                let decided = op.unwrap().run().unwrap();
+                // An id may have been used for another number of charges.
+                let decided = match op.unwrap().run() {
+                    Ok(decided) => decided,
+                    Err(error) => return format!("{:?}", error.code()),
+                };
                 return format!("{decided:?}").replace(&format!("{:?}", decided.source), "");
             }
             Act::Reset => return format!("{}", limiter.reset(key).unwrap().run().unwrap()),
