@@ -292,14 +292,14 @@ MUTANTS = [
         f"{LUA}/limit/recall.lua",
         "if remembered and",
         "if false and",
-        Edit(f"{RUST}/limiter/memory.rs", "if now >= stop ||", "if now > 0 ||"),
+        Edit(f"{RUST}/limiter/memory.rs", "if now >= u64", "if now > 0 || now >= u64"),
     ),
     Mutant(
         "a request is remembered for longer than asked for",
         f"{LUA}/limit/recall.lua",
-        "if now < stop and stop",
-        "if stop",
-        Edit(f"{RUST}/limiter/memory.rs", "if now >= stop ||", "if"),
+        "if now < answer[2] then",
+        "if now < answer[2] + 1000000 then",
+        Edit(f"{RUST}/limiter/memory.rs", "if now >= u64", "if now >= 1_000_000 + u64"),
     ),
     Mutant(
         "a denied request is remembered",

@@ -217,7 +217,10 @@ impl Side {
                 let id = n.map(id);
                 let op = self.client.consume_all(&charges, id.as_deref().map(str::as_bytes));
                 // An id may have been used for another number of charges.
-                let Ok(decided) = op.unwrap().run() else { return "refused".into() };
+                let decided = match op.unwrap().run() {
+                    Ok(decided) => decided,
+                    Err(error) => return format!("{:?}", error.code()),
+                };
                 return format!("{decided:?}").replace(&format!("{:?}", decided.source), "");
             }
             Act::Reset => return format!("{}", limiter.reset(key).unwrap().run().unwrap()),
