@@ -21,6 +21,8 @@ pub enum Event {
         since: u64,
         /// How much.
         amount: u64,
+        /// When a bucket has filled again what was charged then, of which no more comes back; 0 of a plain refund.
+        filled: u64,
     },
 }
 
@@ -55,7 +57,7 @@ fn fixed_window(rule: &Rule, history: &[Event], now: u64, cost: u128) -> bool {
                 }
                 count += u128::from(cost);
             }
-            Event::Refunded { at, since, amount } => {
+            Event::Refunded { at, since, amount, .. } => {
                 if !is_over(open, at) && open.is_some_and(|open| since >= open) {
                     count = count.saturating_sub(amount.into());
                     open = open.filter(|_| count > 0);
@@ -75,7 +77,7 @@ fn calendar_window(rule: &Rule, history: &[Event], now: u64, cost: u128) -> bool
     for event in history {
         match *event {
             Event::Charged { at, cost } if at >= window => count += u128::from(cost),
-            Event::Refunded { at, since, amount } if at >= window && since >= window => {
+            Event::Refunded { at, since, amount, .. } if at >= window && since >= window => {
                 count = count.saturating_sub(amount.into());
             }
             _ => {}
@@ -103,7 +105,7 @@ fn sliding_window(rule: &Rule, history: &[Event], now: u64, cost: u128) -> bool 
                 turn(&mut number, &mut current, &mut previous, at);
                 current = limit.min(current + u128::from(cost));
             }
-            Event::Refunded { at, since, amount } => {
+            Event::Refunded { at, since, amount, .. } => {
                 turn(&mut number, &mut current, &mut previous, at);
                 let mut amount = u128::from(amount);
                 if since / period >= number {
@@ -127,7 +129,7 @@ fn sliding_log(rule: &Rule, history: &[Event], now: u64, cost: u128) -> bool {
     for event in history {
         match *event {
             Event::Charged { at, cost } => log.push((at, cost.into())),
-            Event::Refunded { at, since, amount } if counts(since, at) => {
+            Event::Refunded { at, since, amount, .. } if counts(since, at) => {
                 let mut left = u128::from(amount);
                 for (_, cost) in log.iter_mut().filter(|(charged, _)| counts(*charged, at)) {
                     let taken = left.min(*cost);
@@ -141,8 +143,21 @@ fn sliding_log(rule: &Rule, history: &[Event], now: u64, cost: u128) -> bool {
     used + cost <= rule.limit().into()
 }
 
-/// A level, in units of 1/period token: it fills by `limit` of them a microsecond, to the capacity. A refund fills too.
+/// When a bucket will be full again; 0 for other rules.
+pub fn filled(rule: &Rule, history: &[Event], now: u64) -> u64 {
+    if rule.algorithm().name() != "token-bucket" {
+        return 0;
+    }
+    let missing = u128::from(rule.capacity()) * u128::from(rule.period()) - bucket_level(rule, history, now);
+    now + (missing / u128::from(rule.limit())) as u64
+}
+
 fn token_bucket(rule: &Rule, history: &[Event], now: u64, cost: u128) -> bool {
+    bucket_level(rule, history, now) >= cost * u128::from(rule.period())
+}
+
+/// In units of 1/period token: it fills by `limit` of them a microsecond, to the capacity. A refund fills too.
+fn bucket_level(rule: &Rule, history: &[Event], now: u64) -> u128 {
     let (period, full) = (u128::from(rule.period()), u128::from(rule.capacity()) * u128::from(rule.period()));
     let (mut level, mut last) = (full, 0);
     let fill = |level: &mut u128, last: &mut u64, to: u64| {
@@ -155,12 +170,14 @@ fn token_bucket(rule: &Rule, history: &[Event], now: u64, cost: u128) -> bool {
                 fill(&mut level, &mut last, at);
                 level = level.saturating_sub(u128::from(cost) * period);
             }
-            Event::Refunded { at, amount, .. } => {
+            Event::Refunded { at, amount, filled, .. } => {
                 fill(&mut level, &mut last, at);
-                level = full.min(level + u128::from(amount) * period);
+                let open = u128::from(filled.saturating_sub(at)) * u128::from(rule.limit());
+                let given = u128::from(amount) * period;
+                level = full.min(level + if filled > 0 { given.min(open) } else { given });
             }
         }
     }
     fill(&mut level, &mut last, now);
-    level >= cost * period
+    level
 }

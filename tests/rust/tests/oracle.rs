@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseResult, TestRunner};
 use quotalock::testing;
 use quotalock::{Client, Decision, Limiter, Policy, Rule, RuleDecision, Unsettled};
-use quotalock_tests::definitions::{Event, History, admits};
+use quotalock_tests::definitions::{self, Event, History, admits};
 use quotalock_tests::{client, fresh_prefix, stores};
 
 const START: u64 = 1_700_000_000_123_457;
@@ -33,6 +33,8 @@ struct Hold {
     stop: u64,
     amount: u64,
     unsettled: Unsettled,
+    /// When the first of the buckets has filled it again.
+    filled: u64,
     /// The rules that still count it: none that was as new since.
     counted: Vec<bool>,
 }
@@ -55,13 +57,17 @@ impl Key {
     }
 
     fn refund(&mut self, at: u64, amount: u64) {
-        self.rules.iter_mut().for_each(|(_, history)| history.push(Event::Refunded { at, since: at, amount }));
+        self.rules
+            .iter_mut()
+            .for_each(|(_, history)| history.push(Event::Refunded { at, since: at, amount, filled: 0 }));
     }
 
     /// Gives back some of what was held, to the rules that still count it.
     fn give_back(&mut self, at: u64, hold: &Hold, amount: u64) {
         let counting = self.rules.iter_mut().zip(&hold.counted).filter(|(_, counted)| **counted);
-        counting.for_each(|((_, history), _)| history.push(Event::Refunded { at, since: hold.since, amount }));
+        counting.for_each(|((_, history), _)| {
+            history.push(Event::Refunded { at, since: hold.since, amount, filled: hold.filled })
+        });
     }
 
     /// Rules that are as new have forgotten what was held; true if any of them counted a hold.
@@ -171,7 +177,9 @@ fn perform(act: &Act, limiter: &Limiter, key: &mut Key, now: u64) -> Result<Opti
                 key.charge(now, *estimate);
                 let (id, counted) = (reservation.id(), vec![true; key.rules.len()]);
                 let (since, stop, amount, unsettled) = (now, now + length, *estimate, *unsettled);
-                key.holds.push(Hold { id, since, stop, amount, unsettled, counted });
+                let full = key.rules.iter().map(|(rule, history)| definitions::filled(rule, history, now));
+                let filled = full.filter(|at| *at > 0).min().unwrap_or(0);
+                key.holds.push(Hold { id, since, stop, amount, unsettled, filled, counted });
             }
             (*estimate, decision)
         }
