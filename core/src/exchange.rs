@@ -51,6 +51,8 @@ pub(crate) struct Exchange {
     with_text: bool,
     /// Whether the next start begins a new attempt, with a timeout of its own.
     fresh: bool,
+    /// How an earlier try of this attempt ended, of which nobody knows whether it ran.
+    unknown: Option<Error>,
     /// Whether the last reply came from a server that others have replaced.
     elsewhere: bool,
     repeats: u32,
@@ -69,6 +71,7 @@ impl Exchange {
             wait_until,
             with_text: false,
             fresh: true,
+            unknown: None,
             elsewhere: false,
             repeats: 0,
         }
@@ -90,7 +93,7 @@ impl Exchange {
         }
         if self.fresh {
             self.deadline = Instant::now() + self.shared.timeout;
-            (self.fresh, self.with_text, self.repeats) = (false, false, 0);
+            (self.fresh, self.with_text, self.repeats, self.unknown) = (false, false, 0, None);
         }
         let engine = self.shared.engine();
         if self.shared.endpoint == Endpoint::Memory {
@@ -102,6 +105,10 @@ impl Exchange {
             Ok(()) => Step::Send,
             // That no new connection could be made says nothing about those that there are.
             Err(_) if engine.is_connected() => Step::Send,
+            Err(_) if self.unknown.is_some() => {
+                let first = self.unknown.clone();
+                first.map_or(Step::Send, |first| self.again(first, FIRST_PAUSE))
+            }
             Err(refused) => {
                 let retry_after = refused.retry_after.as_micros() as u64;
                 let error = refused.error.unwrap_or_else(|| {
@@ -179,8 +186,15 @@ impl Exchange {
     /// Takes a failure of the connection.
     pub fn on_failure(&mut self, failure: Failure) -> Step {
         match failure {
-            Failure::NotSent(error) => self.conclude(Err(error), 0),
-            Failure::Unknown(error) if self.operation.repeatable() => self.again(error, Duration::ZERO),
+            Failure::NotSent(error) => match self.unknown.clone() {
+                // It may have run before: only another answer can tell.
+                Some(first) => self.again(first, FIRST_PAUSE),
+                None => self.conclude(Err(error), 0),
+            },
+            Failure::Unknown(error) if self.operation.repeatable() => {
+                let first = self.unknown.get_or_insert(error).clone();
+                self.again(first, Duration::ZERO)
+            }
             Failure::Unknown(error) => self.conclude(Err(error), 0),
         }
     }

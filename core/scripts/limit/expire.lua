@@ -19,4 +19,16 @@ for place = 1, #holds, HOLD_SIZE do
     end
   end
 end
+-- What came back may have made rules as new.
+over = 0
+--[each]
+if fresh_1 and bit.band(marks, MARK_1) > 0 then over = over + MARK_1 end
+--[end]
+if over > 0 then
+  for n, hold in ipairs(remaining) do
+    local counted = struct.unpack('<I2', hold, HOLD_SIZE - 1)
+    remaining[n] = string.sub(hold, 1, HOLD_SIZE - 2) .. struct.pack('<I2', counted - bit.band(counted, over))
+  end
+  marks = marks - over
+end
 holds = table.concat(remaining)

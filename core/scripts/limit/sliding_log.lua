@@ -38,7 +38,12 @@ used_1 = used_1 + added
 --> refund
 -- The oldest first: what is left stands in the log for at least as long as what was charged.
 if since > now - period_1 then used_1 = math.max(0, used_1 - amount) end
-if used_1 == 0 then first_1, time_1, total_1 = next, 0, 0 end
+if used_1 == 0 then
+  first_1, time_1, total_1 = next, 0, 0
+elseif (sum - total_1) % WRAP >= used_1 then
+  -- Entries that were given back as a whole count no more.
+  first_1, time_1, total_1 = beyond(first_1, total_1, nil, used_1 - 1)
+end
 --> show
 left_1, reset_1 = limit_1 - used_1, used_1 > 0 and last + period_1 - now or 0
 --> renumber

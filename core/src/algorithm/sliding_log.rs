@@ -71,8 +71,13 @@ fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Ch
     if since + rule.period() > at.now {
         words[1] = words[1].saturating_sub(amount);
     }
-    if words[1] == 0 {
+    let [first, used, _, total] = *words;
+    if used == 0 {
         *words = empty(at.entries.log);
+    } else if at.entries.log.since(total) >= used {
+        // Entries that were given back as a whole count no more.
+        let found = at.entries.beyond(first, total, Edge::Left(used - 1));
+        *words = [found.number, used, found.time, found.total];
     }
 }
 

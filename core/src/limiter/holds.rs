@@ -185,6 +185,15 @@ impl Holds {
         Some(returned)
     }
 
+    /// These rules are as new and count no hold any more: a bit each.
+    pub fn uncount(&mut self, over: u16) {
+        self.marks &= !over;
+        for bytes in self.bytes.as_chunks_mut::<SIZE>().0 {
+            let counted = u16::from_le_bytes([bytes[49], bytes[50]]) & !over;
+            bytes[49..].copy_from_slice(&counted.to_le_bytes());
+        }
+    }
+
     pub fn add(&mut self, hold: &Hold) {
         self.earliest = if self.is_empty() { hold.stop } else { self.earliest.min(hold.stop) };
         self.latest = self.latest.max(hold.stop);

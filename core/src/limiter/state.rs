@@ -76,6 +76,8 @@ impl<'a> State<'a> {
         if let Some(returned) = state.holds.expire(now, state.over()) {
             state.dirty = true;
             returned.iter().for_each(|hold| state.refund(space, hold.amount, &hold.charged(), hold.counted));
+            // What came back may have made rules as new.
+            state.holds.uncount(state.over());
         }
         Ok(state)
     }
