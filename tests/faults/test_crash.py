@@ -99,8 +99,8 @@ def test_connections_killed_in_the_middle_of_calls(worker: Worker, server: Serve
     unknown = [record for record in failed if "may or may not have been counted" in record["message"]]
     assert unknown
     assert all("could not be reached" in record["message"] for record in failed if record not in unknown)
-    # One kill ends at most the calls that were under way. (Others are refused for the 10 ms after a connection was killed
-    # while it was made.)
+    # One kill ends at most the calls that were under way. Others are refused for the 10 ms after a connection was
+    # killed while it was made.
     assert len(unknown) <= kills * in_flight
     succeeded = len(history) - len(failed)
     used = PLENTY - worker.decide("peek", "shared", f"{PLENTY}/1h", "k", cost=1)["remaining"]
