@@ -265,7 +265,7 @@ export class Decision {
   readonly remaining: number
   /** After how many milliseconds the same call would be admitted if nobody else called: 0 when admitted, null when never. */
   readonly retryAfterMs: number | null
-  /** After how many milliseconds the key is as new. */
+  /** After how many milliseconds the rule that binds is as new, and a block over; `rules` has the others'. */
   readonly resetAfterMs: number
   /** The cost that was asked for; of {@link Limiter.consumeUpTo} what was taken. */
   readonly cost: number

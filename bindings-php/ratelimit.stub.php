@@ -254,7 +254,7 @@ namespace Quotalock {
         /** After how long the same call would be admitted if nobody else called: 0 when admitted, null for never. */
         public readonly ?int $retryAfterMs;
 
-        /** After how long the key is as new. */
+        /** After how long the rule that binds is as new, and a block over; `rules` has the others'. */
         public readonly int $resetAfterMs;
 
         /** The cost that was asked for, or what consumeUpTo() took. */

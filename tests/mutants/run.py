@@ -236,8 +236,8 @@ MUTANTS = [
         "used_1, sum = math.max(0, used_1 - amount), (sum - amount) % WRAP end",
         Edit(
             f"{RUST}/limiter/state.rs",
-            "                (of(rule).refund)(rule, words, &moment, amount, since);\n            }\n        }\n",
-            "                (of(rule).refund)(rule, words, &moment, amount, since);\n            }\n        }\n"
+            "                (of(rule).refund)(rule, words, &moment, amount, charged);\n            }\n        }\n",
+            "                (of(rule).refund)(rule, words, &moment, amount, charged);\n            }\n        }\n"
             "        self.log.sum = (self.log.sum + (1 << 60) - amount) % (1 << 40);\n",
         ),
     ),

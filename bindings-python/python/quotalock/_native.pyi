@@ -200,7 +200,7 @@ class Decision:
 
     @property
     def reset_after(self) -> float:
-        """After how many seconds the key is as new."""
+        """After how many seconds the rule that binds is as new, and a block over; `rules` has the others'."""
 
     @property
     def cost(self) -> int:
