@@ -105,16 +105,12 @@ impl Exchange {
             Ok(()) => Step::Send,
             // That no new connection could be made says nothing about those that there are.
             Err(_) if engine.is_connected() => Step::Send,
-            Err(_) if self.unknown.is_some() => {
-                let first = self.unknown.clone();
-                first.map_or(Step::Send, |first| self.again(first, FIRST_PAUSE))
-            }
             Err(refused) => {
                 let retry_after = refused.retry_after.as_micros() as u64;
                 let error = refused.error.unwrap_or_else(|| {
                     Error::new(Code::Unavailable, format!("{} could not be reached a moment ago", self.shared.endpoint))
                 });
-                self.conclude(Err(error), retry_after)
+                self.not_reached(error, retry_after)
             }
         }
     }
@@ -186,16 +182,20 @@ impl Exchange {
     /// Takes a failure of the connection.
     pub fn on_failure(&mut self, failure: Failure) -> Step {
         match failure {
-            Failure::NotSent(error) => match self.unknown.clone() {
-                // It may have run before: only another answer can tell.
-                Some(first) => self.again(first, FIRST_PAUSE),
-                None => self.conclude(Err(error), 0),
-            },
+            Failure::NotSent(error) => self.not_reached(error, 0),
             Failure::Unknown(error) if self.operation.repeatable() => {
                 let first = self.unknown.get_or_insert(error).clone();
                 self.again(first, Duration::ZERO)
             }
             Failure::Unknown(error) => self.conclude(Err(error), 0),
+        }
+    }
+
+    /// This try did not reach the server. If an earlier one may have run, only another answer can tell.
+    fn not_reached(&mut self, error: Error, retry_after: u64) -> Step {
+        match self.unknown.clone() {
+            Some(first) => self.again(first, FIRST_PAUSE),
+            None => self.conclude(Err(error), retry_after),
         }
     }
 

@@ -11,6 +11,7 @@
 
 use std::fmt::Write as _;
 
+use super::form::{LOG_SIZE, MAGIC};
 use crate::algorithm::{self, Algorithm};
 
 /// Where the arguments of the first rule stand in ARGV, after the time, the deadline and the amount.
@@ -95,20 +96,22 @@ fn whole(line: &str, rules: &[Names]) -> String {
     if !line.contains("ALL_") {
         return line.to_owned();
     }
-    let size = rules.iter().map(|rule| algorithm::record_size(rule.algorithm)).sum::<usize>();
-    let fits = if has_log(rules) { format!("#value == {}", 3 + size + 41) } else { format!("#value == {}", 3 + size) };
+    let records = rules.iter().map(|rule| algorithm::record_size(rule.algorithm)).sum::<usize>();
+    let log = if has_log(rules) { LOG_SIZE as usize } else { 0 };
+    // What a script expects: the value, or all that stands before the log's entries.
+    let size = MAGIC.len() + records + log;
     let answers: Vec<String> = rules.iter().map(|rule| rule.write("wait_1, left_1, reset_1")).collect();
     let described: Vec<String> = rules.iter().map(|rule| rule.write("top_1, wait_1, left_1, reset_1")).collect();
     let next = FIRST_ARGUMENT + rules.iter().map(Names::argument_count).sum::<usize>();
     let counts: Vec<String> = algorithm::ALL.iter().map(|a| a.definition().words.len().to_string()).collect();
     line.replace("ALL_ANSWERS", &answers.join(", "))
         .replace("ALL_WORD_COUNTS", &counts.join(", "))
-        .replace("ALL_END", &(3 + size + 41 - 1).to_string())
+        .replace("ALL_END", &size.saturating_sub(1).to_string())
         .replace("ALL_COUNT", &rules.len().to_string())
         .replace("ALL_DESCRIBED", &described.join(", "))
         .replace("ALL_MARKS", &((1_u32 << rules.len()) - 1).to_string())
         .replace("ALL_NEXT", &next.to_string())
-        .replace("ALL_FITS", &fits)
+        .replace("ALL_FITS", &format!("#value == {size}"))
 }
 
 /// The names of one rule.

@@ -134,14 +134,20 @@ impl Holds {
         if self.is_empty() {
             return;
         }
-        for bytes in self.bytes.as_chunks_mut::<SIZE>().0 {
-            let old = u16::from_le_bytes([bytes[49], bytes[50]]);
+        self.recount(|old| {
             let counted = |source: &Option<usize>| source.is_some_and(|at| at < 16 && old & 1 << at != 0);
             let bits = sources.iter().enumerate().filter(|(_, source)| counted(source));
-            let new = bits.fold(0_u16, |new, (rule, _)| new | 1 << rule);
-            bytes[49..].copy_from_slice(&new.to_le_bytes());
-        }
+            bits.fold(0, |new, (rule, _)| new | 1 << rule)
+        });
         self.marks = all_rules(sources.len());
+    }
+
+    /// Changes which rules count each hold.
+    fn recount(&mut self, change: impl Fn(u16) -> u16) {
+        for bytes in self.bytes.as_chunks_mut::<SIZE>().0 {
+            let counted = change(u16::from_le_bytes([bytes[49], bytes[50]]));
+            bytes[49..].copy_from_slice(&counted.to_le_bytes());
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -153,7 +159,7 @@ impl Holds {
         self.latest
     }
 
-    /// The record: four numbers, then the holds.
+    /// The record: five numbers, then the holds.
     pub fn record(&self) -> ([u64; 5], &[u8]) {
         let count = (self.bytes.len() / SIZE) as u64;
         ([self.earliest, self.latest, self.newest, u64::from(self.marks), count], &self.bytes)
@@ -188,10 +194,7 @@ impl Holds {
     /// These rules are as new and count no hold any more: a bit each.
     pub fn uncount(&mut self, over: u16) {
         self.marks &= !over;
-        for bytes in self.bytes.as_chunks_mut::<SIZE>().0 {
-            let counted = u16::from_le_bytes([bytes[49], bytes[50]]) & !over;
-            bytes[49..].copy_from_slice(&counted.to_le_bytes());
-        }
+        self.recount(|counted| counted & !over);
     }
 
     pub fn add(&mut self, hold: &Hold) {
