@@ -132,7 +132,7 @@ pub(crate) fn wrong_type(keys: &[&[u8]]) -> Error {
     let keys: Vec<String> = keys.iter().map(|key| format!("\"{}\"", shown(key))).collect();
     let keys = keys.join(" or ");
     let message = format!(
-        "key {keys} holds another Redis type than a limiter's: rename it, delete it, or give this client another prefix"
+        "key {keys} holds another Redis type than ours: rename it, delete it, or give this client another prefix"
     );
     Error::new(Code::WrongType, message)
 }

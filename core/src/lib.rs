@@ -25,6 +25,7 @@ mod error;
 mod exchange;
 mod fork;
 mod key;
+mod lease;
 mod limiter;
 mod limiter_cache;
 mod op;
@@ -49,11 +50,12 @@ pub use endpoint::redacted;
 pub use error::{Code, Error, Result};
 pub use fork::{ForkCell, generation};
 pub use key::MAX_KEY_BYTES;
+pub use lease::{Holder, Inspection};
 pub use limiter::{
     Charge, Limiter, LimiterOptions, MAX_CHARGES, MAX_COST, MAX_REQUEST_ID_BYTES, MIN_BLOCK, Reservation, Unsettled,
-    scripts,
 };
 pub use limiter_cache::LimiterCache;
 pub use op::{FromAnswer, Op};
 pub use operation::{Answer, OnError, Stored};
 pub use policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, MIN_PERIOD, Policy, Rule};
+pub use script::scripts;

@@ -9,6 +9,7 @@ use crate::client::Client;
 use crate::decision::{CombinedDecision, Decision};
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
+use crate::lease::{Grant, Inspection};
 use crate::operation::{Answer, Operation, Stored};
 use crate::store::redis::{hub, pool};
 
@@ -33,6 +34,24 @@ impl FromAnswer for CombinedDecision {
 impl FromAnswer for bool {
     fn from_answer(answer: Answer) -> Option<Self> {
         if let Answer::Flag(flag) = answer { Some(flag) } else { None }
+    }
+}
+
+impl FromAnswer for u64 {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::Count(count) = answer { Some(count) } else { None }
+    }
+}
+
+impl FromAnswer for Grant {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::Grant(grant) = answer { Some(grant) } else { None }
+    }
+}
+
+impl FromAnswer for Inspection {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::Inspection(inspection) = answer { Some(inspection) } else { None }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::decision::{CombinedDecision, Decision, Source};
 use crate::error::{Code, Error, Result};
+use crate::lease::{Grant, Inspection};
 use crate::resp::Value;
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -51,6 +52,12 @@ pub enum Answer {
     Combined(CombinedDecision),
     /// Of an operation that only tells whether it did something.
     Flag(bool),
+    /// Of an operation that tells how many it was about.
+    Count(u64),
+    /// Of a try to acquire a lock.
+    Grant(Grant),
+    /// Of a look at a lock.
+    Inspection(Inspection),
     /// For tests: a raw value with the milliseconds left (none: no TTL), or none if there is no key.
     Stored(Option<Stored>),
 }

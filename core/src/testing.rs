@@ -1,5 +1,7 @@
 //! For tests of Quotalock and of what uses it: a time of one's own, and raw values under the limiter's keys.
 
+pub mod lease;
+
 use once_cell::race::OnceBox;
 
 use crate::client::Client;

@@ -27,7 +27,7 @@ pub use holds::Unsettled;
 use memory::Memory;
 pub use reservation::Reservation;
 use scripts::Scripts;
-pub use scripts::scripts;
+pub(crate) use scripts::scripts;
 
 /// The largest cost of a call, 2^52.
 pub const MAX_COST: u64 = MAX_LIMIT;

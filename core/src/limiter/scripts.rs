@@ -170,9 +170,9 @@ pub(super) fn of_several(forms: &[&Scripts], once: bool) -> Arc<Script> {
     }
 }
 
-/// Scripts with names that tell their transition and algorithms, such as `consume-fixed-window`: those of every policy of
+/// The scripts of limiters, with names that tell their transition and algorithms, such as `consume-fixed-window`: those of every policy of
 /// one rule, and of one with a rule of each algorithm.
-pub fn scripts() -> Vec<(String, String)> {
+pub(crate) fn scripts() -> Vec<(String, String)> {
     let mut all = Vec::new();
     let forms: Vec<Scripts> = (algorithm::ALL.map(|a| vec![a]).into_iter().chain([algorithm::ALL.to_vec()]))
         .map(|algorithms| Scripts { algorithms, made: Default::default() })

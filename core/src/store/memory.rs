@@ -24,6 +24,8 @@ pub(crate) trait Space {
     fn set_range(&mut self, key: &[u8], from: u64, bytes: &[u8], ttl: u64);
     /// Sets a value that is forgotten after `ttl` milliseconds.
     fn set(&mut self, key: &[u8], value: Vec<u8>, ttl: u64);
+    /// Tells those who listen at a channel; in this process nobody does.
+    fn publish(&mut self, _channel: &[u8], _message: &[u8]) {}
     /// Forgets a key; true if there was one.
     fn delete(&mut self, key: &[u8]) -> bool;
     /// For tests: plants a raw value without a TTL.

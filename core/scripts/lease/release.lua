@@ -1,0 +1,22 @@
+-- Frees what an id holds, or takes it away from those who wait.
+-- KEYS the tables.  ARGV[3] id.  ARGV[4] for how long an acquire that comes later is refused, in microseconds, or 0.
+-- ARGV[5] permits there are.  ARGV[6] what channels' names begin with.
+-- Reply: {1, now, whether it held in every table}.
+-- Invariant: an id whose tombstone stands is granted nothing, however late its acquire arrives.
+local id, cancel, permits, prefix = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
+local held = 1
+for _, t in ipairs(load_all(id)) do
+  if not t.left then held = 0 end
+  local changed, freed, waits_at = t.dirty or t.left or cancel > 0, t.left, find(t.waiters, id, WAITER)
+  if waits_at then freed, changed = dismiss(t, waits_at) or freed, true end
+  if cancel > 0 then
+    local at = find(t.tombstones, id, TOMBSTONE)
+    local first = not at and #t.tombstones >= TOMBSTONE * MOST and 1 or at
+    local rest = first and cut(t.tombstones, 1, #t.tombstones, {first, first + TOMBSTONE, ''}) or t.tombstones
+    t.tombstones = rest .. struct.pack('<c16I8', id, now + cancel)
+  end
+  local told = freed and wake(t, permits) or {}
+  if changed then save(t, true) end
+  publish(t, told, prefix)
+end
+return {1, now, held}

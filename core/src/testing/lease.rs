@@ -1,0 +1,33 @@
+//! For tests: what locks are made of, under ids of the test's own.
+
+use crate::client::Client;
+use crate::op::Op;
+
+use crate::lease::Inspection;
+pub use crate::lease::{ALL_PERMITS, MAX_FLOOR, MAX_WHO_BYTES};
+pub use crate::lease::{Acquire, Channel, Extend, ForceRelease, Grant, Id, Inspect, Outcome, Queue, Release};
+
+/// One try to acquire.
+pub fn acquire(client: &Client, call: Acquire) -> Op<Grant> {
+    Op::new(client, Box::new(call), None)
+}
+
+/// A release: whether it held in all tables.
+pub fn release(client: &Client, call: Release) -> Op<bool> {
+    Op::new(client, Box::new(call), None)
+}
+
+/// An extension: whether it holds in all tables.
+pub fn extend(client: &Client, call: Extend) -> Op<bool> {
+    Op::new(client, Box::new(call), None)
+}
+
+/// A look at the first table.
+pub fn inspect(client: &Client, call: Inspect) -> Op<Inspection> {
+    Op::new(client, Box::new(call), None)
+}
+
+/// A forced release: how many leases were ended.
+pub fn force_release(client: &Client, call: ForceRelease) -> Op<u64> {
+    Op::new(client, Box::new(call), None)
+}
