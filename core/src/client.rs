@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::fork::ForkCell;
 use crate::key;
 use crate::limiter::{Limiter, LimiterOptions};
+use crate::lock::Ears;
 use crate::operation::OnError;
 use crate::policy::Policy;
 use crate::store::memory::MemoryStore;
@@ -87,6 +88,8 @@ pub(crate) struct Engine {
     pub memory: MemoryStore,
     pub pool: Pool,
     pub port: Port,
+    /// The subscriptions of threads that wait for locks.
+    pub ears: Ears,
     /// Held by every link of this client that is connected.
     connected: Arc<()>,
     /// Whether `memory` holds anything that stands in for an absent Redis.
@@ -217,6 +220,7 @@ impl Client {
         {
             engine.pool.close();
             engine.port.close();
+            engine.ears.close();
         }
     }
 }

@@ -64,6 +64,18 @@ pub(crate) fn wall_micros() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as u64)
 }
 
+/// Microseconds of the clock that also runs while the machine sleeps, where there is one.
+pub(crate) fn boot_micros() -> u64 {
+    #[cfg(target_os = "linux")]
+    const CLOCK: libc::clockid_t = libc::CLOCK_BOOTTIME;
+    #[cfg(not(target_os = "linux"))]
+    const CLOCK: libc::clockid_t = libc::CLOCK_MONOTONIC;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the struct is valid and alive during the call; these clocks always exist.
+    unsafe { libc::clock_gettime(CLOCK, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1_000
+}
+
 /// Microseconds as a [`Duration`], rounded up to whole milliseconds so that a sleep is never too short.
 pub(crate) fn sleep_for(micros: u64) -> Duration {
     Duration::from_millis(micros.div_ceil(1_000))

@@ -1,4 +1,5 @@
-//! How a user's key becomes a Redis key: `<prefix>:<kind>:<name>:{<key>}`, with a scope `<prefix>:<kind>:<name>:{<scope>}:{<key>}`.
+//! How a user's key becomes a Redis key: `<prefix>:<kind>:<name>:{<key>}`, with a scope `<prefix>:<kind>:<name>:{<scope>}:{<key>}`;
+//! a lock's name is its key: `<prefix>:<kind>:{<name>}`.
 //!
 //! The user's part is the whole hash tag, so everything that belongs to one key lies in one cluster slot, and `%`, `{`
 //! and `}` are percent-encoded, so no input can open, close or empty the tag. The layout is a wire protocol: languages
@@ -26,7 +27,7 @@ pub(crate) fn check_prefix(prefix: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks a limiter's or lock's name: 1 to [`MAX_KEY_BYTES`] bytes.
+/// Checks a limiter's name: 1 to [`MAX_KEY_BYTES`] bytes.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     if name.is_empty() {
         return Err(Error::invalid("name is empty: name what is limited, such as \"checkout\""));
@@ -44,6 +45,17 @@ pub(crate) fn check_key(key: &[u8]) -> Result<()> {
     }
     if key.len() > MAX_KEY_BYTES {
         return Err(too_long("key", key));
+    }
+    Ok(())
+}
+
+/// Checks a lock's name: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+pub(crate) fn check_lock_name(name: &[u8]) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::invalid("name is empty: name what is locked, such as \"sku:42\""));
+    }
+    if name.len() > MAX_KEY_BYTES {
+        return Err(too_long("name", name));
     }
     Ok(())
 }
@@ -84,6 +96,11 @@ pub(crate) fn stem(prefix: &str, kind: &str, name: &str, scope: Option<&[u8]>) -
         out.extend_from_slice(b"}:{");
     }
     out
+}
+
+/// Everything before a lock's name: `<prefix>:<kind>:{`.
+pub(crate) fn lock_stem(prefix: &str, kind: &str) -> Vec<u8> {
+    format!("{prefix}:{kind}:{{").into_bytes()
 }
 
 /// The whole Redis key.

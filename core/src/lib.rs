@@ -28,6 +28,7 @@ mod key;
 mod lease;
 mod limiter;
 mod limiter_cache;
+mod lock;
 mod op;
 mod operation;
 mod policy;
@@ -55,6 +56,10 @@ pub use limiter::{
     Charge, Limiter, LimiterOptions, MAX_CHARGES, MAX_COST, MAX_REQUEST_ID_BYTES, MIN_BLOCK, Reservation, Unsettled,
 };
 pub use limiter_cache::LimiterCache;
+pub use lock::{
+    Acquiring, DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, Lock, LockOptions, LockState, LossListener, MAX_ACK_TIMEOUT,
+    MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL, MAX_PERMITS, MIN_LOCK_TTL, Releasing,
+};
 pub use op::{FromAnswer, Op};
 pub use operation::{Answer, OnError, Stored};
 pub use policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, MIN_PERIOD, Policy, Rule};

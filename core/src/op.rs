@@ -3,9 +3,10 @@
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::Client;
+use crate::client::{Client, Shared};
 use crate::decision::{CombinedDecision, Decision};
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
@@ -77,6 +78,11 @@ pub struct Op<T> {
 impl<T: FromAnswer> Op<T> {
     pub(crate) fn new(client: &Client, operation: Box<dyn Operation>, wait: Option<Duration>) -> Op<T> {
         Op { exchange: Exchange::new(client.shared.clone(), operation, wait), answer: PhantomData }
+    }
+
+    /// As [`new`](Op::new), for who has no client but what it shares.
+    pub(crate) fn of(shared: &Arc<Shared>, operation: Box<dyn Operation>) -> Op<T> {
+        Op { exchange: Exchange::new(shared.clone(), operation, None), answer: PhantomData }
     }
 
     /// Forgets the type of the answer, for drivers that carry any.

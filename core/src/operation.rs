@@ -82,6 +82,10 @@ pub(crate) trait Operation: Send + Sync {
     fn encode_args(&self, out: &mut Vec<u8>);
     /// Whether it may write: then it carries a deadline.
     fn mutates(&self) -> bool;
+    /// The answer, if it is known without asking.
+    fn known(&self) -> Option<Answer> {
+        None
+    }
     /// Whether it may be sent again when nobody knows whether it ran.
     fn repeatable(&self) -> bool {
         !self.mutates()

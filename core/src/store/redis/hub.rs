@@ -8,14 +8,16 @@ use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use super::dial::on_thread;
 use super::link::Link;
+use super::listeners::Listeners;
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Failure, Step};
 use crate::fork::ForkCell;
+use crate::lock::{Desk, Notice, Request, Sending};
 use crate::operation::Answer;
 
 /// Where answers go. Called on the hub's thread, once for all that came in one turn; must not block.
@@ -29,6 +31,7 @@ pub(crate) struct Port {
     id: u64,
 }
 
+
 impl Default for Port {
     fn default() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -37,10 +40,14 @@ impl Default for Port {
 }
 
 impl Port {
+    /// Its number.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
     /// Hangs up; calls under way end with `closed`.
     pub fn close(&self) {
-        let hub = HUB.get().and_then(|seat| seat.lock().unwrap_or_else(PoisonError::into_inner).clone());
-        if let Some(hub) = hub {
+        if let Some(hub) = Hub::awake() {
             hub.tell(|inbox| inbox.closed.push(self.id));
         }
     }
@@ -53,10 +60,22 @@ impl Drop for Port {
 }
 
 /// Who waits for one answer. Dropped without one (the hub failed), it answers itself: nobody waits for ever.
-struct Tag {
+pub(crate) struct Tag {
     sink: Arc<dyn Sink>,
     id: u64,
     answered: bool,
+}
+
+impl Tag {
+    fn new(id: u64, sink: &Arc<dyn Sink>) -> Tag {
+        Tag { sink: sink.clone(), id, answered: false }
+    }
+
+    /// Gives the answer.
+    pub fn answer(mut self, answer: Result<Answer>) {
+        self.answered = true;
+        self.sink.complete(vec![(self.id, answer)]);
+    }
 }
 
 impl Drop for Tag {
@@ -80,6 +99,8 @@ struct Inbox {
     submissions: Vec<Submission>,
     closed: Vec<u64>,
     cancelled: Vec<(u64, Arc<dyn Sink>)>,
+    requests: Vec<(Request, Tag)>,
+    notices: Vec<Notice>,
     /// Whether the thread was told already that something is here.
     told: bool,
 }
@@ -93,6 +114,11 @@ struct Hub {
 static HUB: ForkCell<Mutex<Option<Arc<Hub>>>> = ForkCell::new();
 
 impl Hub {
+    /// The hub of this process, if it is at work.
+    fn awake() -> Option<Arc<Hub>> {
+        HUB.get().and_then(|seat| seat.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
     fn get() -> Result<Arc<Hub>> {
         let mut seat = HUB.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
         match &*seat {
@@ -141,7 +167,7 @@ pub fn submit(calls: Vec<(u64, Exchange)>, sink: &Arc<dyn Sink>) -> Vec<(u64, Re
             Step::Done(answer) => answered.push((id, answer)),
             step => {
                 let port = exchange.shared().engine().port.id;
-                let tag = Tag { sink: sink.clone(), id, answered: false };
+                let tag = Tag::new(id, sink);
                 submissions.push(Submission { port, step, exchange, tag });
             }
         }
@@ -168,29 +194,63 @@ pub fn submit(calls: Vec<(u64, Exchange)>, sink: &Arc<dyn Sink>) -> Vec<(u64, Re
 /// Takes back a call that was submitted and is not answered yet: its answer, an error, comes to `sink` without delay. What
 /// was sent to Redis may still be done, but a `wait` goes on no further.
 pub fn cancel(id: u64, sink: &Arc<dyn Sink>) {
-    let hub = HUB.get().and_then(|seat| seat.lock().unwrap_or_else(PoisonError::into_inner).clone());
-    if let Some(hub) = hub {
+    if let Some(hub) = Hub::awake() {
         hub.tell(|inbox| inbox.cancelled.push((id, sink.clone())));
     }
 }
 
-fn work(hub: &Arc<Hub>, ear: &UnixStream) {
+/// Has the thread do what a handle of a lock asks for; its answer comes to `sink`.
+pub(crate) fn request(request: Request, id: u64, sink: &Arc<dyn Sink>) {
+    let tag = Tag::new(id, sink);
+    match Hub::get() {
+        Ok(hub) => hub.tell(|inbox| inbox.requests.push((request, tag))),
+        Err(error) => tag.answer(Err(error)),
+    }
+}
+
+/// Tells the thread something about a lock; without a thread (the system gave none) nobody is told.
+pub(crate) fn notify(notice: Notice) {
+    if let Ok(hub) = Hub::get() {
+        hub.tell(|inbox| inbox.notices.push(notice));
+    }
+}
+
+/// As [`notify`], if there is a thread that may want to know.
+pub(crate) fn notify_if_awake(notice: Notice) {
+    if let Some(hub) = Hub::awake() {
+        hub.tell(|inbox| inbox.notices.push(notice));
+    }
+}
+
+fn work(hub: &Arc<Hub>, bell: &UnixStream) {
     let mut links: HashMap<u64, Link<Tag>> = HashMap::new();
+    let mut desk = Desk::default();
+    let mut listeners = Listeners::default();
     // The links whose sockets are ready.
     let mut ready: Vec<u64> = Vec::new();
+    let make = || {
+        let hub = hub.clone();
+        // A caller that goes away takes its call back itself.
+        Link::new(Arc::new(move || hub.ring()), |_| true)
+    };
     loop {
-        let Inbox { submissions, closed, cancelled, told: _ } =
+        let Inbox { submissions, closed, cancelled, requests, notices, told: _ } =
             std::mem::take(&mut *hub.inbox.lock().unwrap_or_else(PoisonError::into_inner));
         for Submission { port, step, exchange, tag } in submissions {
-            let make = || {
-                let hub = hub.clone();
-                // A caller that goes away takes its call back itself.
-                Link::new(Arc::new(move || hub.ring()), |_| true)
-            };
             links.entry(port).or_insert_with(make).submit(step, exchange, tag);
         }
+        requests.into_iter().for_each(|(request, tag)| desk.request(request, tag));
+        notices.into_iter().for_each(|notice| desk.notice(notice));
         for port in closed {
+            desk.close(port);
+            listeners.close(port);
             if let Some(mut link) = links.remove(&port) {
+                // What was held or asked for is taken back before the connection goes.
+                let sink = desk.sink();
+                for Sending { exchange, number } in desk.out.drain(..) {
+                    link.submit(Step::Send, exchange, Tag::new(number, &sink));
+                }
+                link.flush();
                 link.close();
                 deliver(&mut link);
             }
@@ -203,7 +263,18 @@ fn work(hub: &Arc<Hub>, ear: &UnixStream) {
                 sink.complete(vec![(id, Err(error))]);
             }
         }
+        listeners.turn(&mut desk, || {
+            let hub = hub.clone();
+            move || hub.ring()
+        });
         let now = Instant::now();
+        desk.turn(now);
+        let sink = desk.sink();
+        for Sending { mut exchange, number } in desk.out.drain(..) {
+            let step = exchange.start();
+            let port = exchange.shared().engine().port.id;
+            links.entry(port).or_insert_with(make).submit(step, exchange, Tag::new(number, &sink));
+        }
         for (port, link) in &mut links {
             // Only what was submitted has come? Then there is nothing to read.
             if link.socket().is_some() && !ready.contains(port) && link.next_turn().is_none_or(|due| due > now) {
@@ -213,7 +284,11 @@ fn work(hub: &Arc<Hub>, ear: &UnixStream) {
             }
             deliver(link);
         }
-        ready = rest(&links, ear);
+        if desk.has_answers() {
+            ready.clear();
+            continue;
+        }
+        ready = rest(&links, &listeners, desk.next_turn(), bell);
     }
 }
 
@@ -233,14 +308,19 @@ fn deliver(link: &mut Link<Tag>) {
     }
 }
 
-/// Sleeps until a socket is ready, the bell rings, or the next call is due. Returns the links whose sockets are ready.
-fn rest(links: &HashMap<u64, Link<Tag>>, ear: &UnixStream) -> Vec<u64> {
+/// Sleeps until a socket is ready, the bell rings, or something is due. Returns the links whose sockets are ready.
+fn rest(
+    links: &HashMap<u64, Link<Tag>>,
+    listeners: &Listeners,
+    desk_due: Option<Instant>,
+    bell: &UnixStream,
+) -> Vec<u64> {
     let entry = |fd, writing: bool| libc::pollfd {
         fd,
         events: if writing { libc::POLLIN | libc::POLLOUT } else { libc::POLLIN },
         revents: 0,
     };
-    let mut entries = vec![entry(ear.as_raw_fd(), false)];
+    let mut entries = vec![entry(bell.as_raw_fd(), false)];
     let mut ports = Vec::with_capacity(links.len());
     for (port, link) in links {
         if let Some((fd, _)) = link.socket() {
@@ -248,7 +328,8 @@ fn rest(links: &HashMap<u64, Link<Tag>>, ear: &UnixStream) -> Vec<u64> {
             ports.push(*port);
         }
     }
-    let due = links.values().filter_map(Link::next_turn).min();
+    entries.extend(listeners.descriptors().map(|descriptor| entry(descriptor, false)));
+    let due = links.values().filter_map(Link::next_turn).chain(desk_due).chain(listeners.next_turn()).min();
     let ms = due.map_or(-1, |then| {
         let left = then.saturating_duration_since(Instant::now());
         // Rounded up: waking a little before the time would only spin.
@@ -261,7 +342,7 @@ fn rest(links: &HashMap<u64, Link<Tag>>, ear: &UnixStream) -> Vec<u64> {
     if entries[0].revents != 0 {
         let mut rings = [0; 64];
         // Rings are only a hint: what they were for is in the inbox.
-        let _ = (&mut &*ear).read(&mut rings);
+        let _ = (&mut &*bell).read(&mut rings);
     }
     let is_ready = |(port, entry): (u64, &libc::pollfd)| (entry.revents != 0).then_some(port);
     ports.into_iter().zip(&entries[1..]).filter_map(is_ready).collect()
@@ -271,6 +352,19 @@ fn rest(links: &HashMap<u64, Link<Tag>>, ear: &UnixStream) -> Vec<u64> {
 #[derive(Default)]
 struct Waiter {
     slot: Mutex<(Option<Result<Answer>>, Option<Waker>)>,
+}
+
+impl Waiter {
+    fn poll(&self, context: &Context<'_>) -> Poll<Result<Answer>> {
+        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        match slot.0.take() {
+            Some(answer) => Poll::Ready(answer),
+            None => {
+                slot.1 = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
 }
 
 impl Sink for Waiter {
@@ -300,6 +394,14 @@ impl Drop for Awaited {
     }
 }
 
+/// Has the thread do what a handle of a lock asks for, and waits for the answer on any executor.
+pub(crate) async fn ask_for(request: Request) -> Result<Answer> {
+    let waiter = Arc::new(Waiter::default());
+    let sink: Arc<dyn Sink> = waiter.clone();
+    self::request(request, 0, &sink);
+    poll_fn(|context| waiter.poll(context)).await
+}
+
 /// Makes a call and waits for its answer on any executor. Dropped before, it leaves no `wait` behind.
 pub(crate) async fn ask(exchange: Exchange) -> Result<Answer> {
     let waiter = Arc::new(Waiter::default());
@@ -308,18 +410,7 @@ pub(crate) async fn ask(exchange: Exchange) -> Result<Answer> {
         awaited.answered = true;
         return answer;
     }
-    poll_fn(|context| {
-        let mut slot = waiter.slot.lock().unwrap_or_else(PoisonError::into_inner);
-        match slot.0.take() {
-            Some(answer) => {
-                awaited.answered = true;
-                Poll::Ready(answer)
-            }
-            None => {
-                slot.1 = Some(context.waker().clone());
-                Poll::Pending
-            }
-        }
-    })
-    .await
+    let answer = poll_fn(|context| waiter.poll(context)).await;
+    awaited.answered = true;
+    answer
 }

@@ -5,8 +5,10 @@
 //! * [`hub`]: one thread that drives links; Node and Rust's own futures.
 
 pub(crate) mod dial;
+pub(crate) mod ear;
 pub(crate) mod hub;
 pub(crate) mod link;
+mod listeners;
 pub(crate) mod patience;
 pub(crate) mod pool;
 pub(crate) mod queue;

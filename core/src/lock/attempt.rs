@@ -1,0 +1,179 @@
+//! One caller's attempt to get a lock: what to ask, and what an answer means. It never touches a socket and never
+//! sleeps; drivers do.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::held::Held;
+use super::{Inner, describe_holder};
+use crate::endpoint::Endpoint;
+use crate::error::{Code, Error, Result};
+use crate::lease::{Acquire, Channel, Grant, Id, Outcome, Queue, Release};
+use crate::operation::{Answer, odd_reply};
+use crate::random;
+
+/// Nobody rests longer than this before asking again: what a lost hint costs at most.
+const LONGEST_REST: Duration = Duration::from_secs(1);
+/// Those further back in the queue look a little later, so that they don't all come when a holder has died.
+const APART: Duration = Duration::from_millis(20);
+/// In memory nobody gives hints to a thread that blocks.
+const IN_MEMORY: Duration = Duration::from_millis(5);
+/// How much longer than a call a tombstone stands: the estimate of the server's clock may be off.
+const LATER: Duration = Duration::from_secs(1);
+
+/// What follows from an answer.
+pub(crate) enum Next {
+    /// The lock is held.
+    Held(Arc<Held>),
+    /// Subscribe, then ask again.
+    Listen,
+    /// Rest until a hint comes or this moment, then ask again.
+    Rest(Instant),
+    /// It was not granted, and time is over.
+    Refused,
+    /// It failed.
+    Failed(Error),
+}
+
+/// One attempt, under an id of its own. Its handle can make no other while it lives.
+pub(crate) struct Attempt {
+    pub lock: Arc<Inner>,
+    pub id: Id,
+    /// Which of the handle's attempts it is.
+    number: u64,
+    /// When waiting ends.
+    pub until: Instant,
+    channel: Option<Channel>,
+    who: Arc<[u8]>,
+    /// Whether anything was asked, so that something may have to be taken back.
+    asked: bool,
+    /// When the last question was sent, in the time of the handle.
+    sent: u64,
+}
+
+impl Attempt {
+    /// Begins an attempt.
+    ///
+    /// # Errors
+    /// `invalid_argument` if the handle holds the lock, or another attempt of it is under way.
+    pub fn new(lock: Arc<Inner>, wait: Duration) -> Result<Attempt> {
+        let id = random::bytes()?;
+        let who = lock.spec.who();
+        let number = lock.begin(wait)?;
+        let until = Instant::now() + wait;
+        Ok(Attempt { lock, id, number, until, channel: None, who, asked: false, sent: 0 })
+    }
+
+    /// Whether its caller has abandoned it.
+    pub fn is_abandoned(&self) -> bool {
+        !self.lock.is_current(self.number)
+    }
+
+    /// Whether the caller waits at all.
+    pub fn waits(&self) -> bool {
+        self.until > Instant::now()
+    }
+
+    /// Where hints for it will be heard from now on.
+    pub fn hear_at(&mut self, channel: Channel) {
+        self.channel = Some(channel);
+    }
+
+    /// The question, in place of the holder `instead_of` if that one passes the lock on.
+    pub fn ask(&mut self, instead_of: Option<Id>) -> Acquire {
+        let spec = &self.lock.spec;
+        self.asked = true;
+        self.sent = spec.now();
+        let queue = match (self.channel.is_some() || self.is_in_memory(), spec.in_order()) {
+            _ if !self.waits() => Queue::No,
+            (false, _) => Queue::No,
+            (true, false) => Queue::Hint,
+            (true, true) => Queue::Order,
+        };
+        Acquire {
+            keys: spec.keys.clone(),
+            id: self.id,
+            ttl: spec.options.ttl,
+            floor: self.lock.floor(),
+            permits: spec.permits,
+            weight: spec.weight,
+            queue,
+            channel: self.channel.unwrap_or_default(),
+            wake_prefix: spec.wake_prefix.clone(),
+            who: self.who.clone(),
+            instead_of,
+            shown: spec.shown.clone(),
+        }
+    }
+
+    /// Reads the answer to the last question.
+    pub fn on_answer(&mut self, answer: Result<Answer>) -> Next {
+        let grant = match answer {
+            Ok(Answer::Grant(grant)) => grant,
+            Ok(other) => return Next::Failed(odd_reply(format!("{other:?}"))),
+            Err(error) => return Next::Failed(error),
+        };
+        self.on_grant(grant)
+    }
+
+    fn on_grant(&mut self, grant: Grant) -> Next {
+        let spec = &self.lock.spec;
+        match grant.outcome {
+            Outcome::Granted { token, .. } => {
+                let held = Arc::new(Held::new(spec.clone(), self.id, token, self.sent));
+                if held.is_held() {
+                    return if self.lock.granted(&held, self.number) { Next::Held(held) } else { Next::Failed(taken_back()) };
+                }
+                let what = format!("{} was granted, but its ttl was over when the answer came", spec.shown);
+                Next::Failed(Error::new(Code::Timeout, format!("{what}: give it more ttl, or look after the server")))
+            }
+            Outcome::Cancelled { .. } => {
+                Next::Failed(Error::new(Code::Internal, format!("{} was asked for by an ended attempt", spec.shown)))
+            }
+            Outcome::Refused { wait, place, holder, .. } => {
+                self.lock.refused(describe_holder(&holder, wait));
+                if !self.waits() {
+                    return Next::Refused;
+                }
+                if self.channel.is_none() && !self.is_in_memory() {
+                    return Next::Listen;
+                }
+                Next::Rest(self.rest(wait, place))
+            }
+        }
+    }
+
+    /// When to ask again if no hint comes.
+    fn rest(&self, wait: u64, place: u64) -> Instant {
+        let longest = LONGEST_REST.mul_f64(1.0 - 0.2 * f64::from(self.id[0]) / 255.0);
+        let free = Duration::from_micros(wait).saturating_add(APART * place.min(50) as u32);
+        (Instant::now() + free.min(longest)).min(self.until)
+    }
+
+    /// As a rest, for a thread that no hint can reach.
+    pub fn nap(&self, rest: Instant) -> Instant {
+        if self.is_in_memory() { rest.min(Instant::now() + IN_MEMORY) } else { rest }
+    }
+
+    pub fn is_in_memory(&self) -> bool {
+        self.lock.spec.shared.endpoint == Endpoint::Memory
+    }
+
+    /// What takes back all that the attempt may have left, or will leave when a late question arrives; none if it asked
+    /// nothing.
+    pub fn leave(&self) -> Option<Release> {
+        let cancel = (self.lock.spec.shared.timeout + LATER).as_micros() as u64;
+        self.asked.then(|| self.lock.spec.release(self.id, cancel))
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        self.lock.ended(self.number);
+    }
+}
+
+/// The error for whoever still waits for an attempt that its caller has abandoned.
+pub(super) fn taken_back() -> Error {
+    Error::new(Code::Closed, "the acquisition was taken back by its caller")
+}

@@ -1,0 +1,217 @@
+//! Calls of a handle that were described but not yet made.
+
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::{Attempt, Inner};
+use super::blocking;
+use super::desk::{self, Request};
+use super::held::Held;
+use crate::decision::Source;
+use crate::error::Result;
+use crate::exchange::Exchange;
+use crate::lease::Extend;
+use crate::op::typed;
+use crate::operation::{Answer, Operation};
+use crate::resp::Value;
+use crate::script::Script;
+use crate::store::memory::Space;
+use crate::store::redis::{hub, pool};
+
+/// A described acquisition. Dropped, it asks nothing.
+#[must_use = "nothing happens until it is run, awaited or submitted"]
+pub struct Acquiring {
+    pub(super) attempt: Attempt,
+}
+
+impl Acquiring {
+    /// Acquires on this thread alone and waits as long as was said: true if the lock is held now.
+    ///
+    /// # Errors
+    /// As [`Lock::acquire`](crate::Lock::acquire) says.
+    pub fn run(self) -> Result<bool> {
+        self.run_interruptibly(&mut || false)
+    }
+
+    /// As [`run`](Acquiring::run), asking `interrupted` about 20 times a second; true ends it with an `internal` error, and
+    /// leaves nothing behind.
+    ///
+    /// # Errors
+    /// As [`run`](Acquiring::run).
+    pub fn run_interruptibly(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
+        blocking::acquire(self.attempt, interrupted)
+    }
+
+    /// As [`run_interruptibly`](Acquiring::run_interruptibly), but if it has to wait, the process' thread waits for it: one
+    /// subscription for all threads, which wait in order.
+    ///
+    /// # Errors
+    /// As [`run`](Acquiring::run).
+    pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
+        blocking::acquire_among_threads(self.attempt, interrupted)
+    }
+
+    /// Hands the acquisition to the process' thread; its answer, a flag, comes to `sink` under this number.
+    pub fn submit(self, id: u64, sink: &Arc<dyn hub::Sink>) {
+        hub::request(Request::Acquire(self.attempt), id, sink);
+    }
+}
+
+impl IntoFuture for Acquiring {
+    type Output = Result<bool>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Result<bool>> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let mut awaited = Awaited { lock: self.attempt.lock.clone(), answered: false };
+            let answer = hub::ask_for(Request::Acquire(self.attempt)).await;
+            awaited.answered = true;
+            typed(answer)
+        })
+    }
+}
+
+/// Ends an acquisition whose future is dropped before its answer came.
+struct Awaited {
+    lock: Arc<Inner>,
+    answered: bool,
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        if !self.answered {
+            self.lock.abandon();
+        }
+    }
+}
+
+/// A described release. Renewal has stopped already; dropped, the lock is left to its end.
+#[must_use = "nothing happens until it is run, awaited or submitted"]
+pub struct Releasing {
+    held: Option<Arc<Held>>,
+    /// Whether it was held when this was described.
+    was_held: bool,
+}
+
+impl Releasing {
+    pub(super) fn new(held: Option<Arc<Held>>) -> Releasing {
+        let was_held = held.as_ref().is_some_and(|held| held.is_held());
+        if let Some(held) = &held {
+            held.give_up();
+        }
+        Releasing { held, was_held }
+    }
+
+    /// Releases on this thread: true if the lock was held until now.
+    ///
+    /// # Errors
+    /// `unavailable`, `timeout`, `not_permitted`, `wrong_type`, `closed`: the lock ends with its ttl at the latest.
+    pub fn run(self) -> Result<bool> {
+        self.run_interruptibly(&mut || false)
+    }
+
+    /// As [`run`](Releasing::run), asking `interrupted` about 20 times a second; true ends it with an `internal` error.
+    ///
+    /// # Errors
+    /// As [`run`](Releasing::run).
+    pub fn run_interruptibly(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
+        let Some(held) = self.held else { return Ok(false) };
+        let release = held.spec.release(held.id, 0);
+        let exchange = Exchange::new(held.spec.shared.clone(), Box::new(release), None);
+        let released: bool = typed(pool::run(exchange, interrupted))?;
+        desk::freed(&held);
+        Ok(released && self.was_held)
+    }
+
+    /// Hands the release to the process' thread, which passes the lock on to the next waiter of this process in the same
+    /// call. Its answer, a flag, comes to `sink` under this number.
+    pub fn submit(self, id: u64, sink: &Arc<dyn hub::Sink>) {
+        match self.held {
+            Some(held) => hub::request(Request::Release { held, was_held: self.was_held }, id, sink),
+            None => sink.complete(vec![(id, Ok(Answer::Flag(false)))]),
+        }
+    }
+}
+
+impl IntoFuture for Releasing {
+    type Output = Result<bool>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Result<bool>> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let Some(held) = self.held else { return Ok(false) };
+            typed(hub::ask_for(Request::Release { held, was_held: self.was_held }).await)
+        })
+    }
+}
+
+/// An extension of a handle's lease, by its user.
+pub(super) struct ExtendCall {
+    /// None if there is nothing to extend.
+    held: Option<Arc<Held>>,
+    sent: u64,
+    ttl: u64,
+    extend: Extend,
+}
+
+impl ExtendCall {
+    pub fn new(held: Option<Arc<Held>>, ttl: u64) -> ExtendCall {
+        let held = held.filter(|held| held.is_held());
+        let (keys, id, shown) = match &held {
+            Some(held) => (held.spec.keys.clone(), held.id, held.spec.shown.clone()),
+            None => (Arc::default(), [0; 16], Arc::default()),
+        };
+        // Described now, sent later: counted from now it is certain.
+        let sent = held.as_ref().map_or(0, |held| held.spec.now());
+        ExtendCall { held, sent, ttl, extend: Extend { keys, id, ttl, shown } }
+    }
+}
+
+impl Operation for ExtendCall {
+    fn known(&self) -> Option<Answer> {
+        // What was lost meanwhile stays lost: its holder may have been told.
+        let is_held = self.held.as_ref().is_some_and(|held| held.is_held());
+        (!is_held).then_some(Answer::Flag(false))
+    }
+
+    fn script(&self) -> &Script {
+        self.extend.script()
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        self.extend.key(at)
+    }
+
+    fn arg_count(&self) -> usize {
+        self.extend.arg_count()
+    }
+
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        self.extend.encode_args(out);
+    }
+
+    fn mutates(&self) -> bool {
+        true
+    }
+
+    fn repeatable(&self) -> bool {
+        self.extend.repeatable()
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        self.extend.twin(space, now)
+    }
+
+    fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
+        let answer = self.extend.decode(fields, source)?;
+        let (Answer::Flag(done), Some(held)) = (&answer, &self.held) else { return Ok(answer) };
+        held.extended(self.sent, self.ttl, *done);
+        // The answer may have come when the lease was over.
+        Ok(Answer::Flag(*done && held.is_held()))
+    }
+
+    fn describe(&self) -> String {
+        self.extend.describe()
+    }
+}

@@ -1,0 +1,373 @@
+//! What the process' thread does for locks: renews those that are held, tells their loss, and runs the lines of those who
+//! wait. It hands operations to the hub's links and takes their answers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use super::attempt::Attempt;
+use super::held::Held;
+use super::options::Spec;
+use super::room::{Passing, Place, Room, Wish};
+use crate::client::Shared;
+use crate::error::Result;
+use crate::exchange::Exchange;
+use crate::lease::{Channel, Extend, Grant, Id, Outcome};
+use crate::operation::{Answer, Operation};
+use crate::store::redis::hub::{self, Sink, Tag};
+
+/// The longest that a deadline is not looked at: the clock of deadlines also runs while the machine sleeps, timers don't.
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
+
+/// What handles ask of the process' thread.
+pub(crate) enum Request {
+    Acquire(Attempt),
+    Release { held: Arc<Held>, was_held: bool },
+}
+
+/// What the thread is told without an answer to it.
+pub(crate) enum Notice {
+    /// Renew it and tell its loss.
+    Keep(Arc<Held>),
+    /// Something was freed by another thread.
+    Freed(Arc<Held>),
+    /// A caller has abandoned its attempt.
+    Abandoned,
+    /// Send this; nobody waits for the answer.
+    Leave(Arc<Shared>, Box<dyn Operation>),
+}
+
+/// What an answer is for.
+enum Errand {
+    Ask(u64, Place, Id),
+    PassOn(u64, Place, Id, Passing),
+    Release { port: u64, held: Arc<Held>, was_held: bool, tag: Tag },
+    Renew { held: Weak<Held>, sent: u64, ttl: u64 },
+    Leave,
+}
+
+/// An operation for a link, with the number that its answer comes back under.
+pub(crate) struct Sending {
+    pub exchange: Exchange,
+    pub number: u64,
+}
+
+/// Where the answers of the desk's own operations are left.
+#[derive(Default)]
+struct Tray {
+    answers: Mutex<Vec<(u64, Result<Answer>)>>,
+}
+
+impl Sink for Tray {
+    fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).extend(answers);
+    }
+}
+
+/// A lease that is watched.
+struct Renewal {
+    held: Weak<Held>,
+    /// When to renew it, in the time of the handle; none while a renewal is under way, or if it is not to be renewed.
+    renew_at: Option<u64>,
+    /// When to look at it.
+    due: Instant,
+}
+
+impl Renewal {
+    fn new(held: &Arc<Held>) -> Renewal {
+        // A third of the ttl, up to a tenth of that earlier, so that leases granted together are not all renewed together.
+        let third = held.ttl() / 3;
+        let renew_at = held.spec.now() + third - third / 10 * u64::from(held.id[1]) / 255;
+        let renews = held.spec.options.renew && renew_at < held.renew_until;
+        let mut renewal =
+            Renewal { held: Arc::downgrade(held), renew_at: renews.then_some(renew_at), due: Instant::now() };
+        renewal.rest(held);
+        renewal
+    }
+
+    /// Looks again when it is to be renewed, or is over.
+    fn rest(&mut self, held: &Held) {
+        let next = self.renew_at.unwrap_or(u64::MAX).min(held.deadline());
+        let left = Duration::from_micros(next.saturating_sub(held.spec.now()) + 1);
+        self.due = Instant::now() + left.min(LONGEST_LOOK);
+    }
+}
+
+/// All that the thread knows of locks.
+#[derive(Default)]
+pub(crate) struct Desk {
+    rooms: HashMap<u64, Room>,
+    renewals: Vec<Renewal>,
+    errands: HashMap<u64, Errand>,
+    next: u64,
+    tray: Arc<Tray>,
+    /// What is to be sent now.
+    pub out: Vec<Sending>,
+}
+
+impl Desk {
+    /// Where the answers to what it sends must go.
+    pub fn sink(&self) -> Arc<dyn Sink> {
+        self.tray.clone()
+    }
+
+    /// Takes what a handle asks for.
+    pub fn request(&mut self, request: Request, tag: Tag) {
+        match request {
+            Request::Acquire(attempt) => {
+                let port = port(&attempt.lock.spec);
+                self.rooms.entry(port).or_default().enter(attempt, tag);
+            }
+            Request::Release { held, was_held } => {
+                let port = port(&held.spec);
+                let tag = match self.rooms.get_mut(&port) {
+                    Some(room) => room.pass_on(&held, was_held, tag),
+                    None => Some(tag),
+                };
+                if let Some(tag) = tag {
+                    let release = held.spec.release(held.id, 0);
+                    let shared = held.spec.shared.clone();
+                    self.send(shared, Box::new(release), None, Errand::Release { port, held, was_held, tag });
+                }
+            }
+        }
+    }
+
+    /// Takes what it is told.
+    pub fn notice(&mut self, notice: Notice) {
+        match notice {
+            Notice::Keep(held) => self.keep(&held),
+            Notice::Freed(held) => {
+                if let Some(room) = self.rooms.get_mut(&port(&held.spec)) {
+                    room.on_freed(&held.spec.keys);
+                }
+            }
+            Notice::Abandoned => self.rooms.values_mut().for_each(Room::sweep),
+            Notice::Leave(shared, operation) => self.send(shared, operation, None, Errand::Leave),
+        }
+    }
+
+    /// The client of a port was closed.
+    pub fn close(&mut self, port: u64) {
+        if let Some(mut room) = self.rooms.remove(&port) {
+            room.close();
+            self.grant(port, room.wishes);
+        }
+    }
+
+    /// Which clients' waiters need a subscription, and what they have in common.
+    pub fn deaf(&self) -> Vec<(u64, Arc<Spec>)> {
+        let deaf = self.rooms.iter().filter(|(_, room)| room.is_deaf());
+        deaf.filter_map(|(port, room)| Some((*port, room.any()?.lock.spec.clone()))).collect()
+    }
+
+    /// Whether there are answers that no turn has looked at.
+    pub fn has_answers(&self) -> bool {
+        !self.tray.answers.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Whether anybody of a client waits.
+    pub fn has_waiters(&self, port: u64) -> bool {
+        self.rooms.get(&port).is_some_and(|room| !room.is_empty())
+    }
+
+    /// A client's subscription was made, or failed.
+    pub fn on_hearing(&mut self, port: u64, heard: Result<Channel>) {
+        let Some(room) = self.rooms.get_mut(&port) else { return };
+        match heard {
+            Ok(channel) => room.on_hearing(channel),
+            Err(error) => room.on_deafness(&error),
+        }
+    }
+
+    /// A client's subscription has gone, and nobody waits.
+    pub fn on_silence(&mut self, port: u64) {
+        if let Some(room) = self.rooms.get_mut(&port) {
+            room.on_silence();
+        }
+    }
+
+    /// Hints have come on a client's subscription.
+    pub fn on_hints(&mut self, port: u64, hints: &[Id]) {
+        if let Some(room) = self.rooms.get_mut(&port) {
+            hints.iter().for_each(|id| room.on_hint(id));
+        }
+    }
+
+    /// Does all that is due and can be done without waiting; true if there is something to send.
+    pub fn turn(&mut self, now: Instant) -> bool {
+        let answers = std::mem::take(&mut *self.tray.answers.lock().unwrap_or_else(PoisonError::into_inner));
+        for (number, answer) in answers {
+            if let Some(errand) = self.errands.remove(&number) {
+                self.on_answer(errand, answer);
+            }
+        }
+        self.renew(now);
+        let mut wishes = Vec::new();
+        for (port, room) in &mut self.rooms {
+            room.turn(now);
+            wishes.push((*port, std::mem::take(&mut room.wishes)));
+        }
+        wishes.into_iter().for_each(|(port, wishes)| self.grant(port, wishes));
+        !self.out.is_empty()
+    }
+
+    /// When to turn again if nothing else happens.
+    pub fn next_turn(&self) -> Option<Instant> {
+        let renewals = self.renewals.iter().map(|renewal| renewal.due);
+        renewals.chain(self.rooms.values().filter_map(Room::next_turn)).min()
+    }
+
+    fn keep(&mut self, held: &Arc<Held>) {
+        self.renewals.push(Renewal::new(held));
+    }
+
+    /// Renews what is due, tells what was lost, and forgets what has ended.
+    fn renew(&mut self, now: Instant) {
+        for mut renewal in std::mem::take(&mut self.renewals) {
+            let Some(held) = renewal.held.upgrade() else { continue };
+            if renewal.due <= now {
+                // Looking is what notices a loss.
+                if !held.is_held() {
+                    continue;
+                }
+                let (ttl, spec) = (held.ttl(), &held.spec);
+                if renewal.renew_at.is_some_and(|at| at <= spec.now()) {
+                    let extend = Extend { keys: spec.keys.clone(), id: held.id, ttl, shown: spec.shown.clone() };
+                    let errand = Errand::Renew { held: renewal.held.clone(), sent: spec.now(), ttl };
+                    let within = Duration::from_micros(ttl / 6);
+                    self.send(spec.shared.clone(), Box::new(extend), Some(within), errand);
+                    renewal.renew_at = None;
+                }
+                renewal.rest(&held);
+            }
+            self.renewals.push(renewal);
+        }
+    }
+
+    fn on_answer(&mut self, errand: Errand, answer: Result<Answer>) {
+        match errand {
+            Errand::Ask(port, place, id) => {
+                if let Some(room) = self.rooms.get_mut(&port) {
+                    room.on_answer(&place, &id, answer);
+                }
+            }
+            Errand::PassOn(port, place, id, Passing { held, was_held, tag }) => {
+                let released = match &answer {
+                    Ok(Answer::Grant(grant)) => Ok(Answer::Flag(was_held && has_released(grant))),
+                    Ok(_) => Ok(Answer::Flag(false)),
+                    Err(error) => {
+                        // Nobody knows whether it was released: once more, for nobody.
+                        let release = held.spec.release(held.id, 0);
+                        self.send(held.spec.shared.clone(), Box::new(release), None, Errand::Leave);
+                        Err(error.clone())
+                    }
+                };
+                tag.answer(released);
+                if let Some(room) = self.rooms.get_mut(&port) {
+                    room.on_answer(&place, &id, answer);
+                }
+            }
+            Errand::Release { port, held, was_held, tag } => {
+                if let (Ok(_), Some(room)) = (&answer, self.rooms.get_mut(&port)) {
+                    room.on_freed(&held.spec.keys);
+                }
+                tag.answer(answer.map(|answer| match answer {
+                    Answer::Flag(released) => Answer::Flag(released && was_held),
+                    other => other,
+                }));
+            }
+            Errand::Renew { held, sent, ttl } => {
+                let Some(held) = held.upgrade() else { return };
+                let is_it = |renewal: &&mut Renewal| renewal.held.ptr_eq(&Arc::downgrade(&held));
+                let next = match answer {
+                    Ok(Answer::Flag(done)) => {
+                        held.extended(sent, ttl, done);
+                        Renewal::new(&held)
+                    }
+                    _ => {
+                        held.doubt();
+                        // There is nothing to wait for but a moment.
+                        let again = held.spec.now() + ttl / 20;
+                        Renewal { renew_at: Some(again), ..Renewal::new(&held) }
+                    }
+                };
+                if let Some(renewal) = self.renewals.iter_mut().find(is_it) {
+                    *renewal = next;
+                    renewal.rest(&held);
+                }
+            }
+            Errand::Leave => {}
+        }
+    }
+
+    /// Does what a room wants done.
+    fn grant(&mut self, port: u64, wishes: Vec<Wish>) {
+        for wish in wishes {
+            match wish {
+                Wish::Ask(place, shared, question) => {
+                    let errand = Errand::Ask(port, place, question.id);
+                    self.send(shared, Box::new(question), None, errand);
+                }
+                Wish::PassOn(place, question, passing) => {
+                    let shared = passing.held.spec.shared.clone();
+                    let errand = Errand::PassOn(port, place, question.id, passing);
+                    self.send(shared, Box::new(question), None, errand);
+                }
+                Wish::Leave(shared, release) => self.send(shared, Box::new(release), None, Errand::Leave),
+                Wish::Keep(held) => self.keep(&held),
+                Wish::Answer(tag, answer) => tag.answer(answer),
+            }
+        }
+    }
+
+    fn send(&mut self, shared: Arc<Shared>, operation: Box<dyn Operation>, within: Option<Duration>, errand: Errand) {
+        self.next += 1;
+        let exchange = Exchange::new(shared, operation, None);
+        let exchange = if let Some(within) = within { exchange.within(within) } else { exchange };
+        self.errands.insert(self.next, errand);
+        self.out.push(Sending { exchange, number: self.next });
+    }
+}
+
+fn port(spec: &Spec) -> u64 {
+    spec.shared.engine().port.id()
+}
+
+fn has_released(grant: &Grant) -> bool {
+    match grant.outcome {
+        Outcome::Granted { released, .. } | Outcome::Refused { released, .. } => released,
+        Outcome::Cancelled { .. } => false,
+    }
+}
+
+/// Has the process' thread renew a grant and tell its loss.
+pub(super) fn keep(held: &Arc<Held>) {
+    hub::notify(Notice::Keep(held.clone()));
+}
+
+/// Tells those who wait in this process that something was freed.
+pub(super) fn freed(held: &Arc<Held>) {
+    hub::notify_if_awake(Notice::Freed(held.clone()));
+}
+
+/// Releases in the background what nobody holds any more.
+pub(super) fn give_back(held: Arc<Held>) {
+    if !held.is_foreign() {
+        held.give_up();
+        let release = held.spec.release(held.id, 0);
+        hub::notify(Notice::Leave(held.spec.shared.clone(), Box::new(release)));
+    }
+}
+
+/// Takes back in the background what an attempt may have left.
+pub(super) fn forget(attempt: &Attempt) {
+    if let Some(leave) = attempt.leave() {
+        hub::notify(Notice::Leave(attempt.lock.spec.shared.clone(), Box::new(leave)));
+    }
+}
+
+/// Has those leave the lines whose callers are gone.
+pub(super) fn look_for_abandoned() {
+    hub::notify_if_awake(Notice::Abandoned);
+}

@@ -1,0 +1,366 @@
+//! Locks: a handle for a mutex, a semaphore's permits, one side of a read-write lock, or several mutexes at once.
+
+mod attempt;
+mod blocking;
+mod calls;
+mod desk;
+mod held;
+mod options;
+mod room;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::client::Client;
+use crate::clock::boot_micros;
+use crate::error::{Code, Error, Result, shown};
+use crate::fork::ForkCell;
+use crate::lease::{ALL_PERMITS, ForceRelease, Id, Inspect, Inspection, Release};
+use crate::op::Op;
+use crate::policy::MAX_PERIOD;
+
+use attempt::Attempt;
+pub use calls::{Acquiring, Releasing};
+use calls::ExtendCall;
+pub(crate) use blocking::Ears;
+pub(crate) use desk::{Desk, Notice, Request, Sending};
+use held::Held;
+pub use held::{LockState, LossListener};
+pub(crate) use options::Spec;
+use options::{Kind, check_floor, check_ttl, span};
+pub use options::{
+    DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, LockOptions, MAX_ACK_TIMEOUT, MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL,
+    MAX_PERMITS, MIN_LOCK_TTL,
+};
+
+/// A handle for a lock: a lease that ends by itself. Cheap to clone; clones are the same handle. Made by [`Client::lock`]
+/// and its neighbours.
+///
+/// A handle is acquired by one caller at a time and can be acquired again after its release. It is not re-entrant. A forked
+/// child does not hold what its parent holds. Dropped while it is held, it is released in the background.
+#[derive(Clone)]
+pub struct Lock {
+    inner: Arc<Inner>,
+}
+
+/// What clones of a handle share.
+pub(crate) struct Inner {
+    pub spec: Arc<Spec>,
+    seat: ForkCell<Mutex<Seat>>,
+}
+
+/// What a handle knows of itself in one process.
+#[derive(Default)]
+struct Seat {
+    held: Option<Arc<Held>>,
+    /// The number of the attempt under way; 0 is none.
+    attempt: u64,
+    /// How many attempts there were.
+    attempts: u64,
+    /// The largest fencing token seen.
+    floor: u64,
+    /// How long the last attempt could wait, and why it was refused.
+    refusal: (Duration, String),
+}
+
+impl Client {
+    /// Makes a handle for a mutex. Does no I/O.
+    ///
+    /// # Errors
+    /// `invalid_argument` for an empty name, one over 1 KiB, or options out of bounds.
+    pub fn lock(&self, name: &[u8], options: LockOptions) -> Result<Lock> {
+        Lock::new(self, Kind::Mutex, &[name], (1, 1), options)
+    }
+
+    /// Makes a handle for several mutexes that are granted all or none, in one call: no order of names can dead-lock.
+    ///
+    /// # Errors
+    /// As [`lock`](Client::lock); for no name, more than [`MAX_LOCK_NAMES`], or one named twice. In a cluster the names must
+    /// lie in one slot, else acquiring fails with `cross_slot`.
+    pub fn lock_all(&self, names: &[&[u8]], options: LockOptions) -> Result<Lock> {
+        Lock::new(self, Kind::Mutex, names, (1, 1), options)
+    }
+
+    /// Makes a handle for `weight` of a semaphore's `permits` (1 to [`MAX_PERMITS`]; at most 1,024 holders at once).
+    ///
+    /// # Errors
+    /// As [`lock`](Client::lock); for a weight of 0 or above the permits.
+    pub fn semaphore(&self, name: &[u8], permits: u64, weight: u64, options: LockOptions) -> Result<Lock> {
+        Lock::new(self, Kind::Semaphore, &[name], (permits, weight), options)
+    }
+
+    /// Makes a handle for the reading side of a read-write lock: up to 1,024 readers at once, none beside a writer or after
+    /// one that waits.
+    ///
+    /// # Errors
+    /// As [`lock`](Client::lock).
+    pub fn read_lock(&self, name: &[u8], options: LockOptions) -> Result<Lock> {
+        Lock::new(self, Kind::Read, &[name], (ALL_PERMITS, 1), options)
+    }
+
+    /// Makes a handle for the writing side of a read-write lock: alone.
+    ///
+    /// # Errors
+    /// As [`lock`](Client::lock).
+    pub fn write_lock(&self, name: &[u8], options: LockOptions) -> Result<Lock> {
+        Lock::new(self, Kind::Write, &[name], (ALL_PERMITS, ALL_PERMITS), options)
+    }
+}
+
+impl Lock {
+    fn new(
+        client: &Client,
+        kind: Kind,
+        names: &[&[u8]],
+        of_permits: (u64, u64),
+        options: LockOptions,
+    ) -> Result<Lock> {
+        let spec = Spec::new(client, kind, names, of_permits, options)?;
+        Ok(Lock { inner: Arc::new(Inner { spec: Arc::new(spec), seat: ForkCell::new() }) })
+    }
+
+    /// Describes an acquisition that waits for at most `wait`; nothing is asked until it is run, awaited or submitted. Its
+    /// answer is whether the lock was granted; [`not_acquired`](Lock::not_acquired) says why not.
+    ///
+    /// # Errors
+    /// `invalid_argument` if this handle holds the lock, or another attempt of it is under way. The acquisition itself fails
+    /// with `unavailable`, `timeout`, `not_permitted`, `wrong_type` or `closed`, and then has left nothing behind.
+    pub fn acquire(&self, wait: Duration) -> Result<Acquiring> {
+        let wait = wait.min(Duration::from_micros(MAX_PERIOD));
+        Attempt::new(self.inner.clone(), wait).map(|attempt| Acquiring { attempt })
+    }
+
+    /// Ends an acquisition that was submitted or awaited and whose caller was cancelled: nothing of it stays behind, also if the
+    /// lock was granted meanwhile, which is then released in the background.
+    pub fn abandon(&self) {
+        self.inner.abandon();
+    }
+
+    /// Describes the release: true if it was held until now. Renewal stops at once. Releasing what is not held, or was lost, is
+    /// false.
+    pub fn release(&self) -> Releasing {
+        Releasing::new(self.inner.seat().held.take())
+    }
+
+    /// Extends the lease to at least `ttl` microseconds (none: the lock's own) from now: false if it was lost. It only ever
+    /// lengthens.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a ttl out of bounds.
+    pub fn extend(&self, ttl: Option<u64>) -> Result<Op<bool>> {
+        let ttl = ttl.unwrap_or(self.inner.spec.options.ttl);
+        check_ttl(ttl)?;
+        Ok(Op::of(&self.inner.spec.shared, Box::new(ExtendCall::new(self.held_now(), ttl))))
+    }
+
+    /// What the handle knows: from memory, without asking anybody.
+    pub fn state(&self) -> LockState {
+        self.held_now().map_or(LockState::Released, |held| held.state())
+    }
+
+    /// Whether it is held for certain now.
+    pub fn is_held(&self) -> bool {
+        self.held_now().is_some_and(|held| held.is_held())
+    }
+
+    /// An error unless it is held for certain now.
+    ///
+    /// # Errors
+    /// `lost`.
+    pub fn assert_held(&self) -> Result<()> {
+        let lost = |why: &str| {
+            let what = format!("{} {why}", self.inner.spec.shown);
+            Err(Error::new(Code::Lost, format!("{what}: undo or stop what needs it, another may hold it")))
+        };
+        match self.state() {
+            LockState::Held | LockState::Uncertain => Ok(()),
+            LockState::Lost => lost("was lost"),
+            LockState::Released => lost("is not held"),
+        }
+    }
+
+    /// For how many microseconds it is held for certain; 0 if it is not.
+    pub fn remaining(&self) -> u64 {
+        self.held_now().map_or(0, |held| held.remaining())
+    }
+
+    /// The fencing token of the grant, larger than that of every grant of the name before; none if it was never acquired, or
+    /// is released. It stays after a loss.
+    pub fn token(&self) -> Option<u64> {
+        self.held_now().map(|held| held.token)
+    }
+
+    /// Has every later token be larger than `floor`: for when the resource has seen a larger one than the lock gave.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a floor above 2^52.
+    pub fn raise_floor(&self, floor: u64) -> Result<()> {
+        check_floor(floor)?;
+        let mut seat = self.inner.seat();
+        seat.floor = seat.floor.max(floor);
+        Ok(())
+    }
+
+    /// Has `listener` called once when the present grant is lost: at once if it is; never if it is released before, or not
+    /// held.
+    pub fn on_loss(&self, listener: LossListener) {
+        if let Some(held) = self.held_now() {
+            held.on_loss(listener);
+        }
+    }
+
+    /// The error for an acquisition that was not granted: it says who holds the lock.
+    pub fn not_acquired(&self) -> Error {
+        let (wait, why) = self.inner.seat().refusal.clone();
+        self.inner.spec.not_acquired(wait, &why)
+    }
+
+    /// Who holds the lock (of several, the first), and how many wait for it.
+    pub fn inspect(&self) -> Op<Inspection> {
+        let spec = &self.inner.spec;
+        Op::of(&spec.shared, Box::new(Inspect { keys: spec.keys[..1].into(), shown: spec.shown.clone() }))
+    }
+
+    /// Takes the lock away from whoever holds it, and answers from how many. For operators: the holders learn of it as a loss
+    /// when they next renew or extend.
+    pub fn force_release(&self) -> Op<u64> {
+        let spec = &self.inner.spec;
+        let force = ForceRelease {
+            keys: spec.keys.clone(),
+            permits: spec.permits,
+            wake_prefix: spec.wake_prefix.clone(),
+            shown: spec.shown.clone(),
+        };
+        Op::of(&spec.shared, Box::new(force))
+    }
+
+    /// The names, as they were given.
+    pub fn names(&self) -> &[Vec<u8>] {
+        &self.inner.spec.names
+    }
+
+    /// The Redis keys, one for each name.
+    pub fn redis_keys(&self) -> &[Vec<u8>] {
+        &self.inner.spec.keys
+    }
+
+    /// The ttl in microseconds.
+    pub fn ttl(&self) -> u64 {
+        self.inner.spec.options.ttl
+    }
+
+    fn held_now(&self) -> Option<Arc<Held>> {
+        self.inner.seat().held.clone()
+    }
+}
+
+impl Inner {
+    fn seat(&self) -> MutexGuard<'_, Seat> {
+        self.seat.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An attempt begins.
+    fn begin(&self, wait: Duration) -> Result<u64> {
+        let mut seat = self.seat();
+        if seat.held.as_ref().is_some_and(|held| held.is_held()) {
+            let what = &self.spec.shown;
+            return Err(Error::invalid(format!(
+                "{what} is held by this handle already: release it first, or make another handle"
+            )));
+        }
+        if seat.attempt != 0 {
+            let what = &self.spec.shown;
+            return Err(Error::invalid(format!("{what} is being acquired by this handle: make another handle")));
+        }
+        seat.attempts += 1;
+        seat.attempt = seat.attempts;
+        seat.refusal = (wait, "nobody answered".to_owned());
+        Ok(seat.attempt)
+    }
+
+    fn ended(&self, number: u64) {
+        let mut seat = self.seat();
+        if seat.attempt == number {
+            seat.attempt = 0;
+        }
+    }
+
+    fn is_current(&self, number: u64) -> bool {
+        self.seat().attempt == number
+    }
+
+    /// Ends the attempt under way, if there is one, whatever its driver does; gives back what it has got.
+    fn abandon(&self) {
+        let mut seat = self.seat();
+        let (attempt, held) = (std::mem::take(&mut seat.attempt), seat.held.take());
+        drop(seat);
+        if attempt != 0 {
+            desk::look_for_abandoned();
+        }
+        if let Some(held) = held {
+            desk::give_back(held);
+        }
+    }
+
+    fn floor(&self) -> u64 {
+        self.seat().floor.max(self.spec.options.floor)
+    }
+
+    /// Takes a grant for the attempt of this number; false if that was abandoned.
+    fn granted(&self, held: &Arc<Held>, number: u64) -> bool {
+        let mut seat = self.seat();
+        seat.floor = seat.floor.max(held.token);
+        let is_wanted = seat.attempt == number;
+        if is_wanted {
+            seat.held = Some(held.clone());
+        }
+        is_wanted
+    }
+
+    fn refused(&self, why: String) {
+        self.seat().refusal.1 = why;
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // A process without our thread (PHP) gives back by itself what it holds.
+        if self.spec.options.renew
+            && let Some(seat) = self.seat.get()
+            && let Some(held) = seat.lock().unwrap_or_else(PoisonError::into_inner).held.take()
+        {
+            desk::give_back(held);
+        }
+    }
+}
+
+impl Spec {
+    /// The time of deadlines: the test's, or microseconds of the boot clock, which goes on while the machine sleeps.
+    pub(crate) fn now(&self) -> u64 {
+        self.shared.test_time.get().unwrap_or_else(boot_micros)
+    }
+
+    fn release(&self, id: Id, cancel: u64) -> Release {
+        Release {
+            keys: self.keys.clone(),
+            id,
+            cancel,
+            permits: self.permits,
+            wake_prefix: self.wake_prefix.clone(),
+            shown: self.shown.clone(),
+        }
+    }
+}
+
+/// Who holds a lock, for a message; `who` as [`Spec::who`] wrote it.
+fn describe_holder(who: &[u8], left: u64) -> String {
+    let text = String::from_utf8_lossy(who);
+    let mut lines = text.splitn(3, '\n');
+    let (host, pid, label) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""), lines.next().unwrap_or(""));
+    if pid.is_empty() {
+        return "others wait for it".to_owned();
+    }
+    let label = if label.is_empty() { String::new() } else { format!(", \"{}\"", shown(label.as_bytes())) };
+    let (host, left) = (shown(host.as_bytes()), span(left));
+    format!("process {pid} on {host}{label} holds it for {left} more, unless it renews or releases it")
+}

@@ -1,0 +1,301 @@
+//! Those of one client in this process who wait for locks: for each lock they stand in line, and only the first asks Redis.
+//! No I/O: what is to be sent, and who has an answer, is told to the [`Desk`](super::desk::Desk).
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use super::attempt::{Attempt, Next, taken_back};
+use super::held::Held;
+use crate::client::Shared;
+use crate::error::{Code, Error, Result};
+use crate::lease::{Acquire, Channel, Id, Release};
+use crate::operation::Answer;
+use crate::store::redis::hub::Tag;
+
+/// What all that wait for the same thing have in common.
+pub(super) type Place = Arc<[Vec<u8>]>;
+
+/// Who waits, and for whom.
+struct Waiter {
+    attempt: Attempt,
+    tag: Tag,
+    stage: Stage,
+}
+
+/// Where a waiter is; only the first of a line gets past `InLine`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    InLine,
+    Asking,
+    /// A subscription is being made.
+    Deaf,
+    Resting(Instant),
+}
+
+/// What a room wants done.
+pub(super) enum Wish {
+    /// Ask this for the first in this line.
+    Ask(Place, Arc<Shared>, Acquire),
+    /// Ask this, which also releases another's hold.
+    PassOn(Place, Acquire, Passing),
+    /// Send this; the answer is of no interest.
+    Leave(Arc<Shared>, Release),
+    /// Have it renewed, and tell its loss.
+    Keep(Arc<Held>),
+    /// Give an answer.
+    Answer(Tag, Result<Answer>),
+}
+
+/// A release that passes the lock on.
+pub(super) struct Passing {
+    pub held: Arc<Held>,
+    pub was_held: bool,
+    pub tag: Tag,
+}
+
+/// The lines of one client.
+#[derive(Default)]
+pub(super) struct Room {
+    lines: HashMap<Place, VecDeque<Waiter>>,
+    /// Who of this process holds a lock alone, as far as it was granted here: the first in line need not ask.
+    holders: HashMap<Place, Weak<Held>>,
+    /// Where hints are heard; none until the first needs it.
+    channel: Option<Channel>,
+    pub wishes: Vec<Wish>,
+}
+
+impl Room {
+    /// Takes a waiter.
+    pub fn enter(&mut self, attempt: Attempt, tag: Tag) {
+        let place = attempt.lock.spec.keys.clone();
+        let line = self.lines.entry(place.clone()).or_default();
+        line.push_back(Waiter { attempt, tag, stage: Stage::InLine });
+        if line.len() == 1 {
+            self.begin(&place);
+        }
+    }
+
+    /// Whether anybody waits for a hint to be heard.
+    pub fn is_deaf(&self) -> bool {
+        self.lines.values().any(|line| line.front().is_some_and(|waiter| waiter.stage == Stage::Deaf))
+    }
+
+    /// Whether anybody waits.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// A spec of those who wait, for what they have in common.
+    pub fn any(&self) -> Option<&Attempt> {
+        self.lines.values().find_map(|line| line.front()).map(|waiter| &waiter.attempt)
+    }
+
+    /// The subscription was made, or made again: those who rested may have missed a hint.
+    pub fn on_hearing(&mut self, channel: Channel) {
+        self.channel = Some(channel);
+        let waiting = |waiter: &Waiter| matches!(waiter.stage, Stage::Deaf | Stage::Resting(_));
+        for place in self.places(waiting) {
+            self.ask(&place);
+        }
+    }
+
+    /// No subscription could be made.
+    pub fn on_deafness(&mut self, error: &Error) {
+        self.channel = None;
+        for place in self.places(|waiter| waiter.stage == Stage::Deaf) {
+            self.end_first(&place, Err(error.clone()), true);
+        }
+    }
+
+    /// The subscription has gone.
+    pub fn on_silence(&mut self) {
+        self.channel = None;
+    }
+
+    /// A waiter was told that asking may be worth it.
+    pub fn on_hint(&mut self, id: &Id) {
+        for place in self.places(|waiter| waiter.attempt.id == *id && matches!(waiter.stage, Stage::Resting(_))) {
+            self.ask(&place);
+        }
+    }
+
+    /// Something was released in this process.
+    pub fn on_freed(&mut self, place: &Place) {
+        self.holders.remove(place);
+        if self.first(place).is_some_and(|first| matches!(first.stage, Stage::Resting(_))) {
+            self.ask(place);
+        }
+    }
+
+    /// The answer for the first in a line.
+    pub fn on_answer(&mut self, place: &Place, id: &Id, answer: Result<Answer>) {
+        let Some(first) = self.lines.get_mut(place).and_then(VecDeque::front_mut) else { return };
+        // Whoever asked may have left; that is taken back already.
+        if first.attempt.id != *id || first.stage != Stage::Asking {
+            return;
+        }
+        match first.attempt.on_answer(answer) {
+            Next::Held(held) => {
+                if held.spec.is_exclusive() {
+                    self.holders.insert(place.clone(), Arc::downgrade(&held));
+                }
+                self.wishes.push(Wish::Keep(held));
+                self.end_first(place, Ok(Answer::Flag(true)), false);
+            }
+            Next::Listen => match self.channel {
+                Some(_) => self.ask(place),
+                None => first.stage = Stage::Deaf,
+            },
+            Next::Rest(until) => first.stage = Stage::Resting(until),
+            Next::Refused => self.end_first(place, Ok(Answer::Flag(false)), true),
+            Next::Failed(error) => self.end_first(place, Err(error), true),
+        }
+    }
+
+    /// Releases what is held, by passing it on if somebody here waits for it; gives the tag back if nobody does.
+    pub fn pass_on(&mut self, held: &Arc<Held>, was_held: bool, tag: Tag) -> Option<Tag> {
+        let place = held.spec.keys.clone();
+        self.holders.remove(&place);
+        let channel = self.channel;
+        let passable = |first: &&mut Waiter| {
+            held.spec.is_exclusive()
+                && matches!(first.stage, Stage::Resting(_))
+                && first.attempt.lock.spec.is_exclusive()
+                && first.attempt.waits()
+        };
+        let Some(first) = self.lines.get_mut(&place).and_then(VecDeque::front_mut).filter(passable) else {
+            return Some(tag);
+        };
+        if let Some(channel) = channel {
+            first.attempt.hear_at(channel);
+        }
+        first.stage = Stage::Asking;
+        let question = first.attempt.ask(Some(held.id));
+        self.wishes.push(Wish::PassOn(place, question, Passing { held: held.clone(), was_held, tag }));
+        None
+    }
+
+    /// Lets those out whose callers have gone.
+    pub fn sweep(&mut self) {
+        self.leave_if(|waiter| waiter.attempt.is_abandoned(), |_| Err(taken_back()));
+    }
+
+    /// Does what is due.
+    pub fn turn(&mut self, now: Instant) {
+        // The first in line asks or is answered in its own time; the others only wait.
+        self.leave_if(
+            |waiter| matches!(waiter.stage, Stage::InLine | Stage::Deaf) && waiter.attempt.until <= now,
+            |_| Ok(Answer::Flag(false)),
+        );
+        for place in self.places(|waiter| matches!(waiter.stage, Stage::Resting(until) if until <= now)) {
+            if self.first(&place).is_some_and(|first| first.attempt.waits()) {
+                self.ask(&place);
+            } else {
+                self.end_first(&place, Ok(Answer::Flag(false)), true);
+            }
+        }
+    }
+
+    /// When to turn again if nothing else happens.
+    pub fn next_turn(&self) -> Option<Instant> {
+        let due = |waiter: &Waiter| match waiter.stage {
+            Stage::Asking => None,
+            Stage::Resting(until) => Some(until.min(waiter.attempt.until)),
+            Stage::InLine | Stage::Deaf => Some(waiter.attempt.until),
+        };
+        self.lines.values().flatten().filter_map(due).min()
+    }
+
+    /// Ends everybody's wait: the client was closed.
+    pub fn close(&mut self) {
+        let closed = || Error::new(Code::Closed, "the client was closed while this waited for a lock");
+        self.leave_if(|_| true, |_| Err(closed()));
+    }
+
+    /// Lets everybody out who fits, with their answers, and what they may have left behind taken back.
+    fn leave_if(&mut self, fits: impl Fn(&Waiter) -> bool, answer: impl Fn(&Waiter) -> Result<Answer>) {
+        let mut moved = Vec::new();
+        for (place, line) in &mut self.lines {
+            let mut at = 0;
+            while at < line.len() {
+                if !fits(&line[at]) {
+                    at += 1;
+                    continue;
+                }
+                let Some(waiter) = line.remove(at) else { break };
+                if let Some(leave) = waiter.attempt.leave() {
+                    self.wishes.push(Wish::Leave(waiter.attempt.lock.spec.shared.clone(), leave));
+                }
+                let answer = answer(&waiter);
+                self.wishes.push(Wish::Answer(waiter.tag, answer));
+                if at == 0 {
+                    moved.push(place.clone());
+                }
+            }
+        }
+        for place in moved {
+            self.follow(&place);
+        }
+    }
+
+    fn places(&self, fits: impl Fn(&Waiter) -> bool) -> Vec<Place> {
+        let first = |(place, line): (&Place, &VecDeque<Waiter>)| line.front().is_some_and(&fits).then(|| place.clone());
+        self.lines.iter().filter_map(first).collect()
+    }
+
+    fn first(&self, place: &Place) -> Option<&Waiter> {
+        self.lines.get(place).and_then(VecDeque::front)
+    }
+
+    /// Has the first in a line begin: it asks, unless this process itself is known to hold the lock.
+    fn begin(&mut self, place: &Place) {
+        let holder = self.holders.get(place).and_then(Weak::upgrade).filter(|held| held.is_held());
+        match (holder, self.lines.get_mut(place).and_then(VecDeque::front_mut)) {
+            (Some(held), Some(first)) => {
+                let left = Duration::from_micros(held.remaining());
+                first.stage = Stage::Resting((Instant::now() + left).min(first.attempt.until));
+                // A refusal must be able to say who holds it.
+                first.attempt.lock.refused("another handle of this process holds it".to_owned());
+            }
+            (None, Some(_)) => {
+                self.holders.remove(place);
+                self.ask(place);
+            }
+            (_, None) => {}
+        }
+    }
+
+    fn ask(&mut self, place: &Place) {
+        let channel = self.channel;
+        let Some(first) = self.lines.get_mut(place).and_then(VecDeque::front_mut) else { return };
+        if let Some(channel) = channel {
+            first.attempt.hear_at(channel);
+        }
+        first.stage = Stage::Asking;
+        let question = first.attempt.ask(None);
+        let shared = first.attempt.lock.spec.shared.clone();
+        self.wishes.push(Wish::Ask(place.clone(), shared, question));
+    }
+
+    fn end_first(&mut self, place: &Place, answer: Result<Answer>, leaves: bool) {
+        let Some(waiter) = self.lines.get_mut(place).and_then(VecDeque::pop_front) else { return };
+        if let Some(leave) = waiter.attempt.leave().filter(|_| leaves) {
+            self.wishes.push(Wish::Leave(waiter.attempt.lock.spec.shared.clone(), leave));
+        }
+        // The handle is free for another attempt before its caller hears of this one's end.
+        let Waiter { attempt, tag, .. } = waiter;
+        drop(attempt);
+        self.wishes.push(Wish::Answer(tag, answer));
+        self.follow(place);
+    }
+
+    /// The next in line begins.
+    fn follow(&mut self, place: &Place) {
+        match self.lines.get(place) {
+            Some(line) if line.is_empty() => drop(self.lines.remove(place)),
+            Some(_) if self.first(place).is_some_and(|first| first.stage == Stage::InLine) => self.begin(place),
+            _ => {}
+        }
+    }
+}

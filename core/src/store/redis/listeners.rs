@@ -1,0 +1,125 @@
+//! The subscriptions of all clients whose callers wait at the hub: one each, made when the first of them needs it, kept
+//! until the client is closed, and made again when lost.
+
+use std::collections::HashMap;
+use std::os::fd::RawFd;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::time::{Duration, Instant};
+
+use super::dial::on_thread;
+use super::ear::{Ear, new_channel};
+use super::patience::Patience;
+use crate::client::Shared;
+use crate::error::{Code, Error, Result};
+use crate::lock::{Desk, Spec};
+
+/// The pause before a subscription that was lost is made again.
+const PAUSE: Duration = Duration::from_millis(50);
+
+enum State {
+    Opening(Receiver<Result<Ear>>),
+    Up(Ear),
+    /// It was lost; not to be made again before this.
+    Lost(Instant),
+}
+
+struct Listener {
+    shared: Arc<Shared>,
+    prefix: Arc<[u8]>,
+    state: State,
+}
+
+/// The subscriptions, by the port of their client.
+#[derive(Default)]
+pub(crate) struct Listeners {
+    all: HashMap<u64, Listener>,
+}
+
+impl Listeners {
+    /// Makes those that are needed, and tells the desk what was heard. `ring` makes what wakes the hub.
+    pub fn turn<F: FnOnce() + Send + 'static>(&mut self, desk: &mut Desk, ring: impl Fn() -> F) {
+        for (port, spec) in desk.deaf() {
+            self.all.entry(port).or_insert_with(|| Listener::new(&spec, ring()));
+        }
+        let now = Instant::now();
+        self.all.retain(|port, listener| match &mut listener.state {
+            State::Opening(result) => {
+                let opened = match result.try_recv() {
+                    Err(TryRecvError::Empty) => return true,
+                    Err(TryRecvError::Disconnected) => Err(Error::new(Code::Internal, "the subscribing thread died")),
+                    Ok(opened) => opened,
+                };
+                desk.on_hearing(*port, opened.as_ref().map(Ear::channel).map_err(Clone::clone));
+                let is_up = opened.is_ok();
+                if let Ok(ear) = opened {
+                    listener.state = State::Up(ear);
+                }
+                is_up
+            }
+            State::Up(ear) => {
+                let mut hints = Vec::new();
+                let listened = ear.listen(&mut hints);
+                desk.on_hints(*port, &hints);
+                if listened.is_err() {
+                    listener.state = State::Lost(now + PAUSE);
+                }
+                true
+            }
+            // Nobody waits: the next one who does has a new one made.
+            State::Lost(_) if !desk.has_waiters(*port) => {
+                desk.on_silence(*port);
+                false
+            }
+            State::Lost(then) => {
+                if *then <= now {
+                    listener.state = open(&listener.shared, &listener.prefix, ring());
+                }
+                true
+            }
+        });
+    }
+
+    /// The client of a port was closed.
+    pub fn close(&mut self, port: u64) {
+        self.all.remove(&port);
+    }
+
+    /// What to watch for reading.
+    pub fn descriptors(&self) -> impl Iterator<Item = RawFd> {
+        let up = |listener: &Listener| if let State::Up(ear) = &listener.state { Some(ear.descriptor()) } else { None };
+        self.all.values().filter_map(up)
+    }
+
+    /// When to turn again if nothing else happens.
+    pub fn next_turn(&self) -> Option<Instant> {
+        let due = |listener: &Listener| if let State::Lost(then) = &listener.state { Some(*then) } else { None };
+        self.all.values().filter_map(due).min()
+    }
+}
+
+impl Listener {
+    fn new(spec: &Spec, ring: impl FnOnce() + Send + 'static) -> Listener {
+        let (shared, prefix) = (spec.shared.clone(), spec.wake_prefix.clone());
+        Listener { state: open(&shared, &prefix, ring), shared, prefix }
+    }
+}
+
+/// Begins to subscribe, on a thread that lives as long as the attempt.
+fn open(shared: &Arc<Shared>, prefix: &Arc<[u8]>, ring: impl FnOnce() + Send + 'static) -> State {
+    let (tell, result) = sync_channel(1);
+    let (tell_failed, shared, prefix) = (tell.clone(), shared.clone(), prefix.clone());
+    let spawned = on_thread("quotalock-ear", move || {
+        let open = || {
+            let patience = Patience { deadline: Instant::now() + shared.timeout, interrupted: &mut || false };
+            Ear::open(shared.endpoint.server()?, &prefix, new_channel()?, patience)
+        };
+        // Nobody listens any more if the client was closed meanwhile.
+        let _ = tell.send(open());
+        ring();
+    });
+    if let Err(error) = spawned {
+        let _ = tell_failed.try_send(Err(error));
+    }
+    State::Opening(result)
+}
