@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Transition, bytes, int, load_all};
+use super::{Transition, Who, bytes, int, load_all};
 use crate::decision::Source;
 use crate::error::Result;
 use crate::operation::{Answer, Operation, odd_reply, unsigned};
@@ -37,8 +37,12 @@ pub struct Inspection {
 /// One who holds a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// Who it said it is.
-    pub who: Vec<u8>,
+    /// The host it runs on; empty if it did not say.
+    pub host: String,
+    /// Its process there.
+    pub pid: u64,
+    /// What it calls itself.
+    pub label: String,
     /// Its fencing token.
     pub token: u64,
     /// How many permits it has.
@@ -89,8 +93,11 @@ impl Operation for Inspect {
             return Err(odd_reply(format!("{} fields", fields.len())));
         }
         let holder = |fields: &[Value]| {
+            let Who { host, pid, label } = Who::decode(&bytes(fields, 5)?);
             Ok(Holder {
-                who: bytes(fields, 5)?,
+                host,
+                pid,
+                label,
                 token: unsigned(fields, 0)?,
                 permits: unsigned(fields, 1)?,
                 since: unsigned(fields, 2)?,

@@ -9,6 +9,7 @@ mod form;
 mod inspect;
 mod release;
 mod table;
+mod who;
 
 use once_cell::race::OnceBox;
 
@@ -24,6 +25,7 @@ pub use extend::Extend;
 pub use force_release::ForceRelease;
 pub use inspect::{Holder, Inspect, Inspection};
 pub use release::Release;
+pub(crate) use who::Who;
 
 /// How long a waiter is remembered after it asked, in microseconds.
 pub(crate) const HEARTBEAT: u64 = 1_500_000;

@@ -122,7 +122,11 @@ impl Attempt {
             Outcome::Granted { token, .. } => {
                 let held = Arc::new(Held::new(spec.clone(), self.id, token, self.sent));
                 if held.is_held() {
-                    return if self.lock.granted(&held, self.number) { Next::Held(held) } else { Next::Failed(taken_back()) };
+                    return if self.lock.granted(&held, self.number) {
+                        Next::Held(held)
+                    } else {
+                        Next::Failed(taken_back())
+                    };
                 }
                 let what = format!("{} was granted, but its ttl was over when the answer came", spec.shown);
                 Next::Failed(Error::new(Code::Timeout, format!("{what}: give it more ttl, or look after the server")))

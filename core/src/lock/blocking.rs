@@ -103,12 +103,7 @@ fn listen(attempt: &Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<Ea
     Ear::open(spec.shared.endpoint.server()?, &spec.wake_prefix, new_channel()?, Patience { deadline, interrupted })
 }
 
-fn rest(
-    attempt: &Attempt,
-    ear: &mut Option<Ear>,
-    until: Instant,
-    interrupted: &mut dyn FnMut() -> bool,
-) -> Result<()> {
+fn rest(attempt: &Attempt, ear: &mut Option<Ear>, until: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
     let until = attempt.nap(until);
     if let Some(listening) = ear {
         if let Heard::Gone = listening.wait(&attempt.id, until, interrupted)? {

@@ -4,10 +4,10 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::{Attempt, Inner};
 use super::blocking;
 use super::desk::{self, Request};
 use super::held::Held;
+use super::{Attempt, Inner};
 use crate::decision::Source;
 use crate::error::Result;
 use crate::exchange::Exchange;

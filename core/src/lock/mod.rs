@@ -15,23 +15,23 @@ use crate::client::Client;
 use crate::clock::boot_micros;
 use crate::error::{Code, Error, Result, shown};
 use crate::fork::ForkCell;
-use crate::lease::{ALL_PERMITS, ForceRelease, Id, Inspect, Inspection, Release};
+use crate::lease::{ALL_PERMITS, ForceRelease, Id, Inspect, Inspection, Release, Who};
 use crate::op::Op;
 use crate::policy::MAX_PERIOD;
 
 use attempt::Attempt;
-pub use calls::{Acquiring, Releasing};
-use calls::ExtendCall;
 pub(crate) use blocking::Ears;
+use calls::ExtendCall;
+pub use calls::{Acquiring, Releasing};
 pub(crate) use desk::{Desk, Notice, Request, Sending};
 use held::Held;
 pub use held::{LockState, LossListener};
 pub(crate) use options::Spec;
-use options::{Kind, check_floor, check_ttl, span};
 pub use options::{
     DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, LockOptions, MAX_ACK_TIMEOUT, MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL,
     MAX_PERMITS, MIN_LOCK_TTL,
 };
+use options::{Kind, check_floor, check_ttl, span};
 
 /// A handle for a lock: a lease that ends by itself. Cheap to clone; clones are the same handle. Made by [`Client::lock`]
 /// and its neighbours.
@@ -108,13 +108,7 @@ impl Client {
 }
 
 impl Lock {
-    fn new(
-        client: &Client,
-        kind: Kind,
-        names: &[&[u8]],
-        of_permits: (u64, u64),
-        options: LockOptions,
-    ) -> Result<Lock> {
+    fn new(client: &Client, kind: Kind, names: &[&[u8]], of_permits: (u64, u64), options: LockOptions) -> Result<Lock> {
         let spec = Spec::new(client, kind, names, of_permits, options)?;
         Ok(Lock { inner: Arc::new(Inner { spec: Arc::new(spec), seat: ForkCell::new() }) })
     }
@@ -352,12 +346,10 @@ impl Spec {
     }
 }
 
-/// Who holds a lock, for a message; `who` as [`Spec::who`] wrote it.
+/// Who holds a lock, for a message.
 fn describe_holder(who: &[u8], left: u64) -> String {
-    let text = String::from_utf8_lossy(who);
-    let mut lines = text.splitn(3, '\n');
-    let (host, pid, label) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""), lines.next().unwrap_or(""));
-    if pid.is_empty() {
+    let Who { host, pid, label } = Who::decode(who);
+    if pid == 0 {
         return "others wait for it".to_owned();
     }
     let label = if label.is_empty() { String::new() } else { format!(", \"{}\"", shown(label.as_bytes())) };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::client::{Client, Shared};
 use crate::error::{Code, Error, Result, shown};
 use crate::key;
-use crate::lease::{ALL_PERMITS, MAX_FLOOR};
+use crate::lease::{ALL_PERMITS, MAX_FLOOR, Who};
 
 /// The shortest ttl in microseconds: 10 ms. The margin for drift is 2 ms and 1 %.
 pub const MIN_LOCK_TTL: u64 = 10_000;
@@ -145,9 +145,9 @@ impl Spec {
         self.options.fair || self.kind == Kind::Write
     }
 
-    /// Who asks, for those who look: host, process and label, one a line.
+    /// Who asks, for those who look.
     pub fn who(&self) -> Arc<[u8]> {
-        format!("{}\n{}\n{}", host(), std::process::id(), self.options.label).into_bytes().into()
+        Who::here(&self.options.label).encode().into()
     }
 
     /// The error for a lock that was not granted; `holder` is who has it, if anybody told.
@@ -233,13 +233,4 @@ fn check_options(options: &LockOptions) -> Result<()> {
 pub(super) fn span(micros: u64) -> String {
     // Nothing has no unit, and callers give theirs in seconds or milliseconds.
     if micros == 0 { "0".to_owned() } else { format!("{:?}", Duration::from_micros(micros)) }
-}
-
-/// This host's name, cut at 64 bytes; empty if the system has none.
-fn host() -> String {
-    let mut name = [0_u8; 65];
-    // SAFETY: the buffer is valid for the length given, and its last byte stays zero.
-    let failed = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) } != 0;
-    let end = name.iter().position(|byte| *byte == 0).unwrap_or(0);
-    if failed { String::new() } else { String::from_utf8_lossy(&name[..end]).replace('\n', " ") }
 }

@@ -31,7 +31,6 @@ pub(crate) struct Port {
     id: u64,
 }
 
-
 impl Default for Port {
     fn default() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);

@@ -1,0 +1,309 @@
+//! Locks through their handles: threads, futures, renewal and loss, on memory and on real servers.
+
+use std::future::{Future, IntoFuture};
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+use quotalock::{Client, Code, Lock, LockOptions, LockState};
+use quotalock_tests::{client, fresh_prefix, stores};
+
+const NOW: Duration = Duration::ZERO;
+const LONG: Duration = Duration::from_secs(20);
+
+struct Unpark(std::thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Polls a future to its end on this thread.
+fn block_on<T>(asked: impl IntoFuture<Output = T>) -> T {
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(asked.into_future());
+    let give_up = Instant::now() + Duration::from_secs(30);
+    loop {
+        if let Poll::Ready(ready) = future.as_mut().poll(&mut context) {
+            return ready;
+        }
+        assert!(Instant::now() < give_up, "a future hangs");
+        std::thread::park_timeout(Duration::from_millis(100));
+    }
+}
+
+fn options(ttl_ms: u64) -> LockOptions {
+    LockOptions { ttl: ttl_ms * 1_000, ..LockOptions::default() }
+}
+
+fn lock(client: &Client, ttl_ms: u64) -> Lock {
+    client.lock(b"sku:42", options(ttl_ms)).unwrap()
+}
+
+fn try_acquire(lock: &Lock) -> bool {
+    lock.acquire(NOW).unwrap().run().unwrap()
+}
+
+#[test]
+fn one_holds_and_the_other_learns_who() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("lock"));
+        let first = client.lock(b"sku:42", LockOptions { label: "checkout".into(), ..options(30_000) }).unwrap();
+        let second = lock(&client, 30_000);
+        assert_eq!((first.state(), first.token(), first.remaining()), (LockState::Released, None, 0), "{name}");
+        assert!(try_acquire(&first), "{name}");
+        assert!(first.is_held() && first.assert_held().is_ok());
+        assert!((29_000_000..29_700_000).contains(&first.remaining()), "{name}: {}", first.remaining());
+        assert!(!try_acquire(&second), "{name}");
+        let why = second.not_acquired();
+        assert_eq!(why.code(), Code::NotAcquired);
+        assert!(why.message().contains("\"checkout\"") && why.message().contains("at once"), "{why}");
+        let seen = second.inspect().run().unwrap();
+        assert_eq!((seen.holders.len(), seen.holders[0].token), (1, first.token().unwrap()));
+        assert_eq!(seen.holders[0].pid, u64::from(std::process::id()));
+        assert_eq!(seen.holders[0].label, "checkout");
+        let again = first.acquire(NOW).err().unwrap();
+        assert_eq!(again.code(), Code::InvalidArgument, "{again}");
+        assert!(!second.release().run().unwrap(), "another's handle releases nothing");
+        assert!(first.release().run().unwrap());
+        assert!(!first.release().run().unwrap());
+        assert_eq!(first.assert_held().err().unwrap().code(), Code::Lost);
+        let before = seen.token;
+        assert!(try_acquire(&second));
+        assert!(second.token().unwrap() > before, "{name}");
+        assert!(second.release().run().unwrap());
+    }
+}
+
+#[test]
+fn a_waiting_thread_gets_it_when_it_is_free() {
+    for (name, url) in stores() {
+        for among_threads in [false, true] {
+            let client = client(&url, &fresh_prefix("wait"));
+            let (first, second) = (lock(&client, 30_000), lock(&client, 30_000));
+            assert!(try_acquire(&first));
+            let (tell, told) = mpsc::channel();
+            let waiter = std::thread::spawn(move || {
+                let acquiring = second.acquire(LONG).unwrap();
+                tell.send(()).unwrap();
+                let got = match among_threads {
+                    true => acquiring.run_among_threads(&mut || false),
+                    false => acquiring.run(),
+                };
+                (got.unwrap(), Instant::now(), second.release().run().unwrap())
+            });
+            told.recv().unwrap();
+            std::thread::sleep(Duration::from_millis(150));
+            let freed = Instant::now();
+            assert!(first.release().run().unwrap());
+            let (got, at, released) = waiter.join().unwrap();
+            assert!(got && released, "{name}");
+            assert!(at - freed < Duration::from_millis(700), "{name}: woken after {:?}", at - freed);
+        }
+    }
+}
+
+#[test]
+fn a_wait_ends_in_its_time_and_leaves_nothing() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("late"));
+        let (first, second) = (lock(&client, 30_000), lock(&client, 30_000));
+        assert!(try_acquire(&first));
+        for how in 0..3 {
+            let began = Instant::now();
+            let acquiring = second.acquire(Duration::from_millis(200)).unwrap();
+            let got = match how {
+                0 => acquiring.run().unwrap(),
+                1 => acquiring.run_among_threads(&mut || false).unwrap(),
+                _ => block_on(acquiring).unwrap(),
+            };
+            assert!(!got);
+            assert!((180..2_000).contains(&began.elapsed().as_millis()), "{name}: {:?}", began.elapsed());
+            assert!(second.not_acquired().message().contains("200 ms"), "{}", second.not_acquired());
+        }
+        // What is taken back in the background is soon gone.
+        let give_up = Instant::now() + LONG;
+        while first.inspect().run().unwrap().waiters > 0 {
+            assert!(Instant::now() < give_up, "{name}: a waiter stays");
+        }
+        assert!(first.release().run().unwrap());
+        assert!(try_acquire(&second), "{name}");
+    }
+}
+
+#[test]
+fn an_interrupted_wait_leaves_nothing() {
+    for (name, url) in stores() {
+        for among_threads in [false, true] {
+            let client = client(&url, &fresh_prefix("stop"));
+            let (first, second) = (lock(&client, 30_000), lock(&client, 30_000));
+            assert!(try_acquire(&first));
+            let mut asked = 0;
+            let mut interrupted = || {
+                asked += 1;
+                asked > 3
+            };
+            let acquiring = second.acquire(LONG).unwrap();
+            let stopped = match among_threads {
+                true => acquiring.run_among_threads(&mut interrupted),
+                false => acquiring.run_interruptibly(&mut interrupted),
+            };
+            assert_eq!(stopped.err().unwrap().code(), Code::Internal, "{name}");
+            assert!(first.release().run().unwrap());
+            assert!(try_acquire(&second), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_hundred_futures_pass_it_on_one_after_another() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("line"));
+        let (inside, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let mut threads = Vec::new();
+        let tokens = Arc::new(std::sync::Mutex::new(Vec::new()));
+        for _ in 0..100 {
+            let (lock, inside, most) = (lock(&client, 30_000), inside.clone(), most.clone());
+            let tokens = tokens.clone();
+            threads.push(std::thread::spawn(move || {
+                assert!(block_on(lock.acquire(LONG).unwrap()).unwrap());
+                most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                tokens.lock().unwrap().push(lock.token().unwrap());
+                std::thread::yield_now();
+                inside.fetch_sub(1, Ordering::SeqCst);
+                assert!(block_on(lock.release()).unwrap());
+            }));
+        }
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(most.load(Ordering::SeqCst), 1, "{name}");
+        let tokens = tokens.lock().unwrap();
+        assert_eq!(tokens.len(), 100, "{name}");
+        assert!(tokens.is_sorted_by(|a, b| a < b), "{name}: {tokens:?}");
+    }
+}
+
+#[test]
+fn a_dropped_future_leaves_nothing() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("drop"));
+        let (first, second, third) = (lock(&client, 30_000), lock(&client, 30_000), lock(&client, 30_000));
+        assert!(try_acquire(&first));
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let mut future = second.acquire(LONG).unwrap().into_future();
+        assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        std::thread::sleep(Duration::from_millis(50));
+        drop(future);
+        assert!(block_on(first.release()).unwrap());
+        assert!(block_on(third.acquire(LONG).unwrap()).unwrap(), "{name}");
+        assert!(!second.is_held());
+        assert!(block_on(third.release()).unwrap(), "{name}");
+        assert!(block_on(second.acquire(LONG).unwrap()).unwrap(), "{name}: the handle can be used again");
+    }
+}
+
+#[test]
+fn it_is_renewed_while_it_is_held_and_no_longer() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("renew"));
+        let first = lock(&client, 300);
+        assert!(try_acquire(&first));
+        std::thread::sleep(Duration::from_millis(700));
+        assert!(first.is_held(), "{name}");
+        let second = lock(&client, 300);
+        assert!(!try_acquire(&second), "{name}");
+        drop(first);
+        assert!(second.acquire(LONG).unwrap().run().unwrap(), "{name}: a dropped handle gives it back");
+        let short = LockOptions { max_hold: 100_000, ..options(300) };
+        let third = client.lock(b"other", short).unwrap();
+        assert!(try_acquire(&third));
+        std::thread::sleep(Duration::from_millis(500));
+        assert_eq!(third.state(), LockState::Lost, "{name}: nobody renews it for ever");
+    }
+}
+
+#[test]
+fn a_loss_is_told_at_once() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("loss"));
+        let first = lock(&client, 600);
+        assert!(try_acquire(&first));
+        let (tell, told) = mpsc::channel();
+        first.on_loss(Box::new(move || tell.send(Instant::now()).unwrap()));
+        let forced = Instant::now();
+        assert_eq!(lock(&client, 600).force_release().run().unwrap(), 1);
+        let at = told.recv_timeout(LONG).unwrap();
+        assert!(at - forced < Duration::from_millis(600), "{name}: {:?}", at - forced);
+        assert_eq!((first.state(), first.is_held()), (LockState::Lost, false));
+        assert_eq!(first.assert_held().err().unwrap().code(), Code::Lost);
+        assert!(first.token().is_some());
+        assert!(!first.extend(None).unwrap().run().unwrap());
+        assert!(!first.release().run().unwrap(), "{name}: releasing what was lost is false");
+        // Not renewed, it is lost when its time is over.
+        let second = client.lock(b"sku:42", LockOptions { renew: false, ..options(200) }).unwrap();
+        assert!(block_on(second.acquire(LONG).unwrap()).unwrap());
+        let (tell, told) = mpsc::channel();
+        second.on_loss(Box::new(move || tell.send(()).unwrap()));
+        told.recv_timeout(Duration::from_millis(500)).unwrap();
+    }
+}
+
+#[test]
+fn permits_readers_and_writers() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("kinds"));
+        let permit = |weight| client.semaphore(b"pool", 3, weight, options(30_000)).unwrap();
+        let (one, two, other) = (permit(1), permit(2), permit(1));
+        assert!(try_acquire(&one) && try_acquire(&two) && !try_acquire(&other), "{name}");
+        assert!(two.release().run().unwrap());
+        assert!(try_acquire(&other));
+        let read = || client.read_lock(b"page", options(30_000)).unwrap();
+        let write = || client.write_lock(b"page", options(30_000)).unwrap();
+        let (reader, another, writer) = (read(), read(), write());
+        assert!(try_acquire(&reader) && try_acquire(&another) && !try_acquire(&writer), "{name}");
+        let waiting = std::thread::spawn(move || {
+            let got = block_on(writer.acquire(LONG).unwrap()).unwrap();
+            (got, writer)
+        });
+        let give_up = Instant::now() + LONG;
+        while reader.inspect().run().unwrap().waiters == 0 {
+            assert!(Instant::now() < give_up, "{name}: the writer does not wait");
+        }
+        assert!(!try_acquire(&read()), "{name}: a waiting writer goes before new readers");
+        assert!(reader.release().run().unwrap() && another.release().run().unwrap());
+        let (got, writer) = waiting.join().unwrap();
+        assert!(got && !try_acquire(&read()), "{name}");
+        assert!(writer.release().run().unwrap());
+        assert!(try_acquire(&read()));
+    }
+}
+
+#[test]
+fn several_are_held_all_or_none() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("all"));
+        let both = |names: [&[u8]; 2]| client.lock_all(&names, options(30_000)).unwrap();
+        let held = Arc::new(AtomicU64::new(0));
+        let threads: Vec<_> = [[&b"a"[..], b"b"], [b"b", b"a"], [b"b", b"c"], [b"c", b"a"]]
+            .map(|names| {
+                let (lock, held) = (both(names), held.clone());
+                std::thread::spawn(move || {
+                    for _ in 0..20 {
+                        assert!(block_on(lock.acquire(LONG).unwrap()).unwrap());
+                        assert_eq!(held.fetch_add(1, Ordering::SeqCst), 0);
+                        held.fetch_sub(1, Ordering::SeqCst);
+                        assert!(block_on(lock.release()).unwrap());
+                    }
+                })
+            })
+            .into();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let single = client.lock(b"b", options(30_000)).unwrap();
+        assert!(try_acquire(&single));
+        assert!(!try_acquire(&both([b"a", b"b"])), "{name}");
+        assert!(try_acquire(&client.lock(b"a", options(30_000)).unwrap()), "{name}: nothing was taken of the others");
+    }
+}
