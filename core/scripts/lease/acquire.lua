@@ -33,7 +33,7 @@ end
 if owned then token = recorded end
 local wait, place, holder = 0, 0, ''
 for _, t in ipairs(tables) do
-  local changed, freed = t.foreign or t.dirty or t.left, t.left
+  local changed, freed = t.foreign or t.dirty, t.left
   if outcome == 1 then
     changed = true
     if t.waits_at then dismiss(t, t.waits_at) end

@@ -1,4 +1,4 @@
--- Tells the first waiters who fit that permits are free. Included after load.
+-- Tells the first waiters who fit that permits are free. Included after form.
 -- Those in order first, since nobody is granted before them; one that was told is passed over until it asks again, but
 -- one in order keeps its permits.
 -- Marks them in the table and returns where they stand, for publish once the table is saved.

@@ -214,7 +214,7 @@ impl Operation for Acquire {
         let released = self.instead_of.is_some() && tables.iter().all(|table| table.left);
         let mut worst = Refusal { wait: 0, place: 0, holder: Vec::new() };
         for ((key, mut table), standing) in self.keys.iter().zip(tables).zip(standings) {
-            let mut changed = table.foreign || table.mended || table.left;
+            let mut changed = table.foreign || table.changed;
             let mut freed = table.left;
             match standing.refusal {
                 _ if outcome == GRANTED => {

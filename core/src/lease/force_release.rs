@@ -55,7 +55,7 @@ impl Operation for ForceRelease {
         for (key, mut table) in self.keys.iter().zip(tables) {
             let count = std::mem::take(&mut table.holders).len();
             let told = if count > 0 { table.wake(self.permits) } else { Vec::new() };
-            if count > 0 || table.mended {
+            if count > 0 || table.changed {
                 save(space, key, &table, now, &told, &self.wake_prefix);
             }
             ended += count as u64;

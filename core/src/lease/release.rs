@@ -60,7 +60,7 @@ impl Operation for Release {
         let tables = load_all(space, &self.keys, now, Some(&self.id))?;
         let held = tables.iter().all(|table| table.left);
         for (key, mut table) in self.keys.iter().zip(tables) {
-            let mut changed = table.mended || table.left || self.cancel > 0;
+            let mut changed = table.changed || self.cancel > 0;
             let mut freed = table.left;
             if let Some(at) = table.waiting(&self.id) {
                 freed |= table.dismiss(at);

@@ -1,4 +1,4 @@
-//! A table of leases: twin of `scripts/lease/{load,find,renew,save,wake}.lua`.
+//! A table of leases: twin of `scripts/lease/{form,load,find,renew,save,wake}.lua`.
 
 use std::collections::VecDeque;
 
@@ -47,8 +47,8 @@ pub(super) struct Table {
     pub holders: Vec<Held>,
     /// Whether the value was not ours.
     pub foreign: bool,
-    /// Whether something was mended that must be written.
-    pub mended: bool,
+    /// Whether something was changed that must be written.
+    pub changed: bool,
     /// Whether the holder that shall leave did hold.
     pub left: bool,
 }
@@ -61,6 +61,8 @@ impl Table {
             Some(None) => Table { foreign: true, ..Table::default() },
             None => Table::default(),
         };
+        // Also one that is over leaves: else a clock that goes back would let it hold again.
+        table.changed = leaving.is_some_and(|id| table.holding(id).is_some());
         table.bring_to(now);
         let before = table.holders.len();
         table.holders.retain(|held| Some(&held.id) != leaving);
@@ -75,10 +77,10 @@ impl Table {
             self.tombstones.pop_front();
         }
         for waiter in &mut self.waiters {
-            self.mended |= clamp(&mut waiter.until, now + HEARTBEAT) | clamp(&mut waiter.since, now);
+            self.changed |= clamp(&mut waiter.until, now + HEARTBEAT) | clamp(&mut waiter.since, now);
         }
         for held in &mut self.holders {
-            self.mended |= clamp(&mut held.deadline, now + held.ttl) | clamp(&mut held.since, now);
+            self.changed |= clamp(&mut held.deadline, now + held.ttl) | clamp(&mut held.since, now);
         }
         self.waiters.retain(|waiter| waiter.until > now);
         self.holders.retain(|held| held.deadline > now);
