@@ -29,6 +29,8 @@ pub(crate) use who::Who;
 
 /// How long a waiter is remembered after it asked, in microseconds.
 pub(crate) const HEARTBEAT: u64 = 1_500_000;
+/// For how long a waiter that only wants a hint goes before newcomers once it was told, in microseconds.
+pub(crate) const RIGHT_OF_WAY: u64 = 50_000;
 /// The most holders of a table.
 pub(crate) const MOST_HOLDERS: usize = 1_024;
 /// The most waiters of a table.

@@ -69,7 +69,7 @@ impl Operation for Release {
             if self.cancel > 0 {
                 table.bury(self.id, now + self.cancel);
             }
-            let told = if freed { table.wake(self.permits) } else { Vec::new() };
+            let told = if freed { table.wake(self.permits, now) } else { Vec::new() };
             if changed {
                 save(space, key, &table, now, &told, &self.wake_prefix);
             }

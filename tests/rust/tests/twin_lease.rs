@@ -418,11 +418,12 @@ impl Model {
         };
         let recorded = |n: &usize| self.tables[*n].leases.get(&id).map(|lease| lease.token);
         let recorded: Option<Vec<u64>> = step.tables.iter().map(recorded).collect();
-        let same = recorded.is_some_and(|tokens| tokens.into_iter().max() == Some(token));
+        let same = recorded.as_ref().is_some_and(|tokens| tokens.iter().max() == Some(&token));
         if same {
             count(&counted.again);
         } else {
-            prop_assert_ne!(held, Some(true), "a new token for what holds");
+            let above = |tokens: &Vec<u64>| tokens.iter().max().is_some_and(|token| *token > floor);
+            prop_assert!(held != Some(true) || !recorded.as_ref().is_some_and(above), "a new token for what holds");
             prop_assert!(token > floor && token >= now, "token {} at {} with floor {}", token, now, floor);
         }
         for n in &step.tables {

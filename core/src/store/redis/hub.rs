@@ -262,12 +262,16 @@ fn work(hub: &Arc<Hub>, bell: &UnixStream) {
                 sink.complete(vec![(id, Err(error))]);
             }
         }
-        listeners.turn(&mut desk, || {
-            let hub = hub.clone();
-            move || hub.ring()
-        });
         let now = Instant::now();
         desk.turn(now);
+        // What was heard may let a waiter ask.
+        let ring = || {
+            let hub = hub.clone();
+            move || hub.ring()
+        };
+        if listeners.turn(&mut desk, ring) {
+            desk.turn(now);
+        }
         let sink = desk.sink();
         for Sending { mut exchange, number } in desk.out.drain(..) {
             let step = exchange.start();
