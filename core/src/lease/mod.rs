@@ -9,6 +9,8 @@ mod form;
 mod inspect;
 mod release;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use once_cell::race::OnceBox;
 
