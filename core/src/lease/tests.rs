@@ -394,6 +394,21 @@ fn several_tables_are_taken_together_or_not_at_all() {
 }
 
 #[test]
+fn a_refusal_by_several_tables_tells_the_longest_wait_and_the_first_who_holds() {
+    let mut lock = Locks::with(1);
+    for (key, id, ttl, waiters) in [("a", A, SECOND, 0), ("b", B, 5 * SECOND, 2), ("c", C, 2 * SECOND, 1)] {
+        lock.several(&[key]);
+        lock.take(Acquire { ttl, ..lock.call(id) });
+        for n in 0..waiters {
+            lock.wait([50 + n; 16], Queue::Hint);
+        }
+    }
+    lock.several(&["free", "a", "b", "c"]);
+    let outcome = Outcome::Refused { released: false, wait: 5 * SECOND, place: 2, holder: vec![1] };
+    assert_eq!(lock.ask(lock.call(D)).outcome, outcome);
+}
+
+#[test]
 fn who_waits_for_several_does_not_stop_those_who_want_only_what_is_free() {
     let mut lock = Locks::with(1);
     lock.several(&["a"]).acquire(A);
@@ -462,7 +477,7 @@ fn a_table_is_kept_for_a_day_after_its_last_lease() {
 }
 
 #[test]
-fn what_is_not_ours_counts_as_none_and_is_replaced_by_an_acquire_alone() {
+fn what_is_not_ours_counts_as_none_and_is_replaced_by_an_acquire() {
     let lock = Locks::with(1);
     lock.acquire(A);
     let ours = lock.stored("k").unwrap();
@@ -513,4 +528,7 @@ fn a_stored_table_is_read_as_it_was_written() {
     let value = form::encode(&table);
     assert_eq!(value.len(), 17 + 24 + 4 * 53);
     assert_eq!(form::decode(&value), Some(table));
+    let of = |last| form::encode(&Table { last, ..Table::default() });
+    assert!(form::decode(&of((1 << 53) - 1)).is_some());
+    assert_eq!(form::decode(&of(1 << 53)), None, "scripts could not count on from it");
 }
