@@ -2,9 +2,10 @@
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 use quotalock::{Code, Error};
 
+use crate::call::call;
 use crate::decision::Decision;
 
 /// The exception for an error, of the class that its code names.
@@ -12,9 +13,10 @@ pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
     static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     let make = || -> PyResult<PyErr> {
         let class = CLASSES.import(py, "quotalock._errors", "BY_CODE")?.as_any().get_item(error.code().as_str())?;
+        let message = PyString::new(py, error.message()).into_any();
         let exception = match error.decision() {
-            Some(decision) => class.call1((error.message(), Decision::new(decision.clone())))?,
-            None => class.call1((error.message(),))?,
+            Some(decision) => call(&class, [&message, Bound::new(py, Decision::new(decision.clone()))?.as_any()])?,
+            None => call(&class, [&message])?,
         };
         Ok(PyErr::from_value(exception))
     };

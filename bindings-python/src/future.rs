@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use quotalock::{Answer, Result};
 
 use crate::answer::object;
+use crate::call::call_method;
 use crate::error::raised;
 
 /// A future with its answer.
@@ -16,10 +17,11 @@ pub fn resolve(py: Python<'_>, done: Vec<Answered>) {
         let answer = answer.map_err(|error| raised(py, &error)).and_then(|answer| object(py, answer));
         let future = future.bind(py);
         let told = match answer {
-            Ok(answer) => future.call_method1(intern!(py, "set_result"), (answer,)),
-            Err(error) => future.call_method1(intern!(py, "set_exception"), (error,)),
+            Ok(answer) => call_method(future, intern!(py, "set_result"), [answer.bind(py)]),
+            Err(error) => call_method(future, intern!(py, "set_exception"), [error.into_value(py).bind(py)]),
         };
-        let is_over = || future.call_method0(intern!(py, "done")).and_then(|done| done.is_truthy()).unwrap_or(false);
+        let is_over =
+            || call_method(future, intern!(py, "done"), []).and_then(|done| done.is_truthy()).unwrap_or(false);
         if let Err(error) = told
             && !is_over()
         {

@@ -3,6 +3,7 @@
 
 mod answer;
 mod argument;
+mod call;
 mod charge;
 mod client;
 mod combined;

@@ -6,10 +6,11 @@ use std::time::Instant;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyFloat, PyInt, PyString};
 use quotalock::driver::{Interest, LoopLink};
 use quotalock::{Answer, Op};
 
+use crate::call::{call, call_method};
 use crate::error::raised;
 use crate::future::{Answered, resolve};
 use crate::ours::Ours;
@@ -57,7 +58,7 @@ impl LoopDriver {
 
     /// Takes a call back if its caller cancelled it. Called by the loop when the call's future is done.
     fn _settled(&self, future: &Bound<'_, PyAny>) -> PyResult<()> {
-        if future.call_method0(intern!(future.py(), "cancelled"))?.is_truthy()? {
+        if call_method(future, intern!(future.py(), "cancelled"), [])?.is_truthy()? {
             let tag = self.lock().link.cancel(|tag| tag.is(future));
             drop(tag);
         }
@@ -68,7 +69,7 @@ impl LoopDriver {
     fn _retire(slf: &Bound<'_, Self>) -> PyResult<()> {
         LoopDriver::watch(slf, Interest { socket: None, writable: false, next_turn: None })?;
         let wake_fd = slf.get().lock().link.wake_fd();
-        slf.get().tell(intern!(slf.py(), "remove_reader"), (wake_fd,))?;
+        slf.get().tell(intern!(slf.py(), "remove_reader"), &PyInt::new(slf.py(), wake_fd))?;
         resolve(slf.py(), slf.get().hang_up(slf.py()));
         Ok(())
     }
@@ -89,7 +90,7 @@ impl LoopDriver {
     pub fn attach(event_loop: &Bound<'_, PyAny>) -> PyResult<Py<LoopDriver>> {
         let py = event_loop.py();
         let link = LoopLink::new(is_wanted).map_err(|error| raised(py, &error))?;
-        let context = py.import("contextvars")?.getattr("Context")?.call0()?;
+        let context = call(&py.import("contextvars")?.getattr("Context")?, [])?;
         let wake_fd = link.wake_fd();
         let driver = LoopDriver {
             event_loop: event_loop.clone().unbind(),
@@ -120,16 +121,16 @@ impl LoopDriver {
 
     /// Whether its loop may run again.
     pub fn has_open_loop(&self, py: Python<'_>) -> bool {
-        let closed = self.event_loop.call_method0(py, intern!(py, "is_closed"));
-        !closed.is_ok_and(|closed| closed.is_truthy(py).unwrap_or(true))
+        let closed = call_method(self.event_loop.bind(py), intern!(py, "is_closed"), []);
+        !closed.is_ok_and(|closed| closed.is_truthy().unwrap_or(true))
     }
 
     /// Submits a call and returns its future, which is done already if the call was answered without I/O. `naps` says
     /// that the call may be long under way without being sent.
     pub fn submit(slf: &Bound<'_, Self>, op: Op<Answer>, naps: bool) -> PyResult<Py<PyAny>> {
         let (py, this) = (slf.py(), slf.get());
-        let future = this.create_future.call0(py)?;
-        let tag = future.clone_ref(py);
+        let future = call(this.create_future.bind(py), [])?;
+        let tag = future.clone().unbind();
         let (done, naps, at_once, later) = {
             let mut state = this.lock();
             // Calls of one tick share a write; one that is likely to stay alone does not wait for the end of its tick.
@@ -141,20 +142,19 @@ impl LoopDriver {
         };
         if !done.is_empty() {
             resolve(py, done);
-            return Ok(future);
+            return Ok(future.unbind());
         }
         if naps {
             let settled = slf.getattr(intern!(py, "_settled"))?;
-            future.call_method1(py, intern!(py, "add_done_callback"), (settled,))?;
+            call_method(&future, intern!(py, "add_done_callback"), [&settled])?;
         }
         if at_once {
             LoopDriver::work(slf, LoopLink::flush)?;
-        } else if later && let Err(error) = this.tell(intern!(py, "call_soon"), (slf.getattr(intern!(py, "_flush"))?,))
-        {
+        } else if later && let Err(error) = this.tell(intern!(py, "call_soon"), &slf.getattr(intern!(py, "_flush"))?) {
             this.lock().flush_due = false;
             return Err(error);
         }
-        Ok(future)
+        Ok(future.unbind())
     }
 
     /// Lets the link do something, resolves what was answered, and has the loop watch what is to be watched now.
@@ -177,7 +177,7 @@ impl LoopDriver {
         let py = slf.py();
         let retire = || {
             let retire = slf.getattr(intern!(py, "_retire"))?;
-            slf.get().tell(intern!(py, "call_soon_threadsafe"), (retire,))
+            slf.get().tell(intern!(py, "call_soon_threadsafe"), &retire)
         };
         if retire().is_err() {
             slf.get().hang_up(py);
@@ -192,7 +192,7 @@ impl LoopDriver {
             (state.timer.take(), state.link.take_done())
         };
         if let Some((_, timer)) = timer
-            && let Err(error) = timer.call_method0(py, intern!(py, "cancel"))
+            && let Err(error) = call_method(timer.bind(py), intern!(py, "cancel"), [])
         {
             error.write_unraisable(py, Some(timer.bind(py)));
         }
@@ -217,17 +217,17 @@ impl LoopDriver {
             state.timer.take()
         };
         if let Some((_, timer)) = replaced {
-            timer.call_method0(py, intern!(py, "cancel"))?;
+            call_method(timer.bind(py), intern!(py, "cancel"), [])?;
         }
-        let (ring, options) = ((wait.as_secs_f64(), turn(slf)?), PyDict::new(py));
-        options.set_item(intern!(py, "context"), &this.context)?;
-        let timer = this.event_loop.bind(py).call_method(intern!(py, "call_later"), ring, Some(&options))?;
+        let call_later = this.event_loop.bind(py).getattr(intern!(py, "call_later"))?;
+        let ring = [&call_later, &PyFloat::new(py, wait.as_secs_f64()), &turn(slf)?];
+        let timer = call_method(this.context.bind(py), intern!(py, "run"), ring)?;
         this.lock().timer = Some((now + wait, timer.unbind()));
         Ok(())
     }
 
-    fn tell<'py>(&self, what: &Bound<'py, PyString>, with: impl pyo3::call::PyCallArgs<'py>) -> PyResult<()> {
-        self.event_loop.bind(what.py()).call_method1(what, with).map(drop)
+    fn tell<'py>(&self, what: &Bound<'py, PyString>, with: &Bound<'py, PyAny>) -> PyResult<()> {
+        call_method(self.event_loop.bind(what.py()), what, [with]).map(drop)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -237,7 +237,7 @@ impl LoopDriver {
 
 /// Whether the future was not cancelled.
 fn is_wanted(future: &Py<PyAny>) -> bool {
-    let cancelled = |py: Python<'_>| future.call_method0(py, intern!(py, "cancelled"))?.is_truthy(py);
+    let cancelled = |py: Python<'_>| call_method(future.bind(py), intern!(py, "cancelled"), [])?.is_truthy();
     // The GIL is held: the link works only when the loop lets it.
     !Python::try_attach(|py| cancelled(py).unwrap_or(false)).unwrap_or(false)
 }

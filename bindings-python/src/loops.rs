@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use quotalock::{Answer, Op};
 
+use crate::call::call;
 use crate::link::LoopDriver;
 
 /// The drivers of a client's loops. Touched only under the GIL, and no Python runs while it is locked: so it is never
@@ -19,7 +20,7 @@ impl Loops {
     /// Submits a call on the running loop and returns its future; see [`LoopDriver::submit`].
     pub fn submit(&self, py: Python<'_>, op: Op<Answer>, naps: bool) -> PyResult<Py<PyAny>> {
         static RUNNING: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let event_loop = RUNNING.import(py, "asyncio", "get_running_loop")?.call0()?;
+        let event_loop = call(RUNNING.import(py, "asyncio", "get_running_loop")?, [])?;
         let found = self.lock().iter().find(|driver| driver.get().drives(&event_loop)).map(|d| d.clone_ref(py));
         let driver = match found {
             Some(driver) => driver,

@@ -3,8 +3,12 @@
 use std::os::fd::RawFd;
 
 use pyo3::exceptions::{PyNotImplementedError, PyOSError};
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyString};
 use quotalock::driver::Interest;
+
+use crate::call::call_method;
 
 /// What a loop is to be told about a descriptor.
 pub enum Change {
@@ -17,11 +21,16 @@ pub enum Change {
 impl Change {
     /// Tells the loop.
     pub fn tell(self, event_loop: &Bound<'_, PyAny>, callback: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = event_loop.py();
+        let name = |method| PyString::intern(py, method);
+        let number = |descriptor| PyInt::new(py, descriptor).into_any();
         match self {
-            Change::Watch(method, descriptor) => event_loop.call_method1(method, (descriptor, callback)).map(drop),
-            Change::Leave(method, descriptor) => match event_loop.call_method1(method, (descriptor,)) {
+            Change::Watch(method, descriptor) => {
+                call_method(event_loop, &name(method), [&number(descriptor), callback]).map(drop)
+            }
+            Change::Leave(method, descriptor) => match call_method(event_loop, &name(method), [&number(descriptor)]) {
                 // The link has closed it, so the system watches it no more; the loop forgets it all the same.
-                Err(error) if error.is_instance_of::<PyOSError>(event_loop.py()) => Ok(()),
+                Err(error) if error.is_instance_of::<PyOSError>(py) => Ok(()),
                 told => told.map(drop),
             },
         }
@@ -78,8 +87,10 @@ pub fn listen(
     descriptor: RawFd,
     callback: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
-    let listening = context.call_method1("run", (event_loop.getattr("add_reader")?, descriptor, callback));
-    listening.map(drop).map_err(|error| match error.is_instance_of::<PyNotImplementedError>(event_loop.py()) {
+    let py = event_loop.py();
+    let (add_reader, descriptor) = (event_loop.getattr(intern!(py, "add_reader"))?, PyInt::new(py, descriptor));
+    let listening = call_method(context, intern!(py, "run"), [&add_reader, &descriptor, callback]);
+    listening.map(drop).map_err(|error| match error.is_instance_of::<PyNotImplementedError>(py) {
         true => PyNotImplementedError::new_err(format!(
             "quotalock.aio needs a loop that watches sockets, and {} has no add_reader: use a SelectorEventLoop",
             event_loop.get_type()

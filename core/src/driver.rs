@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::error::{Code, Error, Result};
-use crate::op::Op;
+use crate::op::{Call, Op};
 use crate::operation::Answer;
 use crate::store::redis::hub;
 use crate::store::redis::link::Link;
@@ -20,7 +20,7 @@ pub use crate::store::redis::hub::Sink;
 /// Submits calls under numbers of the caller's to the process' thread. Returns those that were answered at once (from
 /// memory, or by the failure policy); the others come to `sink`, on another thread.
 pub fn submit(calls: Vec<(u64, Op<Answer>)>, sink: &Arc<dyn Sink>) -> Vec<(u64, Result<Answer>)> {
-    hub::submit(calls.into_iter().map(|(id, op)| (id, op.into_exchange())).collect(), sink)
+    hub::submit(calls.into_iter().map(|(id, op)| (id, op.into_call())).collect(), sink)
 }
 
 /// Takes back a call that was [`submit`]ted to this sink and is not answered yet: its answer, an error, comes to the sink
@@ -68,9 +68,13 @@ impl<T> LoopLink<T> {
 
     /// Takes a call; `tag` comes back with its answer. Calls of one turn travel as one write.
     pub fn submit(&mut self, op: Op<Answer>, tag: T) {
-        let mut exchange = op.into_exchange();
-        let step = exchange.start();
-        self.link.submit(step, exchange, tag);
+        match op.into_call() {
+            Call::One(mut exchange) => {
+                let step = exchange.start();
+                self.link.submit(step, exchange, tag);
+            }
+            Call::Several(_) => self.link.end(tag, Err(Error::new(Code::Internal, "no thread for several servers"))),
+        }
     }
 
     /// Reads, writes and expires whatever is due. To be called when the socket is ready, and when the time for it has

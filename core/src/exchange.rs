@@ -11,6 +11,7 @@ use crate::clock::{ServerClock, sleep_for};
 use crate::decision::Source;
 use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
+use crate::lease::{Grant, Outcome};
 use crate::operation::{Answer, OnError, Operation, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::store::redis::refusal::{self, Refusal};
@@ -55,6 +56,8 @@ pub(crate) struct Exchange {
     fresh: bool,
     /// How an earlier try of this attempt ended, of which nobody knows whether it ran.
     unknown: Option<Error>,
+    /// How many replicas must have what was written, and how long they may take to say so.
+    replicas: Option<(u32, Duration)>,
     /// Whether the last reply came from a server that others have replaced.
     elsewhere: bool,
     repeats: u32,
@@ -75,6 +78,7 @@ impl Exchange {
             with_text: false,
             fresh: true,
             unknown: None,
+            replicas: None,
             elsewhere: false,
             repeats: 0,
         }
@@ -84,6 +88,38 @@ impl Exchange {
     pub fn within(mut self, timeout: Duration) -> Exchange {
         self.timeout = timeout.min(self.shared.timeout);
         self
+    }
+
+    /// The same, but a grant counts only once so many replicas have it. Needs a connection of its own, since the question to
+    /// the replicas holds up all behind it: the blocking driver's.
+    pub fn acked_by(mut self, replicas: u32, patience: Duration) -> Exchange {
+        self.replicas = Some((replicas, patience)).filter(|(replicas, _)| *replicas > 0);
+        self
+    }
+
+    /// Whether it must have a connection of its own.
+    pub fn is_solitary(&self) -> bool {
+        self.replicas.is_some()
+    }
+
+    /// How many replicas are to be asked about before this step is taken.
+    pub fn wanted_acks(&self, step: &Step) -> Option<(u32, Duration)> {
+        let granted = matches!(step, Step::Done(Ok(Answer::Grant(Grant { outcome: Outcome::Granted { .. }, .. }))));
+        self.replicas.filter(|_| granted)
+    }
+
+    /// What is to be done after so many replicas have said that they have it.
+    pub fn on_acks(&self, acks: u64, step: Step) -> Step {
+        match self.replicas {
+            Some((wanted, patience)) if acks < u64::from(wanted) => {
+                let (ms, server) = (patience.as_millis(), &self.shared.endpoint);
+                let message = format!(
+                    "{acks} of {wanted} replicas of {server} had it within {ms} ms: look after them, or ask for fewer"
+                );
+                Step::Done(Err(Error::new(Code::NotAcquired, message)))
+            }
+            _ => step,
+        }
     }
 
     pub fn shared(&self) -> &Arc<Shared> {

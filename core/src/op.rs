@@ -71,23 +71,39 @@ impl FromAnswer for Answer {
 /// A described call. Nothing happens until it is [`run`](Op::run), `.await`ed, or handed to a driver.
 #[must_use = "nothing happens until it is run or awaited"]
 pub struct Op<T> {
-    exchange: Exchange,
+    call: Call,
     answer: PhantomData<fn() -> T>,
 }
 
+/// What a driver has to do.
+pub(crate) enum Call {
+    /// A call of one server.
+    One(Exchange),
+    /// A call of several servers, which takes a thread.
+    Several(Task),
+}
+
+/// Something that blocks until it has its answer.
+pub(crate) type Task = Box<dyn FnOnce() -> Result<Answer> + Send>;
+
 impl<T: FromAnswer> Op<T> {
     pub(crate) fn new(client: &Client, operation: Box<dyn Operation>, wait: Option<Duration>) -> Op<T> {
-        Op { exchange: Exchange::new(client.shared.clone(), operation, wait), answer: PhantomData }
+        Op { call: Call::One(Exchange::new(client.shared.clone(), operation, wait)), answer: PhantomData }
     }
 
     /// As [`new`](Op::new), for who has no client but what it shares.
     pub(crate) fn of(shared: &Arc<Shared>, operation: Box<dyn Operation>) -> Op<T> {
-        Op { exchange: Exchange::new(shared.clone(), operation, None), answer: PhantomData }
+        Op { call: Call::One(Exchange::new(shared.clone(), operation, None)), answer: PhantomData }
+    }
+
+    /// A call that blocks in its own way.
+    pub(crate) fn task(task: impl FnOnce() -> Result<Answer> + Send + 'static) -> Op<T> {
+        Op { call: Call::Several(Box::new(task)), answer: PhantomData }
     }
 
     /// Forgets the type of the answer, for drivers that carry any.
     pub fn erased(self) -> Op<Answer> {
-        Op { exchange: self.exchange, answer: PhantomData }
+        Op { call: self.call, answer: PhantomData }
     }
 
     /// Makes the call on this thread and waits for the answer, within the client's timeout.
@@ -104,12 +120,15 @@ impl<T: FromAnswer> Op<T> {
     /// # Errors
     /// As the method that described it says.
     pub fn run_interruptibly(self, interrupted: &mut dyn FnMut() -> bool) -> Result<T> {
-        typed(pool::run(self.exchange, interrupted))
+        typed(match self.call {
+            Call::One(exchange) => pool::run(exchange, interrupted),
+            Call::Several(task) => task(),
+        })
     }
 
     /// Takes the call for a driver.
-    pub(crate) fn into_exchange(self) -> Exchange {
-        self.exchange
+    pub(crate) fn into_call(self) -> Call {
+        self.call
     }
 }
 
@@ -122,6 +141,6 @@ impl<T: FromAnswer> IntoFuture for Op<T> {
     type IntoFuture = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { typed(hub::ask(self.exchange).await) })
+        Box::pin(async move { typed(hub::ask(self.call).await) })
     }
 }

@@ -48,6 +48,26 @@ for _ in range(3):
 time.sleep(0.1)
 """
 
+IN_CALLBACKS_OF_DAEMONS = """
+import asyncio, io, os, sys, threading, time
+from quotalock import aio
+class Slow(asyncio.SelectorEventLoop):
+    def call_soon(self, *given, **named):
+        time.sleep(0.001)
+        return super().call_soon(*given, **named)
+class Lasting(io.StringIO):
+    def flush(self):
+        time.sleep(0.05)
+limiter = aio.Client(os.environ["URL"], timeout=10).limiter("exit", "1000000/hour")
+async def main():
+    while True:
+        await asyncio.gather(*(limiter.consume("k") for _ in range(20)))
+for _ in range(3):
+    threading.Thread(target=lambda: Slow().run_until_complete(main()), daemon=True).start()
+time.sleep(0.1)
+sys.stdout = Lasting()
+"""
+
 IN_DAEMONS = """
 import os, threading, time
 import quotalock

@@ -17,12 +17,11 @@ for _, t in ipairs(tables) do
   if t.held_at then
     recorded = math.max(recorded, (struct.unpack('<I8', t.holders, t.held_at + 32)))
   else
-    -- Whoever waits in order goes before all but those in order before it.
-    local in_order = t.waits_at and string.byte(t.waiters, t.waits_at + 36) % 128 == 2
+    -- Whoever waits in order, or was told, goes before all but those of them before it.
     local others, ahead = #t.waiters / WAITER - (t.waits_at and 1 or 0), 0
-    for at = 1, in_order and t.waits_at - 1 or #t.waiters, WAITER do
+    for at = 1, t.waits_at and string.byte(t.waiters, t.waits_at + 36) > 1 and t.waits_at - 1 or #t.waiters, WAITER do
       local till, _, wanted, how = struct.unpack('<I8I8I4B', t.waiters, at + 16)
-      if how % 128 == 2 then ahead, t.earliest = ahead + wanted, math.min(t.earliest, till) end
+      if how > 1 then ahead, t.earliest = ahead + wanted, math.min(t.earliest, till) end
     end
     t.full = t.count >= MOST or t.held + weight > permits
     t.refuses = t.full or t.held + ahead + weight > permits or leaving ~= '' and others > 0
@@ -30,10 +29,10 @@ for _, t in ipairs(tables) do
     if t.refuses and outcome == 1 then outcome = 0 end
   end
 end
-if owned then token = recorded end
+if owned and recorded > floor then token = recorded end
 local wait, place, holder = 0, 0, ''
 for _, t in ipairs(tables) do
-  local changed, freed = t.foreign or t.dirty or t.left, t.left
+  local changed, freed = t.foreign or t.dirty, t.left
   if outcome == 1 then
     changed = true
     if t.waits_at then dismiss(t, t.waits_at) end

@@ -7,7 +7,7 @@ local id, cancel, permits, prefix = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]
 local held = 1
 for _, t in ipairs(load_all(id)) do
   if not t.left then held = 0 end
-  local changed, freed, waits_at = t.dirty or t.left or cancel > 0, t.left, find(t.waiters, id, WAITER)
+  local changed, freed, waits_at = t.dirty or cancel > 0, t.left, find(t.waiters, id, WAITER)
   if waits_at then freed, changed = dismiss(t, waits_at) or freed, true end
   if cancel > 0 then
     local at = find(t.tombstones, id, TOMBSTONE)

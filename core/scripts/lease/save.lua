@@ -1,4 +1,4 @@
--- Writes a table. Included after load.
+-- Writes a table. Included after form.
 -- Invariant: it is kept for a day after its last lease, so that its token counts on.
 local function save(t, freeing)
   local ttl = DAY + math.ceil((t.latest - now) / 1000)

@@ -1,6 +1,6 @@
--- Tells the first waiters who fit that permits are free. Included after load.
--- Those in order first, since nobody is granted before them; one that was told is passed over until it asks again, but
--- one in order keeps its permits.
+-- Tells the first waiters who fit that permits are free. Included after form.
+-- Those in order first, since nobody is granted before them. One that only wants a hint goes before newcomers once it was
+-- told, but not for long: if it does not ask again it is forgotten.
 -- Marks them in the table and returns where they stand, for publish once the table is saved.
 local function wake(t, permits)
   local room, told, cuts = permits - t.held, {}, {}
@@ -8,12 +8,12 @@ local function wake(t, permits)
     for at = 1, room > 0 and #t.waiters or 0, WAITER do
       local weight, mark = struct.unpack('<I4B', t.waiters, at + 32)
       if mark % 128 == how then
-        if weight > room and how == 2 then
-          room = 0
-          break
-        elseif weight <= room and (how == 2 or mark < 128) then
+        if weight <= room then
           room = room - weight
           if mark < 128 then told[#told + 1] = at end
+        elseif how == 2 then
+          room = 0
+          break
         end
       end
     end
@@ -21,8 +21,10 @@ local function wake(t, permits)
   if #told == 0 then return told end
   table.sort(told)
   for n, at in ipairs(told) do
-    local how = string.byte(t.waiters, at + 36)
-    cuts[3 * n - 2], cuts[3 * n - 1], cuts[3 * n] = at + 36, at + 37, string.char(how + 128)
+    local till, since, weight, how = struct.unpack('<I8I8I4B', t.waiters, at + 16)
+    if how == 1 then till = math.min(till, now + RIGHT_OF_WAY) end
+    cuts[3 * n - 2], cuts[3 * n - 1] = at + 16, at + 37
+    cuts[3 * n] = struct.pack('<I8I8I4B', till, since, weight, how + 128)
   end
   t.waiters = cut(t.waiters, 1, #t.waiters, cuts)
   return told

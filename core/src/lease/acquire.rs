@@ -206,15 +206,14 @@ impl Operation for Acquire {
         let owned: Option<Vec<u64>> = (standings.iter().zip(&tables))
             .map(|(standing, table)| standing.holding.map(|at| table.holders[at].token))
             .collect();
-        let token = match owned {
-            Some(tokens) => tokens.into_iter().max().unwrap_or_default(),
-            None => tables.iter().map(|table| table.last + 1).fold(now.max(self.floor + 1), u64::max),
-        };
+        let recorded = owned.and_then(|tokens| tokens.into_iter().max()).filter(|token| *token > self.floor);
+        let fresh = || tables.iter().map(|table| table.last + 1).fold(now.max(self.floor + 1), u64::max);
+        let token = recorded.unwrap_or_else(fresh);
         let healed = tables.iter().any(|table| table.foreign);
         let released = self.instead_of.is_some() && tables.iter().all(|table| table.left);
         let mut worst = Refusal { wait: 0, place: 0, holder: Vec::new() };
         for ((key, mut table), standing) in self.keys.iter().zip(tables).zip(standings) {
-            let mut changed = table.foreign || table.mended || table.left;
+            let mut changed = table.foreign || table.changed;
             let mut freed = table.left;
             match standing.refusal {
                 _ if outcome == GRANTED => {
@@ -239,7 +238,7 @@ impl Operation for Acquire {
                 }
                 None => {}
             }
-            let told = if freed { table.wake(self.permits) } else { Vec::new() };
+            let told = if freed { table.wake(self.permits, now) } else { Vec::new() };
             if changed {
                 save(space, key, &table, now, &told, &self.wake_prefix);
             }

@@ -57,7 +57,7 @@ impl Operation for Extend {
             if let Some(places) = &places {
                 table.renew(places[n], now, self.ttl);
             }
-            if held || table.mended {
+            if held || table.changed {
                 save(space, key, &table, now, &[], b"");
             }
         }

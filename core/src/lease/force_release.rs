@@ -54,8 +54,8 @@ impl Operation for ForceRelease {
         let mut ended = 0;
         for (key, mut table) in self.keys.iter().zip(tables) {
             let count = std::mem::take(&mut table.holders).len();
-            let told = if count > 0 { table.wake(self.permits) } else { Vec::new() };
-            if count > 0 || table.mended {
+            let told = if count > 0 { table.wake(self.permits, now) } else { Vec::new() };
+            if count > 0 || table.changed {
                 save(space, key, &table, now, &told, &self.wake_prefix);
             }
             ended += count as u64;

@@ -1,4 +1,4 @@
-//! The stored form of a lease table, as `scripts/lease/load.lua` describes it.
+//! The stored form of a lease table, as `scripts/lease/form.lua` describes it.
 
 use super::table::{Held, Table, Tombstone, Waiter};
 use super::{MOST_TOMBSTONES, MOST_WAITERS};

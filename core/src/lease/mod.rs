@@ -29,6 +29,8 @@ pub(crate) use who::Who;
 
 /// How long a waiter is remembered after it asked, in microseconds.
 pub(crate) const HEARTBEAT: u64 = 1_500_000;
+/// For how long a waiter that only wants a hint goes before newcomers once it was told, in microseconds.
+pub(crate) const RIGHT_OF_WAY: u64 = 50_000;
 /// The most holders of a table.
 pub(crate) const MOST_HOLDERS: usize = 1_024;
 /// The most waiters of a table.
@@ -97,6 +99,7 @@ fn bytes(fields: &[Value], at: usize) -> Result<Vec<u8>> {
     }
 }
 
+const FORM: &str = include_str!("../../scripts/lease/form.lua");
 const LOAD: &str = include_str!("../../scripts/lease/load.lua");
 const FIND: &str = include_str!("../../scripts/lease/find.lua");
 const RENEW: &str = include_str!("../../scripts/lease/renew.lua");
@@ -139,11 +142,11 @@ impl Transition {
         const INSPECT: &str = include_str!("../../scripts/lease/inspect.lua");
         const FORCE_RELEASE: &str = include_str!("../../scripts/lease/force_release.lua");
         match self {
-            Transition::Acquire => &[LOAD, FIND, RENEW, SAVE, WAKE, ACQUIRE],
-            Transition::Release => &[LOAD, FIND, SAVE, WAKE, RELEASE],
-            Transition::Extend => &[LOAD, FIND, RENEW, SAVE, EXTEND],
-            Transition::Inspect => &[LOAD, INSPECT],
-            Transition::ForceRelease => &[LOAD, SAVE, WAKE, FORCE_RELEASE],
+            Transition::Acquire => &[FORM, LOAD, FIND, RENEW, SAVE, WAKE, ACQUIRE],
+            Transition::Release => &[FORM, LOAD, FIND, SAVE, WAKE, RELEASE],
+            Transition::Extend => &[FORM, LOAD, FIND, RENEW, SAVE, EXTEND],
+            Transition::Inspect => &[FORM, LOAD, INSPECT],
+            Transition::ForceRelease => &[FORM, LOAD, SAVE, WAKE, FORCE_RELEASE],
         }
     }
 }

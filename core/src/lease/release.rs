@@ -60,7 +60,7 @@ impl Operation for Release {
         let tables = load_all(space, &self.keys, now, Some(&self.id))?;
         let held = tables.iter().all(|table| table.left);
         for (key, mut table) in self.keys.iter().zip(tables) {
-            let mut changed = table.mended || table.left || self.cancel > 0;
+            let mut changed = table.changed || self.cancel > 0;
             let mut freed = table.left;
             if let Some(at) = table.waiting(&self.id) {
                 freed |= table.dismiss(at);
@@ -69,7 +69,7 @@ impl Operation for Release {
             if self.cancel > 0 {
                 table.bury(self.id, now + self.cancel);
             }
-            let told = if freed { table.wake(self.permits) } else { Vec::new() };
+            let told = if freed { table.wake(self.permits, now) } else { Vec::new() };
             if changed {
                 save(space, key, &table, now, &told, &self.wake_prefix);
             }

@@ -1,8 +1,8 @@
-//! A table of leases: twin of `scripts/lease/{load,find,renew,save,wake}.lua`.
+//! A table of leases: twin of `scripts/lease/{form,load,find,renew,save,wake}.lua`.
 
 use std::collections::VecDeque;
 
-use super::{Channel, HEARTBEAT, Id, LONGEST_TOMBSTONE, MOST_TOMBSTONES, TABLE_MEMORY, form};
+use super::{Channel, HEARTBEAT, Id, LONGEST_TOMBSTONE, MOST_TOMBSTONES, RIGHT_OF_WAY, TABLE_MEMORY, form};
 
 /// An id that was cancelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,13 @@ pub(super) struct Waiter {
     /// Whether it got its hint and did not ask again yet.
     pub told: bool,
     pub channel: Channel,
+}
+
+impl Waiter {
+    /// Whether it goes before newcomers.
+    pub fn goes_first(&self) -> bool {
+        self.in_order || self.told
+    }
 }
 
 /// One who holds.
@@ -47,8 +54,8 @@ pub(super) struct Table {
     pub holders: Vec<Held>,
     /// Whether the value was not ours.
     pub foreign: bool,
-    /// Whether something was mended that must be written.
-    pub mended: bool,
+    /// Whether something was changed that must be written.
+    pub changed: bool,
     /// Whether the holder that shall leave did hold.
     pub left: bool,
 }
@@ -61,6 +68,8 @@ impl Table {
             Some(None) => Table { foreign: true, ..Table::default() },
             None => Table::default(),
         };
+        // Also one that is over leaves: else a clock that goes back would let it hold again.
+        table.changed = leaving.is_some_and(|id| table.holding(id).is_some());
         table.bring_to(now);
         let before = table.holders.len();
         table.holders.retain(|held| Some(&held.id) != leaving);
@@ -75,10 +84,10 @@ impl Table {
             self.tombstones.pop_front();
         }
         for waiter in &mut self.waiters {
-            self.mended |= clamp(&mut waiter.until, now + HEARTBEAT) | clamp(&mut waiter.since, now);
+            self.changed |= clamp(&mut waiter.until, now + HEARTBEAT) | clamp(&mut waiter.since, now);
         }
         for held in &mut self.holders {
-            self.mended |= clamp(&mut held.deadline, now + held.ttl) | clamp(&mut held.since, now);
+            self.changed |= clamp(&mut held.deadline, now + held.ttl) | clamp(&mut held.since, now);
         }
         self.waiters.retain(|waiter| waiter.until > now);
         self.holders.retain(|held| held.deadline > now);
@@ -107,10 +116,10 @@ impl Table {
         self.waiters.iter().position(|waiter| waiter.id == *id)
     }
 
-    /// Those who are granted before a waiter: in order, and before its place if it is one of them.
+    /// Those who are granted before a waiter: in order or told, and before its place if it is one of them.
     pub fn ahead(&self, waiting: Option<usize>) -> impl Iterator<Item = &Waiter> {
-        let place = waiting.filter(|at| self.waiters[*at].in_order).unwrap_or(self.waiters.len());
-        self.waiters[..place].iter().filter(|waiter| waiter.in_order)
+        let place = waiting.filter(|at| self.waiters[*at].goes_first()).unwrap_or(self.waiters.len());
+        self.waiters[..place].iter().filter(|waiter| waiter.goes_first())
     }
 
     /// Lengthens a lease; it never becomes shorter.
@@ -122,7 +131,7 @@ impl Table {
     /// Takes a waiter away; whether others may profit.
     pub fn dismiss(&mut self, at: usize) -> bool {
         let waiter = self.waiters.remove(at);
-        waiter.in_order || waiter.told
+        waiter.goes_first()
     }
 
     /// Refuses an id from now on.
@@ -136,23 +145,26 @@ impl Table {
     }
 
     /// Marks the first waiters who fit, and returns their places: those in order first, since nobody is granted before
-    /// them. One that was told is passed over until it asks again, but one in order keeps its permits.
-    pub fn wake(&mut self, permits: u64) -> Vec<usize> {
+    /// them. One that only wants a hint goes before newcomers once it was told, but not for long: if it does not ask again
+    /// it is forgotten.
+    pub fn wake(&mut self, permits: u64, now: u64) -> Vec<usize> {
         let (mut room, mut told) = (permits.saturating_sub(self.held()), Vec::new());
         for in_order in [true, false] {
             if room == 0 {
                 break;
             }
             for (at, waiter) in self.waiters.iter_mut().enumerate().filter(|(_, waiter)| waiter.in_order == in_order) {
-                if waiter.weight > room && in_order {
-                    room = 0;
-                    break;
-                }
-                if waiter.weight <= room && (in_order || !waiter.told) {
+                if waiter.weight <= room {
                     room -= waiter.weight;
                     if !std::mem::replace(&mut waiter.told, true) {
                         told.push(at);
+                        if !in_order {
+                            waiter.until = waiter.until.min(now + RIGHT_OF_WAY);
+                        }
                     }
+                } else if in_order {
+                    room = 0;
+                    break;
                 }
             }
         }

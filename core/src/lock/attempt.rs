@@ -40,7 +40,7 @@ pub(crate) struct Attempt {
     pub lock: Arc<Inner>,
     pub id: Id,
     /// Which of the handle's attempts it is.
-    number: u64,
+    pub number: u64,
     /// When waiting ends.
     pub until: Instant,
     channel: Option<Channel>,
@@ -79,17 +79,23 @@ impl Attempt {
         self.channel = Some(channel);
     }
 
-    /// The question, in place of the holder `instead_of` if that one passes the lock on.
+    /// The next question, in place of the holder `instead_of` if that one passes the lock on.
     pub fn ask(&mut self, instead_of: Option<Id>) -> Acquire {
         let spec = &self.lock.spec;
         self.asked = true;
         self.sent = spec.now();
-        let queue = match (self.channel.is_some() || self.is_in_memory(), spec.in_order()) {
-            _ if !self.waits() => Queue::No,
+        let can_wait = self.waits() && (self.channel.is_some() || self.is_in_memory());
+        let queue = match (can_wait, spec.in_order()) {
             (false, _) => Queue::No,
             (true, false) => Queue::Hint,
             (true, true) => Queue::Order,
         };
+        Acquire { queue, channel: self.channel.unwrap_or_default(), instead_of, ..self.question() }
+    }
+
+    /// The question of one who does not wait.
+    pub fn question(&self) -> Acquire {
+        let spec = &self.lock.spec;
         Acquire {
             keys: spec.keys.clone(),
             id: self.id,
@@ -97,11 +103,11 @@ impl Attempt {
             floor: self.lock.floor(),
             permits: spec.permits,
             weight: spec.weight,
-            queue,
-            channel: self.channel.unwrap_or_default(),
+            queue: Queue::No,
+            channel: Channel::default(),
             wake_prefix: spec.wake_prefix.clone(),
             who: self.who.clone(),
-            instead_of,
+            instead_of: None,
             shown: spec.shown.clone(),
         }
     }
@@ -111,6 +117,11 @@ impl Attempt {
         let grant = match answer {
             Ok(Answer::Grant(grant)) => grant,
             Ok(other) => return Next::Failed(odd_reply(format!("{other:?}"))),
+            // It was granted, but not by enough.
+            Err(error) if error.code() == Code::NotAcquired => {
+                self.lock.refused(error.message().to_owned());
+                return Next::Refused;
+            }
             Err(error) => return Next::Failed(error),
         };
         self.on_grant(grant)
@@ -166,8 +177,12 @@ impl Attempt {
     /// What takes back all that the attempt may have left, or will leave when a late question arrives; none if it asked
     /// nothing.
     pub fn leave(&self) -> Option<Release> {
-        let cancel = (self.lock.spec.shared.timeout + LATER).as_micros() as u64;
-        self.asked.then(|| self.lock.spec.release(self.id, cancel))
+        self.asked.then(|| self.lock.spec.release(self.id, self.tombstone()))
+    }
+
+    /// For how long late questions are refused, in microseconds.
+    pub fn tombstone(&self) -> u64 {
+        (self.lock.spec.shared.timeout + LATER).as_micros() as u64
     }
 }
 

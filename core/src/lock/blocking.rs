@@ -64,15 +64,13 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
         if let Some(ear) = ear {
             attempt.hear_at(ear.channel());
         }
-        let exchange = Exchange::new(shared.clone(), Box::new(attempt.ask(None)), None);
-        attempt.on_answer(pool::run(exchange, interrupted))
+        let question = attempt.ask(None);
+        attempt.on_answer(pool::run(attempt.lock.spec.exchange(question), interrupted))
     };
     let result = loop {
         match ask(&mut attempt, &ear, interrupted) {
             Next::Held(held) => {
-                if held.spec.options.renew {
-                    super::desk::keep(&held);
-                }
+                super::desk::keep_if_renewed(&held);
                 break Ok(true);
             }
             Next::Refused => break Ok(false),
@@ -147,9 +145,8 @@ impl Sink for Seat {
 
 /// Asks once on this thread; if it has to wait, the process' thread does.
 pub(super) fn acquire_among_threads(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
-    let shared = attempt.lock.spec.shared.clone();
-    let exchange = Exchange::new(shared, Box::new(attempt.ask(None)), None);
-    match attempt.on_answer(pool::run(exchange, interrupted)) {
+    let question = attempt.ask(None);
+    match attempt.on_answer(pool::run(attempt.lock.spec.exchange(question), interrupted)) {
         Next::Held(held) => {
             super::desk::keep(&held);
             return Ok(true);

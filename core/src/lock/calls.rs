@@ -4,10 +4,10 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::blocking;
 use super::desk::{self, Request};
 use super::held::Held;
 use super::{Attempt, Inner};
+use super::{blocking, quorum};
 use crate::decision::Source;
 use crate::error::Result;
 use crate::exchange::Exchange;
@@ -40,6 +40,9 @@ impl Acquiring {
     /// # Errors
     /// As [`run`](Acquiring::run).
     pub fn run_interruptibly(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
+        if self.attempt.lock.spec.is_quorum() {
+            return quorum::acquire(self.attempt, interrupted);
+        }
         blocking::acquire(self.attempt, interrupted)
     }
 
@@ -49,6 +52,9 @@ impl Acquiring {
     /// # Errors
     /// As [`run`](Acquiring::run).
     pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
+        if self.attempt.lock.spec.is_quorum() {
+            return quorum::acquire(self.attempt, interrupted);
+        }
         blocking::acquire_among_threads(self.attempt, interrupted)
     }
 
@@ -117,6 +123,9 @@ impl Releasing {
     /// As [`run`](Releasing::run).
     pub fn run_interruptibly(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
         let Some(held) = self.held else { return Ok(false) };
+        if held.spec.is_quorum() {
+            return Ok(quorum::release(&held)? && self.was_held);
+        }
         let release = held.spec.release(held.id, 0);
         let exchange = Exchange::new(held.spec.shared.clone(), Box::new(release), None);
         let released: bool = typed(pool::run(exchange, interrupted))?;
@@ -165,6 +174,16 @@ impl ExtendCall {
         // Described now, sent later: counted from now it is certain.
         let sent = held.as_ref().map_or(0, |held| held.spec.now());
         ExtendCall { held, sent, ttl, extend: Extend { keys, id, ttl, shown } }
+    }
+}
+
+impl ExtendCall {
+    /// Extends on most of several servers.
+    pub fn everywhere(&self) -> Result<bool> {
+        let Some(held) = self.held.as_ref().filter(|held| held.is_held()) else { return Ok(false) };
+        let done = quorum::extend(held, self.ttl)?;
+        held.extended(self.sent, self.ttl, done);
+        Ok(done && held.is_held())
     }
 }
 

@@ -8,13 +8,17 @@ use std::time::{Duration, Instant};
 use super::attempt::Attempt;
 use super::held::Held;
 use super::options::Spec;
+use super::quorum;
 use super::room::{Passing, Place, Room, Wish};
 use crate::client::Shared;
 use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::lease::{Channel, Extend, Grant, Id, Outcome};
+use crate::op::Task;
 use crate::operation::{Answer, Operation};
+use crate::store::redis::dial::on_thread;
 use crate::store::redis::hub::{self, Sink, Tag};
+use crate::store::redis::pool;
 
 /// The longest that a deadline is not looked at: the clock of deadlines also runs while the machine sleeps, timers don't.
 const LONGEST_LOOK: Duration = Duration::from_secs(1);
@@ -23,6 +27,26 @@ const LONGEST_LOOK: Duration = Duration::from_secs(1);
 pub(crate) enum Request {
     Acquire(Attempt),
     Release { held: Arc<Held>, was_held: bool },
+}
+
+impl Request {
+    /// Whether it is about several servers: then a thread of its own does it, with [`run`](Request::run).
+    pub fn is_quorum(&self) -> bool {
+        match self {
+            Request::Acquire(attempt) => attempt.lock.spec.is_quorum(),
+            Request::Release { held, .. } => held.spec.is_quorum(),
+        }
+    }
+
+    /// Does it on this thread, on several servers.
+    pub fn run(self) -> Result<Answer> {
+        match self {
+            Request::Acquire(attempt) => quorum::acquire(attempt, &mut || false).map(Answer::Flag),
+            Request::Release { held, was_held } => {
+                quorum::release(&held).map(|released| Answer::Flag(released && was_held))
+            }
+        }
+    }
 }
 
 /// What the thread is told without an answer to it.
@@ -46,10 +70,18 @@ enum Errand {
     Leave,
 }
 
-/// An operation for a link, with the number that its answer comes back under.
+/// What is to be done elsewhere, with the number that its answer comes back under.
 pub(crate) struct Sending {
-    pub exchange: Exchange,
+    pub work: Work,
     pub number: u64,
+}
+
+/// Work of the desk's that takes its time.
+pub(crate) enum Work {
+    /// A call for the client's link.
+    Call(Exchange),
+    /// Something for a thread of its own.
+    Task(Task),
 }
 
 /// Where the answers of the desk's own operations are left.
@@ -127,7 +159,7 @@ impl Desk {
                 if let Some(tag) = tag {
                     let release = held.spec.release(held.id, 0);
                     let shared = held.spec.shared.clone();
-                    self.send(shared, Box::new(release), None, Errand::Release { port, held, was_held, tag });
+                    self.send(shared, Box::new(release), Errand::Release { port, held, was_held, tag });
                 }
             }
         }
@@ -143,7 +175,7 @@ impl Desk {
                 }
             }
             Notice::Abandoned => self.rooms.values_mut().for_each(Room::sweep),
-            Notice::Leave(shared, operation) => self.send(shared, operation, None, Errand::Leave),
+            Notice::Leave(shared, operation) => self.send(shared, operation, Errand::Leave),
         }
     }
 
@@ -233,10 +265,16 @@ impl Desk {
                 }
                 let (ttl, spec) = (held.ttl(), &held.spec);
                 if renewal.renew_at.is_some_and(|at| at <= spec.now()) {
-                    let extend = Extend { keys: spec.keys.clone(), id: held.id, ttl, shown: spec.shown.clone() };
                     let errand = Errand::Renew { held: renewal.held.clone(), sent: spec.now(), ttl };
-                    let within = Duration::from_micros(ttl / 6);
-                    self.send(spec.shared.clone(), Box::new(extend), Some(within), errand);
+                    let work = if spec.is_quorum() {
+                        let held = held.clone();
+                        Work::Task(Box::new(move || quorum::extend(&held, ttl).map(Answer::Flag)))
+                    } else {
+                        let extend = Extend { keys: spec.keys.clone(), id: held.id, ttl, shown: spec.shown.clone() };
+                        let exchange = Exchange::new(spec.shared.clone(), Box::new(extend), None);
+                        Work::Call(exchange.within(Duration::from_micros(ttl / 6)))
+                    };
+                    self.dispatch(work, errand);
                     renewal.renew_at = None;
                 }
                 renewal.rest(&held);
@@ -259,7 +297,7 @@ impl Desk {
                     Err(error) => {
                         // Nobody knows whether it was released: once more, for nobody.
                         let release = held.spec.release(held.id, 0);
-                        self.send(held.spec.shared.clone(), Box::new(release), None, Errand::Leave);
+                        self.send(held.spec.shared.clone(), Box::new(release), Errand::Leave);
                         Err(error.clone())
                     }
                 };
@@ -305,28 +343,34 @@ impl Desk {
     fn grant(&mut self, port: u64, wishes: Vec<Wish>) {
         for wish in wishes {
             match wish {
-                Wish::Ask(place, shared, question) => {
-                    let errand = Errand::Ask(port, place, question.id);
-                    self.send(shared, Box::new(question), None, errand);
+                Wish::Ask(place, id, exchange) => {
+                    // What asks replicas would hold up all behind it.
+                    let work = match exchange.is_solitary() {
+                        true => Work::Task(Box::new(move || pool::run(exchange, &mut || false))),
+                        false => Work::Call(exchange),
+                    };
+                    self.dispatch(work, Errand::Ask(port, place, id));
                 }
                 Wish::PassOn(place, question, passing) => {
                     let shared = passing.held.spec.shared.clone();
                     let errand = Errand::PassOn(port, place, question.id, passing);
-                    self.send(shared, Box::new(question), None, errand);
+                    self.send(shared, Box::new(question), errand);
                 }
-                Wish::Leave(shared, release) => self.send(shared, Box::new(release), None, Errand::Leave),
+                Wish::Leave(shared, release) => self.send(shared, Box::new(release), Errand::Leave),
                 Wish::Keep(held) => self.keep(&held),
                 Wish::Answer(tag, answer) => tag.answer(answer),
             }
         }
     }
 
-    fn send(&mut self, shared: Arc<Shared>, operation: Box<dyn Operation>, within: Option<Duration>, errand: Errand) {
+    fn send(&mut self, shared: Arc<Shared>, operation: Box<dyn Operation>, errand: Errand) {
+        self.dispatch(Work::Call(Exchange::new(shared, operation, None)), errand);
+    }
+
+    fn dispatch(&mut self, work: Work, errand: Errand) {
         self.next += 1;
-        let exchange = Exchange::new(shared, operation, None);
-        let exchange = if let Some(within) = within { exchange.within(within) } else { exchange };
         self.errands.insert(self.next, errand);
-        self.out.push(Sending { exchange, number: self.next });
+        self.out.push(Sending { work, number: self.next });
     }
 }
 
@@ -346,6 +390,13 @@ pub(super) fn keep(held: &Arc<Held>) {
     hub::notify(Notice::Keep(held.clone()));
 }
 
+/// As [`keep`], if the handle is to be renewed: a process that wants no thread of ours renews nothing.
+pub(super) fn keep_if_renewed(held: &Arc<Held>) {
+    if held.spec.options.renew {
+        keep(held);
+    }
+}
+
 /// Tells those who wait in this process that something was freed.
 pub(super) fn freed(held: &Arc<Held>) {
     hub::notify_if_awake(Notice::Freed(held.clone()));
@@ -353,8 +404,14 @@ pub(super) fn freed(held: &Arc<Held>) {
 
 /// Releases in the background what nobody holds any more.
 pub(super) fn give_back(held: Arc<Held>) {
-    if !held.is_foreign() {
-        held.give_up();
+    if held.is_foreign() {
+        return;
+    }
+    held.give_up();
+    if held.spec.is_quorum() {
+        // What no thread can be had for ends with its ttl.
+        let _ = on_thread("quotalock-quorum", move || drop(quorum::release(&held)));
+    } else {
         let release = held.spec.release(held.id, 0);
         hub::notify(Notice::Leave(held.spec.shared.clone(), Box::new(release)));
     }

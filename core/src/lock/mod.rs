@@ -6,6 +6,7 @@ mod calls;
 mod desk;
 mod held;
 mod options;
+mod quorum;
 mod room;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,16 +15,18 @@ use std::time::Duration;
 use crate::client::Client;
 use crate::clock::boot_micros;
 use crate::error::{Code, Error, Result, shown};
+use crate::exchange::Exchange;
 use crate::fork::ForkCell;
-use crate::lease::{ALL_PERMITS, ForceRelease, Id, Inspect, Inspection, Release, Who};
+use crate::lease::{ALL_PERMITS, Acquire, ForceRelease, Id, Inspect, Inspection, Release, Who};
 use crate::op::Op;
+use crate::operation::Answer;
 use crate::policy::MAX_PERIOD;
 
 use attempt::Attempt;
 pub(crate) use blocking::Ears;
 use calls::ExtendCall;
 pub use calls::{Acquiring, Releasing};
-pub(crate) use desk::{Desk, Notice, Request, Sending};
+pub(crate) use desk::{Desk, Notice, Request, Sending, Work};
 use held::Held;
 pub use held::{LockState, LossListener};
 pub(crate) use options::Spec;
@@ -108,6 +111,20 @@ impl Client {
 }
 
 impl Lock {
+    /// Makes a handle for a mutex over several independent servers, one for each client: it is held if most of them granted
+    /// it within its ttl. For an odd number of servers that share no fate; those who wait ask again now and then.
+    ///
+    /// # Errors
+    /// As [`Client::lock`]; for fewer than three clients or more than 15, one that is there twice, `fair` or `replicas_ack`.
+    pub fn quorum(clients: &[Client], name: &[u8], options: LockOptions) -> Result<Lock> {
+        options::check_quorum(clients, &options)?;
+        let spec = |client: &Client| Spec::new(client, Kind::Mutex, &[name], (1, 1), options.clone());
+        let mut nodes = clients.iter().map(spec).collect::<Result<Vec<_>>>()?;
+        let mut first = nodes.remove(0);
+        first.others = nodes.into_iter().map(Arc::new).collect();
+        Ok(Lock { inner: Arc::new(Inner { spec: Arc::new(first), seat: ForkCell::new() }) })
+    }
+
     fn new(client: &Client, kind: Kind, names: &[&[u8]], of_permits: (u64, u64), options: LockOptions) -> Result<Lock> {
         let spec = Spec::new(client, kind, names, of_permits, options)?;
         Ok(Lock { inner: Arc::new(Inner { spec: Arc::new(spec), seat: ForkCell::new() }) })
@@ -144,7 +161,11 @@ impl Lock {
     pub fn extend(&self, ttl: Option<u64>) -> Result<Op<bool>> {
         let ttl = ttl.unwrap_or(self.inner.spec.options.ttl);
         check_ttl(ttl)?;
-        Ok(Op::of(&self.inner.spec.shared, Box::new(ExtendCall::new(self.held_now(), ttl))))
+        let call = ExtendCall::new(self.held_now(), ttl);
+        Ok(match self.inner.spec.is_quorum() {
+            false => Op::of(&self.inner.spec.shared, Box::new(call)),
+            true => Op::task(move || call.everywhere().map(Answer::Flag)),
+        })
     }
 
     /// What the handle knows: from memory, without asking anybody.
@@ -209,7 +230,7 @@ impl Lock {
         self.inner.spec.not_acquired(wait, &why)
     }
 
-    /// Who holds the lock (of several, the first), and how many wait for it.
+    /// Who holds the lock (of several names or servers, the first), and how many wait for it.
     pub fn inspect(&self) -> Op<Inspection> {
         let spec = &self.inner.spec;
         Op::of(&spec.shared, Box::new(Inspect { keys: spec.keys[..1].into(), shown: spec.shown.clone() }))
@@ -219,6 +240,10 @@ impl Lock {
     /// when they next renew or extend.
     pub fn force_release(&self) -> Op<u64> {
         let spec = &self.inner.spec;
+        if spec.is_quorum() {
+            let spec = spec.clone();
+            return Op::task(move || quorum::force_release(&spec).map(Answer::Count));
+        }
         let force = ForceRelease {
             keys: spec.keys.clone(),
             permits: spec.permits,
@@ -332,6 +357,17 @@ impl Spec {
     /// The time of deadlines: the test's, or microseconds of the boot clock, which goes on while the machine sleeps.
     pub(crate) fn now(&self) -> u64 {
         self.shared.test_time.get().unwrap_or_else(boot_micros)
+    }
+
+    /// Whether it is over several servers.
+    fn is_quorum(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    /// An acquire on its way.
+    fn exchange(&self, question: Acquire) -> Exchange {
+        let patience = Duration::from_micros(self.options.ack_timeout);
+        Exchange::new(self.shared.clone(), Box::new(question), None).acked_by(self.options.replicas_ack, patience)
     }
 
     fn release(&self, id: Id, cancel: u64) -> Release {

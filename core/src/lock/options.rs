@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::{Client, Shared};
+use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result, shown};
 use crate::key;
 use crate::lease::{ALL_PERMITS, MAX_FLOOR, Who};
@@ -103,6 +104,8 @@ pub(crate) struct Spec {
     pub permits: u64,
     pub weight: u64,
     pub options: LockOptions,
+    /// The same on the other servers, for a lock over several.
+    pub others: Vec<Arc<Spec>>,
 }
 
 impl Spec {
@@ -117,6 +120,9 @@ impl Spec {
         check_permits(permits, weight, kind)?;
         check_options(&options)?;
         let shared = client.shared.clone();
+        if options.replicas_ack > 0 && shared.endpoint == Endpoint::Memory {
+            return Err(Error::invalid("replicas_ack needs replicas, and memory:// has none: leave it out"));
+        }
         let stem = key::lock_stem(&shared.prefix, kind.in_key());
         let keys: Vec<Vec<u8>> = names.iter().map(|name| key::complete(&stem, name)).collect();
         let listed: Vec<String> = names.iter().map(|name| format!("\"{}\"", shown(name))).collect();
@@ -132,6 +138,7 @@ impl Spec {
             permits,
             weight,
             options,
+            others: Vec::new(),
         })
     }
 
@@ -155,6 +162,25 @@ impl Spec {
         let within = if wait.is_zero() { "at once".to_owned() } else { format!("within {} ms", wait.as_millis()) };
         Error::new(Code::NotAcquired, format!("{} was not acquired {within}: {why}", self.shown))
     }
+}
+
+/// Checks the servers of a quorum lock.
+pub(super) fn check_quorum(clients: &[Client], options: &LockOptions) -> Result<()> {
+    if !(3..=15).contains(&clients.len()) {
+        let count = clients.len();
+        return Err(Error::invalid(format!(
+            "{count} clients make no quorum: give 3, 5 or 7, each of a server of its own"
+        )));
+    }
+    for (at, client) in clients.iter().enumerate() {
+        if clients[..at].iter().any(|other| Arc::ptr_eq(&client.shared, &other.shared)) {
+            return Err(Error::invalid(format!("the client of {} is there twice: each has one vote", client.server())));
+        }
+    }
+    if options.fair || options.replicas_ack > 0 {
+        return Err(Error::invalid("a quorum lock has neither fair nor replicas_ack: its servers know of no order"));
+    }
+    Ok(())
 }
 
 fn check_names(names: &[&[u8]]) -> Result<()> {

@@ -9,6 +9,7 @@ use super::attempt::{Attempt, Next, taken_back};
 use super::held::Held;
 use crate::client::Shared;
 use crate::error::{Code, Error, Result};
+use crate::exchange::Exchange;
 use crate::lease::{Acquire, Channel, Id, Release};
 use crate::operation::Answer;
 use crate::store::redis::hub::Tag;
@@ -36,7 +37,7 @@ enum Stage {
 /// What a room wants done.
 pub(super) enum Wish {
     /// Ask this for the first in this line.
-    Ask(Place, Arc<Shared>, Acquire),
+    Ask(Place, Id, Exchange),
     /// Ask this, which also releases another's hold.
     PassOn(Place, Acquire, Passing),
     /// Send this; the answer is of no interest.
@@ -163,6 +164,8 @@ impl Room {
                 && matches!(first.stage, Stage::Resting(_))
                 && first.attempt.lock.spec.is_exclusive()
                 && first.attempt.waits()
+                // Replicas are asked on another connection than the one that releases.
+                && first.attempt.lock.spec.options.replicas_ack == 0
         };
         let Some(first) = self.lines.get_mut(&place).and_then(VecDeque::front_mut).filter(passable) else {
             return Some(tag);
@@ -274,8 +277,8 @@ impl Room {
         }
         first.stage = Stage::Asking;
         let question = first.attempt.ask(None);
-        let shared = first.attempt.lock.spec.shared.clone();
-        self.wishes.push(Wish::Ask(place.clone(), shared, question));
+        let exchange = first.attempt.lock.spec.exchange(question);
+        self.wishes.push(Wish::Ask(place.clone(), first.attempt.id, exchange));
     }
 
     fn end_first(&mut self, place: &Place, answer: Result<Answer>, leaves: bool) {

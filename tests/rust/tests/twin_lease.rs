@@ -17,7 +17,7 @@ use quotalock::testing::lease::{
 use quotalock::testing::{self, Kind, lease};
 use quotalock_tests::{client, fresh_prefix, servers};
 
-const CASES: u32 = 260;
+const CASES: u32 = 270;
 const STEPS: usize = 200;
 /// The fewest that are worth the name of a proof, on each server.
 const AT_LEAST: usize = 50_000;
@@ -125,6 +125,9 @@ fn id(n: u8) -> Id {
     std::array::from_fn(|i| if i < 8 { n } else { n + 1 })
 }
 
+/// The values of some tables.
+type State = Vec<Option<Vec<u8>>>;
+
 struct Side {
     client: Client,
     keys: Vec<Vec<u8>>,
@@ -145,14 +148,13 @@ impl Side {
         testing::get(&self.client, redis_key).run().unwrap().map(|stored| stored.value)
     }
 
-    fn state(&self, tables: &[usize]) -> Vec<Option<Vec<u8>>> {
+    fn state(&self, tables: &[usize]) -> State {
         tables.iter().map(|n| self.stored(&self.keys[*n])).collect()
     }
 
-    /// Whether every table of these has a TTL.
-    fn have_ttl(&self, tables: &[usize]) -> bool {
-        let ttl = |n: &usize| testing::get(&self.client, &self.keys[*n]).run().unwrap();
-        tables.iter().filter_map(ttl).all(|stored| stored.ttl_ms.is_some())
+    fn has_ttl(&self, table: usize) -> bool {
+        let stored = testing::get(&self.client, &self.keys[table]).run().unwrap();
+        stored.is_some_and(|stored| stored.ttl_ms.is_some())
     }
 
     fn perform(&self, step: &Step, now: u64) -> Done {
@@ -229,26 +231,257 @@ enum Done {
     Text(String),
 }
 
+/// What the test knows of one table: what was promised to whom, by the answers alone.
+#[derive(Default)]
+struct Known {
+    leases: BTreeMap<u8, Lease>,
+    /// Until when an id is cancelled.
+    cancelled: BTreeMap<u8, u64>,
+    /// Ids that ever were: a tombstone may stand longer than it must.
+    ever_cancelled: BTreeSet<u8>,
+    token: u64,
+    /// Whether it lost its TTL, and nothing was written since.
+    persisted: bool,
+}
+
+/// What an id was granted and did not give back.
+struct Lease {
+    deadline: u64,
+    ttl: u64,
+    weight: u64,
+    token: u64,
+    /// Whether its time never passed at any step: it must hold. Else it may have been dropped.
+    sure: bool,
+}
+
+impl Known {
+    fn bring_to(&mut self, now: u64) {
+        for lease in self.leases.values_mut() {
+            lease.deadline = lease.deadline.min(now + lease.ttl);
+            lease.sure &= lease.deadline > now;
+        }
+        self.cancelled.retain(|_, until| *until > now && *until <= now + 3_700_000_000);
+    }
+
+    fn held(&self) -> u64 {
+        self.leases.values().filter(|lease| lease.sure).map(|lease| lease.weight).sum()
+    }
+
+    fn renew(&mut self, id: u8, now: u64, ttl: u64) {
+        let lease = self.leases.get_mut(&id).expect("what never held was renewed");
+        (lease.ttl, lease.sure) = (lease.ttl.max(ttl), true);
+        lease.deadline = lease.deadline.max(now + ttl);
+    }
+}
+
+/// How often things happened: a test in which they do not proves nothing.
+#[derive(Default)]
+struct Counted {
+    granted: Cell<usize>,
+    again: Cell<usize>,
+    refused: Cell<usize>,
+    cancelled: Cell<usize>,
+    handed_over: Cell<usize>,
+    freed: Cell<usize>,
+    extended: Cell<usize>,
+    healed: Cell<usize>,
+}
+
+fn count(counter: &Cell<usize>) {
+    counter.set(counter.get() + 1);
+}
+
+struct Model {
+    permits: u64,
+    tables: [Known; TABLES],
+}
+
+impl Model {
+    /// Whether an id holds in all of these tables, if that is certain.
+    fn holds(&self, tables: &[usize], id: u8) -> Option<bool> {
+        let mut leases = tables.iter().map(|n| self.tables[*n].leases.get(&id));
+        if leases.clone().any(|lease| lease.is_none()) {
+            return Some(false);
+        }
+        leases.all(|lease| lease.is_some_and(|lease| lease.sure)).then_some(true)
+    }
+
+    fn leave(&mut self, tables: &[usize], id: u8) {
+        for n in tables {
+            self.tables[*n].leases.remove(&id);
+        }
+    }
+
+    /// Every table has a TTL once it was written, whatever took it away before.
+    fn check_ttl(&mut self, step: &Step, before: &State, after: &State, side: &Side) -> Result<(), TestCaseError> {
+        let raw = matches!(step.act, Act::Plant(_) | Act::Damage(..) | Act::Persist);
+        for ((n, before), after) in step.tables.iter().zip(before).zip(after) {
+            if raw {
+                self.tables[*n].persisted |= *n == step.tables[0];
+            } else if before != after {
+                self.tables[*n].persisted = false;
+            }
+            let lost = after.is_some() && !self.tables[*n].persisted && !side.has_ttl(*n);
+            prop_assert!(!lost, "table {} has no TTL", n);
+        }
+        Ok(())
+    }
+
+    /// Checks what was answered against what was promised, and learns from it.
+    fn check(&mut self, step: &Step, now: u64, done: &Done, counted: &Counted) -> Result<(), TestCaseError> {
+        self.tables.iter_mut().for_each(|table| table.bring_to(now));
+        let tables = &step.tables;
+        match (&step.act, done) {
+            (Act::Acquire { id, ttl, floor, weight, instead_of, .. }, Done::Grant(grant)) => {
+                prop_assert!(!grant.healed, "what nobody damaged was healed");
+                let instead_of = instead_of.filter(|other| other != id);
+                let left = instead_of.map_or(Some(false), |other| self.holds(tables, other));
+                instead_of.iter().for_each(|other| self.leave(tables, *other));
+                let held = self.holds(tables, *id);
+                let (Outcome::Granted { released, .. }
+                | Outcome::Cancelled { released }
+                | Outcome::Refused { released, .. }) = &grant.outcome;
+                prop_assert!(left.is_none_or(|left| left == *released), "a holder left unnoticed");
+                if *released {
+                    count(&counted.handed_over);
+                }
+                match &grant.outcome {
+                    Outcome::Granted { token, .. } => {
+                        count(&counted.granted);
+                        self.granted(step, (*id, *ttl, *floor, *weight), *token, held, now, counted)?;
+                    }
+                    Outcome::Cancelled { .. } => {
+                        count(&counted.cancelled);
+                        prop_assert!(
+                            tables.iter().any(|n| self.tables[*n].ever_cancelled.contains(id)),
+                            "what nobody cancelled"
+                        );
+                    }
+                    Outcome::Refused { .. } => {
+                        count(&counted.refused);
+                        prop_assert_ne!(held, Some(true), "what holds was refused");
+                    }
+                }
+            }
+            (Act::Release(id, cancel), Done::Flag(freed)) => {
+                prop_assert!(self.holds(tables, *id).is_none_or(|held| held == *freed), "release said {}", freed);
+                self.leave(tables, *id);
+                if *freed {
+                    count(&counted.freed);
+                }
+                if *cancel > 0 {
+                    for n in tables {
+                        self.tables[*n].cancelled.insert(*id, now + cancel);
+                        self.tables[*n].ever_cancelled.insert(*id);
+                    }
+                }
+            }
+            (Act::Extend(id, ttl), Done::Flag(extended)) => {
+                prop_assert!(self.holds(tables, *id).is_none_or(|held| held == *extended), "extend said {}", extended);
+                if *extended {
+                    count(&counted.extended);
+                    tables.iter().for_each(|n| self.tables[*n].renew(*id, now, *ttl));
+                }
+            }
+            (Act::ForceRelease, Done::Count(ended)) => {
+                let sure = |n: &usize| self.tables[*n].leases.values().filter(|lease| lease.sure).count() as u64;
+                let all = |n: &usize| self.tables[*n].leases.len() as u64;
+                prop_assert!(*ended >= tables.iter().map(sure).sum() && *ended <= tables.iter().map(all).sum());
+                for n in tables {
+                    let leases = &mut self.tables[*n].leases;
+                    // Where nobody holds nothing is written, so what is over may come back with the clock.
+                    if leases.values().any(|lease| lease.sure) {
+                        leases.clear();
+                    }
+                }
+            }
+            _ => {}
+        }
+        for table in &self.tables {
+            prop_assert!(table.held() <= self.permits, "{} of {} permits are held", table.held(), self.permits);
+        }
+        Ok(())
+    }
+
+    fn granted(
+        &mut self,
+        step: &Step,
+        (id, ttl, floor, weight): (u8, u64, u64, Weight),
+        token: u64,
+        held: Option<bool>,
+        now: u64,
+        counted: &Counted,
+    ) -> Result<(), TestCaseError> {
+        let weight = match weight {
+            Weight::Some(weight) => weight,
+            Weight::All => self.permits,
+        };
+        let recorded = |n: &usize| self.tables[*n].leases.get(&id).map(|lease| lease.token);
+        let recorded: Option<Vec<u64>> = step.tables.iter().map(recorded).collect();
+        let same = recorded.as_ref().is_some_and(|tokens| tokens.iter().max() == Some(&token));
+        if same {
+            count(&counted.again);
+        } else {
+            let above = |tokens: &Vec<u64>| tokens.iter().max().is_some_and(|token| *token > floor);
+            prop_assert!(held != Some(true) || !recorded.as_ref().is_some_and(above), "a new token for what holds");
+            prop_assert!(token > floor && token >= now, "token {} at {} with floor {}", token, now, floor);
+        }
+        for n in &step.tables {
+            let table = &mut self.tables[*n];
+            prop_assert!(!table.cancelled.contains_key(&id), "a cancelled id was granted");
+            prop_assert!(same || token > table.token, "token {} after {}", token, table.token);
+            table.token = table.token.max(token);
+            let fresh = Lease { deadline: 0, ttl: 0, weight, token, sure: true };
+            let lease = table.leases.entry(id).or_insert(fresh);
+            // What may have been dropped since has either weight, if its token is another.
+            if !same && !lease.sure {
+                (lease.weight, lease.deadline, lease.ttl) = (lease.weight.min(weight), 0, 0);
+            }
+            lease.token = token;
+            table.renew(id, now, ttl);
+        }
+        Ok(())
+    }
+}
+
 /// Plays random cases to a server and its twin, and returns how many steps that were.
 fn steps_that_agree(name: &str, url: &str) -> usize {
     let mut runner = TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
     let steps = prop::collection::vec(step(), STEPS);
-    let executed = Cell::new(0);
-    let outcome = runner.run(&(permits(), steps), |(permits, steps)| {
+    let (executed, counted) = (Cell::new(0), Counted::default());
+    // Half of the cases have tables that somebody damages; of those nothing is promised but that twin and script agree.
+    let outcome = runner.run(&(permits(), any::<bool>(), steps), |(permits, damaged, steps)| {
         let prefix = fresh_prefix("lease");
         let sides = [Side::new("memory://", &prefix, permits), Side::new(url, &prefix, permits)];
+        let mut model = Model { permits, tables: Default::default() };
         let mut now = START;
         for (i, step) in steps.iter().enumerate() {
+            if !damaged && matches!(step.act, Act::Plant(_) | Act::Damage(..)) {
+                continue;
+            }
             now = now.saturating_add_signed(step.shift);
+            let before = sides[1].state(&step.tables);
             let [twin, script] = sides.each_ref().map(|side| side.perform(step, now));
             prop_assert_eq!(&twin, &script, "step {} on {}", i, name);
-            let [twin, script] = sides.each_ref().map(|side| side.state(&step.tables));
-            prop_assert_eq!(twin, script, "state after step {} on {}", i, name);
+            let [twin, after] = sides.each_ref().map(|side| side.state(&step.tables));
+            prop_assert!(twin == after, "state after step {i} on {name}: {twin:?} and {after:?}");
+            model.check_ttl(step, &before, &after, &sides[1])?;
+            match &script {
+                Done::Grant(grant) if grant.healed => count(&counted.healed),
+                _ => {}
+            }
+            if !damaged {
+                model.check(step, now, &script, &counted)?;
+            }
             executed.set(executed.get() + 1);
         }
         Ok(())
     });
     outcome.unwrap_or_else(|e| panic!("{name}: {e}"));
+    let Counted { granted, again, refused, cancelled, handed_over, freed, extended, healed } = counted;
+    let counts = [granted, again, refused, cancelled, handed_over, freed, extended, healed].map(Cell::into_inner);
+    println!("{name}: granted, again, refused, cancelled, handed over, freed, extended, healed: {counts:?}");
+    assert!(counts.iter().all(|times| *times >= 100), "{name}: {counts:?}");
     executed.get()
 }
 

@@ -17,7 +17,8 @@ use super::listeners::Listeners;
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Failure, Step};
 use crate::fork::ForkCell;
-use crate::lock::{Desk, Notice, Request, Sending};
+use crate::lock::{Desk, Notice, Request, Sending, Work};
+use crate::op::{Call, Task};
 use crate::operation::Answer;
 
 /// Where answers go. Called on the hub's thread, once for all that came in one turn; must not block.
@@ -158,10 +159,19 @@ impl Hub {
 
 /// Submits calls under numbers of the caller's. Returns those that were answered at once (from memory, or by the failure
 /// policy); the others come to `sink`.
-pub fn submit(calls: Vec<(u64, Exchange)>, sink: &Arc<dyn Sink>) -> Vec<(u64, Result<Answer>)> {
+pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64, Result<Answer>)> {
     let mut answered = Vec::new();
     let mut submissions = Vec::with_capacity(calls.len());
-    for (id, mut exchange) in calls {
+    for (id, call) in calls {
+        let mut exchange = match call {
+            Call::One(exchange) => exchange,
+            Call::Several(task) => {
+                let tag = Tag::new(id, sink);
+                // Without a thread the tag is dropped, and answers so.
+                let _ = on_thread("quotalock-several", move || tag.answer(task()));
+                continue;
+            }
+        };
         match exchange.start() {
             Step::Done(answer) => answered.push((id, answer)),
             step => {
@@ -201,6 +211,11 @@ pub fn cancel(id: u64, sink: &Arc<dyn Sink>) {
 /// Has the thread do what a handle of a lock asks for; its answer comes to `sink`.
 pub(crate) fn request(request: Request, id: u64, sink: &Arc<dyn Sink>) {
     let tag = Tag::new(id, sink);
+    if request.is_quorum() {
+        // Without a thread the tag is dropped, and answers so.
+        let _ = on_thread("quotalock-quorum", move || tag.answer(request.run()));
+        return;
+    }
     match Hub::get() {
         Ok(hub) => hub.tell(|inbox| inbox.requests.push((request, tag))),
         Err(error) => tag.answer(Err(error)),
@@ -246,8 +261,10 @@ fn work(hub: &Arc<Hub>, bell: &UnixStream) {
             if let Some(mut link) = links.remove(&port) {
                 // What was held or asked for is taken back before the connection goes.
                 let sink = desk.sink();
-                for Sending { exchange, number } in desk.out.drain(..) {
-                    link.submit(Step::Send, exchange, Tag::new(number, &sink));
+                for Sending { work, number } in desk.out.drain(..) {
+                    if let Work::Call(exchange) = work {
+                        link.submit(Step::Send, exchange, Tag::new(number, &sink));
+                    }
                 }
                 link.flush();
                 link.close();
@@ -262,17 +279,27 @@ fn work(hub: &Arc<Hub>, bell: &UnixStream) {
                 sink.complete(vec![(id, Err(error))]);
             }
         }
-        listeners.turn(&mut desk, || {
-            let hub = hub.clone();
-            move || hub.ring()
-        });
         let now = Instant::now();
         desk.turn(now);
+        // What was heard may let a waiter ask.
+        let ring = || {
+            let hub = hub.clone();
+            move || hub.ring()
+        };
+        if listeners.turn(&mut desk, ring) {
+            desk.turn(now);
+        }
         let sink = desk.sink();
-        for Sending { mut exchange, number } in desk.out.drain(..) {
-            let step = exchange.start();
-            let port = exchange.shared().engine().port.id;
-            links.entry(port).or_insert_with(make).submit(step, exchange, Tag::new(number, &sink));
+        for Sending { work, number } in desk.out.drain(..) {
+            let tag = Tag::new(number, &sink);
+            match work {
+                Work::Task(task) => do_alone(hub, task, tag),
+                Work::Call(mut exchange) => {
+                    let step = exchange.start();
+                    let port = exchange.shared().engine().port.id;
+                    links.entry(port).or_insert_with(make).submit(step, exchange, tag);
+                }
+            }
         }
         for (port, link) in &mut links {
             // Only what was submitted has come? Then there is nothing to read.
@@ -289,6 +316,16 @@ fn work(hub: &Arc<Hub>, bell: &UnixStream) {
         }
         ready = rest(&links, &listeners, desk.next_turn(), bell);
     }
+}
+
+/// Has a thread of its own do something, whose answer the desk waits for.
+fn do_alone(hub: &Arc<Hub>, task: Task, tag: Tag) {
+    let hub = hub.clone();
+    // Without a thread the tag is dropped, and answers so.
+    let _ = on_thread("quotalock-task", move || {
+        tag.answer(task());
+        hub.ring();
+    });
 }
 
 fn deliver(link: &mut Link<Tag>) {
@@ -402,10 +439,10 @@ pub(crate) async fn ask_for(request: Request) -> Result<Answer> {
 }
 
 /// Makes a call and waits for its answer on any executor. Dropped before, it leaves no `wait` behind.
-pub(crate) async fn ask(exchange: Exchange) -> Result<Answer> {
+pub(crate) async fn ask(call: Call) -> Result<Answer> {
     let waiter = Arc::new(Waiter::default());
     let mut awaited = Awaited { sink: waiter.clone(), answered: false };
-    if let Some((_, answer)) = submit(vec![(0, exchange)], &awaited.sink).pop() {
+    if let Some((_, answer)) = submit(vec![(0, call)], &awaited.sink).pop() {
         awaited.answered = true;
         return answer;
     }

@@ -37,12 +37,13 @@ pub(crate) struct Listeners {
 }
 
 impl Listeners {
-    /// Makes those that are needed, and tells the desk what was heard. `ring` makes what wakes the hub.
-    pub fn turn<F: FnOnce() + Send + 'static>(&mut self, desk: &mut Desk, ring: impl Fn() -> F) {
+    /// Makes those that are needed, and tells the desk what was heard: true if there was anything. `ring` makes what wakes
+    /// the hub.
+    pub fn turn<F: FnOnce() + Send + 'static>(&mut self, desk: &mut Desk, ring: impl Fn() -> F) -> bool {
         for (port, spec) in desk.deaf() {
             self.all.entry(port).or_insert_with(|| Listener::new(&spec, ring()));
         }
-        let now = Instant::now();
+        let (now, mut any) = (Instant::now(), false);
         self.all.retain(|port, listener| match &mut listener.state {
             State::Opening(result) => {
                 let opened = match result.try_recv() {
@@ -50,6 +51,7 @@ impl Listeners {
                     Err(TryRecvError::Disconnected) => Err(Error::new(Code::Internal, "the subscribing thread died")),
                     Ok(opened) => opened,
                 };
+                any = true;
                 desk.on_hearing(*port, opened.as_ref().map(Ear::channel).map_err(Clone::clone));
                 let is_up = opened.is_ok();
                 if let Ok(ear) = opened {
@@ -60,6 +62,7 @@ impl Listeners {
             State::Up(ear) => {
                 let mut hints = Vec::new();
                 let listened = ear.listen(&mut hints);
+                any |= !hints.is_empty();
                 desk.on_hints(*port, &hints);
                 if listened.is_err() {
                     listener.state = State::Lost(now + PAUSE);
@@ -78,6 +81,7 @@ impl Listeners {
                 true
             }
         });
+        any
     }
 
     /// The client of a port was closed.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::dial::{Connection, dial, not_redis};
 use super::patience::{Patience, SLICE, interruption};
+use super::refusal;
 use super::stream::Stream;
 use crate::client::Shared;
 use crate::clock::ServerClock;
@@ -13,7 +14,7 @@ use crate::endpoint::Server;
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Failure, Step};
 use crate::operation::Answer;
-use crate::resp::{Reader, Value};
+use crate::resp::{self, Reader, Value};
 
 /// Idle connections kept beyond this number are closed.
 const KEPT: usize = 128;
@@ -143,7 +144,21 @@ fn send(exchange: &mut Exchange, shared: &Shared, interrupted: &mut dyn FnMut() 
             }
             Err(Broken::Failed(failure)) => return exchange.on_failure(failure),
         };
-        let step = exchange.on_reply(reply, &mut wire.clock);
+        let mut step = exchange.on_reply(reply, &mut wire.clock);
+        if let Some((replicas, patience)) = exchange.wanted_acks(&step) {
+            step = match wire.acks(replicas, patience, shared.timeout, server, interrupted) {
+                Ok(Value::Int(acks)) => exchange.on_acks(acks.max(0) as u64, step),
+                Ok(Value::Error(text)) => {
+                    return Step::Done(Err(refusal::not_permitted(&text, None, &server.to_string())));
+                }
+                Ok(other) => return exchange.on_failure(Failure::Unknown(not_redis(server, &format!("{other:?}")))),
+                Err(Broken::Interrupted) => return Step::Done(Err(interruption())),
+                Err(Broken::TimedOut) => return exchange.on_timeout(),
+                Err(Broken::Failed(Failure::NotSent(error) | Failure::Unknown(error))) => {
+                    return Step::Done(Err(error));
+                }
+            };
+        }
         if exchange.wants_another_server() {
             pool.distrust(Instant::now());
             return step;
@@ -209,13 +224,37 @@ impl Wire {
         server: &Server,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> std::result::Result<Value, Broken> {
+        self.out.clear();
+        exchange.encode(&mut self.out, &self.clock);
+        self.trip(exchange.deadline(), server, interrupted)
+    }
+
+    /// Asks how many replicas have what was written on this connection, once so many of them have it or `patience` is over.
+    fn acks(
+        &mut self,
+        replicas: u32,
+        patience: Duration,
+        timeout: Duration,
+        server: &Server,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> std::result::Result<Value, Broken> {
+        self.out.clear();
+        let (replicas, ms) = (replicas.to_string(), patience.as_millis().to_string());
+        resp::command(&mut self.out, &[b"WAIT", replicas.as_bytes(), ms.as_bytes()]);
+        self.trip(Instant::now() + patience + timeout, server, interrupted)
+    }
+
+    /// Writes what was encoded and reads one reply.
+    fn trip(
+        &mut self,
+        deadline: Instant,
+        server: &Server,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> std::result::Result<Value, Broken> {
         let gone = |why: &str| {
             let message = format!("{server} went away during the call ({why}): it may or may not have been counted");
             Broken::Failed(Failure::Unknown(Error::new(Code::Unavailable, message)))
         };
-        self.out.clear();
-        exchange.encode(&mut self.out, &self.clock);
-        let deadline = exchange.deadline();
         self.bound(deadline).map_err(|e| gone(&e.to_string()))?;
         let mut written = 0;
         while written < self.out.len() {

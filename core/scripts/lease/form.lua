@@ -1,0 +1,85 @@
+-- Reads the value of a lease table and brings it to now. Included after the clock.
+-- Value: 'QK' version, the last token (I8), the bytes of tombstones (I4), the number of waiters (I2); then tombstones:
+-- id (c16), until (I8); waiters: id, until, since (I8), weight (I4), how (B: 1 for a hint, 2 in order; 128 more once it
+-- was told), channel (c16); holders: id, deadline, ttl, token, since (I8), weight (I4), who (I2 and as many bytes).
+-- Invariant: a value of another form counts as none; what is over is gone, and so is the holder `leaving`.
+local string, math = string, math
+local HEARTBEAT, RIGHT_OF_WAY, MOST, DAY, LONGEST = 1500000, 50000, 1024, 86400000, 3700000000
+local EXACT = 9007199254740992
+local TOMBSTONE, WAITER, HOLDER = 24, 53, 54
+local NONE = 'QK\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+-- The bytes from `at` to `stop` with some replaced: a list of from, to and what stands there now.
+local function cut(value, at, stop, cuts)
+  local pieces = {}
+  for n = 1, #cuts, 3 do
+    pieces[n], pieces[n + 1], pieces[n + 2] = string.sub(value, at, cuts[n] - 1), cuts[n + 2], ''
+    at = cuts[n + 1]
+  end
+  pieces[#pieces + 1] = string.sub(value, at, stop)
+  return table.concat(pieces)
+end
+local function parse(key, value, leaving)
+  if #value < 17 or string.sub(value, 1, 3) ~= 'QK\1' then return nil end
+  local last, tombstones, waiters, at = struct.unpack('<I8I4I2', value, 4)
+  local first = at + tombstones
+  local stop = first + WAITER * waiters
+  if last >= EXACT or tombstones % TOMBSTONE > 0 or tombstones > TOMBSTONE * MOST or waiters > MOST
+    or stop > #value + 1 then return nil end
+  while at < first do
+    local till = struct.unpack('<I8', value, at + 16)
+    if till > now and till <= now + LONGEST then break end
+    at = at + TOMBSTONE
+  end
+  local tombs, dirty, left, cuts = at < first and string.sub(value, at, first - 1) or '', false, false, nil
+  for from = first, stop - 1, WAITER do
+    local till, since, _, how = struct.unpack('<I8I8I4B', value, from + 16)
+    if till >= EXACT or since >= EXACT or how % 128 ~= 1 and how % 128 ~= 2 then return nil end
+    local mended = till > now + HEARTBEAT or since > now
+    if mended then till, since, dirty = math.min(till, now + HEARTBEAT), math.min(since, now), true end
+    if till <= now or mended then
+      cuts = cuts or {}
+      local n = #cuts
+      cuts[n + 1], cuts[n + 2], cuts[n + 3] = from, from + WAITER, ''
+      if till > now then
+        cuts[n + 1], cuts[n + 2], cuts[n + 3] = from + 16, from + 32, struct.pack('<I8I8', till, since)
+      end
+    end
+  end
+  local waiting = cuts and cut(value, first, stop - 1, cuts) or string.sub(value, first, stop - 1)
+  local count, held, earliest, latest, gone = 0, 0, EXACT, now, leaving ~= '' and 0
+  at, cuts = stop, nil
+  while at <= #value do
+    if at + HOLDER > #value + 1 then return nil end
+    local deadline, ttl, token, since, weight, size = struct.unpack('<I8I8I8I8I4I2', value, at + 16)
+    local after = at + HOLDER + size
+    if after > #value + 1 or deadline >= EXACT or ttl >= EXACT or token >= EXACT or since >= EXACT then return nil end
+    -- An id is looked for in all bytes at once, and counts where a record begins.
+    if gone and gone < at then gone = string.find(value, leaving, at, true) end
+    local mended = deadline > now + ttl or since > now
+    if mended then deadline, since, dirty = math.min(deadline, now + ttl), math.min(since, now), true end
+    local over = deadline <= now or at == gone
+    -- Also one that is over: else a clock that goes back would let it hold again.
+    if at == gone then dirty = true end
+    if over or mended then
+      cuts = cuts or {}
+      local n = #cuts
+      cuts[n + 1], cuts[n + 2], cuts[n + 3] = at, after, ''
+      if not over then
+        cuts[n + 1], cuts[n + 2], cuts[n + 3] = at + 16, at + 48, struct.pack('<I8I8I8I8', deadline, ttl, token, since)
+      end
+    end
+    if over then
+      left = left or deadline > now
+    else
+      count, held = count + 1, held + weight
+      if deadline < earliest then earliest = deadline end
+      if deadline > latest then latest = deadline end
+    end
+    at = after
+  end
+  return {
+    last = last, tombstones = tombs, waiters = waiting, count = count, held = held, earliest = earliest, latest = latest,
+    holders = cuts and cut(value, stop, #value, cuts) or string.sub(value, stop), dirty = dirty, left = left,
+    key = key, foreign = false, held_at = nil, waits_at = nil, full = false, refuses = false,
+  }
+end

@@ -1,0 +1,246 @@
+//! A lock over several independent servers (Redlock): held if most of them granted it in time.
+//!
+//! It survives the loss of some servers, and replaces no fencing token: one whose clock jumps, or that forgets what it
+//! granted, counts like any other. A server that was started a short while ago and keeps no append-only file may have
+//! forgotten: it has no vote until everything that it could have granted is over.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use once_cell::race::OnceBox;
+
+use super::attempt::{Attempt, taken_back};
+use super::held::Held;
+use super::options::Spec;
+use crate::decision::Source;
+use crate::endpoint::Endpoint;
+use crate::error::{Code, Error, Result};
+use crate::exchange::Exchange;
+use crate::lease::{Extend, ForceRelease, Outcome};
+use crate::operation::{Answer, Operation, unsigned};
+use crate::random;
+use crate::resp::Value;
+use crate::script::Script;
+use crate::store::memory::Space;
+use crate::store::redis::dial::without_signals;
+use crate::store::redis::patience::{SLICE, interruption};
+use crate::store::redis::pool;
+
+/// The least time that each server is given.
+const LEAST: Duration = Duration::from_millis(5);
+/// The longest pause between two rounds; the shortest is a fifth of it.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Acquires on this thread, in rounds until the attempt's time is over.
+pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
+    let spec = attempt.lock.spec.clone();
+    loop {
+        let sent = spec.now();
+        match round(&attempt) {
+            Ok(token) => {
+                let held = Arc::new(Held::new(spec.clone(), attempt.id, token, sent));
+                // The rounds may have taken longer than the lease lasts.
+                if held.is_held() {
+                    if !attempt.lock.granted(&held, attempt.number) {
+                        leave(&attempt);
+                        return Err(taken_back());
+                    }
+                    super::desk::keep_if_renewed(&held);
+                    return Ok(true);
+                }
+                attempt.lock.refused("the servers took longer than the ttl".to_owned());
+            }
+            Err(why) => attempt.lock.refused(why.message().to_owned()),
+        }
+        leave(&attempt);
+        if attempt.is_abandoned() {
+            return Err(taken_back());
+        }
+        let [share] = random::bytes::<1>()?;
+        let pause = PAUSE.mul_f64(0.2 + 0.8 * f64::from(share) / 255.0);
+        if attempt.until.saturating_duration_since(Instant::now()) < pause {
+            return Ok(false);
+        }
+        std::thread::sleep(pause.min(SLICE));
+        if interrupted() {
+            return Err(interruption());
+        }
+        // What was left under the old id is refused from now on.
+        attempt.id = random::bytes()?;
+    }
+}
+
+/// Asks all servers once: the token if most of them granted, else why not.
+fn round(attempt: &Attempt) -> Result<u64> {
+    let spec = &attempt.lock.spec;
+    let ask = |node: &Spec, floor: u64| {
+        let mut question = attempt.question();
+        (question.keys, question.floor) = (node.keys.clone(), floor);
+        call(node, Box::new(question))
+    };
+    let first = everywhere(spec, |node| {
+        if may_have_forgotten(node)? {
+            let what =
+                format!("{} was started less than a ttl ago and keeps no append-only file", node.shared.endpoint);
+            return Err(Error::new(Code::NotAcquired, format!("{what}: it may have forgotten what it granted")));
+        }
+        ask(node, attempt.lock.floor())
+    });
+    let token = most(spec, &first, granted)?.into_iter().max().unwrap_or_default();
+    // Two majorities have a server in common, but it need not be the one that gave the largest token: so most of them
+    // must know it before it is used.
+    let second = everywhere(spec, |node| ask(node, token - 1));
+    most(spec, &second, granted)?;
+    Ok(token)
+}
+
+/// Extends: true if most of the servers did; false if so many don't hold it that most cannot.
+pub(super) fn extend(held: &Held, ttl: u64) -> Result<bool> {
+    let spec = &held.spec;
+    let answers = everywhere(spec, |node| {
+        let extend = Extend { keys: node.keys.clone(), id: held.id, ttl, shown: node.shown.clone() };
+        call(node, Box::new(extend))
+    });
+    decided(spec, answers)
+}
+
+/// Releases everywhere: true if most of the servers held it.
+pub(super) fn release(held: &Held) -> Result<bool> {
+    let spec = &held.spec;
+    let answers = everywhere(spec, |node| call(node, Box::new(node.release(held.id, 0))));
+    decided(spec, answers)
+}
+
+/// Takes the lock away from whoever holds it, everywhere: from how many, by the server that knew of most.
+pub(super) fn force_release(spec: &Spec) -> Result<u64> {
+    let answers = everywhere(spec, |node| {
+        let force = ForceRelease {
+            keys: node.keys.clone(),
+            permits: node.permits,
+            wake_prefix: node.wake_prefix.clone(),
+            shown: node.shown.clone(),
+        };
+        call(node, Box::new(force))
+    });
+    let count = |answer: &Answer| if let Answer::Count(count) = answer { Some(*count) } else { None };
+    Ok(most(spec, &answers, count)?.into_iter().max().unwrap_or_default())
+}
+
+/// Takes back everywhere what an attempt may have left.
+fn leave(attempt: &Attempt) {
+    let cancel = attempt.tombstone();
+    everywhere(&attempt.lock.spec, |node| call(node, Box::new(node.release(attempt.id, cancel))));
+}
+
+fn granted(answer: &Answer) -> Option<u64> {
+    match answer {
+        Answer::Grant(grant) => match grant.outcome {
+            Outcome::Granted { token, .. } => Some(token),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What most of the servers said; else what one of the others did, as the reason why not.
+fn most<T>(spec: &Spec, answers: &[Result<Answer>], read: impl Fn(&Answer) -> Option<T>) -> Result<Vec<T>> {
+    let said: Vec<T> = answers.iter().flatten().filter_map(read).collect();
+    if said.len() >= majority(spec) {
+        return Ok(said);
+    }
+    let failed = answers.iter().find_map(|answer| answer.as_ref().err());
+    let why = failed.map_or("others hold it".to_owned(), |error| error.message().to_owned());
+    let (votes, all) = (said.len(), answers.len());
+    Err(Error::new(Code::NotAcquired, format!("{votes} of {all} servers granted it ({why})")))
+}
+
+/// The flag that most of the servers answered.
+fn decided(spec: &Spec, answers: Vec<Result<Answer>>) -> Result<bool> {
+    let (all, needed) = (answers.len(), majority(spec));
+    let yes = answers.iter().filter(|answer| matches!(answer, Ok(Answer::Flag(true)))).count();
+    let no = answers.iter().filter(|answer| matches!(answer, Ok(Answer::Flag(false)))).count();
+    match answers.into_iter().find_map(Result::err) {
+        Some(error) if yes < needed && no <= all - needed => Err(error),
+        _ => Ok(yes >= needed),
+    }
+}
+
+fn majority(spec: &Spec) -> usize {
+    let all = spec.others.len() + 1;
+    all / 2 + 1
+}
+
+/// Does something for each server at once.
+fn everywhere(spec: &Spec, what: impl Fn(&Spec) -> Result<Answer> + Sync) -> Vec<Result<Answer>> {
+    let nodes = || std::iter::once(spec).chain(spec.others.iter().map(Arc::as_ref));
+    std::thread::scope(|scope| {
+        let start = |node| {
+            let what = &what;
+            without_signals(|| std::thread::Builder::new().spawn_scoped(scope, move || what(node)))
+        };
+        let threads: Vec<_> = nodes().map(start).collect();
+        let failed = |why: &str| Err(Error::new(Code::Unavailable, format!("{why}: raise the process' limits")));
+        let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, Result<Answer>>>| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|_| failed("a thread failed")),
+            Err(e) => failed(&format!("no thread could be started ({e})")),
+        };
+        threads.into_iter().map(join).collect()
+    })
+}
+
+/// A call of one server, which has a twentieth of the ttl to answer it.
+fn call(node: &Spec, operation: Box<dyn Operation>) -> Result<Answer> {
+    let within = Duration::from_micros(node.options.ttl / 20).max(LEAST);
+    pool::run(Exchange::new(node.shared.clone(), operation, None).within(within), &mut || false)
+}
+
+/// Whether a server could have granted what it knows no more.
+fn may_have_forgotten(node: &Spec) -> Result<bool> {
+    if node.shared.endpoint == Endpoint::Memory {
+        return Ok(false);
+    }
+    let age = Age { key: node.keys[0].clone(), shown: node.shown.clone(), ttl: node.options.ttl };
+    Ok(matches!(call(node, Box::new(age))?, Answer::Flag(false)))
+}
+
+/// Asks a server how old it is: true if it can be trusted to know what it granted for a ttl.
+struct Age {
+    key: Vec<u8>,
+    shown: Arc<str>,
+    ttl: u64,
+}
+
+impl Operation for Age {
+    fn script(&self) -> &Script {
+        static SCRIPT: OnceBox<Script> = OnceBox::new();
+        SCRIPT.get_or_init(|| Box::new(Script::new(&[include_str!("../../scripts/lock/age.lua")])))
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        (at == 0).then_some(&self.key)
+    }
+
+    fn arg_count(&self) -> usize {
+        0
+    }
+
+    fn encode_args(&self, _out: &mut Vec<u8>) {}
+
+    fn mutates(&self) -> bool {
+        false
+    }
+
+    fn twin(&self, _space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        // Memory that was started anew has no clients of before.
+        Ok(vec![Value::Int(1), Value::Int(now as i64), Value::Int(0), Value::Int(1)])
+    }
+
+    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        let (seconds, keeps) = (unsigned(fields, 0)?, unsigned(fields, 1)? == 1);
+        Ok(Answer::Flag(keeps || seconds.saturating_mul(1_000_000) > self.ttl))
+    }
+
+    fn describe(&self) -> String {
+        format!("age of the server of {}", self.shown)
+    }
+}

@@ -1,0 +1,123 @@
+//! A lock over three independent servers: most of them decide, also with one gone, and none that may have forgotten counts.
+
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use quotalock::{Client, Code, Lock, LockOptions, LockState, Options};
+use quotalock_tests::{client, fresh_prefix, servers};
+
+const NOW: Duration = Duration::ZERO;
+const LONG: Duration = Duration::from_secs(20);
+
+fn options() -> LockOptions {
+    // The servers have just been started, and one that is younger than a ttl has no vote.
+    LockOptions { ttl: 900_000, ..LockOptions::default() }
+}
+
+fn clients(prefix: &str) -> Vec<Client> {
+    servers().iter().map(|(_, url)| client(url, prefix)).collect()
+}
+
+/// A client of a server that is not there.
+fn absent(prefix: &str) -> Client {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = Some(format!("redis://127.0.0.1:{port}"));
+    Client::new(Options { url, prefix: prefix.into(), ..Options::default() }).unwrap()
+}
+
+fn lock(clients: &[Client]) -> Lock {
+    Lock::quorum(clients, b"sku:42", options()).unwrap()
+}
+
+fn acquired(lock: &Lock, wait: Duration) -> bool {
+    lock.acquire(wait).unwrap().run().unwrap()
+}
+
+#[test]
+fn most_decide() {
+    let clients = clients(&fresh_prefix("quorum"));
+    let (first, second) = (lock(&clients), lock(&clients));
+    assert!(acquired(&first, LONG) && first.is_held());
+    assert!(!acquired(&second, NOW));
+    let why = second.not_acquired();
+    assert!(why.code() == Code::NotAcquired && why.message().contains("0 of 3 servers"), "{why}");
+    assert!(first.extend(None).unwrap().run().unwrap());
+    std::thread::sleep(Duration::from_millis(1_500));
+    assert!(first.is_held(), "it is renewed");
+    let token = first.token().unwrap();
+    assert!(first.release().run().unwrap() && !first.release().run().unwrap());
+    assert!(acquired(&second, LONG) && second.token().unwrap() > token);
+    let (tell, told) = mpsc::channel();
+    second.on_loss(Box::new(move || tell.send(()).unwrap()));
+    assert_eq!(lock(&clients).force_release().run().unwrap(), 1);
+    told.recv_timeout(LONG).unwrap();
+    assert_eq!((second.state(), second.extend(None).unwrap().run().unwrap()), (LockState::Lost, false));
+}
+
+#[test]
+fn one_of_three_may_be_gone_but_not_two() {
+    let prefix = fresh_prefix("gone");
+    let mut clients = clients(&prefix);
+    clients[1] = absent(&prefix);
+    let first = lock(&clients);
+    assert!(acquired(&first, LONG));
+    assert!(!acquired(&lock(&clients), NOW));
+    assert!(first.extend(None).unwrap().run().unwrap() && first.release().run().unwrap());
+    clients[2] = absent(&prefix);
+    let second = lock(&clients);
+    assert!(!acquired(&second, Duration::from_millis(200)));
+    assert!(second.not_acquired().message().contains("1 of 3 servers"), "{}", second.not_acquired());
+    // What the one granted was taken back.
+    let single = clients[0].lock(b"sku:42", options()).unwrap();
+    assert!(acquired(&single, LONG));
+}
+
+#[test]
+fn a_server_that_may_have_forgotten_has_no_vote() {
+    let clients = clients(&fresh_prefix("young"));
+    let long = LockOptions { ttl: 3_600_000_000, ..LockOptions::default() };
+    let lock = Lock::quorum(&clients, b"sku:42", long).unwrap();
+    assert!(!acquired(&lock, NOW));
+    assert!(lock.not_acquired().message().contains("may have forgotten"), "{}", lock.not_acquired());
+}
+
+#[test]
+fn one_at_a_time_and_tokens_grow() {
+    let prefix = fresh_prefix("many");
+    let (inside, last) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let (inside, last, prefix) = (inside.clone(), last.clone(), prefix.clone());
+            std::thread::spawn(move || {
+                let lock = lock(&clients(&prefix));
+                for _ in 0..10 {
+                    let give_up = Instant::now() + LONG;
+                    while !acquired(&lock, LONG) {
+                        assert!(Instant::now() < give_up, "{}", lock.not_acquired());
+                    }
+                    assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                    let token = lock.token().unwrap();
+                    assert!(last.swap(token, Ordering::SeqCst) < token, "a token went back");
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                    assert!(lock.release().run().unwrap());
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+#[test]
+fn what_makes_no_quorum_is_refused() {
+    let clients = clients(&fresh_prefix("few"));
+    for (given, word) in [
+        (Lock::quorum(&clients[..2], b"n", options()), "quorum"),
+        (Lock::quorum(&[clients[0].clone(), clients[1].clone(), clients[0].clone()], b"n", options()), "twice"),
+        (Lock::quorum(&clients, b"n", LockOptions { fair: true, ..options() }), "fair"),
+    ] {
+        let error = given.err().unwrap();
+        assert!(error.code() == Code::InvalidArgument && error.message().contains(word), "{error}");
+    }
+}
