@@ -1,14 +1,34 @@
 //! The vectors of locks.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
+use quotalock::driver::Sink;
 use quotalock::testing;
-use quotalock::{Client, Error, Inspection, Lock, LockOptions, Result, convert};
+use quotalock::{Answer, Client, Error, Inspection, Lock, LockOptions, Result, convert};
 use quotalock_tests::{client, fresh_prefix, spec};
 use serde_json::{Value, json};
 
+/// Who acquires and releases.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// This thread alone, as in PHP.
+    Here,
+    /// This thread, and the process' thread if it came to waiting, as with Python's threads.
+    AmongThreads,
+    /// The process' thread, as in event loops.
+    Elsewhere,
+}
+
 /// A case of handles and steps.
 pub fn steps(case: &Value, store: &str, url: &str) {
+    for way in [Way::Here, Way::AmongThreads, Way::Elsewhere] {
+        steps_in(way, case, store, url);
+    }
+}
+
+fn steps_in(way: Way, case: &Value, store: &str, url: &str) {
     let id = spec::id(case);
     let prefix = fresh_prefix("lock");
     let client = client(url, &prefix);
@@ -16,10 +36,10 @@ pub fn steps(case: &Value, store: &str, url: &str) {
         .map(|(label, spec)| (label.as_str(), make(&client, spec).unwrap_or_else(|e| panic!("{id}: {label}: {e}"))))
         .collect();
     for (i, step) in case["steps"].as_array().unwrap().iter().enumerate() {
-        let place = format!("{id} step {i} on {store}");
+        let place = format!("{id} step {i} on {store}, {way:?}");
         testing::set_time(&client, Some(step["at"].as_u64().unwrap())).unwrap();
         let lock = &handles[step["handle"].as_str().unwrap()];
-        match (perform(&client, &prefix, lock, step), step["error"].as_str()) {
+        match (perform(way, &client, &prefix, lock, step), step["error"].as_str()) {
             (Err(error), Some(code)) => assert_eq!(error.code().as_str(), code, "{place}: {error}"),
             (Err(error), None) => panic!("{place}: {error}"),
             (Ok(found), Some(code)) => panic!("{place}: did not fail with {code}: {found}"),
@@ -60,11 +80,11 @@ fn make(client: &Client, spec: &Value) -> Result<Lock> {
 }
 
 /// Performs a step: what it answers, in the form of `expect`; null if nothing.
-fn perform(client: &Client, prefix: &str, lock: &Lock, step: &Value) -> Result<Value> {
+fn perform(way: Way, client: &Client, prefix: &str, lock: &Lock, step: &Value) -> Result<Value> {
     let redis_key = &lock.redis_keys()[0];
     Ok(match step["op"].as_str().unwrap() {
-        "acquire" => json!({"acquired": lock.acquire(std::time::Duration::ZERO)?.run()?}),
-        "release" => json!({"released": lock.release().run()?}),
+        "acquire" => json!({"acquired": acquire(way, lock)?}),
+        "release" => json!({"released": release(way, lock)?}),
         "extend" => json!({"extended": lock.extend(step["ttl"].as_u64())?.run()?}),
         "state" => json!({"state": lock.state().as_str(), "held": lock.is_held(), "remaining": lock.remaining(),
             "token": lock.token()}),
@@ -102,6 +122,43 @@ fn perform(client: &Client, prefix: &str, lock: &Lock, step: &Value) -> Result<V
         },
         other => panic!("unknown op {other}"),
     })
+}
+
+fn acquire(way: Way, lock: &Lock) -> Result<bool> {
+    let acquiring = lock.acquire(Duration::ZERO)?;
+    match way {
+        Way::Here => acquiring.run(),
+        Way::AmongThreads => acquiring.run_among_threads(&mut || false),
+        Way::Elsewhere => elsewhere(|sink| acquiring.submit(0, sink)),
+    }
+}
+
+fn release(way: Way, lock: &Lock) -> Result<bool> {
+    let releasing = lock.release();
+    match way {
+        Way::Here | Way::AmongThreads => releasing.run(),
+        Way::Elsewhere => elsewhere(|sink| releasing.submit(0, sink)),
+    }
+}
+
+/// Has the process' thread do something, and waits for its answer.
+fn elsewhere(submit: impl FnOnce(&Arc<dyn Sink>)) -> Result<bool> {
+    let (tell, told) = mpsc::channel();
+    submit(&(Arc::new(Teller(tell)) as Arc<dyn Sink>));
+    match told.recv_timeout(Duration::from_secs(30)).expect("no answer comes")? {
+        Answer::Flag(flag) => Ok(flag),
+        other => panic!("{other:?}"),
+    }
+}
+
+struct Teller(mpsc::Sender<Result<Answer>>);
+
+impl Sink for Teller {
+    fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
+        for (_, answer) in answers {
+            self.0.send(answer).unwrap();
+        }
+    }
 }
 
 fn shown(inspection: &Inspection) -> Value {
