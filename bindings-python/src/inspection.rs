@@ -1,7 +1,7 @@
 //! Who holds a lock, as Python shows it.
 
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
 use quotalock::convert;
 
 use crate::rule_decision::truth;
@@ -87,11 +87,12 @@ impl Holder {
 
 #[pymethods]
 impl Holder {
-    fn __repr__(&self) -> String {
-        let Holder { host, pid, label, token, permits, since, until } = self;
-        format!(
-            "Holder(host={host:?}, pid={pid}, label={label:?}, token={token}, permits={permits}, since={since:?}, \
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let Holder { pid, token, permits, since, until, .. } = self;
+        let (host, label) = (PyString::new(py, &self.host).repr()?, PyString::new(py, &self.label).repr()?);
+        Ok(format!(
+            "Holder(host={host}, pid={pid}, label={label}, token={token}, permits={permits}, since={since:?}, \
              until={until:?})"
-        )
+        ))
     }
 }
