@@ -328,6 +328,7 @@ export type Code =
   | 'limited'
   | 'not_acquired'
   | 'lost'
+  | 'load_failed'
   | 'closed'
   | 'internal'
 
@@ -389,6 +390,11 @@ export class NotAcquiredError extends QuotalockError {
 /** A lock was lost. */
 export class LostError extends QuotalockError {
   readonly code: 'lost'
+}
+
+/** Whoever was loading the value of a cache has failed, a short time ago. */
+export class LoadFailedError extends QuotalockError {
+  readonly code: 'load_failed'
 }
 
 /** The client was closed. */

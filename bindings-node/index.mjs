@@ -20,6 +20,7 @@ export const {
   RateLimitedError,
   NotAcquiredError,
   LostError,
+  LoadFailedError,
   ClosedError,
   InternalError,
 } = quotalock

@@ -125,6 +125,7 @@ export const names: Record<keyof typeof quotalock, true> = {
   InvalidPolicyError: true,
   Limiter: true,
   LostError: true,
+  LoadFailedError: true,
   NotAcquiredError: true,
   NotPermittedError: true,
   QuotalockError: true,
