@@ -42,6 +42,13 @@ def test_a_late_write_is_refused_by_postgresql(example: str, server_url: str, po
     assert run(example, server_url, postgres.dsn if example.startswith("php") else postgres.url) == PRINTED
 
 
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_guide_shows_the_same_guard(example: str) -> None:
+    guard = "UPDATE stock SET price = :price, fence = :token WHERE id = :id AND fence < :token"
+    assert guard in (ROOT / "examples" / example).read_text()
+    assert f"\n{guard};\n" in (ROOT / "docs/guide/locks.md").read_text()
+
+
 def run(example: str, url: str, database: str) -> str:
     done = subprocess.run(
         [*EXAMPLES[example], str(ROOT / "examples" / example)],
