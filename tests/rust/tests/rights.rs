@@ -15,9 +15,9 @@ fn called(script: &str) -> BTreeSet<String> {
     calls.map(|rest| rest.split('\'').next().unwrap().to_lowercase()).collect()
 }
 
-/// The commands that SECURITY.md lists.
-fn listed() -> BTreeSet<String> {
-    let text = std::fs::read_to_string(root().join("SECURITY.md")).unwrap();
+/// The commands that a text lists.
+fn listed(file: &str) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(root().join(file)).unwrap();
     let words = text.split(|c: char| c.is_whitespace() || "`,.()".contains(c));
     words.filter_map(|word| word.strip_prefix('+')).map(str::to_owned).collect()
 }
@@ -27,7 +27,7 @@ fn security_lists_exactly_the_commands_of_the_scripts() {
     // What is no script: waiting for hints, for replicas, and asking how old a server is.
     let mut needed = BTreeSet::from(["eval", "evalsha", "select", "subscribe", "wait", "info"].map(str::to_owned));
     needed.extend(quotalock::scripts().iter().flat_map(|(_, script)| called(script)));
-    assert_eq!(listed(), needed);
+    assert_eq!(listed("SECURITY.md"), needed);
 }
 
 #[test]
@@ -41,13 +41,15 @@ fn only_a_log_and_a_lock_need_more_than_get_set_and_del() {
 }
 
 #[test]
-fn what_security_lists_is_enough_for_locks() {
+fn what_the_guide_lists_is_enough_for_locks() {
+    let given = listed("docs/guide/locks.md");
+    assert!(given.is_subset(&listed("SECURITY.md")), "{given:?}");
     let prefix = fresh_prefix("rights");
     let limited: Vec<String> = servers()
         .iter()
         .map(|(_, url)| {
             let address = url.strip_prefix("redis://").unwrap();
-            let rights: Vec<String> = listed().iter().map(|command| format!("+{command}")).collect();
+            let rights: Vec<String> = given.iter().map(|command| format!("+{command}")).collect();
             command(
                 address,
                 &format!(
