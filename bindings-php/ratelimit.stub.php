@@ -100,7 +100,7 @@ namespace Quotalock {
          * @param int<0, 3153600000000> $waitMs how long Lock::acquire() and Lock::run() wait if they are not told
          * @param bool $fair whether those who wait are served in the order in which they came
          * @param int<0, 4503599627370496> $floor every fencing token is larger than this
-         * @param string $label what Holder::$label shows of this holder: at most 128 bytes of UTF-8, without line breaks
+         * @param string $label what Holder::$label shows of this holder: at most 128 bytes of UTF-8, no line breaks
          * @param int<0, 4294967295> $replicasAck how many replicas must have a grant before it counts; 0 asks none
          * @param int<0, 60000> $ackTimeoutMs how long an acquisition waits for them
          * @throws InvalidArgumentException
@@ -512,7 +512,7 @@ namespace Quotalock {
         /** Whether it is held for certain now. */
         public readonly bool $held;
 
-        /** For how long it is held for certain, rounded down; 0 if it is not. */
+        /** For how long it is held for certain; 0 if it is not. */
         public readonly int $remainingMs;
 
         private function __construct()

@@ -171,10 +171,10 @@ impl Lock {
         Live(property::bool(self.lock.is_held()))
     }
 
-    /// For how long it is held for certain, rounded down: what is left of a millisecond is not promised.
+    /// For how long it is held for certain.
     #[php(getter)]
     pub fn get_remaining_ms(&self) -> Live {
-        Live(property::int(self.lock.remaining() / 1_000))
+        Live(property::milliseconds(self.lock.remaining()))
     }
 
     /// Refuses.
