@@ -1,5 +1,5 @@
-//! Makes a call and waits for its answer, letting PHP's signal handlers and time limit have their say meanwhile; and calls
-//! functions of PHP code.
+//! Makes a call and waits for its answer, letting PHP's signal handlers and time limit have their say meanwhile; and
+//! calls functions of PHP code.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,8 +36,8 @@ enum Ending {
 
 /// Makes the call on this thread. Signal handlers of `pcntl_async_signals` run while it waits.
 ///
-/// Whoever calls this must hold nothing that needs dropping: `exit` in a handler and the end of the request's time leave
-/// by a jump over all Rust frames between here and PHP.
+/// Whoever calls this must hold nothing that needs dropping: `exit` in a handler and the end of the request's time
+/// leave by a jump over all Rust frames between here and PHP.
 pub fn run<T: FromAnswer>(op: Op<T>) -> Outcome<T> {
     interruptibly(Duration::ZERO, |asked| op.run_interruptibly(asked), drop)
 }
@@ -52,8 +52,8 @@ pub fn interruptibly<T>(grace: Duration, call: impl FnOnce(Asked) -> Result<T>, 
     });
     let Some((how, _)) = ending else { return Ok(answer?) };
     answer.map_or_else(drop, undo);
-    // SAFETY: nothing is left to drop, here nor in our callers, and both jumps land in the frame that PHP or the macros of
-    // ext-php-rs set up around every call of ours.
+    // SAFETY: nothing is left to drop, here nor in our callers, and both jumps land in the frame that PHP or the macros
+    // of ext-php-rs set up around every call of ours.
     unsafe {
         match how {
             Ending::Threw => Err(Problem::Thrown),
@@ -63,8 +63,8 @@ pub fn interruptibly<T>(grace: Duration, call: impl FnOnce(Asked) -> Result<T>, 
     }
 }
 
-/// As [`interruptibly`], while an exception is on its way: no handler can run, so it is only looked whether anybody waits
-/// for the script.
+/// As [`interruptibly`], while an exception is on its way: no handler can run, so it is only looked whether anybody
+/// waits for the script.
 pub fn undisturbed<T>(call: impl FnOnce(Asked) -> Result<T>) -> Result<T> {
     let mut wanted = None;
     call(&mut || {

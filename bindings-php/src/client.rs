@@ -1,5 +1,7 @@
 //! `Quotalock\Client`.
 
+#![expect(clippy::too_many_arguments, reason = "a method of PHP has the parameters that its callers may name")]
+
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -113,7 +115,10 @@ impl Client {
     }
 
     /// Makes a handle for a mutex.
-    #[php(defaults(ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0, ackTimeoutMs = ACK_TIMEOUT_MS))]
+    #[php(defaults(
+        ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0,
+        ackTimeoutMs = ACK_TIMEOUT_MS
+    ))]
     pub fn lock(
         &self,
         name: Text,
@@ -130,7 +135,10 @@ impl Client {
     }
 
     /// Makes a handle for several mutexes that are granted all or none.
-    #[php(defaults(ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0, ackTimeoutMs = ACK_TIMEOUT_MS))]
+    #[php(defaults(
+        ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0,
+        ackTimeoutMs = ACK_TIMEOUT_MS
+    ))]
     pub fn lock_all(
         &self,
         names: Names,
@@ -151,7 +159,10 @@ impl Client {
     }
 
     /// Makes a handle for `weight` of a semaphore's `permits`.
-    #[php(defaults(weight = 1, ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0, ackTimeoutMs = ACK_TIMEOUT_MS))]
+    #[php(defaults(
+        weight = 1, ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0,
+        ackTimeoutMs = ACK_TIMEOUT_MS
+    ))]
     pub fn semaphore(
         &self,
         name: Text,
@@ -173,7 +184,10 @@ impl Client {
     }
 
     /// Makes a handle for the reading side of a read-write lock.
-    #[php(defaults(ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0, ackTimeoutMs = ACK_TIMEOUT_MS))]
+    #[php(defaults(
+        ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0,
+        ackTimeoutMs = ACK_TIMEOUT_MS
+    ))]
     pub fn read_lock(
         &self,
         name: Text,
@@ -190,7 +204,10 @@ impl Client {
     }
 
     /// Makes a handle for the writing side of a read-write lock.
-    #[php(defaults(ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0, ackTimeoutMs = ACK_TIMEOUT_MS))]
+    #[php(defaults(
+        ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0,
+        ackTimeoutMs = ACK_TIMEOUT_MS
+    ))]
     pub fn write_lock(
         &self,
         name: Text,

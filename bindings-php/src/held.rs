@@ -1,5 +1,5 @@
-//! The locks that this request holds. None outlives it: what is still held at its end, or by an object that nobody has any
-//! more, is released then.
+//! The locks that this request holds. None outlives it: what is still held at its end, or by an object that nobody has
+//! any more, is released then.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
