@@ -288,6 +288,11 @@ async function onLock(own, lock, step, place) {
       })
       return { token, waiters, healed, holders: shown }
     }
+    case 'redis_keys': {
+      const hex = step.expect.redis_keys === undefined
+      const shown = (/** @type {Buffer} */ key) => key.subarray(own.prefix.length + 1).toString(hex ? 'hex' : 'utf8')
+      return { [hex ? 'redis_keys_hex' : 'redis_keys']: lock.redisKeys.map(shown) }
+    }
     case 'plant':
       return testing.put(own, redisKey, step.type ?? 'string', bytes(step, 'value') ?? 'x')
     case 'persist':
