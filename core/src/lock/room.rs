@@ -22,6 +22,8 @@ struct Waiter {
     attempt: Attempt,
     tag: Tag,
     stage: Stage,
+    /// Whether a hint overtook the answer that it is about.
+    told: bool,
 }
 
 /// Where a waiter is; only the first of a line gets past `InLine`.
@@ -74,12 +76,12 @@ impl Room {
         let place = attempt.lock.spec.keys.clone();
         if !attempt.waits() {
             self.wishes.push(wish_to_ask(&place, &mut attempt));
-            self.tries.insert(attempt.id, Waiter { attempt, tag, stage: Stage::Asking });
+            self.tries.insert(attempt.id, Waiter { attempt, tag, stage: Stage::Asking, told: false });
             return;
         }
         attempt.lock.refused("others of this process wait for it".to_owned());
         let line = self.lines.entry(place.clone()).or_default();
-        line.push_back(Waiter { attempt, tag, stage: Stage::InLine });
+        line.push_back(Waiter { attempt, tag, stage: Stage::InLine, told: false });
         if line.len() == 1 {
             self.begin(&place);
         }
@@ -124,8 +126,12 @@ impl Room {
 
     /// A waiter was told that asking may be worth it.
     pub fn on_hint(&mut self, id: &Id) {
-        for place in self.places(|waiter| waiter.attempt.id == *id && matches!(waiter.stage, Stage::Resting(_))) {
-            self.ask(&place);
+        for place in self.places(|waiter| waiter.attempt.id == *id) {
+            match self.lines.get_mut(&place).and_then(VecDeque::front_mut) {
+                Some(first) if first.stage == Stage::Asking => first.told = true,
+                Some(Waiter { stage: Stage::Resting(_), .. }) => self.ask(&place),
+                _ => {}
+            }
         }
     }
 
@@ -164,7 +170,8 @@ impl Room {
                 Some(_) => self.ask(place),
                 None => first.stage = Stage::Deaf,
             },
-            Next::Rest(until) => first.stage = Stage::Resting(until),
+            Next::Rest(_) if std::mem::take(&mut first.told) => self.ask(place),
+            Next::Rest(until) => first.stage = Stage::Resting(first.attempt.nap(until)),
             Next::Refused => self.end_first(place, Ok(Answer::Flag(false)), true),
             Next::Failed(error) => self.end_first(place, Err(error), true),
         }
