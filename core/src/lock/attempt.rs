@@ -16,7 +16,7 @@ use crate::random;
 pub(super) const LONGEST_REST: Duration = Duration::from_secs(1);
 /// Those further back in the queue look a little later, so that they don't all come when a holder has died.
 const APART: Duration = Duration::from_millis(20);
-/// In memory nobody gives hints to a thread that blocks.
+/// In memory nobody gives hints.
 const IN_MEMORY: Duration = Duration::from_millis(5);
 /// How much longer than a call a tombstone stands: the estimate of the server's clock may be off.
 const LATER: Duration = Duration::from_secs(1);
@@ -165,7 +165,7 @@ impl Attempt {
         (Instant::now() + free.min(longest)).min(self.until)
     }
 
-    /// As a rest, for a thread that no hint can reach.
+    /// As a rest, but in memory, where no hint comes, a short one.
     pub fn nap(&self, rest: Instant) -> Instant {
         if self.is_in_memory() { rest.min(Instant::now() + IN_MEMORY) } else { rest }
     }
