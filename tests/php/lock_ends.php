@@ -79,7 +79,8 @@ test('the end of a script waits at most a moment for a Redis that is away, howev
             CODE, ['SERVER' => $server->url()]);
         $took = (hrtime(true) - (int) $output) / 1e6;
         $server->signal(SIGCONT);
-        holds($took < 400, "that it took $took ms");
+        // Each by itself may take half a second.
+        holds($took < 1_000, "that it took $took ms");
     }
 });
 
@@ -96,7 +97,7 @@ test('a lock of a process that was killed ends with its ttl', function () {
     $lock = (new Client(server(), $prefix))->lock('n');
     same($pid, $lock->inspect()->holders[0]->pid, 'who holds it');
     $took = elapsed(fn () => same(true, $lock->acquire(10_000), 'whether it is granted'));
-    holds($took > 200 && $took < 1_500, "that it was granted after $took ms");
+    holds($took > 200 && $took < 3_000, "that it was granted after $took ms");
 });
 
 test('a forked child holds nothing of its parent, and releases nothing of it', function () {
@@ -264,5 +265,5 @@ test('a killed worker of php-fpm holds its lock until its ttl, and no longer', f
     same(false, $lock->acquire(), 'whether it is free at once');
     same(true, $lock->acquire(10_000), 'whether it is free in the end');
     $early = $holder->untilMs - $lock->inspect()->holders[0]->sinceMs;
-    holds($early <= 0 && $early > -1_000, "that it was granted $early ms before its end");
+    holds($early <= 0 && $early > -2_000, "that it was granted $early ms before its end");
 });

@@ -22,6 +22,21 @@ function waiters(Lock $lock, int $count): void
     eventually(fn () => $lock->inspect()->waiters === $count, fn () => "{$lock->inspect()->waiters} wait");
 }
 
+/** Calls until somebody looks at the server again: for a moment after a failure calls fail without that. */
+function again(\Closure $call): mixed
+{
+    $answer = null;
+    eventually(function () use ($call, &$answer) {
+        try {
+            $answer = $call();
+            return true;
+        } catch (UnavailableException) {
+            return false;
+        }
+    }, fn () => 'the server is not looked at');
+    return $answer;
+}
+
 foreach (['memory' => 'memory://', ...servers()] as $store => $url) {
     test("one holds, and the other learns who, on $store", function () use ($url) {
         $client = client($url);
@@ -46,14 +61,14 @@ foreach (['memory' => 'memory://', ...servers()] as $store => $url) {
     });
 
     test("it is lost when its time is over, unless it was extended, on $store", function () use ($url) {
-        $lock = client($url)->lock('n', ttlMs: 200);
+        $lock = client($url)->lock('n', ttlMs: 300);
         $lock->acquire();
         $lock->assertHeld();
-        same(true, $lock->extend(400), 'whether it is extended');
-        usleep(250_000);
+        same(true, $lock->extend(800), 'whether it is extended');
+        usleep(350_000);
         same([true, 'held'], [$lock->held, $lock->state], 'what it is after its first ttl');
         $token = $lock->token;
-        usleep(200_000);
+        usleep(500_000);
         same([false, 'lost', 0, $token], [$lock->held, $lock->state, $lock->remainingMs, $lock->token], 'at the end');
         $error = thrown(LostException::class, fn () => $lock->assertHeld());
         same('lost', $error->getErrorCode(), 'the code');
@@ -98,7 +113,7 @@ foreach (['memory' => 'memory://', ...servers()] as $store => $url) {
         $first->acquire();
         foreach ([150 => null, 300 => 300, 0 => 0] as $least => $wait) {
             $took = elapsed(fn () => same(false, $second->acquire($wait), 'whether it is granted'));
-            holds($took >= $least && $took < $least + 500, "that a wait of $least ms took $took ms");
+            holds($took >= $least && $took < $least + 2_000, "that a wait of $least ms took $took ms");
             same(0, $first->inspect()->waiters, 'who waits');
         }
         $took = elapsed(fn () => thrown(NotAcquiredException::class, fn () => $second->run(fn () => null)));
@@ -129,8 +144,8 @@ foreach (['memory' => 'memory://', ...servers()] as $store => $url) {
     });
 
     test("a run that takes longer than its ttl tells that the lock was lost, on $store", function () use ($url) {
-        $lock = client($url)->lock('n', ttlMs: 50);
-        $error = thrown(LostException::class, fn () => $lock->run(fn () => usleep(80_000)));
+        $lock = client($url)->lock('n', ttlMs: 300);
+        $error = thrown(LostException::class, fn () => $lock->run(fn () => usleep(320_000)));
         contains('was lost', $error->getMessage());
         same('released', $lock->state, 'what it is then');
     });
@@ -186,7 +201,8 @@ foreach (servers() as $store => $url) {
         $got = $child();
         same(array_fill(0, 5, true), array_values(array_filter($got, is_bool(...))), 'what it got');
         $late = ($got[1] - $freed) / 1e6;
-        holds($late > 0 && $late < 400, "that it got it after $late ms");
+        // Without a hint it would look again after 800 ms at the earliest.
+        holds($late > 0 && $late < 700, "that it got it after $late ms");
     });
 
     test("processes that wait in order get it in order, on $store", function () use ($url) {
@@ -386,7 +402,7 @@ test('a lock that Redis does not know of any more is lost when it is used', func
     thrown(UnavailableException::class, fn () => $lock->extend());
     same([true, 'held'], [$lock->held, $lock->state], 'what the handle knows');
     $server->start();
-    same([false, 'lost'], [$lock->extend(), $lock->state], 'what it learns');
+    same([false, 'lost'], [again($lock->extend(...)), $lock->state], 'what it learns');
 });
 
 test('a release that fails says so, and the handle can be used again', function () {
@@ -398,13 +414,6 @@ test('a release that fails says so, and the handle can be used again', function 
     thrown(UnavailableException::class, fn () => $lock->release());
     same('released', $lock->state, 'what the handle knows');
     $server->start();
-    // For a moment calls fail without a look at the server.
-    eventually(function () use ($lock) {
-        try {
-            return $lock->acquire();
-        } catch (UnavailableException) {
-            return false;
-        }
-    }, fn () => 'it cannot be acquired again');
+    same(true, again($lock->acquire(...)), 'whether it can be acquired again');
     holds($lock->token > $token, 'that the token is larger after a restart');
 });
