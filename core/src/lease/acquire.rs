@@ -51,6 +51,8 @@ pub struct Grant {
     pub outcome: Outcome,
     /// Whether a value that was not ours stood at a key and was replaced.
     pub healed: bool,
+    /// Whether an earlier copy of the question may be on its way yet.
+    pub repeated: bool,
 }
 
 /// What became of a try to acquire.
@@ -265,7 +267,7 @@ impl Operation for Acquire {
             (CANCELLED, 3) => Outcome::Cancelled { released },
             (other, count) => return Err(odd_reply(format!("outcome {other} with {count} fields"))),
         };
-        Ok(Answer::Grant(Grant { outcome, healed: unsigned(fields, 0)? == 1 }))
+        Ok(Answer::Grant(Grant { outcome, healed: unsigned(fields, 0)? == 1, repeated: false }))
     }
 
     fn describe(&self) -> String {

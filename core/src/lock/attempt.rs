@@ -13,7 +13,7 @@ use crate::operation::{Answer, odd_reply};
 use crate::random;
 
 /// Nobody rests longer than this before asking again: what a lost hint costs at most.
-const LONGEST_REST: Duration = Duration::from_secs(1);
+pub(super) const LONGEST_REST: Duration = Duration::from_secs(1);
 /// Those further back in the queue look a little later, so that they don't all come when a holder has died.
 const APART: Duration = Duration::from_millis(20);
 /// In memory nobody gives hints to a thread that blocks.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use super::attempt::{Attempt, Next, taken_back};
+use super::attempt::{Attempt, LONGEST_REST, Next, taken_back};
 use super::held::Held;
 use crate::client::Shared;
 use crate::error::{Code, Error, Result};
@@ -255,14 +255,17 @@ impl Room {
     fn begin(&mut self, place: &Place) {
         let holder = self.holders.get(place).and_then(Weak::upgrade).filter(|held| held.is_held());
         match (holder, self.lines.get_mut(place).and_then(VecDeque::front_mut)) {
-            (Some(held), Some(first)) => {
-                let left = Duration::from_micros(held.remaining());
+            // Who does not wait must hear it from Redis: the holder may not know yet that it lost the lock.
+            (Some(held), Some(first)) if first.attempt.waits() => {
+                let left = Duration::from_micros(held.remaining()).min(LONGEST_REST);
                 first.stage = Stage::Resting((Instant::now() + left).min(first.attempt.until));
                 // A refusal must be able to say who holds it.
                 first.attempt.lock.refused("another handle of this process holds it".to_owned());
             }
-            (None, Some(_)) => {
-                self.holders.remove(place);
+            (holder, Some(_)) => {
+                if holder.is_none() {
+                    self.holders.remove(place);
+                }
                 self.ask(place);
             }
             (_, None) => {}
