@@ -82,7 +82,8 @@ test-interop: build-python build-php build-node ## Runs processes of the three l
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/interop
 
 test-bench: build ## Runs every measurement for an instant, so that the bench does not rot
-	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null'
+	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \
+		&& $(PYTHON) bench/locks.py --quick >/dev/null'
 
 test-faults: build ## Kills, freezes and restarts what a limit or a lock depends on
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/faults
@@ -116,12 +117,15 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo bench bench-script docs
+.PHONY: demo bench bench-script bench-locks docs
 demo: build ## Shows what it does, on a server of its own
 	$(PYTHON) examples/demo/run.py
 
 bench: build ## Measures it beside its peers: one table, one plot
 	$(PYTHON) bench/run.py
+
+bench-locks: build ## Measures locks beside their peers: pairs, waiting, who learns of a loss
+	$(PYTHON) bench/locks.py
 
 bench-script: build-core ## Measures what a decision costs the server, beside a script written by hand
 	$(PYTHON) bench/script.py

@@ -4,16 +4,23 @@
 mod answer;
 mod argument;
 mod call;
+mod carrier;
 mod charge;
 mod client;
 mod combined;
 mod decision;
+mod doorbell;
 mod error;
 mod future;
+mod inspection;
 mod limiter;
 mod link;
+mod lock;
+mod lock_options;
 mod loops;
+mod loss;
 mod ours;
+
 mod policy;
 mod reservation;
 mod rule_decision;
@@ -32,9 +39,15 @@ mod _native {
     #[pymodule_export]
     use super::decision::Decision;
     #[pymodule_export]
+    use super::inspection::{Holder, Inspection};
+    #[pymodule_export]
     use super::limiter::Limiter;
     #[pymodule_export]
     use super::link::LoopDriver;
+    #[pymodule_export]
+    use super::lock::Lock;
+    #[pymodule_export]
+    use super::loss::Loss;
     #[pymodule_export]
     use super::policy::Rule;
     #[pymodule_export]

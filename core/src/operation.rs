@@ -54,8 +54,8 @@ pub enum Answer {
     Flag(bool),
     /// Of an operation that tells how many it was about.
     Count(u64),
-    /// Of a try to acquire a lock.
-    Grant(Grant),
+    /// Of a try to acquire a lock; true if an earlier copy of the question may still arrive.
+    Grant(Grant, bool),
     /// Of a look at a lock.
     Inspection(Inspection),
     /// For tests: a raw value with the milliseconds left (none: no TTL), or none if there is no key.

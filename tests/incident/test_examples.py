@@ -26,6 +26,16 @@ sending 100 of 250 mails
 would pass
 would be denied
 """,
+    "php/lock.php": """\
+sold, with a token
+January
+February
+the nightly report holds it
+importing
+importing
+two are importing already
+2 accounts
+""",
     "python/more.py": """\
 go ahead, [9, 95] left
 go ahead, [9, 95] left

@@ -265,7 +265,7 @@ impl Operation for Acquire {
             (CANCELLED, 3) => Outcome::Cancelled { released },
             (other, count) => return Err(odd_reply(format!("outcome {other} with {count} fields"))),
         };
-        Ok(Answer::Grant(Grant { outcome, healed: unsigned(fields, 0)? == 1 }))
+        Ok(Answer::Grant(Grant { outcome, healed: unsigned(fields, 0)? == 1 }, false))
     }
 
     fn describe(&self) -> String {

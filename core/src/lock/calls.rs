@@ -133,6 +133,20 @@ impl Releasing {
         Ok(released && self.was_held)
     }
 
+    /// As [`run_interruptibly`](Releasing::run_interruptibly), but what fails or is interrupted is sent once more in the
+    /// background, by the process' thread.
+    ///
+    /// # Errors
+    /// As [`run`](Releasing::run).
+    pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
+        let held = self.held.clone();
+        let released = self.run_interruptibly(interrupted);
+        if let (Err(_), Some(held)) = (&released, held) {
+            desk::give_back(held);
+        }
+        released
+    }
+
     /// Hands the release to the process' thread, which passes the lock on to the next waiter of this process in the same
     /// call. Its answer, a flag, comes to `sink` under this number.
     pub fn submit(self, id: u64, sink: &Arc<dyn hub::Sink>) {

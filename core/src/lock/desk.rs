@@ -16,7 +16,6 @@ use crate::exchange::Exchange;
 use crate::lease::{Channel, Extend, Grant, Id, Outcome};
 use crate::op::Task;
 use crate::operation::{Answer, Operation};
-use crate::store::redis::dial::on_thread;
 use crate::store::redis::hub::{self, Sink, Tag};
 use crate::store::redis::pool;
 
@@ -94,6 +93,13 @@ impl Sink for Tray {
     fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).extend(answers);
     }
+}
+
+/// Takes answers that are of no interest.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn complete(&self, _answers: Vec<(u64, Result<Answer>)>) {}
 }
 
 /// A lease that is watched.
@@ -292,7 +298,7 @@ impl Desk {
             }
             Errand::PassOn(port, place, id, Passing { held, was_held, tag }) => {
                 let released = match &answer {
-                    Ok(Answer::Grant(grant)) => Ok(Answer::Flag(was_held && has_released(grant))),
+                    Ok(Answer::Grant(grant, _)) => Ok(Answer::Flag(was_held && has_released(grant))),
                     Ok(_) => Ok(Answer::Flag(false)),
                     Err(error) => {
                         // Nobody knows whether it was released: once more, for nobody.
@@ -408,13 +414,9 @@ pub(super) fn give_back(held: Arc<Held>) {
         return;
     }
     held.give_up();
-    if held.spec.is_quorum() {
-        // What no thread can be had for ends with its ttl.
-        let _ = on_thread("quotalock-quorum", move || drop(quorum::release(&held)));
-    } else {
-        let release = held.spec.release(held.id, 0);
-        hub::notify(Notice::Leave(held.spec.shared.clone(), Box::new(release)));
-    }
+    // As any release: whoever waits for it here must not rest on.
+    let nobody: Arc<dyn Sink> = Arc::new(Nobody);
+    hub::request(Request::Release { held, was_held: false }, 0, &nobody);
 }
 
 /// Takes back in the background what an attempt may have left.
