@@ -153,12 +153,15 @@ def test_a_grant_that_comes_with_the_cancellation_is_given_back(store_url: str, 
 
     async def body() -> None:
         client = aio.Client(store_url, prefix=prefix, timeout=PATIENT)
-        lock = client.lock("sku:42")
+        holder, lock = client.lock("sku:42"), client.lock("sku:42")
         if told:
             lock._native = cast("LoopLock", Cancelling(lock._native))
         for _ in range(20):
-            task = asyncio.create_task(lock.acquire())
-            await asyncio.sleep(0)
+            assert await holder.acquire()
+            task = asyncio.create_task(lock.acquire(60))
+            await asyncio.sleep(0.005)
+            release = holder._native.release()
+            # The loop stands still while the lock is passed on.
             while not told and lock.token is None:
                 time.sleep(0.001)
             if not told:
@@ -166,6 +169,7 @@ def test_a_grant_that_comes_with_the_cancellation_is_given_back(store_url: str, 
             with pytest.raises(asyncio.CancelledError):
                 await task
             assert lock.state == "released"
+            assert await release
             await until_left_alone(lock)
         await client.close()
 
