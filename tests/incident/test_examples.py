@@ -43,6 +43,15 @@ go ahead, [9, 95] left
 sending 100 of 250 mails
 [False, True]
 """,
+    "python/lock.py": """\
+alone, with a token: True
+another: False ['checkout']
+not_acquired
+both
+places: [True, True, False] [True, True, False]
+readers: [True, True] writer: False
+gone: [True, True] writer: True True
+""",
     "node/more.mjs": """\
 go ahead, [ 9, 95 ] left
 go ahead, [ 9, 95 ] left
