@@ -6,7 +6,7 @@ that it is certain. From that the checker derives only what is certain, so what 
 * exclusion: more permits were certainly held at one moment than there are. A hold is certain from the answer of its
   acquire to its release, or to the deadline of its handle.
 * token: a lock that was asked for after another's grant was answered got no larger token.
-* lost early: an extension found nothing to extend before the handle's deadline.
+* lost early: an extension or a release found that the lock was lost, before the handle's deadline.
 * liveness: whoever asked after the last fault was not granted in time.
 * immortal: a key is left without a TTL.
 * error: a call failed for another reason than that the server was out of reach.
