@@ -85,7 +85,11 @@ test-bench: build ## Runs every measurement for an instant, so that the bench do
 	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \
 		&& $(PYTHON) bench/locks.py --quick >/dev/null'
 
-test-faults: build ## Kills, freezes and restarts what a limit or a lock depends on
+.PHONY: build-workers
+build-workers: setup ## Builds the workers of the tests that are written in Rust
+	cargo build --quiet -p quotalock-tests --example lock_worker
+
+test-faults: build build-workers ## Kills, freezes and restarts what a limit or a lock depends on
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/faults
 
 test-incident: build ## Lives through the incident once more, shorter, and runs the examples

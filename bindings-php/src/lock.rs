@@ -171,10 +171,10 @@ impl Lock {
         Live(property::bool(self.lock.is_held()))
     }
 
-    /// For how long it is held for certain.
+    /// For how long it is held for certain: rounded down, since in what is left of a millisecond it may end.
     #[php(getter)]
     pub fn get_remaining_ms(&self) -> Live {
-        Live(property::milliseconds(self.lock.remaining()))
+        Live(property::int(self.lock.remaining() / 1_000))
     }
 
     /// Refuses.

@@ -291,11 +291,10 @@ impl Exchange {
 
     fn read(&self, reply: &[Value], source: Source) -> Result<Answer> {
         unsigned(reply, 1)?;
-        let mut answer = self.operation.decode(&reply[2..], source);
-        if let Ok(Answer::Grant(_, repeated)) = &mut answer {
-            *repeated = self.unknown.is_some();
+        if self.unknown.is_none() {
+            return self.operation.decode(&reply[2..], source);
         }
-        answer
+        self.operation.decode_repeated(&reply[2..], source)
     }
 
     /// Lets the failure policy have its say, and a waiting caller wait on.
