@@ -122,7 +122,11 @@ impl<T> LoopLink<T> {
                 let step = exchange.start();
                 self.link.submit(step, exchange, tag);
             }
-            Call::Several(_) => self.link.end(tag, Err(Error::new(Code::Internal, "no thread for several servers"))),
+            call @ Call::Several(_) => {
+                let number = self.expect(tag);
+                // What blocks has a thread of its own, and answers like the process' thread.
+                self.sink().complete(hub::submit(vec![(number, call)], &self.sink()));
+            }
         }
     }
 

@@ -46,7 +46,7 @@ impl FromAnswer for u64 {
 
 impl FromAnswer for Grant {
     fn from_answer(answer: Answer) -> Option<Self> {
-        if let Answer::Grant(grant) = answer { Some(grant) } else { None }
+        if let Answer::Grant(grant, _) = answer { Some(grant) } else { None }
     }
 }
 

@@ -54,8 +54,8 @@ pub enum Answer {
     Flag(bool),
     /// Of an operation that tells how many it was about.
     Count(u64),
-    /// Of a try to acquire a lock.
-    Grant(Grant),
+    /// Of a try to acquire a lock; true if an earlier copy of the question may still arrive.
+    Grant(Grant, bool),
     /// Of a look at a lock.
     Inspection(Inspection),
     /// For tests: a raw value with the milliseconds left (none: no TTL), or none if there is no key.
@@ -94,6 +94,10 @@ pub(crate) trait Operation: Send + Sync {
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>>;
     /// Reads the reply after its first two fields.
     fn decode(&self, fields: &[Value], source: Source) -> Result<Answer>;
+    /// As [`decode`](Operation::decode), of a call that was sent again because nobody knew whether it had run.
+    fn decode_repeated(&self, fields: &[Value], source: Source) -> Result<Answer> {
+        self.decode(fields, source)
+    }
     /// The answer that nobody computed, or none if this operation must not make one up.
     fn made_up(&self, _source: Source, _retry_after: u64) -> Option<Answer> {
         None

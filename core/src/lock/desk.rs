@@ -298,7 +298,7 @@ impl Desk {
             }
             Errand::PassOn(port, place, id, Passing { held, was_held, tag }) => {
                 let released = match &answer {
-                    Ok(Answer::Grant(grant)) => Ok(Answer::Flag(was_held && has_released(grant))),
+                    Ok(Answer::Grant(grant, _)) => Ok(Answer::Flag(was_held && has_released(grant))),
                     Ok(_) => Ok(Answer::Flag(false)),
                     Err(error) => {
                         // Nobody knows whether it was released: once more, for nobody.

@@ -134,7 +134,7 @@ fn leave(attempt: &Attempt) {
 
 fn granted(answer: &Answer) -> Option<u64> {
     match answer {
-        Answer::Grant(grant) => match grant.outcome {
+        Answer::Grant(grant, _) => match grant.outcome {
             Outcome::Granted { token, .. } => Some(token),
             _ => None,
         },
