@@ -262,6 +262,10 @@ impl Desk {
 
     /// Renews what is due, tells what was lost, and forgets what has ended.
     fn renew(&mut self, now: Instant) {
+        // The thread turns for every call of the process; most turns have nothing to renew.
+        if self.renewals.iter().all(|renewal| renewal.due > now) {
+            return;
+        }
         for mut renewal in std::mem::take(&mut self.renewals) {
             let Some(held) = renewal.held.upgrade() else { continue };
             if renewal.due <= now {
@@ -332,8 +336,8 @@ impl Desk {
                     _ => {
                         held.doubt();
                         // There is nothing to wait for but a moment.
-                        let again = held.spec.now() + ttl / 20;
-                        Renewal { renew_at: Some(again), ..Renewal::new(&held) }
+                        let (again, fresh) = (held.spec.now() + ttl / 20, Renewal::new(&held));
+                        Renewal { renew_at: fresh.renew_at.map(|_| again), ..fresh }
                     }
                 };
                 if let Some(renewal) = self.renewals.iter_mut().find(is_it) {
