@@ -42,7 +42,7 @@ impl Request {
         match self {
             Request::Acquire(attempt) => quorum::acquire(attempt, &mut || false).map(Answer::Flag),
             Request::Release { held, was_held } => {
-                quorum::release(&held).map(|released| Answer::Flag(released && was_held))
+                quorum::release(&held, &mut || false).map(|released| Answer::Flag(released && was_held))
             }
         }
     }
