@@ -11,8 +11,10 @@ import { client, ownRedis, redis, run, stores } from './support.mjs'
 const LONG = 60_000
 
 /** A handle that holds nothing. */
-const handle = (/** @type {import('quotalock').Client} */ own, /** @type {import('quotalock').LockOptions} */ options) =>
-  own.lock('sku:42', { ...options, acquire: false })
+const handle = (
+  /** @type {import('quotalock').Client} */ own,
+  /** @type {import('quotalock').LockOptions} */ options,
+) => own.lock('sku:42', { ...options, acquire: false })
 
 /**
  * Waits until nobody holds a lock and nobody waits for it: what is taken back in the background is soon gone.
@@ -177,7 +179,9 @@ test('an aborted acquisition rejects with the reason, and leaves the handle free
       // At once, not only when the core has answered.
       assert.equal(await other.acquire(), false)
     }
-    await assert.rejects(own.lock('sku:42', { waitMs: LONG, signal: AbortSignal.timeout(20) }), { name: 'TimeoutError' })
+    await assert.rejects(own.lock('sku:42', { waitMs: LONG, signal: AbortSignal.timeout(20) }), {
+      name: 'TimeoutError',
+    })
     // A signal has no effect on what is held already.
     await lock.release()
     const late = new AbortController()
@@ -225,7 +229,8 @@ test('two thousand waits aborted at random moments leave nothing', async (contex
     context.diagnostic(`${store}: ${JSON.stringify(counts)}`)
     assert.ok(counts.granted > 20 && counts.aborted > 100, JSON.stringify(counts))
     assert.equal(handles.filter(({ state }) => state !== 'released').length, 0, store)
-    for (let i = 0; i < 7; i++) await empty(/** @type {Lock} */ (handles.find(({ names }) => names[0] === `sku:${i}`)), store)
+    for (let i = 0; i < 7; i++)
+      await empty(/** @type {Lock} */ (handles.find(({ names }) => names[0] === `sku:${i}`)), store)
     for (let i = 0; i < 7; i++) await (await own.lock(`sku:${i}`)).release()
     await own.close()
   }
@@ -372,7 +377,10 @@ test('close ends who waits', async () => {
     await own.close()
     await assert.rejects(waits, { name: 'ClosedError', code: 'closed' }, store)
     for (const call of [lock.release(), lock.extend(), lock.inspect(), lock.forceRelease(), own.lock('other')]) {
-      await assert.rejects(call.then((answer) => assert.notEqual(answer, false)), store)
+      await assert.rejects(
+        call.then((answer) => assert.notEqual(answer, false)),
+        store,
+      )
     }
   }
 })

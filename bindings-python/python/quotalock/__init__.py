@@ -43,6 +43,7 @@ from ._native import (
     Reservation,
     Rule,
     RuleDecision,
+    quorum_lock,
 )
 
 __all__ = [
@@ -70,6 +71,7 @@ __all__ = [
     "Unavailable",
     "WrongType",
     "limit",
+    "quorum_lock",
 ]
 
 
