@@ -517,6 +517,7 @@ export type Code =
   | 'limited'
   | 'not_acquired'
   | 'lost'
+  | 'load_failed'
   | 'closed'
   | 'internal'
 
@@ -578,6 +579,11 @@ export class NotAcquiredError extends QuotalockError {
 /** A lock was lost, or is not held. */
 export class LostError extends QuotalockError {
   readonly code: 'lost'
+}
+
+/** Whoever was loading the value of a cache has failed, a short time ago. */
+export class LoadFailedError extends QuotalockError {
+  readonly code: 'load_failed'
 }
 
 /** The client was closed. */

@@ -23,6 +23,7 @@ export const {
   RateLimitedError,
   NotAcquiredError,
   LostError,
+  LoadFailedError,
   ClosedError,
   InternalError,
 } = quotalock
