@@ -6,6 +6,7 @@ use crate::error::{Code, Error, Result};
 use crate::lease::{Grant, Inspection};
 use crate::resp::Value;
 use crate::script::Script;
+use crate::stock::{LedgerEntry, StockPage, StockStatus, Taken, TakenAll};
 use crate::store::memory::Space;
 
 /// What a caller wants done when Redis cannot answer.
@@ -58,6 +59,16 @@ pub enum Answer {
     Grant(Grant),
     /// Of a look at a lock.
     Inspection(Inspection),
+    /// Of a take.
+    Taken(Taken),
+    /// Of a take of several stocks.
+    TakenAll(TakenAll),
+    /// Of a look at a stock.
+    StockStatus(StockStatus),
+    /// Some reservations of a stock.
+    StockPage(StockPage),
+    /// Some entries of a stock's ledger.
+    Ledger(Vec<LedgerEntry>),
     /// For tests: a raw value with the milliseconds left (none: no TTL), or none if there is no key.
     Stored(Option<Stored>),
 }
