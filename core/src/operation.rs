@@ -8,6 +8,7 @@ use crate::flight::{Claimed, Looked};
 use crate::lease::{Grant, Inspection};
 use crate::resp::Value;
 use crate::script::Script;
+use crate::stock::{LedgerEntry, StockPage, StockStatus, Taken, TakenAll};
 use crate::store::memory::Space;
 
 /// What a caller wants done when Redis cannot answer.
@@ -66,6 +67,16 @@ pub enum Answer {
     Got(Got),
     /// Of a claim.
     Claimed(Claimed),
+    /// Of a take.
+    Taken(Taken),
+    /// Of a take of several stocks.
+    TakenAll(TakenAll),
+    /// Of a look at a stock.
+    StockStatus(StockStatus),
+    /// Some reservations of a stock.
+    StockPage(StockPage),
+    /// Some entries of a stock's ledger.
+    Ledger(Vec<LedgerEntry>),
     /// For tests: a raw value with the milliseconds left (none: no TTL), or none if there is no key.
     Stored(Option<Stored>),
 }
