@@ -327,7 +327,8 @@ export class Reservation {
  * a fencing `token` smaller than the largest it has seen.
  *
  * A process ends by itself while it holds a lock but waits for none: the lock then ends with its ttl at the latest. A handle
- * that is garbage-collected while it holds is released in the background, if it renews.
+ * that is garbage-collected while it holds is released in the background, if it renews; one whose `signal` was asked for is
+ * not collected before it is released or lost.
  */
 export class Lock implements AsyncDisposable {
   private constructor()
@@ -351,7 +352,7 @@ export class Lock implements AsyncDisposable {
   /**
    * Fires once when the lock is lost: taken away, or not renewed before its deadline. Its reason is a {@link LostError}. Each
    * grant has its own: before the first and after a release this is the signal of the grant to come, after a loss it is the
-   * fired one until the next grant. It never fires for a release. Whoever keeps the signal keeps the handle.
+   * fired one until the next grant. It never fires for a release.
    */
   readonly signal: AbortSignal
   /**
@@ -530,6 +531,7 @@ export type Code =
   | 'limited'
   | 'not_acquired'
   | 'lost'
+  | 'load_failed'
   | 'closed'
   | 'internal'
 
@@ -591,6 +593,11 @@ export class NotAcquiredError extends QuotalockError {
 /** A lock was lost, or is not held. */
 export class LostError extends QuotalockError {
   readonly code: 'lost'
+}
+
+/** Whoever was loading the value of a cache has failed, a short time ago. */
+export class LoadFailedError extends QuotalockError {
+  readonly code: 'load_failed'
 }
 
 /** The client was closed. */

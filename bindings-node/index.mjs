@@ -24,6 +24,7 @@ export const {
   RateLimitedError,
   NotAcquiredError,
   LostError,
+  LoadFailedError,
   ClosedError,
   InternalError,
 } = quotalock

@@ -877,6 +877,14 @@ namespace Quotalock\Exception {
         }
     }
 
+    /** Whoever was loading the value of a cache has failed, a short time ago. */
+    final class LoadFailedException extends \RuntimeException implements QuotalockException
+    {
+        public function getErrorCode(): string
+        {
+        }
+    }
+
     /** The client was closed. */
     final class ClosedException extends \RuntimeException implements QuotalockException
     {

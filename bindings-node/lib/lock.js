@@ -33,15 +33,6 @@ const OPTIONS_OF = {
 const ACQUIRE_OPTIONS = ['waitMs', 'signal']
 
 /**
- * The lock that a signal is of: whoever has the signal keeps the lock.
- * @type {WeakMap<AbortSignal, Lock>}
- */
-const owners = new WeakMap()
-
-/** Ends the watch over the lock of a handle that was collected. */
-const collected = new FinalizationRegistry(unwatch)
-
-/**
  * Makes a lock, and acquires it unless that is not wanted; for those of this package.
  * @type {(client: Pick<import('./native.js').Client, 'lock'>, caller: Function, kind: string, names: unknown, given: unknown,
  *   permits?: unknown) => Promise<any>}
@@ -127,7 +118,6 @@ class Lock {
     const lost = this.state === 'lost'
     if (this.#controller === null || (this.#controller.signal.aborted && !lost)) {
       this.#controller = new AbortController()
-      owners.set(this.#controller.signal, this)
       if (lost) this.#abort()
       else this.#listen()
     }
@@ -223,15 +213,13 @@ class Lock {
       // It was that of a grant before.
       this.#controller = null
     } else if (this.#watch === null) {
-      // The watch must not keep a handle that everybody else has forgotten.
-      const weak = new WeakRef(this)
-      this.#watch = watch(this.#native, () => {
-        const lock = weak.deref()
-        if (lock === undefined) return
-        lock.#deafen()
-        lock.#abort()
+      // This keeps the handle: whoever waits for nothing but the signal has nothing else that would.
+      const id = watch(this.#native, () => {
+        if (this.#watch !== id) return
+        this.#watch = null
+        this.#abort()
       })
-      collected.register(this, this.#watch, this)
+      this.#watch = id
     }
   }
 
@@ -239,7 +227,6 @@ class Lock {
   #deafen() {
     if (this.#watch === null) return
     unwatch(this.#watch)
-    collected.unregister(this)
     this.#watch = null
   }
 

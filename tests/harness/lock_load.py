@@ -89,7 +89,8 @@ class Load:
         setup |= {"lanes": lanes, "once": once_ms}
         if once_ms:
             # What is to be seen is how long the dead stand in its way, not how busy the machine is.
-            setup |= {"lanes": 1, "timeout_ms": 10_000}
+            patient = [{**entry, "ttl_ms": 30_000} for entry in self.mix]
+            setup |= {"lanes": 1, "timeout_ms": 10_000, "mix": patient}
         with self._path(name).with_suffix(".log").open("wb") as log:
             self._workers[name] = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", "--", *command, json.dumps(self._setup | setup), *kind],

@@ -59,6 +59,15 @@ go ahead, [ 9, 95 ] left
 sending 100 of 250 mails
 [ false, true ]
 """,
+    "node/lock.mjs": """\
+alone, with a token: true lost: false
+another: false checkout
+true not_acquired
+TimeoutError
+both
+places: [ true, true ] not_acquired
+nobody else reads or writes
+""",
 }
 # With a database beside Redis: test_fencing.py runs them.
 FENCING = {"php/fencing.php", "python/fencing.py"}

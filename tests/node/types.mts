@@ -171,6 +171,7 @@ export const names: Record<keyof typeof quotalock, true> = {
   Limiter: true,
   Lock: true,
   LostError: true,
+  LoadFailedError: true,
   NotAcquiredError: true,
   NotPermittedError: true,
   QuotalockError: true,

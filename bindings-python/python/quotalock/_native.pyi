@@ -661,6 +661,7 @@ def quorum_lock(
     floor: int = 0,
     label: str = "",
 ) -> LoopLock: ...
+
 @final
 class LoopDriver:
     """Carries the calls of one client on one loop."""
