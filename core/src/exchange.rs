@@ -104,7 +104,7 @@ impl Exchange {
 
     /// How many replicas are to be asked about before this step is taken.
     pub fn wanted_acks(&self, step: &Step) -> Option<(u32, Duration)> {
-        let granted = matches!(step, Step::Done(Ok(Answer::Grant(Grant { outcome: Outcome::Granted { .. }, .. }))));
+        let granted = matches!(step, Step::Done(Ok(Answer::Grant(Grant { outcome: Outcome::Granted { .. }, .. }, _))));
         self.replicas.filter(|_| granted)
     }
 
@@ -291,7 +291,10 @@ impl Exchange {
 
     fn read(&self, reply: &mut [Value], source: Source) -> Result<Answer> {
         unsigned(reply, 1)?;
-        self.operation.take(&mut reply[2..], source)
+        if self.unknown.is_none() {
+            return self.operation.take(&mut reply[2..], source);
+        }
+        self.operation.decode_repeated(&reply[2..], source)
     }
 
     /// Lets the failure policy have its say, and a waiting caller wait on.

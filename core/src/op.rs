@@ -14,6 +14,7 @@ use crate::exchange::Exchange;
 use crate::flight::{Claimed, Looked, Seen};
 use crate::lease::{Grant, Inspection};
 use crate::operation::{Answer, Operation, Stored};
+use crate::stock::{LedgerEntry, StockPage, StockStatus, Taken, TakenAll};
 use crate::store::redis::{hub, pool};
 
 /// What an operation's answer is turned into.
@@ -48,7 +49,7 @@ impl FromAnswer for u64 {
 
 impl FromAnswer for Grant {
     fn from_answer(answer: Answer) -> Option<Self> {
-        if let Answer::Grant(grant) = answer { Some(grant) } else { None }
+        if let Answer::Grant(grant, _) = answer { Some(grant) } else { None }
     }
 }
 
@@ -81,6 +82,36 @@ impl FromAnswer for Got {
 impl FromAnswer for Claimed {
     fn from_answer(answer: Answer) -> Option<Self> {
         if let Answer::Claimed(claimed) = answer { Some(claimed) } else { None }
+    }
+}
+
+impl FromAnswer for Taken {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::Taken(taken) = answer { Some(taken) } else { None }
+    }
+}
+
+impl FromAnswer for TakenAll {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::TakenAll(taken) = answer { Some(taken) } else { None }
+    }
+}
+
+impl FromAnswer for StockStatus {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::StockStatus(status) = answer { Some(status) } else { None }
+    }
+}
+
+impl FromAnswer for StockPage {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::StockPage(page) = answer { Some(page) } else { None }
+    }
+}
+
+impl FromAnswer for Vec<LedgerEntry> {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::Ledger(entries) = answer { Some(entries) } else { None }
     }
 }
 

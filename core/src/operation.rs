@@ -8,6 +8,7 @@ use crate::flight::{Claimed, Looked};
 use crate::lease::{Grant, Inspection};
 use crate::resp::Value;
 use crate::script::Script;
+use crate::stock::{LedgerEntry, StockPage, StockStatus, Taken, TakenAll};
 use crate::store::memory::Space;
 
 /// What a caller wants done when Redis cannot answer.
@@ -56,8 +57,8 @@ pub enum Answer {
     Flag(bool),
     /// Of an operation that tells how many it was about.
     Count(u64),
-    /// Of a try to acquire a lock.
-    Grant(Grant),
+    /// Of a try to acquire a lock; true if an earlier copy of the question may still arrive.
+    Grant(Grant, bool),
     /// Of a look at a lock.
     Inspection(Inspection),
     /// Of a look at entries of a cache, or of `once`: one for each.
@@ -66,6 +67,16 @@ pub enum Answer {
     Got(Got),
     /// Of a claim.
     Claimed(Claimed),
+    /// Of a take.
+    Taken(Taken),
+    /// Of a take of several stocks.
+    TakenAll(TakenAll),
+    /// Of a look at a stock.
+    StockStatus(StockStatus),
+    /// Some reservations of a stock.
+    StockPage(StockPage),
+    /// Some entries of a stock's ledger.
+    Ledger(Vec<LedgerEntry>),
     /// For tests: a raw value with the milliseconds left (none: no TTL), or none if there is no key.
     Stored(Option<Stored>),
 }
@@ -102,6 +113,10 @@ pub(crate) trait Operation: Send + Sync {
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>>;
     /// Reads the reply after its first two fields.
     fn decode(&self, fields: &[Value], source: Source) -> Result<Answer>;
+    /// As [`decode`](Operation::decode), of a call that was sent again because nobody knew whether it had run.
+    fn decode_repeated(&self, fields: &[Value], source: Source) -> Result<Answer> {
+        self.decode(fields, source)
+    }
     /// As [`decode`](Operation::decode), but it may take what is large out of the fields.
     fn take(&self, fields: &mut [Value], source: Source) -> Result<Answer> {
         self.decode(fields, source)

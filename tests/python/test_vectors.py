@@ -143,6 +143,14 @@ class Runner:
         if op in ("raise_floor", "assert_held"):
             getattr(lock, op)(*([step["floor"]] if op == "raise_floor" else []))
             return {}
+        if op == "redis_keys":
+            stem = client.prefix.encode() + b":"
+            assert all(key.startswith(stem) for key in lock.redis_keys)
+            tails = [key[len(stem) :] for key in lock.redis_keys]
+            is_hex = "redis_keys_hex" in step["expect"]
+            return (
+                {"redis_keys_hex": [t.hex() for t in tails]} if is_hex else {"redis_keys": [t.decode() for t in tails]}
+            )
         return raw_step(call, testing, client, lock.redis_keys[0], step) or {}
 
     def lock_errors(self, case: Case) -> None:
@@ -228,7 +236,7 @@ def raw_step(call: Any, testing: Any, client: Any, redis_key: bytes, step: Case)
 
 def handle(client: Any, how: Case) -> Any:
     """The handle of a lock that a case describes; nothing but its steps renews it."""
-    options = {option: how[option] for option in ("permits", "weight", "floor", "label") if option in how}
+    options: Case = {option: how[option] for option in ("permits", "weight", "floor", "label") if option in how}
     if "ttl" in how:
         options["ttl"] = how["ttl"] / 1e6
     if how["kind"] == "lock_all":

@@ -62,7 +62,7 @@ impl Locks {
     }
 
     fn ask(&self, call: Acquire) -> Grant {
-        let Answer::Grant(grant) = self.run(&call) else { panic!("not a grant") };
+        let Answer::Grant(grant, _) = self.run(&call) else { panic!("not a grant") };
         grant
     }
 

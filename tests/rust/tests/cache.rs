@@ -305,15 +305,17 @@ fn several_keys_are_one_look() {
 }
 
 /// Takes answers of the process' thread.
-struct Teller(mpsc::Sender<(u64, Result<Answer>)>);
+struct Teller(mpsc::Sender<Numbered>);
+
+type Numbered = (u64, Result<Answer>);
 
 impl Sink for Teller {
-    fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
+    fn complete(&self, answers: Vec<Numbered>) {
         answers.into_iter().for_each(|answer| self.0.send(answer).unwrap());
     }
 }
 
-fn sink() -> (Arc<dyn Sink>, mpsc::Receiver<(u64, Result<Answer>)>) {
+fn sink() -> (Arc<dyn Sink>, mpsc::Receiver<Numbered>) {
     let (tell, told) = mpsc::channel();
     (Arc::new(Teller(tell)), told)
 }

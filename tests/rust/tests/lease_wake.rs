@@ -112,13 +112,14 @@ fn the_first_waiter_gets_its_id_on_its_channel() {
         assert!(is_granted(lock.acquire(C, Queue::Order, channel(channel_c), None)));
         assert_eq!(lock.force_release(), 1);
         told(&channel_b[..16], "bbbbbbbbbbbbbbbb");
-        assert!(is_granted(lock.acquire(A, Queue::No, [0; 16], None)));
-        assert!(!is_granted(lock.acquire(B, Queue::Hint, channel(channel_b), None)));
+        assert!(!is_granted(lock.acquire(A, Queue::No, [0; 16], None)), "who was told has the right of way");
+        assert!(is_granted(lock.acquire(B, Queue::Hint, channel(channel_b), None)));
+        assert!(!is_granted(lock.acquire(A, Queue::Hint, channel(channel_b), None)));
         // Handed over, but somebody waits: that one is told.
-        assert!(!is_granted(lock.acquire(C, Queue::Hint, channel(channel_c), Some(A))));
-        told(&channel_b[..16], "bbbbbbbbbbbbbbbb");
+        assert!(!is_granted(lock.acquire(C, Queue::Hint, channel(channel_c), Some(B))));
+        told(&channel_b[..16], "aaaaaaaaaaaaaaaa");
         // Told, it gives up: the next one is told.
-        assert!(!lock.release(B));
+        assert!(!lock.release(A));
         told(&channel_c[..16], "cccccccccccccccc");
     }
 }

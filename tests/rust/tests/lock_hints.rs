@@ -71,3 +71,15 @@ fn a_try_asks_the_server() {
         assert!(other.release().run().unwrap());
     }
 }
+
+#[test]
+fn tries_made_at_once_are_all_asked() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("tries"));
+        let semaphore = || client.semaphore(b"pool", 3, 1, LockOptions::default()).unwrap();
+        let handles: Vec<Lock> = (0..4).map(|_| semaphore()).collect();
+        let told: Vec<_> = handles.iter().map(|lock| acquire(lock, Duration::ZERO)).collect();
+        let granted = told.iter().filter(|told| told.recv_timeout(Duration::from_secs(20)).unwrap()).count();
+        assert_eq!(granted, 3, "{name}");
+    }
+}
