@@ -23,8 +23,7 @@ pub fn quorum_lock<'py>(
     floor: Maybe<'_, 'py>,
     label: &str,
 ) -> PyResult<Lock> {
-    let given =
-        Given { ttl, wait, fair: false, renew, max_hold, floor, label, replicas_ack: None, ack_timeout: None };
+    let given = Given { ttl, wait, fair: false, renew, max_hold, floor, label, replicas_ack: None, ack_timeout: None };
     Lock::quorum(&read(clients)?, name, given)
 }
 
@@ -33,7 +32,8 @@ fn read<'py>(clients: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, Client>>> {
     let refused = || PyTypeError::new_err(format!("clients {} is {}: {advice}", shown(clients), kind(clients)));
     let client = |(at, client): (usize, PyResult<Bound<'py, PyAny>>)| {
         let client = client?;
-        let refused = |_| PyTypeError::new_err(format!("clients[{at}] {} is {}: {advice}", shown(&client), kind(&client)));
+        let refused =
+            |_| PyTypeError::new_err(format!("clients[{at}] {} is {}: {advice}", shown(&client), kind(&client)));
         client.clone().cast_into::<Client>().map_err(refused)
     };
     clients.try_iter().map_err(|_| refused())?.enumerate().map(client).collect()

@@ -41,7 +41,7 @@ impl Acquiring {
     /// As [`run`](Acquiring::run).
     pub fn run_interruptibly(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
         if self.attempt.lock.spec.is_quorum() {
-            return quorum::acquire(self.attempt, interrupted);
+            return quorum::acquire(self.attempt, desk::keep_if_renewed, interrupted);
         }
         blocking::acquire(self.attempt, interrupted)
     }
@@ -53,7 +53,7 @@ impl Acquiring {
     /// As [`run`](Acquiring::run).
     pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
         if self.attempt.lock.spec.is_quorum() {
-            return quorum::acquire(self.attempt, interrupted);
+            return quorum::acquire(self.attempt, desk::keep, interrupted);
         }
         blocking::acquire_among_threads(self.attempt, interrupted)
     }

@@ -47,7 +47,7 @@ impl Request {
     /// Does it on this thread, on several servers.
     pub fn run(self) -> Result<Answer> {
         match self {
-            Request::Acquire(attempt) => quorum::acquire(attempt, &mut || false).map(Answer::Flag),
+            Request::Acquire(attempt) => quorum::acquire(attempt, keep, &mut || false).map(Answer::Flag),
             Request::Release { held, was_held } => {
                 quorum::release(&held, &mut || false).map(|released| Answer::Flag(released && was_held))
             }
