@@ -11,6 +11,7 @@ export const {
   Inspection,
   Holder,
   limit,
+  quorumLock,
   testing,
   QuotalockError,
   InvalidArgumentError,
@@ -23,6 +24,7 @@ export const {
   RateLimitedError,
   NotAcquiredError,
   LostError,
+  LoadFailedError,
   ClosedError,
   InternalError,
 } = quotalock

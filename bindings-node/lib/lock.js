@@ -22,21 +22,19 @@ const CHECKS = {
   ackTimeoutMs: number,
 }
 const LOCK_OPTIONS = [...Object.keys(CHECKS), 'waitMs', 'signal', 'acquire']
-const SEMAPHORE_OPTIONS = [...LOCK_OPTIONS, 'weight']
+/**
+ * The options of the kinds that have others.
+ * @type {Record<string, string[]>}
+ */
+const OPTIONS_OF = {
+  semaphore: [...LOCK_OPTIONS, 'weight'],
+  quorum: LOCK_OPTIONS.filter((name) => !['fair', 'replicasAck', 'ackTimeoutMs'].includes(name)),
+}
 const ACQUIRE_OPTIONS = ['waitMs', 'signal']
 
 /**
- * The lock that a signal is of: whoever has the signal keeps the lock.
- * @type {WeakMap<AbortSignal, Lock>}
- */
-const owners = new WeakMap()
-
-/** Ends the watch over the lock of a handle that was collected. */
-const collected = new FinalizationRegistry(unwatch)
-
-/**
  * Makes a lock, and acquires it unless that is not wanted; for those of this package.
- * @type {(client: import('./native.js').Client, caller: Function, kind: string, names: unknown, given: unknown,
+ * @type {(client: Pick<import('./native.js').Client, 'lock'>, caller: Function, kind: string, names: unknown, given: unknown,
  *   permits?: unknown) => Promise<any>}
  */
 let open
@@ -58,7 +56,7 @@ class Lock {
 
   static {
     open = async (client, caller, kind, names, given, permits = 1) => {
-      const known = kind === 'semaphore' ? SEMAPHORE_OPTIONS : LOCK_OPTIONS
+      const known = OPTIONS_OF[kind] ?? LOCK_OPTIONS
       const { waitMs = 0, signal, acquire = true, weight = 1, ...others } = options(given, known)
       if (!flag('acquire', acquire) && signal !== undefined) {
         throw failure('invalid_argument', 'signal ends an acquisition, and acquire is false: give it to lock.acquire()')
@@ -120,7 +118,6 @@ class Lock {
     const lost = this.state === 'lost'
     if (this.#controller === null || (this.#controller.signal.aborted && !lost)) {
       this.#controller = new AbortController()
-      owners.set(this.#controller.signal, this)
       if (lost) this.#abort()
       else this.#listen()
     }
@@ -216,15 +213,13 @@ class Lock {
       // It was that of a grant before.
       this.#controller = null
     } else if (this.#watch === null) {
-      // The watch must not keep a handle that everybody else has forgotten.
-      const weak = new WeakRef(this)
-      this.#watch = watch(this.#native, () => {
-        const lock = weak.deref()
-        if (lock === undefined) return
-        lock.#deafen()
-        lock.#abort()
+      // This keeps the handle: whoever waits for nothing but the signal has nothing else that would.
+      const id = watch(this.#native, () => {
+        if (this.#watch !== id) return
+        this.#watch = null
+        this.#abort()
       })
-      collected.register(this, this.#watch, this)
+      this.#watch = id
     }
   }
 
@@ -232,7 +227,6 @@ class Lock {
   #deafen() {
     if (this.#watch === null) return
     unwatch(this.#watch)
-    collected.unregister(this)
     this.#watch = null
   }
 

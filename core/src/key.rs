@@ -1,5 +1,5 @@
 //! How a user's key becomes a Redis key: `<prefix>:<kind>:<name>:{<key>}`, with a scope `<prefix>:<kind>:<name>:{<scope>}:{<key>}`;
-//! a lock's name is its key: `<prefix>:<kind>:{<name>}`.
+//! a lock's name is its key: `<prefix>:<kind>:{<name>}`, and so is a stock's, with a scope `<prefix>:stock:{<scope>}:{<name>}`.
 //!
 //! The user's part is the whole hash tag, so everything that belongs to one key lies in one cluster slot, and `%`, `{`
 //! and `}` are percent-encoded, so no input can open, close or empty the tag. The layout is a wire protocol: languages
@@ -49,6 +49,28 @@ pub(crate) fn check_key(key: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// Checks the name of a cache: 1 to [`MAX_KEY_BYTES`] bytes.
+pub(crate) fn check_cache_name(name: &str) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::invalid("name is empty: name what is kept, such as \"home\""));
+    }
+    if name.len() > MAX_KEY_BYTES {
+        return Err(too_long("name", name.as_bytes()));
+    }
+    Ok(())
+}
+
+/// Checks a key of a cache: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+pub(crate) fn check_cache_key(key: &[u8]) -> Result<()> {
+    if key.is_empty() {
+        return Err(Error::invalid("key is empty: name what is kept, such as \"page:1\""));
+    }
+    if key.len() > MAX_KEY_BYTES {
+        return Err(too_long("key", key));
+    }
+    Ok(())
+}
+
 /// Checks a lock's name: 1 to [`MAX_KEY_BYTES`] bytes of anything.
 pub(crate) fn check_lock_name(name: &[u8]) -> Result<()> {
     if name.is_empty() {
@@ -60,7 +82,29 @@ pub(crate) fn check_lock_name(name: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Checks a limiter's scope: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+/// Checks a stock's name: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+pub(crate) fn check_stock_name(name: &[u8]) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::invalid("name is empty: name what is sold, such as \"sale:42\""));
+    }
+    if name.len() > MAX_KEY_BYTES {
+        return Err(too_long("name", name));
+    }
+    Ok(())
+}
+
+/// Checks a buyer: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+pub(crate) fn check_buyer(buyer: &[u8]) -> Result<()> {
+    if buyer.is_empty() {
+        return Err(Error::invalid("buyer is empty: name who buys, such as \"user:42\""));
+    }
+    if buyer.len() > MAX_KEY_BYTES {
+        return Err(too_long("buyer", buyer));
+    }
+    Ok(())
+}
+
+/// Checks a scope: 1 to [`MAX_KEY_BYTES`] bytes of anything.
 pub(crate) fn check_scope(scope: &[u8]) -> Result<()> {
     if scope.is_empty() {
         return Err(Error::invalid(
@@ -98,9 +142,24 @@ pub(crate) fn stem(prefix: &str, kind: &str, name: &str, scope: Option<&[u8]>) -
     out
 }
 
+/// Everything before a stock's name: `<prefix>:stock:{`, with a scope `<prefix>:stock:{<scope>}:{`.
+pub(crate) fn stock_stem(prefix: &str, scope: Option<&[u8]>) -> Vec<u8> {
+    let mut out = lock_stem(prefix, "stock");
+    if let Some(scope) = scope {
+        encode_into(&mut out, scope);
+        out.extend_from_slice(b"}:{");
+    }
+    out
+}
+
 /// Everything before a lock's name: `<prefix>:<kind>:{`.
 pub(crate) fn lock_stem(prefix: &str, kind: &str) -> Vec<u8> {
     format!("{prefix}:{kind}:{{").into_bytes()
+}
+
+/// What the names of the channels begin with at which waiters are told: `<prefix>:wake:`.
+pub(crate) fn wake_prefix(prefix: &str) -> std::sync::Arc<[u8]> {
+    format!("{prefix}:wake:").into_bytes().into()
 }
 
 /// The whole Redis key.

@@ -17,12 +17,14 @@
 
 mod algorithm;
 mod breaker;
+mod cache;
 mod client;
 mod clock;
 mod decision;
 mod endpoint;
 mod error;
 mod exchange;
+mod flight;
 mod fork;
 mod key;
 mod lease;
@@ -35,6 +37,7 @@ mod policy;
 mod random;
 mod resp;
 mod script;
+mod stock;
 mod store;
 
 pub mod convert;
@@ -42,6 +45,10 @@ pub mod driver;
 pub mod testing;
 
 pub use algorithm::{ALL as ALGORITHMS, Algorithm};
+pub use cache::{
+    Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, Getting, GettingMany, Got, MAX_GET_MANY,
+    MAX_VALUE_BYTES, MIN_CACHE_LEASE, Once, OnceOptions, Part, Ticket, WhenAway,
+};
 pub use client::{
     Client, DEFAULT_PREFIX, DEFAULT_REQUEST_MEMORY, DEFAULT_TIMEOUT, DEFAULT_URL, MAX_REQUEST_MEMORY, MAX_TIMEOUT,
     Options, URL_VARIABLE, default_url,
@@ -49,6 +56,7 @@ pub use client::{
 pub use decision::{CombinedDecision, Decision, RuleDecision, Source};
 pub use endpoint::redacted;
 pub use error::{Code, Error, Result};
+pub use flight::{Claimed, Looked, MAX_FRESH, MAX_LEASE, Seen};
 pub use fork::{ForkCell, generation};
 pub use key::MAX_KEY_BYTES;
 pub use lease::{Holder, Inspection};
@@ -64,3 +72,9 @@ pub use op::{FromAnswer, Op};
 pub use operation::{Answer, OnError, Stored};
 pub use policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, MIN_PERIOD, Policy, Rule};
 pub use script::scripts;
+pub use stock::{
+    DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_MEMORY, LedgerEntry, LedgerKind, MAX_HOLD, MAX_LEDGER_CAP,
+    MAX_PAGE, MAX_PRIZE_BYTES, MAX_PRIZES, MAX_PRIZES_OF_A_TAKE, MAX_QUANTITY, MAX_RESERVATIONS, MAX_STOCK_MEMORY,
+    MAX_STOCKS, MIN_HOLD, MIN_LEDGER_CAP, MIN_STOCK_MEMORY, Opening, Stock, StockOptions, StockPage, StockPhase,
+    StockReservation, StockStatus, TakeOutcome, Taken, TakenAll,
+};

@@ -6,12 +6,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::cache::Got;
 use crate::client::{Client, Shared};
 use crate::decision::{CombinedDecision, Decision};
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
+use crate::flight::{Claimed, Looked, Seen};
 use crate::lease::{Grant, Inspection};
 use crate::operation::{Answer, Operation, Stored};
+use crate::stock::{LedgerEntry, StockPage, StockStatus, Taken, TakenAll};
 use crate::store::redis::{hub, pool};
 
 /// What an operation's answer is turned into.
@@ -53,6 +56,62 @@ impl FromAnswer for Grant {
 impl FromAnswer for Inspection {
     fn from_answer(answer: Answer) -> Option<Self> {
         if let Answer::Inspection(inspection) = answer { Some(inspection) } else { None }
+    }
+}
+
+impl FromAnswer for Vec<Looked> {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::Looked(looked) = answer { Some(looked) } else { None }
+    }
+}
+
+impl FromAnswer for Option<Seen> {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        let Answer::Looked(looked) = answer else { return None };
+        let [looked] = <[Looked; 1]>::try_from(looked).ok()?;
+        Some(if let Looked::Seen(seen) = looked { Some(seen) } else { None })
+    }
+}
+
+impl FromAnswer for Got {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::Got(got) = answer { Some(got) } else { None }
+    }
+}
+
+impl FromAnswer for Claimed {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::Claimed(claimed) = answer { Some(claimed) } else { None }
+    }
+}
+
+impl FromAnswer for Taken {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::Taken(taken) = answer { Some(taken) } else { None }
+    }
+}
+
+impl FromAnswer for TakenAll {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::TakenAll(taken) = answer { Some(taken) } else { None }
+    }
+}
+
+impl FromAnswer for StockStatus {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::StockStatus(status) = answer { Some(status) } else { None }
+    }
+}
+
+impl FromAnswer for StockPage {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::StockPage(page) = answer { Some(page) } else { None }
+    }
+}
+
+impl FromAnswer for Vec<LedgerEntry> {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::Ledger(entries) = answer { Some(entries) } else { None }
     }
 }
 

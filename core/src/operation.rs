@@ -1,11 +1,14 @@
 //! The definition of an operation, written once and without I/O: which script, which arguments, its twin, how the
 //! answer is read, and what is answered when Redis cannot.
 
+use crate::cache::Got;
 use crate::decision::{CombinedDecision, Decision, Source};
 use crate::error::{Code, Error, Result};
+use crate::flight::{Claimed, Looked};
 use crate::lease::{Grant, Inspection};
 use crate::resp::Value;
 use crate::script::Script;
+use crate::stock::{LedgerEntry, StockPage, StockStatus, Taken, TakenAll};
 use crate::store::memory::Space;
 
 /// What a caller wants done when Redis cannot answer.
@@ -58,6 +61,22 @@ pub enum Answer {
     Grant(Grant, bool),
     /// Of a look at a lock.
     Inspection(Inspection),
+    /// Of a look at entries of a cache, or of `once`: one for each.
+    Looked(Vec<Looked>),
+    /// Of a `get` that may wait.
+    Got(Got),
+    /// Of a claim.
+    Claimed(Claimed),
+    /// Of a take.
+    Taken(Taken),
+    /// Of a take of several stocks.
+    TakenAll(TakenAll),
+    /// Of a look at a stock.
+    StockStatus(StockStatus),
+    /// Some reservations of a stock.
+    StockPage(StockPage),
+    /// Some entries of a stock's ledger.
+    Ledger(Vec<LedgerEntry>),
     /// For tests: a raw value with the milliseconds left (none: no TTL), or none if there is no key.
     Stored(Option<Stored>),
 }
@@ -97,6 +116,14 @@ pub(crate) trait Operation: Send + Sync {
     /// As [`decode`](Operation::decode), of a call that was sent again because nobody knew whether it had run.
     fn decode_repeated(&self, fields: &[Value], source: Source) -> Result<Answer> {
         self.decode(fields, source)
+    }
+    /// As [`decode`](Operation::decode), but it may take what is large out of the fields.
+    fn take(&self, fields: &mut [Value], source: Source) -> Result<Answer> {
+        self.decode(fields, source)
+    }
+    /// The answer in place of `unavailable` or `timeout`, whatever `on_error` says.
+    fn without_redis(&self, _error: &Error) -> Option<Answer> {
+        None
     }
     /// The answer that nobody computed, or none if this operation must not make one up.
     fn made_up(&self, _source: Source, _retry_after: u64) -> Option<Answer> {

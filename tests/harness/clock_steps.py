@@ -17,7 +17,7 @@ LIBRARY = ROOT / "target" / "harness" / "clock_steps.so"
 
 
 class ClockSteps:
-    """How far a server's wall clock is from the machine's; `prefix` starts a program under it."""
+    """How far a server's clock is from the machine's; `prefix` starts a program under it, within the `with` block."""
 
     def __init__(self) -> None:
         _build()

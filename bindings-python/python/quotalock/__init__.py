@@ -23,6 +23,7 @@ from ._errors import (
     Internal,
     InvalidArgument,
     InvalidPolicy,
+    LoadFailed,
     Lost,
     NotAcquired,
     NotPermitted,
@@ -43,6 +44,7 @@ from ._native import (
     Reservation,
     Rule,
     RuleDecision,
+    quorum_lock,
 )
 
 __all__ = [
@@ -57,6 +59,7 @@ __all__ = [
     "InvalidArgument",
     "InvalidPolicy",
     "Limiter",
+    "LoadFailed",
     "Lock",
     "Lost",
     "NotAcquired",
@@ -70,6 +73,7 @@ __all__ = [
     "Unavailable",
     "WrongType",
     "limit",
+    "quorum_lock",
 ]
 
 

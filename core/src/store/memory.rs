@@ -1,5 +1,6 @@
 //! `memory://`: everything in this process, decided by the Rust twins of the scripts.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
@@ -24,6 +25,15 @@ pub(crate) trait Space {
     fn set_range(&mut self, key: &[u8], from: u64, bytes: &[u8], ttl: u64);
     /// Sets a value that is forgotten after `ttl` milliseconds.
     fn set(&mut self, key: &[u8], value: Vec<u8>, ttl: u64);
+    /// A structure of our own, for what a script keeps in more than one string.
+    ///
+    /// # Errors
+    /// `wrong_type`, as Redis answers.
+    fn object(&mut self, key: &[u8]) -> Result<Option<&mut Object>>;
+    /// Sets a structure that is forgotten after `ttl` milliseconds.
+    fn set_object(&mut self, key: &[u8], object: Box<Object>, ttl: u64);
+    /// Has a key that there is forgotten after `ttl` milliseconds.
+    fn keep(&mut self, key: &[u8], ttl: u64);
     /// Tells those who listen at a channel; in this process nobody does.
     fn publish(&mut self, _channel: &[u8], _message: &[u8]) {}
     /// Forgets a key; true if there was one.
@@ -33,6 +43,9 @@ pub(crate) trait Space {
     /// For tests: the milliseconds a key has left; -1 without a TTL, -2 without the key.
     fn ttl(&self, key: &[u8]) -> i64;
 }
+
+/// A structure that a twin keeps.
+pub(crate) type Object = dyn Any + Send;
 
 /// What tests put at a key.
 pub(crate) enum Planted {
@@ -46,6 +59,7 @@ pub(crate) enum Planted {
 enum Kept {
     Text(Vec<u8>),
     List,
+    Object(Box<Object>),
 }
 
 struct Entry {
@@ -122,7 +136,7 @@ impl Space for View<'_> {
         match self.live(key).map(|entry| &entry.kept) {
             None => Ok(None),
             Some(Kept::Text(value)) => Ok(Some(value)),
-            Some(Kept::List) => Err(wrong_type(&[key])),
+            Some(Kept::List | Kept::Object(_)) => Err(wrong_type(&[key])),
         }
     }
 
@@ -131,6 +145,28 @@ impl Space for View<'_> {
         match self.table.entries.get_mut(key) {
             Some(entry) => *entry = Entry { kept: Kept::Text(value), expires },
             None => drop(self.table.entries.insert(key.to_vec(), Entry { kept: Kept::Text(value), expires })),
+        }
+    }
+
+    fn object(&mut self, key: &[u8]) -> Result<Option<&mut Object>> {
+        if self.live(key).is_none() {
+            return Ok(None);
+        }
+        match self.table.entries.get_mut(key).map(|entry| &mut entry.kept) {
+            None => Ok(None),
+            Some(Kept::Object(object)) => Ok(Some(&mut **object)),
+            Some(Kept::Text(_) | Kept::List) => Err(wrong_type(&[key])),
+        }
+    }
+
+    fn set_object(&mut self, key: &[u8], object: Box<Object>, ttl: u64) {
+        let entry = Entry { kept: Kept::Object(object), expires: Some(self.now + ttl * 1_000) };
+        self.table.entries.insert(key.to_vec(), entry);
+    }
+
+    fn keep(&mut self, key: &[u8], ttl: u64) {
+        if let Some(entry) = self.table.entries.get_mut(key) {
+            entry.expires = Some(self.now + ttl * 1_000);
         }
     }
 

@@ -35,7 +35,7 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
     }
     if inner("CROSSSLOT") {
         let message = format!(
-            "{} is for keys in different slots of the cluster at {server}: give their limiters one scope",
+            "{} is for keys in different slots of the cluster at {server}: give their limiters or stocks one scope",
             operation.describe()
         );
         return Refusal::Final(Error::new(Code::CrossSlot, message));

@@ -1,0 +1,42 @@
+-- Ends holds. Included after save and prizes.
+-- Makes the units of a hold available again, once it is no more among the holds.
+local function give_back(s, kind, member)
+  local n, buyer, given = struct.unpack('<I8', member, 17), string.sub(member, 25), nil
+  if redis.call('HINCRBY', KEYS[s.at], buyer, string.format('%.0f', -n)) <= 0 then
+    redis.call('HDEL', KEYS[s.at], buyer)
+    s.buyers = math.max(s.buyers - 1, 0)
+  end
+  if s.prized then
+    given = 'g' .. string.sub(member, 1, 16)
+    put_back(s, redis.call('HGET', KEYS[s.at], given) or '')
+    redis.call('HDEL', KEYS[s.at], given)
+  end
+  s.available, s.held = s.available + n, s.held - n
+  append(s, kind, member)
+end
+-- Returns to stock up to `most` of the holds that are over, and saves the sale; how many it were.
+local function release(s, most)
+  local first, over = redis.call('ZRANGE', KEYS[s.at + 1], 0, most, 'WITHSCORES'), {}
+  -- Fails before anything is written if that key is of another type.
+  redis.call('XLEN', KEYS[s.at + 2])
+  s.due = NEVER
+  for i = 1, #first, 2 do
+    local till = tonumber(first[i + 1])
+    if till > s.now or #over == most then
+      s.due = till
+      break
+    end
+    over[#over + 1] = first[i]
+  end
+  -- First what also a full server does: after that it does the rest.
+  if #over > 0 then redis.call('ZREM', KEYS[s.at + 1], unpack(over)) end
+  for _, member in ipairs(over) do give_back(s, 'x', member) end
+  if #first == 0 and s.held > 0 and not s.prized then
+    -- Somebody deleted the holds: their units must not be lost.
+    local n = s.held
+    s.available, s.held = s.available + n, 0
+    append(s, 'x', string.rep('\0', 16) .. struct.pack('<I8', n))
+  end
+  save(s)
+  return #over
+end

@@ -1,0 +1,79 @@
+//! Lengthening holds: twin of `scripts/stock/extend.lua`.
+
+use std::sync::Arc;
+
+use super::id::Hold;
+use super::sale::{self, STEP};
+use super::settle::flag;
+use super::{Place, Transition, int};
+use crate::decision::Source;
+use crate::error::Result;
+use crate::operation::{Answer, Operation};
+use crate::resp::{self, Value};
+use crate::script::Script;
+use crate::store::memory::Space;
+
+pub(super) struct Extend {
+    pub items: Vec<(Arc<Place>, Hold)>,
+    /// For how long from now, in microseconds.
+    pub hold: u64,
+}
+
+impl Operation for Extend {
+    fn script(&self) -> &Script {
+        Transition::Extend.script()
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        self.items.get(at / 3).map(|(place, _)| place.keys[at % 3].as_slice())
+    }
+
+    fn arg_count(&self) -> usize {
+        1 + self.items.len()
+    }
+
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        resp::number_part(out, self.hold);
+        self.items.iter().for_each(|(_, hold)| resp::part(out, &hold.member()));
+    }
+
+    fn mutates(&self) -> bool {
+        true
+    }
+
+    fn repeatable(&self) -> bool {
+        true
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        let mut ends = Vec::with_capacity(self.items.len());
+        for (place, hold) in &self.items {
+            let sale = sale::find(space, place, now)?;
+            ends.push(sale.and_then(|sale| sale.end_of(&hold.member()).filter(|till| *till > sale.now())));
+        }
+        let all = ends.iter().all(Option::is_some);
+        for ((place, hold), end) in self.items.iter().zip(ends) {
+            let Some(sale) = sale::find(space, place, now)? else { continue };
+            if sale.is_due() {
+                sale.release(place, STEP);
+            }
+            let till = sale.now() + self.hold;
+            if all && end.is_some_and(|end| till > end) {
+                sale.extend(place, hold, till);
+            } else {
+                sale.save_if_stepped();
+            }
+            sale::keep(space, place, now)?;
+        }
+        Ok(vec![int(1), int(now), int(all.into())])
+    }
+
+    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        flag(fields)
+    }
+
+    fn describe(&self) -> String {
+        let names: Vec<&str> = self.items.iter().map(|(place, _)| place.shown.as_str()).collect();
+        format!("extension of a reservation of {}", names.join(", "))
+    }
+}

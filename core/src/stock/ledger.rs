@@ -1,0 +1,199 @@
+//! What was done with a sale, in its order: twin of `scripts/stock/ledger.lua`.
+
+use std::sync::Arc;
+
+use super::id::{self, Hold};
+use super::{Place, Transition, bytes, int, sale};
+use crate::decision::Source;
+use crate::error::{Error, Result, shown};
+use crate::operation::{Answer, Operation, odd_reply};
+use crate::resp::{self, Value};
+use crate::script::Script;
+use crate::store::memory::Space;
+
+const NUMBERS: usize = 6;
+
+/// What an entry of a ledger is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LedgerKind {
+    /// The sale was opened.
+    Opened,
+    /// Units were added.
+    Restocked,
+    /// Units were held.
+    Held,
+    /// What was held is sold.
+    Confirmed,
+    /// What was held was returned.
+    Cancelled,
+    /// What was held was returned, since its hold was over.
+    Expired,
+    /// A hold became longer.
+    Extended,
+}
+
+impl LedgerKind {
+    const ALL: [(u8, LedgerKind); 7] = [
+        (b'o', LedgerKind::Opened),
+        (b'r', LedgerKind::Restocked),
+        (b'h', LedgerKind::Held),
+        (b'c', LedgerKind::Confirmed),
+        (b'u', LedgerKind::Cancelled),
+        (b'x', LedgerKind::Expired),
+        (b'e', LedgerKind::Extended),
+    ];
+
+    /// The stable text: `opened`, `restocked`, `held`, `confirmed`, `cancelled`, `expired` or `extended`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LedgerKind::Opened => "opened",
+            LedgerKind::Restocked => "restocked",
+            LedgerKind::Held => "held",
+            LedgerKind::Confirmed => "confirmed",
+            LedgerKind::Cancelled => "cancelled",
+            LedgerKind::Expired => "expired",
+            LedgerKind::Extended => "extended",
+        }
+    }
+}
+
+/// One change of a sale, with its numbers after it: whoever replays a ledger can check itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerEntry {
+    /// What to read on after.
+    pub id: String,
+    /// Its number in the sale, from 1 without a gap: one that is missing is no longer kept.
+    pub number: u64,
+    /// What was done.
+    pub kind: LedgerKind,
+    /// With which reservation; none for an opening and a restock.
+    pub reservation: Option<String>,
+    /// Of which buyer; none for an opening and a restock.
+    pub buyer: Option<Vec<u8>>,
+    /// With how many units.
+    pub quantity: u64,
+    /// When, in microseconds since the epoch by the server's clock.
+    pub time: u64,
+    /// Units available after it.
+    pub available: u64,
+    /// Units held after it.
+    pub held: u64,
+    /// Units sold after it.
+    pub sold: u64,
+    /// The prizes of what was held or confirmed; empty if the sale has none.
+    pub prizes: Vec<Vec<u8>>,
+}
+
+/// Checks what a ledger's entries are known by.
+pub(super) fn check_entry_id(id: &str) -> Result<()> {
+    let is_number =
+        |digits: &str| !digits.is_empty() && digits.len() <= 19 && digits.bytes().all(|b| b.is_ascii_digit());
+    if id.split_once('-').is_some_and(|(ms, number)| is_number(ms) && is_number(number)) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("after \"{}\" is no entry of a ledger: give the id of one", shown(id.as_bytes()))))
+}
+
+pub(super) struct ReadLedger {
+    pub place: Arc<Place>,
+    pub after: Option<String>,
+    pub count: u64,
+}
+
+impl ReadLedger {
+    fn read(&self, fields: &[Value]) -> Result<LedgerEntry> {
+        let (id, entry, packed) = (bytes(fields, 0)?, bytes(fields, 1)?, bytes(fields, 2)?);
+        let odd = || odd_reply("an entry of another form".into());
+        let (numbers, rest) = entry.split_at_checked(8 * NUMBERS).ok_or_else(odd)?;
+        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| numbers[8 * at + byte]));
+        let (byte, member) = rest.split_first().ok_or_else(odd)?;
+        let kind = LedgerKind::ALL.into_iter().find(|(each, _)| each == byte).ok_or_else(odd)?.1;
+        let hold = Hold::of_member(member).ok_or_else(odd)?;
+        let is_of_one = !hold.buyer.is_empty();
+        Ok(LedgerEntry {
+            id: String::from_utf8_lossy(&id).into_owned(),
+            number: number(3),
+            kind,
+            reservation: is_of_one.then(|| id::encode(&self.place, &hold)),
+            quantity: hold.quantity,
+            buyer: is_of_one.then_some(hold.buyer),
+            time: number(4).wrapping_sub(number(5)),
+            available: number(0),
+            held: number(1),
+            sold: number(2),
+            prizes: unpacked(&packed).ok_or_else(odd)?,
+        })
+    }
+
+    /// As the script shows it.
+    fn shown_by_script(entry: &LedgerEntry, place: &Place) -> Result<[Value; 3]> {
+        let hold = match &entry.reservation {
+            Some(text) => id::decode(place, text)?,
+            None => Hold { id: [0; 16], quantity: entry.quantity, buyer: Vec::new() },
+        };
+        let mut raw = Vec::new();
+        for number in [entry.available, entry.held, entry.sold, entry.number, entry.time, 0] {
+            raw.extend_from_slice(&number.to_le_bytes());
+        }
+        raw.extend(LedgerKind::ALL.into_iter().find(|(_, kind)| *kind == entry.kind).map(|(byte, _)| byte));
+        let member = hold.member();
+        raw.extend_from_slice(if hold.buyer.is_empty() { &member[..24] } else { &member });
+        let packed =
+            entry.prizes.iter().flat_map(|prize| [&(prize.len() as u32).to_le_bytes(), prize.as_slice()].concat());
+        Ok([Value::Bytes(entry.id.clone().into_bytes()), Value::Bytes(raw), Value::Bytes(packed.collect())])
+    }
+}
+
+fn unpacked(mut packed: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut prizes = Vec::new();
+    while !packed.is_empty() {
+        let (length, rest) = packed.split_first_chunk::<4>()?;
+        let (prize, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        prizes.push(prize.to_vec());
+        packed = rest;
+    }
+    Some(prizes)
+}
+
+impl Operation for ReadLedger {
+    fn script(&self) -> &Script {
+        Transition::Ledger.script()
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        self.place.keys.get(at).map(Vec::as_slice)
+    }
+
+    fn arg_count(&self) -> usize {
+        2
+    }
+
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        resp::part(out, self.after.as_deref().unwrap_or_default().as_bytes());
+        resp::number_part(out, self.count);
+    }
+
+    fn mutates(&self) -> bool {
+        false
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        let mut reply = vec![int(1), int(now)];
+        let Some(sale) = sale::find(space, &self.place, now)? else { return Ok(reply) };
+        let after = self.after.as_ref().and_then(|id| id.split_once('-')).and_then(|(number, _)| number.parse().ok());
+        let later = sale.ledger().filter(|entry| entry.number > after.unwrap_or(0_u64));
+        for entry in later.take(self.count as usize) {
+            reply.extend(Self::shown_by_script(entry, &self.place)?);
+        }
+        Ok(reply)
+    }
+
+    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        Ok(Answer::Ledger(fields.chunks(3).map(|fields| self.read(fields)).collect::<Result<_>>()?))
+    }
+
+    fn describe(&self) -> String {
+        format!("reading of the ledger of {}", self.place.shown)
+    }
+}

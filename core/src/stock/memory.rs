@@ -1,0 +1,32 @@
+//! What is remembered of a request that did something: twin of `scripts/stock/{recall,remember}.lua`.
+
+use crate::error::{Result, wrong_type};
+use crate::resp::Value;
+use crate::store::memory::Space;
+
+/// Where and how long a request is remembered.
+pub(super) struct Memory {
+    pub key: Vec<u8>,
+    /// Microseconds.
+    pub length: u64,
+}
+
+struct Remembered {
+    until: u64,
+    fields: Vec<Value>,
+}
+
+impl Memory {
+    /// The first answer, if it is remembered still.
+    pub fn recall(&self, space: &mut dyn Space, now: u64) -> Result<Option<Vec<Value>>> {
+        let Some(object) = space.object(&self.key)? else { return Ok(None) };
+        let Some(kept) = object.downcast_ref::<Remembered>() else { return Err(wrong_type(&[&self.key])) };
+        let first = || [super::int(1), super::int(now)].into_iter().chain(kept.fields.iter().cloned()).collect();
+        Ok((now < kept.until).then(first))
+    }
+
+    pub fn remember(&self, space: &mut dyn Space, reply: &[Value], now: u64) {
+        let kept = Remembered { until: now + self.length, fields: reply[2..].to_vec() };
+        space.set_object(&self.key, Box::new(kept), self.length.div_ceil(1_000) + 1);
+    }
+}

@@ -1,0 +1,139 @@
+//! Opening a sale: twin of `scripts/stock/open.lua`.
+
+use std::sync::Arc;
+
+use super::id::Id;
+use super::sale::{self, Opened, STEP, Sale};
+use super::{Opening, Place, StockOptions, Transition, int, refused};
+use crate::decision::Source;
+use crate::error::Result;
+use crate::operation::{Answer, Operation, odd_reply, unsigned};
+use crate::resp::{self, Value};
+use crate::script::Script;
+use crate::store::memory::Space;
+
+pub(super) struct Open {
+    pub place: Arc<Place>,
+    /// Of the call: when it is repeated, it opened the sale.
+    pub id: Id,
+    pub quantity: u64,
+    pub opening: Opening,
+    pub options: Arc<StockOptions>,
+}
+
+impl Open {
+    fn opened(&self) -> Opened {
+        Opened {
+            quantity: self.quantity,
+            per_buyer: self.opening.per_buyer.unwrap_or(0),
+            ends: self.opening.ends.unwrap_or(0),
+            prizes: digest(&self.opening.prizes),
+        }
+    }
+
+    /// How the sale is open instead.
+    fn conflict(&self, fields: &[Value]) -> Result<String> {
+        let told = |number: u64| if number == 0 { "none".to_owned() } else { number.to_string() };
+        let (quantity, per_buyer, ends) = (unsigned(fields, 1)?, unsigned(fields, 2)?, unsigned(fields, 3)?);
+        let prizes = if unsigned(fields, 4)? == 1 { "" } else { " and other prizes" };
+        let given = self.opened();
+        Ok(format!(
+            "{} is open with quantity {quantity}, per_buyer {}, ends {}{prizes}, not {}, {}, {}: give the same, restock it, or \
+             give the new sale another name",
+            self.place.shown,
+            told(per_buyer),
+            told(ends),
+            given.quantity,
+            told(given.per_buyer),
+            told(given.ends)
+        ))
+    }
+}
+
+/// What tells one list of prizes from another; zeros for none.
+fn digest(prizes: &[Vec<u8>]) -> [u8; 20] {
+    if prizes.is_empty() {
+        return [0; 20];
+    }
+    let mut sha = sha1_smol::Sha1::new();
+    for prize in prizes {
+        sha.update(&(prize.len() as u64).to_le_bytes());
+        sha.update(prize);
+    }
+    sha.digest().bytes()
+}
+
+impl Operation for Open {
+    fn script(&self) -> &Script {
+        Transition::Open.script()
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        self.place.keys.get(at).map(Vec::as_slice)
+    }
+
+    fn arg_count(&self) -> usize {
+        7 + self.opening.prizes.len()
+    }
+
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        let opened = self.opened();
+        resp::part(out, &self.id);
+        for number in [opened.quantity, opened.per_buyer, opened.ends, self.options.memory, self.options.ledger_cap] {
+            resp::number_part(out, number);
+        }
+        resp::part(out, &opened.prizes);
+        self.opening.prizes.iter().for_each(|prize| resp::part(out, prize));
+    }
+
+    fn mutates(&self) -> bool {
+        true
+    }
+
+    fn repeatable(&self) -> bool {
+        true
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        let opened = self.opened();
+        let reply = |outcome: u64, with: &Opened, same: bool| {
+            [1, now, outcome, with.quantity, with.per_buyer, with.ends, same.into()].map(int).to_vec()
+        };
+        if let Some(sale) = sale::find(space, &self.place, now)? {
+            if sale.is_due() {
+                sale.release(&self.place, STEP);
+            }
+            sale.save_if_stepped();
+            let outcome = match () {
+                () if sale.opened != opened => 2,
+                () if sale.opener == self.id => 1,
+                () => 0,
+            };
+            return Ok(reply(outcome, &sale.opened, sale.opened.prizes == opened.prizes));
+        }
+        if opened.ends > 0 && opened.ends <= now {
+            return Ok(reply(3, &opened, false));
+        }
+        let kept = (self.options.memory, self.options.ledger_cap);
+        let sale = Sale::new(opened.clone(), self.id, kept, self.opening.prizes.clone(), now);
+        space.set_object(&self.place.keys[0], Box::new(sale), self.options.memory.div_ceil(1_000));
+        sale::keep(space, &self.place, now)?;
+        Ok(reply(1, &opened, true))
+    }
+
+    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        match unsigned(fields, 0)? {
+            outcome @ (0 | 1) => Ok(Answer::Flag(outcome == 1)),
+            2 => Err(refused(self.conflict(fields)?)),
+            3 => {
+                let ends = self.opened().ends;
+                Err(refused(format!("ends {ends} of {} has passed: give a later one", self.place.shown)))
+            }
+            other => Err(odd_reply(format!("outcome {other}"))),
+        }
+    }
+
+    fn describe(&self) -> String {
+        format!("opening of {}", self.place.shown)
+    }
+}

@@ -1,0 +1,97 @@
+//! Adding units to a sale: twin of `scripts/stock/restock.lua`.
+
+use std::sync::Arc;
+
+use super::memory::Memory;
+use super::options::MAX_QUANTITY;
+use super::sale::{self, STEP};
+use super::{Place, Transition, int, refused};
+use crate::decision::Source;
+use crate::error::Result;
+use crate::operation::{Answer, Operation, odd_reply, unsigned};
+use crate::resp::{self, Value};
+use crate::script::Script;
+use crate::store::memory::Space;
+
+pub(super) struct Restock {
+    pub place: Arc<Place>,
+    pub quantity: u64,
+    pub prizes: Vec<Vec<u8>>,
+    pub memory: Memory,
+}
+
+impl Operation for Restock {
+    fn script(&self) -> &Script {
+        Transition::Restock.script()
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        match self.place.keys.get(at) {
+            Some(key) => Some(key),
+            None => (at == self.place.keys.len()).then_some(&self.memory.key),
+        }
+    }
+
+    fn arg_count(&self) -> usize {
+        2 + self.prizes.len()
+    }
+
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        resp::number_part(out, self.quantity);
+        self.prizes.iter().for_each(|prize| resp::part(out, prize));
+        resp::number_part(out, self.memory.length);
+    }
+
+    fn mutates(&self) -> bool {
+        true
+    }
+
+    fn repeatable(&self) -> bool {
+        true
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        if let Some(reply) = self.memory.recall(space, now)? {
+            return Ok(reply);
+        }
+        let answer = |outcome: u64, quantity: u64| vec![int(1), int(now), int(outcome), int(quantity)];
+        let Some(sale) = sale::find(space, &self.place, now)? else { return Ok(answer(0, 0)) };
+        if sale.is_due() {
+            sale.release(&self.place, STEP);
+        }
+        let quantity = sale.available + sale.held + sale.sold;
+        let outcome = match () {
+            () if sale.prized == self.prizes.is_empty() => 2,
+            () if quantity + self.quantity > MAX_QUANTITY => 3,
+            () => 1,
+        };
+        if outcome > 1 {
+            sale.save_if_stepped();
+            return Ok(answer(outcome, quantity));
+        }
+        sale.restock(self.quantity, &self.prizes);
+        sale::keep(space, &self.place, now)?;
+        let reply = answer(1, quantity + self.quantity);
+        self.memory.remember(space, &reply, now);
+        Ok(reply)
+    }
+
+    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        let (stock, quantity) = (&self.place.shown, unsigned(fields, 1)?);
+        match unsigned(fields, 0)? {
+            1 => Ok(Answer::Count(quantity)),
+            0 => Err(refused(format!("{stock} is not open: open it first"))),
+            2 if self.prizes.is_empty() => Err(refused(format!("{stock} has prizes: give one for each unit"))),
+            2 => Err(refused(format!("{stock} has no prizes: give none"))),
+            3 => {
+                let more = self.quantity;
+                Err(refused(format!("{stock} has {quantity} units, {more} more are above {MAX_QUANTITY}: add fewer")))
+            }
+            other => Err(odd_reply(format!("outcome {other}"))),
+        }
+    }
+
+    fn describe(&self) -> String {
+        format!("restock of {}", self.place.shown)
+    }
+}

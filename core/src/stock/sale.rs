@@ -1,0 +1,264 @@
+//! A sale in this process: twin of what `scripts/stock/{load,save,prizes,release}.lua` do with its keys.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use super::id::{Hold, Id};
+use super::ledger::{LedgerEntry, LedgerKind};
+use super::{Place, id};
+use crate::error::{Result, wrong_type};
+use crate::store::memory::Space;
+
+/// How many holds a call ends.
+pub(super) const STEP: usize = 16;
+/// No time: later than all others.
+const NEVER: u64 = 1 << 53;
+
+/// With what a sale was opened; equal if it is the same sale.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Opened {
+    pub quantity: u64,
+    pub per_buyer: u64,
+    pub ends: u64,
+    /// What tells one list of prizes from another.
+    pub prizes: [u8; 20],
+}
+
+/// All that is known of a sale. Its time counts from its opening and never goes back.
+pub(super) struct Sale {
+    pub opened: Opened,
+    /// The call that opened it.
+    pub opener: Id,
+    pub prized: bool,
+    /// 0 is none, as in `ends`.
+    pub per_buyer: u64,
+    /// By the server's clock.
+    pub ends: u64,
+    memory: u64,
+    cap: u64,
+    pub available: u64,
+    pub held: u64,
+    pub sold: u64,
+    entries: u64,
+    /// The time when it was last saved, and what made it of the server's.
+    saved: (u64, i64),
+    /// The time of this call, likewise.
+    time: (u64, i64),
+    /// No hold ends before.
+    due: u64,
+    /// What buyers hold and have bought.
+    buyers: HashMap<Vec<u8>, u64>,
+    /// When each hold ends, by time.
+    ends_of_holds: BTreeSet<(u64, Vec<u8>)>,
+    /// The same by member.
+    holds: HashMap<Vec<u8>, u64>,
+    pub free: VecDeque<Vec<u8>>,
+    given: HashMap<Id, Vec<Vec<u8>>>,
+    ledger: VecDeque<LedgerEntry>,
+}
+
+/// Finds an open sale and brings it to now.
+pub(super) fn find<'a>(space: &'a mut dyn Space, place: &Place, now: u64) -> Result<Option<&'a mut Sale>> {
+    let key = &place.keys[0];
+    let Some(object) = space.object(key)? else { return Ok(None) };
+    let Some(sale) = object.downcast_mut::<Sale>() else { return Err(wrong_type(&[key])) };
+    let (seen, offset) = sale.saved;
+    let time = now.saturating_add_signed(offset);
+    sale.time = if time < seen { (seen, seen as i64 - now as i64) } else { (time, offset) };
+    Ok(Some(sale))
+}
+
+/// Has the sale be kept after a call that may have written.
+pub(super) fn keep(space: &mut dyn Space, place: &Place, now: u64) -> Result<()> {
+    if let Some(sale) = find(space, place, now)? {
+        let last = sale.ends_of_holds.last().map_or(0, |(till, _)| *till);
+        let end = if sale.ends > 0 { sale.ends.saturating_add_signed(sale.time.1) } else { 0 };
+        let ttl = sale.time.0.max(last).max(end) + sale.memory - sale.time.0;
+        space.keep(&place.keys[0], ttl.div_ceil(1_000));
+    }
+    Ok(())
+}
+
+impl Sale {
+    pub fn new(opened: Opened, opener: Id, (memory, cap): (u64, u64), prizes: Vec<Vec<u8>>, now: u64) -> Sale {
+        let mut sale = Sale {
+            opener,
+            prized: !prizes.is_empty(),
+            per_buyer: opened.per_buyer,
+            ends: opened.ends,
+            memory,
+            cap,
+            available: opened.quantity,
+            held: 0,
+            sold: 0,
+            entries: 0,
+            saved: (0, -(now as i64)),
+            time: (0, -(now as i64)),
+            due: NEVER,
+            buyers: HashMap::new(),
+            ends_of_holds: BTreeSet::new(),
+            holds: HashMap::new(),
+            free: prizes.into(),
+            given: HashMap::new(),
+            ledger: VecDeque::new(),
+            opened,
+        };
+        sale.append(LedgerKind::Opened, None, None, sale.available);
+        sale
+    }
+
+    pub fn now(&self) -> u64 {
+        self.time.0
+    }
+
+    /// A time of this sale by the server's clock.
+    pub fn by_server(&self, time: u64) -> u64 {
+        time.saturating_add_signed(-self.time.1)
+    }
+
+    pub fn is_due(&self) -> bool {
+        self.due <= self.now()
+    }
+
+    /// Whether the server's clock went back, so that the sale must be written.
+    pub fn save_if_stepped(&mut self) {
+        if self.time.1 != self.saved.1 {
+            self.save();
+        }
+    }
+
+    pub fn save(&mut self) {
+        self.saved = self.time;
+    }
+
+    pub fn buyers(&self) -> u64 {
+        self.buyers.len() as u64
+    }
+
+    pub fn of_buyer(&self, buyer: &[u8]) -> u64 {
+        self.buyers.get(buyer).copied().unwrap_or(0)
+    }
+
+    /// When a hold ends; none if there is no such hold.
+    pub fn end_of(&self, member: &[u8]) -> Option<u64> {
+        self.holds.get(member).copied()
+    }
+
+    pub fn prizes_of(&self, id: &Id) -> Vec<Vec<u8>> {
+        self.given.get(id).cloned().unwrap_or_default()
+    }
+
+    /// Holds from a time on, in their order.
+    pub fn holds_from(&self, time: u64) -> impl Iterator<Item = &(u64, Vec<u8>)> {
+        self.ends_of_holds.range((time, Vec::new())..)
+    }
+
+    pub fn ledger(&self) -> impl Iterator<Item = &LedgerEntry> {
+        self.ledger.iter()
+    }
+
+    /// Holds units, of which there are enough.
+    pub fn hold(&mut self, place: &Place, hold: &Hold, till: u64) -> Vec<Vec<u8>> {
+        self.set_end(hold.member(), till);
+        let drawn: Vec<Vec<u8>> =
+            if self.prized { self.free.drain(..hold.quantity as usize).collect() } else { Vec::new() };
+        if self.prized {
+            self.given.insert(hold.id, drawn.clone());
+        }
+        *self.buyers.entry(hold.buyer.clone()).or_default() += hold.quantity;
+        self.available -= hold.quantity;
+        self.held += hold.quantity;
+        self.due = self.due.min(till);
+        self.append(LedgerKind::Held, Some((place, hold)), Some(drawn.clone()), hold.quantity);
+        self.save();
+        drawn
+    }
+
+    /// Has a hold end at another time.
+    pub fn extend(&mut self, place: &Place, hold: &Hold, till: u64) {
+        self.set_end(hold.member(), till);
+        self.append(LedgerKind::Extended, Some((place, hold)), None, hold.quantity);
+        self.save();
+    }
+
+    /// Sells what a hold has.
+    pub fn sell(&mut self, place: &Place, hold: &Hold) {
+        self.forget(&hold.member());
+        self.held -= hold.quantity;
+        self.sold += hold.quantity;
+        let given = self.given.remove(&hold.id);
+        self.append(LedgerKind::Confirmed, Some((place, hold)), given, hold.quantity);
+        self.save();
+    }
+
+    /// Returns what a hold has.
+    pub fn give_back(&mut self, place: &Place, hold: &Hold, kind: LedgerKind) {
+        self.forget(&hold.member());
+        if let Some(count) = self.buyers.get_mut(&hold.buyer) {
+            *count -= hold.quantity;
+            if *count == 0 {
+                self.buyers.remove(&hold.buyer);
+            }
+        }
+        self.free.extend(self.given.remove(&hold.id).unwrap_or_default());
+        self.available += hold.quantity;
+        self.held -= hold.quantity;
+        self.append(kind, Some((place, hold)), None, hold.quantity);
+        self.save();
+    }
+
+    /// Returns up to `most` of the holds that are over; how many it were.
+    pub fn release(&mut self, place: &Place, most: usize) -> usize {
+        let now = self.now();
+        let over: Vec<Vec<u8>> = (self.ends_of_holds.iter())
+            .take_while(|(till, _)| *till <= now)
+            .take(most)
+            .map(|(_, m)| m.clone())
+            .collect();
+        for hold in over.iter().filter_map(|member| Hold::of_member(member)) {
+            self.give_back(place, &hold, LedgerKind::Expired);
+        }
+        self.due = self.ends_of_holds.first().map_or(NEVER, |(till, _)| *till);
+        self.save();
+        over.len()
+    }
+
+    pub fn restock(&mut self, quantity: u64, prizes: &[Vec<u8>]) {
+        self.free.extend(prizes.iter().cloned());
+        self.available += quantity;
+        self.append(LedgerKind::Restocked, None, None, quantity);
+        self.save();
+    }
+
+    fn set_end(&mut self, member: Vec<u8>, till: u64) {
+        if let Some(before) = self.holds.insert(member.clone(), till) {
+            self.ends_of_holds.remove(&(before, member.clone()));
+        }
+        self.ends_of_holds.insert((till, member));
+    }
+
+    fn forget(&mut self, member: &[u8]) {
+        if let Some(till) = self.holds.remove(member) {
+            self.ends_of_holds.remove(&(till, member.to_vec()));
+        }
+    }
+
+    fn append(&mut self, kind: LedgerKind, of: Option<(&Place, &Hold)>, prizes: Option<Vec<Vec<u8>>>, quantity: u64) {
+        self.entries += 1;
+        self.ledger.push_back(LedgerEntry {
+            id: format!("{}-0", self.entries),
+            number: self.entries,
+            kind,
+            reservation: of.map(|(place, hold)| id::encode(place, hold)),
+            buyer: of.map(|(_, hold)| hold.buyer.clone()),
+            quantity,
+            time: self.by_server(self.now()),
+            available: self.available,
+            held: self.held,
+            sold: self.sold,
+            prizes: prizes.unwrap_or_default(),
+        });
+        while self.ledger.len() as u64 > self.cap {
+            self.ledger.pop_front();
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Confirming and cancelling: twin of `scripts/stock/settle.lua`.
+
+use std::sync::Arc;
+
+use super::id::Hold;
+use super::ledger::LedgerKind;
+use super::sale::{self, STEP};
+use super::{Place, Transition, int};
+use crate::decision::Source;
+use crate::error::Result;
+use crate::operation::{Answer, Operation, odd_reply};
+use crate::resp::{self, Value};
+use crate::script::Script;
+use crate::store::memory::Space;
+
+const MAGIC: &[u8] = b"QD\x01";
+
+/// What becomes of holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Settlement {
+    Confirm,
+    Cancel,
+}
+
+impl Settlement {
+    fn byte(self) -> u8 {
+        match self {
+            Settlement::Confirm => b'c',
+            Settlement::Cancel => b'u',
+        }
+    }
+}
+
+pub(super) struct Settle {
+    items: Vec<Item>,
+    settlement: Settlement,
+    /// How long it is remembered, in microseconds.
+    memory: u64,
+}
+
+struct Item {
+    place: Arc<Place>,
+    hold: Hold,
+    /// Where it is remembered.
+    key: Vec<u8>,
+}
+
+impl Settle {
+    pub fn new(holds: Vec<(Arc<Place>, Hold)>, settlement: Settlement, memory: u64) -> Settle {
+        let item = |(place, hold): (Arc<Place>, Hold)| {
+            let id: String = hold.id.iter().map(|byte| format!("{byte:02x}")).collect();
+            Item { key: [&place.keys[0], format!(":settled:{id}").as_bytes()].concat(), place, hold }
+        };
+        Settle { items: holds.into_iter().map(item).collect(), settlement, memory }
+    }
+}
+
+impl Operation for Settle {
+    fn script(&self) -> &Script {
+        Transition::Settle.script()
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        let item = self.items.get(at / 4)?;
+        Some(item.place.keys.get(at % 4).unwrap_or(&item.key))
+    }
+
+    fn arg_count(&self) -> usize {
+        2 + self.items.len()
+    }
+
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        resp::part(out, &[self.settlement.byte()]);
+        resp::number_part(out, self.memory);
+        self.items.iter().for_each(|item| resp::part(out, &item.hold.member()));
+    }
+
+    fn mutates(&self) -> bool {
+        true
+    }
+
+    fn repeatable(&self) -> bool {
+        true
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        let byte = self.settlement.byte();
+        let mut alive = Vec::with_capacity(self.items.len());
+        let mut all = true;
+        for item in &self.items {
+            let sale = sale::find(space, &item.place, now)?;
+            let is_alive =
+                sale.is_some_and(|sale| sale.end_of(&item.hold.member()).is_some_and(|till| till > sale.now()));
+            let known = space.get(&item.key)?.and_then(|value| value.strip_prefix(MAGIC));
+            let is_settled = known
+                .and_then(<[u8]>::split_first_chunk)
+                .is_some_and(|(until, kind)| kind == [byte] && now < u64::from_le_bytes(*until));
+            all &= is_alive || is_settled;
+            alive.push(is_alive);
+        }
+        for (item, is_alive) in self.items.iter().zip(alive) {
+            let Some(sale) = sale::find(space, &item.place, now)? else { continue };
+            if sale.is_due() {
+                sale.release(&item.place, STEP);
+            }
+            if !is_alive || (!all && self.settlement == Settlement::Confirm) {
+                sale.save_if_stepped();
+                continue;
+            }
+            match self.settlement {
+                Settlement::Confirm => sale.sell(&item.place, &item.hold),
+                Settlement::Cancel => sale.give_back(&item.place, &item.hold, LedgerKind::Cancelled),
+            }
+            sale::keep(space, &item.place, now)?;
+            let value = [MAGIC, &(now + self.memory).to_le_bytes(), &[byte]].concat();
+            space.set(&item.key, value, self.memory.div_ceil(1_000) + 1);
+        }
+        Ok(vec![int(1), int(now), int(all.into())])
+    }
+
+    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        flag(fields)
+    }
+
+    fn describe(&self) -> String {
+        let verb = if self.settlement == Settlement::Confirm { "confirmation" } else { "cancellation" };
+        let names: Vec<&str> = self.items.iter().map(|item| item.place.shown.as_str()).collect();
+        format!("{verb} of a reservation of {}", names.join(", "))
+    }
+}
+
+/// A flag as the only field of a reply.
+pub(super) fn flag(fields: &[Value]) -> Result<Answer> {
+    match fields {
+        [Value::Int(flag @ (0 | 1))] => Ok(Answer::Flag(*flag == 1)),
+        other => Err(odd_reply(format!("{other:?}"))),
+    }
+}

@@ -1,0 +1,122 @@
+//! Looking at a sale: twin of `scripts/stock/status.lua`.
+
+use std::sync::Arc;
+
+use super::sale::{self, STEP};
+use super::{Place, Transition, int};
+use crate::decision::Source;
+use crate::error::Result;
+use crate::operation::{Answer, Operation, odd_reply, unsigned};
+use crate::resp::Value;
+use crate::script::Script;
+use crate::store::memory::Space;
+
+/// Where a sale stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StockPhase {
+    /// It was never opened, or is forgotten.
+    NotOpen,
+    /// Takes are decided.
+    Open,
+    /// Its `ends` has passed: holds can still be confirmed.
+    Ended,
+}
+
+impl StockPhase {
+    /// The stable text: `not_open`, `open` or `ended`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StockPhase::NotOpen => "not_open",
+            StockPhase::Open => "open",
+            StockPhase::Ended => "ended",
+        }
+    }
+}
+
+/// The numbers of a sale: `available + held + sold` are `quantity`. All 0 if it is not open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StockStatus {
+    /// Where it stands.
+    pub phase: StockPhase,
+    /// All units there are.
+    pub quantity: u64,
+    /// Those that can be taken.
+    pub available: u64,
+    /// Those of reservations that are neither confirmed nor cancelled nor returned.
+    pub held: u64,
+    /// Those of confirmed reservations.
+    pub sold: u64,
+    /// How many buyers hold or have bought.
+    pub buyers: u64,
+    /// The most units of one buyer; none: as many as there are.
+    pub per_buyer: Option<u64>,
+    /// When takes end, in microseconds since the epoch by the server's clock; none: never.
+    pub ends: Option<u64>,
+}
+
+pub(super) struct Status {
+    pub place: Arc<Place>,
+}
+
+impl Operation for Status {
+    fn script(&self) -> &Script {
+        Transition::Status.script()
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        self.place.keys.get(at).map(Vec::as_slice)
+    }
+
+    fn arg_count(&self) -> usize {
+        0
+    }
+
+    fn encode_args(&self, _out: &mut Vec<u8>) {}
+
+    fn mutates(&self) -> bool {
+        true
+    }
+
+    fn repeatable(&self) -> bool {
+        true
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        let Some(sale) = sale::find(space, &self.place, now)? else { return Ok([1, now, 0].map(int).to_vec()) };
+        if sale.is_due() {
+            sale.release(&self.place, 16 * STEP);
+        }
+        sale.save_if_stepped();
+        let phase = if sale.ends > 0 && now >= sale.ends { 2 } else { 1 };
+        let numbers = [sale.available, sale.held, sale.sold, sale.buyers(), sale.per_buyer, sale.ends];
+        let reply = [1, now, phase].into_iter().chain(numbers).map(int).collect();
+        sale::keep(space, &self.place, now)?;
+        Ok(reply)
+    }
+
+    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        let phase = match unsigned(fields, 0)? {
+            0 => StockPhase::NotOpen,
+            1 => StockPhase::Open,
+            2 => StockPhase::Ended,
+            other => return Err(odd_reply(format!("phase {other}"))),
+        };
+        let number = |at| if phase == StockPhase::NotOpen { Ok(0) } else { unsigned(fields, at) };
+        let (available, held, sold) = (number(1)?, number(2)?, number(3)?);
+        Ok(Answer::StockStatus(StockStatus {
+            phase,
+            quantity: available + held + sold,
+            available,
+            held,
+            sold,
+            buyers: number(4)?,
+            per_buyer: Some(number(5)?).filter(|number| *number > 0),
+            ends: Some(number(6)?).filter(|ends| *ends > 0),
+        }))
+    }
+
+    fn describe(&self) -> String {
+        format!("status of {}", self.place.shown)
+    }
+}

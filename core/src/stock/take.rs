@@ -1,0 +1,312 @@
+//! Holding units, of one stock or of several: twin of `scripts/stock/{quick,take,members}.lua`.
+
+use std::sync::Arc;
+
+use super::id::{self, Hold};
+use super::memory::Memory;
+use super::options::{MAX_PRIZES_OF_A_TAKE, check_hold, check_quantity, check_request_id};
+use super::sale::{self, STEP, Sale};
+use super::{Place, StockReservation, Transition, bytes, int, refused};
+use crate::client::Client;
+use crate::decision::Source;
+use crate::error::{Error, Result};
+use crate::key;
+use crate::operation::{Answer, Operation, odd_reply, unsigned};
+use crate::random;
+use crate::resp::{self, Value};
+use crate::script::Script;
+use crate::store::memory::Space;
+
+/// What became of a take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TakeOutcome {
+    /// The units are held.
+    Held,
+    /// There are not as many available.
+    SoldOut,
+    /// The buyer would have more than one buyer may.
+    BuyerLimit,
+    /// The sale was never opened, or is forgotten.
+    NotOpen,
+    /// Its `ends` has passed.
+    Ended,
+}
+
+impl TakeOutcome {
+    /// The stable text: `held`, `sold_out`, `buyer_limit`, `not_open` or `ended`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TakeOutcome::Held => "held",
+            TakeOutcome::SoldOut => "sold_out",
+            TakeOutcome::BuyerLimit => "buyer_limit",
+            TakeOutcome::NotOpen => "not_open",
+            TakeOutcome::Ended => "ended",
+        }
+    }
+
+    fn of_reply(number: u64) -> Result<TakeOutcome> {
+        match number {
+            0 => Ok(TakeOutcome::Held),
+            1 => Ok(TakeOutcome::SoldOut),
+            2 => Ok(TakeOutcome::BuyerLimit),
+            3 => Ok(TakeOutcome::NotOpen),
+            4 => Ok(TakeOutcome::Ended),
+            5 => {
+                let most = MAX_PRIZES_OF_A_TAKE;
+                Err(refused(format!("a take gets at most {most} units with prizes: take fewer at once")))
+            }
+            other => Err(odd_reply(format!("outcome {other}"))),
+        }
+    }
+}
+
+/// The answer to a take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// What became of it.
+    pub outcome: TakeOutcome,
+    /// What is held; none unless the outcome is [`Held`](TakeOutcome::Held).
+    pub reservation: Option<StockReservation>,
+    /// How many units are available after it.
+    pub available: u64,
+}
+
+/// The answer to a take of several stocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenAll {
+    /// What became of it; if it was refused, why by the first stock that refuses.
+    pub outcome: TakeOutcome,
+    /// The place of the stock that refuses among those given, from 0; none if none does.
+    pub refused: Option<usize>,
+    /// What is held of each stock, in the order given; empty unless the outcome is [`Held`](TakeOutcome::Held).
+    pub reservations: Vec<StockReservation>,
+    /// How many units of each stock are available after it, in the order given.
+    pub available: Vec<u64>,
+}
+
+pub(super) struct Take {
+    /// By the stocks' keys.
+    items: Vec<Item>,
+    /// `b` and the buyer.
+    buyer: Vec<u8>,
+    hold: u64,
+    memory: Option<Memory>,
+    verb: &'static str,
+}
+
+struct Item {
+    place: Arc<Place>,
+    hold: Hold,
+    member: Vec<u8>,
+    /// Where it was among those given.
+    given_at: usize,
+}
+
+impl Take {
+    /// Describes a take of stocks, with quantities and their places among those given, in the order of their keys.
+    pub fn new(
+        client: &Client,
+        places: Vec<(Arc<Place>, u64, usize)>,
+        verb: &'static str,
+        buyer: &[u8],
+        hold: u64,
+        request_id: Option<&[u8]>,
+    ) -> Result<Take> {
+        key::check_buyer(buyer)?;
+        check_hold(hold)?;
+        let id = random::bytes()?;
+        let mut items = Vec::with_capacity(places.len());
+        for (place, quantity, given_at) in places {
+            check_quantity("quantity", quantity)?;
+            let hold = Hold { id, quantity, buyer: buyer.to_vec() };
+            items.push(Item { place, member: hold.member(), hold, given_at });
+        }
+        let memory = match (request_id, items.first()) {
+            (Some(id), Some(first)) => {
+                check_request_id(id)?;
+                let mut key = [&first.place.keys[0], format!(":{verb}:{{").as_bytes()].concat();
+                key::encode_into(&mut key, buyer);
+                key.extend_from_slice(b"}:");
+                key::encode_into(&mut key, id);
+                Some(Memory { key, length: client.shared.request_memory })
+            }
+            _ => None,
+        };
+        Ok(Take { items, buyer: [b"b", buyer].concat(), hold, memory, verb })
+    }
+
+    fn refusal(&self, sale: Option<&Sale>, item: &Item, now: u64) -> u64 {
+        let Some(sale) = sale else { return 3 };
+        let had = sale.of_buyer(&item.hold.buyer);
+        match item.hold.quantity {
+            _ if sale.ends > 0 && now >= sale.ends => 4,
+            n if sale.per_buyer > 0 && had + n > sale.per_buyer => 2,
+            n if n > sale.available => 1,
+            n if sale.prized && n > MAX_PRIZES_OF_A_TAKE => 5,
+            _ => 0,
+        }
+    }
+
+    /// Decides about one stock, after what is over has returned.
+    fn decide(&self, space: &mut dyn Space, item: &Item, now: u64) -> Result<u64> {
+        let Some(sale) = sale::find(space, &item.place, now)? else { return Ok(3) };
+        let mut ended = 0;
+        loop {
+            if sale.is_due() {
+                ended += sale.release(&item.place, STEP);
+            }
+            let why = self.refusal(Some(sale), item, now);
+            if !matches!(why, 1 | 2) || !sale.is_due() || ended >= 16 * STEP {
+                return Ok(why);
+            }
+        }
+    }
+}
+
+impl Operation for Take {
+    fn script(&self) -> &Script {
+        match self.memory {
+            Some(_) => Transition::TakeOnce.script(),
+            None if self.items.len() > 1 => Transition::TakeAll.script(),
+            None => Transition::Take.script(),
+        }
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        match self.items.get(at / 3) {
+            Some(item) => Some(&item.place.keys[at % 3]),
+            None if at == 3 * self.items.len() => self.memory.as_ref().map(|memory| memory.key.as_slice()),
+            None => None,
+        }
+    }
+
+    fn arg_count(&self) -> usize {
+        2 + self.items.len() + usize::from(self.memory.is_some())
+    }
+
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        resp::part(out, &self.buyer);
+        resp::number_part(out, self.hold);
+        self.items.iter().for_each(|item| resp::part(out, &item.member));
+        if let Some(memory) = &self.memory {
+            resp::number_part(out, memory.length);
+        }
+    }
+
+    fn mutates(&self) -> bool {
+        true
+    }
+
+    fn repeatable(&self) -> bool {
+        true
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        if let Some(memory) = &self.memory
+            && let Some(reply) = memory.recall(space, now)?
+        {
+            return Ok(reply);
+        }
+        let mut known = false;
+        for item in &self.items {
+            let sale = sale::find(space, &item.place, now)?;
+            known |= sale.is_some_and(|sale| sale.end_of(&item.member).is_some());
+        }
+        let (mut outcome, mut refused) = (0, 0);
+        for (at, item) in self.items.iter().enumerate().filter(|_| !known) {
+            let why = self.decide(space, item, now)?;
+            if why > 0 && outcome == 0 {
+                (outcome, refused) = (why, at as u64 + 1);
+            }
+        }
+        let mut reply = vec![int(1), int(now), int(outcome), int(refused)];
+        for item in &self.items {
+            let Some(sale) = sale::find(space, &item.place, now)? else {
+                reply.push(int(0));
+                if outcome == 0 {
+                    reply.extend([int(0), int(0)]);
+                }
+                continue;
+            };
+            let (till, drawn) = match () {
+                () if known => (sale.end_of(&item.member).unwrap_or(sale.now()), sale.prizes_of(&item.hold.id)),
+                () if outcome == 0 => {
+                    let till = sale.now() + self.hold;
+                    (till, sale.hold(&item.place, &item.hold, till))
+                }
+                () => {
+                    sale.save_if_stepped();
+                    (0, Vec::new())
+                }
+            };
+            reply.push(int(sale.available));
+            if outcome == 0 {
+                reply.extend([int(sale.by_server(till)), int(drawn.len() as u64)]);
+                reply.extend(drawn.into_iter().map(Value::Bytes));
+            }
+            sale::keep(space, &item.place, now)?;
+        }
+        if let Some(memory) = &self.memory {
+            reply.extend(self.items.iter().map(|item| Value::Bytes(item.member.clone())));
+            if outcome == 0 {
+                memory.remember(space, &reply, now);
+            }
+        }
+        Ok(reply)
+    }
+
+    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        let outcome = TakeOutcome::of_reply(unsigned(fields, 0)?)?;
+        let refused = (unsigned(fields, 1)? as usize).checked_sub(1);
+        let mut members = Vec::new();
+        let mut rest = fields.get(2..).unwrap_or_default();
+        if self.memory.is_some() {
+            // Members are the only texts behind the numbers of the last stock and its prizes.
+            let Some(split) = rest.len().checked_sub(self.items.len()) else { return Err(other_request()) };
+            let texts;
+            (rest, texts) = rest.split_at(split);
+            members =
+                (0..texts.len()).map(|at| bytes(texts, at)).collect::<Result<_>>().map_err(|_| other_request())?;
+        }
+        let mut reservations = vec![None; self.items.len()];
+        let mut available = vec![0; self.items.len()];
+        for (at, item) in self.items.iter().enumerate() {
+            available[item.given_at] = unsigned(rest, 0).map_err(|_| other_request())?;
+            rest = &rest[1..];
+            if outcome != TakeOutcome::Held {
+                continue;
+            }
+            let (until, prizes) = (unsigned(rest, 0)?, unsigned(rest, 1)? as usize);
+            let hold = match members.get(at) {
+                Some(member) => Hold::of_member(member).ok_or_else(|| odd_reply("no member".into()))?,
+                None => item.hold.clone(),
+            };
+            let prizes = (2..prizes + 2).map(|at| bytes(rest, at)).collect::<Result<Vec<_>>>()?;
+            rest = &rest[2 + prizes.len()..];
+            let id = id::encode(&item.place, &hold);
+            let (quantity, buyer) = (hold.quantity, hold.buyer);
+            reservations[item.given_at] = Some(StockReservation { id, quantity, buyer, prizes, until });
+        }
+        if !rest.is_empty() {
+            return Err(other_request());
+        }
+        let refused = refused.and_then(|at| self.items.get(at)).map(|item| item.given_at);
+        let reservations: Vec<StockReservation> = reservations.into_iter().flatten().collect();
+        Ok(if self.verb == "take" {
+            let available = available.first().copied().unwrap_or_default();
+            Answer::Taken(Taken { outcome, reservation: reservations.into_iter().next(), available })
+        } else {
+            Answer::TakenAll(TakenAll { outcome, refused, reservations, available })
+        })
+    }
+
+    fn describe(&self) -> String {
+        let names: Vec<&str> = self.items.iter().map(|item| item.place.shown.as_str()).collect();
+        format!("{} from {}", self.verb, names.join(", "))
+    }
+}
+
+fn other_request() -> Error {
+    Error::invalid("request_id was used for another number of stocks before: give another to another request")
+}
