@@ -6,7 +6,9 @@
 local id, e = ARGV[3], load(KEYS[1])
 if e.kind ~= NOTHING and e.kind ~= ERROR then
   if e.dirty then save(e, nil, true) end
-  return {1, now, e.owner == id and 1 or 0, e.kind, e.made + e.fresh + e.stale - now, now - e.made, payload(e)}
+  -- Else the owner is one who loads, or did.
+  local claimed = e.deadline == 0 and e.owner == id
+  return {1, now, claimed and 1 or 0, e.kind, e.made + e.fresh + e.stale - now, now - e.made, payload(e)}
 end
 if e.deadline > now then
   if e.dirty then save(e, nil, true) end

@@ -24,7 +24,7 @@ for n, e in ipairs(entries) do
       guard(e, ttl)
     end
   end
-  local left = duty > 0 and e.deadline - now or e.kind == ERROR and over - now or 0
+  local left = duty > 0 and e.deadline - now or e.kind == ERROR and over + e.stale - now or 0
   if changed and ttl > 0 then save(e) end
   if duty == 2 and e.kind == NOTHING and channel ~= '' then register(KEYS[2 * n], channel) end
   local at = #reply

@@ -95,7 +95,9 @@ impl Operation for Claim {
             }
             return Ok(if entry.kind.is_value() {
                 let payload = entry.payload(space, &self.key);
-                reply(entry.owner == self.id, entry.kind, entry.left(now), now - entry.made, payload)
+                // Else the owner is one who loads, or did.
+                let claimed = entry.deadline == 0 && entry.owner == self.id;
+                reply(claimed, entry.kind, entry.left(now), now - entry.made, payload)
             } else {
                 reply(false, Kind::Nothing, entry.deadline - now, 0, Vec::new())
             });

@@ -102,7 +102,7 @@ impl Look {
             }
         }
         let left = match (duty, entry.kind) {
-            (0, Kind::Error) => fresh_until - now,
+            (0, Kind::Error) => entry.left(now),
             (0, _) => 0,
             _ => entry.deadline - now,
         };

@@ -133,6 +133,11 @@ fn id(n: u8) -> [u8; 16] {
     [n + 1; 16]
 }
 
+/// The version that an undamaged value tells; 0 of none.
+fn version_of(value: &Option<Vec<u8>>) -> u64 {
+    value.as_ref().map_or(0, |value| u64::from_le_bytes(value[20..28].try_into().unwrap()))
+}
+
 /// One who was told to load.
 #[derive(Clone, Copy, Debug)]
 struct Load {
@@ -316,8 +321,15 @@ struct Model {
 }
 
 impl Model {
-    /// Checks what was answered against what was promised, and learns from it.
-    fn check(&mut self, step: &Step, now: u64, done: &Done, counted: &Counted) -> Result<(), TestCaseError> {
+    /// Checks what was answered, and the version that stands in Redis now, against what was promised, and learns from it.
+    fn check(
+        &mut self,
+        step: &Step,
+        now: u64,
+        done: &Done,
+        version: u64,
+        counted: &Counted,
+    ) -> Result<(), TestCaseError> {
         self.entries.iter_mut().for_each(|entry| entry.bring_to(now));
         if let (Act::Look { entries, id, ttl, .. }, Done::Looked(looked)) = (&step.act, done) {
             prop_assert_eq!(entries.len(), looked.len());
@@ -360,22 +372,23 @@ impl Model {
             }
             (Act::Claim { ttl, value, .. }, Done::Claimed(claimed)) => {
                 let value = value.map(|byte| vec![byte; 3]);
-                if claimed.running {
+                // Whether it is a claim of its own, or what was claimed or loaded before, only the version tells.
+                if version != known.written {
+                    let token = now.max(known.last + 1);
+                    prop_assert!(known.lease.is_none(), "a claim beside one who runs");
+                    prop_assert!(claimed.first && claimed.left == *ttl && claimed.age == 0);
+                    prop_assert!(claimed.value.as_deref() == value.as_ref() && version == token);
+                    count(&counted.first);
+                    known.store(token, value, now, (*ttl, 0));
+                } else if claimed.running {
+                    prop_assert!(!claimed.first && claimed.value.is_none());
                     count(&counted.second);
-                } else if let Some((stored, made, fresh, stale)) = &known.value
-                    && claimed.age > 0
-                {
+                } else {
+                    let Some((stored, made, fresh, stale)) = &known.value else {
+                        return Err(TestCaseError::fail("claimed by nobody"));
+                    };
                     prop_assert!(claimed.value.as_deref() == stored.as_ref() && now < made + fresh + stale);
                     count(&counted.second);
-                } else if claimed.first && claimed.age == 0 && claimed.left == *ttl {
-                    prop_assert!(known.lease.is_none(), "a claim beside one who runs");
-                    prop_assert!(claimed.value.as_deref() == value.as_ref());
-                    count(&counted.first);
-                    let token = now.max(known.last + 1);
-                    // Claimed again in the same microsecond it keeps its token.
-                    if self.entries[step.entry].written != token {
-                        self.entries[step.entry].store(token, value, now, (*ttl, 0));
-                    }
                 }
             }
             _ => {}
@@ -458,7 +471,7 @@ impl Model {
             let lost = stored.is_some_and(|stored| stored.ttl_ms.is_none()) && !known.persisted;
             prop_assert!(!lost, "entry {} has no TTL", n);
             if !damaged && let Some(value) = &after[0] {
-                let version = u64::from_le_bytes(value[20..28].try_into().unwrap());
+                let version = version_of(&Some(value.clone()));
                 prop_assert!(version >= known.written, "version {} after {}", version, known.written);
                 prop_assert_eq!(version, known.version, "of what was stored or forgotten last");
                 known.written = version;
@@ -501,7 +514,7 @@ fn steps_that_agree(name: &str, url: &str) -> usize {
             }
             prop_assert!(twin == after, "state after step {i} on {name}: {twin:?} and {after:?}");
             if !damaged {
-                model.check(step, now, &script, &counted)?;
+                model.check(step, now, &script, version_of(&after[0][0]), &counted)?;
             } else if let (Act::Look { entries, id, .. }, Done::Looked(looked)) = (&step.act, &script) {
                 for (n, looked) in entries.iter().zip(looked) {
                     if let Looked::Load { token, .. } = looked {
