@@ -82,9 +82,14 @@ test-interop: build-python build-php build-node ## Runs processes of the three l
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/interop
 
 test-bench: build ## Runs every measurement for an instant, so that the bench does not rot
-	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null'
+	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \
+		&& $(PYTHON) bench/locks.py --quick >/dev/null'
 
-test-faults: build ## Kills, freezes and restarts what a limit or a lock depends on
+.PHONY: build-workers
+build-workers: setup ## Builds the workers of the tests that are written in Rust
+	cargo build --quiet -p quotalock-tests --example lock_worker
+
+test-faults: build build-workers ## Kills, freezes and restarts what a limit or a lock depends on
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/faults
 
 test-incident: build ## Lives through the incident once more, shorter, and runs the examples
@@ -116,12 +121,15 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo bench bench-script docs
+.PHONY: demo bench bench-script bench-locks docs
 demo: build ## Shows what it does, on a server of its own
 	$(PYTHON) examples/demo/run.py
 
 bench: build ## Measures it beside its peers: one table, one plot
 	$(PYTHON) bench/run.py
+
+bench-locks: build ## Measures locks beside their peers: pairs, waiting, who learns of a loss
+	$(PYTHON) bench/locks.py
 
 bench-script: build-core ## Measures what a decision costs the server, beside a script written by hand
 	$(PYTHON) bench/script.py

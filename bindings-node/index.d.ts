@@ -1,14 +1,15 @@
 /**
- * Rate limits that cannot get stuck, on Redis.
+ * Rate limits and locks that cannot get stuck, on Redis.
  *
  * ```js
  * const client = new Client('redis://127.0.0.1:6379')
  * const checkout = client.limiter('checkout', '10/minute;100/hour')
  * const { allowed, retryAfterMs } = await checkout.consume('user:42')
+ * await using lock = await client.lock('sku:42', { waitMs: 5000 })
  * ```
  *
  * Durations are whole milliseconds. Whatever is wrong with a call rejects its promise, never throws; what does no I/O (making
- * a client, a limiter or a reservation) throws.
+ * a client, a limiter or a reservation, `assertHeld`, `raiseFloor`) throws.
  */
 
 /** How a rule counts. */
@@ -119,6 +120,64 @@ export interface WaitOptions extends CallOptions {
   readonly timeoutMs: number
 }
 
+/**
+ * How sure a handle is of its lock: never acquired or released; held for certain until the deadline; held until then, but the
+ * last renewal failed; or not held any more, and not by a release.
+ */
+export type LockState = 'released' | 'held' | 'uncertain' | 'lost'
+
+/** How long an acquisition waits, and what ends it. */
+export interface AcquireOptions {
+  /** How long to wait at most, in milliseconds; if left out as the lock was made, 0 does not wait. */
+  readonly waitMs?: number
+  /**
+   * Rejects the acquisition with the signal's reason when it fires. Nothing of it stays behind, also if the lock was granted in
+   * that moment. It has no effect on a lock that is held already.
+   */
+  readonly signal?: AbortSignal
+}
+
+/** How a lock over several servers is made and, unless `acquire` is false, acquired. */
+export interface QuorumOptions extends AcquireOptions {
+  /** For how long a grant lasts unless it is renewed, in milliseconds: 10 ms to 7 days. 30,000 if left out. */
+  readonly ttlMs?: number
+  /**
+   * Whether a grant is renewed at a third of its ttl, on a thread of Quotalock's, so also while this one is busy. True if left
+   * out. If not, it ends at its deadline, and a handle that is forgotten leaves the lock to that.
+   */
+  readonly renew?: boolean
+  /** For how long it is renewed at most, in milliseconds: a stuck holder does not block the others for ever. An hour if left out. */
+  readonly maxHoldMs?: number
+  /** Every fencing token is larger than this, 0 to 2^52. 0 if left out. */
+  readonly floor?: number
+  /** What {@link Lock.inspect} shows of the holder beside its host and process: up to 128 bytes. Empty if left out. */
+  readonly label?: string
+  /**
+   * Whether to acquire at once, and reject if that fails; true if left out. With false the handle holds nothing yet: for
+   * {@link Lock.acquire} as a try, {@link Lock.run}, {@link Lock.inspect} and {@link Lock.forceRelease}.
+   */
+  readonly acquire?: boolean
+}
+
+/** How a lock is made and, unless `acquire` is false, acquired. */
+export interface LockOptions extends QuorumOptions {
+  /** Whether those who wait are served in the order in which they came. False if left out. */
+  readonly fair?: boolean
+  /** How many replicas must have a grant before it counts. 0 if left out. */
+  readonly replicasAck?: number
+  /** How long an acquisition waits for them, in milliseconds: 1 ms to a minute. 100 if left out. */
+  readonly ackTimeoutMs?: number
+}
+
+/** How permits of a semaphore are taken. */
+export interface SemaphoreOptions extends LockOptions {
+  /** How many permits to take, all or none: 1 to as many as there are. 1 if left out. */
+  readonly weight?: number
+}
+
+/** What {@link Lock.run} calls while it holds the lock. */
+export type Holding<T> = (lock: Lock) => T | PromiseLike<T>
+
 /** A client of one Redis, or of this process' memory. Making one does no I/O: it connects at the first call. */
 export class Client implements Disposable, AsyncDisposable {
   /**
@@ -148,6 +207,31 @@ export class Client implements Disposable, AsyncDisposable {
    * common {@link LimiterOptions.scope}; without one the call is rejected with {@link CrossSlotError}.
    */
   consumeAll(charges: readonly Charge[], options?: ConsumeAllOptions): Promise<CombinedDecision>
+  /**
+   * Acquires a mutex: one holder at a time, until it releases or its lease ends.
+   *
+   * ```js
+   * await using lock = await client.lock('sku:42', { waitMs: 5000 })
+   * ```
+   *
+   * Rejects with {@link NotAcquiredError} if it is not granted within `waitMs`, and as {@link Lock.acquire} does; with
+   * {@link InvalidArgumentError} for an empty name, one over 1,024 bytes, or an option that cannot be.
+   */
+  lock(name: Key, options?: LockOptions): Promise<Lock>
+  /**
+   * Acquires several mutexes, all or none, in one call: 1 to 100 names, none twice, in any order. No two callers can wait for
+   * each other. In a cluster the names must lie in one slot, else this is rejected with {@link CrossSlotError}.
+   */
+  lockAll(names: readonly Key[], options?: LockOptions): Promise<Lock>
+  /**
+   * Acquires `weight` of a semaphore's `permits` (1 to 2^31 - 1, and at most 1,024 holders at once). All who use it must give
+   * the same number of permits.
+   */
+  semaphore(name: Key, permits: number, options?: SemaphoreOptions): Promise<Lock>
+  /** Acquires a read-write lock for reading: beside other readers, up to 1,024, but not after a writer who waits. */
+  readLock(name: Key, options?: LockOptions): Promise<Lock>
+  /** Acquires a read-write lock for writing: alone. */
+  writeLock(name: Key, options?: LockOptions): Promise<Lock>
   /** Closes the connections; calls under way and later ones are rejected with `closed`. Closing twice does nothing. */
   close(): Promise<void>
   [Symbol.dispose](): void
@@ -234,6 +318,115 @@ export class Reservation {
   cancel(): Promise<boolean>
 }
 
+/**
+ * A handle for a lock, made by {@link Client.lock} and its neighbours. It is acquired by one caller at a time, can be acquired
+ * again after a release, and is not re-entrant.
+ *
+ * A lock is a lease: it ends by itself when nobody renews it. What the handle knows of it (`state`, `held`, `remainingMs`) is
+ * from this process' clock, and errs on the safe side. What it protects is safe from a holder that was paused if it refuses
+ * a fencing `token` smaller than the largest it has seen.
+ *
+ * A process ends by itself while it holds a lock but waits for none: the lock then ends with its ttl at the latest. A handle
+ * that is garbage-collected while it holds is released in the background, if it renews; one whose `signal` was asked for is
+ * not collected before it is released or lost.
+ */
+export class Lock implements AsyncDisposable {
+  private constructor()
+  /** The names given, bytes as copies. */
+  readonly names: readonly (string | Buffer)[]
+  /** The Redis keys, one for each name. */
+  readonly redisKeys: Buffer[]
+  /** For how long a grant lasts unless it is renewed, in milliseconds. */
+  readonly ttlMs: number
+  /**
+   * The fencing token of the grant, larger than that of every grant of the name before; null if it was never acquired, or is
+   * released. It stays after a loss.
+   */
+  readonly token: number | null
+  /** What the handle knows, without asking anybody. */
+  readonly state: LockState
+  /** Whether it is held for certain now. */
+  readonly held: boolean
+  /** For how many milliseconds it is held for certain unless it is renewed, rounded down; 0 if it is not. */
+  readonly remainingMs: number
+  /**
+   * Fires once when the lock is lost: taken away, or not renewed before its deadline. Its reason is a {@link LostError}. Each
+   * grant has its own: before the first and after a release this is the signal of the grant to come, after a loss it is the
+   * fired one until the next grant. It never fires for a release.
+   */
+  readonly signal: AbortSignal
+  /**
+   * Acquires: true if it is held now, false if it was not granted in time. Rejects with `invalid_argument` if this handle holds
+   * it or another acquisition of it is under way, and with `unavailable`, `timeout`, `not_permitted`, `wrong_type`,
+   * `cross_slot` or `closed`; then nothing is left behind.
+   */
+  acquire(options?: AcquireOptions): Promise<boolean>
+  /**
+   * Releases: true if it was held until now; false if it was lost, released already, or never held. Renewal stops at once. If it
+   * is rejected (`unavailable`, `timeout`, `not_permitted`, `wrong_type`, `closed`) the lock ends with its ttl at the latest.
+   */
+  release(): Promise<boolean>
+  /** Extends the lease to at least `ttlMs` (if left out, the lock's own) from now: false if it was lost. It never shortens. */
+  extend(ttlMs?: number): Promise<boolean>
+  /**
+   * Does nothing if it is held for certain now, without asking anybody.
+   * @throws {LostError} if it is not.
+   */
+  assertHeld(): void
+  /**
+   * Has every later token be larger than `floor`: for when the resource has seen a larger one than the lock gave.
+   * @throws {InvalidArgumentError} for a floor that is not 0 to 2^52.
+   */
+  raiseFloor(floor: number): void
+  /** Who holds it (of several, the first), and how many wait. */
+  inspect(): Promise<Inspection>
+  /**
+   * Takes it away from whoever holds it, and answers from how many. For operators: the holders learn of it as a loss when they
+   * next renew or extend.
+   */
+  forceRelease(): Promise<number>
+  /**
+   * Acquires it, unless it is held, calls `fn`, releases it whatever happens, and resolves with what `fn` returned. Rejects with
+   * {@link NotAcquiredError} if it is not granted in time, with what `fn` threw, and with {@link LostError} if `fn` did not throw
+   * but the lock was lost meanwhile.
+   */
+  run<T>(fn: Holding<T>, options?: AcquireOptions): Promise<T>
+  /** Releases. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** One who holds a lock. */
+export class Holder {
+  private constructor()
+  /** The host it runs on; empty if it did not say. */
+  readonly host: string
+  /** Its process there. */
+  readonly pid: number
+  /** What it calls itself. */
+  readonly label: string
+  /** Its fencing token. */
+  readonly token: number
+  /** How many permits it has. */
+  readonly permits: number
+  /** When it was granted, in milliseconds since the epoch by the server's clock. */
+  readonly sinceMs: number
+  /** When it ends unless it is renewed, likewise. */
+  readonly untilMs: number
+}
+
+/** Who holds a lock, and who waits. */
+export class Inspection {
+  private constructor()
+  /** The last fencing token given; 0 if none is remembered. */
+  readonly token: number
+  /** How many wait by the server's knowledge: one of each process. */
+  readonly waiters: number
+  /** Those who hold, the first first. */
+  readonly holders: readonly Holder[]
+  /** Whether a value stands at the key that is not ours: it counts as none. */
+  readonly healed: boolean
+}
+
 /** What one rule of a policy says. */
 export class RuleDecision {
   private constructor()
@@ -303,6 +496,16 @@ export class CombinedDecision {
  */
 export function limit(name: string, key: Key, policy: Policy, options?: CallOptions): Promise<Decision>
 
+/**
+ * Acquires a mutex over several independent servers, one for each of `clients` (3 to 15, better an odd number): held if most of
+ * them granted it within its ttl, so it survives the loss of the others.
+ *
+ * Each server has a twentieth of the ttl to answer. Who waits asks again every 10 to 50 ms. A server that was started less than
+ * a ttl ago and keeps no append-only file has no vote. Rejects as {@link Client.lock}, and with {@link InvalidArgumentError} for
+ * too few or too many clients, or one that is there twice.
+ */
+export function quorumLock(clients: readonly Client[], name: Key, options?: QuorumOptions): Promise<Lock>
+
 /** For tests of Quotalock and of what uses it. */
 export const testing: {
   /**
@@ -328,6 +531,7 @@ export type Code =
   | 'limited'
   | 'not_acquired'
   | 'lost'
+  | 'load_failed'
   | 'closed'
   | 'internal'
 
@@ -381,14 +585,19 @@ export class RateLimitedError extends QuotalockError {
   readonly decision: Decision
 }
 
-/** A lock was not acquired in time. */
+/** A lock was not acquired in time. The message says who holds it. */
 export class NotAcquiredError extends QuotalockError {
   readonly code: 'not_acquired'
 }
 
-/** A lock was lost. */
+/** A lock was lost, or is not held. */
 export class LostError extends QuotalockError {
   readonly code: 'lost'
+}
+
+/** Whoever was loading the value of a cache has failed, a short time ago. */
+export class LoadFailedError extends QuotalockError {
+  readonly code: 'load_failed'
 }
 
 /** The client was closed. */

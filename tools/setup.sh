@@ -10,7 +10,9 @@ apt_packages=(
   build-essential pkg-config libclang-dev openssl strace # compilers, and bindgen for ext-php-rs
   php8.2-cli php8.2-dev php8.2-fpm php8.2-redis                      # the extension, and phpredis to check against
   redis-server                                                       # Redis 7.0
+  postgresql php8.2-pgsql php8.2-sqlite3                             # what fencing tokens protect, in the examples
   nginx siege wrk                                                    # load through php-fpm
+  php-symfony-lock                                                   # a peer of make bench-locks
   lua-check php-codesniffer                                          # linters
 )
 
@@ -93,7 +95,7 @@ link_node() {
   local package
   mkdir -p node_modules
   ln -sfn ../bindings-node node_modules/quotalock
-  for package in ioredis @types; do ln -sfn "../bindings-node/node_modules/$package" "node_modules/$package"; done
+  for package in ioredis redis-semaphore @types; do ln -sfn "../bindings-node/node_modules/$package" "node_modules/$package"; done
 }
 
 install_crates() {

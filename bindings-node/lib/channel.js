@@ -187,6 +187,48 @@ const owners = new FinalizationRegistry((/** @type {number} */ number) => {
 })
 
 /**
+ * Makes a call at once, outside of the batch. Throws what is wrong with it, with a stack that begins at `caller`.
+ * @param {Function} caller
+ * @param {(channel: import('./native.js').Channel, id: number) => void} make has the native half make it
+ * @param {AbortSignal} [signal]
+ * @param {() => void} [takeBack] what takes the call back when the signal fires; it is still answered
+ * @returns {Promise<any>}
+ */
+function submitNow(caller, make, signal, takeBack = () => {}) {
+  const promise = new Promise(executor)
+  const id = take()
+  try {
+    construct(caller, () => make(channel, id))
+  } catch (error) {
+    release(id)
+    throw error
+  }
+  if (signal !== undefined) listen(signal, id, takeBack)
+  settle()
+  return promise
+}
+
+/**
+ * Has `lost` called, in a microtask, when the present grant of a lock is lost; returns what ends the watch.
+ * @param {import('./native.js').Lock} lock
+ * @param {() => void} lost
+ */
+function watch(lock, lost) {
+  new Promise(executor).then(lost)
+  const id = take()
+  channel.watch(id, lock)
+  return id
+}
+
+/**
+ * Ends a watch, also one that has ended.
+ * @param {number} id
+ */
+function unwatch(id) {
+  release(id)
+}
+
+/**
  * Replaces what stands at a Redis key.
  * @param {import('./native.js').Client} client
  * @param {Buffer} redisKey
@@ -195,10 +237,7 @@ const owners = new FinalizationRegistry((/** @type {number} */ number) => {
  * @returns {Promise<boolean>}
  */
 function put(client, redisKey, kind, value) {
-  const promise = new Promise(executor)
-  channel.put(take(), client, redisKey, kind, value)
-  settle()
-  return promise
+  return submitNow(put, (channel, id) => channel.put(id, client, redisKey, kind, value))
 }
 
 /**
@@ -208,10 +247,7 @@ function put(client, redisKey, kind, value) {
  * @returns {Promise<{ value: Buffer, ttlMs: number | null } | null>}
  */
 function get(client, redisKey) {
-  const promise = new Promise(executor)
-  channel.get(take(), client, redisKey)
-  settle()
-  return promise
+  return submitNow(get, (channel, id) => channel.get(id, client, redisKey))
 }
 
-module.exports = { get, put, register, submit, submitDescribed }
+module.exports = { get, put, register, submit, submitDescribed, submitNow, unwatch, watch }

@@ -9,6 +9,7 @@ const { submitDescribed } = require('./channel.js')
 const { packed } = require('./charges.js')
 const { construct } = require('./errors.js')
 const { Limiter } = require('./limiter.js')
+const { open } = require('./lock.js')
 
 const CLIENT_OPTIONS = ['prefix', 'timeoutMs', 'onError', 'requestMemoryMs']
 const LIMITER_OPTIONS = ['scope', 'enforce']
@@ -89,6 +90,31 @@ class Client {
     } catch (error) {
       return Promise.reject(error)
     }
+  }
+
+  /** @type {Surface['lock']} */
+  lock(name, given) {
+    return open(this.#native, this.lock, 'lock', [name], given)
+  }
+
+  /** @type {Surface['lockAll']} */
+  lockAll(names, given) {
+    return open(this.#native, this.lockAll, 'lock', names, given)
+  }
+
+  /** @type {Surface['semaphore']} */
+  semaphore(name, permits, given) {
+    return open(this.#native, this.semaphore, 'semaphore', [name], given, permits)
+  }
+
+  /** @type {Surface['readLock']} */
+  readLock(name, given) {
+    return open(this.#native, this.readLock, 'read', [name], given)
+  }
+
+  /** @type {Surface['writeLock']} */
+  writeLock(name, given) {
+    return open(this.#native, this.writeLock, 'write', [name], given)
   }
 
   async close() {

@@ -61,6 +61,10 @@ class LostError extends QuotalockError {
   static code = 'lost'
 }
 
+class LoadFailedError extends QuotalockError {
+  static code = 'load_failed'
+}
+
 class ClosedError extends QuotalockError {
   static code = 'closed'
 }
@@ -79,6 +83,7 @@ const classes = {
   RateLimitedError,
   NotAcquiredError,
   LostError,
+  LoadFailedError,
   ClosedError,
   InternalError,
 }

@@ -37,6 +37,18 @@ export declare class Channel {
   reserve(limiter: number, key: Buffer, estimate: number, ttlMs: number, unsettled: string): Reservation
   /** Describes a settlement; of no amount a cancellation. */
   settle(reservation: Reservation, actual?: number | undefined | null): void
+  /** Acquires, under the number `id`, and waits for at most so long. Collect afterwards. */
+  acquire(id: number, lock: Lock, waitMs: number): void
+  /** Releases, under the number `id`. Collect afterwards. */
+  release(id: number, lock: Lock): void
+  /** Extends the lease, under the number `id`. Collect afterwards. */
+  extend(id: number, lock: Lock, ttlMs?: number | undefined | null): void
+  /** Asks who holds a lock, under the number `id`. Collect afterwards. */
+  inspect(id: number, lock: Lock): void
+  /** Takes a lock away from whoever holds it, under the number `id`. Collect afterwards. */
+  forceRelease(id: number, lock: Lock): void
+  /** Leaves word under the number `id` when the present grant is lost. It holds no environment open. */
+  watch(id: number, lock: Lock): void
 }
 
 /** A client of one Redis, or of this process' memory. */
@@ -51,6 +63,11 @@ export declare class Client {
   limiterByText(name: string, policy: string, scope: Buffer | undefined | null, enforce: boolean): Limiter
   /** Makes a limiter by a policy's rules. */
   limiterByRules(name: string, rules: Array<RuleInput>, scope: Buffer | undefined | null, enforce: boolean): Limiter
+  /**
+   * Makes a handle for mutexes (`lock`, one name or several), or for a `semaphore`, or for one side of a read-write lock
+   * (`read`, `write`).
+   */
+  lock(kind: string, names: Array<Buffer>, permits: number, weight: number, options: LockInput): Lock
 }
 
 /** A named policy. */
@@ -63,6 +80,30 @@ export declare class Limiter {
   reservation(key: Buffer, id: string): Reservation
 }
 
+/** A handle for a lock of any kind. */
+export declare class Lock {
+  /** The Redis keys, one for each name. */
+  get redisKeys(): Array<Buffer>
+  /** The ttl in milliseconds. */
+  get ttlMs(): number
+  /** The fencing token of the grant. */
+  get token(): number | null
+  /** How sure the handle is of its lock. */
+  get state(): string
+  /** Whether it is held for certain. */
+  get held(): boolean
+  /** For how many milliseconds it is; rounded down, for they are a promise. */
+  get remainingMs(): number
+  /** Throws unless it is held for certain. */
+  assertHeld(): void
+  /** Has every later fencing token be larger. */
+  raiseFloor(floor: number): void
+  /** Why the last acquisition was not granted. */
+  refusal(): string
+  /** Ends an acquisition whose caller is gone. It is still answered, and soon. */
+  abandon(): void
+}
+
 /** An estimate that was charged, to be settled. */
 export declare class Reservation {
   /** The id: 32 hexadecimal digits. */
@@ -71,6 +112,29 @@ export declare class Reservation {
 
 /** The codes of errors, in the order of their numbers. */
 export declare function codes(): Array<string>
+
+/** How a lock is made; what is missing is as the core has it. */
+export interface LockInput {
+  /** For how long a grant lasts. */
+  ttlMs?: number
+  /** Whether those who wait are served in order. */
+  fair?: boolean
+  /** Whether a grant is renewed. */
+  renew?: boolean
+  /** For how long at most. */
+  maxHoldMs?: number
+  /** What every fencing token is larger than. */
+  floor?: number
+  /** What the holder calls itself. */
+  label?: string
+  /** How many replicas must have a grant. */
+  replicasAck?: number
+  /** How long to wait for them. */
+  ackTimeoutMs?: number
+}
+
+/** Makes a handle for a mutex over several servers, one for each client. */
+export declare function quorumLock(clients: Array<Client>, name: Buffer, options: LockInput): Lock
 
 /** One rule of a policy that was given as objects. */
 export interface RuleInput {

@@ -5,12 +5,16 @@
 const { codes } = require('./native.js')
 const { CombinedDecision, Decision } = require('./decision.js')
 const { failure } = require('./errors.js')
+const { Inspection } = require('./inspection.js')
 
 /** Kinds of answers (src/answers.rs). */
 const DECISION = 0
 const FLAG = 1
 const STORED = 2
 const COMBINED = 4
+const INSPECTION = 5
+const COUNT = 6
+const LOST = 7
 
 const CODES = codes()
 
@@ -113,7 +117,10 @@ function settleOther(resolve, answers, at, text) {
   const [kind, first, second, third] = [answers[at + 2], answers[at + 3], answers[at + 4], answers[at + 5]]
   if (kind === FLAG) return resolve(first === 1)
   if (kind === STORED) return resolve(first === 0 ? null : { value: text(third), ttlMs: second < 0 ? null : second })
+  if (kind === COUNT) return resolve(first)
+  if (kind === LOST) return resolve(undefined)
   const end = at + answers[at]
+  if (kind === INSPECTION) return resolve(new Inspection(answers, at + 3, end, text))
   if (kind === COMBINED) return resolve(new CombinedDecision(answers, at + 3, end))
   const decision = at + 5 < end ? new Decision(answers, at + 5, end) : undefined
   reject(resolve, CODES[first] ?? 'internal', text(second).toString(), decision)

@@ -9,6 +9,9 @@
 //! | [`STORED`] | 0, or 1, the milliseconds left (-1: no TTL) and the number of a text |
 //! | [`ERROR`] | the index of its code, the number of a text, and a decision if it has one |
 //! | [`COMBINED`] | `allowed, would_deny, binding, retry_after`, the index of the source, and of each decision its size and itself |
+//! | [`INSPECTION`] | `token, waiters, healed`, and of each holder the seven numbers that [`Answers::inspection`] writes |
+//! | [`COUNT`] | a number |
+//! | [`LOST`] | nothing; the number is not that of a call, but the one under which a lock was watched |
 //!
 //! A decision is `allowed, limit, remaining, retry_after, reset_after` (milliseconds, -1 for never) of the whole, then
 //! its cost, whether it healed, the index of its source in [`Source::ALL`], whether it would deny, and the same five of
@@ -20,7 +23,9 @@ use napi::Status;
 use napi::bindgen_prelude::Unknown;
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use quotalock::driver::Sink;
-use quotalock::{Answer, Code, CombinedDecision, Decision, Error, Result, RuleDecision, Source, convert};
+use quotalock::{
+    Answer, Code, CombinedDecision, Decision, Error, Holder, Inspection, Result, RuleDecision, Source, convert,
+};
 
 /// The kind of an answer with a decision.
 pub const DECISION: u32 = 0;
@@ -33,6 +38,13 @@ pub const ERROR: u32 = 3;
 /// The kind of an answer about several keys.
 pub const COMBINED: u32 = 4;
 
+/// The kind of an answer about who holds a lock.
+pub const INSPECTION: u32 = 5;
+/// The kind of an answer that counts.
+pub const COUNT: u32 = 6;
+/// The kind of word that a lock was lost.
+pub const LOST: u32 = 7;
+
 /// Answers that were written down and not yet collected.
 #[derive(Default)]
 pub struct Answers {
@@ -40,7 +52,7 @@ pub struct Answers {
     pub numbers: Vec<f64>,
     /// What answers refer to.
     pub texts: Vec<Vec<u8>>,
-    /// How many answers there are.
+    /// How many answers of calls there are.
     pub count: usize,
 }
 
@@ -55,6 +67,11 @@ impl Answers {
         }
         self.numbers[start] = (self.numbers.len() - start) as f64;
         self.count += 1;
+    }
+
+    /// Writes down that a lock was lost that is watched under this number.
+    pub fn lost(&mut self, id: u64) {
+        self.numbers.extend([3.0, id as f64, f64::from(LOST)]);
     }
 
     /// Forgets everything, but keeps the room.
@@ -81,6 +98,11 @@ impl Answers {
                 let text = self.text(stored.value.clone());
                 self.numbers.extend([f64::from(STORED), 1.0, stored.ttl_ms.map_or(-1.0, |ms| ms as f64), text]);
             }
+            Ok(Answer::Inspection(inspection)) => {
+                self.numbers.push(f64::from(INSPECTION));
+                self.inspection(inspection);
+            }
+            Ok(Answer::Count(count)) => self.numbers.extend([f64::from(COUNT), *count as f64]),
             Ok(other) => return Err(Error::new(Code::Internal, format!("no value of JavaScript for {other:?}"))),
             Err(error) => {
                 self.error(error);
@@ -100,6 +122,18 @@ impl Answers {
     fn text(&mut self, bytes: Vec<u8>) -> f64 {
         self.texts.push(bytes);
         (self.texts.len() - 1) as f64
+    }
+
+    /// Writes of each holder the numbers of two texts (host and label) around its process, then its token, its permits, and
+    /// from when until when it holds.
+    fn inspection(&mut self, inspection: &Inspection) {
+        let Inspection { token, waiters, holders, healed } = inspection;
+        self.numbers.extend([*token as f64, *waiters as f64, flag(*healed)]);
+        for Holder { host, pid, label, token, permits, since, until, .. } in holders {
+            let (host, label) = (self.text(host.clone().into()), self.text(label.clone().into()));
+            let (since, until) = (convert::ms(*since) as f64, convert::ms(*until) as f64);
+            self.numbers.extend([host, *pid as f64, label, *token as f64, *permits as f64, since, until]);
+        }
     }
 
     fn combined(&mut self, c: &CombinedDecision) -> Result<()> {
@@ -163,23 +197,32 @@ impl Mailbox {
         &self.bell
     }
 
+    /// Leaves word that a lock was lost that is watched under this number.
+    pub fn lost(&self, id: u64) {
+        self.leave(|answers| answers.lost(id));
+    }
+
     /// Exchanges what lies here for an empty `into`.
     pub fn empty(&self, into: &mut Answers) {
         std::mem::swap(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner), into);
     }
-}
 
-impl Sink for Mailbox {
-    fn complete(&self, new: Vec<(u64, Result<Answer>)>) {
+    fn leave(&self, write: impl FnOnce(&mut Answers)) {
         let was_empty = {
             let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-            let was_empty = answers.count == 0;
-            new.iter().for_each(|(id, answer)| answers.push(*id, answer));
+            let was_empty = answers.numbers.is_empty();
+            write(&mut answers);
             was_empty
         };
         if was_empty {
             // An environment that is gone takes no answers: nobody waits for them any more.
             self.bell.call((), ThreadsafeFunctionCallMode::NonBlocking);
         }
+    }
+}
+
+impl Sink for Mailbox {
+    fn complete(&self, new: Vec<(u64, Result<Answer>)>) {
+        self.leave(|answers| new.iter().for_each(|(id, answer)| answers.push(*id, answer)));
     }
 }

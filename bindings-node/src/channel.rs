@@ -33,7 +33,7 @@ pub struct Channel {
     free: Vec<u32>,
     /// Calls of the next flush that were described in more than numbers.
     pub(crate) described: Vec<Option<Op<Answer>>>,
-    mailbox: Arc<Mailbox>,
+    pub(crate) mailbox: Arc<Mailbox>,
     /// What is being collected, and how far.
     collecting: Answers,
     collected: usize,
@@ -135,8 +135,7 @@ impl Channel {
     /// Takes back a call whose caller is gone. It is still answered, and soon.
     #[napi(catch_unwind)]
     pub fn cancel(&self, id: f64) {
-        let sink: Arc<dyn Sink> = self.mailbox.clone();
-        driver::cancel(id as u64, &sink);
+        driver::cancel(id as u64, &self.sink());
     }
 
     /// Writes answers into the inbox, as many as fit, and tells how many numbers they are; 0 when all were collected.
@@ -168,16 +167,25 @@ impl Channel {
         self.collecting.texts.get(number as usize).cloned().unwrap_or_default().into()
     }
 
-    fn submit(&mut self, env: Env, ops: Vec<(u64, Op<Answer>)>) {
+    /// Makes calls.
+    pub(crate) fn submit(&mut self, env: Env, ops: Vec<(u64, Op<Answer>)>) {
         let count = ops.len();
-        let sink: Arc<dyn Sink> = self.mailbox.clone();
-        let answered = driver::submit(ops, &sink);
+        let answered = driver::submit(ops, &self.sink());
         answered.iter().for_each(|(id, answer)| self.collecting.push(*id, answer));
-        let left = count - answered.len();
-        if self.under_way == 0 && left > 0 {
+        self.expect(env, count - answered.len());
+    }
+
+    /// More calls will be answered.
+    pub(crate) fn expect(&mut self, env: Env, count: usize) {
+        if self.under_way == 0 && count > 0 {
             self.hold(env, true);
         }
-        self.under_way += left;
+        self.under_way += count;
+    }
+
+    /// Where answers come.
+    pub(crate) fn sink(&self) -> Arc<dyn Sink> {
+        self.mailbox.clone()
     }
 
     fn settled(&mut self, env: Env, count: usize) {

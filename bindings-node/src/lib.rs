@@ -10,4 +10,5 @@ mod channel;
 mod client;
 mod described;
 mod error;
+mod lock;
 mod testing;

@@ -1,18 +1,27 @@
-//! Makes a call and waits for its answer, letting PHP's signal handlers and time limit have their say meanwhile.
+//! Makes a call and waits for its answer, letting PHP's signal handlers and time limit have their say meanwhile; and
+//! calls functions of PHP code.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use ext_php_rs::ffi::{ext_php_rs_executor_globals, zend_interrupt_function};
-use ext_php_rs::zend::{bailout, try_catch};
-use quotalock::{FromAnswer, Op};
+use ext_php_rs::ffi::{_call_user_function_impl, ext_php_rs_executor_globals, zend_interrupt_function};
+use ext_php_rs::types::Zval;
+use ext_php_rs::zend::{ExecutorGlobals, bailout, try_catch};
+use quotalock::{FromAnswer, Op, Result};
 
 use crate::exception::{Outcome, Problem};
+
+/// How long a call that gives something back goes on when its script is interrupted: half of it helps nobody.
+pub const GRACE: Duration = Duration::from_millis(100);
 
 unsafe extern "C" {
     /// Ends the request with PHP's own "Maximum execution time exceeded".
     fn zend_timeout() -> !;
 }
+
+/// What a call of the core asks while it waits; true ends the call.
+pub type Asked<'a> = &'a mut dyn FnMut() -> bool;
 
 /// Why a call ends before its answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,43 +36,99 @@ enum Ending {
 
 /// Makes the call on this thread. Signal handlers of `pcntl_async_signals` run while it waits.
 ///
-/// Whoever calls this must hold nothing that needs dropping: `exit` in a handler and the end of the request's time leave
-/// by a jump over all Rust frames between here and PHP.
+/// Whoever calls this must hold nothing that needs dropping: `exit` in a handler and the end of the request's time
+/// leave by a jump over all Rust frames between here and PHP.
 pub fn run<T: FromAnswer>(op: Op<T>) -> Outcome<T> {
+    interruptibly(Duration::ZERO, |asked| op.run_interruptibly(asked), drop)
+}
+
+/// As [`run`], for any call; interrupted, it goes on for `grace`, and `undo` takes back what it brought all the same.
+pub fn interruptibly<T>(grace: Duration, call: impl FnOnce(Asked) -> Result<T>, undo: impl FnOnce(T)) -> Outcome<T> {
     let mut ending = None;
-    let answer = op.run_interruptibly(&mut || {
-        ending = interruption();
-        ending.is_some()
+    let answer = call(&mut || {
+        // Once is enough: what a handler threw is on its way, and no other handler runs until it has arrived.
+        ending = ending.or_else(|| interruption().map(|how| (how, Instant::now())));
+        ending.is_some_and(|(_, since)| since.elapsed() >= grace)
     });
-    match ending {
-        None => Ok(answer?),
-        Some(Ending::Threw) => Err(Problem::Thrown),
-        Some(how) => {
-            drop(answer);
-            // SAFETY: nothing is left to drop, here nor in our callers, and both land in the frame that PHP or the
-            // macros of ext-php-rs set up around every call of ours.
-            unsafe {
-                match how {
-                    Ending::TimedOut => zend_timeout(),
-                    _ => bailout(),
-                }
-            }
+    let Some((how, _)) = ending else { return Ok(answer?) };
+    answer.map_or_else(drop, undo);
+    // SAFETY: nothing is left to drop, here nor in our callers, and both jumps land in the frame that PHP or the macros
+    // of ext-php-rs set up around every call of ours.
+    unsafe {
+        match how {
+            Ending::Threw => Err(Problem::Thrown),
+            Ending::TimedOut => zend_timeout(),
+            Ending::Exited => bailout(),
         }
     }
 }
 
+/// As [`interruptibly`], while an exception is on its way: no handler can run, so it is only looked whether anybody
+/// waits for the script.
+pub fn undisturbed<T>(call: impl FnOnce(Asked) -> Result<T>) -> Result<T> {
+    let mut wanted = None;
+    call(&mut || {
+        if wanted.is_none() && attention().load(Ordering::Acquire) {
+            wanted = Some(Instant::now());
+        }
+        wanted.is_some_and(|since: Instant| since.elapsed() >= GRACE)
+    })
+}
+
+/// Makes a call that nothing interrupts, but that ends at this moment.
+pub fn until<T>(end: Instant, call: impl FnOnce(Asked) -> Result<T>) -> Result<T> {
+    call(&mut || Instant::now() >= end)
+}
+
+/// How a function of PHP code ended.
+pub enum Ended {
+    /// With this value.
+    Returned(Zval),
+    /// With an exception, which is on its way; `exit` is one to the engine.
+    Threw,
+    /// With a fatal error, or for lack of time: the jump was caught, and has to go on by [`bailout`].
+    Jumped,
+}
+
+/// Calls a function of PHP code.
+pub fn function(function: &Zval, argument: &Zval) -> Ended {
+    let called = try_catch(AssertUnwindSafe(|| {
+        let mut value = Zval::new();
+        // SAFETY: both are live values, which the engine only reads; it fills `value`, and wants no object nor names.
+        unsafe {
+            let (function, argument) = (std::ptr::from_ref(function), std::ptr::from_ref(argument));
+            let nothing = std::ptr::null_mut();
+            let named = std::ptr::null_mut();
+            _call_user_function_impl(nothing, function.cast_mut(), &raw mut value, 1, argument.cast_mut(), named);
+        }
+        value
+    }));
+    match called {
+        Ok(_) if ExecutorGlobals::has_exception() => Ended::Threw,
+        // Of a function that returns a reference.
+        Ok(value) => Ended::Returned(value.dereference().shallow_clone()),
+        Err(_) => Ended::Jumped,
+    }
+}
+
+/// The flag by which somebody wants the script's attention.
+fn attention() -> &'static AtomicBool {
+    // SAFETY: the globals of this thread live as long as it does; the flag may be set by a signal handler or another
+    // thread, which is why the engine makes it atomic.
+    unsafe { AtomicBool::from_ptr(&raw mut (*ext_php_rs_executor_globals()).vm_interrupt.value) }
+}
+
 /// Does what the engine does between two instructions of a script: looks whether anybody wants the script's attention.
 fn interruption() -> Option<Ending> {
-    // SAFETY: the globals of this thread live as long as it does; their flags may be set by a signal handler or another
-    // thread, which is why the engine makes them atomic.
-    let (globals, wanted, timed_out) = unsafe {
-        let globals = ext_php_rs_executor_globals();
-        let atomic = |flag: *mut bool| AtomicBool::from_ptr(flag);
-        (globals, atomic(&raw mut (*globals).vm_interrupt.value), atomic(&raw mut (*globals).timed_out.value))
-    };
+    let wanted = attention();
     if !wanted.load(Ordering::Acquire) {
         return None;
     }
+    // SAFETY: as of `attention`.
+    let (globals, timed_out) = unsafe {
+        let globals = ext_php_rs_executor_globals();
+        (globals, AtomicBool::from_ptr(&raw mut (*globals).timed_out.value))
+    };
     if timed_out.load(Ordering::Acquire) {
         return Some(Ending::TimedOut);
     }

@@ -12,7 +12,7 @@ use ext_php_rs::ffi::{
     zend_internal_arg_info, zend_string,
 };
 use ext_php_rs::flags::ClassFlags;
-use ext_php_rs::types::{ZendStr, Zval};
+use ext_php_rs::types::{ZendObject, ZendStr, Zval};
 
 use crate::property::{self, Property};
 
@@ -114,12 +114,24 @@ unsafe fn describe(function: &mut zend_function) {
 
 /// Fills the properties of `$this`, for a constructor: the macros give it no other way to the object it makes.
 pub fn fill_this<const N: usize>(values: [Zval; N]) {
-    // SAFETY: while our constructor runs the engine's current frame is its own, and holds the object that it makes.
-    let this = unsafe {
+    if let Some(this) = current() {
+        property::fill(this, 0, values);
+    }
+}
+
+/// `$this` of the method of ours that runs, as a value with a count of its own.
+pub fn this() -> Zval {
+    let mut value = Zval::new();
+    if let Some(this) = current() {
+        value.set_object(this);
+    }
+    value
+}
+
+fn current<'a>() -> Option<&'a mut ZendObject> {
+    // SAFETY: while our method runs the engine's current frame is its own, and holds its object.
+    unsafe {
         let globals = ext_php_rs_executor_globals().as_ref();
         globals.and_then(|globals| globals.current_execute_data.as_mut()).and_then(|frame| frame.This.object_mut())
-    };
-    if let Some(this) = this {
-        property::fill(this, 0, values);
     }
 }

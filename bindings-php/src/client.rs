@@ -1,20 +1,25 @@
 //! `Quotalock\Client`.
 
+#![expect(clippy::too_many_arguments, reason = "a method of PHP has the parameters that its callers may name")]
+
 use std::borrow::Cow;
 use std::rc::Rc;
 
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::ZendClassObject;
-use quotalock::LimiterOptions;
+use quotalock::{LimiterOptions, LockOptions};
 
-use crate::argument::{Flag, Int, Key, Maybe, Text};
+use crate::argument::{Flag, Int, Key, Maybe, Names, Text};
 use crate::call;
 use crate::charges::Charges;
 use crate::class;
 use crate::decision::DecidedTogether;
 use crate::exception::Outcome;
+use crate::held;
 use crate::limiter::Limiter;
+use crate::lock::Lock;
+use crate::lock_options::{ACK_TIMEOUT_MS, LockArguments, NO_LABEL, TTL_MS};
 use crate::policy::PolicyArgument;
 use crate::property::{self, Property, Type};
 use crate::registry::{self, Handle};
@@ -30,9 +35,36 @@ pub struct Client(Rc<Handle>);
 
 impl Client {
     /// What this object holds of the shared client.
-    pub fn handle(&self) -> &Handle {
+    pub fn handle(&self) -> &Rc<Handle> {
         &self.0
     }
+
+    /// The PHP object of a lock that `make` makes.
+    fn leased(
+        &self,
+        given: &LockArguments,
+        first: u32,
+        make: impl FnOnce(&quotalock::Client, LockOptions) -> Outcome<quotalock::Lock>,
+    ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
+        let (options, wait) = given.read(first)?;
+        let lock = make(self.0.shared()?.limiters.client(), options)?;
+        Ok(Lock::object(lock, wait, Rc::new([self.0.clone()])))
+    }
+}
+
+/// The arguments that all locks have in common.
+macro_rules! given {
+    ($ttl:ident, $wait:ident, $fair:ident, $floor:ident, $label:ident, $replicas:ident, $ack:ident) => {
+        LockArguments {
+            ttl: $ttl,
+            wait: $wait,
+            fair: $fair,
+            floor: $floor,
+            label: $label,
+            replicas_ack: $replicas,
+            ack_timeout: $ack,
+        }
+    };
 }
 
 #[php_impl]
@@ -82,8 +114,118 @@ impl Client {
         call::run(op).map(DecidedTogether)
     }
 
-    /// Closes this object and its limiters.
+    /// Makes a handle for a mutex.
+    #[php(defaults(
+        ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0,
+        ackTimeoutMs = ACK_TIMEOUT_MS
+    ))]
+    pub fn lock(
+        &self,
+        name: Text,
+        ttlMs: Int,
+        waitMs: Int,
+        fair: Flag,
+        floor: Int,
+        label: Text,
+        replicasAck: Int,
+        ackTimeoutMs: Int,
+    ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
+        let given = given!(ttlMs, waitMs, fair, floor, label, replicasAck, ackTimeoutMs);
+        self.leased(&given, 2, |client, options| Ok(client.lock(&name.bytes(1)?, options)?))
+    }
+
+    /// Makes a handle for several mutexes that are granted all or none.
+    #[php(defaults(
+        ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0,
+        ackTimeoutMs = ACK_TIMEOUT_MS
+    ))]
+    pub fn lock_all(
+        &self,
+        names: Names,
+        ttlMs: Int,
+        waitMs: Int,
+        fair: Flag,
+        floor: Int,
+        label: Text,
+        replicasAck: Int,
+        ackTimeoutMs: Int,
+    ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
+        let given = given!(ttlMs, waitMs, fair, floor, label, replicasAck, ackTimeoutMs);
+        self.leased(&given, 2, |client, options| {
+            let names = names.get(1)?;
+            let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+            Ok(client.lock_all(&names, options)?)
+        })
+    }
+
+    /// Makes a handle for `weight` of a semaphore's `permits`.
+    #[php(defaults(
+        weight = 1, ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0,
+        ackTimeoutMs = ACK_TIMEOUT_MS
+    ))]
+    pub fn semaphore(
+        &self,
+        name: Text,
+        permits: Int,
+        weight: Int,
+        ttlMs: Int,
+        waitMs: Int,
+        fair: Flag,
+        floor: Int,
+        label: Text,
+        replicasAck: Int,
+        ackTimeoutMs: Int,
+    ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
+        let given = given!(ttlMs, waitMs, fair, floor, label, replicasAck, ackTimeoutMs);
+        self.leased(&given, 4, |client, options| {
+            let (permits, weight) = (permits.unsigned(2, "permits")?, weight.unsigned(3, "weight")?);
+            Ok(client.semaphore(&name.bytes(1)?, permits, weight, options)?)
+        })
+    }
+
+    /// Makes a handle for the reading side of a read-write lock.
+    #[php(defaults(
+        ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0,
+        ackTimeoutMs = ACK_TIMEOUT_MS
+    ))]
+    pub fn read_lock(
+        &self,
+        name: Text,
+        ttlMs: Int,
+        waitMs: Int,
+        fair: Flag,
+        floor: Int,
+        label: Text,
+        replicasAck: Int,
+        ackTimeoutMs: Int,
+    ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
+        let given = given!(ttlMs, waitMs, fair, floor, label, replicasAck, ackTimeoutMs);
+        self.leased(&given, 2, |client, options| Ok(client.read_lock(&name.bytes(1)?, options)?))
+    }
+
+    /// Makes a handle for the writing side of a read-write lock.
+    #[php(defaults(
+        ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0,
+        ackTimeoutMs = ACK_TIMEOUT_MS
+    ))]
+    pub fn write_lock(
+        &self,
+        name: Text,
+        ttlMs: Int,
+        waitMs: Int,
+        fair: Flag,
+        floor: Int,
+        label: Text,
+        replicasAck: Int,
+        ackTimeoutMs: Int,
+    ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
+        let given = given!(ttlMs, waitMs, fair, floor, label, replicasAck, ackTimeoutMs);
+        self.leased(&given, 2, |client, options| Ok(client.write_lock(&name.bytes(1)?, options)?))
+    }
+
+    /// Closes this object, its limiters and its locks, which are released.
     pub fn close(&self) {
+        held::give_back_of(&self.0);
         self.0.close();
     }
 }

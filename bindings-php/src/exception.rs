@@ -90,8 +90,9 @@ static KINDS: [Kind; Code::ALL.len()] = [
     kind::<7>("RateLimited", runtime),
     kind::<8>("NotAcquired", runtime),
     kind::<9>("Lost", runtime),
-    kind::<10>("Closed", runtime),
-    kind::<11>("Internal", runtime),
+    kind::<10>("LoadFailed", runtime),
+    kind::<11>("Closed", runtime),
+    kind::<12>("Internal", runtime),
 ];
 
 const fn kind<const N: usize>(name: &'static str, parent: fn() -> &'static ClassEntry) -> Kind {

@@ -1,4 +1,4 @@
-//! The PHP extension `ratelimit`: the classes and the function of the namespace `Quotalock`, and nothing of their
+//! The PHP extension `ratelimit`: the classes and functions of the namespace `Quotalock`, and nothing of their
 //! behaviour, which is the crate `quotalock`.
 
 #![allow(non_snake_case, reason = "the name of a parameter in Rust is its name in PHP, where named arguments use it")]
@@ -11,12 +11,17 @@ mod client;
 mod decision;
 mod exception;
 mod function;
+mod held;
 mod info;
 mod ini;
+mod inspection;
 mod limiter;
+mod lock;
+mod lock_options;
 mod module;
 mod policy;
 mod property;
+mod record;
 mod registry;
 mod reservation;
 mod rule;

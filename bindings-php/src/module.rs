@@ -2,7 +2,10 @@
 
 use ext_php_rs::prelude::*;
 
-use crate::{class, client, decision, exception, function, info, ini, limiter, reservation, rule, testing};
+use crate::{
+    class, client, decision, exception, function, held, info, ini, inspection, limiter, lock, reservation, rule,
+    testing,
+};
 
 /// Registers what does not depend on a request. Makes no client, socket or thread: a preforking server runs this in the
 /// parent of its workers.
@@ -10,9 +13,11 @@ extern "C" fn start_up(_kind: i32, module: i32) -> i32 {
     ini::register(module);
     let registered = exception::register()
         .and_then(|()| decision::register())
+        .and_then(|()| inspection::register())
         .and_then(|()| class::register::<rule::Rule>(rule::PROPERTIES))
         .and_then(|()| class::register::<limiter::Limiter>(limiter::PROPERTIES))
         .and_then(|()| class::register::<reservation::Reservation>(reservation::PROPERTIES))
+        .and_then(|()| class::register::<lock::Lock>(lock::PROPERTIES))
         .and_then(|()| class::register::<client::Client>(client::PROPERTIES))
         .and_then(|()| class::register::<testing::Testing>(&[]));
     class::describe_functions();
@@ -25,8 +30,20 @@ extern "C" fn start_up(_kind: i32, module: i32) -> i32 {
     }
 }
 
+/// Releases what the request holds, also after `exit`, a fatal error or the end of its time.
+extern "C" fn shut_down_request(_kind: i32, _module: i32) -> i32 {
+    // A panic must not get into the engine, and there is nobody left to throw at.
+    let _ = std::panic::catch_unwind(held::give_back_all);
+    0
+}
+
 /// The module that PHP loads.
 #[php_module]
 pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
-    module.name("ratelimit").startup_function(start_up).info_function(info::print).function(function::entry())
+    let module = module
+        .name("ratelimit")
+        .startup_function(start_up)
+        .request_shutdown_function(shut_down_request)
+        .info_function(info::print);
+    function::entries().into_iter().fold(module, ModuleBuilder::function)
 }

@@ -3,14 +3,17 @@
 use std::ffi::c_int;
 
 use ext_php_rs::boxed::ZBox;
-use ext_php_rs::convert::IntoZval;
+use ext_php_rs::convert::{FromZval, IntoZval};
 use ext_php_rs::error::Result;
+use ext_php_rs::exception::PhpException;
 use ext_php_rs::ffi::{
     _ZEND_TYPE_NAME_BIT, _ZEND_TYPE_NULLABLE_BIT, IS_ARRAY, IS_LONG, IS_STRING, IS_UNDEF, MAY_BE_BOOL, ZEND_ACC_PUBLIC,
     zend_class_entry, zend_property_info, zend_string, zend_type,
 };
 use ext_php_rs::flags::DataType;
 use ext_php_rs::types::{ZendObject, ZendStr, Zval};
+use ext_php_rs::zend::ce;
+use quotalock::convert;
 
 /// `ZEND_ACC_READONLY` of Zend/zend_compile.h.
 const READONLY: u32 = 1 << 7;
@@ -120,6 +123,11 @@ pub fn int(value: u64) -> Zval {
     zval
 }
 
+/// Microseconds as PHP shows them: milliseconds, rounded up.
+pub fn milliseconds(micros: u64) -> Zval {
+    int(convert::ms(micros))
+}
+
 /// A PHP bool.
 pub fn bool(value: bool) -> Zval {
     let mut zval = Zval::new();
@@ -140,6 +148,32 @@ pub fn object(object: ZBox<ZendObject>) -> Zval {
     // Cannot fail: an object always fits into a value.
     let _ = object.set_zval(&mut zval, false);
     zval
+}
+
+/// Throws PHP's own error for writing to a readonly property.
+pub fn refuse(property: &str) {
+    PhpException::new(format!("Cannot modify readonly property {property}"), 0, ce::error()).throw();
+}
+
+/// What a getter answers, and a setter is given: any value. The property's declaration has its type.
+pub struct Live(pub Zval);
+
+impl IntoZval for Live {
+    const TYPE: DataType = DataType::Mixed;
+    const NULLABLE: bool = false;
+
+    fn set_zval(self, zval: &mut Zval, _persistent: bool) -> Result<()> {
+        *zval = self.0;
+        Ok(())
+    }
+}
+
+impl FromZval<'_> for Live {
+    const TYPE: DataType = DataType::Mixed;
+
+    fn from_zval(value: &Zval) -> Option<Self> {
+        Some(Live(value.shallow_clone()))
+    }
 }
 
 /// What a method that answers bytes returns.

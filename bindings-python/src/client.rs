@@ -1,13 +1,15 @@
-//! The client, and how a described call is carried out: on this thread, or on the running loop.
+//! The client, which makes limiters and handles of locks.
 
 use pyo3::prelude::*;
-use quotalock::{Answer, FromAnswer, LimiterCache, LimiterOptions, OnError, Op, Options, convert};
+use quotalock::{LimiterCache, LimiterOptions, OnError, Options, convert};
 
-use crate::answer::object;
-use crate::argument::{Cost, Key, RequestId, octets, seconds};
+use crate::argument::{Cost, Key, RequestId, octets, seconds, whole};
+use crate::carrier::Carrier;
 use crate::charge::{Charge, charges};
 use crate::error::raised;
 use crate::limiter::Limiter;
+use crate::lock::{Lock, one, several};
+use crate::lock_options::{Given, Maybe};
 use crate::loops::Loops;
 use crate::policy::{policy, spelled};
 
@@ -17,10 +19,7 @@ pub struct Client {
     core: quotalock::Client,
     /// The limiters of the one-line `limit()`.
     limiters: LimiterCache,
-    /// Whether calls are answered without I/O.
-    in_memory: bool,
-    /// Where calls are awaited; none for a client that blocks.
-    loops: Option<Loops>,
+    carrier: Carrier,
 }
 
 #[pymethods]
@@ -80,7 +79,7 @@ impl Client {
     ) -> PyResult<Py<PyAny>> {
         let charges = self::charges(charges)?;
         let charges = charges.iter().map(Charge::core).collect::<PyResult<Vec<_>>>()?;
-        self.make(py, self.core.consume_all(&charges, request_id.map(|id| id.0)))
+        self.carrier.make(py, self.core.consume_all(&charges, request_id.map(|id| id.0)))
     }
 
     /// Charges `cost` to `key` as a limiter of this name and policy does.
@@ -94,15 +93,127 @@ impl Client {
         cost: Cost,
     ) -> PyResult<Py<PyAny>> {
         let limiter = self.limiters.limiter(name, &spelled(policy)?).map_err(|error| raised(py, &error))?;
-        self.make(py, limiter.consume(key.0, cost.0))
+        self.carrier.make(py, limiter.consume(key.0, cost.0))
+    }
+
+    /// Makes a handle for a mutex.
+    #[pyo3(signature = (name, ttl = None, wait = None, fair = false, renew = true, max_hold = None, floor = None, label = "",
+                        replicas_ack = None, ack_timeout = None),
+           text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
+    #[expect(clippy::too_many_arguments)]
+    fn lock<'py>(
+        slf: &Bound<'py, Self>,
+        name: &Bound<'py, PyAny>,
+        ttl: Maybe<'_, 'py>,
+        wait: Maybe<'_, 'py>,
+        fair: bool,
+        renew: bool,
+        max_hold: Maybe<'_, 'py>,
+        floor: Maybe<'_, 'py>,
+        label: &str,
+        replicas_ack: Maybe<'_, 'py>,
+        ack_timeout: Maybe<'_, 'py>,
+    ) -> PyResult<Lock> {
+        let given = Given { ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout };
+        Lock::new(slf, one(name)?, given, |core, names, options| core.lock(names[0], options))
+    }
+
+    /// Makes a handle for several mutexes that are granted all or none.
+    #[pyo3(signature = (names, ttl = None, wait = None, fair = false, renew = true, max_hold = None, floor = None, label = "",
+                        replicas_ack = None, ack_timeout = None),
+           text_signature = "($self, names, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
+    #[expect(clippy::too_many_arguments)]
+    fn lock_all<'py>(
+        slf: &Bound<'py, Self>,
+        names: &Bound<'py, PyAny>,
+        ttl: Maybe<'_, 'py>,
+        wait: Maybe<'_, 'py>,
+        fair: bool,
+        renew: bool,
+        max_hold: Maybe<'_, 'py>,
+        floor: Maybe<'_, 'py>,
+        label: &str,
+        replicas_ack: Maybe<'_, 'py>,
+        ack_timeout: Maybe<'_, 'py>,
+    ) -> PyResult<Lock> {
+        let given = Given { ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout };
+        Lock::new(slf, several(names)?, given, |core, names, options| core.lock_all(names, options))
+    }
+
+    /// Makes a handle for `weight` of a semaphore's `permits`.
+    #[pyo3(signature = (name, permits, weight = None, ttl = None, wait = None, fair = false, renew = true, max_hold = None, floor = None, label = "",
+                        replicas_ack = None, ack_timeout = None),
+           text_signature = "($self, name, permits, weight=1, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
+    #[expect(clippy::too_many_arguments)]
+    fn semaphore<'py>(
+        slf: &Bound<'py, Self>,
+        name: &Bound<'py, PyAny>,
+        permits: &Bound<'py, PyAny>,
+        weight: Maybe<'_, 'py>,
+        ttl: Maybe<'_, 'py>,
+        wait: Maybe<'_, 'py>,
+        fair: bool,
+        renew: bool,
+        max_hold: Maybe<'_, 'py>,
+        floor: Maybe<'_, 'py>,
+        label: &str,
+        replicas_ack: Maybe<'_, 'py>,
+        ack_timeout: Maybe<'_, 'py>,
+    ) -> PyResult<Lock> {
+        let permits = whole("permits", permits.as_borrowed())?;
+        let weight = weight.map_or(Ok(1), |weight| whole("weight", weight.as_borrowed()))?;
+        let given = Given { ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout };
+        Lock::new(slf, one(name)?, given, |core, names, options| core.semaphore(names[0], permits, weight, options))
+    }
+
+    /// Makes a handle for the reading side of a read-write lock.
+    #[pyo3(signature = (name, ttl = None, wait = None, fair = false, renew = true, max_hold = None, floor = None, label = "",
+                        replicas_ack = None, ack_timeout = None),
+           text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
+    #[expect(clippy::too_many_arguments)]
+    fn read_lock<'py>(
+        slf: &Bound<'py, Self>,
+        name: &Bound<'py, PyAny>,
+        ttl: Maybe<'_, 'py>,
+        wait: Maybe<'_, 'py>,
+        fair: bool,
+        renew: bool,
+        max_hold: Maybe<'_, 'py>,
+        floor: Maybe<'_, 'py>,
+        label: &str,
+        replicas_ack: Maybe<'_, 'py>,
+        ack_timeout: Maybe<'_, 'py>,
+    ) -> PyResult<Lock> {
+        let given = Given { ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout };
+        Lock::new(slf, one(name)?, given, |core, names, options| core.read_lock(names[0], options))
+    }
+
+    /// Makes a handle for the writing side of a read-write lock.
+    #[pyo3(signature = (name, ttl = None, wait = None, fair = false, renew = true, max_hold = None, floor = None, label = "",
+                        replicas_ack = None, ack_timeout = None),
+           text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
+    #[expect(clippy::too_many_arguments)]
+    fn write_lock<'py>(
+        slf: &Bound<'py, Self>,
+        name: &Bound<'py, PyAny>,
+        ttl: Maybe<'_, 'py>,
+        wait: Maybe<'_, 'py>,
+        fair: bool,
+        renew: bool,
+        max_hold: Maybe<'_, 'py>,
+        floor: Maybe<'_, 'py>,
+        label: &str,
+        replicas_ack: Maybe<'_, 'py>,
+        ack_timeout: Maybe<'_, 'py>,
+    ) -> PyResult<Lock> {
+        let given = Given { ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout };
+        Lock::new(slf, one(name)?, given, |core, names, options| core.write_lock(names[0], options))
     }
 
     /// Closes the connections. Later calls raise `Closed`; closing twice does nothing.
     fn close(&self, py: Python<'_>) {
         self.core.close();
-        if let Some(loops) = &self.loops {
-            loops.close(py);
-        }
+        self.carrier.close(py);
     }
 
     /// The host and port, socket path or `memory://`; never a password.
@@ -134,7 +245,7 @@ impl Client {
 impl Client {
     fn of(core: quotalock::Client, loops: Option<Loops>) -> Client {
         let limiters = LimiterCache::new(core.clone());
-        Client { in_memory: core.server() == "memory://", core, limiters, loops }
+        Client { carrier: Carrier::new(&core, loops), core, limiters }
     }
 
     /// The core's client.
@@ -142,49 +253,8 @@ impl Client {
         &self.core
     }
 
-    /// Makes a described call: returns its answer, or on a loop the future of it.
-    pub fn make<T: FromAnswer>(&self, py: Python<'_>, op: quotalock::Result<Op<T>>) -> PyResult<Py<PyAny>> {
-        self.carry_out(py, op, false)
+    /// What carries out the calls.
+    pub fn carrier(&self) -> &Carrier {
+        &self.carrier
     }
-
-    /// As [`make`](Client::make), for a call that may sleep whoever answers it.
-    pub fn make_napping<T: FromAnswer>(&self, py: Python<'_>, op: quotalock::Result<Op<T>>) -> PyResult<Py<PyAny>> {
-        self.carry_out(py, op, true)
-    }
-
-    fn carry_out<T: FromAnswer>(
-        &self,
-        py: Python<'_>,
-        op: quotalock::Result<Op<T>>,
-        naps: bool,
-    ) -> PyResult<Py<PyAny>> {
-        let op = op.map_err(|error| raised(py, &error))?.erased();
-        if let Some(loops) = &self.loops {
-            return loops.submit(py, op, naps);
-        }
-        let answer = if self.in_memory && !naps { op.run() } else { interruptibly(py, op)? };
-        object(py, answer.map_err(|error| raised(py, &error))?)
-    }
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        if let Some(loops) = &self.loops {
-            Python::try_attach(|py| loops.close(py));
-        }
-    }
-}
-
-/// Runs a call without the GIL. Signal handlers run meanwhile, and what one of them raises ends the call.
-fn interruptibly(py: Python<'_>, op: Op<Answer>) -> PyResult<quotalock::Result<Answer>> {
-    let mut raised = None;
-    let answer = py.detach(|| {
-        op.run_interruptibly(&mut || {
-            if raised.is_none() {
-                raised = Python::try_attach(|py| py.check_signals().err()).flatten();
-            }
-            raised.is_some()
-        })
-    });
-    raised.map_or(Ok(answer), Err)
 }

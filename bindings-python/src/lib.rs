@@ -4,17 +4,24 @@
 mod answer;
 mod argument;
 mod call;
+mod carrier;
 mod charge;
 mod client;
 mod combined;
 mod decision;
+mod doorbell;
 mod error;
 mod future;
+mod inspection;
 mod limiter;
 mod link;
+mod lock;
+mod lock_options;
 mod loops;
+mod loss;
 mod ours;
 mod policy;
+mod quorum;
 mod reservation;
 mod rule_decision;
 mod testing;
@@ -32,11 +39,19 @@ mod _native {
     #[pymodule_export]
     use super::decision::Decision;
     #[pymodule_export]
+    use super::inspection::{Holder, Inspection};
+    #[pymodule_export]
     use super::limiter::Limiter;
     #[pymodule_export]
     use super::link::LoopDriver;
     #[pymodule_export]
+    use super::lock::Lock;
+    #[pymodule_export]
+    use super::loss::Loss;
+    #[pymodule_export]
     use super::policy::Rule;
+    #[pymodule_export]
+    use super::quorum::quorum_lock;
     #[pymodule_export]
     use super::reservation::Reservation;
     #[pymodule_export]

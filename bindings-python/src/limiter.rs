@@ -66,13 +66,13 @@ impl Limiter {
         cost: Cost,
         request_id: Option<RequestId<'_>>,
     ) -> PyResult<Py<PyAny>> {
-        self.client.get().make(py, self.core.consume_once(key.0, cost.0, request_id.map(|id| id.0)))
+        self.client.get().carrier().make(py, self.core.consume_once(key.0, cost.0, request_id.map(|id| id.0)))
     }
 
     /// Charges as much as is admitted now, up to `most`.
     fn consume_up_to(&self, py: Python<'_>, key: Key<'_>, most: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let most = whole("most", most.as_borrowed())?;
-        self.client.get().make(py, self.core.consume_up_to(key.0, most))
+        self.client.get().carrier().make(py, self.core.consume_up_to(key.0, most))
     }
 
     /// Charges `estimate` and holds it for `ttl` seconds, until the reservation is settled.
@@ -101,7 +101,7 @@ impl Limiter {
         let (estimate, ttl) = (whole("estimate", estimate.as_borrowed())?, seconds("ttl", ttl.as_borrowed())?);
         let reserved = Unsettled::parse(unsettled).and_then(|how| self.core.reserve(octets, estimate, ttl, how));
         let (reservation, call) = reserved.map_err(|error| raised(py, &error))?;
-        let decision = self.client.get().make(py, Ok(call))?;
+        let decision = self.client.get().carrier().make(py, Ok(call))?;
         Ok((Reservation::new(reservation, self.client.clone_ref(py), key.clone().unbind()), decision))
     }
 
@@ -116,20 +116,20 @@ impl Limiter {
     /// Tells what `consume` would answer, and never writes.
     #[pyo3(signature = (key, cost = Cost(1)), text_signature = "($self, key, cost=1)")]
     fn peek(&self, py: Python<'_>, key: Key<'_>, cost: Cost) -> PyResult<Py<PyAny>> {
-        self.client.get().make(py, self.core.peek(key.0, cost.0))
+        self.client.get().carrier().make(py, self.core.peek(key.0, cost.0))
     }
 
     /// As `consume`, but a denial raises `RateLimited`.
     #[pyo3(signature = (key, cost = Cost(1)), text_signature = "($self, key, cost=1)")]
     fn require(&self, py: Python<'_>, key: Key<'_>, cost: Cost) -> PyResult<Py<PyAny>> {
-        self.client.get().make(py, self.core.require(key.0, cost.0))
+        self.client.get().carrier().make(py, self.core.require(key.0, cost.0))
     }
 
     /// As `consume`, and after a denial sleeps as `retry_after` says and tries again, for at most `timeout` seconds.
     #[pyo3(signature = (key, timeout, cost = Cost(1)), text_signature = "($self, key, timeout, cost=1)")]
     fn wait(&self, py: Python<'_>, key: Key<'_>, timeout: &Bound<'_, PyAny>, cost: Cost) -> PyResult<Py<PyAny>> {
         let timeout = convert::duration(seconds("timeout", timeout.as_borrowed())?);
-        self.client.get().make_napping(py, self.core.wait(key.0, cost.0, timeout))
+        self.client.get().carrier().make_napping(py, self.core.wait(key.0, cost.0, timeout))
     }
 
     /// Gives back `amount` of what was consumed; with a `request_id` once for that id.
@@ -141,18 +141,18 @@ impl Limiter {
         amount: Amount,
         request_id: Option<RequestId<'_>>,
     ) -> PyResult<Py<PyAny>> {
-        self.client.get().make(py, self.core.refund_once(key.0, amount.0, request_id.map(|id| id.0)))
+        self.client.get().carrier().make(py, self.core.refund_once(key.0, amount.0, request_id.map(|id| id.0)))
     }
 
     /// Denies everything for `duration` seconds.
     fn block(&self, py: Python<'_>, key: Key<'_>, duration: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let duration = seconds("duration", duration.as_borrowed())?;
-        self.client.get().make(py, self.core.block(key.0, duration))
+        self.client.get().carrier().make(py, self.core.block(key.0, duration))
     }
 
     /// Forgets everything about `key`, a block included; True if there was anything.
     fn reset(&self, py: Python<'_>, key: Key<'_>) -> PyResult<Py<PyAny>> {
-        self.client.get().make(py, self.core.reset(key.0))
+        self.client.get().carrier().make(py, self.core.reset(key.0))
     }
 
     /// The Redis key that holds the state of `key`.

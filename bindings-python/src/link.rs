@@ -1,16 +1,17 @@
 //! One connection on one asyncio loop. The loop watches its descriptors; no thread touches Python.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyString};
-use quotalock::driver::{Interest, LoopLink};
-use quotalock::{Answer, Op};
+use quotalock::driver::{Interest, LoopLink, Sink};
+use quotalock::{Answer, Lock, Op};
 
 use crate::call::{call, call_method};
+use crate::doorbell::Doorbell;
 use crate::error::raised;
 use crate::future::{Answered, resolve};
 use crate::ours::Ours;
@@ -28,8 +29,15 @@ pub struct LoopDriver {
     state: Ours<Mutex<State>>,
 }
 
+/// Who awaits a call.
+struct Caller {
+    future: Py<PyAny>,
+    /// The handle that it acquires.
+    acquires: Option<Lock>,
+}
+
 struct State {
-    link: LoopLink<Py<PyAny>>,
+    link: LoopLink<Caller>,
     /// Whether a flush was asked of the loop already.
     flush_due: bool,
     /// Whether the last turn had one answer at most: then one call is likely to come again.
@@ -45,11 +53,6 @@ impl LoopDriver {
         LoopDriver::work(slf, LoopLink::turn)
     }
 
-    /// Takes a connection that was made. Called by the loop when the link rings.
-    fn _wake(slf: &Bound<'_, Self>) -> PyResult<()> {
-        LoopDriver::work(slf, LoopLink::wake)
-    }
-
     /// Sends the calls of a tick. Called by the loop after that tick.
     fn _flush(slf: &Bound<'_, Self>) -> PyResult<()> {
         slf.get().lock().flush_due = false;
@@ -59,8 +62,8 @@ impl LoopDriver {
     /// Takes a call back if its caller cancelled it. Called by the loop when the call's future is done.
     fn _settled(&self, future: &Bound<'_, PyAny>) -> PyResult<()> {
         if call_method(future, intern!(future.py(), "cancelled"), [])?.is_truthy()? {
-            let tag = self.lock().link.cancel(|tag| tag.is(future));
-            drop(tag);
+            let caller = self.lock().link.cancel(|caller| caller.future.is(future));
+            drop(caller);
         }
         Ok(())
     }
@@ -69,9 +72,8 @@ impl LoopDriver {
     fn _retire(slf: &Bound<'_, Self>) -> PyResult<()> {
         LoopDriver::watch(slf, Interest { socket: None, writable: false, next_turn: None })?;
         let wake_fd = slf.get().lock().link.wake_fd();
-        slf.get().tell(intern!(slf.py(), "remove_reader"), &PyInt::new(slf.py(), wake_fd))?;
         resolve(slf.py(), slf.get().hang_up(slf.py()));
-        Ok(())
+        slf.get().tell(intern!(slf.py(), "remove_reader"), &PyInt::new(slf.py(), wake_fd))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -105,7 +107,8 @@ impl LoopDriver {
             })),
         };
         let driver = Bound::new(py, driver)?;
-        listen(event_loop, &context, wake_fd, &driver.getattr(intern!(py, "_wake"))?)?;
+        let bell = Bound::new(py, Doorbell::new(driver.clone().unbind()))?;
+        listen(event_loop, &context, wake_fd, &bell)?;
         Ok(driver.unbind())
     }
 
@@ -130,13 +133,13 @@ impl LoopDriver {
     pub fn submit(slf: &Bound<'_, Self>, op: Op<Answer>, naps: bool) -> PyResult<Py<PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         let future = call(this.create_future.bind(py), [])?;
-        let tag = future.clone().unbind();
+        let caller = Caller { future: future.clone().unbind(), acquires: None };
         let (done, naps, at_once, later) = {
             let mut state = this.lock();
             // Calls of one tick share a write; one that is likely to stay alone does not wait for the end of its tick.
             let at_once = state.quiet && !state.flush_due && !state.link.is_busy();
-            state.link.submit(op, tag);
-            let done = state.link.take_done();
+            state.link.submit(op, caller);
+            let done = take_done(&mut state.link);
             let later = done.is_empty() && !at_once && !std::mem::replace(&mut state.flush_due, true);
             (done, naps || !state.watched.has_socket(), at_once, later)
         };
@@ -157,12 +160,39 @@ impl LoopDriver {
         Ok(future.unbind())
     }
 
+    /// Returns a future that is resolved by what comes to the place that `ask` is given, under that number. If it is for
+    /// a handle that `acquires`, that ends when nobody can await it any more.
+    pub fn expect(
+        slf: &Bound<'_, Self>,
+        acquires: Option<Lock>,
+        ask: impl FnOnce(u64, &Arc<dyn Sink>),
+    ) -> PyResult<Py<PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        let future = call(this.create_future.bind(py), [])?;
+        let settled = slf.getattr(intern!(py, "_settled"))?;
+        call_method(&future, intern!(py, "add_done_callback"), [&settled])?;
+        let (number, sink) = {
+            let mut state = this.lock();
+            let number = state.link.expect(Caller { future: future.clone().unbind(), acquires });
+            (number, state.link.sink())
+        };
+        ask(number, &sink);
+        let done = take_done(&mut this.lock().link);
+        resolve(py, done);
+        Ok(future.unbind())
+    }
+
+    /// Takes what the link rings for: a connection that was made, or an answer of another thread.
+    pub fn wake(slf: &Bound<'_, Self>) -> PyResult<()> {
+        LoopDriver::work(slf, LoopLink::wake)
+    }
+
     /// Lets the link do something, resolves what was answered, and has the loop watch what is to be watched now.
-    fn work(slf: &Bound<'_, Self>, how: fn(&mut LoopLink<Py<PyAny>>) -> Interest) -> PyResult<()> {
+    fn work(slf: &Bound<'_, Self>, how: fn(&mut LoopLink<Caller>) -> Interest) -> PyResult<()> {
         let (interest, done) = {
             let mut state = slf.get().lock();
             let interest = how(&mut state.link);
-            let done = state.link.take_done();
+            let done = take_done(&mut state.link);
             if !done.is_empty() {
                 state.quiet = done.len() == 1;
             }
@@ -186,17 +216,26 @@ impl LoopDriver {
 
     /// Hangs up and returns the calls under way, ended with `closed`. On a closed loop nobody waits for them any more.
     pub fn hang_up(&self, py: Python<'_>) -> Vec<Answered> {
-        let (timer, done) = {
-            let mut state = self.lock();
-            state.link.close();
-            (state.timer.take(), state.link.take_done())
-        };
+        let done = self.let_go();
+        let timer = self.lock().timer.take();
         if let Some((_, timer)) = timer
             && let Err(error) = call_method(timer.bind(py), intern!(py, "cancel"), [])
         {
             error.write_unraisable(py, Some(timer.bind(py)));
         }
         done
+    }
+
+    /// As [`hang_up`](LoopDriver::hang_up), without a word to the loop. Nothing of Python runs in it.
+    pub fn let_go(&self) -> Vec<Answered> {
+        let done = {
+            let mut state = self.lock();
+            state.link.close();
+            state.link.take_done()
+        };
+        // What was not told by now will not be: such a grant has no holder.
+        done.iter().filter_map(|(caller, _)| caller.acquires.as_ref()).for_each(Lock::abandon);
+        done.into_iter().map(|(caller, answer)| (caller.future, answer)).collect()
     }
 
     /// Has the loop watch what `interest` says, in place of what it watches now.
@@ -235,9 +274,13 @@ impl LoopDriver {
     }
 }
 
+fn take_done(link: &mut LoopLink<Caller>) -> Vec<Answered> {
+    link.take_done().into_iter().map(|(caller, answer)| (caller.future, answer)).collect()
+}
+
 /// Whether the future was not cancelled.
-fn is_wanted(future: &Py<PyAny>) -> bool {
-    let cancelled = |py: Python<'_>| call_method(future.bind(py), intern!(py, "cancelled"), [])?.is_truthy();
+fn is_wanted(caller: &Caller) -> bool {
+    let cancelled = |py: Python<'_>| call_method(caller.future.bind(py), intern!(py, "cancelled"), [])?.is_truthy();
     // The GIL is held: the link works only when the loop lets it.
     !Python::try_attach(|py| cancelled(py).unwrap_or(false)).unwrap_or(false)
 }

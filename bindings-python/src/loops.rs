@@ -1,10 +1,11 @@
 //! The drivers of one client: one for each loop that awaits its calls.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use quotalock::{Answer, Op};
+use quotalock::driver::Sink;
+use quotalock::{Answer, Lock, Op};
 
 use crate::call::call;
 use crate::link::LoopDriver;
@@ -19,14 +20,25 @@ pub struct Loops {
 impl Loops {
     /// Submits a call on the running loop and returns its future; see [`LoopDriver::submit`].
     pub fn submit(&self, py: Python<'_>, op: Op<Answer>, naps: bool) -> PyResult<Py<PyAny>> {
+        LoopDriver::submit(self.driver(py)?.bind(py), op, naps)
+    }
+
+    /// Returns a future of the running loop for what another thread answers; see [`LoopDriver::expect`].
+    pub fn expect(
+        &self,
+        py: Python<'_>,
+        acquires: Option<Lock>,
+        ask: impl FnOnce(u64, &Arc<dyn Sink>),
+    ) -> PyResult<Py<PyAny>> {
+        LoopDriver::expect(self.driver(py)?.bind(py), acquires, ask)
+    }
+
+    /// The driver of the running loop.
+    fn driver(&self, py: Python<'_>) -> PyResult<Py<LoopDriver>> {
         static RUNNING: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let event_loop = call(RUNNING.import(py, "asyncio", "get_running_loop")?, [])?;
         let found = self.lock().iter().find(|driver| driver.get().drives(&event_loop)).map(|d| d.clone_ref(py));
-        let driver = match found {
-            Some(driver) => driver,
-            None => self.add(&event_loop)?,
-        };
-        LoopDriver::submit(driver.bind(py), op, naps)
+        found.map_or_else(|| self.add(&event_loop), Ok)
     }
 
     /// Hangs up everywhere; calls under way end with `closed`.

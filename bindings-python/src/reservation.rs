@@ -52,12 +52,12 @@ impl Reservation {
     /// another amount: then nothing changed.
     fn settle(&self, py: Python<'_>, actual: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let actual = whole("actual", actual.as_borrowed())?;
-        self.client.get().make(py, self.core.settle(actual))
+        self.client.get().carrier().make(py, self.core.settle(actual))
     }
 
     /// Gives the whole estimate back, as `settle(0)`.
     fn cancel(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.client.get().make(py, self.core.cancel())
+        self.client.get().carrier().make(py, self.core.cancel())
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {

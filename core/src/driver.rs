@@ -1,12 +1,14 @@
 //! Drivers for bindings: the same calls on a loop that the binding's language owns.
 //!
-//! * [`LoopLink`] for asyncio: a non-blocking socket that the running loop watches; no thread at work.
+//! * [`LoopLink`] for asyncio: a non-blocking socket that the running loop watches; no thread at work. What only the
+//!   process' thread can do (waiting for a lock, telling its loss) comes back to it by a bell that the loop watches too.
 //! * [`submit`] for Node: many calls go out in one batch, and come back to a [`Sink`] in one.
 
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::{Code, Error, Result};
@@ -41,11 +43,42 @@ pub struct Interest {
     pub next_turn: Option<Duration>,
 }
 
+/// Where other threads leave what a loop shall take.
+struct Inbox {
+    answers: Mutex<Vec<(u64, Result<Answer>)>>,
+    bell: UnixStream,
+}
+
+impl Inbox {
+    fn ring(&self) {
+        // A full pipe means that the loop has been rung for already.
+        let _ = (&self.bell).write(&[1]);
+    }
+}
+
+impl Sink for Inbox {
+    fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
+        let mut inbox = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_empty = inbox.is_empty();
+        inbox.extend(answers);
+        drop(inbox);
+        if was_empty {
+            self.ring();
+        }
+    }
+}
+
 /// A pipelined connection of one client, driven by whoever owns the loop. Never blocks: connections are dialed on a
 /// thread that lives as long as the attempt.
 pub struct LoopLink<T> {
     link: Link<T>,
     ear: UnixStream,
+    inbox: Arc<Inbox>,
+    /// Those whose answers come to the inbox.
+    expected: HashMap<u64, T>,
+    numbers: u64,
+    /// Those that were ended by closing.
+    ended: Vec<(T, Result<Answer>)>,
 }
 
 impl<T> LoopLink<T> {
@@ -59,11 +92,27 @@ impl<T> LoopLink<T> {
         let (bell, ear) = UnixStream::pair().map_err(failed)?;
         bell.set_nonblocking(true).map_err(failed)?;
         ear.set_nonblocking(true).map_err(failed)?;
-        let wake = Arc::new(move || {
-            // A full pipe means that the loop has been rung for already.
-            let _ = (&bell).write(&[1]);
+        let inbox = Arc::new(Inbox { answers: Mutex::default(), bell });
+        let wake = Arc::new({
+            let inbox = inbox.clone();
+            move || inbox.ring()
         });
-        Ok(LoopLink { link: Link::new(wake, wanted), ear })
+        let link = Link::new(wake, wanted);
+        Ok(LoopLink { link, ear, inbox, expected: HashMap::new(), numbers: 0, ended: Vec::new() })
+    }
+
+    /// Has `tag` come back with an answer that another thread gives to [`sink`](LoopLink::sink) under the number returned,
+    /// which was not used before.
+    pub fn expect(&mut self, tag: T) -> u64 {
+        self.numbers += 1;
+        self.expected.insert(self.numbers, tag);
+        self.numbers
+    }
+
+    /// Where any thread may leave answers: it rings for the loop, and never blocks. An answer under a number that nobody
+    /// expects, or expects no more, is dropped.
+    pub fn sink(&self) -> Arc<dyn Sink> {
+        self.inbox.clone()
     }
 
     /// Takes a call; `tag` comes back with its answer. Calls of one turn travel as one write.
@@ -73,7 +122,11 @@ impl<T> LoopLink<T> {
                 let step = exchange.start();
                 self.link.submit(step, exchange, tag);
             }
-            Call::Several(_) => self.link.end(tag, Err(Error::new(Code::Internal, "no thread for several servers"))),
+            call @ Call::Several(_) => {
+                let number = self.expect(tag);
+                // What blocks has a thread of its own, and answers like the process' thread.
+                self.sink().complete(hub::submit(vec![(number, call)], &self.sink()));
+            }
         }
     }
 
@@ -94,7 +147,7 @@ impl<T> LoopLink<T> {
     /// A turn that is to be called when [`wake_fd`](LoopLink::wake_fd) is ready.
     pub fn wake(&mut self) -> Interest {
         let mut rings = [0; 64];
-        // Rings are only a hint that a dial has ended.
+        // Rings are only a hint that a dial has ended, or an answer was left.
         let _ = self.ear.read(&mut rings);
         self.turn()
     }
@@ -111,16 +164,24 @@ impl<T> LoopLink<T> {
     /// Takes back a call that is not answered yet, and returns its tag. What was sent to Redis may still be done, but a
     /// `wait` goes on no further.
     pub fn cancel(&mut self, is_it: impl Fn(&T) -> bool) -> Option<T> {
-        self.link.cancel(is_it)
+        let number = self.expected.iter().find(|(_, tag)| is_it(tag)).map(|(number, _)| *number);
+        match number {
+            Some(number) => self.expected.remove(&number),
+            None => self.link.cancel(is_it),
+        }
     }
 
     /// What was answered since the last time.
     pub fn take_done(&mut self) -> Vec<(T, Result<Answer>)> {
-        self.link.take_done()
+        let mut done = self.link.take_done();
+        done.append(&mut self.ended);
+        let answers = std::mem::take(&mut *self.inbox.answers.lock().unwrap_or_else(PoisonError::into_inner));
+        done.extend(answers.into_iter().filter_map(|(number, answer)| Some((self.expected.remove(&number)?, answer))));
+        done
     }
 
-    /// A descriptor that becomes readable when a dial has ended: watch it for as long as the link lives, and call
-    /// [`wake`](LoopLink::wake).
+    /// A descriptor that becomes readable when a dial has ended, or an answer was left at the [`sink`](LoopLink::sink):
+    /// watch it for as long as the link lives, and call [`wake`](LoopLink::wake).
     pub fn wake_fd(&self) -> RawFd {
         self.ear.as_raw_fd()
     }
@@ -133,5 +194,7 @@ impl<T> LoopLink<T> {
     /// Ends every call under way with `closed` and hangs up.
     pub fn close(&mut self) {
         self.link.close();
+        let closed = || Err(Error::new(Code::Closed, "the client was closed while this was awaited"));
+        self.ended.extend(self.expected.drain().map(|(_, tag)| (tag, closed())));
     }
 }

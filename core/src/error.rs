@@ -28,6 +28,8 @@ pub enum Code {
     NotAcquired,
     /// A lock was lost.
     Lost,
+    /// Whoever was loading the value of a cache has failed, a short time ago.
+    LoadFailed,
     /// The client was closed.
     Closed,
     /// A fault of Quotalock's own.
@@ -36,7 +38,7 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of the documentation.
-    pub const ALL: [Code; 12] = [
+    pub const ALL: [Code; 13] = [
         Code::InvalidArgument,
         Code::InvalidPolicy,
         Code::Unavailable,
@@ -47,6 +49,7 @@ impl Code {
         Code::Limited,
         Code::NotAcquired,
         Code::Lost,
+        Code::LoadFailed,
         Code::Closed,
         Code::Internal,
     ];
@@ -64,6 +67,7 @@ impl Code {
             Code::Limited => "limited",
             Code::NotAcquired => "not_acquired",
             Code::Lost => "lost",
+            Code::LoadFailed => "load_failed",
             Code::Closed => "closed",
             Code::Internal => "internal",
         }

@@ -104,7 +104,7 @@ impl Exchange {
 
     /// How many replicas are to be asked about before this step is taken.
     pub fn wanted_acks(&self, step: &Step) -> Option<(u32, Duration)> {
-        let granted = matches!(step, Step::Done(Ok(Answer::Grant(Grant { outcome: Outcome::Granted { .. }, .. }))));
+        let granted = matches!(step, Step::Done(Ok(Answer::Grant(Grant { outcome: Outcome::Granted { .. }, .. }, _))));
         self.replicas.filter(|_| granted)
     }
 
@@ -146,7 +146,7 @@ impl Exchange {
         let engine = self.shared.engine();
         if self.shared.endpoint == Endpoint::Memory {
             let result = engine.memory.run(&*self.operation, self.shared.test_time.get());
-            let result = result.and_then(|reply| self.read(&reply, Source::Memory));
+            let result = result.and_then(|mut reply| self.read(&mut reply, Source::Memory));
             return self.conclude(result, 0);
         }
         match engine.breaker.admit(self.shared.timeout) {
@@ -199,7 +199,7 @@ impl Exchange {
     pub fn on_reply(&mut self, reply: Value, clock: &mut ServerClock) -> Step {
         let engine = self.shared.engine();
         engine.breaker.success();
-        let fields = match reply {
+        let mut fields = match reply {
             Value::Array(fields) => fields,
             Value::Error(text) => return self.on_refusal(&text),
             other => return Step::Done(Err(odd_reply(format!("{other:?}")))),
@@ -218,7 +218,7 @@ impl Exchange {
         }
         // Only a script that ran shows that Redis decides again: an error reply must not wipe what stands in for it.
         engine.recovered();
-        let result = self.read(&fields, Source::Redis);
+        let result = self.read(&mut fields, Source::Redis);
         self.conclude(result, 0)
     }
 
@@ -289,9 +289,12 @@ impl Exchange {
         if pause.is_zero() { Step::Send } else { Step::Sleep(pause) }
     }
 
-    fn read(&self, reply: &[Value], source: Source) -> Result<Answer> {
+    fn read(&self, reply: &mut [Value], source: Source) -> Result<Answer> {
         unsigned(reply, 1)?;
-        self.operation.decode(&reply[2..], source)
+        if self.unknown.is_none() {
+            return self.operation.take(&mut reply[2..], source);
+        }
+        self.operation.decode_repeated(&reply[2..], source)
     }
 
     /// Lets the failure policy have its say, and a waiting caller wait on.
@@ -316,6 +319,9 @@ impl Exchange {
     }
 
     fn fall_back(&self, error: Error, retry_after: u64) -> Result<Answer> {
+        if let Some(answer) = self.operation.without_redis(&error) {
+            return Ok(answer);
+        }
         let made_up = |source| self.operation.made_up(source, retry_after.max(SOONEST));
         let answer = match self.shared.on_error {
             OnError::Raise => None,
@@ -323,8 +329,8 @@ impl Exchange {
             OnError::Closed => made_up(Source::Closed),
             OnError::Local if self.operation.may_run_locally() => {
                 let engine = self.shared.engine();
-                let reply = engine.stand_in().run(&*self.operation, self.shared.test_time.get())?;
-                Some(self.read(&reply, Source::Local)?)
+                let mut reply = engine.stand_in().run(&*self.operation, self.shared.test_time.get())?;
+                Some(self.read(&mut reply, Source::Local)?)
             }
             OnError::Local => None,
         };

@@ -49,6 +49,28 @@ pub(crate) fn check_key(key: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// Checks the name of a cache: 1 to [`MAX_KEY_BYTES`] bytes.
+pub(crate) fn check_cache_name(name: &str) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::invalid("name is empty: name what is kept, such as \"home\""));
+    }
+    if name.len() > MAX_KEY_BYTES {
+        return Err(too_long("name", name.as_bytes()));
+    }
+    Ok(())
+}
+
+/// Checks a key of a cache: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+pub(crate) fn check_cache_key(key: &[u8]) -> Result<()> {
+    if key.is_empty() {
+        return Err(Error::invalid("key is empty: name what is kept, such as \"page:1\""));
+    }
+    if key.len() > MAX_KEY_BYTES {
+        return Err(too_long("key", key));
+    }
+    Ok(())
+}
+
 /// Checks a lock's name: 1 to [`MAX_KEY_BYTES`] bytes of anything.
 pub(crate) fn check_lock_name(name: &[u8]) -> Result<()> {
     if name.is_empty() {
@@ -133,6 +155,11 @@ pub(crate) fn stock_stem(prefix: &str, scope: Option<&[u8]>) -> Vec<u8> {
 /// Everything before a lock's name: `<prefix>:<kind>:{`.
 pub(crate) fn lock_stem(prefix: &str, kind: &str) -> Vec<u8> {
     format!("{prefix}:{kind}:{{").into_bytes()
+}
+
+/// What the names of the channels begin with at which waiters are told: `<prefix>:wake:`.
+pub(crate) fn wake_prefix(prefix: &str) -> std::sync::Arc<[u8]> {
+    format!("{prefix}:wake:").into_bytes().into()
 }
 
 /// The whole Redis key.

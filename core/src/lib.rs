@@ -17,12 +17,14 @@
 
 mod algorithm;
 mod breaker;
+mod cache;
 mod client;
 mod clock;
 mod decision;
 mod endpoint;
 mod error;
 mod exchange;
+mod flight;
 mod fork;
 mod key;
 mod lease;
@@ -43,6 +45,10 @@ pub mod driver;
 pub mod testing;
 
 pub use algorithm::{ALL as ALGORITHMS, Algorithm};
+pub use cache::{
+    Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, Getting, GettingMany, Got, MAX_GET_MANY,
+    MAX_VALUE_BYTES, MIN_CACHE_LEASE, Once, OnceOptions, Part, Ticket, WhenAway,
+};
 pub use client::{
     Client, DEFAULT_PREFIX, DEFAULT_REQUEST_MEMORY, DEFAULT_TIMEOUT, DEFAULT_URL, MAX_REQUEST_MEMORY, MAX_TIMEOUT,
     Options, URL_VARIABLE, default_url,
@@ -50,6 +56,7 @@ pub use client::{
 pub use decision::{CombinedDecision, Decision, RuleDecision, Source};
 pub use endpoint::redacted;
 pub use error::{Code, Error, Result};
+pub use flight::{Claimed, Looked, MAX_FRESH, MAX_LEASE, Seen};
 pub use fork::{ForkCell, generation};
 pub use key::MAX_KEY_BYTES;
 pub use lease::{Holder, Inspection};

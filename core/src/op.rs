@@ -6,10 +6,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::cache::Got;
 use crate::client::{Client, Shared};
 use crate::decision::{CombinedDecision, Decision};
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
+use crate::flight::{Claimed, Looked, Seen};
 use crate::lease::{Grant, Inspection};
 use crate::operation::{Answer, Operation, Stored};
 use crate::stock::{LedgerEntry, StockPage, StockStatus, Taken, TakenAll};
@@ -47,13 +49,39 @@ impl FromAnswer for u64 {
 
 impl FromAnswer for Grant {
     fn from_answer(answer: Answer) -> Option<Self> {
-        if let Answer::Grant(grant) = answer { Some(grant) } else { None }
+        if let Answer::Grant(grant, _) = answer { Some(grant) } else { None }
     }
 }
 
 impl FromAnswer for Inspection {
     fn from_answer(answer: Answer) -> Option<Self> {
         if let Answer::Inspection(inspection) = answer { Some(inspection) } else { None }
+    }
+}
+
+impl FromAnswer for Vec<Looked> {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::Looked(looked) = answer { Some(looked) } else { None }
+    }
+}
+
+impl FromAnswer for Option<Seen> {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        let Answer::Looked(looked) = answer else { return None };
+        let [looked] = <[Looked; 1]>::try_from(looked).ok()?;
+        Some(if let Looked::Seen(seen) = looked { Some(seen) } else { None })
+    }
+}
+
+impl FromAnswer for Got {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::Got(got) = answer { Some(got) } else { None }
+    }
+}
+
+impl FromAnswer for Claimed {
+    fn from_answer(answer: Answer) -> Option<Self> {
+        if let Answer::Claimed(claimed) = answer { Some(claimed) } else { None }
     }
 }
 

@@ -1,8 +1,10 @@
 //! The definition of an operation, written once and without I/O: which script, which arguments, its twin, how the
 //! answer is read, and what is answered when Redis cannot.
 
+use crate::cache::Got;
 use crate::decision::{CombinedDecision, Decision, Source};
 use crate::error::{Code, Error, Result};
+use crate::flight::{Claimed, Looked};
 use crate::lease::{Grant, Inspection};
 use crate::resp::Value;
 use crate::script::Script;
@@ -55,10 +57,16 @@ pub enum Answer {
     Flag(bool),
     /// Of an operation that tells how many it was about.
     Count(u64),
-    /// Of a try to acquire a lock.
-    Grant(Grant),
+    /// Of a try to acquire a lock; true if an earlier copy of the question may still arrive.
+    Grant(Grant, bool),
     /// Of a look at a lock.
     Inspection(Inspection),
+    /// Of a look at entries of a cache, or of `once`: one for each.
+    Looked(Vec<Looked>),
+    /// Of a `get` that may wait.
+    Got(Got),
+    /// Of a claim.
+    Claimed(Claimed),
     /// Of a take.
     Taken(Taken),
     /// Of a take of several stocks.
@@ -105,6 +113,18 @@ pub(crate) trait Operation: Send + Sync {
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>>;
     /// Reads the reply after its first two fields.
     fn decode(&self, fields: &[Value], source: Source) -> Result<Answer>;
+    /// As [`decode`](Operation::decode), of a call that was sent again because nobody knew whether it had run.
+    fn decode_repeated(&self, fields: &[Value], source: Source) -> Result<Answer> {
+        self.decode(fields, source)
+    }
+    /// As [`decode`](Operation::decode), but it may take what is large out of the fields.
+    fn take(&self, fields: &mut [Value], source: Source) -> Result<Answer> {
+        self.decode(fields, source)
+    }
+    /// The answer in place of `unavailable` or `timeout`, whatever `on_error` says.
+    fn without_redis(&self, _error: &Error) -> Option<Answer> {
+        None
+    }
     /// The answer that nobody computed, or none if this operation must not make one up.
     fn made_up(&self, _source: Source, _retry_after: u64) -> Option<Answer> {
         None

@@ -43,6 +43,15 @@ pub fn part(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
+/// Writes one part of a command out of several pieces.
+pub fn long_part(out: &mut Vec<u8>, pieces: &[&[u8]]) {
+    out.push(b'$');
+    push_decimal(out, pieces.iter().map(|piece| piece.len() as u64).sum());
+    out.extend_from_slice(b"\r\n");
+    pieces.iter().for_each(|piece| out.extend_from_slice(piece));
+    out.extend_from_slice(b"\r\n");
+}
+
 /// Writes one part of a command: a number in decimal.
 pub fn number_part(out: &mut Vec<u8>, number: u64) {
     let mut digits = [0; 20];

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from types import TracebackType
 
-# More connections than any test makes; what comes beyond is hung up on.
+# More connections than any test has open at once; what comes beyond is hung up on.
 CONNECTIONS = 256
 # Tests change their mind about faults at any time: no thread may sleep past it for long.
 LOOKS_EVERY = 0.05
@@ -35,6 +35,8 @@ class Faults:
     delay: float = 0.0
     # Seconds by which requests are late; they arrive even when the client has hung up meanwhile.
     late: float = 0.0
+    # The part of both that is left to chance: 0 none, with 1 some are not late at all.
+    spread: float = 0.0
     # Connections are accepted, and nothing passes.
     mute: bool = False
 
@@ -122,6 +124,7 @@ class Proxy:
             server.settimeout(None)
             for end in (client, server):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._forget_ended()
             if len(self._pairs) >= CONNECTIONS:
                 client.close()
                 server.close()
@@ -132,9 +135,16 @@ class Proxy:
                 threading.Thread(target=self._up, args=(pair,), daemon=True),
                 threading.Thread(target=self._down, args=(pair,), daemon=True),
             ]
-            self._pairs.append(pair)
             for thread in pair.threads:
                 thread.start()
+            self._pairs.append(pair)
+
+    def _forget_ended(self) -> None:
+        ended = [pair for pair in self._pairs if not any(thread.is_alive() for thread in pair.threads)]
+        self._pairs = [pair for pair in self._pairs if pair not in ended]
+        for pair in ended:
+            pair.client.close()
+            pair.server.close()
 
     def _up(self, pair: _Pair) -> None:
         while chunk := _read(pair.client):
@@ -181,7 +191,7 @@ class Proxy:
                 pair.client.close()
 
     def _sleep(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
+        end = time.monotonic() + seconds * (1 - self.faults.spread * self._luck.random())
         while not self._closing and (left := end - time.monotonic()) > 0:
             time.sleep(min(left, LOOKS_EVERY))
 

@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -38,14 +39,16 @@ class Server:
     """One server process, named by product and version, such as `redis-7.0`.
 
     `args` are further options as on the server's command line (`"--maxmemory", "2mb"`). The port stays the same over
-    `stop` or `kill9` and a new `start`; the data do not, since nothing is written to disk.
+    `stop` or `kill9` and a new `start`; the data do not, since nothing is written to disk unless `args` say so. The
+    server's command line comes after `prefix`, as that of `env`.
 
     The process also ends when the *thread* that started it does: the kernel's parent-death signal goes by threads.
     """
 
-    def __init__(self, name: str, *args: str) -> None:
+    def __init__(self, name: str, *args: str, prefix: Sequence[str] = ()) -> None:
         self.name = name
         self.args = args
+        self._prefix = prefix
         self.port = 0
         self._folder = tempfile.TemporaryDirectory(prefix="quotalock-")
         self._program: Program | None = None
@@ -146,7 +149,7 @@ class Server:
 
     def _launch(self, port: int) -> bool:
         """Starts the process and waits until it answers; False when somebody else took the port."""
-        command = [_binary(self.name), *self._options(port)]
+        command = [*self._prefix, _binary(self.name), *self._options(port)]
 
         def answers() -> bool:
             return _answers(self.folder / "socket") and listens(port)

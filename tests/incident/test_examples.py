@@ -26,12 +26,31 @@ sending 100 of 250 mails
 would pass
 would be denied
 """,
+    "php/lock.php": """\
+sold, with a token
+January
+February
+the nightly report holds it
+importing
+importing
+two are importing already
+2 accounts
+""",
     "python/more.py": """\
 go ahead, [9, 95] left
 go ahead, [9, 95] left
 310 tokens in place of 800
 sending 100 of 250 mails
 [False, True]
+""",
+    "python/lock.py": """\
+alone, with a token: True
+another: False ['checkout']
+not_acquired
+both
+places: [True, True, False] [True, True, False]
+readers: [True, True] writer: False
+gone: [True, True] writer: True True
 """,
     "node/more.mjs": """\
 go ahead, [ 9, 95 ] left
@@ -40,7 +59,18 @@ go ahead, [ 9, 95 ] left
 sending 100 of 250 mails
 [ false, true ]
 """,
+    "node/lock.mjs": """\
+alone, with a token: true lost: false
+another: false checkout
+true not_acquired
+TimeoutError
+both
+places: [ true, true ] not_acquired
+nobody else reads or writes
+""",
 }
+# With a database beside Redis: test_fencing.py runs them.
+FENCING = {"php/fencing.php", "python/fencing.py"}
 
 
 def test_there_is_no_other_example() -> None:
@@ -48,7 +78,7 @@ def test_there_is_no_other_example() -> None:
     found = {
         str(path.relative_to(ROOT / "examples")) for name in languages for path in (ROOT / "examples" / name).iterdir()
     }
-    assert {path for path in found if "__pycache__" not in path} == EXAMPLES.keys() | MORE.keys()
+    assert {path for path in found if "__pycache__" not in path} == EXAMPLES.keys() | MORE.keys() | FENCING
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

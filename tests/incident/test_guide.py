@@ -1,4 +1,4 @@
-"""The guide: its picture and tables are what the repository makes, and its examples run."""
+"""The guides: their picture and tables are what the repository makes, and their examples run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,34 @@ import plot_algorithms
 import pytest
 from needs import EXTENSION, ROOT
 
-# What the guide's examples take for granted.
+# What the guides' examples take for granted.
 PHP = """<?php
 $client = new Quotalock\\Client();
 function callModel(int $maxTokens): object
 {
     return (object) ['totalTokens' => $maxTokens - 1];
+}
+function pages(): array
+{
+    return [1, 2];
+}
+function ship(int $token): void
+{
+}
+function write(int $page, int $token): void
+{
+}
+function export(): void
+{
+}
+function read(): void
+{
+}
+function rebuild(): void
+{
+}
+function transfer(): void
+{
 }
 """
 PYTHON = """
@@ -27,18 +49,29 @@ import quotalock
 client = quotalock.Client()
 def call_model(max_tokens):
     return types.SimpleNamespace(total_tokens=max_tokens - 1)
+def pages():
+    return [1, 2]
+def work(*of):
+    pass
+ship = write = export = read = rebuild = transfer = work
 """
 NODE = """
 import { Client } from 'quotalock'
 const client = new Client()
 const callModel = async ({ maxTokens }) => ({ totalTokens: maxTokens - 1 })
+const pages = () => [1, 2]
+const work = async () => {}
+const [ship, write, doExport, read, rebuild, transfer] = [work, work, work, work, work, work]
 """
 LANGUAGES = {
     "python": (PYTHON, "py", [sys.executable]),
     "php": (PHP, "php", ["php", "-d", f"extension={EXTENSION}"]),
     "js": (NODE, "mjs", ["node"]),
 }
-EXAMPLES = re.findall(r"^```(\w+)\n(.*?)^```$", figures.GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+# How many each has, in each language.
+GUIDES = {figures.GUIDE: 6, figures.GUIDE.parent / "locks.md": 4}
+BLOCK = re.compile(r"^```(python|php|js)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLES = [block for guide in GUIDES for block in BLOCK.findall(guide.read_text())]
 PRINTED = {("python", 0): "19 99999\n", ("python", 2): "7\n"}
 
 
@@ -52,9 +85,9 @@ def test_the_tables_are_what_make_docs_measures(name: str) -> None:
     assert figures.put(text, name, figures.blocks()[name]()) == text, "run 'make docs'"
 
 
-def test_each_language_has_each_example() -> None:
-    assert len(EXAMPLES) == 3 * 6
-    assert [language for language, _ in EXAMPLES] == list(LANGUAGES) * 6
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
+def test_each_language_has_each_example(guide: Path) -> None:
+    assert [language for language, _ in BLOCK.findall(guide.read_text())] == list(LANGUAGES) * GUIDES[guide]
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
@@ -72,10 +105,11 @@ def test_it_runs(number: int) -> None:
     assert done.stdout == PRINTED.get((language, number // 3), "")
 
 
-def test_what_the_guide_points_to_is_there() -> None:
-    links = re.findall(r"]\(([^)#]+)\)", figures.GUIDE.read_text())
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
+def test_what_the_guide_points_to_is_there(guide: Path) -> None:
+    links = re.findall(r"]\(([^)#]+)\)", guide.read_text())
     assert len(links) > 1
-    assert [link for link in links if not (Path(figures.GUIDE).parent / link).exists()] == []
+    assert [link for link in links if not (guide.parent / link).exists()] == []
 
 
 def run(command: list[str]) -> subprocess.CompletedProcess[str]:

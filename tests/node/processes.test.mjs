@@ -45,6 +45,63 @@ test('process.exit with calls under way is a plain exit', async () => {
   for (let i = 0; i < 20; i++) assert.deepEqual(await run(text), { code: 3, signal: null, output: '' })
 })
 
+test('a process that holds a lock exits by itself, one that waits for a lock does not', async () => {
+  const text = `${program('1/hour')}
+    const lock = await client.lock('sku:42')
+    lock.signal.addEventListener('abort', () => console.log('lost'))
+    setTimeout(() => lock.release(), 200)
+    client.lock('sku:42', { waitMs: 60_000 }).then((other) => console.log(other.state))`
+  assert.deepEqual(await run(text), { code: 0, signal: null, output: 'held\n' })
+})
+
+test('process.exit with locks held and waited for is a plain exit', async () => {
+  const text = () => `${program('1/hour')}
+    const lock = await client.lock('sku:42', { ttlMs: 5000 })
+    lock.signal.addEventListener('abort', () => {})
+    for (let i = 0; i < 500; i++) client.lock('sku:42', { waitMs: 60_000 })
+    for (let i = 0; i < 500; i++) client.lock('other:' + i, { waitMs: 60_000 }).then((other) => other.signal)
+    setTimeout(() => process.exit(3), Math.random() * 30)`
+  for (let i = 0; i < 20; i++) assert.deepEqual(await run(text()), { code: 3, signal: null, output: '' })
+})
+
+test('a worker terminated with locks held and waited for, fifty times, leaves none', async () => {
+  const text = `
+    import { Worker } from 'node:worker_threads'
+    ${program('1/hour')}
+    const text = \`
+      import { parentPort, workerData } from 'node:worker_threads'
+      import { Client } from 'quotalock'
+      const client = new Client(workerData.url, { prefix: workerData.prefix })
+      const held = await client.lock('held')
+      held.signal.addEventListener('abort', () => {})
+      for (let i = 0; i < 50; i++) client.lock('held', { waitMs: 60_000 }).catch(() => {})
+      const more = () => client.lock('busy', { waitMs: 60_000 }).then((lock) => lock.release()).then(more, () => {})
+      for (let i = 0; i < 20; i++) more()
+      client.lock('outside', { waitMs: 60_000 }).catch(() => {})
+      setTimeout(() => parentPort.postMessage('busy'), 5)
+    \`
+    const outside = await client.lock('outside')
+    for (let i = 0; i < 50; i++) {
+      const worker = new Worker(text, { eval: true, workerData: { url: client.url, prefix: client.prefix } })
+      await new Promise((resolve) => worker.once('message', resolve))
+      await Promise.all([worker.terminate(), client.lock('busy', { waitMs: 20_000 }).then((lock) => lock.release())])
+      // It was given back in the background, not after its ttl of 30 s.
+      await (await client.lock('held', { waitMs: 20_000 })).release()
+    }
+    let left = []
+    for (let i = 0; i < 500; i++) {
+      left = []
+      for (const name of ['held', 'busy', 'outside']) {
+        const { holders, waiters } = await (await client.lock(name, { acquire: false })).inspect()
+        left.push(holders.length, waiters)
+      }
+      if (left.join() === '0,0,0,0,1,0') break
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    console.log(left.join(), outside.held)`.replace('client.url', JSON.stringify(redis()))
+  assert.deepEqual(await run(text), { code: 0, signal: null, output: '0,0,0,0,1,0 true\n' })
+})
+
 test('worker threads share no client and count on the same limit', async () => {
   const prefix = freshPrefix()
   const text = `

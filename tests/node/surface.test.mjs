@@ -14,10 +14,34 @@ const DECLARATIONS = readFileSync(new URL('bindings-node/index.d.ts', ROOT), 'ut
   '',
 )
 
-/** A canonical name as Node has it: `retry_after` is `retryAfterMs`. */
-function cased(/** @type {string} */ name) {
-  const camel = name.replaceAll(/_(.)/g, (_, letter) => letter.toUpperCase())
-  return api().durations.includes(name) ? `${camel}Ms` : camel
+/** A canonical name as Node writes it. `function` is a word of the language. */
+function camel(/** @type {string} */ name) {
+  return name === 'function' ? 'fn' : name.replaceAll(/_(.)/g, (_, letter) => letter.toUpperCase())
+}
+
+/** A parameter or property as Node has it: `retry_after` is `retryAfterMs`; some are durations in one type only. */
+function casedIn(/** @type {string} */ type, /** @type {string} */ name) {
+  const { durations } = api()
+  return durations.includes(name) || durations.includes(`${type}.${name}`) ? `${camel(name)}Ms` : camel(name)
+}
+
+/** As `casedIn`, in whatever type. */
+const cased = (/** @type {string} */ name) => casedIn('', name)
+
+/** The methods that make and acquire a lock. */
+const LOCKING = ['lock', 'lock_all', 'semaphore', 'read_lock', 'write_lock']
+
+/** What the spec lists for a type, with what Node has beyond the other languages. */
+function specOf(/** @type {string} */ name) {
+  const { types, only } = api()
+  const spec = types[name]
+  const { methods = {}, properties = [] } = only.node[name] ?? {}
+  Object.assign(spec.methods, methods)
+  spec.properties.push(...properties)
+  if (name === 'Client') for (const method of LOCKING) spec.methods[method].push(...only.node.parameters)
+  // As Python asks a reservation whether it is true.
+  if (name === 'Reservation') spec.properties.push('allowed')
+  return spec
 }
 
 /** The body of a declared class, interface or constant. */
@@ -32,7 +56,7 @@ function members(/** @type {string} */ name) {
   const body = declared(name)
   const of = (/** @type {RegExp} */ pattern) => [...body.matchAll(pattern)].map(([, found]) => found).sort()
   return {
-    methods: of(/^ {2}(\w+)\(/gm).filter((found) => found !== 'constructor'),
+    methods: of(/^ {2}(\w+)(?:<T>)?\(/gm).filter((found) => found !== 'constructor'),
     properties: of(/^ {2}readonly (\w+)\??:/gm),
   }
 }
@@ -46,7 +70,7 @@ function inherited(/** @type {string} */ name) {
 
 /** The parameters of a declared method or function, those of an options object in its place. */
 function parameters(/** @type {string} */ body, /** @type {string} */ method) {
-  const found = new RegExp(`\\b${method}\\(([^)]*)\\)`).exec(body)
+  const found = new RegExp(`\\b${method}(?:<T>)?\\(([^)]*)\\)`).exec(body)
   assert.ok(found, `${method} is not declared`)
   const names = []
   for (const parameter of /** @type {string} */ (found[1]).split(', ').filter(Boolean)) {
@@ -77,36 +101,34 @@ test('require, import and declarations export the same names', () => {
     assert.equal(/** @type {any} */ (esm)[/** @type {string} */ (name)], cjs[name ?? ''])
 })
 
-test('Client, Limiter and Reservation have what the spec lists', () => {
-  const { Client, Limiter, Reservation } = api().types
-  // As Python asks a reservation whether it is true.
-  Reservation.properties.push('allowed')
-  for (const [type, spec, name] of [
-    [esm.Client, Client, 'Client'],
-    [esm.Limiter, Limiter, 'Limiter'],
-    [esm.Reservation, Reservation, 'Reservation'],
-  ]) {
+test('Client, Limiter, Reservation and Lock have what the spec lists', () => {
+  for (const name of /** @type {const} */ (['Client', 'Limiter', 'Reservation', 'Lock'])) {
+    const spec = specOf(name)
     const expected = {
-      methods: Object.keys(spec.methods).map(cased).sort(),
-      properties: spec.properties.map(cased).sort(),
+      methods: Object.keys(spec.methods).map(camel).sort(),
+      properties: spec.properties.map((/** @type {string} */ property) => casedIn(name, property)).sort(),
     }
-    assert.deepEqual(reflected(type), expected, name)
+    assert.deepEqual(reflected(cjs[name]), expected, name)
     assert.deepEqual(members(name), expected, name)
     for (const [method, given] of Object.entries(spec.methods)) {
-      assert.deepEqual(parameters(declared(name), cased(method)), given.map(cased).sort(), `${name}.${method}`)
+      const wanted = given.map(cased).sort()
+      assert.deepEqual(parameters(declared(name), camel(method)), wanted, `${name}.${method}`)
     }
   }
-  assert.deepEqual(parameters(declared('Client'), 'constructor'), Client.construct.map(cased).sort())
+  assert.deepEqual(parameters(declared('Client'), 'constructor'), specOf('Client').construct.map(cased).sort())
 })
 
-test('decisions and Rule have what the spec lists', async () => {
-  const { CombinedDecision, Decision, RuleDecision, Rule } = api().types
+test('decisions, inspections and Rule have what the spec lists', async () => {
+  const { CombinedDecision, Decision, Holder, Inspection, RuleDecision, Rule } = api().types
   const own = client('memory://')
   const limiter = own.limiter('n', '2/s')
   const decision = await limiter.consume('k')
   const [rule] = decision.rules
   const combined = await own.consumeAll([[limiter, 'k']])
+  const inspection = await (await own.lock('n')).inspect()
   for (const [object, spec, name] of [
+    [inspection, Inspection, 'Inspection'],
+    [inspection.holders[0], Holder, 'Holder'],
     [decision, Decision, 'Decision'],
     [combined, CombinedDecision, 'CombinedDecision'],
     [combined.decisions[0], Decision, 'Decision'],
@@ -120,12 +142,17 @@ test('decisions and Rule have what the spec lists', async () => {
   assert.deepEqual(members('Rule').properties, Rule.properties.map(cased).sort())
 })
 
-test('limit and testing have what the spec lists', () => {
-  const { functions, testing } = api()
-  assert.deepEqual(parameters(DECLARATIONS, 'limit'), functions.limit.map(cased).sort())
-  assert.deepEqual(Object.keys(esm.testing).sort(), Object.keys(testing).map(cased).sort())
+test('the functions and testing have what the spec lists', () => {
+  const { functions, only, testing } = api()
+  const declaredFunctions = [...DECLARATIONS.matchAll(/^export function (\w+)/gm)].map(([, name]) => name)
+  assert.deepEqual(declaredFunctions.sort(), Object.keys(functions).map(camel).sort())
+  for (const [name, given] of Object.entries(functions)) {
+    const own = given.includes('renew') ? only.node.parameters : []
+    assert.deepEqual(parameters(DECLARATIONS, camel(name)), [...given, ...own].map(cased).sort(), name)
+  }
+  assert.deepEqual(Object.keys(esm.testing).sort(), Object.keys(testing).map(camel).sort())
   for (const [name, given] of Object.entries(testing)) {
-    assert.deepEqual(parameters(declared('testing'), cased(name)), given.map(cased).sort(), name)
+    assert.deepEqual(parameters(declared('testing'), camel(name)), given.map(cased).sort(), name)
   }
 })
 
@@ -150,6 +177,7 @@ test('the words of the declarations are those of the spec', () => {
   assert.deepEqual(union('Algorithm'), api().algorithms)
   assert.deepEqual(union('Source'), api().sources)
   assert.equal(union('Unsettled')[0], api().defaults.unsettled)
+  assert.deepEqual(union('LockState'), api().lock_states)
 })
 
 test('defaults are those of the spec', async () => {
@@ -174,6 +202,28 @@ test('defaults are those of the spec', async () => {
   await hourly.reserve('k', 3, { ttlMs: 1 })
   at(defaults.request_memory_ms + 2)
   assert.deepEqual([defaults.unsettled, (await hourly.peek('k')).remaining], ['spent', 5])
+})
+
+test('the defaults of locks are those of the spec', async () => {
+  const { defaults } = api()
+  const own = client('memory://')
+  const at = (/** @type {number} */ micros) => esm.testing.setTime(own, 1_700_000_000_000_000 + micros)
+  at(0)
+  const lock = await own.lock('n')
+  assert.equal(lock.ttlMs, defaults.ttl_ms)
+  const [holder] = (await lock.inspect()).holders
+  assert.deepEqual([holder?.label, holder?.untilMs], [defaults.label, 1_700_000_000_000 + defaults.ttl_ms])
+  // Neither does it wait, nor is the token above anything but the time.
+  assert.equal(await (await own.lock('n', { acquire: false })).acquire(), defaults.wait_ms > 0)
+  assert.equal(lock.token, 1_700_000_000_000_000 + defaults.floor)
+  const [semaphore] = (await (await own.semaphore('s', 2)).inspect()).holders
+  assert.equal(semaphore?.permits, defaults.weight)
+})
+
+test('a lock is made by a client only, and shows what it is', async () => {
+  assert.throws(() => Reflect.construct(esm.Lock, [{}, ['n'], 0]), esm.InvalidArgumentError)
+  const lock = await client('memory://').lock('sku:42', { acquire: false })
+  assert.equal(inspect(lock), "Lock { names: [ 'sku:42' ], state: 'released', token: null }")
 })
 
 test('a rule has a capacity', () => {

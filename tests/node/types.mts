@@ -74,6 +74,39 @@ same<boolean, Awaited<ReturnType<typeof reservation.settle>>>(true)
 same<boolean, Awaited<ReturnType<typeof reservation.cancel>>>(true)
 same<typeof reservation.key, string | Buffer>(true)
 
+await using lock = await client.lock('sku:42', { ttlMs: 30_000, waitMs: 5000, fair: true, renew: true, signal })
+same<typeof lock, quotalock.Lock>(true)
+same<typeof lock.token, number | null>(true)
+same<typeof lock.state, 'released' | 'held' | 'uncertain' | 'lost'>(true)
+same<typeof lock.names, readonly (string | Buffer)[]>(true)
+same<typeof lock.redisKeys, Buffer[]>(true)
+same<typeof lock.signal, AbortSignal>(true)
+const locks = [
+  lock,
+  await client.lockAll(['a', new Uint8Array([1])], { maxHoldMs: 1, floor: 1, label: 'me', acquire: false }),
+  await client.semaphore('s', 10, { weight: 2, replicasAck: 1, ackTimeoutMs: 100 }),
+  await client.readLock('rw'),
+  await client.writeLock(Buffer.from('rw')),
+  await quotalock.quorumLock([client, plain, new Client()], 'q', { ttlMs: 5, waitMs: 5, renew: false, maxHoldMs: 1 }),
+  await quotalock.quorumLock([client], new Uint8Array([1]), { floor: 1, label: 'me', acquire: false }),
+]
+same<typeof locks, quotalock.Lock[]>(true)
+const flags = [
+  await lock.acquire({ waitMs: 5, signal }),
+  await lock.release(),
+  await lock.extend(),
+  await lock.extend(5),
+]
+same<typeof flags, boolean[]>(true)
+same<void, ReturnType<typeof lock.assertHeld>>(true)
+same<void, ReturnType<typeof lock.raiseFloor>>(true)
+const inspection = await lock.inspect()
+same<typeof inspection, quotalock.Inspection>(true)
+same<(typeof inspection.holders)[number], quotalock.Holder>(true)
+same<number, Awaited<ReturnType<typeof lock.forceRelease>>>(true)
+const ran = [await lock.run(async ({ token }) => token), await lock.run(({ token }) => token, { waitMs: 5, signal })]
+same<typeof ran, (number | null)[]>(true)
+
 testing.setTime(client, 1_700_000_000_000_000)
 testing.setTime(client, null)
 await testing.put(client, checkout.redisKey('k'), 'string', '-37412')
@@ -104,6 +137,16 @@ new quotalock.Reservation()
 client.consumeAll([[checkout]])
 // @ts-expect-error a peek is not remembered
 checkout.peek('k', { requestId: 'r-1' })
+// @ts-expect-error a semaphore has permits
+client.semaphore('s', { weight: 2 })
+// @ts-expect-error a mutex has no weight
+client.lock('s', { weight: 2 })
+// @ts-expect-error how long to wait goes into an object
+lock.acquire(5)
+// @ts-expect-error locks are made by clients
+new quotalock.Lock()
+// @ts-expect-error tokens are read
+lock.token = 5
 // @ts-expect-error not one of the four
 new Client('memory://', { onError: 'sometimes' })
 // @ts-expect-error limiters are made by clients
@@ -120,11 +163,15 @@ export const names: Record<keyof typeof quotalock, true> = {
   CombinedDecision: true,
   CrossSlotError: true,
   Decision: true,
+  Holder: true,
+  Inspection: true,
   InternalError: true,
   InvalidArgumentError: true,
   InvalidPolicyError: true,
   Limiter: true,
+  Lock: true,
   LostError: true,
+  LoadFailedError: true,
   NotAcquiredError: true,
   NotPermittedError: true,
   QuotalockError: true,

@@ -210,6 +210,104 @@ async function perform(shared, step, store, place) {
   }
 }
 
+/**
+ * Makes the lock that a vector describes. Nothing is acquired.
+ * @param {Client} own
+ * @param {Case} given
+ */
+async function handle(own, given) {
+  const micros = (/** @type {number | undefined} */ time) => (time === undefined ? undefined : time / 1000)
+  const { kind, permits, weight, floor, label } = given
+  const options = { acquire: false, renew: false, ttlMs: micros(given.ttl), floor, label }
+  const name = /** @type {Buffer} */ (bytes(given, 'name'))
+  if (kind === 'lock_all') {
+    const hex = (/** @type {string} */ text) => Buffer.from(text, 'hex')
+    return own.lockAll(given.names ?? given.names_hex.map(hex), options)
+  }
+  if (kind === 'semaphore') return own.semaphore(name, permits, { ...options, weight })
+  if (kind === 'read_lock') return own.readLock(name, options)
+  if (kind === 'write_lock') return own.writeLock(name, options)
+  assert.equal(kind, 'lock')
+  return own.lock(name, options)
+}
+
+/**
+ * @param {Case} given
+ * @param {string} store
+ * @param {string} url
+ */
+async function locks(given, store, url) {
+  const own = client(url)
+  /** @type {Map<string, import('quotalock').Lock>} */
+  const handles = new Map()
+  for (const [label, of] of Object.entries(given.handles)) handles.set(label, await handle(own, of))
+  for (const [i, step] of given.steps.entries()) {
+    const place = `${given.id} step ${i} on ${store}`
+    testing.setTime(own, step.at)
+    const lock = handles.get(step.handle)
+    assert.ok(lock, `${place}: no handle ${step.handle}`)
+    const act = () => onLock(own, lock, step, place)
+    if (step.error) await mustFail({ id: place, code: step.error }, act)
+    else {
+      const answer = await act()
+      if (step.expect) assert.deepEqual(answer, step.expect, place)
+    }
+  }
+  await own.close()
+}
+
+/**
+ * Performs a step with a lock and returns the answer as the vectors write it.
+ * @param {Client} own
+ * @param {import('quotalock').Lock} lock
+ * @param {Case} step
+ * @param {string} place
+ */
+async function onLock(own, lock, step, place) {
+  const redisKey = /** @type {Buffer} */ (lock.redisKeys[0])
+  switch (step.op) {
+    case 'acquire':
+      return { acquired: await lock.acquire() }
+    case 'release':
+      return { released: await lock.release() }
+    case 'extend':
+      return { extended: await lock.extend(step.ttl === undefined ? undefined : step.ttl / 1000) }
+    case 'state':
+      return { state: lock.state, held: lock.held, remaining: lock.remainingMs * 1000, token: lock.token }
+    case 'force_release':
+      return { count: await lock.forceRelease() }
+    case 'raise_floor':
+      return lock.raiseFloor(step.floor)
+    case 'assert_held':
+      lock.assertHeld()
+      return {}
+    case 'inspect': {
+      const { token, waiters, healed, holders } = await lock.inspect()
+      const shown = holders.map(({ label, token, permits, sinceMs, untilMs }) => {
+        return { label, token, permits, since: sinceMs * 1000, until: untilMs * 1000 }
+      })
+      return { token, waiters, healed, holders: shown }
+    }
+    case 'redis_keys': {
+      const hex = step.expect.redis_keys === undefined
+      const shown = (/** @type {Buffer} */ key) => key.subarray(own.prefix.length + 1).toString(hex ? 'hex' : 'utf8')
+      return { [hex ? 'redis_keys_hex' : 'redis_keys']: lock.redisKeys.map(shown) }
+    }
+    case 'plant':
+      return testing.put(own, redisKey, step.type ?? 'string', bytes(step, 'value') ?? 'x')
+    case 'persist':
+      return testing.put(own, redisKey, 'persist', '')
+    case 'raw': {
+      const stored = await testing.get(own, redisKey)
+      const { ttl } = step.expect
+      const has = stored !== null && stored.ttlMs !== null
+      return { exists: stored !== null, ...(ttl === undefined ? {} : { ttl: has }) }
+    }
+    default:
+      return assert.fail(`${place}: unknown op ${step.op}`)
+  }
+}
+
 /** Who answers on a store. */
 const sourceOf = (/** @type {string} */ store) => (store === 'memory' ? 'memory' : 'redis')
 
@@ -264,6 +362,9 @@ for (const [store, url] of Object.entries(stores())) {
         if (file === 'policies.json') await policy(given)
         else if (file === 'keys.json') await key(given, url)
         else if (file === 'errors.json') await mustFail(given, () => badCall(given.op, given.args, url))
+        else if (file === 'lock-errors.json')
+          await mustFail({ id: given.id, code: given.error }, () => handle(client(url), given.handle))
+        else if (given.handles) await locks(given, store, url)
         else await steps(given, store, url)
         executed.push(given.id)
       }

@@ -19,11 +19,11 @@ test('it says of every class, member, parameter, type and default what the exten
     }
 });
 
-test('every parameter, property and return value has a type, and none is mixed', function () {
+test('everything has a type, and none but what a function of others returns is mixed', function () {
     foreach (Shape::ofAll() as $class => $shape) {
         foreach ($shape['members'] ?? ['' => $shape] as $name => $member) {
             $types = [$member['type'] ?? null, ...array_column($member['parameters'] ?? [], 'type')];
-            if ($name !== '__construct()') {
+            if (!in_array($name, ['__construct()', 'run()'], true)) {
                 $types[] = $member['returns'] ?? null;
             }
             $bad = array_values(array_intersect(['', 'mixed'], array_filter($types, is_string(...))));

@@ -11,16 +11,22 @@ use Quotalock\Testing;
 
 $api = json_decode((string) file_get_contents(ROOT . '/tests/spec/api.json'), true, flags: JSON_THROW_ON_ERROR);
 
-/** A canonical name as PHP writes it; what is a duration says its unit. */
-$cased = function (string $name) use ($api): string {
-    $camel = lcfirst(str_replace('_', '', ucwords($name, '_')));
-    return in_array($name, $api['durations'], true) ? "{$camel}Ms" : $camel;
+/** A canonical name as PHP writes it. */
+$camel = fn (string $name): string => lcfirst(str_replace('_', '', ucwords($name, '_')));
+/** As that, of a value; what is a duration, maybe only in this type, says its unit. */
+$cased = function (string $name, string $type = '') use ($api, $camel): string {
+    return $camel($name) . (array_intersect([$name, "$type.$name"], $api['durations']) === [] ? '' : 'Ms');
 };
 $names = fn (array $reflections): array => array_map(fn (object $each) => $each->getName(), $reflections);
-$listed = fn (array $canonical): array => array_map($cased, $canonical);
+/** Canonical names as PHP writes them, without what PHP lacks. */
+$listed = fn (array $canonical, string $type = ''): array => array_map(
+    fn (string $name) => $cased($name, $type),
+    array_values(array_diff($canonical, $api['only']['php']['lacks']))
+);
 
 foreach ($api['types'] as $type => $surface) {
-    test("$type has exactly the members of api.json", function () use ($type, $surface, $names, $listed, $cased) {
+    $surface = array_merge_recursive($surface, $api['only']['php'][$type] ?? []);
+    test("$type has exactly the members of api.json", function () use ($type, $surface, $names, $listed, $camel) {
         $class = new \ReflectionClass("Quotalock\\$type");
         holds($class->isFinal(), 'that it is final');
         $constructor = $class->getConstructor();
@@ -36,12 +42,12 @@ foreach ($api['types'] as $type => $surface) {
         }
         $wanted = [];
         foreach ($surface['methods'] ?? [] as $method => $parameters) {
-            $wanted[$cased($method)] = $listed($parameters);
+            $wanted[$camel($method)] = $listed($parameters);
         }
         ksort($methods);
         ksort($wanted);
         same($wanted, $methods, 'the methods');
-        same($listed($surface['properties']), $names($class->getProperties()), 'the properties');
+        same($listed($surface['properties'], $type), $names($class->getProperties()), 'the properties');
         foreach ($class->getProperties() as $property) {
             $sound = $property->isPublic() && $property->isReadOnly() && $property->hasType();
             holds($sound, "that {$property->getName()} is public, readonly and typed");
@@ -58,12 +64,12 @@ test('the functions are those of api.json', function () use ($api, $names, $list
     }
 });
 
-test('the helpers for tests are those of api.json', function () use ($api, $names, $listed, $cased) {
+test('the helpers for tests are those of api.json', function () use ($api, $names, $listed, $camel) {
     $class = new \ReflectionClass(Testing::class);
     $methods = $names($class->getMethods(\ReflectionMethod::IS_STATIC));
-    same(array_map($cased, array_keys($api['testing'])), $methods, 'the methods');
+    same(array_map($camel, array_keys($api['testing'])), $methods, 'the methods');
     foreach ($api['testing'] as $name => $parameters) {
-        $method = $class->getMethod($cased($name));
+        $method = $class->getMethod($camel($name));
         same($listed($parameters), $names($method->getParameters()), "the parameters of $name");
     }
 });
@@ -95,7 +101,7 @@ test('the extension has no class beside these', function () use ($api) {
     same($wanted, $found, 'the classes');
 });
 
-test('defaults are those of api.json', function () use ($api) {
+test('defaults are those of api.json', function () use ($api, $camel) {
     $default = fn (array $method, string $name) => (new \ReflectionParameter($method, $name))->getDefaultValue();
     same($api['defaults']['cost'], $default(['Quotalock\Limiter', 'consume'], 'cost'), 'cost');
     same($api['defaults']['unsettled'], $default(['Quotalock\Limiter', 'reserve'], 'unsettled'), 'unsettled');
@@ -103,6 +109,17 @@ test('defaults are those of api.json', function () use ($api) {
     $memory = $default(['Quotalock\Client', '__construct'], 'requestMemoryMs');
     same($api['defaults']['request_memory_ms'], $memory, 'requestMemoryMs');
     same($api['defaults']['algorithm'], $default(['Quotalock\Rule', '__construct'], 'algorithm'), 'algorithm');
+    foreach (['lock', 'lockAll', 'semaphore', 'readLock', 'writeLock'] as $method) {
+        foreach (['ttl_ms', 'wait_ms', 'fair', 'floor', 'label', 'replicas_ack', 'ack_timeout_ms'] as $name) {
+            $found = $default(['Quotalock\Client', $method], $camel($name));
+            same($api['defaults'][$name], $found, "$name of $method");
+        }
+    }
+    foreach (['ttl_ms', 'wait_ms', 'floor', 'label'] as $name) {
+        $found = (new \ReflectionParameter('Quotalock\quorum_lock', $camel($name)))->getDefaultValue();
+        same($api['defaults'][$name], $found, "$name of quorum_lock");
+    }
+    same($api['defaults']['weight'], $default(['Quotalock\Client', 'semaphore'], 'weight'), 'weight');
     [$info] = php(null, ['--ri', 'ratelimit']);
     foreach (['prefix', 'timeout_ms', 'on_error'] as $name) {
         contains("ratelimit.$name => {$api['defaults'][$name]} => default", $info);

@@ -23,6 +23,24 @@ if both and not both.decisions[both.binding].would_deny:
 if reservation := teams.reserve("blue", estimate=5, ttl=30, unsettled="returned"):
     ended: bool = teams.reservation(reservation.key, reservation.id).settle(4)
 
+with client.lock("sku:42", ttl=30, wait=0.1, label="checkout") as lock:
+    token: int | None = lock.token
+    print(
+        lock.held, lock.state, lock.lost.is_set(), lock.lost.wait(0.01), lock.extend(60.0), lock.names, lock.redis_keys
+    )
+    lock.assert_held()
+    holders: tuple[quotalock.Holder, ...] = lock.inspect().holders
+    print([holder.label for holder in holders], token == holders[0].token, lock.remaining > 50, lock.ttl)
+handle: quotalock.Lock = client.lock_all(["a", b"b"], fair=True)
+try:
+    if handle.acquire(wait=1.5):
+        handle.raise_floor(7)
+finally:
+    released: bool = handle.release()
+freed: int = client.semaphore("pool", 3, weight=2).force_release()
+for side in (client.read_lock("doc", renew=False), client.write_lock(b"doc", max_hold=60)):
+    print(released, freed, side.acquire(), side.release())
+
 existed: bool = per_user.reset("user:42")
 if quotalock.limit("checkout", "user:42", "10/minute"):
     print("welcome")

@@ -21,6 +21,14 @@ async def main() -> None:
         settled: bool = await checkout.reservation(reservation.key, reservation.id).settle(4)
         print(settled, reservation.decision)
 
+        async with client.lock("sku:42", wait=0.1, cancel_on_loss=True) as lock:
+            lock.assert_held()
+            print(lock.held, lock.state, lock.lost.is_set(), await lock.extend(60), (await lock.inspect()).waiters)
+            watch = asyncio.create_task(lock.lost.wait())
+        was_lost: bool = await watch
+        pool: aio.Lock = client.semaphore("pool", 3)
+        print(was_lost, await pool.acquire(), await pool.acquire(1) if not pool.held else None, await pool.release())
+
         existed: bool = await checkout.reset("user:42")
         print(existed, await asyncio.wait_for(checkout.peek("user:42", cost=2), 1.0))
     if await aio.limit("checkout", "user:42", "10/minute"):

@@ -16,6 +16,10 @@ from quotalock import aio
 from quotalock.aio import testing as aio_testing
 
 API = spec.api()
+LOCK_DEFAULTS = {
+    name: API["defaults"][name + "_ms"] / 1000 if name + "_ms" in API["defaults"] else API["defaults"][name]
+    for name in (*API["types"]["Client"]["methods"]["lock"][1:], "weight")
+} | {"cancel_on_loss": False}
 
 
 def public(thing: object) -> set[str]:
@@ -30,11 +34,22 @@ def is_property(kind: type, name: str) -> bool:
     return inspect.isdatadescriptor(inspect.getattr_static(kind, name))
 
 
+def only(module: ModuleType) -> dict[str, Any]:
+    """What this face has beyond the other languages."""
+    found: dict[str, Any] = API["only"]["aio" if module is aio else "python"]
+    return found
+
+
 @pytest.mark.parametrize("module", [quotalock, aio], ids=["blocking", "asyncio"])
 @pytest.mark.parametrize("name", API["types"])
 def test_a_type_has_exactly_what_the_contract_says(module: ModuleType, name: str) -> None:
     kind, contract = getattr(module, name), API["types"][name]
-    methods, properties = contract.get("methods", {}), contract["properties"]
+    methods = dict(contract.get("methods", {}))
+    properties = [*contract["properties"], *only(module).get(name, {}).get("properties", [])]
+    for method, arguments in methods.items():
+        # Whatever makes a handle of a lock takes what only this face has.
+        if "renew" in arguments:
+            methods[method] = arguments + only(module).get("parameters", [])
     assert public(kind) == {*methods, *properties}
     assert {method: parameters(getattr(kind, method)) for method in methods} == methods
     assert all(is_property(kind, property) for property in properties)
@@ -52,7 +67,8 @@ def test_what_calls_return_cannot_be_made_by_hand(name: str) -> None:
 def test_the_module_has_exactly_what_the_contract_says(module: ModuleType) -> None:
     assert set(module.__all__) == {*API["types"], *API["functions"], *API["errors"].values(), "QuotalockError"}
     for name, arguments in API["functions"].items():
-        assert parameters(getattr(module, name)) == arguments
+        more = only(module).get("parameters", []) if "renew" in arguments else []
+        assert parameters(getattr(module, name)) == arguments + more
 
 
 @pytest.mark.parametrize("module", [quotalock.testing, aio_testing], ids=["blocking", "asyncio"])
@@ -76,6 +92,18 @@ def test_defaults(module: ModuleType) -> None:
         assert inspect.signature(asked_once).parameters["request_id"].default is None
     for verb in ("consume", "peek", "require", "wait"):
         assert inspect.signature(getattr(module.Limiter, verb)).parameters["cost"].default == defaults["cost"]
+    for maker, arguments in API["types"]["Client"]["methods"].items():
+        if "renew" in arguments:
+            options = inspect.signature(getattr(module.Client, maker)).parameters
+            given = {name: option.default for name, option in options.items() if name in LOCK_DEFAULTS}
+            assert given == {name: default for name, default in LOCK_DEFAULTS.items() if name in options}
+            assert not ({"ttl", *arguments[-8:]} - given.keys())
+    options = inspect.signature(module.quorum_lock).parameters
+    given = {name: option.default for name, option in options.items() if name not in ("clients", "name")}
+    assert given == {name: LOCK_DEFAULTS[name] for name in given}
+    assert inspect.signature(module.Lock.acquire).parameters["wait"].default is None
+    assert inspect.signature(module.Lock.extend).parameters["ttl"].default is None
+    assert module.Client("memory://").lock("sku:42").ttl == LOCK_DEFAULTS["ttl"]
     assert inspect.signature(module.limit).parameters["cost"].default == defaults["cost"]
     assert inspect.signature(module.Rule).parameters["algorithm"].default == defaults["algorithm"]
     assert inspect.signature(module.Rule).parameters["capacity"].default is None

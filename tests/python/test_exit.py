@@ -91,6 +91,89 @@ for call in (lambda: silent.consume("k"), lambda: waiting.wait("k", 10_000)):
 time.sleep(0.12)
 """
 
+HOLDING_LOCKS = """
+import asyncio, os
+import quotalock
+from quotalock import aio
+name = f"exit-{os.getpid()}"
+kept = [quotalock.Client(os.environ["URL"], timeout=10).lock(f"{name}-{n}", ttl=1) for n in range(5)]
+assert all(lock.acquire() for lock in kept)
+lost = [lock.lost for lock in kept]
+held = aio.Client(os.environ["URL"], timeout=10).lock(f"{name}-a", ttl=1)
+assert asyncio.run(held.acquire())
+"""
+
+WAITING_FOR_LOCKS_IN_DAEMONS = """
+import os, threading, time
+import quotalock
+client = quotalock.Client(os.environ["URL"], timeout=10)
+memory = quotalock.Client("memory://")
+for each in (client, memory):
+    held = each.lock(f"exit-{os.getpid()}", ttl=1)
+    assert held.acquire()
+    globals()[each.server] = held
+    wait = lambda each=each: each.lock(f"exit-{os.getpid()}").acquire(100)
+    for call in (wait, wait, held.lost.wait):
+        threading.Thread(target=call, daemon=True).start()
+time.sleep(0.12)
+"""
+
+TAKING_TURNS_IN_DAEMONS = """
+import os, threading, time
+import quotalock
+client = quotalock.Client(os.environ["URL"], timeout=10)
+def work():
+    while True:
+        with client.lock(f"exit-{os.getpid()}", ttl=1, wait=100):
+            pass
+for _ in range(4):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.1)
+"""
+
+WAITING_FOR_LOCKS_ON_A_LOOP = """
+import asyncio, os, sys
+from quotalock import aio
+client = aio.Client(os.environ["URL"], timeout=10)
+async def wait():
+    async with client.lock(f"exit-{os.getpid()}", ttl=1, wait=100, cancel_on_loss=True) as lock:
+        await lock.lost.wait()
+async def main():
+    tasks = [asyncio.ensure_future(wait()) for _ in range(20)]
+    await asyncio.sleep(0.05)
+    sys.exit(0)
+asyncio.run(main())
+"""
+
+WAITING_FOR_LOCKS_ON_A_LOOP_THAT_NOBODY_CLOSES = """
+import asyncio, os, warnings
+from quotalock import aio
+warnings.simplefilter("ignore")
+client = aio.Client(os.environ["URL"], timeout=10)
+loop = asyncio.new_event_loop()
+loop.set_exception_handler(lambda *_: None)
+async def wait():
+    async with client.lock(f"exit-{os.getpid()}", ttl=1, wait=100) as lock:
+        await lock.lost.wait()
+tasks = [loop.create_task(wait()) for _ in range(20)]
+loop.run_until_complete(asyncio.sleep(0.05))
+"""
+
+LOCKS_ON_LOOPS_OF_DAEMONS = """
+import asyncio, os, threading, time
+from quotalock import aio
+client = aio.Client(os.environ["URL"], timeout=10)
+async def work():
+    while True:
+        async with client.lock(f"exit-{os.getpid()}", ttl=1, wait=100):
+            await asyncio.sleep(0)
+async def main():
+    await asyncio.gather(*(work() for _ in range(5)))
+for _ in range(3):
+    threading.Thread(target=lambda: asyncio.run(main()), daemon=True).start()
+time.sleep(0.1)
+"""
+
 WHILE_CONNECTING = """
 import asyncio, os, sys
 from quotalock import aio

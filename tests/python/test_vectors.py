@@ -21,7 +21,7 @@ def test_every_vector(face: str, store: str, store_url: str, prefix: str) -> Non
     with Surface(face) as surface:
         runner = Runner(surface, store, store_url, prefix)
         for file, cases in spec.files().items():
-            execute = getattr(runner, file, runner.steps)
+            execute = getattr(runner, file.replace("-", "_"), runner.steps)
             for case in cases:
                 execute(case)
                 executed.append(case["id"])
@@ -106,6 +106,58 @@ class Runner:
                 assert run.perform(step) == self.expected(step), place
         self.surface.call(self.surface.testing.set_time, self.client, None)
 
+    def locks(self, case: Case) -> None:
+        client = self.surface.module.Client(self.url, prefix=f"{self.prefix}-{next(self.names)}", timeout=PATIENT)
+        handles = {label: handle(client, how) for label, how in case["handles"].items()}
+        for number, step in enumerate(case["steps"]):
+            place = f"{case['id']} step {number} on {self.store}"
+            self.surface.call(self.surface.testing.set_time, client, step["at"])
+            if "error" in step:
+                with pytest.raises(quotalock.QuotalockError) as caught:
+                    self.lock_step(client, handles[step["handle"]], step)
+                assert_error(place, expected_error(step["error"]), caught.value)
+                continue
+            expect = step.get("expect") or {}
+            if "holders" in expect:
+                expect = {**expect, "holders": [in_seconds(holder) for holder in expect["holders"]]}
+            if "remaining" in expect:
+                expect = {**expect, "remaining": seconds(expect["remaining"])}
+            assert self.lock_step(client, handles[step["handle"]], step) == expect, place
+        self.surface.call(client.close)
+
+    def lock_step(self, client: Any, lock: Any, step: Case) -> Case:
+        call, testing = self.surface.call, self.surface.testing
+        op = step["op"]
+        if op in ("acquire", "release"):
+            return {f"{op}d": call(getattr(lock, op))}
+        if op == "extend":
+            return {"extended": call(lock.extend, *([step["ttl"] / 1e6] if "ttl" in step else []))}
+        if op == "state":
+            return {name: getattr(lock, name) for name in ("state", "held", "remaining", "token")}
+        if op == "inspect":
+            seen = call(lock.inspect)
+            holders = [{field: getattr(holder, field) for field in HOLDER} for holder in seen.holders]
+            return {"token": seen.token, "waiters": seen.waiters, "healed": seen.healed, "holders": holders}
+        if op == "force_release":
+            return {"count": call(lock.force_release)}
+        if op in ("raise_floor", "assert_held"):
+            getattr(lock, op)(*([step["floor"]] if op == "raise_floor" else []))
+            return {}
+        if op == "redis_keys":
+            stem = client.prefix.encode() + b":"
+            assert all(key.startswith(stem) for key in lock.redis_keys)
+            tails = [key[len(stem) :] for key in lock.redis_keys]
+            is_hex = "redis_keys_hex" in step["expect"]
+            return (
+                {"redis_keys_hex": [t.hex() for t in tails]} if is_hex else {"redis_keys": [t.decode() for t in tails]}
+            )
+        return raw_step(call, testing, client, lock.redis_keys[0], step) or {}
+
+    def lock_errors(self, case: Case) -> None:
+        with pytest.raises(quotalock.QuotalockError) as caught:
+            handle(self.client, case["handle"])
+        assert_error(case["id"], expected_error(case["error"]), caught.value)
+
     def expected(self, step: Case) -> Any:
         """What a step must answer, in the units and with the source of this surface."""
         expect = step.get("expect")
@@ -159,21 +211,44 @@ class Run:
             return shown(call(limiter.block, key, step["duration"] / 1e6))
         if op == "reset":
             return {"existed": call(limiter.reset, key)}
-        if op == "plant":
-            value = spec.octets(step, "value")
-            call(testing.put, self.client, redis_key, step.get("type", "string"), b"x" if value is None else value)
-            return None
-        if op == "persist":
-            call(testing.put, self.client, redis_key, "persist", b"")
-            return None
-        if op == "raw":
-            stored = call(testing.get, self.client, redis_key)
-            ttl = {"ttl": stored is not None and stored[1] is not None} if "ttl" in step["expect"] else {}
-            return {"exists": stored is not None, **ttl}
-        raise AssertionError(f"unknown op {op}")
+        return raw_step(call, testing, self.client, redis_key, step)
 
     def charge(self, charge: Case) -> tuple[Any, bytes | None, int]:
         return self.limiters[charge.get("limiter")], spec.octets(charge, "key"), charge["cost"]
+
+
+def raw_step(call: Any, testing: Any, client: Any, redis_key: bytes, step: Case) -> Case | None:
+    """A step about what stands at a Redis key."""
+    op = step["op"]
+    if op == "plant":
+        value = spec.octets(step, "value")
+        call(testing.put, client, redis_key, step.get("type", "string"), b"x" if value is None else value)
+        return None
+    if op == "persist":
+        call(testing.put, client, redis_key, "persist", b"")
+        return None
+    if op == "raw":
+        stored = call(testing.get, client, redis_key)
+        ttl = {"ttl": stored is not None and stored[1] is not None} if "ttl" in step["expect"] else {}
+        return {"exists": stored is not None, **ttl}
+    raise AssertionError(f"unknown op {op}")
+
+
+def handle(client: Any, how: Case) -> Any:
+    """The handle of a lock that a case describes; nothing but its steps renews it."""
+    options: Case = {option: how[option] for option in ("permits", "weight", "floor", "label") if option in how}
+    if "ttl" in how:
+        options["ttl"] = how["ttl"] / 1e6
+    if how["kind"] == "lock_all":
+        names = how["names"] if "names" in how else [bytes.fromhex(name) for name in how["names_hex"]]
+        return client.lock_all(names, renew=False, **options)
+    name = how["name"] if "name" in how else bytes.fromhex(how["name_hex"])
+    return getattr(client, how["kind"])(name, renew=False, **options)
+
+
+def expected_error(given: Case | str) -> Case:
+    """What an error must be, that may be a code alone."""
+    return {"code": given, "contains": []} if isinstance(given, str) else given
 
 
 # What a case of errors.json leaves out.
@@ -191,6 +266,7 @@ GOOD: dict[str, Case] = {
     "wait": {"key": "k", "timeout": 0.0},
     "reset": {"key": "k"},
 }
+HOLDER = ("label", "token", "permits", "since", "until")
 RULE = ("allowed", "limit", "remaining", "retry_after", "reset_after")
 
 

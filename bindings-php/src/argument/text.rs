@@ -72,6 +72,20 @@ impl<'a> Maybe<Key<'a>> {
     }
 }
 
+/// The bytes of what a parameter of type `string` takes; none for a value of another type.
+pub fn text(value: &Zval) -> Option<Result<Cow<'_, [u8]>, Problem>> {
+    if let Some(text) = value.zend_str() {
+        return Some(Ok(Cow::Borrowed(text.as_bytes())));
+    }
+    if caller_is_strict() {
+        return None;
+    }
+    if let Some(number) = value.long() {
+        return Some(Ok(Cow::Owned(number.to_string().into_bytes())));
+    }
+    Some(stringified(value)?.map(Cow::Owned))
+}
+
 /// A parameter of type `string`.
 pub enum Text<'a> {
     /// What the caller gave.
@@ -106,22 +120,10 @@ impl<'a> FromZval<'a> for Text<'a> {
 impl<'a> Text<'a> {
     /// The bytes.
     pub fn bytes(&self, position: u32) -> Result<Cow<'a, [u8]>, Problem> {
-        let value = match self {
-            Text::Default(text) => return Ok(Cow::Borrowed(text.as_bytes())),
-            Text::Given(value) => *value,
-        };
-        if let Some(text) = value.zend_str() {
-            return Ok(Cow::Borrowed(text.as_bytes()));
+        match self {
+            Text::Default(text) => Ok(Cow::Borrowed(text.as_bytes())),
+            Text::Given(value) => text(value).unwrap_or_else(|| Err(wrong_type(position, c"string", value))),
         }
-        if !caller_is_strict() {
-            if let Some(number) = value.long() {
-                return Ok(Cow::Owned(number.to_string().into_bytes()));
-            }
-            if let Some(text) = stringified(value) {
-                return text.map(Cow::Owned);
-            }
-        }
-        Err(wrong_type(position, c"string", value))
     }
 
     /// The text, which `what` names if it is not UTF-8.

@@ -2,9 +2,12 @@
 
     import quotalock
 
-    checkout = quotalock.Client("redis://127.0.0.1:6379").limiter("checkout", "10/minute;100/hour")
+    client = quotalock.Client("redis://127.0.0.1:6379")
+    checkout = client.limiter("checkout", "10/minute;100/hour")
     if not checkout.consume("user:42"):
         ...  # say 429
+    with client.lock("sku:42", wait=5.0) as lock:
+        ...  # alone, for as long as lock.held
 
 Calls block without the GIL, and threads may share everything. `quotalock.aio` has the same names for asyncio,
 `quotalock.testing` what tests need. Durations are seconds.
@@ -20,6 +23,7 @@ from ._errors import (
     Internal,
     InvalidArgument,
     InvalidPolicy,
+    LoadFailed,
     Lost,
     NotAcquired,
     NotPermitted,
@@ -29,7 +33,19 @@ from ._errors import (
     Unavailable,
     WrongType,
 )
-from ._native import Client, CombinedDecision, Decision, Limiter, Reservation, Rule, RuleDecision
+from ._native import (
+    Client,
+    CombinedDecision,
+    Decision,
+    Holder,
+    Inspection,
+    Limiter,
+    Lock,
+    Reservation,
+    Rule,
+    RuleDecision,
+    quorum_lock,
+)
 
 __all__ = [
     "Client",
@@ -37,10 +53,14 @@ __all__ = [
     "CombinedDecision",
     "CrossSlot",
     "Decision",
+    "Holder",
+    "Inspection",
     "Internal",
     "InvalidArgument",
     "InvalidPolicy",
     "Limiter",
+    "LoadFailed",
+    "Lock",
     "Lost",
     "NotAcquired",
     "NotPermitted",
@@ -53,6 +73,7 @@ __all__ = [
     "Unavailable",
     "WrongType",
     "limit",
+    "quorum_lock",
 ]
 
 

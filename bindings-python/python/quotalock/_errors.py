@@ -82,6 +82,12 @@ class Lost(QuotalockError):
     code = "lost"
 
 
+class LoadFailed(QuotalockError):
+    """Whoever was loading the value of a cache has failed, a short time ago."""
+
+    code = "load_failed"
+
+
 class Closed(QuotalockError):
     """The client was closed."""
 

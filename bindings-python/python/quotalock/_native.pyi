@@ -7,19 +7,25 @@ from typing import Any, final, overload
 
 from typing_extensions import Self
 
-from .aio._futures import LoopClient
+from ._errors import NotAcquired
+from .aio._futures import LoopClient, LoopLock
 
 __all__ = [
     "Client",
     "CombinedDecision",
     "Decision",
+    "Holder",
+    "Inspection",
     "Limiter",
+    "Lock",
     "LoopDriver",
+    "Loss",
     "Reservation",
     "Rule",
     "RuleDecision",
     "get",
     "put",
+    "quorum_lock",
     "set_time",
 ]
 
@@ -74,8 +80,103 @@ class Client:
         `CrossSlot`. A `request_id` is remembered under the first key; see `Limiter`.
         """
 
+    def lock(
+        self,
+        name: str | bytes,
+        ttl: float = 30.0,
+        wait: float = 0.0,
+        fair: bool = False,
+        renew: bool = True,
+        max_hold: float = 3600.0,
+        floor: int = 0,
+        label: str = "",
+        replicas_ack: int = 0,
+        ack_timeout: float = 0.1,
+    ) -> Lock:
+        """Makes a handle for a mutex: a lease that one handle has at a time, and that ends by itself. Does no I/O.
+
+        * `ttl`: for how many seconds a grant lasts unless it is renewed (10 ms to 7 days).
+        * `wait`: for how many seconds `acquire` and `with` wait if they are not told; 0 asks once.
+        * `fair`: those who wait are served in the order in which they came.
+        * `renew`: it is renewed at a third of its ttl by a thread of this process, while the handle lives, but for
+          `max_hold` seconds at most: a stuck holder does not block the others for ever.
+        * `floor`: every fencing token is larger than this (0 to 2^52).
+        * `label`: what `inspect` shows of the holder beside its host and process (up to 128 bytes).
+        * `replicas_ack`: how many replicas must have a grant before it counts, and `ack_timeout` how many seconds an
+          acquisition waits for them.
+
+        Raises `InvalidArgument` for a name that is empty or over 1 KiB, and for options out of bounds.
+        """
+
+    def lock_all(
+        self,
+        names: Iterable[str | bytes],
+        ttl: float = 30.0,
+        wait: float = 0.0,
+        fair: bool = False,
+        renew: bool = True,
+        max_hold: float = 3600.0,
+        floor: int = 0,
+        label: str = "",
+        replicas_ack: int = 0,
+        ack_timeout: float = 0.1,
+    ) -> Lock:
+        """Makes a handle for several mutexes (1 to 100) that are granted all or none, in one call: no order of names
+        can dead-lock. In a cluster they must lie in one slot, else acquiring raises `CrossSlot`. Options as of `lock`.
+        """
+
+    def semaphore(
+        self,
+        name: str | bytes,
+        permits: int,
+        weight: int = 1,
+        ttl: float = 30.0,
+        wait: float = 0.0,
+        fair: bool = False,
+        renew: bool = True,
+        max_hold: float = 3600.0,
+        floor: int = 0,
+        label: str = "",
+        replicas_ack: int = 0,
+        ack_timeout: float = 0.1,
+    ) -> Lock:
+        """Makes a handle for `weight` of a semaphore's `permits` (1 to 2^31 - 1; at most 1,024 holders at once). All
+        who use the semaphore must say the same `permits`. Options as of `lock`."""
+
+    def read_lock(
+        self,
+        name: str | bytes,
+        ttl: float = 30.0,
+        wait: float = 0.0,
+        fair: bool = False,
+        renew: bool = True,
+        max_hold: float = 3600.0,
+        floor: int = 0,
+        label: str = "",
+        replicas_ack: int = 0,
+        ack_timeout: float = 0.1,
+    ) -> Lock:
+        """Makes a handle for the reading side of a read-write lock: up to 1,024 readers at once, none beside a writer
+        or after one that waits. Options as of `lock`."""
+
+    def write_lock(
+        self,
+        name: str | bytes,
+        ttl: float = 30.0,
+        wait: float = 0.0,
+        fair: bool = False,
+        renew: bool = True,
+        max_hold: float = 3600.0,
+        floor: int = 0,
+        label: str = "",
+        replicas_ack: int = 0,
+        ack_timeout: float = 0.1,
+    ) -> Lock:
+        """Makes a handle for the writing side of a read-write lock: alone. Options as of `lock`."""
+
     def close(self) -> None:
-        """Closes the connections. Later calls raise `Closed`; closing twice does nothing."""
+        """Closes the connections. Later calls raise `Closed`; closing twice does nothing. Locks that are held are not
+        released: they end with their ttl."""
 
     @property
     def server(self) -> str:
@@ -294,6 +395,177 @@ class Reservation:
     def __bool__(self) -> bool: ...
 
 @final
+class Lock:
+    """A handle for a lock; made by `Client.lock` and its neighbours. One caller acquires it at a time, and can do so
+    again after its release; it is not re-entrant. Any thread may look at it, extend and release it.
+
+        with client.lock("sku:42", ttl=30.0, wait=5.0) as lock:
+            ...  # lock.token is for the resource, which refuses smaller ones
+
+    `with` acquires or raises `NotAcquired`, which says who holds it. At its end it releases; if the lock was lost in
+    the meantime and the body raised nothing, it raises `Lost`. Whatever the body raises goes out, also if the release
+    fails.
+
+    What is held is known by this process' own clock: from before the request was sent for `ttl`, less 1 % and 2 ms.
+    Past that the handle is lost, whatever Redis says. A forked child does not hold what its parent holds. A handle that
+    is dropped while it holds is released in the background if `renew` is on; else, as when the process ends, its ttl
+    ends it.
+
+    Calls that ask Redis raise `Unavailable`, `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever `on_error`
+    says.
+    """
+
+    @property
+    def names(self) -> tuple[str | bytes, ...]:
+        """The names as they were given."""
+
+    @property
+    def redis_keys(self) -> tuple[bytes, ...]:
+        """The Redis keys, one for each name."""
+
+    @property
+    def ttl(self) -> float:
+        """The ttl in seconds."""
+
+    @property
+    def token(self) -> int | None:
+        """The fencing token of the grant, larger than that of every grant of the name before; None if it was never
+        acquired, or is released. It stays after a loss."""
+
+    @property
+    def state(self) -> str:
+        """What the handle knows, without asking anybody: `released` (or never acquired), `held`, `uncertain` (held, but
+        the last renewal failed) or `lost`."""
+
+    @property
+    def held(self) -> bool:
+        """Whether it is held for certain now."""
+
+    @property
+    def remaining(self) -> float:
+        """For how many seconds it is held for certain; 0 if it is not."""
+
+    @property
+    def lost(self) -> Loss:
+        """Tells the loss of the present grant, as a `threading.Event` would. It is about that grant for ever: ask for
+        it once it is acquired, and again after it was acquired anew. If nothing is held, it is never set."""
+
+    def acquire(self, wait: float | None = None) -> bool:
+        """Acquires it, waiting for at most `wait` seconds (None: as the handle was made): True if it is held now.
+
+        Waiting polls nobody: the process' thread listens for all of them. What a signal's handler raises (Ctrl-C) ends
+        it, and then nothing is held or waited for. Raises `InvalidArgument` if this handle holds the lock, or is being
+        acquired.
+        """
+
+    def release(self) -> bool:
+        """Releases it: True if it was held until now, False if it was lost or is not held. Renewal stops at once. One
+        that fails is tried once more in the background; else the lock ends with its ttl."""
+
+    def extend(self, ttl: float | None = None) -> bool:
+        """Extends the lease to at least `ttl` seconds (None: the lock's own) from now: False if it was lost. It only
+        ever lengthens."""
+
+    def assert_held(self) -> None:
+        """Raises `Lost` unless it is held for certain now. Asks nobody."""
+
+    def raise_floor(self, floor: int) -> None:
+        """Has every later token be larger than `floor` (0 to 2^52): for when the resource has seen a larger one than
+        the lock gave. Asks nobody."""
+
+    def inspect(self) -> Inspection:
+        """Who holds it (of several names, the first), and how many wait for it."""
+
+    def force_release(self) -> int:
+        """Takes it away from whoever holds it, and answers from how many. For operators: the holders learn of it as a
+        loss when they next renew or extend."""
+
+    def _abandon(self) -> None:
+        """Ends an acquisition whose caller has gone, and gives back what it got."""
+
+    def _not_acquired(self) -> NotAcquired:
+        """The exception for an acquisition that was not granted."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
+
+@final
+class Loss:
+    """Tells the loss of one grant of a lock, the one that `Lock.lost` was asked of; as a bool, whether it is lost."""
+
+    def is_set(self) -> bool:
+        """Whether it is lost. In a forked child it is: the lock is its parent's."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits for at most `timeout` seconds (None: for ever) until it is lost: True if it is; False if the time is
+        over or the lock was released."""
+
+    def _future(self) -> Future[bool] | None:
+        """A future of the running loop for how the grant ends: True if it was lost."""
+
+    def __bool__(self) -> bool: ...
+
+@final
+class Inspection:
+    """Who holds a lock and how many wait for it: the answer of `Lock.inspect`."""
+
+    @property
+    def token(self) -> int:
+        """The last fencing token given; 0 if none is remembered."""
+
+    @property
+    def waiters(self) -> int:
+        """How many wait by the server's knowledge: one of each process."""
+
+    @property
+    def holders(self) -> tuple[Holder, ...]:
+        """Those who hold it, the first first."""
+
+    @property
+    def healed(self) -> bool:
+        """Whether a value stands at the key that is not ours: it counts as none."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Holder:
+    """One who holds a lock."""
+
+    @property
+    def host(self) -> str:
+        """The host it runs on; empty if it did not say."""
+
+    @property
+    def pid(self) -> int:
+        """Its process there."""
+
+    @property
+    def label(self) -> str:
+        """What it calls itself."""
+
+    @property
+    def token(self) -> int:
+        """Its fencing token."""
+
+    @property
+    def permits(self) -> int:
+        """How many permits it has."""
+
+    @property
+    def since(self) -> float:
+        """When it was granted, in seconds since the epoch by the server's clock."""
+
+    @property
+    def until(self) -> float:
+        """When it ends unless it is renewed, likewise."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
 class RuleDecision:
     """What one rule of a policy says; as a bool, whether this rule admits by itself. Durations are seconds."""
 
@@ -358,15 +630,44 @@ class Rule:
     def __hash__(self) -> int: ...
     def __getnewargs__(self) -> tuple[int, float, str, int | None]: ...
 
+@overload
+def quorum_lock(
+    clients: Iterable[Client],
+    name: str | bytes,
+    ttl: float = 30.0,
+    wait: float = 0.0,
+    renew: bool = True,
+    max_hold: float = 3600.0,
+    floor: int = 0,
+    label: str = "",
+) -> Lock:
+    """Makes a handle for a mutex over several independent servers, one for each of `clients` (3 to 15, better an odd
+    number): held if most of them granted it within its ttl, so it survives the loss of the others. Does no I/O.
+
+    The options are those of `Client.lock`. Each server has a twentieth of the `ttl` to answer. Who waits asks again
+    every 10 to 50 ms. A server that was started less than a `ttl` ago and keeps no append-only file has no vote.
+
+    Raises `InvalidArgument` as `Client.lock`, for too few or too many clients, and for one that is there twice.
+    """
+
+@overload
+def quorum_lock(
+    clients: Iterable[LoopClient],
+    name: str | bytes,
+    ttl: float = 30.0,
+    wait: float = 0.0,
+    renew: bool = True,
+    max_hold: float = 3600.0,
+    floor: int = 0,
+    label: str = "",
+) -> LoopLock: ...
+
 @final
 class LoopDriver:
     """Carries the calls of one client on one loop."""
 
     def _turn(self) -> None:
         """Reads, writes and expires what is due; called by the loop when the socket is ready, and when it is time."""
-
-    def _wake(self) -> None:
-        """Takes a connection that was made; called by the loop when the link rings."""
 
     def _flush(self) -> None:
         """Sends the calls of a tick; called by the loop after that tick."""

@@ -265,7 +265,20 @@ impl Operation for Acquire {
             (CANCELLED, 3) => Outcome::Cancelled { released },
             (other, count) => return Err(odd_reply(format!("outcome {other} with {count} fields"))),
         };
-        Ok(Answer::Grant(Grant { outcome, healed: unsigned(fields, 0)? == 1 }))
+        Ok(Answer::Grant(Grant { outcome, healed: unsigned(fields, 0)? == 1 }, false))
+    }
+
+    fn decode_repeated(&self, fields: &[Value], source: Source) -> Result<Answer> {
+        let mut answer = self.decode(fields, source)?;
+        if let Answer::Grant(grant, repeated) = &mut answer {
+            *repeated = true;
+            let (Outcome::Refused { released, .. }
+            | Outcome::Granted { released, .. }
+            | Outcome::Cancelled { released }) = &mut grant.outcome;
+            // As of a release: who is not there any more was released by the first try.
+            *released = self.instead_of.is_some();
+        }
+        Ok(answer)
     }
 
     fn describe(&self) -> String {

@@ -76,7 +76,7 @@ impl Operation for Inspect {
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
         let mut reply = vec![Value::Int(1), int(now)];
-        for table in load_all(space, &self.keys[..1], now, None)? {
+        for table in load_all(space, self.keys.get(..1).unwrap_or_default(), now, None)? {
             reply.extend([int(table.foreign.into()), int(table.last), int(table.waiters.len() as u64)]);
             for held in table.holders {
                 let left = held.deadline - now;

@@ -9,6 +9,8 @@ mod form;
 mod inspect;
 mod release;
 mod table;
+#[cfg(test)]
+mod tests;
 mod who;
 
 use once_cell::race::OnceBox;
@@ -38,7 +40,7 @@ pub(crate) const MOST_WAITERS: usize = 1_024;
 /// The most tombstones of a table; the oldest goes first.
 pub(crate) const MOST_TOMBSTONES: usize = 1_024;
 /// A tombstone that would stand for longer is from before the clock went back, in microseconds.
-pub(crate) const LONGEST_TOMBSTONE: u64 = 3_700_000_000;
+pub const LONGEST_TOMBSTONE: u64 = 3_700_000_000;
 /// How long a table is kept after its last lease, in milliseconds: a day.
 pub(crate) const TABLE_MEMORY: u64 = 86_400_000;
 /// The permits of a read-write lock; a writer takes all of them.

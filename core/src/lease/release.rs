@@ -81,6 +81,11 @@ impl Operation for Release {
         Ok(Answer::Flag(flag(fields)?))
     }
 
+    fn decode_repeated(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        // What is not held any more was freed by the first try.
+        flag(fields).map(|_| Answer::Flag(true))
+    }
+
     fn describe(&self) -> String {
         format!("release of {}", self.shown)
     }

@@ -13,10 +13,10 @@ use crate::operation::{Answer, odd_reply};
 use crate::random;
 
 /// Nobody rests longer than this before asking again: what a lost hint costs at most.
-const LONGEST_REST: Duration = Duration::from_secs(1);
+pub(super) const LONGEST_REST: Duration = Duration::from_secs(1);
 /// Those further back in the queue look a little later, so that they don't all come when a holder has died.
 const APART: Duration = Duration::from_millis(20);
-/// In memory nobody gives hints to a thread that blocks.
+/// In memory nobody gives hints.
 const IN_MEMORY: Duration = Duration::from_millis(5);
 /// How much longer than a call a tombstone stands: the estimate of the server's clock may be off.
 const LATER: Duration = Duration::from_secs(1);
@@ -45,8 +45,10 @@ pub(crate) struct Attempt {
     pub until: Instant,
     channel: Option<Channel>,
     who: Arc<[u8]>,
-    /// Whether anything was asked, so that something may have to be taken back.
+    /// Whether a question has no answer yet.
     asked: bool,
+    /// Whether a question may have left something, that is a waiter, or a late copy that would be granted.
+    left: bool,
     /// When the last question was sent, in the time of the handle.
     sent: u64,
 }
@@ -61,7 +63,7 @@ impl Attempt {
         let who = lock.spec.who();
         let number = lock.begin(wait)?;
         let until = Instant::now() + wait;
-        Ok(Attempt { lock, id, number, until, channel: None, who, asked: false, sent: 0 })
+        Ok(Attempt { lock, id, number, until, channel: None, who, asked: false, left: false, sent: 0 })
     }
 
     /// Whether its caller has abandoned it.
@@ -90,6 +92,7 @@ impl Attempt {
             (true, false) => Queue::Hint,
             (true, true) => Queue::Order,
         };
+        self.left |= can_wait;
         Acquire { queue, channel: self.channel.unwrap_or_default(), instead_of, ..self.question() }
     }
 
@@ -114,8 +117,8 @@ impl Attempt {
 
     /// Reads the answer to the last question.
     pub fn on_answer(&mut self, answer: Result<Answer>) -> Next {
-        let grant = match answer {
-            Ok(Answer::Grant(grant)) => grant,
+        let (grant, repeated) = match answer {
+            Ok(Answer::Grant(grant, repeated)) => (grant, repeated),
             Ok(other) => return Next::Failed(odd_reply(format!("{other:?}"))),
             // It was granted, but not by enough.
             Err(error) if error.code() == Code::NotAcquired => {
@@ -124,6 +127,9 @@ impl Attempt {
             }
             Err(error) => return Next::Failed(error),
         };
+        // A refused try left nothing.
+        self.asked = !matches!(grant.outcome, Outcome::Refused { .. });
+        self.left |= repeated;
         self.on_grant(grant)
     }
 
@@ -165,7 +171,7 @@ impl Attempt {
         (Instant::now() + free.min(longest)).min(self.until)
     }
 
-    /// As a rest, for a thread that no hint can reach.
+    /// As a rest, but in memory, where no hint comes, a short one.
     pub fn nap(&self, rest: Instant) -> Instant {
         if self.is_in_memory() { rest.min(Instant::now() + IN_MEMORY) } else { rest }
     }
@@ -174,10 +180,10 @@ impl Attempt {
         self.lock.spec.shared.endpoint == Endpoint::Memory
     }
 
-    /// What takes back all that the attempt may have left, or will leave when a late question arrives; none if it asked
+    /// What takes back all that the attempt may have left, or will leave when a late question arrives; none if that is
     /// nothing.
     pub fn leave(&self) -> Option<Release> {
-        self.asked.then(|| self.lock.spec.release(self.id, self.tombstone()))
+        (self.asked || self.left).then(|| self.lock.spec.release(self.id, self.tombstone()))
     }
 
     /// For how long late questions are refused, in microseconds.

@@ -28,7 +28,7 @@ pub(crate) struct Ears {
 
 impl Ears {
     /// One that still hears.
-    fn take(&self) -> Option<Ear> {
+    pub fn take(&self) -> Option<Ear> {
         let mut idle = self.idle.lock().ok()?;
         while let Some(mut ear) = idle.pop() {
             // Hints for earlier waiters are of no use.
@@ -39,7 +39,8 @@ impl Ears {
         None
     }
 
-    fn keep(&self, ear: Ear) {
+    /// Keeps one for the next who waits.
+    pub fn keep(&self, ear: Ear) {
         if let Ok(mut idle) = self.idle.lock()
             && idle.len() < KEPT
         {
@@ -131,15 +132,36 @@ fn clean_up(attempt: &Attempt, shared: &Arc<Shared>) {
 
 /// What a thread waits for that has the process' thread wait.
 #[derive(Default)]
-struct Seat {
+pub(crate) struct Sitting {
     answer: Mutex<Option<Result<Answer>>>,
     came: Condvar,
 }
 
-impl Sink for Seat {
+impl Sink for Sitting {
     fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
         *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = answers.into_iter().next().map(|(_, a)| a);
         self.came.notify_one();
+    }
+}
+
+impl Sitting {
+    /// Waits for the answer; none if the caller was interrupted.
+    pub fn wait(&self, interrupted: &mut dyn FnMut() -> bool) -> Option<Result<Answer>> {
+        let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if answer.is_some() {
+                return answer.take();
+            }
+            answer = self.came.wait_timeout(answer, SLICE).unwrap_or_else(PoisonError::into_inner).0;
+            if answer.is_none() {
+                drop(answer);
+                // A signal's handler may be slow, and the answer must not wait for it.
+                if interrupted() {
+                    return None;
+                }
+                answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+            }
+        }
     }
 }
 
@@ -161,23 +183,14 @@ pub(super) fn acquire_among_threads(mut attempt: Attempt, interrupted: &mut dyn 
         }
         Next::Listen | Next::Rest(_) => {}
     }
-    let (lock, seat) = (attempt.lock.clone(), Arc::new(Seat::default()));
+    let (lock, seat) = (attempt.lock.clone(), Arc::new(Sitting::default()));
     let sink: Arc<dyn Sink> = seat.clone();
     hub::request(Request::Acquire(attempt), 0, &sink);
-    let mut answer = seat.answer.lock().unwrap_or_else(PoisonError::into_inner);
-    loop {
-        if let Some(answer) = answer.take() {
-            return typed(answer);
-        }
-        answer = seat.came.wait_timeout(answer, SLICE).unwrap_or_else(PoisonError::into_inner).0;
-        if answer.is_none() {
-            drop(answer);
-            // A signal's handler may be slow, and the answer must not wait for it.
-            if interrupted() {
-                lock.abandon();
-                return Err(interruption());
-            }
-            answer = seat.answer.lock().unwrap_or_else(PoisonError::into_inner);
-        }
-    }
+    seat.wait(interrupted).map_or_else(
+        || {
+            lock.abandon();
+            Err(interruption())
+        },
+        typed,
+    )
 }

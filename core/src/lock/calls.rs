@@ -124,13 +124,27 @@ impl Releasing {
     pub fn run_interruptibly(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
         let Some(held) = self.held else { return Ok(false) };
         if held.spec.is_quorum() {
-            return Ok(quorum::release(&held)? && self.was_held);
+            return Ok(quorum::release(&held, interrupted)? && self.was_held);
         }
         let release = held.spec.release(held.id, 0);
         let exchange = Exchange::new(held.spec.shared.clone(), Box::new(release), None);
         let released: bool = typed(pool::run(exchange, interrupted))?;
         desk::freed(&held);
         Ok(released && self.was_held)
+    }
+
+    /// As [`run_interruptibly`](Releasing::run_interruptibly), but what fails or is interrupted is sent once more in the
+    /// background, by the process' thread.
+    ///
+    /// # Errors
+    /// As [`run`](Releasing::run).
+    pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
+        let held = self.held.clone();
+        let released = self.run_interruptibly(interrupted);
+        if let (Err(_), Some(held)) = (&released, held) {
+            desk::give_back(held);
+        }
+        released
     }
 
     /// Hands the release to the process' thread, which passes the lock on to the next waiter of this process in the same

@@ -10,13 +10,13 @@ use super::held::Held;
 use super::options::Spec;
 use super::quorum;
 use super::room::{Passing, Place, Room, Wish};
+use crate::cache::{self, Reader, Readers};
 use crate::client::Shared;
 use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::lease::{Channel, Extend, Grant, Id, Outcome};
 use crate::op::Task;
-use crate::operation::{Answer, Operation};
-use crate::store::redis::dial::on_thread;
+use crate::operation::{Answer, Operation, odd_reply};
 use crate::store::redis::hub::{self, Sink, Tag};
 use crate::store::redis::pool;
 
@@ -26,7 +26,12 @@ const LONGEST_LOOK: Duration = Duration::from_secs(1);
 /// What handles ask of the process' thread.
 pub(crate) enum Request {
     Acquire(Attempt),
-    Release { held: Arc<Held>, was_held: bool },
+    Release {
+        held: Arc<Held>,
+        was_held: bool,
+    },
+    /// An entry of a cache.
+    Read(Reader),
 }
 
 impl Request {
@@ -35,6 +40,7 @@ impl Request {
         match self {
             Request::Acquire(attempt) => attempt.lock.spec.is_quorum(),
             Request::Release { held, .. } => held.spec.is_quorum(),
+            Request::Read(_) => false,
         }
     }
 
@@ -43,8 +49,9 @@ impl Request {
         match self {
             Request::Acquire(attempt) => quorum::acquire(attempt, &mut || false).map(Answer::Flag),
             Request::Release { held, was_held } => {
-                quorum::release(&held).map(|released| Answer::Flag(released && was_held))
+                quorum::release(&held, &mut || false).map(|released| Answer::Flag(released && was_held))
             }
+            Request::Read(_) => Err(odd_reply("a read of several servers".to_owned())),
         }
     }
 }
@@ -65,8 +72,19 @@ pub(crate) enum Notice {
 enum Errand {
     Ask(u64, Place, Id),
     PassOn(u64, Place, Id, Passing),
-    Release { port: u64, held: Arc<Held>, was_held: bool, tag: Tag },
-    Renew { held: Weak<Held>, sent: u64, ttl: u64 },
+    /// For the reader of a number.
+    Look(u64, u64),
+    Release {
+        port: u64,
+        held: Arc<Held>,
+        was_held: bool,
+        tag: Tag,
+    },
+    Renew {
+        held: Weak<Held>,
+        sent: u64,
+        ttl: u64,
+    },
     Leave,
 }
 
@@ -94,6 +112,13 @@ impl Sink for Tray {
     fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).extend(answers);
     }
+}
+
+/// Takes answers that are of no interest.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn complete(&self, _answers: Vec<(u64, Result<Answer>)>) {}
 }
 
 /// A lease that is watched.
@@ -129,6 +154,7 @@ impl Renewal {
 #[derive(Default)]
 pub(crate) struct Desk {
     rooms: HashMap<u64, Room>,
+    readers: HashMap<u64, Readers>,
     renewals: Vec<Renewal>,
     errands: HashMap<u64, Errand>,
     next: u64,
@@ -149,6 +175,10 @@ impl Desk {
             Request::Acquire(attempt) => {
                 let port = port(&attempt.lock.spec);
                 self.rooms.entry(port).or_default().enter(attempt, tag);
+            }
+            Request::Read(reader) => {
+                let port = reader.place.spec.shared.engine().port.id();
+                self.readers.entry(port).or_default().enter(reader, tag);
             }
             Request::Release { held, was_held } => {
                 let port = port(&held.spec);
@@ -185,12 +215,28 @@ impl Desk {
             room.close();
             self.grant(port, room.wishes);
         }
+        if let Some(mut readers) = self.readers.remove(&port) {
+            readers.close();
+            self.grant_readers(port, readers.wishes);
+        }
+    }
+
+    /// Takes back what its caller does not wait for any more.
+    pub fn cancel(&mut self, is_it: impl Fn(&Tag) -> bool) {
+        self.readers.values_mut().for_each(|readers| readers.cancel(&is_it));
     }
 
     /// Which clients' waiters need a subscription, and what they have in common.
-    pub fn deaf(&self) -> Vec<(u64, Arc<Spec>)> {
-        let deaf = self.rooms.iter().filter(|(_, room)| room.is_deaf());
-        deaf.filter_map(|(port, room)| Some((*port, room.any()?.lock.spec.clone()))).collect()
+    pub fn deaf(&self) -> Vec<(u64, Arc<Shared>, Arc<[u8]>)> {
+        let rooms = self.rooms.iter().filter(|(_, room)| room.is_deaf()).filter_map(|(port, room)| {
+            let spec = &room.any()?.lock.spec;
+            Some((*port, spec.shared.clone(), spec.wake_prefix.clone()))
+        });
+        let readers = self.readers.iter().filter(|(_, readers)| readers.is_deaf()).filter_map(|(port, readers)| {
+            let spec = &readers.any()?.place.spec;
+            Some((*port, spec.shared.clone(), spec.wake_prefix.clone()))
+        });
+        rooms.chain(readers).collect()
     }
 
     /// Whether there are answers that no turn has looked at.
@@ -201,14 +247,21 @@ impl Desk {
     /// Whether anybody of a client waits.
     pub fn has_waiters(&self, port: u64) -> bool {
         self.rooms.get(&port).is_some_and(|room| !room.is_empty())
+            || self.readers.get(&port).is_some_and(|readers| !readers.is_empty())
     }
 
     /// A client's subscription was made, or failed.
     pub fn on_hearing(&mut self, port: u64, heard: Result<Channel>) {
-        let Some(room) = self.rooms.get_mut(&port) else { return };
+        let (room, readers) = (self.rooms.entry(port).or_default(), self.readers.entry(port).or_default());
         match heard {
-            Ok(channel) => room.on_hearing(channel),
-            Err(error) => room.on_deafness(&error),
+            Ok(channel) => {
+                room.on_hearing(channel);
+                readers.on_hearing(channel);
+            }
+            Err(error) => {
+                room.on_deafness(&error);
+                readers.on_deafness(&error);
+            }
         }
     }
 
@@ -217,12 +270,18 @@ impl Desk {
         if let Some(room) = self.rooms.get_mut(&port) {
             room.on_silence();
         }
+        if let Some(readers) = self.readers.get_mut(&port) {
+            readers.on_silence();
+        }
     }
 
     /// Hints have come on a client's subscription.
     pub fn on_hints(&mut self, port: u64, hints: &[Id]) {
         if let Some(room) = self.rooms.get_mut(&port) {
             hints.iter().for_each(|id| room.on_hint(id));
+        }
+        if let Some(readers) = self.readers.get_mut(&port) {
+            hints.iter().for_each(|topic| readers.on_hint(topic));
         }
     }
 
@@ -241,13 +300,20 @@ impl Desk {
             wishes.push((*port, std::mem::take(&mut room.wishes)));
         }
         wishes.into_iter().for_each(|(port, wishes)| self.grant(port, wishes));
+        let mut wishes = Vec::new();
+        for (port, readers) in &mut self.readers {
+            readers.turn(now);
+            wishes.push((*port, std::mem::take(&mut readers.wishes)));
+        }
+        wishes.into_iter().for_each(|(port, wishes)| self.grant_readers(port, wishes));
         !self.out.is_empty()
     }
 
     /// When to turn again if nothing else happens.
     pub fn next_turn(&self) -> Option<Instant> {
         let renewals = self.renewals.iter().map(|renewal| renewal.due);
-        renewals.chain(self.rooms.values().filter_map(Room::next_turn)).min()
+        let readers = self.readers.values().filter_map(Readers::next_turn);
+        renewals.chain(self.rooms.values().filter_map(Room::next_turn)).chain(readers).min()
     }
 
     fn keep(&mut self, held: &Arc<Held>) {
@@ -256,6 +322,10 @@ impl Desk {
 
     /// Renews what is due, tells what was lost, and forgets what has ended.
     fn renew(&mut self, now: Instant) {
+        // The thread turns for every call of the process; most turns have nothing to renew.
+        if self.renewals.iter().all(|renewal| renewal.due > now) {
+            return;
+        }
         for mut renewal in std::mem::take(&mut self.renewals) {
             let Some(held) = renewal.held.upgrade() else { continue };
             if renewal.due <= now {
@@ -290,9 +360,14 @@ impl Desk {
                     room.on_answer(&place, &id, answer);
                 }
             }
+            Errand::Look(port, number) => {
+                if let Some(readers) = self.readers.get_mut(&port) {
+                    readers.on_answer(number, answer);
+                }
+            }
             Errand::PassOn(port, place, id, Passing { held, was_held, tag }) => {
                 let released = match &answer {
-                    Ok(Answer::Grant(grant)) => Ok(Answer::Flag(was_held && has_released(grant))),
+                    Ok(Answer::Grant(grant, _)) => Ok(Answer::Flag(was_held && has_released(grant))),
                     Ok(_) => Ok(Answer::Flag(false)),
                     Err(error) => {
                         // Nobody knows whether it was released: once more, for nobody.
@@ -326,8 +401,8 @@ impl Desk {
                     _ => {
                         held.doubt();
                         // There is nothing to wait for but a moment.
-                        let again = held.spec.now() + ttl / 20;
-                        Renewal { renew_at: Some(again), ..Renewal::new(&held) }
+                        let (again, fresh) = (held.spec.now() + ttl / 20, Renewal::new(&held));
+                        Renewal { renew_at: fresh.renew_at.map(|_| again), ..fresh }
                     }
                 };
                 if let Some(renewal) = self.renewals.iter_mut().find(is_it) {
@@ -359,6 +434,18 @@ impl Desk {
                 Wish::Leave(shared, release) => self.send(shared, Box::new(release), Errand::Leave),
                 Wish::Keep(held) => self.keep(&held),
                 Wish::Answer(tag, answer) => tag.answer(answer),
+            }
+        }
+    }
+
+    /// Does what readers want done.
+    fn grant_readers(&mut self, port: u64, wishes: Vec<cache::Wish>) {
+        for wish in wishes {
+            match wish {
+                cache::Wish::Ask(number, exchange) => {
+                    self.dispatch(Work::Call(exchange), Errand::Look(port, number));
+                }
+                cache::Wish::Answer(tag, answer) => tag.answer(answer),
             }
         }
     }
@@ -408,13 +495,9 @@ pub(super) fn give_back(held: Arc<Held>) {
         return;
     }
     held.give_up();
-    if held.spec.is_quorum() {
-        // What no thread can be had for ends with its ttl.
-        let _ = on_thread("quotalock-quorum", move || drop(quorum::release(&held)));
-    } else {
-        let release = held.spec.release(held.id, 0);
-        hub::notify(Notice::Leave(held.spec.shared.clone(), Box::new(release)));
-    }
+    // As any release: whoever waits for it here must not rest on.
+    let nobody: Arc<dyn Sink> = Arc::new(Nobody);
+    hub::request(Request::Release { held, was_held: false }, 0, &nobody);
 }
 
 /// Takes back in the background what an attempt may have left.

@@ -23,18 +23,18 @@ use crate::operation::Answer;
 use crate::policy::MAX_PERIOD;
 
 use attempt::Attempt;
-pub(crate) use blocking::Ears;
+pub(crate) use blocking::{Ears, Sitting};
 use calls::ExtendCall;
 pub use calls::{Acquiring, Releasing};
 pub(crate) use desk::{Desk, Notice, Request, Sending, Work};
 use held::Held;
 pub use held::{LockState, LossListener};
-pub(crate) use options::Spec;
+pub(crate) use options::span;
 pub use options::{
     DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, LockOptions, MAX_ACK_TIMEOUT, MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL,
     MAX_PERMITS, MIN_LOCK_TTL,
 };
-use options::{Kind, check_floor, check_ttl, span};
+use options::{Kind, Spec, check_floor, check_ttl};
 
 /// A handle for a lock: a lease that ends by itself. Cheap to clone; clones are the same handle. Made by [`Client::lock`]
 /// and its neighbours.

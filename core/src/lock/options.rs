@@ -127,14 +127,14 @@ impl Spec {
         let keys: Vec<Vec<u8>> = names.iter().map(|name| key::complete(&stem, name)).collect();
         let listed: Vec<String> = names.iter().map(|name| format!("\"{}\"", shown(name))).collect();
         let shown = format!("{} {}", kind.name(), listed.join(" and "));
-        let wake_prefix = format!("{}:wake:", shared.prefix);
+        let wake_prefix = key::wake_prefix(&shared.prefix);
         Ok(Spec {
             shared,
             kind,
             names: names.iter().map(|name| name.to_vec()).collect(),
             keys: keys.into(),
             shown: shown.into(),
-            wake_prefix: wake_prefix.into_bytes().into(),
+            wake_prefix,
             permits,
             weight,
             options,
@@ -256,7 +256,7 @@ fn check_options(options: &LockOptions) -> Result<()> {
 }
 
 /// A duration in microseconds for a message.
-pub(super) fn span(micros: u64) -> String {
+pub(crate) fn span(micros: u64) -> String {
     // Nothing has no unit, and callers give theirs in seconds or milliseconds.
     if micros == 0 { "0".to_owned() } else { format!("{:?}", Duration::from_micros(micros)) }
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use super::attempt::{Attempt, Next, taken_back};
+use super::attempt::{Attempt, LONGEST_REST, Next, taken_back};
 use super::held::Held;
 use crate::client::Shared;
 use crate::error::{Code, Error, Result};
@@ -22,6 +22,8 @@ struct Waiter {
     attempt: Attempt,
     tag: Tag,
     stage: Stage,
+    /// Whether a hint overtook the answer that it is about.
+    told: bool,
 }
 
 /// Where a waiter is; only the first of a line gets past `InLine`.
@@ -59,6 +61,8 @@ pub(super) struct Passing {
 #[derive(Default)]
 pub(super) struct Room {
     lines: HashMap<Place, VecDeque<Waiter>>,
+    /// Those who do not wait: they ask once, and stand in no line.
+    tries: HashMap<Id, Waiter>,
     /// Who of this process holds a lock alone, as far as it was granted here: the first in line need not ask.
     holders: HashMap<Place, Weak<Held>>,
     /// Where hints are heard; none until the first needs it.
@@ -68,10 +72,16 @@ pub(super) struct Room {
 
 impl Room {
     /// Takes a waiter.
-    pub fn enter(&mut self, attempt: Attempt, tag: Tag) {
+    pub fn enter(&mut self, mut attempt: Attempt, tag: Tag) {
         let place = attempt.lock.spec.keys.clone();
+        if !attempt.waits() {
+            self.wishes.push(wish_to_ask(&place, &mut attempt));
+            self.tries.insert(attempt.id, Waiter { attempt, tag, stage: Stage::Asking, told: false });
+            return;
+        }
+        attempt.lock.refused("others of this process wait for it".to_owned());
         let line = self.lines.entry(place.clone()).or_default();
-        line.push_back(Waiter { attempt, tag, stage: Stage::InLine });
+        line.push_back(Waiter { attempt, tag, stage: Stage::InLine, told: false });
         if line.len() == 1 {
             self.begin(&place);
         }
@@ -116,8 +126,12 @@ impl Room {
 
     /// A waiter was told that asking may be worth it.
     pub fn on_hint(&mut self, id: &Id) {
-        for place in self.places(|waiter| waiter.attempt.id == *id && matches!(waiter.stage, Stage::Resting(_))) {
-            self.ask(&place);
+        for place in self.places(|waiter| waiter.attempt.id == *id) {
+            match self.lines.get_mut(&place).and_then(VecDeque::front_mut) {
+                Some(first) if first.stage == Stage::Asking => first.told = true,
+                Some(Waiter { stage: Stage::Resting(_), .. }) => self.ask(&place),
+                _ => {}
+            }
         }
     }
 
@@ -129,8 +143,19 @@ impl Room {
         }
     }
 
-    /// The answer for the first in a line.
+    /// The answer for the first in a line, or for one who does not wait.
     pub fn on_answer(&mut self, place: &Place, id: &Id, answer: Result<Answer>) {
+        if let Some(mut waiter) = self.tries.remove(id) {
+            match waiter.attempt.on_answer(answer) {
+                Next::Held(held) => {
+                    self.on_held(place, held);
+                    self.end(waiter, Ok(Answer::Flag(true)), false);
+                }
+                Next::Failed(error) => self.end(waiter, Err(error), true),
+                Next::Refused | Next::Listen | Next::Rest(_) => self.end(waiter, Ok(Answer::Flag(false)), true),
+            }
+            return;
+        }
         let Some(first) = self.lines.get_mut(place).and_then(VecDeque::front_mut) else { return };
         // Whoever asked may have left; that is taken back already.
         if first.attempt.id != *id || first.stage != Stage::Asking {
@@ -138,20 +163,26 @@ impl Room {
         }
         match first.attempt.on_answer(answer) {
             Next::Held(held) => {
-                if held.spec.is_exclusive() {
-                    self.holders.insert(place.clone(), Arc::downgrade(&held));
-                }
-                self.wishes.push(Wish::Keep(held));
+                self.on_held(place, held);
                 self.end_first(place, Ok(Answer::Flag(true)), false);
             }
             Next::Listen => match self.channel {
                 Some(_) => self.ask(place),
                 None => first.stage = Stage::Deaf,
             },
-            Next::Rest(until) => first.stage = Stage::Resting(until),
+            Next::Rest(_) if std::mem::take(&mut first.told) => self.ask(place),
+            Next::Rest(until) => first.stage = Stage::Resting(first.attempt.nap(until)),
             Next::Refused => self.end_first(place, Ok(Answer::Flag(false)), true),
             Next::Failed(error) => self.end_first(place, Err(error), true),
         }
+    }
+
+    /// Something was granted in this process.
+    fn on_held(&mut self, place: &Place, held: Arc<Held>) {
+        if held.spec.is_exclusive() {
+            self.holders.insert(place.clone(), Arc::downgrade(&held));
+        }
+        self.wishes.push(Wish::Keep(held));
     }
 
     /// Releases what is held, by passing it on if somebody here waits for it; gives the tag back if nobody does.
@@ -218,6 +249,11 @@ impl Room {
 
     /// Lets everybody out who fits, with their answers, and what they may have left behind taken back.
     fn leave_if(&mut self, fits: impl Fn(&Waiter) -> bool, answer: impl Fn(&Waiter) -> Result<Answer>) {
+        let tries: Vec<Id> = self.tries.iter().filter(|(_, waiter)| fits(waiter)).map(|(id, _)| *id).collect();
+        for waiter in tries.iter().filter_map(|id| self.tries.remove(id)).collect::<Vec<_>>() {
+            let answer = answer(&waiter);
+            self.end(waiter, answer, true);
+        }
         let mut moved = Vec::new();
         for (place, line) in &mut self.lines {
             let mut at = 0;
@@ -255,14 +291,17 @@ impl Room {
     fn begin(&mut self, place: &Place) {
         let holder = self.holders.get(place).and_then(Weak::upgrade).filter(|held| held.is_held());
         match (holder, self.lines.get_mut(place).and_then(VecDeque::front_mut)) {
-            (Some(held), Some(first)) => {
-                let left = Duration::from_micros(held.remaining());
+            // Who does not wait must hear it from Redis: the holder may not know yet that it lost the lock.
+            (Some(held), Some(first)) if first.attempt.waits() => {
+                let left = Duration::from_micros(held.remaining()).min(LONGEST_REST);
                 first.stage = Stage::Resting((Instant::now() + left).min(first.attempt.until));
                 // A refusal must be able to say who holds it.
                 first.attempt.lock.refused("another handle of this process holds it".to_owned());
             }
-            (None, Some(_)) => {
-                self.holders.remove(place);
+            (holder, Some(_)) => {
+                if holder.is_none() {
+                    self.holders.remove(place);
+                }
                 self.ask(place);
             }
             (_, None) => {}
@@ -276,13 +315,16 @@ impl Room {
             first.attempt.hear_at(channel);
         }
         first.stage = Stage::Asking;
-        let question = first.attempt.ask(None);
-        let exchange = first.attempt.lock.spec.exchange(question);
-        self.wishes.push(Wish::Ask(place.clone(), first.attempt.id, exchange));
+        self.wishes.push(wish_to_ask(place, &mut first.attempt));
     }
 
     fn end_first(&mut self, place: &Place, answer: Result<Answer>, leaves: bool) {
         let Some(waiter) = self.lines.get_mut(place).and_then(VecDeque::pop_front) else { return };
+        self.end(waiter, answer, leaves);
+        self.follow(place);
+    }
+
+    fn end(&mut self, waiter: Waiter, answer: Result<Answer>, leaves: bool) {
         if let Some(leave) = waiter.attempt.leave().filter(|_| leaves) {
             self.wishes.push(Wish::Leave(waiter.attempt.lock.spec.shared.clone(), leave));
         }
@@ -290,7 +332,6 @@ impl Room {
         let Waiter { attempt, tag, .. } = waiter;
         drop(attempt);
         self.wishes.push(Wish::Answer(tag, answer));
-        self.follow(place);
     }
 
     /// The next in line begins.
@@ -301,4 +342,9 @@ impl Room {
             _ => {}
         }
     }
+}
+
+fn wish_to_ask(place: &Place, attempt: &mut Attempt) -> Wish {
+    let question = attempt.ask(None);
+    Wish::Ask(place.clone(), attempt.id, attempt.lock.spec.exchange(question))
 }

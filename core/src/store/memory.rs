@@ -95,6 +95,12 @@ impl MemoryStore {
         operation.twin(&mut View { table: &mut table, now, forgetting }, now)
     }
 
+    /// For tests: lets them look at the keys at the given time.
+    #[cfg(test)]
+    pub fn with_space<T>(&self, now: u64, look: impl FnOnce(&mut dyn Space) -> T) -> T {
+        look(&mut View { table: &mut self.table.lock().unwrap(), now, forgetting: false })
+    }
+
     /// Forgets everything.
     pub fn clear(&self) {
         if let Ok(mut table) = self.table.lock() {

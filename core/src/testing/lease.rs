@@ -4,7 +4,7 @@ use crate::client::Client;
 use crate::op::Op;
 
 use crate::lease::Inspection;
-pub use crate::lease::{ALL_PERMITS, MAX_FLOOR, MAX_WHO_BYTES};
+pub use crate::lease::{ALL_PERMITS, LONGEST_TOMBSTONE, MAX_FLOOR, MAX_WHO_BYTES};
 pub use crate::lease::{Acquire, Channel, Extend, ForceRelease, Grant, Id, Inspect, Outcome, Queue, Release};
 
 /// One try to acquire.

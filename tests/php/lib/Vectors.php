@@ -43,6 +43,8 @@ final class Vectors
             'policies' => $this->policy($case),
             'keys' => $this->key($case),
             'errors' => $this->error($case),
+            'locks' => $this->lockSteps($case),
+            'lock-errors' => $this->lockError($case),
             default => $this->steps($case),
         };
         $this->executed[$id] = true;
@@ -166,6 +168,19 @@ final class Vectors
         $client = new Client($this->url, prefix());
         (new Steps($client, $case, $this->store === 'memory' ? 'memory' : 'redis'))->execute();
         $client->close();
+    }
+
+    private function lockSteps(array $case): void
+    {
+        $client = new Client($this->url, prefix());
+        (new LockSteps($client, $case))->execute();
+        $client->close();
+    }
+
+    private function lockError(array $case): void
+    {
+        $client = new Client($this->url, prefix());
+        refused($case['error'], fn () => LockSteps::handle($client, $case['handle']));
     }
 
     /** Fails unless it is refused as the case says, and no form of the error shows what it must not. */

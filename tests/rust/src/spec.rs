@@ -37,8 +37,20 @@ pub fn bytes(object: &Value, field: &str) -> Option<Vec<u8>> {
     if let Some(text) = object[field].as_str() {
         return Some(text.as_bytes().to_vec());
     }
-    let hex = object[format!("{field}_hex")].as_str()?;
-    Some((0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect())
+    object[format!("{field}_hex")].as_str().map(unhex)
+}
+
+/// The bytes of each in a list of texts, or of hexadecimals in `<field>_hex`.
+pub fn list_of_bytes(object: &Value, field: &str) -> Option<Vec<Vec<u8>>> {
+    if let Some(texts) = object[field].as_array() {
+        return Some(texts.iter().map(|text| text.as_str().unwrap().as_bytes().to_vec()).collect());
+    }
+    let digits = object[format!("{field}_hex")].as_array()?;
+    Some(digits.iter().map(|digits| unhex(digits.as_str().unwrap())).collect())
+}
+
+fn unhex(digits: &str) -> Vec<u8> {
+    (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap()).collect()
 }
 
 /// Writes what was executed, and fails unless it is exactly what the spec holds.

@@ -1,8 +1,13 @@
-//! The rights that SECURITY.md asks for are those that the scripts use.
+//! The rights that SECURITY.md asks for are those that the scripts use, and enough for locks.
 
 use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
 
+use quotalock::{Lock, LockOptions};
 use quotalock_tests::spec::root;
+use quotalock_tests::{client, fresh_prefix, servers};
 
 /// The commands that a script calls, in lower case.
 fn called(script: &str) -> BTreeSet<String> {
@@ -10,21 +15,72 @@ fn called(script: &str) -> BTreeSet<String> {
     calls.map(|rest| rest.split('\'').next().unwrap().to_lowercase()).collect()
 }
 
-#[test]
-fn security_lists_exactly_the_commands_of_the_scripts() {
-    let mut needed = BTreeSet::from(["eval".to_owned(), "evalsha".to_owned(), "select".to_owned()]);
-    needed.extend(quotalock::scripts().iter().flat_map(|(_, script)| called(script)));
-    let text = std::fs::read_to_string(root().join("SECURITY.md")).unwrap();
-    let words = text.split(|c: char| c.is_whitespace() || c == '`' || c == ',' || c == '.');
-    let listed: BTreeSet<String> = words.filter_map(|word| word.strip_prefix('+')).map(str::to_owned).collect();
-    assert_eq!(listed, needed);
+/// The commands that a text lists.
+fn listed(file: &str) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(root().join(file)).unwrap();
+    let words = text.split(|c: char| c.is_whitespace() || "`,.()".contains(c));
+    words.filter_map(|word| word.strip_prefix('+')).map(str::to_owned).collect()
 }
 
 #[test]
-fn only_a_log_needs_more_than_get_set_and_del() {
+fn security_lists_exactly_the_commands_of_the_scripts() {
+    // What is no script: waiting for hints, for replicas, and asking how old a server is.
+    let mut needed = BTreeSet::from(["eval", "evalsha", "select", "subscribe", "wait", "info"].map(str::to_owned));
+    needed.extend(quotalock::scripts().iter().flat_map(|(_, script)| called(script)));
+    assert_eq!(listed("SECURITY.md"), needed);
+}
+
+#[test]
+fn only_a_log_and_a_lock_need_more_than_get_set_and_del() {
     let usual = ["del", "get", "set", "time"].map(str::to_owned);
     for (name, script) in quotalock::scripts() {
-        let more = called(&script).iter().any(|command| !usual.contains(command));
-        assert!(!more || name.contains("sliding-log") || name.starts_with("consume-all"), "{name}");
+        let more: Vec<String> = called(&script).into_iter().filter(|command| !usual.contains(command)).collect();
+        let is_log = name.contains("sliding-log") || name.starts_with("consume-all");
+        assert!(more.is_empty() || is_log || name.starts_with("lease") && more == ["publish"], "{name}: {more:?}");
     }
+}
+
+#[test]
+fn what_the_guide_lists_is_enough_for_locks() {
+    let given = listed("docs/guide/locks.md");
+    assert!(given.is_subset(&listed("SECURITY.md")), "{given:?}");
+    let prefix = fresh_prefix("rights");
+    let limited: Vec<String> = servers()
+        .iter()
+        .map(|(_, url)| {
+            let address = url.strip_prefix("redis://").unwrap();
+            let rights: Vec<String> = given.iter().map(|command| format!("+{command}")).collect();
+            command(
+                address,
+                &format!(
+                    "ACL SETUSER {prefix} on >secret resetkeys ~{prefix}:* resetchannels &{prefix}:wake:* nocommands {}",
+                    rights.join(" ")
+                ),
+            );
+            format!("redis://{prefix}:secret@{address}")
+        })
+        .collect();
+    let options = LockOptions { ttl: 900_000, ..LockOptions::default() };
+    let clients: Vec<_> = limited.iter().map(|url| client(url, &prefix)).collect();
+    for client in &clients {
+        let (first, second) =
+            (client.lock(b"n", options.clone()).unwrap(), client.lock(b"n", options.clone()).unwrap());
+        assert!(first.acquire(Duration::ZERO).unwrap().run().unwrap());
+        assert_eq!(first.inspect().run().unwrap().holders.len(), 1);
+        let waiter = std::thread::spawn(move || second.acquire(Duration::from_secs(20)).unwrap().run().unwrap());
+        // By now it waits, and has subscribed.
+        std::thread::sleep(Duration::from_millis(1_500));
+        assert!(first.extend(None).unwrap().run().unwrap() && first.release().run().unwrap());
+        assert!(waiter.join().unwrap());
+    }
+    let quorum = Lock::quorum(&clients, b"most", options).unwrap();
+    assert!(quorum.acquire(Duration::from_secs(20)).unwrap().run().unwrap());
+}
+
+fn command(address: &str, words: &str) {
+    let mut connection = TcpStream::connect(address).unwrap();
+    connection.write_all(format!("{words}\r\n").as_bytes()).unwrap();
+    let mut reply = [0; 5];
+    connection.read_exact(&mut reply).unwrap();
+    assert_eq!(&reply, b"+OK\r\n", "{words}");
 }

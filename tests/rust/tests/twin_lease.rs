@@ -24,6 +24,9 @@ const AT_LEAST: usize = 50_000;
 const START: u64 = 1_700_000_000_000_000;
 const TABLES: usize = 3;
 const IDS: u8 = 7;
+/// Of leases, of tombstones and of the time between steps, so that some are met to the microsecond; the second is how
+/// long a waiter is remembered.
+const LENGTHS: [u64; 3] = [1_000, 1_500_000, 2_000_000];
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -79,15 +82,20 @@ fn act() -> impl Strategy<Value = Act> {
             [head, tail].concat()
         }),
     ];
-    let ttl = || prop_oneof![1 => Just(1_000_u64), 6 => 1_000_u64..5_000_000, 2 => 5_000_000_u64..4_000_000_000];
+    let ttl = || prop_oneof![2 => prop::sample::select(&LENGTHS[..]), 6 => 1_000_u64..5_000_000, 2 => 5_000_000_u64..4_000_000_000];
     let floor = prop_oneof![9 => Just(0_u64), 1 => START..START + 9_000_000_000, 1 => Just(MAX_FLOOR)];
     let weight =
         prop_oneof![5 => Just(Weight::Some(1)), 3 => (1_u64..6).prop_map(Weight::Some), 2 => Just(Weight::All)];
     let queue = prop_oneof![1 => Just(Queue::No), 2 => Just(Queue::Hint), 2 => Just(Queue::Order)];
-    let who = prop_oneof![Just(Vec::new()), prop::collection::vec(any::<u8>(), 0..20), Just(vec![b'x'; 256])];
+    let who = prop_oneof![
+        Just(Vec::new()),
+        (0..IDS).prop_map(|n| [b"x", id(n).as_slice()].concat()),
+        prop::collection::vec(any::<u8>(), 0..20),
+        Just(vec![b'x'; 256])
+    ];
     let acquire =
         (0..IDS, ttl(), floor, weight, queue, who, prop_oneof![3 => Just(None), 1 => (0..IDS).prop_map(Some)]);
-    let cancel = prop_oneof![2 => Just(0_u64), 1 => 1_u64..20_000_000, 1 => 1_u64..3_700_000_000];
+    let cancel = prop_oneof![12 => Just(0_u64), 1 => prop::sample::select(&LENGTHS[..]), 4 => 1_u64..2_000_000, 1 => 1_u64..3_700_000_000];
     prop_oneof![
         24 => acquire.prop_map(|(id, ttl, floor, weight, queue, who, instead_of)| {
             Act::Acquire { id, ttl, floor, weight, queue, who, instead_of }
@@ -105,6 +113,7 @@ fn act() -> impl Strategy<Value = Act> {
 fn step() -> impl Strategy<Value = Step> {
     let shift = prop_oneof![
         4 => Just(0_i64),
+        4 => prop::sample::select(&LENGTHS[..]).prop_map(|length| length as i64),
         10 => 0_i64..1_000,
         10 => 0_i64..400_000,
         3 => 0_i64..3_000_000,
@@ -171,7 +180,8 @@ impl Side {
                     permits,
                     weight: self.weight(*weight),
                     queue: *queue,
-                    channel: if *queue == Queue::No { [0; 16] } else { *b"0123456789abcdef" },
+                    // As another's id, which must not be taken for it.
+                    channel: if *queue == Queue::No { [0; 16] } else { id((n + 1) % IDS) },
                     wake_prefix,
                     who: who.as_slice().into(),
                     instead_of: instead_of.filter(|other| other != n).map(id),
@@ -285,6 +295,7 @@ struct Counted {
     freed: Cell<usize>,
     extended: Cell<usize>,
     healed: Cell<usize>,
+    told: Cell<usize>,
 }
 
 fn count(counter: &Cell<usize>) {
@@ -444,6 +455,14 @@ impl Model {
     }
 }
 
+/// How many waiters of a table were told.
+fn told(value: &Option<Vec<u8>>) -> usize {
+    let Some(value) = value else { return 0 };
+    let number = |at: usize| usize::from(u16::from_le_bytes([value[at], value[at + 1]]));
+    let (tombstones, waiters) = (number(11), number(15));
+    (0..waiters).filter(|n| value[17 + tombstones + 53 * n + 36] >= 128).count()
+}
+
 /// Plays random cases to a server and its twin, and returns how many steps that were.
 fn steps_that_agree(name: &str, url: &str) -> usize {
     let mut runner = TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
@@ -471,6 +490,9 @@ fn steps_that_agree(name: &str, url: &str) -> usize {
                 _ => {}
             }
             if !damaged {
+                if after.iter().zip(&before).any(|(after, before)| told(after) > told(before)) {
+                    count(&counted.told);
+                }
                 model.check(step, now, &script, &counted)?;
             }
             executed.set(executed.get() + 1);
@@ -478,9 +500,9 @@ fn steps_that_agree(name: &str, url: &str) -> usize {
         Ok(())
     });
     outcome.unwrap_or_else(|e| panic!("{name}: {e}"));
-    let Counted { granted, again, refused, cancelled, handed_over, freed, extended, healed } = counted;
-    let counts = [granted, again, refused, cancelled, handed_over, freed, extended, healed].map(Cell::into_inner);
-    println!("{name}: granted, again, refused, cancelled, handed over, freed, extended, healed: {counts:?}");
+    let Counted { granted, again, refused, cancelled, handed_over, freed, extended, healed, told } = counted;
+    let counts = [granted, again, refused, cancelled, handed_over, freed, extended, healed, told].map(Cell::into_inner);
+    println!("{name}: granted, again, refused, cancelled, handed over, freed, extended, healed, told: {counts:?}");
     assert!(counts.iter().all(|times| *times >= 100), "{name}: {counts:?}");
     executed.get()
 }

@@ -8,10 +8,13 @@
     async def buy() -> None:
         if not await checkout.consume("user:42"):
             ...  # say 429
+        async with client.lock("sku:42", wait=5.0) as lock:
+            ...  # alone, for as long as lock.held
 
 A client has one connection per running loop, made at the first call. Calls of one tick of the loop go out together;
-no thread is at work. Cancelling a call leaves nothing behind, but what Redis was asked already may have been counted.
-The loop must watch sockets (`add_reader`): on Windows use a `SelectorEventLoop`.
+no thread is at work but the one that acquires, renews and releases locks. Cancelling a call leaves nothing behind, but
+what Redis was asked already may have been counted. The loop must watch sockets (`add_reader`): on Windows use a
+`SelectorEventLoop`.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from .._errors import (
     Internal,
     InvalidArgument,
     InvalidPolicy,
+    LoadFailed,
     Lost,
     NotAcquired,
     NotPermitted,
@@ -37,8 +41,9 @@ from .._errors import (
     Unavailable,
     WrongType,
 )
-from .._native import CombinedDecision, Decision, Rule, RuleDecision
+from .._native import CombinedDecision, Decision, Holder, Inspection, Rule, RuleDecision
 from ._limiter import Limiter, Reservation
+from ._lock import Lock
 
 if TYPE_CHECKING:
     from ._futures import LoopClient
@@ -49,10 +54,14 @@ __all__ = [
     "CombinedDecision",
     "CrossSlot",
     "Decision",
+    "Holder",
+    "Inspection",
     "Internal",
     "InvalidArgument",
     "InvalidPolicy",
     "Limiter",
+    "LoadFailed",
+    "Lock",
     "Lost",
     "NotAcquired",
     "NotPermitted",
@@ -65,6 +74,7 @@ __all__ = [
     "Unavailable",
     "WrongType",
     "limit",
+    "quorum_lock",
 ]
 
 
@@ -102,6 +112,106 @@ class Client:
         """Charges several keys if all of them admit it, else none; see `quotalock.Client.consume_all`."""
         return await self._native.consume_all(charges, request_id)
 
+    def lock(
+        self,
+        name: str | bytes,
+        ttl: float = 30.0,
+        wait: float = 0.0,
+        fair: bool = False,
+        renew: bool = True,
+        max_hold: float = 3600.0,
+        floor: int = 0,
+        label: str = "",
+        replicas_ack: int = 0,
+        ack_timeout: float = 0.1,
+        cancel_on_loss: bool = False,
+    ) -> Lock:
+        """Makes a handle for a mutex; see `quotalock.Client.lock`. Asks nobody, so it is not awaited.
+
+        With `cancel_on_loss` the task inside `async with` is cancelled when the lock is lost, and leaves the block with
+        `Lost`, as it leaves `asyncio.timeout` with `TimeoutError`.
+        """
+        native = self._native.lock(name, ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout)
+        return Lock._of(native, cancel_on_loss)
+
+    def lock_all(
+        self,
+        names: Iterable[str | bytes],
+        ttl: float = 30.0,
+        wait: float = 0.0,
+        fair: bool = False,
+        renew: bool = True,
+        max_hold: float = 3600.0,
+        floor: int = 0,
+        label: str = "",
+        replicas_ack: int = 0,
+        ack_timeout: float = 0.1,
+        cancel_on_loss: bool = False,
+    ) -> Lock:
+        """Makes a handle for several mutexes, granted all or none; see `quotalock.Client.lock_all`."""
+        native = self._native.lock_all(names, ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout)
+        return Lock._of(native, cancel_on_loss)
+
+    def semaphore(
+        self,
+        name: str | bytes,
+        permits: int,
+        weight: int = 1,
+        ttl: float = 30.0,
+        wait: float = 0.0,
+        fair: bool = False,
+        renew: bool = True,
+        max_hold: float = 3600.0,
+        floor: int = 0,
+        label: str = "",
+        replicas_ack: int = 0,
+        ack_timeout: float = 0.1,
+        cancel_on_loss: bool = False,
+    ) -> Lock:
+        """Makes a handle for `weight` of a semaphore's `permits`; see `quotalock.Client.semaphore`."""
+        native = self._native.semaphore(
+            name, permits, weight, ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout
+        )
+        return Lock._of(native, cancel_on_loss)
+
+    def read_lock(
+        self,
+        name: str | bytes,
+        ttl: float = 30.0,
+        wait: float = 0.0,
+        fair: bool = False,
+        renew: bool = True,
+        max_hold: float = 3600.0,
+        floor: int = 0,
+        label: str = "",
+        replicas_ack: int = 0,
+        ack_timeout: float = 0.1,
+        cancel_on_loss: bool = False,
+    ) -> Lock:
+        """Makes a handle for the reading side of a read-write lock; see `quotalock.Client.read_lock`."""
+        native = self._native.read_lock(name, ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout)
+        return Lock._of(native, cancel_on_loss)
+
+    def write_lock(
+        self,
+        name: str | bytes,
+        ttl: float = 30.0,
+        wait: float = 0.0,
+        fair: bool = False,
+        renew: bool = True,
+        max_hold: float = 3600.0,
+        floor: int = 0,
+        label: str = "",
+        replicas_ack: int = 0,
+        ack_timeout: float = 0.1,
+        cancel_on_loss: bool = False,
+    ) -> Lock:
+        """Makes a handle for the writing side of a read-write lock; see `quotalock.Client.write_lock`."""
+        native = self._native.write_lock(
+            name, ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout
+        )
+        return Lock._of(native, cancel_on_loss)
+
     async def close(self) -> None:
         """Closes the connections. Calls under way and later ones raise `Closed`; closing twice does nothing."""
         self._native.close()
@@ -130,9 +240,33 @@ class Client:
         return repr(self._native).replace("quotalock.Client", "quotalock.aio.Client", 1)
 
 
+def quorum_lock(
+    clients: Iterable[Client],
+    name: str | bytes,
+    ttl: float = 30.0,
+    wait: float = 0.0,
+    renew: bool = True,
+    max_hold: float = 3600.0,
+    floor: int = 0,
+    label: str = "",
+    cancel_on_loss: bool = False,
+) -> Lock:
+    """Makes a handle for a mutex over several independent servers; see `quotalock.quorum_lock`, and `Client.lock` for
+    `cancel_on_loss`. Asks nobody, so it is not awaited."""
+    natives = [_native_of(client) for client in clients]
+    native = _native.quorum_lock(natives, name, ttl, wait, renew, max_hold, floor, label)
+    return Lock._of(native, cancel_on_loss)
+
+
 async def limit(name: str, key: str | bytes, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
     """Limits in one line, with a client of the environment's; see `quotalock.limit`."""
     return await _of_environment()._native._limit(name, key, policy, cost)
+
+
+def _native_of(client: Client) -> LoopClient:
+    if not isinstance(client, Client):
+        raise TypeError(f"clients has {client!r}: give clients of quotalock.aio")
+    return client._native
 
 
 _default: Client | None = None

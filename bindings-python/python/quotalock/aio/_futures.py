@@ -6,7 +6,8 @@ from asyncio import Future
 from collections.abc import Iterable
 from typing import Protocol
 
-from .._native import CombinedDecision, Decision, Rule
+from .._errors import NotAcquired
+from .._native import CombinedDecision, Decision, Inspection, Rule
 from ._limiter import Limiter
 
 
@@ -25,6 +26,73 @@ class LoopClient(Protocol):
         charges: Iterable[tuple[Limiter, str | bytes] | tuple[Limiter, str | bytes, int]],
         request_id: str | bytes | None,
     ) -> Future[CombinedDecision]: ...
+    def lock(
+        self,
+        name: str | bytes,
+        ttl: float,
+        wait: float,
+        fair: bool,
+        renew: bool,
+        max_hold: float,
+        floor: int,
+        label: str,
+        replicas_ack: int,
+        ack_timeout: float,
+    ) -> LoopLock: ...
+    def lock_all(
+        self,
+        names: Iterable[str | bytes],
+        ttl: float,
+        wait: float,
+        fair: bool,
+        renew: bool,
+        max_hold: float,
+        floor: int,
+        label: str,
+        replicas_ack: int,
+        ack_timeout: float,
+    ) -> LoopLock: ...
+    def semaphore(
+        self,
+        name: str | bytes,
+        permits: int,
+        weight: int,
+        ttl: float,
+        wait: float,
+        fair: bool,
+        renew: bool,
+        max_hold: float,
+        floor: int,
+        label: str,
+        replicas_ack: int,
+        ack_timeout: float,
+    ) -> LoopLock: ...
+    def read_lock(
+        self,
+        name: str | bytes,
+        ttl: float,
+        wait: float,
+        fair: bool,
+        renew: bool,
+        max_hold: float,
+        floor: int,
+        label: str,
+        replicas_ack: int,
+        ack_timeout: float,
+    ) -> LoopLock: ...
+    def write_lock(
+        self,
+        name: str | bytes,
+        ttl: float,
+        wait: float,
+        fair: bool,
+        renew: bool,
+        max_hold: float,
+        floor: int,
+        label: str,
+        replicas_ack: int,
+        ack_timeout: float,
+    ) -> LoopLock: ...
     def close(self) -> None: ...
     def _limit(
         self, name: str, key: str | bytes, policy: str | Rule | Iterable[Rule], cost: int
@@ -66,3 +134,40 @@ class LoopReservation(Protocol):
     def id(self) -> str: ...
     def settle(self, actual: int) -> Future[bool]: ...
     def cancel(self) -> Future[bool]: ...
+
+
+class LoopLock(Protocol):
+    """A `Lock` whose calls return futures."""
+
+    @property
+    def names(self) -> tuple[str | bytes, ...]: ...
+    @property
+    def redis_keys(self) -> tuple[bytes, ...]: ...
+    @property
+    def ttl(self) -> float: ...
+    @property
+    def token(self) -> int | None: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def held(self) -> bool: ...
+    @property
+    def remaining(self) -> float: ...
+    @property
+    def lost(self) -> LoopLoss: ...
+    def acquire(self, wait: float | None) -> Future[bool]: ...
+    def release(self) -> Future[bool]: ...
+    def extend(self, ttl: float | None) -> Future[bool]: ...
+    def assert_held(self) -> None: ...
+    def raise_floor(self, floor: int) -> None: ...
+    def inspect(self) -> Future[Inspection]: ...
+    def force_release(self) -> Future[int]: ...
+    def _abandon(self) -> None: ...
+    def _not_acquired(self) -> NotAcquired: ...
+
+
+class LoopLoss(Protocol):
+    """A `Loss` that loops await."""
+
+    def is_set(self) -> bool: ...
+    def _future(self) -> Future[bool]: ...

@@ -278,6 +278,7 @@ fn work(hub: &Arc<Hub>, bell: &UnixStream) {
                 let error = Error::new(Code::Closed, "the call was taken back by its caller");
                 sink.complete(vec![(id, Err(error))]);
             }
+            desk.cancel(is_it);
         }
         let now = Instant::now();
         desk.turn(now);
@@ -434,8 +435,11 @@ impl Drop for Awaited {
 pub(crate) async fn ask_for(request: Request) -> Result<Answer> {
     let waiter = Arc::new(Waiter::default());
     let sink: Arc<dyn Sink> = waiter.clone();
+    let mut awaited = Awaited { sink: sink.clone(), answered: false };
     self::request(request, 0, &sink);
-    poll_fn(|context| waiter.poll(context)).await
+    let answer = poll_fn(|context| waiter.poll(context)).await;
+    awaited.answered = true;
+    answer
 }
 
 /// Makes a call and waits for its answer on any executor. Dropped before, it leaves no `wait` behind.

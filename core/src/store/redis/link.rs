@@ -66,11 +66,6 @@ impl<T> Link<T> {
         }
     }
 
-    /// Takes a call that was answered elsewhere.
-    pub fn end(&mut self, tag: T, answer: Result<Answer>) {
-        self.done.push((tag, answer));
-    }
-
     /// Reads, writes, dials and expires whatever is due, without blocking.
     pub fn turn(&mut self) {
         let now = Instant::now();

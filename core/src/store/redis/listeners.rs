@@ -12,7 +12,7 @@ use super::ear::{Ear, new_channel};
 use super::patience::Patience;
 use crate::client::Shared;
 use crate::error::{Code, Error, Result};
-use crate::lock::{Desk, Spec};
+use crate::lock::Desk;
 
 /// The pause before a subscription that was lost is made again.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -40,8 +40,8 @@ impl Listeners {
     /// Makes those that are needed, and tells the desk what was heard: true if there was anything. `ring` makes what wakes
     /// the hub.
     pub fn turn<F: FnOnce() + Send + 'static>(&mut self, desk: &mut Desk, ring: impl Fn() -> F) -> bool {
-        for (port, spec) in desk.deaf() {
-            self.all.entry(port).or_insert_with(|| Listener::new(&spec, ring()));
+        for (port, shared, prefix) in desk.deaf() {
+            self.all.entry(port).or_insert_with(|| Listener::new(shared, prefix, ring()));
         }
         let (now, mut any) = (Instant::now(), false);
         self.all.retain(|port, listener| match &mut listener.state {
@@ -103,8 +103,7 @@ impl Listeners {
 }
 
 impl Listener {
-    fn new(spec: &Spec, ring: impl FnOnce() + Send + 'static) -> Listener {
-        let (shared, prefix) = (spec.shared.clone(), spec.wake_prefix.clone());
+    fn new(shared: Arc<Shared>, prefix: Arc<[u8]>, ring: impl FnOnce() + Send + 'static) -> Listener {
         Listener { state: open(&shared, &prefix, ring), shared, prefix }
     }
 }

@@ -1,5 +1,7 @@
 //! Executes every vector of the spec on every store.
 
+mod locks;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use quotalock::testing::{self, Kind};
@@ -20,6 +22,8 @@ fn every_vector_on_every_store() {
                     "policies.json" => policy(&case),
                     "keys.json" => key(&case, &url),
                     "errors.json" => error(&case, &url),
+                    "locks.json" => locks::steps(&case, &store, &url),
+                    "lock-errors.json" => locks::error(&case, &url),
                     _ => limiter(&case, &store, &url),
                 }
                 executed.insert(spec::id(&case));

@@ -1,0 +1,47 @@
+//! What the methods that make locks have in common: their parameters from `ttlMs` on.
+
+use std::time::Duration;
+
+use quotalock::{Code, DEFAULT_LOCK_TTL, Error, LockOptions, convert};
+
+use crate::argument::{Flag, Int, Text};
+use crate::exception::Outcome;
+
+/// The default ttl.
+pub const TTL_MS: i64 = (DEFAULT_LOCK_TTL / 1_000) as i64;
+/// The default of how long replicas have for their answers.
+pub const ACK_TIMEOUT_MS: i64 = 100;
+/// The default label.
+pub const NO_LABEL: &str = "";
+
+/// The arguments.
+pub struct LockArguments<'a> {
+    pub ttl: Int<'a>,
+    pub wait: Int<'a>,
+    pub fair: Flag<'a>,
+    pub floor: Int<'a>,
+    pub label: Text<'a>,
+    pub replicas_ack: Int<'a>,
+    pub ack_timeout: Int<'a>,
+}
+
+impl LockArguments<'_> {
+    /// The options, and how long to wait; `first` is the position of the ttl.
+    pub fn read(&self, first: u32) -> Outcome<(LockOptions, Duration)> {
+        let wait = self.wait.micros(first + 1, "wait")?;
+        let replicas = self.replicas_ack.unsigned(first + 5, "replicas_ack")?;
+        let too_many = |_| Error::new(Code::InvalidArgument, format!("replicas_ack {replicas} is too large: lower it"));
+        let options = LockOptions {
+            ttl: self.ttl.micros(first, "ttl")?,
+            // There is no thread of ours in a process of PHP.
+            renew: false,
+            fair: self.fair.get(first + 2)?,
+            floor: self.floor.unsigned(first + 3, "floor")?,
+            label: self.label.utf8(first + 4, "label")?.into_owned(),
+            replicas_ack: u32::try_from(replicas).map_err(too_many)?,
+            ack_timeout: self.ack_timeout.micros(first + 6, "ack_timeout")?,
+            ..LockOptions::default()
+        };
+        Ok((options, convert::duration(wait)))
+    }
+}

@@ -1,0 +1,85 @@
+//! How a described call is carried out: on this thread, without the GIL, or on the running loop.
+
+use pyo3::prelude::*;
+use quotalock::{FromAnswer, Op};
+
+use crate::answer::object;
+use crate::error::raised;
+use crate::loops::Loops;
+
+/// Carries out the calls of one client.
+pub struct Carrier {
+    /// Whether calls are answered without I/O.
+    in_memory: bool,
+    /// Where calls are awaited; none for a client that blocks.
+    loops: Option<Loops>,
+}
+
+impl Carrier {
+    /// For the calls of this client, which are awaited if there are `loops`.
+    pub fn new(core: &quotalock::Client, loops: Option<Loops>) -> Carrier {
+        Carrier { in_memory: core.server() == "memory://", loops }
+    }
+
+    /// Where calls are awaited; none for a client that blocks.
+    pub fn loops(&self) -> Option<&Loops> {
+        self.loops.as_ref()
+    }
+
+    /// Makes a described call: returns its answer, or on a loop the future of it.
+    pub fn make<T: FromAnswer>(&self, py: Python<'_>, op: quotalock::Result<Op<T>>) -> PyResult<Py<PyAny>> {
+        self.carry_out(py, op, false)
+    }
+
+    /// As [`make`](Carrier::make), for a call that may sleep whoever answers it.
+    pub fn make_napping<T: FromAnswer>(&self, py: Python<'_>, op: quotalock::Result<Op<T>>) -> PyResult<Py<PyAny>> {
+        self.carry_out(py, op, true)
+    }
+
+    fn carry_out<T: FromAnswer>(
+        &self,
+        py: Python<'_>,
+        op: quotalock::Result<Op<T>>,
+        naps: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let op = op.map_err(|error| raised(py, &error))?.erased();
+        if let Some(loops) = &self.loops {
+            return loops.submit(py, op, naps);
+        }
+        let run = |interrupted: &mut dyn FnMut() -> bool| op.run_interruptibly(interrupted);
+        let answer = if self.in_memory && !naps { run(&mut || false) } else { interruptibly(py, run)? };
+        object(py, answer.map_err(|error| raised(py, &error))?)
+    }
+
+    /// Leaves all loops; calls under way there end with `closed`.
+    pub fn close(&self, py: Python<'_>) {
+        if let Some(loops) = &self.loops {
+            loops.close(py);
+        }
+    }
+}
+
+impl Drop for Carrier {
+    fn drop(&mut self) {
+        if let Some(loops) = &self.loops {
+            Python::try_attach(|py| loops.close(py));
+        }
+    }
+}
+
+/// Makes a call without the GIL. Signal handlers run meanwhile, and what one of them raises ends the call.
+pub fn interruptibly<T: Send>(
+    py: Python<'_>,
+    call: impl FnOnce(&mut dyn FnMut() -> bool) -> quotalock::Result<T> + Send,
+) -> PyResult<quotalock::Result<T>> {
+    let mut raised = None;
+    let answer = py.detach(|| {
+        call(&mut || {
+            if raised.is_none() {
+                raised = Python::try_attach(|py| py.check_signals().err()).flatten();
+            }
+            raised.is_some()
+        })
+    });
+    raised.map_or(Ok(answer), Err)
+}

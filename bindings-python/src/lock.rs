@@ -1,0 +1,269 @@
+//! The handle of a lock: one method per verb, each a call of the core.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString, PyTuple};
+use quotalock::{LockOptions, LockState, convert};
+
+use crate::argument::{kind, octets, seconds, shown, whole};
+use crate::carrier::interruptibly;
+use crate::client::Client;
+use crate::error::raised;
+use crate::lock_options::{Given, Maybe, wait};
+use crate::loss::Loss;
+
+/// A handle for a lock; made by `Client.lock` and its neighbours.
+#[pyclass(frozen, weakref, module = "quotalock")]
+pub struct Lock {
+    core: quotalock::Lock,
+    client: Py<Client>,
+    /// The names as they were given: str or bytes.
+    names: Py<PyTuple>,
+    /// How long an acquisition waits that does not say.
+    wait: Duration,
+    /// What tells the loss of the grant with this token. Touched only under the GIL.
+    loss: Mutex<Option<(u64, Py<Loss>)>>,
+}
+
+impl Lock {
+    /// Makes a handle of what a method of the client was given.
+    pub fn new(
+        client: &Bound<'_, Client>,
+        names: Bound<'_, PyTuple>,
+        given: Given<'_, '_>,
+        make: impl FnOnce(&quotalock::Client, &[&[u8]], LockOptions) -> quotalock::Result<quotalock::Lock>,
+    ) -> PyResult<Lock> {
+        let (core, wait) = made(&names, given, |names, options| make(client.get().core(), names, options))?;
+        Ok(Lock::of(core, client, names, wait))
+    }
+
+    /// Makes a handle over several servers; the first client's calls carry its own.
+    pub fn quorum(clients: &[Bound<'_, Client>], name: &Bound<'_, PyAny>, given: Given<'_, '_>) -> PyResult<Lock> {
+        let cores: Vec<_> = clients.iter().map(|client| client.get().core().clone()).collect();
+        let names = one(name)?;
+        let (core, wait) = made(&names, given, |names, options| quotalock::Lock::quorum(&cores, names[0], options))?;
+        // The core takes no fewer than three.
+        Ok(Lock::of(core, &clients[0], names, wait))
+    }
+
+    fn of(core: quotalock::Lock, client: &Bound<'_, Client>, names: Bound<'_, PyTuple>, wait: Duration) -> Lock {
+        Lock { core, client: client.clone().unbind(), names: names.unbind(), wait, loss: Mutex::default() }
+    }
+
+    /// The core's handle.
+    pub fn core(&self) -> &quotalock::Lock {
+        &self.core
+    }
+
+    /// Acquires on this thread. Whatever ends the call takes the grant with it.
+    fn acquire_here(&self, py: Python<'_>, acquiring: quotalock::Acquiring) -> PyResult<bool> {
+        let acquired = interruptibly(py, |interrupted| acquiring.run_among_threads(interrupted));
+        // A signal that came with the grant would be told to the caller before it can know that it holds something.
+        let acquired = acquired.and_then(|acquired| py.check_signals().map(|()| acquired));
+        match acquired {
+            Ok(acquired) => acquired.map_err(|error| raised(py, &error)),
+            Err(error) => {
+                self.core.abandon();
+                Err(error)
+            }
+        }
+    }
+
+    fn release_here(&self, py: Python<'_>) -> PyResult<quotalock::Result<bool>> {
+        let releasing = self.core.release();
+        interruptibly(py, |interrupted| releasing.run_among_threads(interrupted))
+    }
+
+    /// An attempt to acquire it, as a caller of `acquire` described it.
+    fn acquiring(&self, py: Python<'_>, given: Maybe<'_, '_>) -> PyResult<quotalock::Acquiring> {
+        let wait = wait(given)?.unwrap_or(self.wait);
+        self.core.acquire(wait).map_err(|error| raised(py, &error))
+    }
+}
+
+#[pymethods]
+impl Lock {
+    /// The names as they were given.
+    #[getter]
+    fn names(&self, py: Python<'_>) -> Py<PyTuple> {
+        self.names.clone_ref(py)
+    }
+
+    /// The Redis keys, one for each name.
+    #[getter]
+    fn redis_keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.core.redis_keys().iter().map(|key| PyBytes::new(py, key)))
+    }
+
+    /// The ttl in seconds.
+    #[getter]
+    fn ttl(&self) -> f64 {
+        convert::seconds(self.core.ttl())
+    }
+
+    /// The fencing token of the grant; None if it was never acquired, or is released.
+    #[getter]
+    fn token(&self) -> Option<u64> {
+        self.core.token()
+    }
+
+    /// What the handle knows: `released`, `held`, `uncertain` or `lost`.
+    #[getter]
+    fn state(&self) -> &'static str {
+        self.core.state().as_str()
+    }
+
+    /// Whether it is held for certain now.
+    #[getter]
+    fn held(&self) -> bool {
+        self.core.is_held()
+    }
+
+    /// For how many seconds it is held for certain; 0 if it is not.
+    #[getter]
+    fn remaining(&self) -> f64 {
+        convert::seconds(self.core.remaining())
+    }
+
+    /// Tells the loss of the present grant.
+    #[getter]
+    fn lost(slf: &Bound<'_, Self>) -> PyResult<Py<Loss>> {
+        let (py, this) = (slf.py(), slf.get());
+        let loss = || Py::new(py, Loss::new(slf, this.client.clone_ref(py))?);
+        let Some(token) = this.core.token() else { return loss() };
+        let kept = |told: &Option<(u64, Py<Loss>)>| {
+            told.as_ref().filter(|(of, _)| *of == token).map(|(_, loss)| loss.clone_ref(py))
+        };
+        if let Some(kept) = kept(&this.loss.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(kept);
+        }
+        let loss = loss()?;
+        let told = Some((token, loss.clone_ref(py)));
+        drop(std::mem::replace(&mut *this.loss.lock().unwrap_or_else(PoisonError::into_inner), told));
+        Ok(loss)
+    }
+
+    /// Acquires it, waiting for at most `wait` seconds: True if it is held now.
+    #[pyo3(signature = (wait = None))]
+    fn acquire(&self, py: Python<'_>, wait: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
+        let acquiring = self.acquiring(py, wait)?;
+        if let Some(loops) = self.client.get().carrier().loops() {
+            return loops.expect(py, Some(self.core.clone()), |id, sink| acquiring.submit(id, sink));
+        }
+        Ok(self.acquire_here(py, acquiring)?.into_pyobject(py)?.to_owned().into_any().unbind())
+    }
+
+    /// Releases it: True if it was held until now.
+    fn release(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        if let Some(loops) = self.client.get().carrier().loops() {
+            return loops.expect(py, None, |id, sink| self.core.release().submit(id, sink));
+        }
+        let released = self.release_here(py)?.map_err(|error| raised(py, &error))?;
+        Ok(released.into_pyobject(py)?.to_owned().into_any().unbind())
+    }
+
+    /// Extends the lease to at least `ttl` seconds (None: the lock's own) from now: False if it was lost.
+    #[pyo3(signature = (ttl = None))]
+    fn extend(&self, py: Python<'_>, ttl: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
+        let ttl = ttl.map(|ttl| seconds("ttl", ttl.as_borrowed())).transpose()?;
+        // May sleep in any case: other servers may be asked than the client's.
+        self.client.get().carrier().make_napping(py, self.core.extend(ttl))
+    }
+
+    /// Raises `Lost` unless it is held for certain now.
+    fn assert_held(&self, py: Python<'_>) -> PyResult<()> {
+        self.core.assert_held().map_err(|error| raised(py, &error))
+    }
+
+    /// Has every later token be larger than `floor`.
+    fn raise_floor(&self, py: Python<'_>, floor: &Bound<'_, PyAny>) -> PyResult<()> {
+        let floor = whole("floor", floor.as_borrowed())?;
+        self.core.raise_floor(floor).map_err(|error| raised(py, &error))
+    }
+
+    /// Who holds it (of several names, the first), and how many wait for it.
+    fn inspect(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.client.get().carrier().make(py, Ok(self.core.inspect()))
+    }
+
+    /// Takes it away from whoever holds it, and answers from how many.
+    fn force_release(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.client.get().carrier().make_napping(py, Ok(self.core.force_release()))
+    }
+
+    /// Ends an acquisition whose caller has gone, and gives back what it got.
+    fn _abandon(&self) {
+        self.core.abandon();
+    }
+
+    /// The exception for an acquisition that was not granted.
+    fn _not_acquired<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        raised(py, &self.core.not_acquired()).into_value(py).into_bound(py).into_any()
+    }
+
+    fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        let (py, this) = (slf.py(), slf.get());
+        if this.acquire_here(py, this.acquiring(py, None)?)? {
+            return Ok(slf);
+        }
+        Err(raised(py, &this.core.not_acquired()))
+    }
+
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        kind: &Bound<'_, PyAny>,
+        _error: &Bound<'_, PyAny>,
+        _trace: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let was_acquired = self.core.state() != LockState::Released;
+        let known = self.core.assert_held();
+        let released = self.release_here(py)?;
+        // What the body raised says more than what became of the lock.
+        if !was_acquired || !kind.is_none() {
+            return Ok(());
+        }
+        let kept = known.and_then(|()| if released? { Ok(()) } else { self.core.assert_held() });
+        kept.map_err(|error| raised(py, &error))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let names = self.names.bind(py).iter().map(|name| shown(&name)).collect::<Vec<_>>().join(", ");
+        Ok(format!("<quotalock.Lock {names} {}>", self.core.state().as_str()))
+    }
+}
+
+/// The core's handle, and how long it waits.
+fn made(
+    names: &Bound<'_, PyTuple>,
+    given: Given<'_, '_>,
+    make: impl FnOnce(&[&[u8]], LockOptions) -> quotalock::Result<quotalock::Lock>,
+) -> PyResult<(quotalock::Lock, Duration)> {
+    let items: Vec<_> = names.iter().collect();
+    let bytes = items.iter().map(|name| octets("name", name.as_borrowed())).collect::<PyResult<Vec<_>>>()?;
+    let (options, wait) = given.read()?;
+    let core = make(&bytes, options).map_err(|error| raised(names.py(), &error))?;
+    Ok((core, wait))
+}
+
+/// The name of one lock.
+pub fn one<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    PyTuple::new(name.py(), [name])
+}
+
+/// The names of several locks.
+pub fn several<'py>(names: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    let refused = || {
+        let advice = "give a list of str or bytes";
+        PyTypeError::new_err(format!("names {} is {}: {advice}", shown(names), kind(names)))
+    };
+    // A text is a list of letters, but hardly meant as one.
+    if names.is_instance_of::<PyString>() || names.is_instance_of::<PyBytes>() {
+        return Err(refused());
+    }
+    let items = names.try_iter().map_err(|_| refused())?.collect::<PyResult<Vec<_>>>()?;
+    PyTuple::new(names.py(), items)
+}

@@ -1,0 +1,35 @@
+-- Looks at entries, and gives the caller the lease to load those that need it.
+-- KEYS an entry and its waiters, for each.  ARGV[3] id.  ARGV[4] ttl of the lease in microseconds, 0 to look only.
+-- ARGV[5] channel to be told at, or ''.  ARGV[6..] for each entry, luck in thousandths: 0 refreshes nothing early.
+-- Reply: {1, now, then for each: duty (0 none, 1 the caller loads it, 2 another does), token, how long the lease or the
+-- error lasts, kind, whether it is stale, age, payload}.
+-- Invariant: one id at a time has the lease of an entry, under a token of its own.
+local id, ttl, channel = ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local entries, reply = {}, {1, now}
+for n = 1, #KEYS / 2 do entries[n] = load(KEYS[2 * n - 1]) end
+for n, e in ipairs(entries) do
+  local over, duty, changed = e.made + e.fresh, 0, e.dirty
+  local is_value = e.kind ~= NOTHING and e.kind ~= ERROR
+  local stale = is_value and now >= over
+  local ahead = math.min(e.delta, 4294967296) * tonumber(ARGV[5 + n])
+  local early = is_value and ahead > 0 and (ahead - ahead % 1000) / 1000 >= over - now
+  if ttl > 0 and loads(e, id) then
+    duty = 1
+  elseif ttl > 0 and (e.kind == NOTHING or stale or early) then
+    if e.deadline > now then
+      duty = 2
+    elseif e.kind == NOTHING or now >= e.failed + e.pause then
+      duty, changed = 1, true
+      e.last, e.owner, e.deadline, e.ttl = next_token(e), id, now + ttl, ttl
+      guard(e, ttl)
+    end
+  end
+  local left = duty > 0 and e.deadline - now or e.kind == ERROR and over - now or 0
+  if changed and ttl > 0 then save(e) end
+  if duty == 2 and e.kind == NOTHING and channel ~= '' then register(KEYS[2 * n], channel) end
+  local at = #reply
+  reply[at + 1], reply[at + 2], reply[at + 3] = duty, duty == 1 and e.last or 0, left
+  reply[at + 4], reply[at + 5], reply[at + 6] = e.kind, stale and 1 or 0, e.kind ~= NOTHING and now - e.made or 0
+  reply[at + 7] = payload(e)
+end
+return reply

@@ -1,0 +1,24 @@
+-- Those who wait for an entry: their channels, of 16 bytes each, under a key of its own. Included after form.
+-- A hint says which entry: the first 16 digits of the SHA-1 of its key. It is only a hint, and so is the list.
+local CHANNEL, MOST, HEARTBEAT = 16, 1024, 2000
+local function register(key, channel)
+  local list = redis.pcall('GET', key)
+  if type(list) ~= 'string' or #list % CHANNEL > 0 then list = '' end
+  local at = string.find(list, channel, 1, true)
+  while at and at % CHANNEL ~= 1 do at = string.find(list, channel, at + 1, true) end
+  if at or #list >= CHANNEL * MOST then
+    redis.call('PEXPIRE', key, HEARTBEAT)
+  else
+    redis.call('SET', key, list .. channel, 'PX', HEARTBEAT)
+  end
+end
+local function wake(e, key, prefix)
+  local list = redis.pcall('GET', key)
+  if not list then return end
+  redis.call('DEL', key)
+  if type(list) ~= 'string' then return end
+  local topic = string.sub(redis.sha1hex(e.key), 1, 16)
+  for at = 1, #list - CHANNEL + 1, CHANNEL do
+    redis.call('PUBLISH', prefix .. string.sub(list, at, at + CHANNEL - 1), topic)
+  end
+end

@@ -1,0 +1,207 @@
+//! A `get` that was described but not yet made.
+
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::options::WhenAway;
+use super::place::Spec;
+use super::reader::{Next, Reader};
+use super::{Got, blocking};
+use crate::error::{Code, Error, Result};
+use crate::flight::{Look, Looked, Seen};
+use crate::lock::Request;
+use crate::op::{Op, typed};
+use crate::operation::Answer;
+use crate::store::redis::hub;
+
+/// A described `get`, or the beginning of a run. Dropped, it asks nothing.
+#[must_use = "nothing happens until it is run, awaited or submitted"]
+pub struct Getting {
+    pub(super) reader: Reader,
+}
+
+impl Getting {
+    /// Gets it on this thread alone, and waits there as long as was said.
+    ///
+    /// # Errors
+    /// As [`Cache::get`](crate::Cache::get) says.
+    pub fn run(self) -> Result<Got> {
+        self.run_interruptibly(&mut || false)
+    }
+
+    /// As [`run`](Getting::run), asking `interrupted` about 20 times a second; true ends it with an `internal` error.
+    ///
+    /// # Errors
+    /// As [`run`](Getting::run).
+    pub fn run_interruptibly(self, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
+        blocking::get(self.reader, interrupted)
+    }
+
+    /// As [`run_interruptibly`](Getting::run_interruptibly), but if it has to wait, the process' thread waits for it: one
+    /// subscription for all threads.
+    ///
+    /// # Errors
+    /// As [`run`](Getting::run).
+    pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
+        blocking::get_among_threads(self.reader, interrupted)
+    }
+
+    /// Gets it on this thread, or has `load` make it (none: there is no such thing) and stores that.
+    ///
+    /// # Errors
+    /// As [`run`](Getting::run), and whatever `load` fails with, which others get to know too.
+    pub fn run_with<E: std::fmt::Display + From<Error>>(
+        self,
+        load: impl FnOnce() -> std::result::Result<Option<Vec<u8>>, E>,
+    ) -> std::result::Result<Option<Arc<Vec<u8>>>, E> {
+        let ticket = match self.run()? {
+            Got::Found(Seen { value, .. }) => return Ok(value),
+            Got::Load(ticket) => ticket,
+        };
+        match load() {
+            Ok(value) => {
+                let kept = value.clone().map(Arc::new);
+                ticket.fill(value)?.run()?;
+                Ok(kept)
+            }
+            Err(error) => {
+                // The loader's error says more than that nobody could be told of it.
+                let _ = ticket.fail(Some(&error.to_string())).run();
+                Err(error)
+            }
+        }
+    }
+
+    /// The first question, for drivers that make calls themselves; [`after`](Getting::after) reads its answer.
+    pub fn ask(&mut self) -> Op<Answer> {
+        let look = self.reader.ask();
+        Op::of(&self.reader.place.spec.shared, Box::new(look))
+    }
+
+    /// Reads the answer to [`ask`](Getting::ask): the result, or what is to be [`submit`](Getting::submit)ted, since there is
+    /// nothing yet and another loads it.
+    pub fn after(mut self, answer: Result<Answer>) -> std::result::Result<Result<Got>, Box<Getting>> {
+        match self.reader.on_answer(answer) {
+            Next::Done(done) => Ok(done),
+            Next::Listen | Next::Rest(_) => Err(Box::new(self)),
+        }
+    }
+
+    /// Hands it to the process' thread; its answer, an [`Answer::Got`], comes to `sink` under this number.
+    /// [`driver::cancel`](crate::driver::cancel) takes it back.
+    pub fn submit(self, id: u64, sink: &Arc<dyn hub::Sink>) {
+        hub::request(Request::Read(self.reader), id, sink);
+    }
+}
+
+impl IntoFuture for Getting {
+    type Output = Result<Got>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Result<Got>> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { typed(hub::ask_for(Request::Read(self.reader)).await) })
+    }
+}
+
+/// What was found about one of several keys.
+#[derive(Debug)]
+pub enum Part {
+    /// A value, or the lease to load one.
+    Got(Got),
+    /// Its last loader has failed.
+    Failed(Error),
+    /// Another loads it. To be run when what is to be loaded here was loaded: two callers who wait for each other would both
+    /// be late.
+    Waits(Getting),
+}
+
+/// A described [`get_many`](crate::Cache::get_many): one look at all keys.
+#[must_use = "nothing happens until it is run, awaited or submitted"]
+pub struct GettingMany {
+    spec: Arc<Spec>,
+    readers: Vec<Reader>,
+}
+
+impl GettingMany {
+    pub(super) fn new(spec: Arc<Spec>, keys: &[&[u8]], wait: Duration) -> Result<GettingMany> {
+        let readers = keys.iter().map(|key| Reader::new(spec.place(key)?, wait)).collect::<Result<_>>()?;
+        Ok(GettingMany { spec, readers })
+    }
+
+    /// Looks on this thread, and waits for nobody.
+    ///
+    /// # Errors
+    /// As [`Cache::get_many`](crate::Cache::get_many) says.
+    pub fn run(self) -> Result<Vec<Part>> {
+        self.run_interruptibly(&mut || false)
+    }
+
+    /// As [`run`](GettingMany::run), asking `interrupted` about 20 times a second; true ends it with an `internal` error.
+    ///
+    /// # Errors
+    /// As [`run`](GettingMany::run).
+    pub fn run_interruptibly(mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Vec<Part>> {
+        let answer = self.ask().run_interruptibly(interrupted);
+        self.readers.iter_mut().for_each(|reader| reader.here = true);
+        self.after(answer)
+    }
+
+    /// The question, for drivers that make calls themselves; [`after`](GettingMany::after) reads its answer.
+    pub fn ask(&mut self) -> Op<Answer> {
+        let id = self.readers.first().map(|reader| reader.id).unwrap_or_default();
+        let looks: Vec<Look> = (self.readers.iter_mut())
+            .map(|reader| {
+                reader.id = id;
+                reader.ask()
+            })
+            .collect();
+        let look = Look {
+            entries: self.readers.iter().map(|reader| reader.place.keys.clone()).collect(),
+            id,
+            ttl: self.spec.lease,
+            channel: None,
+            luck: looks.into_iter().flat_map(|look| look.luck).collect(),
+            load_when_away: self.spec.when_away == WhenAway::Load,
+            shown: format!("{} keys of {}", self.readers.len(), self.spec.shown).into(),
+        };
+        Op::of(&self.spec.shared, Box::new(look))
+    }
+
+    /// Reads the answer to [`ask`](GettingMany::ask): one part for each key, in their order.
+    ///
+    /// # Errors
+    /// That of the answer.
+    pub fn after(self, answer: Result<Answer>) -> Result<Vec<Part>> {
+        let looked: Vec<Looked> = typed(answer)?;
+        if looked.len() != self.readers.len() {
+            return Err(Error::new(Code::Internal, "an answer for other keys came back"));
+        }
+        let part = |(mut reader, looked): (Reader, Looked)| match reader.on_looked(looked) {
+            Next::Done(Ok(got)) => Part::Got(got),
+            Next::Done(Err(error)) if error.code() == Code::Timeout => Part::Waits(Getting { reader }),
+            Next::Done(Err(error)) => Part::Failed(error),
+            Next::Listen | Next::Rest(_) => Part::Waits(Getting { reader }),
+        };
+        Ok(self.readers.into_iter().zip(looked).map(part).collect())
+    }
+}
+
+impl std::fmt::Debug for Getting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Getting").field("of", &self.reader.place.shown).finish()
+    }
+}
+
+impl IntoFuture for GettingMany {
+    type Output = Result<Vec<Part>>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Result<Vec<Part>>> + Send>>;
+
+    fn into_future(mut self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let answer = self.ask().await;
+            self.after(answer)
+        })
+    }
+}

@@ -1,0 +1,182 @@
+//! A cache that never stampedes, and `once`: of all who want a value that is not there, one makes it.
+
+mod blocking;
+mod getting;
+mod once;
+mod options;
+mod place;
+mod reader;
+mod readers;
+mod ticket;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::client::Client;
+use crate::error::{Error, Result};
+use crate::flight::{Fill, Invalidate, Look, Seen};
+use crate::key;
+use crate::lease::Id;
+use crate::op::Op;
+use crate::policy::MAX_PERIOD;
+
+pub use getting::{Getting, GettingMany, Part};
+pub use once::Once;
+pub use options::{
+    CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, MAX_GET_MANY, MAX_VALUE_BYTES, MIN_CACHE_LEASE,
+    OnceOptions, WhenAway,
+};
+use place::Spec;
+pub(crate) use reader::Reader;
+pub(crate) use readers::{Readers, Wish};
+pub use ticket::Ticket;
+
+/// What a `get` comes to.
+#[derive(Clone, Debug)]
+pub enum Got {
+    /// A value.
+    Found(Seen),
+    /// The caller is to load it.
+    Load(Ticket),
+}
+
+/// A cache: of all its readers, in whatever process, one loads a value that is missing. Cheap to clone. Made by
+/// [`Client::cache`].
+#[derive(Clone)]
+pub struct Cache {
+    spec: Arc<Spec>,
+}
+
+impl Client {
+    /// Makes a cache: a name, part of its Redis keys, and how long values last. Does no I/O.
+    ///
+    /// # Errors
+    /// `invalid_argument` for an empty name, one over 1 KiB, or options out of bounds.
+    pub fn cache(&self, name: &str, options: CacheOptions) -> Result<Cache> {
+        options.check()?;
+        let CacheOptions { fresh, stale, lease, negative, errors, beta, when_away } = options;
+        let mut spec = spec_of(self, "cache", name, lease, errors)?;
+        (spec.fresh, spec.stale, spec.negative) = (fresh, stale, negative.unwrap_or(fresh));
+        (spec.beta, spec.when_away) = (beta, when_away);
+        Ok(Cache { spec: Arc::new(spec) })
+    }
+}
+
+/// What a kind of cache is, before it is told how long values last.
+fn spec_of(client: &Client, kind: &'static str, name: &str, lease: u64, errors: u64) -> Result<Spec> {
+    key::check_cache_name(name)?;
+    let shared = client.shared.clone();
+    Ok(Spec {
+        shown: format!("{kind} \"{}\"", crate::error::shown(name.as_bytes())),
+        stem: key::stem(&shared.prefix, kind, name, None),
+        wake_prefix: key::wake_prefix(&shared.prefix),
+        shared,
+        fresh: 0,
+        stale: 0,
+        negative: 0,
+        lease,
+        errors,
+        beta: 0.0,
+        when_away: WhenAway::Raise,
+    })
+}
+
+impl Cache {
+    /// Describes a `get`: a value, fresh or stale; or a [`Ticket`], for the one caller who is to load it. A caller who finds
+    /// nothing while another loads waits for at most `wait`. A refresh that begins early, and one of a stale value, is
+    /// the duty of the one who gets a ticket with a value at hand; the others are served at once.
+    ///
+    /// # Errors
+    /// `invalid_argument` for an empty key or one over 1 KiB. The call fails with `timeout` when its wait is over, with
+    /// `load_failed` shortly after a loader failed, and, whatever the client's `on_error` says, with `unavailable`, `timeout`,
+    /// `not_permitted`, `wrong_type` or `closed`; where [`WhenAway::Load`] is asked for, the first two become a ticket.
+    pub fn get(&self, key: &[u8], wait: Duration) -> Result<Getting> {
+        let wait = wait.min(Duration::from_micros(MAX_PERIOD));
+        Ok(Getting { reader: Reader::new(self.spec.place(key)?, wait)? })
+    }
+
+    /// Describes one look at several keys, in one call: whatever is there, the tickets to load what is not, and for what others
+    /// load a [`Getting`] that waits for at most `wait` (from now).
+    ///
+    /// # Errors
+    /// As [`get`](Cache::get); for no key, more than [`MAX_GET_MANY`], or one that is there twice. In a cluster all keys must
+    /// lie in one slot, else the call fails with `cross_slot`.
+    pub fn get_many(&self, keys: &[&[u8]], wait: Duration) -> Result<GettingMany> {
+        if keys.is_empty() || keys.len() > MAX_GET_MANY {
+            return Err(Error::invalid(format!("{} keys are not between 1 and {MAX_GET_MANY}", keys.len())));
+        }
+        let mut sorted = keys.to_vec();
+        sorted.sort_unstable();
+        if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            let key = crate::error::shown(twice[0]);
+            return Err(Error::invalid(format!("key \"{key}\" is there twice: give each once")));
+        }
+        GettingMany::new(self.spec.clone(), keys, wait.min(Duration::from_micros(MAX_PERIOD)))
+    }
+
+    /// Describes a look that loads nothing and waits for nobody: the value, fresh or stale, or none.
+    ///
+    /// # Errors
+    /// As [`get`](Cache::get).
+    pub fn peek(&self, key: &[u8]) -> Result<Op<Option<Seen>>> {
+        let place = self.spec.place(key)?;
+        let look = Look {
+            entries: [place.keys.clone()].into(),
+            id: Id::default(),
+            ttl: 0,
+            channel: None,
+            luck: Vec::new(),
+            load_when_away: false,
+            shown: place.shown.clone(),
+        };
+        Ok(Op::of(&self.spec.shared, Box::new(look)))
+    }
+
+    /// Describes the storing of a value that the caller has already (none: there is no such thing). It is newer than whatever
+    /// is being loaded, which will not replace it. Where `negative` is 0, none only forgets the key.
+    ///
+    /// # Errors
+    /// As [`get`](Cache::get); `invalid_argument` for more than [`MAX_VALUE_BYTES`]. A reply that is lost is an error: nobody
+    /// knows whether it was stored.
+    pub fn put(&self, key: &[u8], value: Option<Vec<u8>>) -> Result<Op<bool>> {
+        let place = self.spec.place(key)?;
+        options::check_value(value.as_deref(), &place.shown)?;
+        let spec = &self.spec;
+        let fresh = if value.is_some() { spec.fresh } else { spec.negative };
+        if fresh == 0 {
+            return self.invalidate(key);
+        }
+        let fill = Fill {
+            keys: place.keys.clone(),
+            id: Id::default(),
+            token: None,
+            ttl: spec.lease,
+            fresh,
+            stale: spec.stale,
+            value,
+            wake_prefix: spec.wake_prefix.clone(),
+            shown: place.shown.clone(),
+        };
+        Ok(Op::of(&spec.shared, Box::new(fill)))
+    }
+
+    /// Describes the forgetting of a key: whatever was loaded or is being loaded now is not served any more. True if there was
+    /// anything.
+    ///
+    /// # Errors
+    /// As [`get`](Cache::get).
+    pub fn invalidate(&self, key: &[u8]) -> Result<Op<bool>> {
+        let place = self.spec.place(key)?;
+        let (wake_prefix, shown) = (self.spec.wake_prefix.clone(), place.shown.clone());
+        let invalidate = Invalidate { keys: place.keys.clone(), ttl: self.spec.lease, wake_prefix, shown };
+        Ok(Op::of(&self.spec.shared, Box::new(invalidate)))
+    }
+
+    /// The Redis key of a key.
+    ///
+    /// # Errors
+    /// As [`get`](Cache::get).
+    pub fn redis_key(&self, key: &[u8]) -> Result<Vec<u8>> {
+        Ok(self.spec.place(key)?.keys[0].clone())
+    }
+}

@@ -1,0 +1,84 @@
+//! Once: the first who claims an id, or the result of the first who ran.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::getting::Getting;
+use super::options::{OnceOptions, WhenAway, check_value};
+use super::place::Spec;
+use super::reader::Reader;
+use super::spec_of;
+use crate::client::Client;
+use crate::error::Result;
+use crate::flight::{Claim, Claimed, Invalidate};
+use crate::op::Op;
+use crate::policy::MAX_PERIOD;
+use crate::random;
+
+/// What is done once for each id. Cheap to clone. Made by [`Client::once`].
+#[derive(Clone)]
+pub struct Once {
+    spec: Arc<Spec>,
+}
+
+impl Client {
+    /// Makes a `once`: a name, part of its Redis keys, and for how long an id is remembered. Does no I/O.
+    ///
+    /// # Errors
+    /// `invalid_argument` for an empty name, one over 1 KiB, or options out of bounds.
+    pub fn once(&self, name: &str, options: OnceOptions) -> Result<Once> {
+        options.check()?;
+        let OnceOptions { ttl, lease, errors } = options;
+        let mut spec = spec_of(self, "once", name, lease, errors)?;
+        (spec.fresh, spec.negative, spec.when_away) = (ttl, ttl, WhenAway::Raise);
+        Ok(Once { spec: Arc::new(spec) })
+    }
+}
+
+impl Once {
+    /// Describes a claim: whether this caller is the first for `id`, and what the first gave. A claim whose reply was lost is
+    /// asked for again and stays the caller's. While a [`begin`](Once::begin) of the same id runs nobody is the first.
+    ///
+    /// # Errors
+    /// `invalid_argument` for an empty id, one over 1 KiB, or a value over [`MAX_VALUE_BYTES`](crate::MAX_VALUE_BYTES). The
+    /// call fails with `unavailable`, `timeout`, `not_permitted`, `wrong_type` or `closed`, whatever `on_error` says.
+    pub fn claim(&self, id: &[u8], value: Option<Vec<u8>>) -> Result<Op<Claimed>> {
+        let place = self.spec.place(id)?;
+        check_value(value.as_deref(), &place.shown)?;
+        let [key, _] = place.keys.clone();
+        let Spec { fresh, lease, .. } = *self.spec;
+        let claim = Claim { key, id: random::bytes()?, ttl: fresh, lease, value, shown: place.shown.clone() };
+        Ok(Op::of(&self.spec.shared, Box::new(claim)))
+    }
+
+    /// Describes the forgetting of an id, whoever claimed it: the next caller is the first. Whoever runs for it runs on, but
+    /// its result is not stored. True if there was anything.
+    ///
+    /// # Errors
+    /// As [`claim`](Once::claim).
+    pub fn release(&self, id: &[u8]) -> Result<Op<bool>> {
+        let place = self.spec.place(id)?;
+        let (wake_prefix, shown) = (self.spec.wake_prefix.clone(), place.shown.clone());
+        let release = Invalidate { keys: place.keys.clone(), ttl: self.spec.lease, wake_prefix, shown };
+        Ok(Op::of(&self.spec.shared, Box::new(release)))
+    }
+
+    /// Describes the beginning of a run: the first caller gets a [`Ticket`](crate::Ticket), to be filled with the result; the
+    /// others get that result, at once or when it comes, and wait for it for at most `wait`. If the first dies, the next one
+    /// runs after its lease.
+    ///
+    /// # Errors
+    /// As [`Cache::get`](crate::Cache::get).
+    pub fn begin(&self, id: &[u8], wait: Duration) -> Result<Getting> {
+        let wait = wait.min(Duration::from_micros(MAX_PERIOD));
+        Ok(Getting { reader: Reader::new(self.spec.place(id)?, wait)? })
+    }
+
+    /// The Redis key of an id.
+    ///
+    /// # Errors
+    /// As [`claim`](Once::claim).
+    pub fn redis_key(&self, id: &[u8]) -> Result<Vec<u8>> {
+        Ok(self.spec.place(id)?.keys[0].clone())
+    }
+}

@@ -1,0 +1,108 @@
+//! What all calls about one cache, or about one entry of it, have in common.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::options::WhenAway;
+use crate::client::Shared;
+use crate::endpoint::Endpoint;
+use crate::error::{Code, Error, Result, shown};
+use crate::flight::{Fail, Keys, MAX_LUCK, topic};
+use crate::key;
+use crate::lease::{Channel, Id};
+use crate::lock::span;
+use crate::random;
+
+/// What all entries of a cache, or of a `once`, have in common. Durations are microseconds.
+pub(crate) struct Spec {
+    pub shared: Arc<Shared>,
+    /// As it calls itself: `cache "home"`.
+    pub shown: String,
+    pub stem: Vec<u8>,
+    pub wake_prefix: Arc<[u8]>,
+    pub fresh: u64,
+    pub stale: u64,
+    pub negative: u64,
+    pub lease: u64,
+    pub errors: u64,
+    pub beta: f64,
+    pub when_away: WhenAway,
+}
+
+impl Spec {
+    /// An entry of it.
+    pub fn place(self: &Arc<Spec>, key: &[u8]) -> Result<Arc<Place>> {
+        key::check_cache_key(key)?;
+        let entry = key::complete(&self.stem, key);
+        let waiters = [&entry, b":wait".as_slice()].concat();
+        let shown = format!("{} for \"{}\"", self.shown, shown(key)).into();
+        Ok(Arc::new(Place { spec: self.clone(), keys: [entry, waiters], shown }))
+    }
+
+    pub fn is_in_memory(&self) -> bool {
+        self.shared.endpoint == Endpoint::Memory
+    }
+
+    /// What tells an attempt from all others, and for each key how early it refreshes: -ln(u) * beta.
+    pub fn draw(&self, keys: usize) -> Result<(Id, Vec<u64>)> {
+        let id = random::bytes()?;
+        let luck = |bytes: [u8; 8]| {
+            // From 2^-53 to 1: its logarithm is finite.
+            let chance = ((u64::from_le_bytes(bytes) >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+            ((-chance.ln() * self.beta * 1_000.0) as u64).min(MAX_LUCK)
+        };
+        // In a test's own time nothing is left to chance.
+        if self.beta == 0.0 || self.shared.test_time.get().is_some() {
+            return Ok((id, vec![0; keys]));
+        }
+        let lucks = (0..keys).map(|_| random::bytes().map(luck)).collect::<Result<_>>()?;
+        Ok((id, lucks))
+    }
+}
+
+/// One entry.
+pub(crate) struct Place {
+    pub spec: Arc<Spec>,
+    pub keys: Keys,
+    /// As messages call it: `cache "home" for "x"`.
+    pub shown: Arc<str>,
+}
+
+impl Place {
+    /// What hints about it say.
+    pub fn topic(&self) -> Channel {
+        topic(&self.keys[0])
+    }
+
+    /// Ends the lease of an id, if it has it.
+    pub fn leave(&self, id: Id) -> Fail {
+        self.fail(id, 0, String::new())
+    }
+
+    pub fn fail(&self, id: Id, pause: u64, error: String) -> Fail {
+        let (wake_prefix, shown) = (self.spec.wake_prefix.clone(), self.shown.clone());
+        Fail { keys: self.keys.clone(), id, pause, error, is_known: false, wake_prefix, shown }
+    }
+
+    /// The error for who waited in vain.
+    pub fn late(&self, wait: Duration, left: u64) -> Error {
+        let within = if wait.is_zero() { "at once".to_owned() } else { format!("within {} ms", wait.as_millis()) };
+        Error::new(
+            Code::Timeout,
+            format!(
+                "{} had nothing {within}: another caller makes it, whose lease ends in {}; wait longer, or see why it is slow",
+                self.shown,
+                span(left)
+            ),
+        )
+    }
+
+    /// The error for who asks shortly after a loader has failed.
+    pub fn failed(&self, error: &str, left: u64) -> Error {
+        let what = &self.shown;
+        Error::new(
+            Code::LoadFailed,
+            format!("{what} could not be loaded a moment ago ({error}): it is tried again in {}", span(left)),
+        )
+    }
+}

@@ -1,0 +1,156 @@
+//! One caller who wants an entry: what to ask, and what an answer means. It never touches a socket and never sleeps; drivers
+//! do.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Got;
+use super::blocking::leave_here;
+use super::options::WhenAway;
+use super::place::Place;
+use super::ticket::Ticket;
+use crate::error::{Error, Result};
+use crate::exchange::Exchange;
+use crate::flight::{Look, Looked};
+use crate::fork::generation;
+use crate::lease::{Channel, Id};
+use crate::lock::Notice;
+use crate::operation::{Answer, odd_reply};
+use crate::store::redis::hub;
+
+/// Nobody rests longer than this before asking again: what a lost hint costs at most.
+const LONGEST_REST: Duration = Duration::from_secs(1);
+/// In memory nobody gives hints.
+const IN_MEMORY: Duration = Duration::from_millis(5);
+
+/// What follows from an answer.
+pub(crate) enum Next {
+    /// The caller has its answer.
+    Done(Result<Got>),
+    /// Subscribe, then ask again.
+    Listen,
+    /// Rest until a hint comes or this moment, then ask again.
+    Rest(Instant),
+}
+
+/// One caller, under an id of its own.
+pub(crate) struct Reader {
+    pub place: Arc<Place>,
+    pub id: Id,
+    luck: Vec<u64>,
+    wait: Duration,
+    /// When waiting ends.
+    pub until: Instant,
+    channel: Option<Channel>,
+    /// Whether a question was sent whose answer did not come yet: it may have brought a lease.
+    pending: bool,
+    /// How long the lease of whoever loads lasted, when last heard; none if nobody said.
+    busy: Option<u64>,
+    /// Whether it belongs to a thread that waits for its own calls.
+    pub here: bool,
+    generation: u64,
+}
+
+impl Reader {
+    pub fn new(place: Arc<Place>, wait: Duration) -> Result<Reader> {
+        let (id, luck) = place.spec.draw(1)?;
+        let until = Instant::now() + wait;
+        let generation = generation();
+        Ok(Reader { place, id, luck, wait, until, channel: None, pending: false, busy: None, here: false, generation })
+    }
+
+    /// Whether it was told that another loads.
+    pub fn is_waiting(&self) -> bool {
+        self.busy.is_some()
+    }
+
+    /// Where hints for it will be heard from now on.
+    pub fn hear_at(&mut self, channel: Channel) {
+        self.channel = Some(channel);
+    }
+
+    /// The next question.
+    pub fn ask(&mut self) -> Look {
+        let spec = &self.place.spec;
+        self.pending = true;
+        Look {
+            entries: [self.place.keys.clone()].into(),
+            id: self.id,
+            ttl: spec.lease,
+            channel: self.channel,
+            luck: self.luck.clone(),
+            load_when_away: spec.when_away == WhenAway::Load,
+            shown: self.place.shown.clone(),
+        }
+    }
+
+    /// The next question, on its way.
+    pub fn exchange(&mut self) -> Exchange {
+        let look = self.ask();
+        Exchange::new(self.place.spec.shared.clone(), Box::new(look), None)
+    }
+
+    /// Reads the answer to the last question.
+    pub fn on_answer(&mut self, answer: Result<Answer>) -> Next {
+        let looked = match answer {
+            Ok(Answer::Looked(looked)) => looked,
+            Ok(other) => return Next::Done(Err(odd_reply(format!("{other:?}")))),
+            Err(error) => return Next::Done(Err(error)),
+        };
+        match <[Looked; 1]>::try_from(looked) {
+            Ok([looked]) => self.on_looked(looked),
+            Err(other) => Next::Done(Err(odd_reply(format!("{} entries", other.len())))),
+        }
+    }
+
+    /// Reads what was found.
+    pub fn on_looked(&mut self, looked: Looked) -> Next {
+        self.pending = false;
+        match looked {
+            Looked::Load { token, left, at_hand } => {
+                let ticket = Ticket::new(self.place.clone(), self.id, (token, left), at_hand, self.here);
+                Next::Done(Ok(Got::Load(ticket)))
+            }
+            Looked::Seen(seen) => Next::Done(Ok(Got::Found(seen))),
+            Looked::Failed { error, left } => Next::Done(Err(self.place.failed(&error, left))),
+            Looked::Busy { left } => {
+                self.busy = Some(left);
+                let now = Instant::now();
+                if now >= self.until {
+                    return Next::Done(Err(self.late()));
+                }
+                if self.place.spec.is_in_memory() {
+                    return Next::Rest((now + IN_MEMORY).min(self.until));
+                }
+                if self.channel.is_none() {
+                    return Next::Listen;
+                }
+                // Not all at the same moment when a loader has died.
+                let longest = LONGEST_REST.mul_f64(1.0 - 0.2 * f64::from(self.id[0]) / 255.0);
+                let free = Duration::from_micros(left) + Duration::from_micros(u64::from(self.id[1]) * 80);
+                Next::Rest((now + free.min(longest)).min(self.until))
+            }
+            Looked::Nothing => Next::Done(Err(odd_reply("nothing to load".to_owned()))),
+        }
+    }
+
+    /// The error of a wait that is over.
+    pub fn late(&self) -> Error {
+        self.place.late(self.wait, self.busy.unwrap_or(0))
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if !self.pending || self.generation != generation() {
+            return;
+        }
+        let shared = self.place.spec.shared.clone();
+        let leave = Box::new(self.place.leave(self.id));
+        if self.here {
+            leave_here(&shared, leave);
+        } else {
+            hub::notify_if_awake(Notice::Leave(shared, leave));
+        }
+    }
+}

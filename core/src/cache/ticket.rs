@@ -1,0 +1,131 @@
+//! The right, and the duty, to load an entry.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::blocking::leave_here;
+use super::options::check_value;
+use super::place::Place;
+use crate::error::Result;
+use crate::flight::{Fail, Fill, Seen};
+use crate::fork::generation;
+use crate::lease::Id;
+use crate::lock::Notice;
+use crate::op::Op;
+use crate::store::redis::hub;
+
+/// The longest error text that is remembered, in bytes.
+const MAX_ERROR_BYTES: usize = 1_024;
+
+/// The lease to load one entry: whoever has it loads, and [`fill`](Ticket::fill)s or [`fail`](Ticket::fail)s. Clones are the
+/// same ticket. Dropped without either, it frees the way for the next caller.
+#[derive(Clone)]
+pub struct Ticket {
+    open: Arc<Open>,
+}
+
+struct Open {
+    place: Arc<Place>,
+    id: Id,
+    /// 0: there is no lease, since Redis was away.
+    token: u64,
+    left: u64,
+    at_hand: Option<Seen>,
+    /// Whether it belongs to a thread that waits for its own calls.
+    here: bool,
+    generation: u64,
+    used: AtomicBool,
+}
+
+impl Ticket {
+    pub(super) fn new(
+        place: Arc<Place>,
+        id: Id,
+        (token, left): (u64, u64),
+        at_hand: Option<Seen>,
+        here: bool,
+    ) -> Ticket {
+        let used = AtomicBool::new(token == 0);
+        Ticket { open: Arc::new(Open { place, id, token, left, at_hand, here, generation: generation(), used }) }
+    }
+
+    /// The fencing token: larger than that of every load, store and invalidation of this key before. 0 if Redis was away.
+    pub fn token(&self) -> u64 {
+        self.open.token
+    }
+
+    /// The microseconds that the lease lasted when it was given; after that another may load too.
+    pub fn left(&self) -> u64 {
+        self.open.left
+    }
+
+    /// A value that is still of use: it is being refreshed.
+    pub fn at_hand(&self) -> Option<&Seen> {
+        self.open.at_hand.as_ref()
+    }
+
+    /// Describes the storing of the value (none: there is no such thing): true if it is stored, false if something newer was
+    /// stored or the key was invalidated meanwhile, if it came later than ten leases, or if Redis was away when the load began.
+    ///
+    /// # Errors
+    /// `invalid_argument` for more than [`MAX_VALUE_BYTES`](crate::MAX_VALUE_BYTES): nothing is done.
+    pub fn fill(&self, value: Option<Vec<u8>>) -> Result<Op<bool>> {
+        let Open { place, id, token, .. } = &*self.open;
+        check_value(value.as_deref(), &place.shown)?;
+        let spec = &place.spec;
+        let fresh = if value.is_some() { spec.fresh } else { spec.negative };
+        if fresh == 0 {
+            return Ok(self.fail(None));
+        }
+        self.open.used.store(true, Ordering::Relaxed);
+        let fill = Fill {
+            keys: place.keys.clone(),
+            id: *id,
+            token: Some(*token),
+            ttl: spec.lease,
+            fresh,
+            stale: spec.stale,
+            value,
+            wake_prefix: spec.wake_prefix.clone(),
+            shown: place.shown.clone(),
+        };
+        Ok(Op::of(&spec.shared, Box::new(fill)))
+    }
+
+    /// Describes the end of a load that came to nothing: true if the lease had not ended yet. With a text it is remembered as
+    /// long as the options say: others get it as the error `load_failed`, or the value that is at hand.
+    pub fn fail(&self, error: Option<&str>) -> Op<bool> {
+        let Open { place, id, token, .. } = &*self.open;
+        self.open.used.store(true, Ordering::Relaxed);
+        let text = error.unwrap_or_default();
+        let cut = (0..=text.len().min(MAX_ERROR_BYTES)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let pause = if error.is_some() { place.spec.errors } else { 0 };
+        let fail = Fail { is_known: *token == 0, ..place.fail(*id, pause, text[..cut].to_owned()) };
+        Op::of(&place.spec.shared, Box::new(fail))
+    }
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Open { place, token, at_hand, .. } = &*self.open;
+        let at_hand = at_hand.is_some();
+        f.debug_struct("Ticket").field("of", &place.shown).field("token", token).field("at_hand", &at_hand).finish()
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // What a fork inherited is its parent's.
+        if *self.used.get_mut() || self.generation != generation() {
+            return;
+        }
+        let shared = self.place.spec.shared.clone();
+        let leave = Box::new(self.place.leave(self.id));
+        if self.here {
+            leave_here(&shared, leave);
+        } else {
+            hub::notify(Notice::Leave(shared, leave));
+        }
+    }
+}

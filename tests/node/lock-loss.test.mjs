@@ -1,0 +1,228 @@
+// How a lock lasts, and how its holder learns that it is lost.
+
+import assert from 'node:assert/strict'
+import { getEventListeners, once } from 'node:events'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LostError } from 'quotalock'
+import { client, ownRedis, redis, run, stores } from './support.mjs'
+
+/** What the machine may be late by: the tests share it. */
+const SLACK = 400
+
+/**
+ * After how many milliseconds a signal fires.
+ * @param {AbortSignal} signal
+ */
+async function firedAfter(signal) {
+  const began = performance.now()
+  // A held lock keeps no process open, and neither does its signal.
+  const late = setTimeout(() => assert.fail('it does not fire'), 10_000)
+  if (!signal.aborted) await once(signal, 'abort')
+  clearTimeout(late)
+  return performance.now() - began
+}
+
+/**
+ * Does the same on every store, at the same time: it is a matter of waiting.
+ * @param {(url: string, store: string) => Promise<void>} act
+ */
+const everywhere = (act) => Promise.all(Object.entries(stores()).map(([store, url]) => act(url, store)))
+
+test('a lock is renewed while it is held', async () => {
+  await everywhere(async (url, store) => {
+    const own = client(url)
+    const lock = await own.lock('sku:42', { ttlMs: 1000 })
+    const { signal } = lock
+    for (let i = 0; i < 15; i++) {
+      await sleep(200)
+      assert.ok(lock.held && lock.remainingMs > 0, `${store}: ${lock.state}`)
+    }
+    assert.equal(signal.aborted, false)
+    assert.equal(await lock.release(), true)
+    await own.close()
+  })
+})
+
+test('a lock is renewed while this thread is busy', async () => {
+  const lock = await client(redis()).lock('sku:42', { ttlMs: 1000 })
+  const still = new Int32Array(new SharedArrayBuffer(4))
+  Atomics.wait(still, 0, 0, 2500)
+  lock.assertHeld()
+  assert.equal(await lock.release(), true)
+})
+
+test('a lock that is not renewed is lost at its deadline', async () => {
+  for (const [store, url] of Object.entries(stores())) {
+    const own = client(url)
+    for (const how of [{ renew: false }, { maxHoldMs: 1 }]) {
+      const ttlMs = 300
+      const lock = await own.lock('sku:42', { ttlMs, ...how })
+      const left = lock.remainingMs
+      const took = await firedAfter(lock.signal)
+      assert.ok(left <= 295 && took >= left - 5 && took < left + SLACK, `${store}: ${took} of ${left}`)
+      assert.deepEqual([lock.state, lock.held, lock.remainingMs], ['lost', false, 0])
+      assert.throws(() => lock.assertHeld(), LostError)
+      assert.ok(lock.token)
+      await sleep(10)
+      assert.equal(await lock.release(), false)
+    }
+    await own.close()
+  }
+})
+
+test('an extension lengthens, and never shortens', async () => {
+  const lock = await client(redis()).lock('sku:42', { ttlMs: 1000, renew: false })
+  assert.equal(await lock.extend(60_000), true)
+  assert.ok(lock.remainingMs > 50_000)
+  assert.equal(await lock.extend(), true)
+  assert.ok(lock.remainingMs > 50_000)
+  assert.equal(lock.ttlMs, 1000)
+  assert.equal(await lock.release(), true)
+  assert.equal(await lock.extend(), false)
+})
+
+test('the signal fires soon after the lock was taken away', async () => {
+  await everywhere(async (url, store) => {
+    const own = client(url)
+    const ttlMs = 3000
+    const lock = await own.lock('sku:42', { ttlMs })
+    const { signal } = lock
+    assert.equal(signal.aborted, false)
+    assert.equal(await (await own.lock('sku:42', { acquire: false })).forceRelease(), 1)
+    const took = await firedAfter(signal)
+    assert.ok(took < ttlMs / 3 + SLACK, `${store}: ${took}`)
+    assert.ok(signal.reason instanceof LostError)
+    assert.match(signal.reason.message, /^lock "sku:42" was lost/)
+    assert.equal(lock.state, 'lost')
+    assert.equal(lock.signal, signal)
+    await own.close()
+  })
+})
+
+test('the signal fires at the deadline when the server stands still', async (context) => {
+  const { url, server } = await ownRedis(context)
+  const lock = await client(url).lock('sku:42', { ttlMs: 900 })
+  const { signal } = lock
+  server.kill('SIGSTOP')
+  const left = lock.remainingMs
+  const took = await firedAfter(signal)
+  assert.ok(took >= left - 5 && took < left + SLACK, `${took} of ${left}`)
+  assert.ok(signal.reason instanceof LostError)
+  server.kill('SIGCONT')
+})
+
+test('a renewal that fails makes it uncertain until one succeeds', async (context) => {
+  const { url, server } = await ownRedis(context)
+  const lock = await client(url).lock('sku:42', { ttlMs: 3000 })
+  server.kill('SIGSTOP')
+  for (const end = performance.now() + 2800; lock.state === 'held' && performance.now() < end; ) await sleep(20)
+  assert.deepEqual([lock.state, lock.held], ['uncertain', true])
+  lock.assertHeld()
+  server.kill('SIGCONT')
+  for (const end = performance.now() + 2800; lock.state === 'uncertain' && performance.now() < end; ) await sleep(20)
+  assert.equal(lock.state, 'held')
+  assert.equal(await lock.release(), true)
+})
+
+test('each grant has a signal of its own', async () => {
+  for (const url of Object.values(stores())) {
+    const own = client(url)
+    const lock = await own.lock('sku:42', { acquire: false, ttlMs: 10_000 })
+    const force = async () => {
+      await lock.forceRelease()
+      await lock.extend()
+      assert.equal(lock.state, 'lost')
+    }
+    // Before the first grant it is that of the grant to come, also if that takes several attempts.
+    const before = lock.signal
+    const other = await own.lock('sku:42')
+    assert.equal(await lock.acquire(), false)
+    await assert.rejects(lock.acquire({ waitMs: 60_000, signal: AbortSignal.timeout(20) }))
+    await other.release()
+    assert.equal(await lock.acquire(), true)
+    assert.equal(lock.signal, before)
+    // A release fires nothing, and the next grant has another.
+    assert.equal(await lock.release(), true)
+    const second = lock.signal
+    assert.notEqual(second, before)
+    assert.equal(await lock.acquire(), true)
+    assert.equal(lock.signal, second)
+    await force()
+    await firedAfter(second)
+    assert.equal(lock.signal, second, 'that of the loss')
+    assert.equal(await lock.acquire(), true)
+    assert.notEqual(lock.signal, second)
+    assert.equal(lock.signal.aborted, false)
+    // What was lost before anybody asked has fired.
+    await lock.release()
+    await lock.acquire()
+    await force()
+    assert.ok(lock.signal.aborted && lock.signal.reason instanceof LostError)
+    // It has fired before its handle is acquired or released again.
+    for (const next of [() => lock.acquire(), () => lock.release()]) {
+      await lock.release()
+      await lock.acquire()
+      const { signal } = lock
+      await force()
+      await next()
+      assert.ok(signal.aborted)
+    }
+    await lock.release()
+    assert.equal(before.aborted, false)
+    await own.close()
+  }
+})
+
+test('the signal ends what uses it', async () => {
+  const own = client(redis())
+  const lock = await own.lock('sku:42', { ttlMs: 300 })
+  const work = sleep(60_000, undefined, { signal: lock.signal })
+  assert.equal(getEventListeners(lock.signal, 'abort').length, 1)
+  await lock.forceRelease()
+  const error = await work.catch((reason) => reason)
+  assert.ok(error.name === 'AbortError' && error.cause instanceof LostError)
+})
+
+test('who hears of the loss may use the lock', async () => {
+  const lock = await client(redis()).lock('sku:42', { ttlMs: 300 })
+  let again
+  lock.signal.addEventListener('abort', () => {
+    again = lock.release().then(() => lock.acquire())
+  })
+  await lock.forceRelease()
+  await firedAfter(lock.signal)
+  assert.equal(await again, true)
+  assert.equal(await lock.release(), true)
+})
+
+test('a handle that is forgotten is released, unless its signal is watched', async () => {
+  const own = client(redis())
+  const text = `
+    import { once } from 'node:events'
+    import { setTimeout as sleep } from 'node:timers/promises'
+    import { Client } from 'quotalock'
+    const client = new Client('${redis()}', { prefix: '${own.prefix}', timeoutMs: 10_000 })
+    const lead = async () => {
+      const lock = await client.lock('leader', { ttlMs: 300 })
+      await once(lock.signal, 'abort')
+      console.log(lock.state)
+    }
+    await (async () => {
+      for (let i = 0; i < 50; i++) await client.lock('plain:' + i)
+      await client.lock('left', { renew: false })
+      lead()
+    })()
+    const held = async (name) => (await (await client.lock(name, { acquire: false })).inspect()).holders.length
+    let left = 50
+    for (let i = 0; i < 500 && left > 0; i++) {
+      globalThis.gc()
+      await sleep(10)
+      left = 0
+      for (let i = 0; i < 50; i++) left += await held('plain:' + i)
+    }
+    console.log(left, await held('left'), await held('leader'))
+    await (await client.lock('leader', { acquire: false })).forceRelease()
+    await sleep(1000)`
+  assert.deepEqual(await run(text, ['--expose-gc']), { code: 0, signal: null, output: '0 1 1\nlost\n' })
+})

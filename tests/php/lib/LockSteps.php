@@ -1,0 +1,129 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Quotalock\Tests;
+
+use Quotalock\Client;
+use Quotalock\Inspection;
+use Quotalock\Lock;
+use Quotalock\Testing;
+
+/** The steps of one vector about locks, with its handles. */
+final class LockSteps
+{
+    /** @var array<string, Lock> by their labels */
+    private array $handles;
+
+    public function __construct(private readonly Client $client, private readonly array $case)
+    {
+        $this->handles = array_map(fn (array $given) => self::handle($client, $given), $case['handles']);
+    }
+
+    /** The handle that a vector describes. */
+    public static function handle(Client $client, array $given): Lock
+    {
+        $method = lcfirst(str_replace('_', '', ucwords($given['kind'], '_')));
+        $given['ttlMs'] = intdiv($given['ttl'], 1000);
+        if (isset($given['names_hex'])) {
+            $given['names'] = array_map(hex2bin(...), $given['names_hex']);
+        } elseif (!isset($given['names'])) {
+            $given['name'] = Vectors::bytes($given, 'name');
+        }
+        $known = array_flip(['name', 'names', 'permits', 'weight', 'ttlMs', 'floor', 'label']);
+        return $client->$method(...array_intersect_key($given, $known));
+    }
+
+    public function execute(): void
+    {
+        foreach ($this->case['steps'] as $i => $step) {
+            Testing::setTime($this->client, $step['at']);
+            $lock = $this->handles[$step['handle']];
+            if (isset($step['error'])) {
+                refused($step['error'], fn () => $this->perform($lock, $step));
+                continue;
+            }
+            $found = $this->perform($lock, $step);
+            if (isset($step['expect'])) {
+                same(self::wanted($step['expect']), $found, "the answer of steps[$i]");
+            }
+        }
+    }
+
+    private function perform(Lock $lock, array $step): ?array
+    {
+        return match ($step['op']) {
+            'acquire' => ['acquired' => $lock->acquire()],
+            'release' => ['released' => $lock->release()],
+            'extend' => ['extended' => $lock->extend(isset($step['ttl']) ? intdiv($step['ttl'], 1000) : null)],
+            'force_release' => ['count' => $lock->forceRelease()],
+            'inspect' => self::seen($lock->inspect()),
+            'state' => [
+                'held' => $lock->held,
+                'remaining' => $lock->remainingMs,
+                'state' => $lock->state,
+                'token' => $lock->token,
+            ],
+            'assert_held' => $lock->assertHeld() ?? [],
+            'raise_floor' => $lock->raiseFloor($step['floor']),
+            'redis_keys' => $this->redisKeys($lock, $step),
+            'plant', 'persist', 'raw' => $this->raw($lock->redisKeys[0], $step),
+        };
+    }
+
+    private function redisKeys(Lock $lock, array $step): array
+    {
+        $behind = fn (string $key): string => substr($key, strlen("{$this->client->prefix}:"));
+        $keys = array_map($behind, $lock->redisKeys);
+        $asText = isset($step['expect']['redis_keys']);
+        return $asText ? ['redis_keys' => $keys] : ['redis_keys_hex' => array_map(bin2hex(...), $keys)];
+    }
+
+    private function raw(string $redisKey, array $step): ?array
+    {
+        if ($step['op'] === 'raw') {
+            $found = Testing::get($this->client, $redisKey);
+            return ['exists' => $found !== null, 'ttl' => isset($found['ttlMs'])];
+        }
+        $kind = $step['op'] === 'persist' ? 'persist' : $step['type'] ?? 'string';
+        Testing::put($this->client, $redisKey, $kind, Vectors::bytes($step, 'value') ?? '');
+        return null;
+    }
+
+    /** An inspection as a vector has it, but for times in milliseconds. */
+    private static function seen(Inspection $seen): array
+    {
+        $holders = [];
+        foreach ($seen->holders as $holder) {
+            $holders[] = [
+                'label' => $holder->label,
+                'permits' => $holder->permits,
+                'since' => $holder->sinceMs,
+                'token' => $holder->token,
+                'until' => $holder->untilMs,
+            ];
+        }
+        return [
+            'healed' => $seen->healed,
+            'holders' => $holders,
+            'token' => $seen->token,
+            'waiters' => $seen->waiters,
+        ];
+    }
+
+    /** What a vector expects, with times in milliseconds, of which all of them are whole. */
+    private static function wanted(array $expect): array
+    {
+        foreach (['remaining', 'since', 'until'] as $name) {
+            if (isset($expect[$name])) {
+                same(0, $expect[$name] % 1000, "what is left of the milliseconds of $name");
+                $expect[$name] = intdiv($expect[$name], 1000);
+            }
+        }
+        if (isset($expect['holders'])) {
+            $expect['holders'] = array_map(self::wanted(...), $expect['holders']);
+        }
+        ksort($expect);
+        return $expect;
+    }
+}

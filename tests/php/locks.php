@@ -1,0 +1,419 @@
+<?php
+
+/** Locks: who gets them and when, waiting, losing, and what becomes of them when something goes wrong. */
+
+declare(strict_types=1);
+
+namespace Quotalock\Tests;
+
+use Quotalock\Client;
+use Quotalock\Exception\ClosedException;
+use Quotalock\Exception\InvalidArgumentException;
+use Quotalock\Exception\LostException;
+use Quotalock\Exception\NotAcquiredException;
+use Quotalock\Exception\UnavailableException;
+use Quotalock\Exception\WrongTypeException;
+use Quotalock\Lock;
+use Quotalock\Testing;
+
+/** Waits until so many wait for a lock. */
+function waiters(Lock $lock, int $count): void
+{
+    eventually(fn () => $lock->inspect()->waiters === $count, fn () => "{$lock->inspect()->waiters} wait");
+}
+
+/** Calls until somebody looks at the server again: for a moment after a failure calls fail without that. */
+function again(\Closure $call): mixed
+{
+    $answer = null;
+    eventually(function () use ($call, &$answer) {
+        try {
+            $answer = $call();
+            return true;
+        } catch (UnavailableException) {
+            return false;
+        }
+    }, fn () => 'the server is not looked at');
+    return $answer;
+}
+
+foreach (['memory' => 'memory://', ...servers()] as $store => $url) {
+    test("one holds, and the other learns who, on $store", function () use ($url) {
+        $client = client($url);
+        [$first, $second] = [$client->lock('sku:42', label: 'checkout'), $client->lock('sku:42')];
+        same([true, false], [$first->acquire(), $second->acquire()], 'who acquires it');
+        holds($first->remainingMs > 29_000 && $first->remainingMs < 29_700, 'that it is held for its ttl');
+        $error = thrown(NotAcquiredException::class, fn () => $second->run(fn () => throw new \Error('called')));
+        same('not_acquired', $error->getErrorCode(), 'the code');
+        contains('"checkout"', $error->getMessage());
+        contains((string) getmypid(), $error->getMessage());
+        same(__FILE__, $error->getFile(), 'where it was thrown');
+        same(false, $second->release(), 'whether another handle releases it');
+        same([true, false], [$first->release(), $first->release()], 'whether it is released, and once more');
+        $before = $first->inspect()->token;
+        same(true, $second->acquire(), 'whether it is free');
+        holds($second->token > $before, 'that the token is larger');
+        $again = thrown(InvalidArgumentException::class, fn () => $second->acquire());
+        contains('held by this handle', $again->getMessage());
+        same(1, $first->forceRelease(), 'from how many it was taken');
+        same([true, false], [$second->held, $second->extend()], 'what the holder knows, and learns');
+        same('lost', $second->state, 'what it knows then');
+    });
+
+    test("it is lost when its time is over, unless it was extended, on $store", function () use ($url) {
+        $lock = client($url)->lock('n', ttlMs: 300);
+        $lock->acquire();
+        $lock->assertHeld();
+        same(true, $lock->extend(800), 'whether it is extended');
+        usleep(350_000);
+        same([true, 'held'], [$lock->held, $lock->state], 'what it is after its first ttl');
+        $token = $lock->token;
+        usleep(500_000);
+        same([false, 'lost', 0, $token], [$lock->held, $lock->state, $lock->remainingMs, $lock->token], 'at the end');
+        $error = thrown(LostException::class, fn () => $lock->assertHeld());
+        same('lost', $error->getErrorCode(), 'the code');
+        contains('lock "n" was lost', $error->getMessage());
+        same([false, false], [$lock->extend(), $lock->release()], 'whether it is extended or released');
+        contains('is not held', thrown(LostException::class, fn () => $lock->assertHeld())->getMessage());
+        same(true, $lock->acquire(), 'whether it can be acquired again');
+        holds($lock->token > $token, 'that the token is larger');
+    });
+
+    test("a semaphore, both sides of a read-write lock, and several names, on $store", function () use ($url) {
+        $client = client($url);
+        $three = fn (int $weight = 1) => $client->semaphore('pool', 3, $weight);
+        [$a, $b, $c] = [$three(), $three(weight: 2), $three()];
+        same([true, true, false], [$a->acquire(), $b->acquire(), $c->acquire()], 'the permits');
+        same([1, 2], array_column($c->inspect()->holders, 'permits'), 'who has how many');
+        same([true, true], [$a->release(), $c->acquire()], 'a permit that is free again');
+        [$read, $also, $write] = [$client->readLock('doc'), $client->readLock('doc'), $client->writeLock('doc')];
+        same([true, true, false], [$read->acquire(), $also->acquire(), $write->acquire()], 'readers');
+        same([true, true, true], [$read->release(), $also->release(), $write->acquire()], 'and a writer');
+        same([false, ["$client->prefix:rw:{doc}"]], [$read->acquire(), $read->redisKeys], 'a reader beside a writer');
+        [$both, $one] = [$client->lockAll(['x', "y\xff"]), $client->lock("y\xff")];
+        same([true, false], [$one->acquire(), $both->acquire()], 'all or none');
+        same(true, $client->lock('x')->acquire(), 'whether the other is free');
+        same(["$client->prefix:lock:{x}", "$client->prefix:lock:{y\xff}"], $both->redisKeys, 'the keys');
+        same(["x", "y\xff"], $both->names, 'the names');
+    });
+
+    test("tokens are larger than a floor that was raised, on $store", function () use ($url) {
+        $lock = client($url)->lock('n', floor: 2 ** 51);
+        $lock->acquire();
+        same(2 ** 51 + 1, $lock->token, 'the token');
+        $lock->raiseFloor(2 ** 52);
+        $lock->release();
+        $lock->acquire();
+        same(2 ** 52 + 1, $lock->token, 'the next token');
+    });
+
+    test("a wait ends in its time, and leaves nothing, on $store", function () use ($url) {
+        $client = client($url);
+        [$first, $second] = [$client->lock('n'), $client->lock('n', waitMs: 150)];
+        $first->acquire();
+        foreach ([150 => null, 300 => 300, 0 => 0] as $least => $wait) {
+            $took = elapsed(fn () => same(false, $second->acquire($wait), 'whether it is granted'));
+            holds($took >= $least && $took < $least + 2_000, "that a wait of $least ms took $took ms");
+            same(0, $first->inspect()->waiters, 'who waits');
+        }
+        $took = elapsed(fn () => thrown(NotAcquiredException::class, fn () => $second->run(fn () => null)));
+        holds($took >= 150, 'that a run waits as its handle does');
+        $first->release();
+        same(true, $second->acquire(), 'whether it is free');
+    });
+
+    test("what a run's function returns or throws gets out, and the lock is free, on $store", function () use ($url) {
+        $lock = client($url)->lock('n');
+        $seen = [];
+        same(['a' => 1], $lock->run(function (Lock $given) use ($lock, &$seen) {
+            $seen = [$given === $lock, $lock->held];
+            return ['a' => 1];
+        }), 'what it returned');
+        same([true, true, false], [...$seen, $lock->held], 'what it was given');
+        $error = new \DomainException('no');
+        same($error, thrown(\DomainException::class, fn () => $lock->run(fn () => throw $error)), 'what it threw');
+        same(['released', []], [$lock->state, $lock->inspect()->holders], 'what is left');
+        same(7, $lock->run(fn () => $lock->release() ? 7 : 0), 'a function that releases it by itself');
+        $error = thrown(LostException::class, fn () => $lock->run(fn () => $lock->forceRelease()));
+        contains('lock "n" is not held', $error->getMessage());
+        thrown(\DomainException::class, fn () => $lock->run(function () use ($lock) {
+            $lock->forceRelease();
+            throw new \DomainException('it says more');
+        }));
+        same(true, $lock->acquire(), 'whether it is free');
+    });
+
+    test("a run that takes longer than its ttl tells that the lock was lost, on $store", function () use ($url) {
+        $lock = client($url)->lock('n', ttlMs: 300);
+        $error = thrown(LostException::class, fn () => $lock->run(fn () => usleep(320_000)));
+        contains('was lost', $error->getMessage());
+        same('released', $lock->state, 'what it is then');
+    });
+
+    test("an object that nobody has any more holds nothing, on $store", function () use ($url) {
+        $client = client($url);
+        $first = $client->lock('n');
+        $first->acquire();
+        $other = $client->lock('n');
+        same(false, $other->acquire(), 'whether it is free');
+        unset($first);
+        same(true, $other->acquire(), 'whether it is free without its holder');
+    });
+
+    test("closing a client releases its locks, on $store", function () use ($url) {
+        $prefix = prefix();
+        [$closing, $other] = [new Client($url, $prefix), new Client($url, $prefix)];
+        [$first, $second, $third] = [$closing->lock('a'), $closing->lock('b'), $other->lock('c')];
+        array_map(fn (Lock $lock) => $lock->acquire(), [$first, $second, $third]);
+        $closing->close();
+        same(['released', 'released', 'held'], [$first->state, $second->state, $third->state], 'what is held');
+        same(false, $first->release(), 'whether it can be released');
+        same([true, true], [$other->lock('a')->acquire(), $other->lock('b')->acquire()], 'whether they are free');
+        foreach ([fn () => $first->acquire(), fn () => $first->extend(), fn () => $first->inspect()] as $call) {
+            same('closed', thrown(ClosedException::class, $call)->getErrorCode(), 'the code');
+        }
+        thrown(ClosedException::class, fn () => $first->forceRelease());
+        thrown(ClosedException::class, fn () => $first->run(fn () => null));
+        thrown(ClosedException::class, fn () => $closing->lock('n'));
+        thrown(LostException::class, fn () => $first->assertHeld());
+    });
+}
+
+foreach (servers() as $store => $url) {
+    test("a process that waits gets it soon after another releases it, on $store", function () use ($url) {
+        $prefix = prefix();
+        $lock = (new Client($url, $prefix))->lock('n');
+        $lock->acquire();
+        $child = forked(function () use ($url, $prefix) {
+            $lock = (new Client($url, $prefix))->lock('n');
+            $got = [];
+            for ($round = 0; $round < 5; $round++) {
+                $got[] = $lock->acquire(10_000);
+                $got[] = hrtime(true);
+                $lock->release();
+            }
+            return $got;
+        });
+        waiters($lock, 1);
+        usleep(200_000);
+        $freed = hrtime(true);
+        $lock->release();
+        $got = $child();
+        same(array_fill(0, 5, true), array_values(array_filter($got, is_bool(...))), 'what it got');
+        $late = ($got[1] - $freed) / 1e6;
+        // Without a hint it would look again after 800 ms at the earliest.
+        holds($late > 0 && $late < 700, "that it got it after $late ms");
+    });
+
+    test("processes that wait in order get it in order, on $store", function () use ($url) {
+        $prefix = prefix();
+        $lock = (new Client($url, $prefix))->lock('n', fair: true);
+        $lock->acquire();
+        $children = [];
+        for ($place = 1; $place <= 4; $place++) {
+            $children[] = forked(function () use ($url, $prefix) {
+                $lock = (new Client($url, $prefix))->lock('n', fair: true);
+                return $lock->run(fn (Lock $lock) => $lock->token, 20_000);
+            });
+            waiters($lock, $place);
+        }
+        $lock->release();
+        $tokens = array_map(fn (\Closure $child) => $child(), $children);
+        $sorted = $tokens;
+        sort($sorted);
+        same($sorted, $tokens, 'the tokens in the order in which they came');
+    });
+
+    test("many processes are never in it together, on $store", function () use ($url) {
+        $prefix = prefix();
+        $redis = redis($url);
+        $children = [];
+        for ($worker = 0; $worker < 6; $worker++) {
+            $children[] = forked(function () use ($url, $prefix) {
+                $lock = (new Client($url, $prefix))->lock('n');
+                $redis = redis($url);
+                for ($i = 0; $i < 20; $i++) {
+                    $lock->run(function () use ($redis, $prefix) {
+                        same(1, $redis->incr("$prefix:inside"), 'how many are in it');
+                        usleep(500);
+                        $redis->decr("$prefix:inside");
+                        $redis->incr("$prefix:done");
+                    }, 20_000);
+                }
+                return true;
+            });
+        }
+        array_map(fn (\Closure $child) => $child(), $children);
+        same('120', $redis->get("$prefix:done"), 'how often they were');
+    });
+}
+
+test('a process waits on one subscription, which it keeps for the next wait', function () {
+    $server = new RedisServer();
+    $client = client($server->url());
+    $holder = $client->lock('n');
+    $holder->acquire();
+    $redis = redis($server->url());
+    $subscriptions = fn (): array => array_filter($redis->client('list'), fn (array $each) => $each['sub'] > 0);
+    same(0, count($subscriptions()), 'the subscriptions before');
+    foreach (['n', 'n', 'm'] as $name) {
+        $client->lock('m')->acquire();
+        $client->lock($name)->acquire(30);
+        same(1, count($subscriptions()), 'the subscriptions');
+    }
+});
+
+test('a handle can be passed to any kind of function', function () {
+    $lock = client()->lock('n');
+    $object = new class {
+        public int $times = 0;
+
+        public function method(Lock $lock): string
+        {
+            $this->times += (int) $lock->held;
+            return 'method';
+        }
+
+        public static function fixed(Lock $lock): string
+        {
+            return "static {$lock->state}";
+        }
+
+        public function &byReference(): int
+        {
+            return $this->times;
+        }
+    };
+    same('method', $lock->run([$object, 'method']), 'of a method');
+    same('method', $lock->run($object->method(...)), 'of a first-class callable');
+    same('static held', $lock->run($object::class . '::fixed'), 'of a static method');
+    same('object', $lock->run('gettype'), 'of a function of PHP');
+    $found = $lock->run([$object, 'byReference']);
+    $found++;
+    same(2, $object->times, 'what a reference to it leaves alone');
+    $error = thrown(\TypeError::class, fn () => $lock->run('nosuch'));
+    contains('Argument #1 ($function) must be of type callable', $error->getMessage());
+    thrown(\TypeError::class, fn () => $lock->run(fn (int $number) => $number));
+    same('released', $lock->state, 'what is left');
+});
+
+test('a run may be suspended and gone on with, or given up', function () {
+    $client = client();
+    $fiber = new \Fiber(fn () => $client->lock('n')->run(fn (Lock $lock) => [\Fiber::suspend('in'), $lock->held]));
+    same('in', $fiber->start(), 'what it was suspended with');
+    same(false, $client->lock('n')->acquire(), 'whether it is free');
+    same('other', $client->lock('m')->run(fn () => 'other'), 'what another run returns meanwhile');
+    $fiber->resume('on');
+    same(['on', true], $fiber->getReturn(), 'what it returned');
+    same(true, $client->lock('n')->run(fn (Lock $lock) => $lock->held), 'whether it is free then');
+    $fiber = new \Fiber(fn () => $client->lock('n')->run(\Fiber::suspend(...)));
+    $fiber->start();
+    same(false, $client->lock('n')->acquire(), 'whether it is free again');
+    unset($fiber);
+    gc_collect_cycles();
+    same(true, $client->lock('n')->acquire(), 'whether a fiber that was given up holds it');
+});
+
+test('runs within runs are released from within', function () {
+    $client = client();
+    $all = $client->lock('a')->run(fn () => $client->lock('b')->run(fn () => $client->lock('a')->acquire()));
+    same(false, $all, 'whether the outer one is free within');
+    foreach (['a', 'b'] as $name) {
+        same([], $client->lock($name)->inspect()->holders, "who holds $name");
+    }
+});
+
+test('a bad argument is refused before anything is asked', function () {
+    // Nobody listens there.
+    $client = client('redis://127.0.0.1:' . freePort());
+    $lock = $client->lock('n');
+    foreach (
+        [
+            'ttl' => fn () => $client->lock('n', ttlMs: 0),
+            'ttl of 9' => fn () => $client->lock('n', ttlMs: 9),
+            'ttl of -1 ms' => fn () => $client->lock('n', ttlMs: -1),
+            '7 days' => fn () => $client->lock('n', ttlMs: 7 * 86_400_000 + 1),
+            'wait of -1 ms' => fn () => $client->lock('n', waitMs: -1),
+            'name' => fn () => $client->lock(''),
+            '2048' => fn () => $client->lock(str_repeat('n', 2_048)),
+            'floor' => fn () => $client->lock('n', floor: -1),
+            'label is not UTF-8' => fn () => $client->lock('n', label: "\xff"),
+            'replicas_ack' => fn () => $client->lock('n', replicasAck: 2 ** 32),
+            'ack_timeout' => fn () => $client->lock('n', replicasAck: 1, ackTimeoutMs: 0),
+            '0 names' => fn () => $client->lockAll([]),
+            'named twice' => fn () => $client->lockAll(['a', 'a']),
+            'names[1] is null' => fn () => $client->lockAll(['a', null]),
+            'names[0] is int: give strings' => fn () => $client->lockAll([42]),
+            'permits' => fn () => $client->semaphore('n', 0),
+            'weight' => fn () => $client->semaphore('n', 2, 3),
+            'wait of -5 ms' => fn () => $lock->acquire(-5),
+            'ttl of' => fn () => $lock->extend(0),
+            'floor -7' => fn () => $lock->raiseFloor(-7),
+            'wait of -9 ms' => fn () => $lock->run(fn () => null, -9),
+        ] as $part => $call
+    ) {
+        $error = thrown(InvalidArgumentException::class, $call);
+        same('invalid_argument', $error->getErrorCode(), 'the code');
+        contains((string) $part, $error->getMessage());
+    }
+    foreach (
+        [
+            '#1 ($name) must be of type string, int given' => fn () => $client->lock(42),
+            '#1 ($names) must be of type array, string given' => fn () => $client->lockAll('n'),
+            '#2 ($ttlMs) must be of type int, string given' => fn () => $client->lock('n', '5'),
+            '#4 ($fair) must be of type bool, int given' => fn () => $client->readLock('n', fair: 1),
+            '#8 ($label) must be of type string, int given' => fn () => $client->semaphore('n', 1, label: 1),
+            '#1 ($waitMs) must be of type int, float given' => fn () => $lock->acquire(1.5),
+        ] as $part => $call
+    ) {
+        contains($part, thrown(\TypeError::class, $call)->getMessage());
+    }
+    thrown(UnavailableException::class, fn () => $lock->acquire());
+    same(['released', 0], [$lock->state, $lock->remainingMs], 'what the handle knows after an error');
+});
+
+test('files without strict types may give names as PHP does', function () {
+    [$output] = php(<<<'CODE'
+        $client = new Quotalock\Client('memory://', 'p');
+        class Name { function __toString() { return 'n'; } }
+        echo $client->lock(42)->redisKeys[0], ',', $client->lock(new Name, '500')->ttlMs, ',';
+        echo implode(' ', $client->lockAll([1, new Name, "x"])->redisKeys);
+        CODE);
+    same('p:lock:{42},500,p:lock:{1} p:lock:{n} p:lock:{x}', $output, 'what it wrote');
+});
+
+test('a key of another type is named, and a foreign value counts as none', function () {
+    $client = client(server());
+    $lock = $client->lock('n');
+    Testing::put($client, $lock->redisKeys[0], 'list', '');
+    $error = thrown(WrongTypeException::class, fn () => $lock->acquire());
+    contains($lock->redisKeys[0], $error->getMessage());
+    redis(server())->del($lock->redisKeys[0]);
+    Testing::put($client, $lock->redisKeys[0], 'string', '-37412');
+    same([true, []], [$lock->inspect()->healed, $lock->inspect()->holders], 'what is seen');
+    same(true, $lock->acquire(), 'whether it can be acquired');
+});
+
+test('a lock that Redis does not know of any more is lost when it is used', function () {
+    $server = new RedisServer();
+    $lock = client($server->url())->lock('n');
+    $lock->acquire();
+    $server->kill();
+    thrown(UnavailableException::class, fn () => $lock->extend());
+    same([true, 'held'], [$lock->held, $lock->state], 'what the handle knows');
+    $server->start();
+    same([false, 'lost'], [again($lock->extend(...)), $lock->state], 'what it learns');
+});
+
+test('a release that fails says so, and the handle can be used again', function () {
+    $server = new RedisServer();
+    $lock = client($server->url())->lock('n');
+    $lock->acquire();
+    $token = $lock->token;
+    $server->kill();
+    thrown(UnavailableException::class, fn () => $lock->release());
+    same('released', $lock->state, 'what the handle knows');
+    $server->start();
+    same(true, again($lock->acquire(...)), 'whether it can be acquired again');
+    holds($lock->token > $token, 'that the token is larger after a restart');
+});

@@ -1,0 +1,548 @@
+"""Locks on both faces and every store: what a handle does, tells and refuses."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import math
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+import quotalock
+from surface import SURFACES, Surface
+
+# Tests share two cores with builds and other suites: what comes may come late.
+PATIENT = 10.0
+SOON = 1.0
+
+
+@pytest.fixture(params=SURFACES)
+def surface(request: pytest.FixtureRequest) -> Iterator[Surface]:
+    with Surface(request.param) as surface:
+        yield surface
+
+
+@pytest.fixture
+def client(surface: Surface, store_url: str, prefix: str) -> Iterator[Any]:
+    client = surface.module.Client(store_url, prefix=prefix, timeout=PATIENT)
+    yield client
+    surface.call(client.close)
+
+
+@pytest.fixture
+def local(surface: Surface) -> Any:
+    """A client of what is not about a store."""
+    return surface.module.Client("memory://")
+
+
+def hold(surface: Surface, lock: Any, body: Callable[[], Any] = lambda: None) -> Any:
+    """Runs `body` in the block of a lock."""
+
+    async def inside() -> Any:
+        async with lock as entered:
+            assert entered is lock
+            answer = body()
+            return await answer if inspect.isawaitable(answer) else answer
+
+    if surface.name == "python":
+        with lock as entered:
+            assert entered is lock
+            return body()
+    return surface.call(inside)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + PATIENT
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.005)
+
+
+def test_one_holds_and_the_other_learns_who(surface: Surface, client: Any) -> None:
+    call = surface.call
+    first, second = client.lock("sku:42", label="checkout"), client.lock(b"sku:42")
+    assert (first.state, first.held, first.token, first.remaining, first.ttl) == ("released", False, None, 0.0, 30.0)
+    assert call(first.acquire)
+    assert (first.state, first.held) == ("held", True)
+    assert 29.0 < first.remaining < 29.7
+    assert not call(second.acquire)
+    assert not call(second.release)
+    seen = call(second.inspect)
+    assert isinstance(seen, quotalock.Inspection)
+    assert (seen.token, seen.waiters, seen.healed) == (first.token, 0, False)
+    (holder,) = seen.holders
+    assert isinstance(holder, quotalock.Holder)
+    assert (holder.pid, holder.host, holder.label) == (os.getpid(), socket.gethostname(), "checkout")
+    assert (holder.token, holder.permits) == (first.token, 1)
+    assert abs(holder.since - time.time()) < 60
+    assert holder.until == pytest.approx(holder.since + 30, abs=1e-3)
+    assert seen == call(first.inspect)
+    with pytest.raises(quotalock.NotAcquired, match="checkout") as caught:
+        hold(surface, second)
+    assert caught.value.code == "not_acquired"
+    assert call(first.release)
+    assert not call(first.release)
+    token = seen.token
+    assert call(second.acquire)
+    assert second.token > token
+    assert call(second.release)
+    assert call(second.inspect).holders == ()
+
+
+def test_names_are_given_back_as_they_were_given(local: Any) -> None:
+    assert local.lock("ł").names == ("ł",)
+    assert local.lock("ł").redis_keys == (b"ql:lock:{\xc5\x82}",)
+    several = local.lock_all(iter(["a", b"\xff"]))
+    assert several.names == ("a", b"\xff")
+    assert several.redis_keys == (b"ql:lock:{a}", b"ql:lock:{\xff}")
+    assert local.semaphore("pool", 2).redis_keys == (b"ql:sem:{pool}",)
+    assert local.read_lock("doc").redis_keys == local.write_lock("doc").redis_keys == (b"ql:rw:{doc}",)
+
+
+def test_what_reprs_say(surface: Surface, local: Any) -> None:
+    module = "quotalock" if surface.name == "python" else "quotalock.aio"
+    lock = local.lock_all(["sku:42", b"\xff"], label="it's")
+    assert repr(lock) == f"<{module}.Lock 'sku:42', b'\\xff' released>"
+    assert repr(lock.lost) == f"<{module}.Loss unset>"
+    assert surface.call(lock.acquire)
+    assert repr(lock) == f"<{module}.Lock 'sku:42', b'\\xff' held>"
+    shown = repr(surface.call(lock.inspect))
+    assert shown.startswith(f"Inspection(token={lock.token}, waiters=0, holders=(Holder(host='")
+    assert f'label="it\'s", token={lock.token}, permits=1, since=' in shown
+    assert shown.endswith("),), healed=False)")
+
+
+def test_several_are_granted_all_or_none(surface: Surface, store_url: str, prefix: str) -> None:
+    call = surface.call
+    client = surface.module.Client(store_url, prefix=prefix, timeout=PATIENT)
+    both, one, other = client.lock_all(["a", "b"]), client.lock("b"), client.lock("a")
+    assert call(one.acquire)
+    assert not call(both.acquire)
+    assert call(other.acquire)
+    assert call(other.release)
+    assert call(one.release)
+    assert call(both.acquire)
+    assert not call(one.acquire)
+    assert not call(other.acquire)
+    assert call(both.release)
+
+
+def test_a_semaphore_has_its_permits(surface: Surface, client: Any) -> None:
+    call = surface.call
+    light = [client.semaphore("pool", 3) for _ in range(3)]
+    heavy = client.semaphore("pool", permits=3, weight=2)
+    assert call(heavy.acquire)
+    assert [call(lock.acquire) for lock in light] == [True, False, False]
+    assert [holder.permits for holder in call(heavy.inspect).holders] == [2, 1]
+    assert call(heavy.release)
+    assert [call(lock.acquire) for lock in light[1:]] == [True, True]
+    for lock in light:
+        assert call(lock.release)
+
+
+def test_many_read_and_one_writes(surface: Surface, client: Any) -> None:
+    call = surface.call
+    readers, writer = [client.read_lock("doc") for _ in range(2)], client.write_lock("doc")
+    assert all(call(reader.acquire) for reader in readers)
+    assert not call(writer.acquire)
+    for reader in readers:
+        assert call(reader.release)
+    assert call(writer.acquire)
+    assert not call(readers[0].acquire)
+    assert call(writer.release)
+
+
+def test_a_wait_ends_in_its_time_and_leaves_nothing(surface: Surface, client: Any) -> None:
+    call = surface.call
+    first, second = client.lock("sku:42"), client.lock("sku:42", wait=0.2)
+    assert call(first.acquire)
+    for waits in ([], [None], [0.2]):
+        began = time.monotonic()
+        assert not call(second.acquire, *waits)
+        assert 0.18 < time.monotonic() - began < 0.2 + SOON
+    began = time.monotonic()
+    assert not call(second.acquire, wait=0)
+    with pytest.raises(quotalock.NotAcquired, match="200 ms"):
+        hold(surface, second)
+    wait_until(lambda: call(first.inspect).waiters == 0)
+    assert call(first.release)
+    assert call(second.acquire)
+    assert call(second.release)
+
+
+def test_whoever_waits_is_woken_by_the_release(surface: Surface, client: Any) -> None:
+    first, second = client.lock("sku:42"), client.lock("sku:42")
+    assert surface.call(first.acquire)
+    got: list[Any] = []
+
+    def wait() -> None:
+        with Surface(surface.name) as other:
+            got.extend([other.call(second.acquire, PATIENT), time.monotonic(), other.call(second.release)])
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    time.sleep(0.15)
+    freed = time.monotonic()
+    assert surface.call(first.release)
+    waiter.join()
+    assert (got[0], got[2]) == (True, True)
+    assert 0 <= got[1] - freed < 0.7
+
+
+def test_a_wait_of_handles_in_order(surface: Surface, client: Any) -> None:
+    first = client.lock("sku:42", fair=True)
+    assert surface.call(first.acquire)
+    order: list[int] = []
+
+    def wait(number: int) -> None:
+        with Surface(surface.name) as other:
+            lock = client.lock("sku:42", fair=True)
+            assert other.call(lock.acquire, PATIENT)
+            order.append(number)
+            assert other.call(lock.release)
+
+    waiters = [threading.Thread(target=wait, args=(number,)) for number in range(5)]
+    for waiter in waiters:
+        waiter.start()
+        time.sleep(0.05)
+    assert surface.call(first.release)
+    for waiter in waiters:
+        waiter.join()
+    assert order == sorted(order)
+    assert len(order) == 5
+
+
+def test_assert_held_and_floors(surface: Surface, local: Any) -> None:
+    lock = local.lock("sku:42", floor=2**51)
+    with pytest.raises(quotalock.Lost) as caught:
+        lock.assert_held()
+    assert caught.value.code == "lost"
+    assert surface.call(lock.acquire)
+    assert lock.assert_held() is None
+    assert lock.token > 2**51
+    assert surface.call(lock.release)
+    lock.raise_floor(2**52)
+    assert surface.call(lock.acquire)
+    assert lock.token > 2**52
+
+
+def test_an_extension_only_lengthens(surface: Surface, client: Any) -> None:
+    call = surface.call
+    lock = client.lock("sku:42", ttl=10.0, renew=False)
+    assert not call(lock.extend)
+    assert call(lock.acquire)
+    assert call(lock.extend, 60.0)
+    assert 58.0 < lock.remaining < 59.5
+    assert call(lock.extend, ttl=1)
+    assert lock.remaining > 58.0
+    assert call(lock.release)
+    assert not call(lock.extend, 60)
+
+
+def test_a_lock_is_renewed_and_then_no_more(surface: Surface, client: Any) -> None:
+    call = surface.call
+    kept, limited = client.lock("kept", ttl=0.6), client.lock("limited", ttl=0.6, max_hold=0.7)
+    assert call(kept.acquire)
+    assert call(limited.acquire)
+    lost = limited.lost
+    time.sleep(1.8)
+    assert kept.held
+    assert not kept.lost.is_set()
+    assert not limited.held
+    assert limited.state == "lost"
+    assert lost.is_set()
+    assert call(kept.release)
+
+
+def test_what_is_not_renewed_is_lost(surface: Surface, client: Any) -> None:
+    call = surface.call
+    lock = client.lock("sku:42", ttl=0.3, renew=False)
+    never = lock.lost
+    assert call(lock.acquire)
+    token, lost = lock.token, lock.lost
+    assert not lost
+    assert lock.lost is lost
+    began = time.monotonic()
+    assert call(lost.wait)
+    assert 0.1 < time.monotonic() - began < 0.3 + SOON
+    assert lost
+    assert lost.is_set()
+    assert lock.lost.is_set()
+    assert (lock.state, lock.held, lock.remaining, lock.token) == ("lost", False, 0.0, token)
+    with pytest.raises(quotalock.Lost, match="was lost"):
+        lock.assert_held()
+    assert not call(lock.extend)
+    assert not call(lock.release)
+    # What was told of a grant is never about the next.
+    assert call(lock.acquire)
+    assert not lock.lost.is_set()
+    assert lost.is_set()
+    assert not never.is_set()
+    assert call(lock.release)
+
+
+def test_a_wait_for_the_loss_ends_with_the_release(surface: Surface, client: Any) -> None:
+    lock = client.lock("sku:42")
+    assert not surface.call(lock.lost.wait)
+    assert surface.call(lock.acquire)
+    lost = lock.lost
+    ends: list[bool] = []
+
+    def watch() -> None:
+        with Surface(surface.name) as other:
+            ends.extend([other.call(lost.wait), lost.is_set()])
+
+    watchers = [threading.Thread(target=watch) for _ in range(3)]
+    for watcher in watchers:
+        watcher.start()
+    time.sleep(0.1)
+    assert surface.call(lock.release)
+    for watcher in watchers:
+        watcher.join(PATIENT)
+    assert ends == [False] * 6
+
+
+def test_a_forced_release_is_learned_of(surface: Surface, client: Any) -> None:
+    call = surface.call
+    lock, operator = client.lock("sku:42"), client.lock("sku:42")
+    assert call(operator.force_release) == 0
+    assert call(lock.acquire)
+    lost = lock.lost
+    assert call(operator.force_release) == 1
+    assert lock.held
+    assert not call(lock.extend)
+    assert (lock.state, lost.is_set()) == ("lost", True)
+    assert not call(lock.release)
+
+
+def test_a_block_releases_at_its_end(surface: Surface, client: Any) -> None:
+    lock = client.lock("sku:42")
+    assert hold(surface, lock, lambda: (lock.state, lock.token is not None)) == ("held", True)
+    assert lock.state == "released"
+    assert surface.call(lock.inspect).holders == ()
+    # As often as you like.
+    hold(surface, lock)
+
+
+def test_a_block_that_raises_releases(surface: Surface, client: Any) -> None:
+    lock = client.lock("sku:42")
+    with pytest.raises(ZeroDivisionError):
+        hold(surface, lock, lambda: 1 / 0)
+    assert surface.call(lock.inspect).holders == ()
+
+
+def test_a_block_may_release_by_itself(surface: Surface, client: Any) -> None:
+    lock = client.lock("sku:42")
+
+    async def inside() -> None:
+        async with lock:
+            assert await lock.release()
+
+    if surface.name == "python":
+        with lock:
+            assert lock.release()
+    else:
+        surface.call(inside)
+    assert lock.state == "released"
+
+
+def test_a_block_whose_lock_was_lost_says_so(surface: Surface, client: Any) -> None:
+    lock = client.lock("sku:42", ttl=0.3, renew=False)
+    with pytest.raises(quotalock.Lost, match="was lost"):
+        hold(surface, lock, lambda: wait_until(lambda: not lock.held))
+    assert lock.state == "released"
+
+    def fail() -> None:
+        wait_until(lambda: not lock.held)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        hold(surface, lock, fail)
+
+
+def test_a_block_whose_lock_was_taken_away_says_so(surface: Surface, client: Any) -> None:
+    lock, operator = client.lock("sku:42"), client.lock("sku:42")
+    with pytest.raises(quotalock.Lost, match="not held"):
+        hold(surface, lock, operator.force_release)
+    assert lock.state == "released"
+
+
+def test_what_a_block_raises_wins_over_a_release_that_fails(surface: Surface, url: str, prefix: str) -> None:
+    client = surface.module.Client(url, prefix=prefix)
+    lock = client.lock("sku:42", ttl=1)
+
+    def close() -> None:
+        quotalock.Client.close(client if surface.name == "python" else client._native)
+
+    def fail() -> None:
+        close()
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        hold(surface, lock, fail)
+    client = surface.module.Client(url, prefix=prefix)
+    lock = client.lock("sku:42", ttl=1, wait=PATIENT)
+    with pytest.raises(quotalock.Closed):
+        hold(surface, lock, close)
+
+
+def test_a_handle_that_is_dropped_is_released(surface: Surface, client: Any) -> None:
+    call = surface.call
+    lock, other = client.lock("sku:42"), client.lock("sku:42")
+    assert call(lock.acquire)
+    watched = lock.lost
+    del lock
+    gc.collect()
+    assert call(other.acquire, PATIENT)
+    assert not watched.is_set()
+    assert call(other.release)
+    kept = client.lock("sku:42", renew=False)
+    assert call(kept.acquire)
+    del kept
+    gc.collect()
+    assert not call(other.acquire, 0.2)
+    assert call(other.force_release) == 1
+
+
+def test_a_handle_is_acquired_once_at_a_time(surface: Surface, client: Any) -> None:
+    lock = client.lock("sku:42")
+    assert surface.call(lock.acquire)
+    with pytest.raises(quotalock.InvalidArgument, match="sku:42") as caught:
+        surface.call(lock.acquire)
+    assert caught.value.code == "invalid_argument"
+    assert lock.held
+    assert surface.call(lock.release)
+
+
+def test_a_key_of_another_type_is_named(surface: Surface, client: Any) -> None:
+    lock = client.lock("sku:42")
+    surface.call(surface.testing.put, client, lock.redis_keys[0], "list", "x")
+    for verb in (lock.acquire, lambda: lock.acquire(PATIENT), lock.inspect):
+        with pytest.raises(quotalock.WrongType, match="sku:42"):
+            surface.call(verb)
+
+
+def test_nothing_works_after_close(surface: Surface, store_url: str, prefix: str) -> None:
+    call = surface.call
+    client = surface.module.Client(store_url, prefix=prefix, timeout=PATIENT)
+    held, lock = client.lock("held", ttl=1), client.lock("sku:42")
+    assert call(held.acquire)
+    call(client.close)
+    for verb in (lock.acquire, lambda: lock.acquire(5), lock.inspect, lock.force_release, held.extend, held.release):
+        with pytest.raises(quotalock.Closed) as caught:
+            call(verb)
+        assert caught.value.code == "closed"
+    assert not call(lock.release)
+    assert lock.state == "released"
+
+
+def test_close_ends_those_who_wait(surface: Surface, url: str, prefix: str) -> None:
+    client = surface.module.Client(url, prefix=prefix, timeout=PATIENT)
+    holder, lock = quotalock.Client(url, prefix=prefix, timeout=PATIENT).lock("sku:42"), client.lock("sku:42")
+    assert holder.acquire()
+    ends: list[str] = []
+
+    def wait() -> None:
+        with Surface(surface.name) as other:
+            try:
+                other.call(lock.acquire, PATIENT)
+            except quotalock.QuotalockError as error:
+                ends.append(error.code)
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    wait_until(lambda: holder.inspect().waiters == 1)
+    surface.call(client.close)
+    waiter.join(SOON)
+    assert ends == ["closed"]
+    wait_until(lambda: holder.inspect().waiters == 0)
+    assert holder.release()
+
+
+@pytest.mark.parametrize("store", ["redis-7.0"], indirect=True)
+def test_a_server_that_is_away_is_unavailable_whatever_on_error_says(surface: Surface, store: str) -> None:
+    for on_error in ("raise", "open", "local"):
+        client = surface.module.Client("redis://127.0.0.1:1", on_error=on_error)
+        for wait in (0, 1):
+            with pytest.raises(quotalock.Unavailable):
+                surface.call(client.lock("sku:42").acquire, wait)
+
+
+BAD_TIMES = [math.nan, math.inf, -0.001, True, "1", 1e300, 10**400]
+BAD_OPTIONS: list[tuple[str, Any]] = [
+    *(("ttl", ttl) for ttl in (0, 0.009, 7 * 86400 + 1, *BAD_TIMES)),
+    *(("wait", wait) for wait in BAD_TIMES),
+    *(("max_hold", hold) for hold in (0, *BAD_TIMES)),
+    *(("floor", floor) for floor in (-1, 2**52 + 1, 1.0, True, "1")),
+    *(("replicas_ack", acks) for acks in (-1, 2**40, 1.5, False)),
+    ("label", "x" * 129),
+    ("label", "a\nb"),
+]
+
+
+@pytest.mark.parametrize(("option", "value"), BAD_OPTIONS)
+def test_a_bad_option_is_refused(local: Any, option: str, value: Any) -> None:
+    for make in (partial(local.lock, "a"), partial(local.semaphore, "a", 2)):
+        with pytest.raises(quotalock.InvalidArgument, match=option) as caught:
+            make(**{option: value})
+        assert caught.value.code == "invalid_argument"
+        assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("name", ["", b"", "x" * 2048, b"x" * 1025, "\ud800"])
+def test_a_bad_name_is_refused(local: Any, name: Any) -> None:
+    makers: list[Callable[[], Any]] = [
+        lambda: local.lock(name),
+        lambda: local.lock_all(["a", name]),
+        lambda: local.semaphore(name, 2),
+        lambda: local.read_lock(name),
+        lambda: local.write_lock(name),
+    ]
+    for make in makers:
+        with pytest.raises(quotalock.InvalidArgument) as caught:
+            make()
+        assert caught.value.code == "invalid_argument"
+
+
+@pytest.mark.parametrize("name", [42, None, ["a"], bytearray(b"a")])
+def test_a_name_of_another_type_is_a_type_error(local: Any, name: Any) -> None:
+    for make in (local.lock, local.read_lock, lambda name: local.lock_all([name])):
+        with pytest.raises(TypeError, match="give a str or bytes"):
+            make(name)
+
+
+def test_bad_names_and_permits_are_refused(local: Any) -> None:
+    for names in ([], ["a", b"a"], [str(number) for number in range(101)]):
+        with pytest.raises(quotalock.InvalidArgument):
+            local.lock_all(names)
+    for no_names in ("ab", b"ab", 42, None):
+        with pytest.raises(TypeError, match="give a list"):
+            local.lock_all(no_names)
+    for permits, weight in ((0, 1), (2, 0), (2, 3), (2**31, 1), (-1, 1), (True, 1), (1.0, 1), (2, "1")):
+        with pytest.raises(quotalock.InvalidArgument):
+            local.semaphore("pool", permits, weight)
+
+
+@pytest.mark.parametrize("time", [-1, *BAD_TIMES])
+def test_a_bad_time_of_a_call_is_refused(surface: Surface, local: Any, time: Any) -> None:
+    lock = local.lock("a")
+    for verb in (lock.acquire, lock.extend):
+        with pytest.raises(quotalock.InvalidArgument):
+            surface.call(verb, time)
+    assert surface.call(lock.acquire)
+    for floor in (-1, 2**53, 1.5, None):
+        with pytest.raises(quotalock.InvalidArgument):
+            lock.raise_floor(floor)
+
+
+def test_an_unknown_option_is_a_type_error(local: Any) -> None:
+    with pytest.raises(TypeError):
+        local.lock("a", timeout=1)
+    with pytest.raises(TypeError):
+        local.lock("a", fair="yes")

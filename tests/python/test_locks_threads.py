@@ -1,0 +1,287 @@
+"""Locks of threads: signals while one waits, many waiters, and forks."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import quotalock
+from servers import Server
+
+PATIENT = 10.0
+# A handler runs at most 50 ms late, and this machine has much to do.
+SOON = 1.0
+
+
+@pytest.fixture
+def client(store_url: str, prefix: str) -> Iterator[quotalock.Client]:
+    with quotalock.Client(store_url, prefix=prefix, timeout=PATIENT) as client:
+        yield client
+
+
+class Enough(Exception):
+    """What a handler raises."""
+
+
+def give_up(*_: object) -> None:
+    raise Enough
+
+
+def alarm(handler: Callable[..., Any], after: float, again: float = 0.0) -> None:
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, after, again)
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """No alarm and no handler outlasts its test."""
+    before = signal.getsignal(signal.SIGALRM)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + PATIENT
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.005)
+
+
+def is_left_alone(lock: quotalock.Lock) -> bool:
+    seen = lock.inspect()
+    return (seen.holders, seen.waiters) == ((), 0)
+
+
+@pytest.mark.parametrize("how", ["acquire", "with"])
+def test_control_c_ends_a_wait_and_leaves_nothing(client: quotalock.Client, how: str) -> None:
+    holder, lock = client.lock("sku:42"), client.lock("sku:42", wait=100)
+    assert holder.acquire()
+    began = time.monotonic()
+    alarm(signal.default_int_handler, 0.1)
+    with pytest.raises(KeyboardInterrupt):
+        lock.acquire() if how == "acquire" else lock.__enter__()
+    assert 0.1 <= time.monotonic() - began < 0.1 + SOON
+    assert lock.state == "released"
+    assert holder.release()
+    wait_until(lambda: is_left_alone(holder))
+    # The handle is as good as before.
+    assert lock.acquire()
+    assert lock.release()
+
+
+def test_control_c_ends_a_wait_for_a_loss(client: quotalock.Client) -> None:
+    with client.lock("sku:42") as lock:
+        alarm(signal.default_int_handler, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            lock.lost.wait()
+        began = time.monotonic()
+        assert not lock.lost.wait(0.12)
+        assert 0.1 < time.monotonic() - began < 0.12 + SOON
+        assert not lock.lost.wait(0)
+
+
+def test_a_handler_that_raises_nothing_ends_nothing(client: quotalock.Client) -> None:
+    holder, lock = client.lock("sku:42", ttl=0.5, renew=False), client.lock("sku:42")
+    assert holder.acquire()
+    ran: list[int] = []
+    alarm(lambda number, _: ran.append(number), 0.1, 0.05)
+    assert lock.acquire(PATIENT)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert len(ran) >= 3
+    assert lock.release()
+
+
+def test_a_signal_at_any_moment_leaves_nothing(client: quotalock.Client) -> None:
+    """Also one that comes with the grant: whoever gets an exception holds nothing."""
+    lock, other = client.lock("sku:42", wait=5), client.lock("sku:42")
+    stop = threading.Event()
+
+    def take_turns() -> None:
+        while not stop.is_set():
+            if other.acquire(1):
+                time.sleep(0.001)
+                other.release()
+
+    turns = threading.Thread(target=take_turns)
+    turns.start()
+    ends = {"entered": 0, "raised": 0}
+    chance = random.Random(42)
+    try:
+        for _ in range(300):
+            alarm(give_up, chance.uniform(0.0001, 0.004))
+            try:
+                with lock:
+                    ends["entered"] += 1
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Enough:
+                ends["raised"] += 1
+            finally:
+                signal.signal(signal.SIGALRM, signal.SIG_IGN)
+            # Whether it came before the grant, with it, in the block or in the release.
+            assert lock.state == "released"
+    finally:
+        stop.set()
+        turns.join()
+    assert min(ends.values()) > 0, ends
+    wait_until(lambda: is_left_alone(other))
+
+
+def test_a_release_that_is_interrupted_is_done(prefix: str) -> None:
+    with Server("redis-7.0") as server:
+        client = quotalock.Client(server.url, prefix=prefix, timeout=PATIENT)
+        lock = client.lock("sku:42")
+        assert lock.acquire()
+        server.sigstop()
+        alarm(give_up, 0.1)
+        with pytest.raises(Enough):
+            lock.release()
+        server.sigcont()
+        wait_until(lambda: is_left_alone(lock))
+        client.close()
+
+
+def test_many_threads_take_turns(client: quotalock.Client) -> None:
+    inside, most, turns = [0], [0], [0]
+
+    def work() -> None:
+        lock = client.lock("sku:42", wait=30)
+        for _ in range(20):
+            with lock:
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+                turns[0] += 1
+                inside[0] -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (turns[0], most[0]) == (320, 1)
+    wait_until(lambda: is_left_alone(client.lock("sku:42")))
+
+
+def test_tokens_grow(client: quotalock.Client) -> None:
+    tokens = []
+    for _ in range(50):
+        with client.lock("sku:42") as lock:
+            tokens.append(lock.token)
+    assert tokens == sorted(set(tokens), key=lambda token: token or 0)
+
+
+def test_a_handle_is_used_by_several_threads(client: quotalock.Client) -> None:
+    lock = client.lock("sku:42", ttl=10)
+    assert lock.acquire()
+    seen: list[Any] = []
+
+    def look() -> None:
+        seen.extend([lock.held, lock.extend(20), lock.release()])
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert seen == [True, True, True]
+    assert not lock.held
+
+
+def test_two_threads_cannot_acquire_one_handle(client: quotalock.Client) -> None:
+    holder, lock = client.lock("sku:42"), client.lock("sku:42")
+    assert holder.acquire()
+    waiter = threading.Thread(target=lambda: lock.acquire(0.5))
+    waiter.start()
+    time.sleep(0.1)
+    with pytest.raises(quotalock.InvalidArgument, match="is being acquired"):
+        lock.acquire(0.5)
+    waiter.join()
+    assert holder.release()
+
+
+def fork(work: Callable[[], object]) -> int:
+    """Runs `work` in a child that ends without any cleaning up of the parent's."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    return child
+
+
+def all_well(children: list[int]) -> bool:
+    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * len(children)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_child_does_not_hold_and_both_go_on(url: str, prefix: str) -> None:
+    client = quotalock.Client(url, prefix=prefix, timeout=PATIENT)
+    lock = client.lock("sku:42", ttl=1)
+    assert lock.acquire()
+    lost = lock.lost
+
+    def child() -> None:
+        assert (lock.state, lock.held, lock.token) == ("released", False, None)
+        # What the parent told of its grant: here it is not held.
+        assert lost.is_set()
+        assert lost.wait()
+        assert not lock.release()
+        assert not lock.extend()
+        assert not lock.acquire()
+        with client.lock(f"child-{os.getpid()}", ttl=1) as own:
+            time.sleep(1.2)
+            assert own.held
+        assert lock.acquire(PATIENT)
+        assert lock.token
+        assert lock.release()
+
+    children = [fork(child) for _ in range(3)]
+    time.sleep(1.3)
+    # Renewed by the parent's thread, and released by no child.
+    assert lock.held
+    assert not lost.is_set()
+    assert lock.release()
+    assert all_well(children)
+    assert lock.acquire(PATIENT)
+    assert lock.release()
+    client.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_forks_while_threads_wait(url: str, prefix: str) -> None:
+    client = quotalock.Client(url, prefix=prefix, timeout=PATIENT)
+    stop = threading.Event()
+
+    def work() -> None:
+        lock = client.lock("sku:42", wait=PATIENT)
+        while not stop.is_set():
+            with lock:
+                time.sleep(0.001)
+
+    def child() -> None:
+        lock = client.lock("sku:42", wait=PATIENT)
+        for _ in range(5):
+            with lock:
+                assert lock.held
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    children = []
+    for _ in range(4):
+        time.sleep(0.05)
+        children.append(fork(child))
+    assert all_well(children)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    wait_until(lambda: is_left_alone(client.lock("sku:42")))
+    client.close()

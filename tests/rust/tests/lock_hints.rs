@@ -1,0 +1,85 @@
+//! What a process knows of the locks that it holds itself is a hint, and the server is asked all the same.
+
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use quotalock::driver::Sink;
+use quotalock::{Answer, Lock, LockOptions, Result};
+use quotalock_tests::{client, fresh_prefix, stores};
+
+/// Two handles of one lock.
+fn two(url: &str, what: &str) -> (Lock, Lock) {
+    let client = client(url, &fresh_prefix(what));
+    let options = LockOptions { ttl: 60_000_000, ..LockOptions::default() };
+    (client.lock(b"sku:42", options.clone()).unwrap(), client.lock(b"sku:42", options).unwrap())
+}
+
+struct Teller(mpsc::Sender<bool>);
+
+impl Sink for Teller {
+    fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
+        for (_, answer) in answers {
+            self.0.send(matches!(answer, Ok(Answer::Flag(true)))).unwrap();
+        }
+    }
+}
+
+/// Has the process' thread acquire it.
+fn acquire(lock: &Lock, wait: Duration) -> mpsc::Receiver<bool> {
+    let (tell, told) = mpsc::channel();
+    lock.acquire(wait).unwrap().submit(0, &(Arc::new(Teller(tell)) as Arc<dyn Sink>));
+    told
+}
+
+fn a_try(lock: &Lock) -> bool {
+    acquire(lock, Duration::ZERO).recv_timeout(Duration::from_secs(20)).unwrap()
+}
+
+/// A second handle waits while the first holds; what `free` does to the first lets the second have it soon.
+fn gets_it_after(what: &str, free: impl Fn(Lock)) {
+    for (name, url) in stores() {
+        let (holder, waiter) = two(&url, what);
+        assert!(a_try(&holder), "{name}");
+        let waiting = acquire(&waiter, Duration::from_secs(20));
+        std::thread::sleep(Duration::from_millis(200));
+        let began = Instant::now();
+        free(holder);
+        assert_eq!(waiting.recv_timeout(Duration::from_secs(25)), Ok(true), "{name}");
+        assert!(began.elapsed() < Duration::from_secs(5), "{name}: after {:?}", began.elapsed());
+        assert!(waiter.release().run().unwrap());
+    }
+}
+
+#[test]
+fn a_waiter_gets_what_was_released_by_force() {
+    gets_it_after("forced", |holder| assert_eq!(holder.force_release().run().unwrap(), 1));
+}
+
+#[test]
+fn a_waiter_gets_what_a_dropped_handle_held() {
+    gets_it_after("dropped", drop);
+}
+
+#[test]
+fn a_try_asks_the_server() {
+    for (name, url) in stores() {
+        let (holder, other) = two(&url, "try");
+        assert!(a_try(&holder));
+        assert!(!a_try(&other));
+        assert_eq!(other.force_release().run().unwrap(), 1);
+        assert!(a_try(&other), "{name}");
+        assert!(other.release().run().unwrap());
+    }
+}
+
+#[test]
+fn tries_made_at_once_are_all_asked() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("tries"));
+        let semaphore = || client.semaphore(b"pool", 3, 1, LockOptions::default()).unwrap();
+        let handles: Vec<Lock> = (0..4).map(|_| semaphore()).collect();
+        let told: Vec<_> = handles.iter().map(|lock| acquire(lock, Duration::ZERO)).collect();
+        let granted = told.iter().filter(|told| told.recv_timeout(Duration::from_secs(20)).unwrap()).count();
+        assert_eq!(granted, 3, "{name}");
+    }
+}
