@@ -1,6 +1,7 @@
 //! Executes every vector of the spec on every store.
 
 mod locks;
+mod stocks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +25,8 @@ fn every_vector_on_every_store() {
                     "errors.json" => error(&case, &url),
                     "locks.json" => locks::steps(&case, &store, &url),
                     "lock-errors.json" => locks::error(&case, &url),
+                    "stock.json" => stocks::steps(&case, &store, &url),
+                    "stock-errors.json" => stocks::error(&case, &url),
                     _ => limiter(&case, &store, &url),
                 }
                 executed.insert(spec::id(&case));
