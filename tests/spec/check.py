@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from check_caches import cache_case, cache_error_case, once_case
 from check_form import LARGEST, Case, Wrong, fields, is_a, need, text_or_hex, unique, whole_milliseconds
 from check_locks import lock_case, lock_error_case
 from check_stock import stock_case, stock_error_case
@@ -248,6 +249,9 @@ FILES: dict[str, Callable[[Case], None]] = {
     "lock-errors": lock_error_case,
     "stock": stock_case,
     "stock-errors": stock_error_case,
+    "cache": cache_case,
+    "once": once_case,
+    "cache-errors": cache_error_case,
 }
 
 

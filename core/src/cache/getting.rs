@@ -173,8 +173,11 @@ impl GettingMany {
     ///
     /// # Errors
     /// That of the answer.
-    pub fn after(self, answer: Result<Answer>) -> Result<Vec<Part>> {
-        let looked: Vec<Looked> = typed(answer)?;
+    pub fn after(mut self, answer: Result<Answer>) -> Result<Vec<Part>> {
+        let looked: Vec<Looked> = typed(answer).inspect_err(|_| {
+            // To take back each would take a call for each, of a server that does not answer.
+            self.readers.iter_mut().for_each(Reader::forget);
+        })?;
         if looked.len() != self.readers.len() {
             return Err(Error::new(Code::Internal, "an answer for other keys came back"));
         }

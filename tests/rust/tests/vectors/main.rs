@@ -1,5 +1,6 @@
 //! Executes every vector of the spec on every store.
 
+mod caches;
 mod locks;
 mod stocks;
 
@@ -27,6 +28,8 @@ fn every_vector_on_every_store() {
                     "lock-errors.json" => locks::error(&case, &url),
                     "stock.json" => stocks::steps(&case, &store, &url),
                     "stock-errors.json" => stocks::error(&case, &url),
+                    "cache.json" | "once.json" => caches::steps(&case, &store, &url),
+                    "cache-errors.json" => caches::error(&case, &url),
                     _ => limiter(&case, &store, &url),
                 }
                 executed.insert(spec::id(&case));
