@@ -1,5 +1,6 @@
 //! Arguments as PHP programmers expect them: weak or strict as their file declares, named in PHP's own words when wrong.
 
+mod clients;
 mod function;
 mod keys;
 mod names;
@@ -14,6 +15,7 @@ use ext_php_rs::flags::DataType;
 use ext_php_rs::types::Zval;
 
 use crate::exception::Problem;
+pub use clients::Clients;
 pub use function::Function;
 pub use keys::Keys;
 pub use names::Names;

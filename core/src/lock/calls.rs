@@ -124,7 +124,7 @@ impl Releasing {
     pub fn run_interruptibly(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
         let Some(held) = self.held else { return Ok(false) };
         if held.spec.is_quorum() {
-            return Ok(quorum::release(&held)? && self.was_held);
+            return Ok(quorum::release(&held, interrupted)? && self.was_held);
         }
         let release = held.spec.release(held.id, 0);
         let exchange = Exchange::new(held.spec.shared.clone(), Box::new(release), None);

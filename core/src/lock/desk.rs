@@ -49,7 +49,7 @@ impl Request {
         match self {
             Request::Acquire(attempt) => quorum::acquire(attempt, &mut || false).map(Answer::Flag),
             Request::Release { held, was_held } => {
-                quorum::release(&held).map(|released| Answer::Flag(released && was_held))
+                quorum::release(&held, &mut || false).map(|released| Answer::Flag(released && was_held))
             }
             Request::Read(_) => Err(odd_reply("a read of several servers".to_owned())),
         }
@@ -322,6 +322,10 @@ impl Desk {
 
     /// Renews what is due, tells what was lost, and forgets what has ended.
     fn renew(&mut self, now: Instant) {
+        // The thread turns for every call of the process; most turns have nothing to renew.
+        if self.renewals.iter().all(|renewal| renewal.due > now) {
+            return;
+        }
         for mut renewal in std::mem::take(&mut self.renewals) {
             let Some(held) = renewal.held.upgrade() else { continue };
             if renewal.due <= now {
@@ -397,8 +401,8 @@ impl Desk {
                     _ => {
                         held.doubt();
                         // There is nothing to wait for but a moment.
-                        let again = held.spec.now() + ttl / 20;
-                        Renewal { renew_at: Some(again), ..Renewal::new(&held) }
+                        let (again, fresh) = (held.spec.now() + ttl / 20, Renewal::new(&held));
+                        Renewal { renew_at: fresh.renew_at.map(|_| again), ..fresh }
                     }
                 };
                 if let Some(renewal) = self.renewals.iter_mut().find(is_it) {

@@ -84,6 +84,22 @@ fn a_server_that_may_have_forgotten_has_no_vote() {
 }
 
 #[test]
+fn an_interruption_is_not_kept_waiting_by_servers_that_are_silent() {
+    let prefix = fresh_prefix("silent");
+    let silent: Vec<_> = (0..2).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let urls = silent.iter().map(|server| format!("redis://{}", server.local_addr().unwrap()));
+    let mut clients = vec![clients(&prefix).remove(0)];
+    clients.extend(urls.map(|url| client(&url, &prefix)));
+    let long = LockOptions { ttl: 3_600_000_000, ..LockOptions::default() };
+    let lock = Lock::quorum(&clients, b"sku:42", long).unwrap();
+    let began = Instant::now();
+    let error = lock.acquire(LONG).unwrap().run_interruptibly(&mut || true).unwrap_err();
+    assert!(error.message().contains("interrupted"), "{error}");
+    // Each of them had some seconds for its answer.
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+}
+
+#[test]
 fn one_at_a_time_and_tokens_grow() {
     let prefix = fresh_prefix("many");
     let (inside, last) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
