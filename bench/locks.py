@@ -143,9 +143,7 @@ class Contention:
 def contention(server: Server, plan: Plan, client: str) -> Contention:
     """So many processes of each language take one lock again and again."""
     server.command("FLUSHALL")
-    started = [
-        Worker(language, "contend", client, server, plan.seconds) for _ in range(plan.each) for language in COMMANDS
-    ]
+    started = [Worker(language, "contend", client, server, plan.seconds) for _ in range(plan.each) for language in COMMANDS]
     with workers(started):
         # All are up before the first begins.
         time.sleep(0.1 * len(started))
@@ -197,10 +195,8 @@ def main() -> int:
             f"{machine.description()}; {time.strftime('%Y-%m-%d %H:%M')}; load {begun:.2f} before, {machine.load():.2f} after.\n",
             pairs_table(paired),
             contention_table(contended, plan),
-            *(
-                f"{plan.waiters} waiters in one process, {language}: {calls:.2f} script calls per acquisition (bound 1.5)"
-                for language, calls in lined.items()
-            ),
+            *(f"{plan.waiters} waiters in one process, {language}: {calls:.2f} script calls per acquisition (bound 1.5)"
+              for language, calls in lined.items()),
             "",
             frozen_table(noticed),
         ]
@@ -249,9 +245,7 @@ def frozen_table(noticed: dict[tuple[str, str], dict[str, Any]]) -> str:
     for (language, client), seen in noticed.items():
         after = "" if seen["after"] is None else f"{seen['after'] * 1e3:.1f} ms"
         rows.append([language, "Quotalock" if client == "ours" else PEERS[language], seen["how"], after])
-    return table(
-        (f"a holder stopped for twice its ttl ({TTL:.0f} s)", "lock", "learns of it", "after it goes on"), rows, left=3
-    )
+    return table((f"a holder stopped for twice its ttl ({TTL:.0f} s)", "lock", "learns of it", "after it goes on"), rows, left=3)
 
 
 if __name__ == "__main__":

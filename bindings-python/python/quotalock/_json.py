@@ -14,6 +14,6 @@ def encode(value: object) -> str | None:
     return None if value is None else _encoder.encode(value)
 
 
-def decode(octets: bytes | None) -> Any:
+def decode(octets: bytes | None) -> Any:  # noqa: ANN401
     """The value of JSON."""
     return None if octets is None else json.loads(octets)

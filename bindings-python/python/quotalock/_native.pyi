@@ -632,8 +632,8 @@ class Stock:
         """Opens the sale with `quantity` units (1 to 2^52): True if this call opened it, False if it is open with the
         same numbers; then nothing changes. Raises `InvalidArgument` if it is open with others.
 
-        `per_buyer` is the most units that one buyer holds and has bought. `ends` is when takes end, in seconds since the
-        epoch by the server's clock; confirming goes on. `prizes` are as many payloads as units (1 to 1,024 bytes
+        `per_buyer` is the most units that one buyer holds and has bought. `ends` is when takes end, in seconds since
+        the epoch by the server's clock; confirming goes on. `prizes` are as many payloads as units (1 to 1,024 bytes
         each, 10,000 at most), such as coupon codes: each reservation gets its own, in this order.
         """
 
@@ -675,12 +675,12 @@ class Stock:
         """The numbers of the sale."""
 
     def reservations(self, cursor: str | None = None, count: int = 100) -> StockPage:
-        """Lists up to `count` (1 to 1,000) holds that are not over in the order in which they end: the first of them, or
-        those from the `next` of the page before."""
+        """Lists up to `count` (1 to 1,000) holds that are not over in the order in which they end: the first of them,
+        or those from the `next` of the page before."""
 
     def ledger(self, after: str | None = None, count: int = 100) -> list[LedgerEntry]:
-        """Reads up to `count` (1 to 1,000) entries of the ledger, those after the entry with the id `after`, or from the
-        first that is kept. Whoever stores the last id with what it did reads every entry at least once."""
+        """Reads up to `count` (1 to 1,000) entries of the ledger, those after the entry with the id `after`, or from
+        the first that is kept. Whoever stores the last id with what it did reads every entry at least once."""
 
 @final
 class Taken:
@@ -926,14 +926,14 @@ class Claimed:
 
 @final
 class Cache:
-    """A cache that never stampedes; made by `Client.cache`. Of all who want a value that is missing, in whatever process,
-    one loads it.
+    """A cache that never stampedes; made by `Client.cache`. Of all who want a value that is missing, in whatever
+    process, one loads it.
 
         pages = client.cache("pages", fresh=60.0, stale=600.0)
         page = pages.get("home", lambda: render("home"))
 
-    Keys are 1 to 1,024 bytes, values up to 64 MiB. Calls raise `Unavailable`, `Timeout`, `NotPermitted`, `WrongType` and
-    `Closed`, whatever `on_error` says; with `when_away="load"` a `get` loads in place of the first two.
+    Keys are 1 to 1,024 bytes, values up to 64 MiB. Calls raise `Unavailable`, `Timeout`, `NotPermitted`, `WrongType`
+    and `Closed`, whatever `on_error` says; with `when_away="load"` a `get` loads in place of the first two.
     """
 
     @property
@@ -958,11 +958,11 @@ class Cache:
         there, and makes a mapping of them: what it leaves out has no value, what it adds is ignored.
 
         Keys that others load are waited for after that, and loaded one by one if those fail. If the last load of a key
-        failed a short time ago, it raises `LoadFailed` when the others are stored. In a cluster all keys must lie in one
-        slot, else it raises `CrossSlot`.
+        failed a short time ago, it raises `LoadFailed` when the others are stored. In a cluster all keys must lie in
+        one slot, else it raises `CrossSlot`.
         """
 
-    def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float = 5.0) -> Any:
+    def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float = 5.0) -> Any:  # noqa: ANN401
         """As `get`, of a value that is stored as JSON, which the loader's caller gets back too; None is no value."""
 
     def peek(self, key: str | bytes) -> Seen | None:
@@ -973,7 +973,7 @@ class Cache:
         loaded."""
 
     def invalidate(self, key: str | bytes) -> bool:
-        """Forgets a key: what was loaded, or is being loaded now, is not served any more. True if there was anything."""
+        """Forgets a key: what was loaded, or is being loaded now, is not served any more. True if there was any."""
 
     def redis_key(self, key: str | bytes) -> bytes:
         """The Redis key of a key."""

@@ -73,7 +73,7 @@ class Cache:
                 raise part
         return values
 
-    async def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float = 5.0) -> Any:
+    async def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float = 5.0) -> Any:  # noqa: ANN401
         """As `get`, of a value that is stored as JSON; see `quotalock.Cache.get_json`."""
 
         async def encoded() -> str | None:
@@ -91,7 +91,7 @@ class Cache:
         return await self._native.put(key, value)
 
     async def invalidate(self, key: str | bytes) -> bool:
-        """Forgets a key: what was loaded, or is being loaded now, is not served any more. True if there was anything."""
+        """Forgets a key: what was loaded, or is being loaded now, is not served any more. True if there was any."""
         return await self._native.invalidate(key)
 
     def redis_key(self, key: str | bytes) -> bytes:
