@@ -266,8 +266,8 @@ class Client:
     def _fill(self, ticket: Ticket, value: str | bytes | None) -> Future[bool]:
         """Stores what was loaded."""
 
-    def _fail(self, ticket: Ticket, error: str) -> Future[bool]:
-        """Tells that a load came to nothing, and why."""
+    def _fail(self, ticket: Ticket, error: str | None) -> Future[bool]:
+        """Tells that a load came to nothing, and why, if others are to know."""
 
     def _wait_for(self, waiting: Waiting) -> Future[bytes | Ticket | None]:
         """A future for what another loads, or a ticket to load it."""
