@@ -983,8 +983,8 @@ class Cache:
 
     def _get_many(
         self, keys: Iterable[str | bytes], wait: float
-    ) -> Future[list[bytes | Ticket | Waiting | Exception | None]]:
-        """A future for what is known of each of these keys: a value, None, a ticket, an exception or a wait."""
+    ) -> tuple[list[str | bytes], Future[list[bytes | Ticket | Waiting | Exception | None]]]:
+        """The keys, and a future for what is known of each: a value, None, a ticket, an exception or a wait."""
 
 @final
 class Seen:
