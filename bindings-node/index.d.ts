@@ -137,12 +137,10 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal
 }
 
-/** How a lock is made and, unless `acquire` is false, acquired. */
-export interface LockOptions extends AcquireOptions {
+/** How a lock over several servers is made and, unless `acquire` is false, acquired. */
+export interface QuorumOptions extends AcquireOptions {
   /** For how long a grant lasts unless it is renewed, in milliseconds: 10 ms to 7 days. 30,000 if left out. */
   readonly ttlMs?: number
-  /** Whether those who wait are served in the order in which they came. False if left out. */
-  readonly fair?: boolean
   /**
    * Whether a grant is renewed at a third of its ttl, on a thread of Quotalock's, so also while this one is busy. True if left
    * out. If not, it ends at its deadline, and a handle that is forgotten leaves the lock to that.
@@ -154,15 +152,21 @@ export interface LockOptions extends AcquireOptions {
   readonly floor?: number
   /** What {@link Lock.inspect} shows of the holder beside its host and process: up to 128 bytes. Empty if left out. */
   readonly label?: string
-  /** How many replicas must have a grant before it counts. 0 if left out. */
-  readonly replicasAck?: number
-  /** How long an acquisition waits for them, in milliseconds: 1 ms to a minute. 100 if left out. */
-  readonly ackTimeoutMs?: number
   /**
    * Whether to acquire at once, and reject if that fails; true if left out. With false the handle holds nothing yet: for
    * {@link Lock.acquire} as a try, {@link Lock.run}, {@link Lock.inspect} and {@link Lock.forceRelease}.
    */
   readonly acquire?: boolean
+}
+
+/** How a lock is made and, unless `acquire` is false, acquired. */
+export interface LockOptions extends QuorumOptions {
+  /** Whether those who wait are served in the order in which they came. False if left out. */
+  readonly fair?: boolean
+  /** How many replicas must have a grant before it counts. 0 if left out. */
+  readonly replicasAck?: number
+  /** How long an acquisition waits for them, in milliseconds: 1 ms to a minute. 100 if left out. */
+  readonly ackTimeoutMs?: number
 }
 
 /** How permits of a semaphore are taken. */
@@ -491,6 +495,16 @@ export class CombinedDecision {
  * `key` under the limiter `name` and `policy`, and answers as {@link Limiter.consume} does.
  */
 export function limit(name: string, key: Key, policy: Policy, options?: CallOptions): Promise<Decision>
+
+/**
+ * Acquires a mutex over several independent servers, one for each of `clients` (3 to 15, better an odd number): held if most of
+ * them granted it within its ttl, so it survives the loss of the others.
+ *
+ * Each server has a twentieth of the ttl to answer. Who waits asks again every 10 to 50 ms. A server that was started less than
+ * a ttl ago and keeps no append-only file has no vote. Rejects as {@link Client.lock}, and with {@link InvalidArgumentError} for
+ * too few or too many clients, or one that is there twice.
+ */
+export function quorumLock(clients: readonly Client[], name: Key, options?: QuorumOptions): Promise<Lock>
 
 /** For tests of Quotalock and of what uses it. */
 export const testing: {

@@ -7,6 +7,7 @@ const { limit } = require('./lib/limit.js')
 const { Holder, Inspection } = require('./lib/inspection.js')
 const { Limiter } = require('./lib/limiter.js')
 const { Lock } = require('./lib/lock.js')
+const { quorumLock } = require('./lib/quorum.js')
 const { Reservation } = require('./lib/reservation.js')
 const { testing } = require('./lib/testing.js')
 
@@ -21,6 +22,7 @@ module.exports = {
   Inspection,
   Holder,
   limit,
+  quorumLock,
   testing,
   ...classes,
 }

@@ -11,6 +11,7 @@ export const {
   Inspection,
   Holder,
   limit,
+  quorumLock,
   testing,
   QuotalockError,
   InvalidArgumentError,

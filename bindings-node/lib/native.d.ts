@@ -133,6 +133,9 @@ export interface LockInput {
   ackTimeoutMs?: number
 }
 
+/** Makes a handle for a mutex over several servers, one for each client. */
+export declare function quorumLock(clients: Array<Client>, name: Buffer, options: LockInput): Lock
+
 /** One rule of a policy that was given as objects. */
 export interface RuleInput {
   /** The amount per period. */

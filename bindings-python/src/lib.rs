@@ -27,6 +27,7 @@ mod loss;
 mod once;
 mod ours;
 mod policy;
+mod quorum;
 mod reservation;
 mod rule_decision;
 mod seen;
@@ -67,6 +68,8 @@ mod _native {
     use super::once::Once;
     #[pymodule_export]
     use super::policy::Rule;
+    #[pymodule_export]
+    use super::quorum::quorum_lock;
     #[pymodule_export]
     use super::reservation::Reservation;
     #[pymodule_export]

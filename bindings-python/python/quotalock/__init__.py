@@ -55,6 +55,7 @@ from ._native import (
     StockStatus,
     Taken,
     TakenAll,
+    quorum_lock,
 )
 
 __all__ = [
@@ -94,6 +95,7 @@ __all__ = [
     "Unavailable",
     "WrongType",
     "limit",
+    "quorum_lock",
 ]
 
 
