@@ -444,7 +444,6 @@ MUTANTS = [
         f"{RUST}/lock/calls.rs",
         "held.extended(self.sent, self.ttl, *done);",
         "held.extended(held.spec.now(), self.ttl, *done);",
-        suites=("history",),
     ),
     Mutant(
         "the holder of a lock ignores its deadline",

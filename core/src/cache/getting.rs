@@ -82,10 +82,10 @@ impl Getting {
 
     /// Reads the answer to [`ask`](Getting::ask): the result, or what is to be [`submit`](Getting::submit)ted, since there is
     /// nothing yet and another loads it.
-    pub fn after(mut self, answer: Result<Answer>) -> std::result::Result<Result<Got>, Getting> {
+    pub fn after(mut self, answer: Result<Answer>) -> std::result::Result<Result<Got>, Box<Getting>> {
         match self.reader.on_answer(answer) {
             Next::Done(done) => Ok(done),
-            Next::Listen | Next::Rest(_) => Err(self),
+            Next::Listen | Next::Rest(_) => Err(Box::new(self)),
         }
     }
 

@@ -2,18 +2,12 @@
 
 use std::future::{Future, IntoFuture};
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, mpsc};
+use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use quotalock::driver::{self, Sink};
-use quotalock::testing::{self, Kind};
-use quotalock::{
-    Answer, Cache, CacheOptions, Client, Code, Error, Got, MAX_VALUE_BYTES, Once, OnceOptions, Options, Part, Result,
-    Seen, Ticket, WhenAway,
-};
-use quotalock_tests::{client, fresh_prefix, servers, stores};
+use quotalock::{Cache, CacheOptions, Code, Got, OnceOptions, Result, Seen, Ticket};
+use quotalock_tests::{client, fresh_prefix, stores};
 
 const NOW: Duration = Duration::ZERO;
 const LONG: Duration = Duration::from_secs(20);
