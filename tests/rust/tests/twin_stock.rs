@@ -388,13 +388,16 @@ impl Known {
     }
 }
 
+/// First stock, id, buyer.
+type Request = (usize, u8, Vec<u8>);
+
 struct Model {
     plan: Plan,
     stocks: [Known; STOCKS],
     /// All reservations that were answered, with their stocks.
     known: Vec<(usize, StockReservation)>,
     /// The first answers to requests, and when they were given.
-    requests: BTreeMap<(usize, u8, Vec<u8>), (Vec<StockReservation>, u64)>,
+    requests: BTreeMap<Request, (Vec<StockReservation>, u64)>,
 }
 
 impl Model {
