@@ -7,19 +7,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::blocking::leave_here;
 use super::options::check_value;
 use super::place::Place;
+use crate::decision::Source;
 use crate::error::Result;
 use crate::flight::{Fail, Fill, Seen};
 use crate::fork::generation;
 use crate::lease::Id;
 use crate::lock::Notice;
 use crate::op::Op;
+use crate::operation::{Answer, Operation};
+use crate::resp::Value;
+use crate::script::Script;
+use crate::store::memory::Space;
 use crate::store::redis::hub;
 
 /// The longest error text that is remembered, in bytes.
 const MAX_ERROR_BYTES: usize = 1_024;
 
 /// The lease to load one entry: whoever has it loads, and [`fill`](Ticket::fill)s or [`fail`](Ticket::fail)s. Clones are the
-/// same ticket. Dropped without either, it frees the way for the next caller.
+/// same ticket. Dropped without either, or after a fill that failed, it frees the way for the next caller.
 #[derive(Clone)]
 pub struct Ticket {
     open: Arc<Open>,
@@ -78,7 +83,6 @@ impl Ticket {
         if fresh == 0 {
             return Ok(self.fail(None));
         }
-        self.open.used.store(true, Ordering::Relaxed);
         let fill = Fill {
             keys: place.keys.clone(),
             id: *id,
@@ -90,19 +94,67 @@ impl Ticket {
             wake_prefix: spec.wake_prefix.clone(),
             shown: place.shown.clone(),
         };
-        Ok(Op::of(&spec.shared, Box::new(fill)))
+        Ok(Op::of(&spec.shared, Box::new(Closing { call: fill, open: self.open.clone() })))
     }
 
     /// Describes the end of a load that came to nothing: true if the lease had not ended yet. With a text it is remembered as
     /// long as the options say: others get it as the error `load_failed`, or the value that is at hand.
     pub fn fail(&self, error: Option<&str>) -> Op<bool> {
         let Open { place, id, token, .. } = &*self.open;
-        self.open.used.store(true, Ordering::Relaxed);
         let text = error.unwrap_or_default();
         let cut = (0..=text.len().min(MAX_ERROR_BYTES)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let pause = if error.is_some() { place.spec.errors } else { 0 };
         let fail = Fail { is_known: *token == 0, ..place.fail(*id, pause, text[..cut].to_owned()) };
-        Op::of(&place.spec.shared, Box::new(fail))
+        Op::of(&place.spec.shared, Box::new(Closing { call: fail, open: self.open.clone() }))
+    }
+}
+
+/// A call that ends a ticket, if it is answered.
+struct Closing<T> {
+    call: T,
+    open: Arc<Open>,
+}
+
+impl<T: Operation> Operation for Closing<T> {
+    fn script(&self) -> &Script {
+        self.call.script()
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        self.call.key(at)
+    }
+
+    fn arg_count(&self) -> usize {
+        self.call.arg_count()
+    }
+
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        self.call.encode_args(out);
+    }
+
+    fn mutates(&self) -> bool {
+        self.call.mutates()
+    }
+
+    fn known(&self) -> Option<Answer> {
+        self.call.known()
+    }
+
+    fn repeatable(&self) -> bool {
+        self.call.repeatable()
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        self.call.twin(space, now)
+    }
+
+    fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
+        self.open.used.store(true, Ordering::Relaxed);
+        self.call.decode(fields, source)
+    }
+
+    fn describe(&self) -> String {
+        self.call.describe()
     }
 }
 

@@ -46,7 +46,9 @@ fn a_full_server_refuses_to_begin_but_lets_everything_end() {
         assert!(error.code() == Code::Unavailable && error.message().contains("full"), "{name}: {error}");
         assert_eq!(get(&cache, b"new").err().unwrap().code(), Code::Unavailable, "{name}");
         assert_eq!(text(get(&cache, b"z")).as_deref(), Some("v"), "{name}: what is there is served");
-        assert!(filled.fail(None).run().unwrap(), "{name}");
+        drop(filled);
+        let again = get(&cache, b"x").err().unwrap();
+        assert!(again.message().contains("full"), "{name}: nobody loads it, and nobody can: {again}");
         assert!(failed.fail(Some("full")).run().unwrap(), "{name}");
         assert_eq!(get(&cache, b"y").err().unwrap().code(), Code::LoadFailed, "{name}");
         assert!(cache.invalidate(b"z").unwrap().run().unwrap(), "{name}");
