@@ -45,6 +45,8 @@ final class Vectors
             'errors' => $this->error($case),
             'locks' => $this->lockSteps($case),
             'lock-errors' => $this->lockError($case),
+            'cache', 'once' => $this->cacheSteps($case),
+            'cache-errors' => $this->cacheError($case),
             default => $this->steps($case),
         };
         $this->executed[$id] = true;
@@ -181,6 +183,20 @@ final class Vectors
     {
         $client = new Client($this->url, prefix());
         refused($case['error'], fn () => LockSteps::handle($client, $case['handle']));
+    }
+
+    private function cacheSteps(array $case): void
+    {
+        $client = new Client($this->url, prefix());
+        (new CacheSteps($client, $case))->execute();
+        $client->close();
+    }
+
+    private function cacheError(array $case): void
+    {
+        $client = new Client($this->url, prefix());
+        self::fails($case, fn () => CacheSteps::refused($client, $case));
+        $client->close();
     }
 
     /** Fails unless it is refused as the case says, and no form of the error shows what it must not. */
