@@ -182,5 +182,6 @@ export const names: Record<keyof typeof quotalock, true> = {
   UnavailableError: true,
   WrongTypeError: true,
   limit: true,
+  quorumLock: true,
   testing: true,
 }

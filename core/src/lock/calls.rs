@@ -4,8 +4,9 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::desk::{self, Request};
+use super::desk::Request;
 use super::held::Held;
+use super::tell;
 use super::{Attempt, Inner};
 use super::{blocking, quorum};
 use crate::decision::Source;
@@ -129,7 +130,7 @@ impl Releasing {
         let release = held.spec.release(held.id, 0);
         let exchange = Exchange::new(held.spec.shared.clone(), Box::new(release), None);
         let released: bool = typed(pool::run(exchange, interrupted))?;
-        desk::freed(&held);
+        tell::freed(&held);
         Ok(released && self.was_held)
     }
 
@@ -142,7 +143,7 @@ impl Releasing {
         let held = self.held.clone();
         let released = self.run_interruptibly(interrupted);
         if let (Err(_), Some(held)) = (&released, held) {
-            desk::give_back(held);
+            tell::give_back(held);
         }
         released
     }

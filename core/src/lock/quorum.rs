@@ -49,7 +49,7 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
                         leave(&attempt, interrupted);
                         return Err(taken_back());
                     }
-                    super::desk::keep_if_renewed(&held);
+                    super::tell::keep_if_renewed(&held);
                     return Ok(true);
                 }
                 attempt.lock.refused("the servers took longer than the ttl".to_owned());
