@@ -42,7 +42,7 @@ impl Acquiring {
     /// As [`run`](Acquiring::run).
     pub fn run_interruptibly(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
         if self.attempt.lock.spec.is_quorum() {
-            return quorum::acquire(self.attempt, interrupted);
+            return quorum::acquire(self.attempt, tell::keep_if_renewed, interrupted);
         }
         blocking::acquire(self.attempt, interrupted)
     }
@@ -54,7 +54,7 @@ impl Acquiring {
     /// As [`run`](Acquiring::run).
     pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
         if self.attempt.lock.spec.is_quorum() {
-            return quorum::acquire(self.attempt, interrupted);
+            return quorum::acquire(self.attempt, tell::keep, interrupted);
         }
         blocking::acquire_among_threads(self.attempt, interrupted)
     }

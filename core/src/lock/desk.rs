@@ -11,6 +11,7 @@ use super::options::Spec;
 use super::quorum;
 use super::renewals::{Due, Renewals};
 use super::room::{Passing, Place, Room, Wish};
+use super::tell;
 use crate::cache::{self, Reader, Readers};
 use crate::client::Shared;
 use crate::error::Result;
@@ -45,7 +46,7 @@ impl Request {
     /// Does it on this thread, on several servers.
     pub fn run(self) -> Result<Answer> {
         match self {
-            Request::Acquire(attempt) => quorum::acquire(attempt, &mut || false).map(Answer::Flag),
+            Request::Acquire(attempt) => quorum::acquire(attempt, tell::keep, &mut || false).map(Answer::Flag),
             Request::Release { held, was_held } => {
                 quorum::release(&held, &mut || false).map(|released| Answer::Flag(released && was_held))
             }
