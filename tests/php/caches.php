@@ -210,8 +210,9 @@ foreach (['memory' => 'memory://', ...servers()] as $store => $url) {
 foreach (servers() as $store => $url) {
     test("of fifty processes at the moment of its end one loads, on $store", function () use ($url) {
         $prefix = prefix();
-        $cache = fn (): Cache => (new Client($url, $prefix))->cache('home', freshMs: 600, beta: 0);
-        $cache()->put('x', 'old');
+        // What is loaded is fresh for a minute: on a busy machine some come late.
+        $cache = fn (int $fresh = 60_000): Cache => (new Client($url, $prefix))->cache('home', $fresh, beta: 0);
+        $cache(600)->put('x', 'old');
         $end = hrtime(true) + 600_000_000;
         $children = [];
         for ($worker = 0; $worker < 50; $worker++) {
