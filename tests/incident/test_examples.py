@@ -82,6 +82,23 @@ places: [True, True, False] [True, True, False]
 readers: [True, True] writer: False
 gone: [True, True] writer: True True
 """,
+    "python/stock.py": """\
+held True (b'AAA',)
+buyer_limit buyer_limit
+sold: True
+left: 2 ['opened', 'held', 'confirmed']
+basket: held True
+another: sold_out 3
+""",
+    "python/cache.py": """\
+rendering
+b'<h1>home</h1>'
+{'ada': b'Ada', 'bob': b'Bob'}
+{'dark': True}
+True None
+[b'receipt 7', b'receipt 7']
+True False
+""",
     "node/more.mjs": """\
 go ahead, [ 9, 95 ] left
 go ahead, [ 9, 95 ] left

@@ -9,6 +9,7 @@ import caches
 import pytest
 import quotalock
 import spec
+import stocks
 from spec import Case, seconds
 from surface import SURFACES, Surface
 
@@ -170,6 +171,18 @@ class Runner:
         client = self.surface.module.Client(self.url, prefix=f"{self.prefix}-{next(self.names)}", timeout=PATIENT)
         with pytest.raises(quotalock.QuotalockError) as caught:
             caches.bad_call(self.surface, client, case)
+        assert_error(case["id"], case, caught.value)
+        self.surface.call(client.close)
+
+    def stock(self, case: Case) -> None:
+        client = self.surface.module.Client(self.url, prefix=f"{self.prefix}-{next(self.names)}", timeout=PATIENT)
+        stocks.Stocks(self, client, case).execute(case, assert_error)
+        self.surface.call(client.close)
+
+    def stock_errors(self, case: Case) -> None:
+        client = self.surface.module.Client(self.url, prefix=f"{self.prefix}-{next(self.names)}", timeout=PATIENT)
+        with pytest.raises(quotalock.QuotalockError) as caught:
+            stocks.bad_call(self.surface.call, client, case["op"], case["args"])
         assert_error(case["id"], case, caught.value)
         self.surface.call(client.close)
 

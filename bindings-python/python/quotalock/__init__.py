@@ -1,4 +1,4 @@
-"""Rate limits and locks that cannot get stuck, on Redis.
+"""Rate limits, locks, stocks and caches that cannot get stuck, on Redis.
 
     import quotalock
 
@@ -8,6 +8,9 @@
         ...  # say 429
     with client.lock("sku:42", wait=5.0) as lock:
         ...  # alone, for as long as lock.held
+    page = client.cache("pages", fresh=60.0).get("home", lambda: "<h1>home</h1>")  # one loads, the others get it
+    receipt = client.once("payments").run("order:1", lambda: "receipt")  # once for each id
+    taken = client.stock("sale:42").take("user:42")  # never more than there are
 
 Calls block without the GIL, and threads may share everything. `quotalock.aio` has the same names for asyncio,
 `quotalock.testing` what tests need. Durations are seconds.
