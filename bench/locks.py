@@ -1,4 +1,4 @@
-"""`make bench-locks`: locks beside their peers: what an uncontended pair costs, what waiting costs, who learns of a loss.
+"""`make bench-locks`: locks beside their peers: what an uncontended pair and what waiting costs, who learns of a loss.
 
 The figures go to target/bench-locks: table.md and results.json (target/bench-locks-quick with --quick, whose figures
 are worth nothing: it shows that everything runs).
@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "harness"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "harness"))
 
 import machine
 from servers import Server
 from tables import table
 
+ROOT = Path(__file__).resolve().parents[1]
 SERVER = "redis-7.0"
 WORKERS = ROOT / "bench" / "lock_workers"
 COMMANDS = {
@@ -143,7 +143,8 @@ class Contention:
 def contention(server: Server, plan: Plan, client: str) -> Contention:
     """So many processes of each language take one lock again and again."""
     server.command("FLUSHALL")
-    started = [Worker(language, "contend", client, server, plan.seconds) for _ in range(plan.each) for language in COMMANDS]
+    languages = list(COMMANDS) * plan.each
+    started = [Worker(language, "contend", client, server, plan.seconds) for language in languages]
     with workers(started):
         # All are up before the first begins.
         time.sleep(0.1 * len(started))
@@ -190,13 +191,16 @@ def main() -> int:
         noticed = {
             (language, client): frozen(server, language, client) for language in COMMANDS for client in ("ours", "peer")
         }
+    load = f"load {begun:.2f} before, {machine.load():.2f} after"
     text = "\n".join(
         [
-            f"{machine.description()}; {time.strftime('%Y-%m-%d %H:%M')}; load {begun:.2f} before, {machine.load():.2f} after.\n",
+            f"{machine.description()}; {time.strftime('%Y-%m-%d %H:%M')}; {load}.\n",
             pairs_table(paired),
             contention_table(contended, plan),
-            *(f"{plan.waiters} waiters in one process, {language}: {calls:.2f} script calls per acquisition (bound 1.5)"
-              for language, calls in lined.items()),
+            *(
+                f"{plan.waiters} waiters in one process, {language}: {calls:.2f} scripts per acquisition (bound 1.5)"
+                for language, calls in lined.items()
+            ),
             "",
             frozen_table(noticed),
         ]
@@ -245,7 +249,8 @@ def frozen_table(noticed: dict[tuple[str, str], dict[str, Any]]) -> str:
     for (language, client), seen in noticed.items():
         after = "" if seen["after"] is None else f"{seen['after'] * 1e3:.1f} ms"
         rows.append([language, "Quotalock" if client == "ours" else PEERS[language], seen["how"], after])
-    return table((f"a holder stopped for twice its ttl ({TTL:.0f} s)", "lock", "learns of it", "after it goes on"), rows, left=3)
+    head = (f"a holder stopped for twice its ttl ({TTL:.0f} s)", "lock", "learns of it", "after it goes on")
+    return table(head, rows, left=3)
 
 
 if __name__ == "__main__":

@@ -139,12 +139,10 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal
 }
 
-/** How a lock is made and, unless `acquire` is false, acquired. */
-export interface LockOptions extends AcquireOptions {
+/** How a lock over several servers is made and, unless `acquire` is false, acquired. */
+export interface QuorumOptions extends AcquireOptions {
   /** For how long a grant lasts unless it is renewed, in milliseconds: 10 ms to 7 days. 30,000 if left out. */
   readonly ttlMs?: number
-  /** Whether those who wait are served in the order in which they came. False if left out. */
-  readonly fair?: boolean
   /**
    * Whether a grant is renewed at a third of its ttl, on a thread of Quotalock's, so also while this one is busy. True if left
    * out. If not, it ends at its deadline, and a handle that is forgotten leaves the lock to that.
@@ -156,15 +154,21 @@ export interface LockOptions extends AcquireOptions {
   readonly floor?: number
   /** What {@link Lock.inspect} shows of the holder beside its host and process: up to 128 bytes. Empty if left out. */
   readonly label?: string
-  /** How many replicas must have a grant before it counts. 0 if left out. */
-  readonly replicasAck?: number
-  /** How long an acquisition waits for them, in milliseconds: 1 ms to a minute. 100 if left out. */
-  readonly ackTimeoutMs?: number
   /**
    * Whether to acquire at once, and reject if that fails; true if left out. With false the handle holds nothing yet: for
    * {@link Lock.acquire} as a try, {@link Lock.run}, {@link Lock.inspect} and {@link Lock.forceRelease}.
    */
   readonly acquire?: boolean
+}
+
+/** How a lock is made and, unless `acquire` is false, acquired. */
+export interface LockOptions extends QuorumOptions {
+  /** Whether those who wait are served in the order in which they came. False if left out. */
+  readonly fair?: boolean
+  /** How many replicas must have a grant before it counts. 0 if left out. */
+  readonly replicasAck?: number
+  /** How long an acquisition waits for them, in milliseconds: 1 ms to a minute. 100 if left out. */
+  readonly ackTimeoutMs?: number
 }
 
 /** How permits of a semaphore are taken. */
@@ -396,7 +400,7 @@ export class Client implements Disposable, AsyncDisposable {
    */
   cancelAll(reservations: readonly Held[]): Promise<boolean>
   /** Lengthens several holds, or none, and false, if one of them is over. Else as {@link Stock.extend}. */
-  extendAll(reservations: readonly Held[], holdMs: number): Promise<boolean>
+  extendAll(reservations: readonly Held[], holdMs?: number): Promise<boolean>
   /**
    * Makes a `once`: what is done a single time for each id, in whatever process.
    * @param name part of its Redis keys.
@@ -608,8 +612,8 @@ export class Stock {
   confirm(id: string): Promise<boolean>
   /** Returns what a reservation holds: true, also if it was cancelled before; false if the hold was over or confirmed. */
   cancel(id: string): Promise<boolean>
-  /** Has a hold last for at least `holdMs` from now, 1 ms to 30 days; false if it was over, confirmed or cancelled. */
-  extend(id: string, holdMs: number): Promise<boolean>
+  /** Has a hold last for at least `holdMs` (600,000 if left out) from now, 1 ms to 30 days; false if it was over, confirmed or cancelled. */
+  extend(id: string, holdMs?: number): Promise<boolean>
   /** The numbers of the sale. */
   status(): Promise<StockStatus>
   /** Holds that are not over, in the order in which they end. What is extended meanwhile may be seen twice. */
@@ -783,7 +787,7 @@ export class Cache {
   get(key: Key, load: Load, options?: GetOptions): Promise<Buffer | null>
   /**
    * The values of 1 to 1,000 keys, none twice, asked for in one call; what is missing is loaded by one call of `load`. What others
-   * load is waited for after that. In a cluster all keys must lie in one slot, else this is rejected with {@link CrossSlotError}.
+   * load is waited for after that, and loaded one by one if it falls to this caller. In a cluster all keys must lie in one slot, else this is rejected with {@link CrossSlotError}.
    */
   getMany<K extends Key>(keys: readonly K[], load: LoadMany<K>, options?: GetOptions): Promise<Map<K, Buffer | null>>
   /** As {@link get}, with a value that is kept as JSON. Every caller gets what JSON makes of it, the one who loads too. */
@@ -912,6 +916,16 @@ export class CombinedDecision {
  * `key` under the limiter `name` and `policy`, and answers as {@link Limiter.consume} does.
  */
 export function limit(name: string, key: Key, policy: Policy, options?: CallOptions): Promise<Decision>
+
+/**
+ * Acquires a mutex over several independent servers, one for each of `clients` (3 to 15, better an odd number): held if most of
+ * them granted it within its ttl, so it survives the loss of the others.
+ *
+ * Each server has a twentieth of the ttl to answer. Who waits asks again every 10 to 50 ms. A server that was started less than
+ * a ttl ago and keeps no append-only file has no vote. Rejects as {@link Client.lock}, and with {@link InvalidArgumentError} for
+ * too few or too many clients, or one that is there twice.
+ */
+export function quorumLock(clients: readonly Client[], name: Key, options?: QuorumOptions): Promise<Lock>
 
 /** For tests of Quotalock and of what uses it. */
 export const testing: {

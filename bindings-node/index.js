@@ -10,6 +10,7 @@ const { Holder, Inspection } = require('./lib/inspection.js')
 const { Limiter } = require('./lib/limiter.js')
 const { Lock } = require('./lib/lock.js')
 const { Once } = require('./lib/once.js')
+const { quorumLock } = require('./lib/quorum.js')
 const { Reservation } = require('./lib/reservation.js')
 const { LedgerEntry, StockPage, StockReservation, StockStatus, Taken, TakenAll } = require('./lib/sale.js')
 const { Stock } = require('./lib/stock.js')
@@ -37,6 +38,7 @@ module.exports = {
   Cache,
   Seen,
   limit,
+  quorumLock,
   testing,
   ...classes,
 }

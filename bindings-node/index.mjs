@@ -22,6 +22,7 @@ export const {
   Cache,
   Seen,
   limit,
+  quorumLock,
   testing,
   QuotalockError,
   InvalidArgumentError,

@@ -752,6 +752,32 @@ namespace Quotalock {
     function limit(string $name, \Stringable|string|int $key, Rule|array|string $policy, int $cost = 1): bool
     {
     }
+
+    /**
+     * Makes a handle for a mutex over several independent servers: held if most of them granted it within its ttl, so
+     * it survives the loss of the others. Nothing is asked before Lock::acquire(). The handle works for as long as all
+     * the clients are open.
+     *
+     * Each server has a twentieth of the ttl to answer. Who waits asks again every 10 to 50 ms. A server that was
+     * started less than a ttl ago and keeps no append-only file has no vote.
+     *
+     * @param non-empty-list<Client> $clients 3 to 15, better an odd number, each of a server of its own
+     * @param non-empty-string $name any bytes, at most 1 KiB
+     * @param int<10, 604800000> $ttlMs how long a grant lasts unless it is extended
+     * @param int<0, 3153600000000> $waitMs how long Lock::acquire() and Lock::run() wait if they are not told
+     * @param int<0, 4503599627370496> $floor every fencing token is larger than this
+     * @param string $label what Holder::$label shows of this holder: at most 128 bytes of UTF-8, no line breaks
+     * @throws InvalidArgumentException
+     */
+    function quorum_lock(
+        array $clients,
+        string $name,
+        int $ttlMs = 30000,
+        int $waitMs = 0,
+        int $floor = 0,
+        string $label = ''
+    ): Lock {
+    }
 }
 
 namespace Quotalock\Exception {

@@ -9,6 +9,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 NAME, HOLD, PATIENCE = "sku:42", 0.002, 30.0
@@ -57,7 +58,7 @@ def contend(client: str, port: int, seconds: float) -> dict[str, Any]:
         acquire = lock.acquire
     else:
         lock = ours(port, ttl=30.0, fair=client == "fair")
-        acquire = lambda: lock.acquire(wait=PATIENCE)
+        acquire = partial(lock.acquire, wait=PATIENCE)
     waits = []
     sys.stdin.readline()
     end = time.monotonic() + seconds

@@ -22,12 +22,19 @@ const CHECKS = {
   ackTimeoutMs: number,
 }
 const LOCK_OPTIONS = [...Object.keys(CHECKS), 'waitMs', 'signal', 'acquire']
-const SEMAPHORE_OPTIONS = [...LOCK_OPTIONS, 'weight']
+/**
+ * The options of the kinds that have others.
+ * @type {Record<string, string[]>}
+ */
+const OPTIONS_OF = {
+  semaphore: [...LOCK_OPTIONS, 'weight'],
+  quorum: LOCK_OPTIONS.filter((name) => !['fair', 'replicasAck', 'ackTimeoutMs'].includes(name)),
+}
 const ACQUIRE_OPTIONS = ['waitMs', 'signal']
 
 /**
  * Makes a lock, and acquires it unless that is not wanted; for those of this package.
- * @type {(client: import('./native.js').Client, caller: Function, kind: string, names: unknown, given: unknown,
+ * @type {(client: Pick<import('./native.js').Client, 'lock'>, caller: Function, kind: string, names: unknown, given: unknown,
  *   permits?: unknown) => Promise<any>}
  */
 let open
@@ -49,7 +56,7 @@ class Lock {
 
   static {
     open = async (client, caller, kind, names, given, permits = 1) => {
-      const known = kind === 'semaphore' ? SEMAPHORE_OPTIONS : LOCK_OPTIONS
+      const known = OPTIONS_OF[kind] ?? LOCK_OPTIONS
       const { waitMs = 0, signal, acquire = true, weight = 1, ...others } = options(given, known)
       if (!flag('acquire', acquire) && signal !== undefined) {
         throw failure('invalid_argument', 'signal ends an acquisition, and acquire is false: give it to lock.acquire()')

@@ -1,7 +1,7 @@
 //! Locks: handles, and their calls. Those wait for no batch: what takes or frees a lock is on its way at once.
 
 use napi::Env;
-use napi::bindgen_prelude::Buffer;
+use napi::bindgen_prelude::{Buffer, ClassInstance};
 use napi_derive::napi;
 use quotalock::{LockOptions, convert};
 
@@ -87,6 +87,14 @@ impl Client {
         };
         make().map(|inner| Lock { inner }).map_err(thrown)
     }
+}
+
+/// Makes a handle for a mutex over several servers, one for each client.
+#[napi(catch_unwind)]
+pub fn quorum_lock(clients: Vec<ClassInstance<Client>>, name: Buffer, options: LockInput) -> Result<Lock> {
+    let clients: Vec<_> = clients.iter().map(|client| client.inner.clone()).collect();
+    let made = options.options().and_then(|options| quotalock::Lock::quorum(&clients, &name, options));
+    made.map(|inner| Lock { inner }).map_err(thrown)
 }
 
 #[napi]

@@ -35,7 +35,7 @@ pub struct Client(Rc<Handle>);
 
 impl Client {
     /// What this object holds of the shared client.
-    pub fn handle(&self) -> &Handle {
+    pub fn handle(&self) -> &Rc<Handle> {
         &self.0
     }
 
@@ -48,7 +48,7 @@ impl Client {
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
         let (options, wait) = given.read(first)?;
         let lock = make(self.0.shared()?.limiters.client(), options)?;
-        Ok(Lock::object(lock, wait, self.0.clone()))
+        Ok(Lock::object(lock, wait, Rc::new([self.0.clone()])))
     }
 }
 

@@ -1,13 +1,20 @@
-//! `Quotalock\limit()`: one line, with the client that the settings describe.
+//! The functions: `Quotalock\limit()`, one line, with the client that the settings describe, and `Quotalock\quorum_lock()`.
 
+use std::rc::Rc;
+
+use ext_php_rs::boxed::ZBox;
 use ext_php_rs::builders::FunctionBuilder;
 use ext_php_rs::prelude::*;
+use ext_php_rs::types::ZendClassObject;
+use quotalock::{LockOptions, convert};
 
-use crate::argument::{Int, Key, Text};
+use crate::argument::{Clients, Int, Key, Text};
 use crate::call;
 use crate::exception::Outcome;
+use crate::lock::Lock;
+use crate::lock_options::{NO_LABEL, TTL_MS};
 use crate::policy::PolicyArgument;
-use crate::registry;
+use crate::registry::{self, Handle};
 use crate::settings::{Arguments, Settings};
 
 /// Whether `key` is admitted, charged if so.
@@ -23,7 +30,36 @@ pub fn limit(name: Text, key: Key, policy: PolicyArgument, cost: Int) -> Outcome
     call::run(op).map(|decision| decision.allowed)
 }
 
+/// Makes a handle for a mutex over several independent servers, one for each client.
+#[php_function]
+#[php(name = "Quotalock\\quorum_lock", defaults(ttlMs = TTL_MS, waitMs = 0, floor = 0, label = NO_LABEL))]
+pub fn quorum_lock(
+    clients: Clients,
+    name: Text,
+    ttlMs: Int,
+    waitMs: Int,
+    floor: Int,
+    label: Text,
+) -> Outcome<ZBox<ZendClassObject<Lock>>> {
+    // An `exit` in a `__toString` jumps over what is held here: texts come first.
+    let (name, label) = (name.bytes(2)?, label.utf8(6, "label")?);
+    let handles = clients.get(1)?;
+    let options = LockOptions {
+        ttl: ttlMs.micros(3, "ttl")?,
+        // There is no thread of ours in a process of PHP.
+        renew: false,
+        floor: floor.unsigned(5, "floor")?,
+        label: label.into_owned(),
+        ..LockOptions::default()
+    };
+    let wait = convert::duration(waitMs.micros(4, "wait")?);
+    let core = |handle: &Rc<Handle>| Ok(handle.shared()?.limiters.client().clone());
+    let cores = handles.iter().map(core).collect::<quotalock::Result<Vec<_>>>()?;
+    let lock = quotalock::Lock::quorum(&cores, &name, options)?;
+    Ok(Lock::object(lock, wait, handles))
+}
+
 /// What the module registers.
-pub fn entry() -> FunctionBuilder<'static> {
-    wrap_function!(limit)
+pub fn entries() -> [FunctionBuilder<'static>; 2] {
+    [wrap_function!(limit), wrap_function!(quorum_lock)]
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use quotalock::Lock;
 
 use crate::call;
-use crate::registry::Handle;
+use crate::registry::{Handle, Handles};
 
 /// What releasing may cost in all when nobody asked for it. Where it is not enough, the lock ends with its ttl.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 thread_local! {
     static NEXT: Cell<u64> = const { Cell::new(0) };
     // Of the thread, as the clients. A forked child inherits the list, but what its parent holds is not held there.
-    static HELD: RefCell<BTreeMap<u64, (Lock, Rc<Handle>)>> = const { RefCell::new(BTreeMap::new()) };
+    static HELD: RefCell<BTreeMap<u64, (Lock, Handles)>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// A number for a new lock object.
@@ -26,8 +26,8 @@ pub fn number() -> u64 {
 }
 
 /// Releases the lock at the end of the request, unless it is forgotten before.
-pub fn keep(number: u64, lock: &Lock, handle: &Rc<Handle>) {
-    HELD.with_borrow_mut(|held| held.insert(number, (lock.clone(), handle.clone())));
+pub fn keep(number: u64, lock: &Lock, handles: &Handles) {
+    HELD.with_borrow_mut(|held| held.insert(number, (lock.clone(), handles.clone())));
 }
 
 /// Its owner releases it.
@@ -42,7 +42,7 @@ pub fn give_back(lock: &Lock) {
 
 /// Releases what is held through a client that is about to close.
 pub fn give_back_of(handle: &Rc<Handle>) {
-    let is_its = |(_, of): &(Lock, Rc<Handle>)| Rc::ptr_eq(of, handle);
+    let is_its = |(_, of): &(Lock, Handles)| of.iter().any(|of| Rc::ptr_eq(of, handle));
     let (its, others) = HELD.take().into_iter().partition(|(_, held)| is_its(held));
     HELD.set(others);
     give_back_all_of(&its);
@@ -53,7 +53,7 @@ pub fn give_back_all() {
     give_back_all_of(&HELD.take());
 }
 
-fn give_back_all_of(held: &BTreeMap<u64, (Lock, Rc<Handle>)>) {
+fn give_back_all_of(held: &BTreeMap<u64, (Lock, Handles)>) {
     // What was made last was made within the others.
     release(held.values().rev().map(|(lock, _)| lock));
 }

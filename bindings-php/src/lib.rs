@@ -1,4 +1,4 @@
-//! The PHP extension `ratelimit`: the classes and the function of the namespace `Quotalock`, and nothing of their
+//! The PHP extension `ratelimit`: the classes and functions of the namespace `Quotalock`, and nothing of their
 //! behaviour, which is the crate `quotalock`.
 
 #![allow(non_snake_case, reason = "the name of a parameter in Rust is its name in PHP, where named arguments use it")]

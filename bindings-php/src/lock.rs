@@ -1,6 +1,5 @@
 //! `Quotalock\Lock`.
 
-use std::rc::Rc;
 use std::time::Duration;
 
 use ext_php_rs::boxed::ZBox;
@@ -17,7 +16,7 @@ use crate::held;
 use crate::inspection::Inspected;
 use crate::property::{self, Live, Property, Type};
 use crate::record::list;
-use crate::registry::Handle;
+use crate::registry::{self, Handles};
 
 /// The properties of the class. Those from `token` on are asked for by each reading, by getters.
 pub const PROPERTIES: &[Property] = &[
@@ -30,12 +29,12 @@ pub const PROPERTIES: &[Property] = &[
     ("remainingMs", Type::Int),
 ];
 
-/// A handle for a lock; it works for as long as the client that made it is open.
+/// A handle for a lock; it works for as long as the clients that made it are open.
 #[php_class]
 #[php(name = "Quotalock\\Lock")]
 pub struct Lock {
     lock: quotalock::Lock,
-    handle: Rc<Handle>,
+    handles: Handles,
     /// How long `acquire` waits if it is not told.
     wait: Duration,
     /// Its number among those that are held.
@@ -44,13 +43,13 @@ pub struct Lock {
 
 impl Lock {
     /// The PHP object of a lock.
-    pub fn object(lock: quotalock::Lock, wait: Duration, handle: Rc<Handle>) -> ZBox<ZendClassObject<Lock>> {
+    pub fn object(lock: quotalock::Lock, wait: Duration, handles: Handles) -> ZBox<ZendClassObject<Lock>> {
         let properties = [
             list(lock.names(), |name| property::text(name)),
             list(lock.redis_keys(), |key| property::text(key)),
             property::milliseconds(lock.ttl()),
         ];
-        let mut object = ZendClassObject::new(Lock { lock, handle, wait, number: held::number() });
+        let mut object = ZendClassObject::new(Lock { lock, handles, wait, number: held::number() });
         property::fill(&mut object.std, 0, properties);
         object
     }
@@ -82,12 +81,12 @@ impl Lock {
     /// Acquires it, and waits for at most `waitMs`; false if it was not granted.
     pub fn acquire(&self, waitMs: Maybe<Int>) -> Outcome<bool> {
         let wait = waitMs.0.map(|wait| wait.micros(1, "wait")).transpose()?;
-        self.handle.check()?;
+        registry::check(&self.handles)?;
         let acquiring = self.lock.acquire(wait.map_or(self.wait, convert::duration))?;
         let undo = |_| held::give_back(&self.lock);
         let granted = call::interruptibly(Duration::ZERO, |asked| acquiring.run_interruptibly(asked), undo)?;
         if granted {
-            held::keep(self.number, &self.lock, &self.handle);
+            held::keep(self.number, &self.lock, &self.handles);
         }
         Ok(granted)
     }
@@ -102,7 +101,7 @@ impl Lock {
     /// Has it last for at least `ttlMs` from now; false if it was lost.
     pub fn extend(&self, ttlMs: Maybe<Int>) -> Outcome<bool> {
         let ttl = ttlMs.0.map(|ttl| ttl.micros(1, "ttl")).transpose()?;
-        self.handle.check()?;
+        registry::check(&self.handles)?;
         call::run(self.lock.extend(ttl)?)
     }
 
@@ -118,13 +117,13 @@ impl Lock {
 
     /// Tells who holds it.
     pub fn inspect(&self) -> Outcome<Inspected> {
-        self.handle.check()?;
+        registry::check(&self.handles)?;
         call::run(self.lock.inspect()).map(Inspected)
     }
 
     /// Takes it from whoever holds it; answers from how many.
     pub fn force_release(&self) -> Outcome<i64> {
-        self.handle.check()?;
+        registry::check(&self.handles)?;
         // A table has at most 1,024 holders.
         call::run(self.lock.force_release()).map(|count: u64| count as i64)
     }

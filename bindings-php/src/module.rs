@@ -40,10 +40,10 @@ extern "C" fn shut_down_request(_kind: i32, _module: i32) -> i32 {
 /// The module that PHP loads.
 #[php_module]
 pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
-    module
+    let module = module
         .name("ratelimit")
         .startup_function(start_up)
         .request_shutdown_function(shut_down_request)
-        .info_function(info::print)
-        .function(function::entry())
+        .info_function(info::print);
+    function::entries().into_iter().fold(module, ModuleBuilder::function)
 }

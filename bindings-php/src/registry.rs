@@ -62,6 +62,17 @@ pub struct Handle {
     open: Cell<bool>,
 }
 
+/// What a lock holds of the clients that made it: of one, or over several servers of each.
+pub type Handles = Rc<[Rc<Handle>]>;
+
+/// As [`Handle::check`], of all.
+///
+/// # Errors
+/// As there.
+pub fn check(handles: &Handles) -> Result<()> {
+    handles.iter().try_for_each(|handle| handle.check())
+}
+
 impl Handle {
     /// An open handle.
     pub fn new(shared: Rc<Shared>) -> Rc<Handle> {

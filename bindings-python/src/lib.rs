@@ -20,8 +20,8 @@ mod lock_options;
 mod loops;
 mod loss;
 mod ours;
-
 mod policy;
+mod quorum;
 mod reservation;
 mod rule_decision;
 mod testing;
@@ -50,6 +50,8 @@ mod _native {
     use super::loss::Loss;
     #[pymodule_export]
     use super::policy::Rule;
+    #[pymodule_export]
+    use super::quorum::quorum_lock;
     #[pymodule_export]
     use super::reservation::Reservation;
     #[pymodule_export]

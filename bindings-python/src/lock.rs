@@ -36,11 +36,21 @@ impl Lock {
         given: Given<'_, '_>,
         make: impl FnOnce(&quotalock::Client, &[&[u8]], LockOptions) -> quotalock::Result<quotalock::Lock>,
     ) -> PyResult<Lock> {
-        let items: Vec<_> = names.iter().collect();
-        let bytes = items.iter().map(|name| octets("name", name.as_borrowed())).collect::<PyResult<Vec<_>>>()?;
-        let (options, wait) = given.read()?;
-        let core = make(client.get().core(), &bytes, options).map_err(|error| raised(client.py(), &error))?;
-        Ok(Lock { core, client: client.clone().unbind(), names: names.unbind(), wait, loss: Mutex::default() })
+        let (core, wait) = made(&names, given, |names, options| make(client.get().core(), names, options))?;
+        Ok(Lock::of(core, client, names, wait))
+    }
+
+    /// Makes a handle over several servers; the first client's calls carry its own.
+    pub fn quorum(clients: &[Bound<'_, Client>], name: &Bound<'_, PyAny>, given: Given<'_, '_>) -> PyResult<Lock> {
+        let cores: Vec<_> = clients.iter().map(|client| client.get().core().clone()).collect();
+        let names = one(name)?;
+        let (core, wait) = made(&names, given, |names, options| quotalock::Lock::quorum(&cores, names[0], options))?;
+        // The core takes no fewer than three.
+        Ok(Lock::of(core, &clients[0], names, wait))
+    }
+
+    fn of(core: quotalock::Lock, client: &Bound<'_, Client>, names: Bound<'_, PyTuple>, wait: Duration) -> Lock {
+        Lock { core, client: client.clone().unbind(), names: names.unbind(), wait, loss: Mutex::default() }
     }
 
     /// The core's handle.
@@ -159,7 +169,8 @@ impl Lock {
     #[pyo3(signature = (ttl = None))]
     fn extend(&self, py: Python<'_>, ttl: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
         let ttl = ttl.map(|ttl| seconds("ttl", ttl.as_borrowed())).transpose()?;
-        self.client.get().carrier().make(py, self.core.extend(ttl))
+        // May sleep in any case: other servers may be asked than the client's.
+        self.client.get().carrier().make_napping(py, self.core.extend(ttl))
     }
 
     /// Raises `Lost` unless it is held for certain now.
@@ -180,7 +191,7 @@ impl Lock {
 
     /// Takes it away from whoever holds it, and answers from how many.
     fn force_release(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, Ok(self.core.force_release()))
+        self.client.get().carrier().make_napping(py, Ok(self.core.force_release()))
     }
 
     /// Ends an acquisition whose caller has gone, and gives back what it got.
@@ -223,6 +234,19 @@ impl Lock {
         let names = self.names.bind(py).iter().map(|name| shown(&name)).collect::<Vec<_>>().join(", ");
         Ok(format!("<quotalock.Lock {names} {}>", self.core.state().as_str()))
     }
+}
+
+/// The core's handle, and how long it waits.
+fn made(
+    names: &Bound<'_, PyTuple>,
+    given: Given<'_, '_>,
+    make: impl FnOnce(&[&[u8]], LockOptions) -> quotalock::Result<quotalock::Lock>,
+) -> PyResult<(quotalock::Lock, Duration)> {
+    let items: Vec<_> = names.iter().collect();
+    let bytes = items.iter().map(|name| octets("name", name.as_borrowed())).collect::<PyResult<Vec<_>>>()?;
+    let (options, wait) = given.read()?;
+    let core = make(&bytes, options).map_err(|error| raised(names.py(), &error))?;
+    Ok((core, wait))
 }
 
 /// The name of one lock.

@@ -37,8 +37,8 @@ CREW = os.environ.get("QUOTALOCK_TEST_CREW", "rust python aio php php node").spl
 
 @pytest.mark.parametrize("remembers", [True, False], ids=["a server that remembers", "a server that forgets"])
 def test_history(remembers: bool) -> None:
-    clock = ClockSteps()
     with (
+        ClockSteps() as clock,
         Server("redis-7.0", *(AOF if remembers else ()), prefix=clock.prefix) as server,
         Proxy(server.port) as proxy,
         Load(MIX) as load,
@@ -51,7 +51,8 @@ def test_history(remembers: bool) -> None:
         network = [trouble.lose_replies, trouble.delay_replies, trouble.delay_requests, trouble.hang_up]
         if remembers:
             still = [trouble.freeze_worker, trouble.freeze_server, trouble.flush_scripts]
-            trouble.run(16, *network, *still, trouble.crash, trouble.step_back)
+            # Late replies twice: what is wrong by their lateness is seen only if the next holder's came in time.
+            trouble.run(18, *network, trouble.delay_replies, *still, trouble.crash, trouble.step_back)
         else:
             # A clock that leaps forward ends leases early; one that was set back would give old tokens after a crash.
             trouble.run(8, *network, trouble.flush_all, trouble.crash, trouble.step_forward)
@@ -62,12 +63,11 @@ def test_history(remembers: bool) -> None:
         late = int(stalls.worst_ms * 1e6)
         check_liveness(probes, lambda names: load.within_ns(names) + late, report)
         check_immortals(ttls(server), report)
-    clock.close()
     show(report, trouble)
     assert not report.problems, report
     # A lock that is never granted keeps all other promises.
-    assert all(of_language(report, language) >= 20 for language in CREW), report.grants
-    assert report.grants.total() >= 300
+    assert all(of_language(report, language) >= 10 for language in CREW), report.grants
+    assert report.grants.total() >= 100
 
 
 def of_language(report: Report, language: str) -> int:

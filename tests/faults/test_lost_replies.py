@@ -29,7 +29,7 @@ def test_lost_replies_are_errors_and_charged_at_most_once(
 ) -> None:
     with Proxy(server.port) as proxy:
         worker.client(proxy.url, timeout_ms=5000)
-        # The server knows the script from now on: a lost reply that says it does not would be of a call that it did not run.
+        # The server knows the script from now on: a lost reply that says otherwise would be of a call that did not run.
         worker.decide("peek", "lost", POLICY, "k", cost=1)
         proxy.faults = replace(FAULTS[fault])
         worker.begin_load(MIX, seconds=20, calls=1000, in_flight=in_flight)

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import tempfile
 from pathlib import Path
+from types import TracebackType
 
 from servers import ROOT
 
@@ -16,11 +17,11 @@ LIBRARY = ROOT / "target" / "harness" / "clock_steps.so"
 
 
 class ClockSteps:
-    """How far a server's wall clock is from the machine's; `prefix` starts a program under it."""
+    """How far a server's clock is from the machine's; `prefix` starts a program under it, within the `with` block."""
 
     def __init__(self) -> None:
         _build()
-        self._file = tempfile.NamedTemporaryFile(prefix="quotalock-clock-")  # noqa: SIM115 -- closed in close()
+        self._file = tempfile.NamedTemporaryFile(prefix="quotalock-clock-")  # noqa: SIM115 -- closed in __exit__
         self._file.write(bytes(8))
         self._file.flush()
         self._page = mmap.mmap(self._file.fileno(), 8)
@@ -36,8 +37,12 @@ class ClockSteps:
         self.micros += micros
         self._page[:] = struct.pack("=q", self.micros)
 
-    def close(self) -> None:
-        """Gives the file back; the server must have ended."""
+    def __enter__(self) -> ClockSteps:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._page.close()
         self._file.close()
 

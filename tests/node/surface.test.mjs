@@ -175,9 +175,14 @@ test('the answers of stocks, once and caches have what the spec lists', async ()
   )
 })
 
-test('limit and testing have what the spec lists', () => {
-  const { functions, testing } = api()
-  assert.deepEqual(parameters(DECLARATIONS, 'limit'), functions.limit.map(cased).sort())
+test('the functions and testing have what the spec lists', () => {
+  const { functions, only, testing } = api()
+  const declaredFunctions = [...DECLARATIONS.matchAll(/^export function (\w+)/gm)].map(([, name]) => name)
+  assert.deepEqual(declaredFunctions.sort(), Object.keys(functions).map(camel).sort())
+  for (const [name, given] of Object.entries(functions)) {
+    const own = given.includes('renew') ? only.node.parameters : []
+    assert.deepEqual(parameters(DECLARATIONS, camel(name)), [...given, ...own].map(cased).sort(), name)
+  }
   assert.deepEqual(Object.keys(esm.testing).sort(), Object.keys(testing).map(camel).sort())
   for (const [name, given] of Object.entries(testing)) {
     assert.deepEqual(parameters(declared('testing'), camel(name)), given.map(cased).sort(), name)

@@ -87,6 +87,8 @@ const locks = [
   await client.semaphore('s', 10, { weight: 2, replicasAck: 1, ackTimeoutMs: 100 }),
   await client.readLock('rw'),
   await client.writeLock(Buffer.from('rw')),
+  await quotalock.quorumLock([client, plain, new Client()], 'q', { ttlMs: 5, waitMs: 5, renew: false, maxHoldMs: 1 }),
+  await quotalock.quorumLock([client], new Uint8Array([1]), { floor: 1, label: 'me', acquire: false }),
 ]
 same<typeof locks, quotalock.Lock[]>(true)
 const flags = [
@@ -191,5 +193,6 @@ export const names: Record<keyof typeof quotalock, true> = {
   UnavailableError: true,
   WrongTypeError: true,
   limit: true,
+  quorumLock: true,
   testing: true,
 }

@@ -115,6 +115,10 @@ test('defaults are those of api.json', function () use ($api, $camel) {
             same($api['defaults'][$name], $found, "$name of $method");
         }
     }
+    foreach (['ttl_ms', 'wait_ms', 'floor', 'label'] as $name) {
+        $found = (new \ReflectionParameter('Quotalock\quorum_lock', $camel($name)))->getDefaultValue();
+        same($api['defaults'][$name], $found, "$name of quorum_lock");
+    }
     same($api['defaults']['weight'], $default(['Quotalock\Client', 'semaphore'], 'weight'), 'weight');
     [$info] = php(null, ['--ri', 'ratelimit']);
     foreach (['prefix', 'timeout_ms', 'on_error'] as $name) {

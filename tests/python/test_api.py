@@ -67,7 +67,8 @@ def test_what_calls_return_cannot_be_made_by_hand(name: str) -> None:
 def test_the_module_has_exactly_what_the_contract_says(module: ModuleType) -> None:
     assert set(module.__all__) == {*API["types"], *API["functions"], *API["errors"].values(), "QuotalockError"}
     for name, arguments in API["functions"].items():
-        assert parameters(getattr(module, name)) == arguments
+        more = only(module).get("parameters", []) if "renew" in arguments else []
+        assert parameters(getattr(module, name)) == arguments + more
 
 
 @pytest.mark.parametrize("module", [quotalock.testing, aio_testing], ids=["blocking", "asyncio"])
@@ -97,6 +98,9 @@ def test_defaults(module: ModuleType) -> None:
             given = {name: option.default for name, option in options.items() if name in LOCK_DEFAULTS}
             assert given == {name: default for name, default in LOCK_DEFAULTS.items() if name in options}
             assert not ({"ttl", *arguments[-8:]} - given.keys())
+    options = inspect.signature(module.quorum_lock).parameters
+    given = {name: option.default for name, option in options.items() if name not in ("clients", "name")}
+    assert given == {name: LOCK_DEFAULTS[name] for name in given}
     assert inspect.signature(module.Lock.acquire).parameters["wait"].default is None
     assert inspect.signature(module.Lock.extend).parameters["ttl"].default is None
     assert module.Client("memory://").lock("sku:42").ttl == LOCK_DEFAULTS["ttl"]

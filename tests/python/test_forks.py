@@ -283,6 +283,9 @@ def test_an_application_that_gunicorn_loads_before_it_forks(
             kind,
             "--threads",
             threads,
+            # A worker that is told to end while it boots does not hear it.
+            "--graceful-timeout",
+            "5",
         ),
         *("--bind", f"127.0.0.1:{port}", "--no-control-socket", "application:application"),
     ]

@@ -1,5 +1,6 @@
 //! Arguments as PHP programmers expect them: weak or strict as their file declares, named in PHP's own words when wrong.
 
+mod clients;
 mod function;
 mod names;
 mod number;
@@ -13,6 +14,7 @@ use ext_php_rs::flags::DataType;
 use ext_php_rs::types::Zval;
 
 use crate::exception::Problem;
+pub use clients::Clients;
 pub use function::Function;
 pub use names::Names;
 pub use number::{Flag, Int, whole};

@@ -44,6 +44,7 @@ from ._native import (
     Reservation,
     Rule,
     RuleDecision,
+    quorum_lock,
 )
 
 __all__ = [
@@ -58,8 +59,8 @@ __all__ = [
     "InvalidArgument",
     "InvalidPolicy",
     "Limiter",
-    "Lock",
     "LoadFailed",
+    "Lock",
     "Lost",
     "NotAcquired",
     "NotPermitted",
@@ -72,6 +73,7 @@ __all__ = [
     "Unavailable",
     "WrongType",
     "limit",
+    "quorum_lock",
 ]
 
 

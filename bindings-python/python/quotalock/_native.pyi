@@ -8,7 +8,7 @@ from typing import Any, final, overload
 from typing_extensions import Self
 
 from ._errors import NotAcquired
-from .aio._futures import LoopClient
+from .aio._futures import LoopClient, LoopLock
 
 __all__ = [
     "Client",
@@ -25,6 +25,7 @@ __all__ = [
     "RuleDecision",
     "get",
     "put",
+    "quorum_lock",
     "set_time",
 ]
 
@@ -628,6 +629,38 @@ class Rule:
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __getnewargs__(self) -> tuple[int, float, str, int | None]: ...
+
+@overload
+def quorum_lock(
+    clients: Iterable[Client],
+    name: str | bytes,
+    ttl: float = 30.0,
+    wait: float = 0.0,
+    renew: bool = True,
+    max_hold: float = 3600.0,
+    floor: int = 0,
+    label: str = "",
+) -> Lock:
+    """Makes a handle for a mutex over several independent servers, one for each of `clients` (3 to 15, better an odd
+    number): held if most of them granted it within its ttl, so it survives the loss of the others. Does no I/O.
+
+    The options are those of `Client.lock`. Each server has a twentieth of the `ttl` to answer. Who waits asks again
+    every 10 to 50 ms. A server that was started less than a `ttl` ago and keeps no append-only file has no vote.
+
+    Raises `InvalidArgument` as `Client.lock`, for too few or too many clients, and for one that is there twice.
+    """
+
+@overload
+def quorum_lock(
+    clients: Iterable[LoopClient],
+    name: str | bytes,
+    ttl: float = 30.0,
+    wait: float = 0.0,
+    renew: bool = True,
+    max_hold: float = 3600.0,
+    floor: int = 0,
+    label: str = "",
+) -> LoopLock: ...
 
 @final
 class LoopDriver:

@@ -82,10 +82,10 @@ impl Getting {
 
     /// Reads the answer to [`ask`](Getting::ask): the result, or what is to be [`submit`](Getting::submit)ted, since there is
     /// nothing yet and another loads it.
-    pub fn after(mut self, answer: Result<Answer>) -> std::result::Result<Result<Got>, Getting> {
+    pub fn after(mut self, answer: Result<Answer>) -> std::result::Result<Result<Got>, Box<Getting>> {
         match self.reader.on_answer(answer) {
             Next::Done(done) => Ok(done),
-            Next::Listen | Next::Rest(_) => Err(self),
+            Next::Listen | Next::Rest(_) => Err(Box::new(self)),
         }
     }
 
@@ -173,8 +173,11 @@ impl GettingMany {
     ///
     /// # Errors
     /// That of the answer.
-    pub fn after(self, answer: Result<Answer>) -> Result<Vec<Part>> {
-        let looked: Vec<Looked> = typed(answer)?;
+    pub fn after(mut self, answer: Result<Answer>) -> Result<Vec<Part>> {
+        let looked: Vec<Looked> = typed(answer).inspect_err(|_| {
+            // To take back each would take a call for each, of a server that does not answer.
+            self.readers.iter_mut().for_each(Reader::forget);
+        })?;
         if looked.len() != self.readers.len() {
             return Err(Error::new(Code::Internal, "an answer for other keys came back"));
         }

@@ -5,6 +5,8 @@
 //! forgotten: it has no vote until everything that it could have granted is over.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use once_cell::race::OnceBox;
@@ -30,31 +32,40 @@ use crate::store::redis::pool;
 const LEAST: Duration = Duration::from_millis(5);
 /// The longest pause between two rounds; the shortest is a fifth of it.
 const PAUSE: Duration = Duration::from_millis(50);
+/// What taking back a failed attempt may cost a caller who was interrupted.
+const CLEAN_UP: Duration = Duration::from_millis(100);
 
-/// Acquires on this thread, in rounds until the attempt's time is over.
-pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
+/// Acquires on this thread, in rounds until the attempt's time is over; `keep` is told of the grant.
+pub(super) fn acquire(
+    mut attempt: Attempt,
+    keep: fn(&Arc<Held>),
+    interrupted: &mut dyn FnMut() -> bool,
+) -> Result<bool> {
     let spec = attempt.lock.spec.clone();
     loop {
         let sent = spec.now();
-        match round(&attempt) {
+        match round(&attempt, interrupted) {
             Ok(token) => {
                 let held = Arc::new(Held::new(spec.clone(), attempt.id, token, sent));
                 // The rounds may have taken longer than the lease lasts.
                 if held.is_held() {
                     if !attempt.lock.granted(&held, attempt.number) {
-                        leave(&attempt);
+                        leave(&attempt, interrupted);
                         return Err(taken_back());
                     }
-                    super::desk::keep_if_renewed(&held);
+                    keep(&held);
                     return Ok(true);
                 }
                 attempt.lock.refused("the servers took longer than the ttl".to_owned());
             }
             Err(why) => attempt.lock.refused(why.message().to_owned()),
         }
-        leave(&attempt);
+        leave(&attempt, interrupted);
         if attempt.is_abandoned() {
             return Err(taken_back());
+        }
+        if interrupted() {
+            return Err(interruption());
         }
         let [share] = random::bytes::<1>()?;
         let pause = PAUSE.mul_f64(0.2 + 0.8 * f64::from(share) / 255.0);
@@ -71,25 +82,25 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
 }
 
 /// Asks all servers once: the token if most of them granted, else why not.
-fn round(attempt: &Attempt) -> Result<u64> {
+fn round(attempt: &Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<u64> {
     let spec = &attempt.lock.spec;
-    let ask = |node: &Spec, floor: u64| {
+    let ask = |node: &Spec, floor: u64, over: &AtomicBool| {
         let mut question = attempt.question();
         (question.keys, question.floor) = (node.keys.clone(), floor);
-        call(node, Box::new(question))
+        call(node, Box::new(question), over)
     };
-    let first = everywhere(spec, |node| {
-        if may_have_forgotten(node)? {
+    let first = everywhere(spec, interrupted, |node, over| {
+        if may_have_forgotten(node, over)? {
             let what =
                 format!("{} was started less than a ttl ago and keeps no append-only file", node.shared.endpoint);
             return Err(Error::new(Code::NotAcquired, format!("{what}: it may have forgotten what it granted")));
         }
-        ask(node, attempt.lock.floor())
+        ask(node, attempt.lock.floor(), over)
     });
     let token = most(spec, &first, granted)?.into_iter().max().unwrap_or_default();
     // Two majorities have a server in common, but it need not be the one that gave the largest token: so most of them
     // must know it before it is used.
-    let second = everywhere(spec, |node| ask(node, token - 1));
+    let second = everywhere(spec, interrupted, |node, over| ask(node, token - 1, over));
     most(spec, &second, granted)?;
     Ok(token)
 }
@@ -97,39 +108,45 @@ fn round(attempt: &Attempt) -> Result<u64> {
 /// Extends: true if most of the servers did; false if so many don't hold it that most cannot.
 pub(super) fn extend(held: &Held, ttl: u64) -> Result<bool> {
     let spec = &held.spec;
-    let answers = everywhere(spec, |node| {
+    let answers = everywhere(spec, &mut || false, |node, over| {
         let extend = Extend { keys: node.keys.clone(), id: held.id, ttl, shown: node.shown.clone() };
-        call(node, Box::new(extend))
+        call(node, Box::new(extend), over)
     });
     decided(spec, answers)
 }
 
 /// Releases everywhere: true if most of the servers held it.
-pub(super) fn release(held: &Held) -> Result<bool> {
+pub(super) fn release(held: &Held, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
     let spec = &held.spec;
-    let answers = everywhere(spec, |node| call(node, Box::new(node.release(held.id, 0))));
+    let answers = everywhere(spec, interrupted, |node, over| call(node, Box::new(node.release(held.id, 0)), over));
     decided(spec, answers)
 }
 
 /// Takes the lock away from whoever holds it, everywhere: from how many, by the server that knew of most.
 pub(super) fn force_release(spec: &Spec) -> Result<u64> {
-    let answers = everywhere(spec, |node| {
+    let answers = everywhere(spec, &mut || false, |node, over| {
         let force = ForceRelease {
             keys: node.keys.clone(),
             permits: node.permits,
             wake_prefix: node.wake_prefix.clone(),
             shown: node.shown.clone(),
         };
-        call(node, Box::new(force))
+        call(node, Box::new(force), over)
     });
     let count = |answer: &Answer| if let Answer::Count(count) = answer { Some(*count) } else { None };
     Ok(most(spec, &answers, count)?.into_iter().max().unwrap_or_default())
 }
 
 /// Takes back everywhere what an attempt may have left.
-fn leave(attempt: &Attempt) {
+fn leave(attempt: &Attempt, interrupted: &mut dyn FnMut() -> bool) {
     let cancel = attempt.tombstone();
-    everywhere(&attempt.lock.spec, |node| call(node, Box::new(node.release(attempt.id, cancel))));
+    let mut since = None;
+    let mut gives_up = || {
+        since = since.or_else(|| interrupted().then(Instant::now));
+        since.is_some_and(|since| since.elapsed() >= CLEAN_UP)
+    };
+    let take_back = |node: &Spec, over: &AtomicBool| call(node, Box::new(node.release(attempt.id, cancel)), over);
+    everywhere(&attempt.lock.spec, &mut gives_up, take_back);
 }
 
 fn granted(answer: &Answer) -> Option<u64> {
@@ -170,15 +187,32 @@ fn majority(spec: &Spec) -> usize {
     all / 2 + 1
 }
 
-/// Does something for each server at once.
-fn everywhere(spec: &Spec, what: impl Fn(&Spec) -> Result<Answer> + Sync) -> Vec<Result<Answer>> {
+/// Does something for each server at once. `interrupted` is asked now and then, on this thread; true ends what is under way.
+fn everywhere(
+    spec: &Spec,
+    interrupted: &mut dyn FnMut() -> bool,
+    what: impl Fn(&Spec, &AtomicBool) -> Result<Answer> + Sync,
+) -> Vec<Result<Answer>> {
     let nodes = || std::iter::once(spec).chain(spec.others.iter().map(Arc::as_ref));
+    let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        // Nothing is ever sent: it closes when the last thread has ended.
+        let (working, ended) = channel::<()>();
         let start = |node| {
-            let what = &what;
-            without_signals(|| std::thread::Builder::new().spawn_scoped(scope, move || what(node)))
+            let (what, over, working) = (&what, &over, working.clone());
+            let work = move || {
+                let _working = working;
+                what(node, over)
+            };
+            without_signals(|| std::thread::Builder::new().spawn_scoped(scope, work))
         };
         let threads: Vec<_> = nodes().map(start).collect();
+        drop(working);
+        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(SLICE) {
+            if interrupted() {
+                over.store(true, Ordering::Relaxed);
+            }
+        }
         let failed = |why: &str| Err(Error::new(Code::Unavailable, format!("{why}: raise the process' limits")));
         let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, Result<Answer>>>| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|_| failed("a thread failed")),
@@ -188,19 +222,20 @@ fn everywhere(spec: &Spec, what: impl Fn(&Spec) -> Result<Answer> + Sync) -> Vec
     })
 }
 
-/// A call of one server, which has a twentieth of the ttl to answer it.
-fn call(node: &Spec, operation: Box<dyn Operation>) -> Result<Answer> {
+/// A call of one server, which has a twentieth of the ttl to answer it, unless it is `over` before.
+fn call(node: &Spec, operation: Box<dyn Operation>, over: &AtomicBool) -> Result<Answer> {
     let within = Duration::from_micros(node.options.ttl / 20).max(LEAST);
-    pool::run(Exchange::new(node.shared.clone(), operation, None).within(within), &mut || false)
+    let exchange = Exchange::new(node.shared.clone(), operation, None).within(within);
+    pool::run(exchange, &mut || over.load(Ordering::Relaxed))
 }
 
 /// Whether a server could have granted what it knows no more.
-fn may_have_forgotten(node: &Spec) -> Result<bool> {
+fn may_have_forgotten(node: &Spec, over: &AtomicBool) -> Result<bool> {
     if node.shared.endpoint == Endpoint::Memory {
         return Ok(false);
     }
     let age = Age { key: node.keys[0].clone(), shown: node.shown.clone(), ttl: node.options.ttl };
-    Ok(matches!(call(node, Box::new(age))?, Answer::Flag(false)))
+    Ok(matches!(call(node, Box::new(age), over)?, Answer::Flag(false)))
 }
 
 /// Asks a server how old it is: true if it can be trusted to know what it granted for a ttl.

@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use quotalock::{Client, Code, Lock, LockOptions, LockState};
+use quotalock::{Client, Code, Lock, LockOptions, LockState, testing};
 use quotalock_tests::{client, fresh_prefix, stores};
 
 const NOW: Duration = Duration::ZERO;
@@ -307,4 +307,18 @@ fn several_are_held_all_or_none() {
         assert!(!try_acquire(&both([b"a", b"b"])), "{name}");
         assert!(try_acquire(&client.lock(b"a", options(30_000)).unwrap()), "{name}: nothing was taken of the others");
     }
+}
+
+#[test]
+fn an_extension_counts_from_before_its_sending() {
+    const THEN: u64 = 1_700_000_000_000_000;
+    let client = client("memory://", &fresh_prefix("sent"));
+    testing::set_time(&client, Some(THEN)).unwrap();
+    let lock = lock(&client, 30_000);
+    assert!(try_acquire(&lock));
+    let extension = lock.extend(None).unwrap();
+    testing::set_time(&client, Some(THEN + 10_000_000)).unwrap();
+    assert!(extension.run().unwrap());
+    // The ttl less 1 % and 2 ms, and the time that it took.
+    assert_eq!(lock.remaining(), 29_698_000 - 10_000_000);
 }

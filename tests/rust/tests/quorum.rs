@@ -57,6 +57,16 @@ fn most_decide() {
 }
 
 #[test]
+fn a_loss_is_told_without_a_renewal_too() {
+    let clients = clients(&fresh_prefix("unrenewed"));
+    let lock = Lock::quorum(&clients, b"sku:42", LockOptions { renew: false, ..options() }).unwrap();
+    assert!(lock.acquire(LONG).unwrap().run_among_threads(&mut || false).unwrap());
+    let (tell, told) = mpsc::channel();
+    lock.on_loss(Box::new(move || tell.send(()).unwrap()));
+    told.recv_timeout(LONG).unwrap();
+}
+
+#[test]
 fn one_of_three_may_be_gone_but_not_two() {
     let prefix = fresh_prefix("gone");
     let mut clients = clients(&prefix);
@@ -81,6 +91,22 @@ fn a_server_that_may_have_forgotten_has_no_vote() {
     let lock = Lock::quorum(&clients, b"sku:42", long).unwrap();
     assert!(!acquired(&lock, NOW));
     assert!(lock.not_acquired().message().contains("may have forgotten"), "{}", lock.not_acquired());
+}
+
+#[test]
+fn an_interruption_is_not_kept_waiting_by_servers_that_are_silent() {
+    let prefix = fresh_prefix("silent");
+    let silent: Vec<_> = (0..2).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let urls = silent.iter().map(|server| format!("redis://{}", server.local_addr().unwrap()));
+    let mut clients = vec![clients(&prefix).remove(0)];
+    clients.extend(urls.map(|url| client(&url, &prefix)));
+    let long = LockOptions { ttl: 3_600_000_000, ..LockOptions::default() };
+    let lock = Lock::quorum(&clients, b"sku:42", long).unwrap();
+    let began = Instant::now();
+    let error = lock.acquire(LONG).unwrap().run_interruptibly(&mut || true).unwrap_err();
+    assert!(error.message().contains("interrupted"), "{error}");
+    // Each of them had some seconds for its answer.
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
 }
 
 #[test]

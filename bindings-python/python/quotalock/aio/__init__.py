@@ -60,8 +60,8 @@ __all__ = [
     "InvalidArgument",
     "InvalidPolicy",
     "Limiter",
-    "Lock",
     "LoadFailed",
+    "Lock",
     "Lost",
     "NotAcquired",
     "NotPermitted",
@@ -74,6 +74,7 @@ __all__ = [
     "Unavailable",
     "WrongType",
     "limit",
+    "quorum_lock",
 ]
 
 
@@ -239,9 +240,33 @@ class Client:
         return repr(self._native).replace("quotalock.Client", "quotalock.aio.Client", 1)
 
 
+def quorum_lock(
+    clients: Iterable[Client],
+    name: str | bytes,
+    ttl: float = 30.0,
+    wait: float = 0.0,
+    renew: bool = True,
+    max_hold: float = 3600.0,
+    floor: int = 0,
+    label: str = "",
+    cancel_on_loss: bool = False,
+) -> Lock:
+    """Makes a handle for a mutex over several independent servers; see `quotalock.quorum_lock`, and `Client.lock` for
+    `cancel_on_loss`. Asks nobody, so it is not awaited."""
+    natives = [_native_of(client) for client in clients]
+    native = _native.quorum_lock(natives, name, ttl, wait, renew, max_hold, floor, label)
+    return Lock._of(native, cancel_on_loss)
+
+
 async def limit(name: str, key: str | bytes, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
     """Limits in one line, with a client of the environment's; see `quotalock.limit`."""
     return await _of_environment()._native._limit(name, key, policy, cost)
+
+
+def _native_of(client: Client) -> LoopClient:
+    if not isinstance(client, Client):
+        raise TypeError(f"clients has {client!r}: give clients of quotalock.aio")
+    return client._native
 
 
 _default: Client | None = None

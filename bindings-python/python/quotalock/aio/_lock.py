@@ -230,7 +230,7 @@ class Watch:
         if hasattr(self._task, "uncancel"):
             is_alone = self._task.uncancel() <= self._before
         else:
-            # There only the message tells whose cancellation it is.
+            # There only the message tells whose cancellation it is, and of two in one tick it is that of the first.
             is_alone = error is not None and any(message is self._message for message in error.args)
         return is_alone and isinstance(error, asyncio.CancelledError)
 
