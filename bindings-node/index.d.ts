@@ -717,7 +717,7 @@ export class LedgerEntry {
   readonly held: number
   /** Units sold after it. */
   readonly sold: number
-  /** The prizes it is about. */
+  /** The prizes of what was held or confirmed; empty if the sale has none. */
   readonly prizes: readonly Buffer[]
 }
 

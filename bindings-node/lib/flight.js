@@ -14,11 +14,9 @@ const { submitDescribed, submitNow } = require('./channel.js')
 /** How long a caller waits for what another makes, in milliseconds. */
 const WAIT_MS = 5_000
 
-/**
- * @param {unknown} given
- */
-function waitOf(given) {
-  return number('waitMs', given ?? WAIT_MS)
+/** @param {unknown} given */
+function waitOf(given = WAIT_MS) {
+  return number('waitMs', given)
 }
 
 /**
@@ -56,7 +54,11 @@ async function fly(caller, signal, look, make) {
 async function load(caller, tickets, make) {
   let made
   try {
-    made = (await make()).map((value) => storable('what was loaded', value))
+    // A copy: its caller may change what it gets, as all others may.
+    made = (await make()).map((value) => {
+      const bytes = storable('what was loaded', value)
+      return typeof value === 'string' || bytes === null ? bytes : Buffer.from(bytes)
+    })
   } catch (error) {
     // What went wrong first is what the caller must hear.
     await end(caller, tickets, reason(error)).catch(() => {})

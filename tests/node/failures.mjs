@@ -1,8 +1,8 @@
-// What vectors say of failures.
+// What tests expect of failures.
 
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
-import { QuotalockError } from 'quotalock'
+import * as quotalock from 'quotalock'
 
 /** @typedef {import('./support.mjs').Case} Case */
 
@@ -13,7 +13,7 @@ import { QuotalockError } from 'quotalock'
  * @param {unknown} error
  */
 export function assertError(place, expected, error) {
-  assert.ok(error instanceof QuotalockError, `${place}: ${inspect(error)}`)
+  assert.ok(error instanceof quotalock.QuotalockError, `${place}: ${inspect(error)}`)
   assert.equal(error.code, expected.code, `${place}: ${error.message}`)
   for (const part of expected.contains ?? [])
     assert.ok(error.message.includes(part), `${place}: no ${part} in ${error}`)
@@ -36,4 +36,20 @@ export async function mustFail(expected, act) {
     error = thrown
   }
   assertError(expected.id, expected, error)
+}
+
+/**
+ * Expects a rejection of this class, whose message holds all of `parts`, and returns it.
+ * @param {Promise<unknown>} call
+ * @param {string} name
+ * @param {...string} parts
+ */
+export async function rejected(call, name, ...parts) {
+  const error = await call.then(
+    () => assert.fail('it was not rejected'),
+    (/** @type {any} */ reason) => reason,
+  )
+  assert.ok(error instanceof /** @type {any} */ (quotalock)[name], `${error.stack}`)
+  for (const part of parts) assert.ok(error.message.includes(part), `no ${part} in ${error.message}`)
+  return error
 }
