@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from check_caches import cache_case, cache_error_case, once_case
 from check_form import LARGEST, Case, Wrong, fields, is_a, need, text_or_hex, unique, whole_milliseconds
 from check_locks import lock_case, lock_error_case
 
@@ -245,6 +246,9 @@ FILES: dict[str, Callable[[Case], None]] = {
     "healing": run_case,
     "locks": lock_case,
     "lock-errors": lock_error_case,
+    "cache": cache_case,
+    "once": once_case,
+    "cache-errors": cache_error_case,
 }
 
 

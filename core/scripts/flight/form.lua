@@ -2,7 +2,7 @@
 -- Value: a header of 116 bytes, then the payload. Header: 'QC' version, kind (B: 0 nothing, 1 a value, 2 none on purpose,
 -- 3 an error), owner (c16), and I8 each: version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size.
 -- Invariant: a value of another form counts as none; a payload that is over is gone; no time is later than can be.
-local string, math, struct = string, math, struct
+local string, math = string, math
 local HEADER, PIECE, EXACT, LONG, LONGEST, GOOD, SLACK = 116, 4096, 9007199254740992, 562949953421312, 36000000000, 10, 60000
 local NOTHING, ERROR, NOBODY = 0, 3, string.rep('\0', 16)
 local FORM = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8'

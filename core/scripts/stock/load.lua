@@ -12,7 +12,6 @@ local function load(at, field)
     at = at, head = string.sub(value, 1, 36), more = got[2], prized = prized == 1, per_buyer = per_buyer, ends = ends,
     memory = memory, cap = cap, available = available, held = held, sold = sold, entries = entries, now = time,
     offset = offset, due = due, kept = kept, buyers = buyers, first = first, dirty = dirty, latest = time,
-    -- What is written needs its TTL anew where the key may be new.
-    renew = held == 0,
+    renew = false,
   }
 end

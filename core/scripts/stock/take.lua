@@ -40,6 +40,8 @@ for _, s in ipairs(sales) do
     if s.prized then drawn = unpacked(redis.call('HGET', KEYS[s.at], 'g' .. string.sub(s.member, 1, 16)) or '') end
   elseif outcome == 0 then
     till = s.now + hold
+    -- Without holds there was no such key, and so no TTL.
+    s.renew = s.held == 0
     redis.call('ZADD', KEYS[s.at + 1], till, s.member)
     if s.prized then drawn, packed = draw(s, string.sub(s.member, 1, 16), s.n) end
     if not s.more then s.buyers = s.buyers + 1 end

@@ -80,12 +80,11 @@ impl Getting {
         Op::of(&self.reader.place.spec.shared, Box::new(look))
     }
 
-    /// Reads the answer to [`ask`](Getting::ask): the result, or what is to be [`submit`](Getting::submit)ted, since there is
-    /// nothing yet and another loads it.
-    pub fn after(mut self, answer: Result<Answer>) -> std::result::Result<Result<Got>, Box<Getting>> {
+    /// Reads the answer to [`ask`](Getting::ask).
+    pub fn after(mut self, answer: Result<Answer>) -> After {
         match self.reader.on_answer(answer) {
-            Next::Done(done) => Ok(done),
-            Next::Listen | Next::Rest(_) => Err(Box::new(self)),
+            Next::Done(done) => After::Done(done),
+            Next::Listen | Next::Rest(_) => After::Waits(self),
         }
     }
 
@@ -103,6 +102,15 @@ impl IntoFuture for Getting {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move { typed(hub::ask_for(Request::Read(self.reader)).await) })
     }
+}
+
+/// What follows from the answer to a first question.
+#[derive(Debug)]
+pub enum After {
+    /// The result.
+    Done(Result<Got>),
+    /// There is nothing yet, and another loads it: to be [`submit`](Getting::submit)ted.
+    Waits(Getting),
 }
 
 /// What was found about one of several keys.

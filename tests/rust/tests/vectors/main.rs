@@ -1,5 +1,6 @@
 //! Executes every vector of the spec on every store.
 
+mod caches;
 mod locks;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,8 @@ fn every_vector_on_every_store() {
                     "errors.json" => error(&case, &url),
                     "locks.json" => locks::steps(&case, &store, &url),
                     "lock-errors.json" => locks::error(&case, &url),
+                    "cache.json" | "once.json" => caches::steps(&case, &store, &url),
+                    "cache-errors.json" => caches::error(&case, &url),
                     _ => limiter(&case, &store, &url),
                 }
                 executed.insert(spec::id(&case));
