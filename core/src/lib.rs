@@ -46,7 +46,7 @@ pub mod testing;
 
 pub use algorithm::{ALL as ALGORITHMS, Algorithm};
 pub use cache::{
-    After, Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, Getting, GettingMany, Got, MAX_GET_MANY,
+    Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, Getting, GettingMany, Got, MAX_GET_MANY,
     MAX_VALUE_BYTES, MIN_CACHE_LEASE, Once, OnceOptions, Part, Ticket, WhenAway,
 };
 pub use client::{

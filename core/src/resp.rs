@@ -3,6 +3,8 @@
 //! Own code because it is the hot path of every driver: one buffer out, no allocation but the reply itself, and a reply
 //! may arrive in any number of pieces.
 
+use std::io::{self, Read};
+
 use crate::error::shown;
 
 /// A reply of the server.
@@ -87,6 +89,16 @@ fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
     }
 }
 
+/// A buffer that grew beyond this is given back once it is empty.
+const KEPT: usize = 1 << 20;
+/// As much of a long reply is read at once.
+const LONG_PIECE: usize = 256 << 10;
+
+/// Empties a buffer of commands or replies; one that grew large is given back.
+pub fn recycle(buffer: &mut Vec<u8>) {
+    if buffer.capacity() > KEPT { *buffer = Vec::new() } else { buffer.clear() }
+}
+
 /// Bytes that no Redis server would send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotRedis {
@@ -99,19 +111,43 @@ pub struct NotRedis {
 pub struct Reader {
     buffer: Vec<u8>,
     start: usize,
+    /// How long the buffer must be at least before another look at it makes sense.
+    wanted: usize,
 }
 
 impl Reader {
     /// Takes bytes that arrived.
     pub fn feed(&mut self, bytes: &[u8]) {
+        self.make_room();
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// How many bytes are missing for certain before a reply is whole.
+    pub fn missing(&self) -> usize {
+        self.wanted.saturating_sub(self.buffer.len())
+    }
+
+    /// Reads what is missing of a long reply, or a large piece of it, without a detour.
+    pub fn read_from(&mut self, stream: &mut impl Read) -> io::Result<usize> {
+        self.make_room();
+        let (length, missing) = (self.buffer.len(), self.missing());
+        self.buffer.reserve(missing);
+        self.buffer.resize(length + missing.min(LONG_PIECE), 0);
+        let read = stream.read(&mut self.buffer[length..]);
+        self.buffer.truncate(length + *read.as_ref().unwrap_or(&0));
+        read
+    }
+
+    fn make_room(&mut self) {
         if self.start == self.buffer.len() {
-            self.buffer.clear();
-            self.start = 0;
+            recycle(&mut self.buffer);
         } else if self.start > 64 << 10 {
             self.buffer.drain(..self.start);
-            self.start = 0;
+        } else {
+            return;
         }
-        self.buffer.extend_from_slice(bytes);
+        self.wanted = self.wanted.saturating_sub(self.start);
+        self.start = 0;
     }
 
     /// Whether nothing was read that no reply has taken yet.
@@ -124,13 +160,19 @@ impl Reader {
     /// # Errors
     /// [`NotRedis`] for bytes that are not RESP: the connection is of no use any more.
     pub fn next_reply(&mut self) -> Result<Option<Value>, NotRedis> {
-        let mut cursor = Cursor { bytes: &self.buffer, at: self.start };
+        if self.missing() > 0 {
+            return Ok(None);
+        }
+        let mut cursor = Cursor { bytes: &self.buffer, at: self.start, wanted: 0 };
         match cursor.value(0) {
             Ok(value) => {
                 self.start = cursor.at;
                 Ok(Some(value))
             }
-            Err(Stop::Incomplete) => Ok(None),
+            Err(Stop::Incomplete) => {
+                self.wanted = cursor.wanted;
+                Ok(None)
+            }
             Err(Stop::Garbage) => Err(NotRedis { found: shown(&self.buffer[self.start..]) }),
         }
     }
@@ -144,6 +186,8 @@ enum Stop {
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Up to where the bytes must reach at least.
+    wanted: usize,
 }
 
 impl<'a> Cursor<'a> {
@@ -186,7 +230,11 @@ impl<'a> Cursor<'a> {
     }
 
     fn bulk(&mut self, length: usize) -> Result<Value, Stop> {
-        let whole = self.bytes.get(self.at..self.at + length + 2).ok_or(Stop::Incomplete)?;
+        let end = self.at + length + 2;
+        let Some(whole) = self.bytes.get(self.at..end) else {
+            self.wanted = end;
+            return Err(Stop::Incomplete);
+        };
         let (body, end) = whole.split_at(length);
         if end != b"\r\n" {
             return Err(Stop::Garbage);

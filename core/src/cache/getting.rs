@@ -80,11 +80,12 @@ impl Getting {
         Op::of(&self.reader.place.spec.shared, Box::new(look))
     }
 
-    /// Reads the answer to [`ask`](Getting::ask).
-    pub fn after(mut self, answer: Result<Answer>) -> After {
+    /// Reads the answer to [`ask`](Getting::ask): the result, or what is to be [`submit`](Getting::submit)ted, since there is
+    /// nothing yet and another loads it.
+    pub fn after(mut self, answer: Result<Answer>) -> std::result::Result<Result<Got>, Box<Getting>> {
         match self.reader.on_answer(answer) {
-            Next::Done(done) => After::Done(done),
-            Next::Listen | Next::Rest(_) => After::Waits(self),
+            Next::Done(done) => Ok(done),
+            Next::Listen | Next::Rest(_) => Err(Box::new(self)),
         }
     }
 
@@ -102,15 +103,6 @@ impl IntoFuture for Getting {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move { typed(hub::ask_for(Request::Read(self.reader)).await) })
     }
-}
-
-/// What follows from the answer to a first question.
-#[derive(Debug)]
-pub enum After {
-    /// The result.
-    Done(Result<Got>),
-    /// There is nothing yet, and another loads it: to be [`submit`](Getting::submit)ted.
-    Waits(Getting),
 }
 
 /// What was found about one of several keys.
@@ -181,8 +173,11 @@ impl GettingMany {
     ///
     /// # Errors
     /// That of the answer.
-    pub fn after(self, answer: Result<Answer>) -> Result<Vec<Part>> {
-        let looked: Vec<Looked> = typed(answer)?;
+    pub fn after(mut self, answer: Result<Answer>) -> Result<Vec<Part>> {
+        let looked: Vec<Looked> = typed(answer).inspect_err(|_| {
+            // To take back each would take a call for each, of a server that does not answer.
+            self.readers.iter_mut().for_each(Reader::forget);
+        })?;
         if looked.len() != self.readers.len() {
             return Err(Error::new(Code::Internal, "an answer for other keys came back"));
         }

@@ -20,7 +20,7 @@ use crate::lease::Id;
 use crate::op::Op;
 use crate::policy::MAX_PERIOD;
 
-pub use getting::{After, Getting, GettingMany, Part};
+pub use getting::{Getting, GettingMany, Part};
 pub use once::Once;
 pub use options::{
     CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, MAX_GET_MANY, MAX_VALUE_BYTES, MIN_CACHE_LEASE,

@@ -9,7 +9,7 @@ use super::blocking::leave_here;
 use super::options::WhenAway;
 use super::place::Place;
 use super::ticket::Ticket;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::flight::{Look, Looked};
 use crate::fork::generation;
@@ -95,12 +95,21 @@ impl Reader {
         let looked = match answer {
             Ok(Answer::Looked(looked)) => looked,
             Ok(other) => return Next::Done(Err(odd_reply(format!("{other:?}")))),
-            Err(error) => return Next::Done(Err(error)),
+            Err(error) => {
+                // What was refused has left nothing.
+                self.pending = matches!(error.code(), Code::Timeout | Code::Unavailable | Code::Internal);
+                return Next::Done(Err(error));
+            }
         };
         match <[Looked; 1]>::try_from(looked) {
             Ok([looked]) => self.on_looked(looked),
             Err(other) => Next::Done(Err(odd_reply(format!("{} entries", other.len())))),
         }
+    }
+
+    /// Nobody will say what became of the last question: a lease that it may have brought is left to its end.
+    pub fn forget(&mut self) {
+        self.pending = false;
     }
 
     /// Reads what was found.

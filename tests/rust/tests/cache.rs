@@ -2,11 +2,15 @@
 
 use std::future::{Future, IntoFuture};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use quotalock::{Cache, CacheOptions, Code, Got, OnceOptions, Result, Seen, Ticket};
+use quotalock::driver::{self, Sink};
+use quotalock::{
+    Answer, Cache, CacheOptions, Client, Code, Error, Got, MAX_VALUE_BYTES, OnceOptions, Options, Part, Result, Seen,
+    Ticket, WhenAway,
+};
 use quotalock_tests::{client, fresh_prefix, stores};
 
 const NOW: Duration = Duration::ZERO;
@@ -240,5 +244,221 @@ fn the_first_runs_and_the_others_get_its_result() {
         assert!(fill(&second, "paid"), "{name}");
         assert_eq!(text(&found(once.begin(b"42", NOW).unwrap().run())), Some("paid"));
         assert_eq!(once.claim(b"42", None).unwrap().run().unwrap().value.unwrap().as_slice(), b"paid");
+    }
+}
+
+#[test]
+fn large_values_come_back_whole_and_larger_ones_are_refused() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("large"));
+        let cache = client.cache("home", options(60_000, 0, 30_000)).unwrap();
+        let large: Vec<u8> = (0..MAX_VALUE_BYTES).map(|at| (at % 251) as u8).collect();
+        for (at, way) in WAYS.into_iter().enumerate() {
+            let key = [at as u8];
+            let began = Instant::now();
+            let mine = ticket(get(way, &cache, &key, NOW));
+            let op = mine.fill(Some(large.clone())).unwrap();
+            assert!(if way == Way::Awaited { block_on(op) } else { op.run() }.unwrap(), "{name}");
+            let filled = began.elapsed();
+            let seen = found(get(way, &cache, &key, NOW));
+            assert!(seen.value.as_deref() == Some(&large), "{name} {way:?}");
+            println!("{name} {way:?}: 64 MiB filled in {filled:?}, read in {:?}", began.elapsed() - filled);
+            assert!(cache.invalidate(&key).unwrap().run().unwrap());
+        }
+        let mine = ticket(get(Way::Here, &cache, b"x", NOW));
+        let refused = mine.fill(Some(vec![0; MAX_VALUE_BYTES + 1])).err().unwrap();
+        assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");
+        assert!(refused.message().contains("\"x\"") && refused.message().contains("67108865"), "{refused}");
+        // Nothing is done: the ticket is as good as before.
+        assert!(fill(&mine, "x"), "{name}");
+    }
+}
+
+#[test]
+fn several_keys_are_one_look() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("many"));
+        let cache = client.cache("home", options(60_000, 0, 10_000)).unwrap();
+        let busy = ticket(get(Way::Here, &cache, b"busy", NOW));
+        assert!(cache.put(b"there", Some(b"1".to_vec())).unwrap().run().unwrap());
+        for awaited in [false, true] {
+            let keys: [&[u8]; 3] = [b"there", b"busy", if awaited { b"new" } else { b"other" }];
+            let many = cache.get_many(&keys, LONG).unwrap();
+            let parts = if awaited { block_on(many) } else { many.run() }.unwrap();
+            let [Part::Got(Got::Found(there)), Part::Waits(waits), Part::Got(Got::Load(mine))] = &parts[..] else {
+                panic!("{name}: {parts:?}");
+            };
+            assert_eq!(text(there), Some("1"), "{name}");
+            assert!(format!("{waits:?}").contains("busy"));
+            assert!(fill(mine, "2"));
+        }
+        let getting = match cache.get_many(&[b"busy"], LONG).unwrap().run().unwrap().pop() {
+            Some(Part::Waits(getting)) => getting,
+            other => panic!("{name}: {other:?}"),
+        };
+        let waiter = std::thread::spawn(move || getting.run());
+        std::thread::sleep(Duration::from_millis(30));
+        assert!(fill(&busy, "3"));
+        assert_eq!(text(&found(waiter.join().unwrap())), Some("3"), "{name}");
+        assert!(busy.fail(Some("late")).run().is_ok_and(|ended| !ended));
+    }
+}
+
+/// Takes answers of the process' thread.
+struct Teller(mpsc::Sender<(u64, Result<Answer>)>);
+
+impl Sink for Teller {
+    fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
+        answers.into_iter().for_each(|answer| self.0.send(answer).unwrap());
+    }
+}
+
+fn sink() -> (Arc<dyn Sink>, mpsc::Receiver<(u64, Result<Answer>)>) {
+    let (tell, told) = mpsc::channel();
+    (Arc::new(Teller(tell)), told)
+}
+
+#[test]
+fn a_hundred_waiters_of_a_loop_get_it_at_once() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("loop"));
+        let cache = client.cache("home", options(60_000, 0, 30_000)).unwrap();
+        let mine = ticket(get(Way::Here, &cache, b"x", NOW));
+        let (sink, told) = sink();
+        for number in 0..100 {
+            // Half ask first on a connection of their own, as a loop does.
+            let mut getting = cache.get(b"x", LONG).unwrap();
+            if number % 2 == 0 {
+                let answer = getting.ask().run();
+                getting = *getting.after(answer).expect_err(&name);
+            }
+            getting.submit(number, &sink);
+        }
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(told.try_recv().is_err(), "{name}");
+        let filled = Instant::now();
+        assert!(fill(&mine, "hello"));
+        let mut numbers: Vec<u64> = (0..100)
+            .map(|_| {
+                let (number, answer) = told.recv_timeout(LONG).unwrap();
+                let Ok(Answer::Got(got)) = answer else { panic!("{name}: {answer:?}") };
+                assert_eq!(text(&found(Ok(got))), Some("hello"), "{name}");
+                number
+            })
+            .collect();
+        assert!(filled.elapsed() < Duration::from_millis(500), "{name}: {:?}", filled.elapsed());
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..100).collect::<Vec<_>>(), "{name}");
+    }
+}
+
+#[test]
+fn a_waiter_that_is_taken_back_leaves_nothing() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("cancel"));
+        let cache = client.cache("home", options(60_000, 0, 30_000)).unwrap();
+        let mine = ticket(get(Way::Here, &cache, b"x", NOW));
+        let (sink, told) = sink();
+        cache.get(b"x", LONG).unwrap().submit(1, &sink);
+        cache.get(b"x", LONG).unwrap().submit(2, &sink);
+        std::thread::sleep(Duration::from_millis(100));
+        driver::cancel(1, &sink);
+        let (number, answer) = told.recv_timeout(LONG).unwrap();
+        assert_eq!((number, answer.err().unwrap().code()), (1, Code::Closed), "{name}");
+        // A future that is dropped leaves; one that is told to load does not keep the others waiting.
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let mut future = cache.get(b"x", LONG).unwrap().into_future();
+        assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        std::thread::sleep(Duration::from_millis(50));
+        drop(future);
+        let mut asked = 0;
+        let interrupted = cache.get(b"x", LONG).unwrap().run_interruptibly(&mut || {
+            asked += 1;
+            asked > 2
+        });
+        assert_eq!(interrupted.err().unwrap().code(), Code::Internal, "{name}");
+        assert!(mine.fail(None).run().unwrap(), "{name}");
+        let (number, answer) = told.recv_timeout(LONG).unwrap();
+        let Ok(Answer::Got(Got::Load(ticket))) = answer else { panic!("{name}: {answer:?}") };
+        assert_eq!(number, 2);
+        assert!(fill(&ticket, "v"), "{name}");
+        cache.invalidate(b"x").unwrap().run().unwrap();
+        let mine = self::ticket(get(Way::Here, &cache, b"x", NOW));
+        cache.get(b"x", LONG).unwrap().submit(3, &sink);
+        std::thread::sleep(Duration::from_millis(50));
+        client.close();
+        let (number, answer) = told.recv_timeout(LONG).unwrap();
+        assert_eq!((number, answer.err().unwrap().code()), (3, Code::Closed), "{name}");
+        assert_eq!(mine.fill(None).unwrap().run().err().unwrap().code(), Code::Closed, "{name}");
+    }
+}
+
+#[test]
+fn what_is_nearly_stale_is_refreshed_by_one_while_the_others_are_served() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("early"));
+        // It took 200 ms, so with beta 100 nobody is lucky enough to find it fresh for the next seconds.
+        let cache = client.cache("home", CacheOptions { beta: 100.0, ..options(1_500, 0, 10_000) }).unwrap();
+        let mine = ticket(get(Way::Here, &cache, b"x", NOW));
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(fill(&mine, "old"));
+        let give_up = Instant::now() + Duration::from_millis(1_300);
+        let early = loop {
+            match get(Way::Here, &cache, b"x", NOW).unwrap() {
+                Got::Load(ticket) => break ticket,
+                Got::Found(seen) => assert!(!seen.stale, "{name}"),
+            }
+            assert!(Instant::now() < give_up, "{name}: nobody refreshes");
+        };
+        let at_hand = early.at_hand().unwrap();
+        assert_eq!((text(at_hand), at_hand.stale), (Some("old"), false), "{name}");
+        for way in WAYS {
+            assert_eq!(text(&found(get(way, &cache, b"x", NOW))), Some("old"), "{name}");
+        }
+        assert!(fill(&early, "new"), "{name}");
+        let never = client.cache("home", CacheOptions { beta: 0.0, ..options(1_500, 0, 10_000) }).unwrap();
+        (0..50).for_each(|_| assert_eq!(text(&found(get(Way::Here, &never, b"x", NOW))), Some("new")));
+    }
+}
+
+#[test]
+fn when_redis_is_away_it_raises_or_loads() {
+    // Nobody listens there.
+    let options_of_client = Options { url: Some("redis://127.0.0.1:1".into()), ..Options::default() };
+    for way in WAYS {
+        let client = Client::new(options_of_client.clone()).unwrap();
+        let raises = client.cache("home", options(60_000, 0, 10_000)).unwrap();
+        assert_eq!(get(way, &raises, b"x", NOW).err().unwrap().code(), Code::Unavailable);
+        let loads = CacheOptions { when_away: WhenAway::Load, ..options(60_000, 0, 10_000) };
+        let loads = client.cache("home", loads).unwrap();
+        let mine = ticket(get(way, &loads, b"x", NOW));
+        assert_eq!((mine.token(), mine.left()), (0, 0));
+        assert!(!fill(&mine, "x") && !mine.fail(Some("x")).run().unwrap(), "there is nothing to store it in");
+        let many = loads.get_many(&[b"x", b"y"], NOW).unwrap().run().unwrap();
+        assert!(many.iter().all(|part| matches!(part, Part::Got(Got::Load(_)))));
+        assert_eq!(loads.peek(b"x").unwrap().run().err().unwrap().code(), Code::Unavailable);
+        assert_eq!(loads.put(b"x", None).unwrap().run().err().unwrap().code(), Code::Unavailable);
+        let once = client.once("coupon", OnceOptions::default()).unwrap();
+        assert_eq!(once.begin(b"x", NOW).unwrap().run().err().unwrap().code(), Code::Unavailable);
+        assert_eq!(once.claim(b"x", None).unwrap().run().err().unwrap().code(), Code::Unavailable);
+    }
+}
+
+#[test]
+fn loading_in_place_stores_the_value_and_tells_of_the_error() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("with"));
+        let cache = client.cache("home", options(60_000, 0, 10_000)).unwrap();
+        let load = |value: &str| {
+            let value = value.as_bytes().to_vec();
+            cache.get(b"x", NOW).unwrap().run_with(|| Ok::<_, Error>(Some(value))).unwrap()
+        };
+        assert_eq!(load("1").unwrap().as_slice(), b"1");
+        assert_eq!(load("2").unwrap().as_slice(), b"1", "{name}");
+        let failing = || Err(Error::new(Code::Internal, "no such table"));
+        let raised = cache.get(b"y", NOW).unwrap().run_with(failing).err().unwrap();
+        assert_eq!(raised.message(), "no such table");
+        let others = cache.get(b"y", NOW).unwrap().run().err().unwrap();
+        assert_eq!(others.code(), Code::LoadFailed, "{name}");
     }
 }

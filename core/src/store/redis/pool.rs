@@ -224,7 +224,7 @@ impl Wire {
         server: &Server,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> std::result::Result<Value, Broken> {
-        self.out.clear();
+        resp::recycle(&mut self.out);
         exchange.encode(&mut self.out, &self.clock);
         self.trip(exchange.deadline(), server, interrupted)
     }
@@ -273,8 +273,14 @@ impl Wire {
             }
         }
         loop {
-            match self.stream.read(&mut self.buffer[..]) {
+            let long = self.reader.missing() > self.buffer.len();
+            let read = match long {
+                true => self.reader.read_from(&mut self.stream),
+                false => self.stream.read(&mut self.buffer[..]),
+            };
+            match read {
                 Ok(0) => return Err(gone("it closed the connection")),
+                Ok(_) if long => {}
                 Ok(n) => self.reader.feed(&self.buffer[..n]),
                 Err(e) => match e.kind() {
                     ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {

@@ -11,7 +11,7 @@ use crate::clock::ServerClock;
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Step};
 use crate::operation::Answer;
-use crate::resp::{Reader, Value};
+use crate::resp::{Reader, Value, recycle};
 
 /// A turn reads this much of a socket, some thirty answers. Then the calls that they let loose go out, and the server
 /// works on these while the next turn reads on; reading all at once makes the two wait for each other.
@@ -150,7 +150,12 @@ impl<T> Up<T> {
         self.more = false;
         let mut reads = 0;
         loop {
-            let read = match self.stream.read(&mut self.buffer) {
+            let long = self.reader.missing() > PIECE;
+            let read = match long {
+                true => self.reader.read_from(&mut self.stream),
+                false => self.stream.read(&mut self.buffer),
+            };
+            let read = match read {
                 Ok(0) => return Some(self.gone("it closed the connection")),
                 Ok(n) => n,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return None,
@@ -158,7 +163,9 @@ impl<T> Up<T> {
                 Err(e) => return Some(self.gone(&e.to_string())),
             };
             self.heard = Instant::now();
-            self.reader.feed(&self.buffer[..read]);
+            if !long {
+                self.reader.feed(&self.buffer[..read]);
+            }
             loop {
                 let reply = match self.reader.next_reply() {
                     Ok(Some(reply)) => reply,
@@ -201,7 +208,7 @@ impl<T> Up<T> {
                 Ok(n) => self.written += n,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
                     // Not each time: what stays is moved.
-                    if self.written >= MOST_UNSENT {
+                    if self.written >= MOST_UNSENT && self.written >= self.out.len() / 2 {
                         self.out.drain(..self.written);
                         self.written = 0;
                     }
@@ -211,7 +218,7 @@ impl<T> Up<T> {
                 Err(e) => return Err(self.gone(&e.to_string())),
             }
         }
-        self.out.clear();
+        recycle(&mut self.out);
         self.written = 0;
         Ok(())
     }
