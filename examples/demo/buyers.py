@@ -33,9 +33,7 @@ class AwayError(Exception):
 class Buyers:
     """Has every buyer `take` a unit, which answers an outcome and maybe an id, and `pay`, which answers an outcome."""
 
-    def __init__(
-        self, take: Callable[[str, float], tuple[str, str]], pay: Callable[[str, str, bool], str]
-    ) -> None:
+    def __init__(self, take: Callable[[str, float], tuple[str, str]], pay: Callable[[str, str, bool], str]) -> None:
         self.take, self.pay = take, pay
         self.due: list[Step] = []
         self.changed = threading.Condition()

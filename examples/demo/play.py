@@ -35,9 +35,7 @@ class Play:
     results go.
     """
 
-    def __init__(
-        self, folder: Path, seconds: int, window_ms: int, buyers: int, sale_seconds: int, out: Path
-    ) -> None:
+    def __init__(self, folder: Path, seconds: int, window_ms: int, buyers: int, sale_seconds: int, out: Path) -> None:
         self.tools = find_tools()
         require_packages()
         self.folder = folder

@@ -31,8 +31,8 @@ LANGUAGES = ("PHP", "Python", "Node")
 GREEDY = 10
 # Each of so many payments in PHP is taken by a worker that dies before it has confirmed.
 DIES = 12
-# As parts of the time in which buyers come: when who is killed, how long a hold lasts and a buyer thinks, and until when
-# there are deaths. What the dead held is back before the last buyers come.
+# As parts of the time in which buyers come: when who is killed, how long a hold lasts and a buyer thinks, and until
+# when there are deaths. What the dead held is back before the last buyers come.
 KILLS = {"Python": (0.2, 0.45), "Node": (0.26, 0.5)}
 BOOKKEEPER_AT = 0.33
 AWAY_AT, AWAY_FOR = 0.38, 0.05

@@ -93,7 +93,10 @@ def _check_ledger(
 
 
 def _check_told(
-    history: Sequence[Record], ledgers: Mapping[str, Sequence[Entry]], done: Mapping[str, dict[str, str]], report: Report
+    history: Sequence[Record],
+    ledgers: Mapping[str, Sequence[Entry]],
+    done: Mapping[str, dict[str, str]],
+    report: Report,
 ) -> None:
     # By stock, buyer and request: the reservations it was told of, of which there may be one.
     requests: dict[tuple[str, str, str], set[str]] = defaultdict(set)
