@@ -17,7 +17,7 @@ from servers import Server
 QUANTITY, BUYERS, PER_BUYER = 60, 8, 12
 STOCKS = [f"sale:{number}" for number in range(12)]
 SECONDS = float(os.environ.get("QUOTALOCK_TEST_SALE_SECONDS", "12"))
-CREW = os.environ.get("QUOTALOCK_TEST_CREW", "python aio php php node").split()
+CREW = os.environ.get("QUOTALOCK_TEST_CREW", "python aio php php php node").split()
 AOF = ("--appendonly", "yes", "--appendfsync", "always")
 
 
@@ -25,7 +25,7 @@ def test_nothing_is_oversold_lost_or_charged_twice() -> None:
     with (
         Server("redis-7.0", *AOF) as server,
         Proxy(server.port) as proxy,
-        Load(STOCKS, languages=LANGUAGES, buyers=BUYERS, confirms=0.08) as load,
+        Load(STOCKS, languages=LANGUAGES, buyers=BUYERS, confirms=0.15) as load,
     ):
         watcher = Watcher(server.url, "history", STOCKS, QUANTITY)
         watcher.open(PER_BUYER)

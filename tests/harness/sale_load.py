@@ -20,10 +20,10 @@ from servers import ROOT
 
 WORKERS = ROOT / "tests/harness/sale_worker"
 LANGUAGES: dict[str, Command] = {
-    "python": (2, [PYTHON, str(WORKERS / "worker.py")]),
-    "aio": (3, [PYTHON, str(WORKERS / "worker.py")], "aio"),
+    "python": (4, [PYTHON, str(WORKERS / "worker.py")]),
+    "aio": (6, [PYTHON, str(WORKERS / "worker.py")], "aio"),
     "php": (1, ["php", "-d", f"extension={ROOT}/bindings-php/modules/ratelimit.so", str(WORKERS / "worker.php")]),
-    "node": (3, ["node", str(WORKERS / "worker.mjs")]),
+    "node": (6, ["node", str(WORKERS / "worker.mjs")]),
 }
 LOOKS_EVERY = 0.01
 
