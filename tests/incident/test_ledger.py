@@ -31,8 +31,9 @@ def postgres() -> Iterator[Postgres]:
         yield running
 
 
+# The sale has one name: each has a database of Redis of its own.
 def test_it_writes_what_was_lost_into_sqlite(server_url: str) -> None:
-    assert run(server_url, "") == PRINTED
+    assert run(f"{server_url}/1", "") == PRINTED
 
 
 def test_it_runs_without_a_server() -> None:
@@ -42,7 +43,7 @@ def test_it_runs_without_a_server() -> None:
 def test_it_writes_what_was_lost_into_postgresql(server_url: str, postgres: Postgres) -> None:
     with psycopg.connect(postgres.url, autocommit=True) as connection:
         connection.execute("DROP TABLE IF EXISTS orders, replayed")
-    assert run(server_url, postgres.url) == PRINTED
+    assert run(f"{server_url}/2", postgres.url) == PRINTED
 
 
 def test_a_replay_that_is_interrupted_goes_on_where_it_was() -> None:
