@@ -38,6 +38,7 @@ def stampede(url: str, readers: int, *, load_ms: int, lock_ms: int) -> int:
         server.command("PING")
         begin.wait()
         assert get(server, f"naive:{lock_ms}", load, lock_ms=lock_ms) == "value"
+        server.close()
 
     threads = [threading.Thread(target=read) for _ in range(readers)]
     for thread in threads:

@@ -1,8 +1,10 @@
 """Readers of every language who want one key of a cache at the same moment.
 
 A worker is started as `COMMAND SETUP [KIND]` with a JSON object: `url`, `prefix`, `proc` (what the history calls it),
-`readers`, `fresh_ms`, `stale_ms`, `lease_ms`, `load_ms` (how long its loader takes), `wait_ms`, `path` of its history
-and `go`, a file that is there once all are to read: a JSON object with the monotonic time, in nanoseconds, by `proc`.
+`readers`, `fresh_ms`, `stale_ms`, `lease_ms`, `load_ms` (how long its loader takes), `wait_ms`, `spread_ms` (over which
+time its readers come, one after the other), `path` of its history and `go`, a file that is there once all are to read:
+a JSON object with the monotonic time, in nanoseconds, by `proc`.
+
 Its history has a line for each reader that is `ready` (with `trip_ns`, the shortest of three round trips), each `load`
 (with `pid` and `at_ns`) and each `get` (with `invoke_ns`, `done_ns` and `value`, or `error`).
 """

@@ -1,4 +1,4 @@
-"""`make demo`, short: a limiter dies, ours does not, three languages share one exact limit and sell exactly what there is."""
+"""`make demo`, short: a limiter dies, ours does not, three languages share one exact limit and sell what there is."""
 
 from __future__ import annotations
 

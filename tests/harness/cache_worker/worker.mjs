@@ -32,7 +32,8 @@ async function read(/** @type {number} */ reader) {
   write({ op: 'ready', trip_ns: Math.min(...trips) })
   while (!existsSync(setup.go)) await sleep(5)
   const begin = JSON.parse(readFileSync(setup.go, 'utf8'))[setup.proc]
-  await sleep(Math.max(0, (begin - now()) / 1e6))
+  const mine = begin + (setup.spread_ms * 1e6 * reader) / setup.readers
+  await sleep(Math.max(0, (mine - now()) / 1e6))
   const invoke = now()
   /** @type {Record<string, unknown>} */
   let got

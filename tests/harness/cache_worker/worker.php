@@ -37,6 +37,7 @@ final class Reader
             clearstatcache();
         }
         $begin = json_decode(file_get_contents($this->setup['go']), true)[$this->setup['proc']];
+        $begin += intdiv($this->setup['spread_ms'] * 1_000_000 * $this->number, $this->setup['readers']);
         usleep((int) max(0, ($begin - hrtime(true)) / 1000));
         $invoke = hrtime(true);
         try {

@@ -38,7 +38,7 @@ class Reader:
         while not os.path.exists(SETUP["go"]):
             await self.sleep(0.005)
         with open(SETUP["go"]) as file:
-            begin = json.load(file)[SETUP["proc"]]
+            begin = json.load(file)[SETUP["proc"]] + SETUP["spread_ms"] * 1_000_000 * self.number // SETUP["readers"]
         await self.sleep((begin - time.monotonic_ns()) / 1e9)
         invoke = time.monotonic_ns()
         try:
