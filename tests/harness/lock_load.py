@@ -66,7 +66,7 @@ class Load:
 
     def __init__(
         self,
-        mix: Sequence[Record],
+        mix: Sequence[Any],
         *,
         languages: dict[str, Command] | None = None,
         timeout_ms: int = 250,
