@@ -82,32 +82,13 @@ export declare class Channel {
   /** A wait of the answers just collected, which can be taken once. */
   wait(number: number): Wait
   /** Describes an opening. */
-  open(
-    stock: Stock,
-    quantity: number,
-    perBuyer: number | undefined | null,
-    endsMs: number | undefined | null,
-    prizes: Array<Buffer>,
-  ): void
+  open(stock: Stock, quantity: number, perBuyer: number | undefined | null, endsMs: number | undefined | null, prizes: Array<Buffer>): void
   /** Describes that units are added. */
   restock(stock: Stock, quantity: number, prizes: Array<Buffer>, requestId?: Buffer | undefined | null): void
   /** Describes a take. */
-  take(
-    stock: Stock,
-    buyer: Buffer,
-    quantity: number,
-    holdMs?: number | undefined | null,
-    requestId?: Buffer | undefined | null,
-  ): void
+  take(stock: Stock, buyer: Buffer, quantity: number, holdMs?: number | undefined | null, requestId?: Buffer | undefined | null): void
   /** Describes a take of several stocks, of each so many. */
-  takeAll(
-    client: Client,
-    stocks: Array<Stock>,
-    quantities: Array<number>,
-    buyer: Buffer,
-    holdMs?: number | undefined | null,
-    requestId?: Buffer | undefined | null,
-  ): void
+  takeAll(client: Client, stocks: Array<Stock>, quantities: Array<number>, buyer: Buffer, holdMs?: number | undefined | null, requestId?: Buffer | undefined | null): void
   /** Describes that reservations, each of its stock, are sold. */
   confirmAll(client: Client, stocks: Array<Stock>, ids: Array<string>): void
   /** Describes that reservations, each of its stock, are returned. */
@@ -150,12 +131,7 @@ export declare class Client {
    */
   lock(kind: string, names: Array<Buffer>, permits: number, weight: number, options: LockInput): Lock
   /** Makes a handle for the units of a sale; what is missing is as the core has it. */
-  stock(
-    name: Buffer,
-    scope?: Buffer | undefined | null,
-    ledgerCap?: number | undefined | null,
-    memoryMs?: number | undefined | null,
-  ): Stock
+  stock(name: Buffer, scope?: Buffer | undefined | null, ledgerCap?: number | undefined | null, memoryMs?: number | undefined | null): Stock
 }
 
 /** A named policy. */
@@ -266,6 +242,7 @@ export interface OnceInput {
   /** For how long the error of a run is remembered. */
   errorsMs?: number
 }
+
 /** Makes a handle for a mutex over several servers, one for each client. */
 export declare function quorumLock(clients: Array<Client>, name: Buffer, options: LockInput): Lock
 

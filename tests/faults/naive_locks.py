@@ -53,12 +53,6 @@ class Connection:
             self.socket = None
             raise GoneError from None
 
-    def close(self) -> None:
-        if self.socket is not None:
-            self.replies.close()
-            self.socket.close()
-            self.socket = None
-
     def reply(self) -> Any:
         line = self.replies.readline()
         if not line.endswith(b"\r\n"):
