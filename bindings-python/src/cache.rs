@@ -158,9 +158,16 @@ impl Cache {
         self.client.get().looped(py)?.get(py, self.getting(py, &key, Some(wait))?)
     }
 
-    /// A future for what is known of each of these keys: a value, None, a ticket, an exception or a wait.
-    fn _get_many(&self, py: Python<'_>, keys: &Bound<'_, PyAny>, wait: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        self.client.get().looped(py)?.get_many(py, self.looking(&several(keys)?, Some(wait))?)
+    /// The keys, and a future for what is known of each: a value, None, a ticket, an exception or a wait.
+    fn _get_many<'py>(
+        &self,
+        py: Python<'py>,
+        keys: &Bound<'py, PyAny>,
+        wait: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyList>, Py<PyAny>)> {
+        let keys = several(keys)?;
+        let future = self.client.get().looped(py)?.get_many(py, self.looking(&keys, Some(wait))?)?;
+        Ok((keys, future))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

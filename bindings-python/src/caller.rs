@@ -37,7 +37,7 @@ pub enum Next {
     /// The caller has its own.
     Tell(Answered),
     /// It waits for another who loads.
-    Wait(Py<PyAny>, Getting),
+    Wait(Py<PyAny>, Box<Getting>),
 }
 
 /// A future with what it is resolved with.

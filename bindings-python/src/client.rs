@@ -303,9 +303,10 @@ impl Client {
         self.carrier.make(py, ticket.core(py)?.fill(value))
     }
 
-    /// Tells that a load came to nothing, and why.
-    fn _fail(&self, py: Python<'_>, ticket: &Ticket, error: &str) -> PyResult<Py<PyAny>> {
-        self.carrier.make(py, Ok(ticket.core(py)?.fail(Some(error))))
+    /// Tells that a load came to nothing, and why, if others are to know.
+    #[pyo3(signature = (ticket, error))]
+    fn _fail(&self, py: Python<'_>, ticket: &Ticket, error: Option<&str>) -> PyResult<Py<PyAny>> {
+        self.carrier.make(py, Ok(ticket.core(py)?.fail(error)))
     }
 
     /// A future for what another loads, or a ticket to load it.

@@ -332,7 +332,7 @@ fn take_done(py: Python<'_>, link: &mut LoopLink<Caller>) -> Done {
             Next::Tell(answered) => done.answered.push(answered),
             Next::Wait(future, getting) => {
                 done.waiting.push(future.clone_ref(py));
-                wait(link, future, getting);
+                wait(link, future, *getting);
             }
         }
     }

@@ -47,7 +47,11 @@ fn make(py: Python<'_>, ticket: &Ticket, load: impl FnOnce() -> PyResult<Loaded>
 }
 
 fn store(py: Python<'_>, ticket: &Ticket, loaded: Loaded) -> PyResult<bool> {
-    let fill = ticket.fill(loaded).map_err(|error| raised(py, &error))?;
+    let fill = ticket.fill(loaded).map_err(|error| {
+        // What was refused is nobody else's error.
+        end(py, ticket, None);
+        raised(py, &error)
+    })?;
     interruptibly(py, |interrupted| fill.run_interruptibly(interrupted))?.map_err(|error| raised(py, &error))
 }
 
@@ -59,8 +63,12 @@ fn fail(py: Python<'_>, ticket: &Ticket, error: &PyErr) {
         let class = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
         format!("{class}: {text}")
     });
-    // The loader's error says more than that nobody could be told of it.
-    let _ = interruptibly(py, |interrupted| ticket.fail(text.as_deref()).run_interruptibly(interrupted));
+    end(py, ticket, text.as_deref());
+}
+
+fn end(py: Python<'_>, ticket: &Ticket, error: Option<&str>) {
+    // What went wrong says more than that nobody could be told of it.
+    let _ = interruptibly(py, |interrupted| ticket.fail(error).run_interruptibly(interrupted));
 }
 
 /// Gets several values, has `load` make a mapping of those that are missing, and returns a dict of all.

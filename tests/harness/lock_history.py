@@ -122,11 +122,9 @@ def _grant(records: Sequence[Record]) -> Grant:
 def _check_lost_early(records: Sequence[Record], report: Report) -> None:
     until = 0
     for record in records:
-        if record["op"] == "extend" and record["outcome"] == "no" and record["done_ns"] < until:
-            early = (until - record["done_ns"]) / 1e6
-            about = (
-                f"{record['names']}, {record['proc']}: an extension found nothing, {early:.3f} ms before the deadline"
-            )
+        if record["op"] != "acquire" and record["outcome"] == "no" and record["done_ns"] < until:
+            early = f"{(until - record['done_ns']) / 1e6:.3f} ms before its deadline"
+            about = f"{record['names']}, {record['proc']}: {record['op']} found it lost {early}"
             report.problems.append(Problem("lost early", about))
         until = max(until, record.get("until_ns", 0))
 

@@ -16,6 +16,7 @@ from needs import EXTENSION, ROOT
 # What the guides' examples take for granted.
 PHP = """<?php
 $client = new Quotalock\\Client();
+$clients = array_map(fn (int $n) => new Quotalock\\Client(prefix: "node$n"), [1, 2, 3]);
 function callModel(int $maxTokens): object
 {
     return (object) ['totalTokens' => $maxTokens - 1];
@@ -47,6 +48,7 @@ PYTHON = """
 import types
 import quotalock
 client = quotalock.Client()
+clients = [quotalock.Client() for _ in range(3)]
 def call_model(max_tokens):
     return types.SimpleNamespace(total_tokens=max_tokens - 1)
 def pages():
@@ -56,8 +58,9 @@ def work(*of):
 ship = write = export = read = rebuild = transfer = work
 """
 NODE = """
-import { Client } from 'quotalock'
+import { Client, quorumLock } from 'quotalock'
 const client = new Client()
+const clients = [new Client(), new Client(), new Client()]
 const callModel = async ({ maxTokens }) => ({ totalTokens: maxTokens - 1 })
 const pages = () => [1, 2]
 const work = async () => {}
@@ -69,7 +72,7 @@ LANGUAGES = {
     "js": (NODE, "mjs", ["node"]),
 }
 # How many each has, in each language.
-GUIDES = {figures.GUIDE: 6, figures.GUIDE.parent / "locks.md": 4}
+GUIDES = {figures.GUIDE: 6, figures.GUIDE.parent / "locks.md": 5}
 BLOCK = re.compile(r"^```(python|php|js)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = [block for guide in GUIDES for block in BLOCK.findall(guide.read_text())]
 PRINTED = {("python", 0): "19 99999\n", ("python", 2): "7\n"}

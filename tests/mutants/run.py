@@ -419,6 +419,103 @@ MUTANTS = [
         "if freeing then",
         "if freeing and virtual then",
     ),
+    Mutant(
+        "two load at once",
+        f"{LUA}/flight/look.lua",
+        "if e.deadline > now then",
+        "if e.deadline > now + 1000000 then",
+        Edit(f"{RUST}/flight/look.rs", "if entry.is_leased(now) {", "if entry.is_leased(now + 1_000_000) {"),
+    ),
+    Mutant(
+        "a late loader overwrites what is newer",
+        f"{LUA}/flight/fill.lua",
+        "elseif token > e.version and",
+        "elseif",
+        Edit(f"{RUST}/flight/fill.rs", "token > entry.version && ", ""),
+    ),
+    Mutant(
+        "a token is good for ever",
+        f"{LUA}/flight/fill.lua",
+        " and now <= token + GOOD * ttl",
+        "",
+        Edit(f"{RUST}/flight/fill.rs", " && now <= token + GOOD * self.ttl", ""),
+    ),
+    Mutant(
+        "an invalidation leaves the token of who loads",
+        f"{LUA}/flight/invalidate.lua",
+        "NOTHING, token, token, 0",
+        "NOTHING, e.version, token, 0",
+        Edit(
+            f"{RUST}/flight/invalidate.rs",
+            "(Kind::Nothing, token, token, 0)",
+            "(Kind::Nothing, entry.version, token, 0)",
+        ),
+    ),
+    Mutant(
+        "a stale value is called fresh",
+        f"{LUA}/flight/look.lua",
+        "is_value and now >= over",
+        "is_value and now > over",
+        Edit(
+            f"{RUST}/flight/look.rs", "now >= fresh_until;\n        let ahead", "now > fresh_until;\n        let ahead"
+        ),
+    ),
+    Mutant(
+        "a value that is over is served",
+        f"{LUA}/flight/form.lua",
+        "now >= e.made + fresh + stale",
+        "now > e.made + fresh + stale",
+        Edit(f"{RUST}/flight/entry.rs", "now >= entry.over()", "now > entry.over()"),
+    ),
+    Mutant(
+        "a failure takes the value that is there",
+        f"{LUA}/flight/fail.lua",
+        "if pause > 0 and e.kind ~= NOTHING and e.kind ~= ERROR then",
+        "if pause > 0 and e.kind == ERROR then",
+        Edit(f"{RUST}/flight/fail.rs", "entry.kind.is_value()", "entry.kind == Kind::Error"),
+    ),
+    Mutant(
+        "whoever's lease is over ends that of the next",
+        f"{LUA}/flight/lease.lua",
+        "return e.deadline > now and e.owner == id",
+        "return e.deadline > now",
+        Edit(f"{RUST}/flight/entry.rs", "self.is_leased(now) && self.owner == *id", "self.is_leased(now)"),
+    ),
+    Mutant(
+        "who claims while one runs is the first",
+        f"{LUA}/flight/claim.lua",
+        "if e.deadline > now then",
+        "if e.deadline > now + 86400000000 then",
+        Edit(
+            f"{RUST}/flight/claim.rs",
+            "entry.kind.is_value() || entry.is_leased(now) {",
+            "entry.kind.is_value() || entry.is_leased(now + 86_400_000_000) {",
+        ),
+    ),
+    Mutant(
+        "an entry is written without a TTL",
+        f"{LUA}/flight/form.lua",
+        "value or head, 'PX', kept)",
+        "value or head)",
+    ),
+    Mutant(
+        "nobody who waits for a value is told",
+        f"{LUA}/flight/wait.lua",
+        "redis.call('PUBLISH', prefix ..",
+        "local _ = (prefix ..",
+    ),
+    Mutant(
+        "a full server keeps a lease",
+        f"{LUA}/flight/form.lua",
+        "if freeing then redis.call('PEXPIRE'",
+        "if freeing and virtual then redis.call('PEXPIRE'",
+    ),
+    Mutant(
+        "a loader that drops its ticket keeps the others waiting",
+        f"{RUST}/cache/ticket.rs",
+        "if *self.used.get_mut() ||",
+        "if true || *self.used.get_mut() ||",
+    ),
     # Also for the history of locks.
     Mutant(
         "a release of a lock frees whoever holds it",

@@ -193,5 +193,6 @@ export const names: Record<keyof typeof quotalock, true> = {
   UnavailableError: true,
   WrongTypeError: true,
   limit: true,
+  quorumLock: true,
   testing: true,
 }

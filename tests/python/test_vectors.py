@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import caches
 import pytest
 import quotalock
 import spec
@@ -157,6 +158,20 @@ class Runner:
         with pytest.raises(quotalock.QuotalockError) as caught:
             handle(self.client, case["handle"])
         assert_error(case["id"], expected_error(case["error"]), caught.value)
+
+    def cache(self, case: Case) -> None:
+        client = self.surface.module.Client(self.url, prefix=f"{self.prefix}-{next(self.names)}", timeout=PATIENT)
+        caches.Caches(self, client, case).execute(case)
+        self.surface.call(client.close)
+
+    once = cache
+
+    def cache_errors(self, case: Case) -> None:
+        client = self.surface.module.Client(self.url, prefix=f"{self.prefix}-{next(self.names)}", timeout=PATIENT)
+        with pytest.raises(quotalock.QuotalockError) as caught:
+            caches.bad_call(self.surface, client, case)
+        assert_error(case["id"], case, caught.value)
+        self.surface.call(client.close)
 
     def expected(self, step: Case) -> Any:
         """What a step must answer, in the units and with the source of this surface."""

@@ -267,8 +267,8 @@ class Client:
     def _fill(self, ticket: Ticket, value: str | bytes | None) -> Future[bool]:
         """Stores what was loaded."""
 
-    def _fail(self, ticket: Ticket, error: str) -> Future[bool]:
-        """Tells that a load came to nothing, and why."""
+    def _fail(self, ticket: Ticket, error: str | None) -> Future[bool]:
+        """Tells that a load came to nothing, and why, if others are to know."""
 
     def _wait_for(self, waiting: Waiting) -> Future[bytes | Ticket | None]:
         """A future for what another loads, or a ticket to load it."""
@@ -984,8 +984,8 @@ class Cache:
 
     def _get_many(
         self, keys: Iterable[str | bytes], wait: float
-    ) -> Future[list[bytes | Ticket | Waiting | Exception | None]]:
-        """A future for what is known of each of these keys: a value, None, a ticket, an exception or a wait."""
+    ) -> tuple[list[str | bytes], Future[list[bytes | Ticket | Waiting | Exception | None]]]:
+        """The keys, and a future for what is known of each: a value, None, a ticket, an exception or a wait."""
 
 @final
 class Seen:

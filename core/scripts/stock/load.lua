@@ -4,8 +4,8 @@ local function load(at, field)
   local got = redis.call('HMGET', KEYS[at], '', field)
   local value = got[1]
   if not value or #value ~= SIZE or string.sub(value, 1, 3) ~= 'QS\1' then return nil end
-  local prized, per_buyer, ends, memory, cap, available, held, sold, entries, seen, offset, due, kept, buyers, first =
-    struct.unpack('<BI8I8I8I8I8I8I8I8I8i8I8I8I8I8', value, 4)
+  local prized, per_buyer, ends, memory, cap, first, available, held, sold, entries, seen, offset, due, kept, buyers =
+    struct.unpack('<BI8I8I8I8I8I8I8I8I8I8i8I8I8I8', value, 4)
   local time, dirty = now + offset, false
   if time < seen then offset, time, dirty = offset + seen - time, seen, true end
   return {

@@ -91,7 +91,8 @@ impl Readers {
     pub fn on_deafness(&mut self, error: &Error) {
         self.channel = None;
         for number in self.numbers(|waiter| waiter.stage == Stage::Deaf) {
-            self.end(number, Err(error.clone()));
+            let behind = self.behind(number);
+            [number].into_iter().chain(behind).for_each(|number| self.end(number, Err(error.clone())));
         }
     }
 
@@ -143,9 +144,7 @@ impl Readers {
     /// Takes back those whose callers don't wait any more.
     pub fn cancel(&mut self, is_it: impl Fn(&Tag) -> bool) {
         for number in self.numbers(|waiter| is_it(&waiter.tag)) {
-            let behind = self.behind(number);
-            self.end(number, Err(Error::new(Code::Closed, "the call was taken back by its caller")));
-            self.ask_together(behind);
+            self.leave(number, Error::new(Code::Closed, "the call was taken back by its caller"));
         }
     }
 
@@ -154,7 +153,7 @@ impl Readers {
         // Who asks is answered in its own time.
         for number in self.numbers(|waiter| waiter.stage != Stage::Asking && waiter.reader.until <= now) {
             let late = self.all.get(&number).map(|waiter| waiter.reader.late());
-            late.into_iter().for_each(|late| self.end(number, Err(late)));
+            late.into_iter().for_each(|late| self.leave(number, late));
         }
         let due = self.numbers(|waiter| matches!(waiter.stage, Stage::Resting(until) if until <= now));
         self.ask_together(due);
@@ -191,7 +190,15 @@ impl Readers {
         for number in numbers {
             let Some(waiter) = self.all.get_mut(&number) else { continue };
             match first.get(&waiter.topic) {
-                Some(leader) => waiter.stage = Stage::Behind(*leader),
+                Some(leader) => {
+                    // Only who is deaf may have others behind it: they go along.
+                    let had_others = std::mem::replace(&mut waiter.stage, Stage::Behind(*leader)) == Stage::Deaf;
+                    for other in if had_others { self.behind(number) } else { Vec::new() } {
+                        if let Some(waiter) = self.all.get_mut(&other) {
+                            waiter.stage = Stage::Behind(*leader);
+                        }
+                    }
+                }
                 None => {
                     first.insert(waiter.topic, number);
                     self.ask(number);
@@ -208,6 +215,13 @@ impl Readers {
         }
         waiter.stage = Stage::Asking;
         self.wishes.push(Wish::Ask(number, waiter.reader.exchange()));
+    }
+
+    /// Ends one that has no answer for those behind it.
+    fn leave(&mut self, number: u64, error: Error) {
+        let behind = self.behind(number);
+        self.end(number, Err(error));
+        self.ask_together(behind);
     }
 
     fn end(&mut self, number: u64, answer: Result<Answer>) {

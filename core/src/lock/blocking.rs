@@ -71,7 +71,7 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
     let result = loop {
         match ask(&mut attempt, &ear, interrupted) {
             Next::Held(held) => {
-                super::desk::keep_if_renewed(&held);
+                super::tell::keep_if_renewed(&held);
                 break Ok(true);
             }
             Next::Refused => break Ok(false),
@@ -170,15 +170,15 @@ pub(super) fn acquire_among_threads(mut attempt: Attempt, interrupted: &mut dyn 
     let question = attempt.ask(None);
     match attempt.on_answer(pool::run(attempt.lock.spec.exchange(question), interrupted)) {
         Next::Held(held) => {
-            super::desk::keep(&held);
+            super::tell::keep(&held);
             return Ok(true);
         }
         Next::Refused => {
-            super::desk::forget(&attempt);
+            super::tell::forget(&attempt);
             return Ok(false);
         }
         Next::Failed(error) => {
-            super::desk::forget(&attempt);
+            super::tell::forget(&attempt);
             return Err(error);
         }
         Next::Listen | Next::Rest(_) => {}

@@ -4,8 +4,9 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::desk::{self, Request};
+use super::desk::Request;
 use super::held::Held;
+use super::tell;
 use super::{Attempt, Inner};
 use super::{blocking, quorum};
 use crate::decision::Source;
@@ -41,7 +42,7 @@ impl Acquiring {
     /// As [`run`](Acquiring::run).
     pub fn run_interruptibly(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
         if self.attempt.lock.spec.is_quorum() {
-            return quorum::acquire(self.attempt, interrupted);
+            return quorum::acquire(self.attempt, tell::keep_if_renewed, interrupted);
         }
         blocking::acquire(self.attempt, interrupted)
     }
@@ -53,7 +54,7 @@ impl Acquiring {
     /// As [`run`](Acquiring::run).
     pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
         if self.attempt.lock.spec.is_quorum() {
-            return quorum::acquire(self.attempt, interrupted);
+            return quorum::acquire(self.attempt, tell::keep, interrupted);
         }
         blocking::acquire_among_threads(self.attempt, interrupted)
     }
@@ -129,7 +130,7 @@ impl Releasing {
         let release = held.spec.release(held.id, 0);
         let exchange = Exchange::new(held.spec.shared.clone(), Box::new(release), None);
         let released: bool = typed(pool::run(exchange, interrupted))?;
-        desk::freed(&held);
+        tell::freed(&held);
         Ok(released && self.was_held)
     }
 
@@ -142,7 +143,7 @@ impl Releasing {
         let held = self.held.clone();
         let released = self.run_interruptibly(interrupted);
         if let (Err(_), Some(held)) = (&released, held) {
-            desk::give_back(held);
+            tell::give_back(held);
         }
         released
     }

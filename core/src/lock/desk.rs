@@ -2,26 +2,25 @@
 //! wait. It hands operations to the hub's links and takes their answers.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use super::attempt::Attempt;
 use super::held::Held;
 use super::options::Spec;
 use super::quorum;
+use super::renewals::{Due, Renewals};
 use super::room::{Passing, Place, Room, Wish};
+use super::tell;
 use crate::cache::{self, Reader, Readers};
 use crate::client::Shared;
 use crate::error::Result;
 use crate::exchange::Exchange;
-use crate::lease::{Channel, Extend, Grant, Id, Outcome};
+use crate::lease::{Channel, Grant, Id, Outcome};
 use crate::op::Task;
 use crate::operation::{Answer, Operation, odd_reply};
-use crate::store::redis::hub::{self, Sink, Tag};
+use crate::store::redis::hub::{Sink, Tag};
 use crate::store::redis::pool;
-
-/// The longest that a deadline is not looked at: the clock of deadlines also runs while the machine sleeps, timers don't.
-const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
 /// What handles ask of the process' thread.
 pub(crate) enum Request {
@@ -47,7 +46,7 @@ impl Request {
     /// Does it on this thread, on several servers.
     pub fn run(self) -> Result<Answer> {
         match self {
-            Request::Acquire(attempt) => quorum::acquire(attempt, &mut || false).map(Answer::Flag),
+            Request::Acquire(attempt) => quorum::acquire(attempt, tell::keep, &mut || false).map(Answer::Flag),
             Request::Release { held, was_held } => {
                 quorum::release(&held, &mut || false).map(|released| Answer::Flag(released && was_held))
             }
@@ -80,11 +79,7 @@ enum Errand {
         was_held: bool,
         tag: Tag,
     },
-    Renew {
-        held: Weak<Held>,
-        sent: u64,
-        ttl: u64,
-    },
+    Renew(Due),
     Leave,
 }
 
@@ -114,48 +109,12 @@ impl Sink for Tray {
     }
 }
 
-/// Takes answers that are of no interest.
-struct Nobody;
-
-impl Sink for Nobody {
-    fn complete(&self, _answers: Vec<(u64, Result<Answer>)>) {}
-}
-
-/// A lease that is watched.
-struct Renewal {
-    held: Weak<Held>,
-    /// When to renew it, in the time of the handle; none while a renewal is under way, or if it is not to be renewed.
-    renew_at: Option<u64>,
-    /// When to look at it.
-    due: Instant,
-}
-
-impl Renewal {
-    fn new(held: &Arc<Held>) -> Renewal {
-        // A third of the ttl, up to a tenth of that earlier, so that leases granted together are not all renewed together.
-        let third = held.ttl() / 3;
-        let renew_at = held.spec.now() + third - third / 10 * u64::from(held.id[1]) / 255;
-        let renews = held.spec.options.renew && renew_at < held.renew_until;
-        let mut renewal =
-            Renewal { held: Arc::downgrade(held), renew_at: renews.then_some(renew_at), due: Instant::now() };
-        renewal.rest(held);
-        renewal
-    }
-
-    /// Looks again when it is to be renewed, or is over.
-    fn rest(&mut self, held: &Held) {
-        let next = self.renew_at.unwrap_or(u64::MAX).min(held.deadline());
-        let left = Duration::from_micros(next.saturating_sub(held.spec.now()) + 1);
-        self.due = Instant::now() + left.min(LONGEST_LOOK);
-    }
-}
-
 /// All that the thread knows of locks.
 #[derive(Default)]
 pub(crate) struct Desk {
     rooms: HashMap<u64, Room>,
     readers: HashMap<u64, Readers>,
-    renewals: Vec<Renewal>,
+    renewals: Renewals,
     errands: HashMap<u64, Errand>,
     next: u64,
     tray: Arc<Tray>,
@@ -198,7 +157,7 @@ impl Desk {
     /// Takes what it is told.
     pub fn notice(&mut self, notice: Notice) {
         match notice {
-            Notice::Keep(held) => self.keep(&held),
+            Notice::Keep(held) => self.renewals.keep(&held),
             Notice::Freed(held) => {
                 if let Some(room) = self.rooms.get_mut(&port(&held.spec)) {
                     room.on_freed(&held.spec.keys);
@@ -311,45 +270,15 @@ impl Desk {
 
     /// When to turn again if nothing else happens.
     pub fn next_turn(&self) -> Option<Instant> {
-        let renewals = self.renewals.iter().map(|renewal| renewal.due);
-        let readers = self.readers.values().filter_map(Readers::next_turn);
-        renewals.chain(self.rooms.values().filter_map(Room::next_turn)).chain(readers).min()
+        let rooms = self.rooms.values().filter_map(Room::next_turn);
+        rooms.chain(self.readers.values().filter_map(Readers::next_turn)).chain(self.renewals.next_turn()).min()
     }
 
-    fn keep(&mut self, held: &Arc<Held>) {
-        self.renewals.push(Renewal::new(held));
-    }
-
-    /// Renews what is due, tells what was lost, and forgets what has ended.
+    /// Renews what is due.
     fn renew(&mut self, now: Instant) {
-        // The thread turns for every call of the process; most turns have nothing to renew.
-        if self.renewals.iter().all(|renewal| renewal.due > now) {
-            return;
-        }
-        for mut renewal in std::mem::take(&mut self.renewals) {
-            let Some(held) = renewal.held.upgrade() else { continue };
-            if renewal.due <= now {
-                // Looking is what notices a loss.
-                if !held.is_held() {
-                    continue;
-                }
-                let (ttl, spec) = (held.ttl(), &held.spec);
-                if renewal.renew_at.is_some_and(|at| at <= spec.now()) {
-                    let errand = Errand::Renew { held: renewal.held.clone(), sent: spec.now(), ttl };
-                    let work = if spec.is_quorum() {
-                        let held = held.clone();
-                        Work::Task(Box::new(move || quorum::extend(&held, ttl).map(Answer::Flag)))
-                    } else {
-                        let extend = Extend { keys: spec.keys.clone(), id: held.id, ttl, shown: spec.shown.clone() };
-                        let exchange = Exchange::new(spec.shared.clone(), Box::new(extend), None);
-                        Work::Call(exchange.within(Duration::from_micros(ttl / 6)))
-                    };
-                    self.dispatch(work, errand);
-                    renewal.renew_at = None;
-                }
-                renewal.rest(&held);
-            }
-            self.renewals.push(renewal);
+        for due in self.renewals.due(now) {
+            let work = due.work();
+            self.dispatch(work, Errand::Renew(due));
         }
     }
 
@@ -390,26 +319,7 @@ impl Desk {
                     other => other,
                 }));
             }
-            Errand::Renew { held, sent, ttl } => {
-                let Some(held) = held.upgrade() else { return };
-                let is_it = |renewal: &&mut Renewal| renewal.held.ptr_eq(&Arc::downgrade(&held));
-                let next = match answer {
-                    Ok(Answer::Flag(done)) => {
-                        held.extended(sent, ttl, done);
-                        Renewal::new(&held)
-                    }
-                    _ => {
-                        held.doubt();
-                        // There is nothing to wait for but a moment.
-                        let (again, fresh) = (held.spec.now() + ttl / 20, Renewal::new(&held));
-                        Renewal { renew_at: fresh.renew_at.map(|_| again), ..fresh }
-                    }
-                };
-                if let Some(renewal) = self.renewals.iter_mut().find(is_it) {
-                    *renewal = next;
-                    renewal.rest(&held);
-                }
-            }
+            Errand::Renew(due) => self.renewals.on_answer(&due, answer),
             Errand::Leave => {}
         }
     }
@@ -432,7 +342,7 @@ impl Desk {
                     self.send(shared, Box::new(question), errand);
                 }
                 Wish::Leave(shared, release) => self.send(shared, Box::new(release), Errand::Leave),
-                Wish::Keep(held) => self.keep(&held),
+                Wish::Keep(held) => self.renewals.keep(&held),
                 Wish::Answer(tag, answer) => tag.answer(answer),
             }
         }
@@ -470,44 +380,4 @@ fn has_released(grant: &Grant) -> bool {
         Outcome::Granted { released, .. } | Outcome::Refused { released, .. } => released,
         Outcome::Cancelled { .. } => false,
     }
-}
-
-/// Has the process' thread renew a grant and tell its loss.
-pub(super) fn keep(held: &Arc<Held>) {
-    hub::notify(Notice::Keep(held.clone()));
-}
-
-/// As [`keep`], if the handle is to be renewed: a process that wants no thread of ours renews nothing.
-pub(super) fn keep_if_renewed(held: &Arc<Held>) {
-    if held.spec.options.renew {
-        keep(held);
-    }
-}
-
-/// Tells those who wait in this process that something was freed.
-pub(super) fn freed(held: &Arc<Held>) {
-    hub::notify_if_awake(Notice::Freed(held.clone()));
-}
-
-/// Releases in the background what nobody holds any more.
-pub(super) fn give_back(held: Arc<Held>) {
-    if held.is_foreign() {
-        return;
-    }
-    held.give_up();
-    // As any release: whoever waits for it here must not rest on.
-    let nobody: Arc<dyn Sink> = Arc::new(Nobody);
-    hub::request(Request::Release { held, was_held: false }, 0, &nobody);
-}
-
-/// Takes back in the background what an attempt may have left.
-pub(super) fn forget(attempt: &Attempt) {
-    if let Some(leave) = attempt.leave() {
-        hub::notify(Notice::Leave(attempt.lock.spec.shared.clone(), Box::new(leave)));
-    }
-}
-
-/// Has those leave the lines whose callers are gone.
-pub(super) fn look_for_abandoned() {
-    hub::notify_if_awake(Notice::Abandoned);
 }

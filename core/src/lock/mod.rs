@@ -7,7 +7,9 @@ mod desk;
 mod held;
 mod options;
 mod quorum;
+mod renewals;
 mod room;
+mod tell;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -314,10 +316,10 @@ impl Inner {
         let (attempt, held) = (std::mem::take(&mut seat.attempt), seat.held.take());
         drop(seat);
         if attempt != 0 {
-            desk::look_for_abandoned();
+            tell::look_for_abandoned();
         }
         if let Some(held) = held {
-            desk::give_back(held);
+            tell::give_back(held);
         }
     }
 
@@ -348,7 +350,7 @@ impl Drop for Inner {
             && let Some(seat) = self.seat.get()
             && let Some(held) = seat.lock().unwrap_or_else(PoisonError::into_inner).held.take()
         {
-            desk::give_back(held);
+            tell::give_back(held);
         }
     }
 }

@@ -35,8 +35,12 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// What taking back a failed attempt may cost a caller who was interrupted.
 const CLEAN_UP: Duration = Duration::from_millis(100);
 
-/// Acquires on this thread, in rounds until the attempt's time is over.
-pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
+/// Acquires on this thread, in rounds until the attempt's time is over; `keep` is told of the grant.
+pub(super) fn acquire(
+    mut attempt: Attempt,
+    keep: fn(&Arc<Held>),
+    interrupted: &mut dyn FnMut() -> bool,
+) -> Result<bool> {
     let spec = attempt.lock.spec.clone();
     loop {
         let sent = spec.now();
@@ -49,7 +53,7 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
                         leave(&attempt, interrupted);
                         return Err(taken_back());
                     }
-                    super::desk::keep_if_renewed(&held);
+                    keep(&held);
                     return Ok(true);
                 }
                 attempt.lock.refused("the servers took longer than the ttl".to_owned());

@@ -425,7 +425,7 @@ impl Transition {
         match self {
             Transition::Open => &[FORM, LOAD, SAVE, PRIZES, RELEASE, OPEN],
             Transition::Restock => &[FORM, RECALL, REMEMBER, LOAD, SAVE, PRIZES, RELEASE, RESTOCK, RETURN],
-            Transition::Take => &[FORM, QUICK, LOAD, SAVE, PRIZES, RELEASE, TAKE, RETURN],
+            Transition::Take => &[QUICK, FORM, LOAD, SAVE, PRIZES, RELEASE, TAKE, RETURN],
             Transition::TakeAll => &[FORM, LOAD, SAVE, PRIZES, RELEASE, TAKE, RETURN],
             Transition::TakeOnce => &[FORM, RECALL, REMEMBER, LOAD, SAVE, PRIZES, RELEASE, TAKE, MEMBERS, RETURN],
             Transition::Settle => &[FORM, LOAD, SAVE, PRIZES, RELEASE, SETTLE],

@@ -33,7 +33,9 @@ final class RedisServer
             return;
         }
         $this->kill();
-        array_map(unlink(...), glob("$this->folder/*"));
+        // An append-only file has a folder of its own.
+        array_map(unlink(...), array_filter(glob("$this->folder/{*,*/*}", GLOB_BRACE), is_file(...)));
+        array_map(rmdir(...), glob("$this->folder/*"));
         rmdir($this->folder);
     }
 

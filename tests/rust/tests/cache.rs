@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use quotalock::driver::{self, Sink};
 use quotalock::{
-    Answer, Cache, CacheOptions, Client, Code, Error, Got, MAX_VALUE_BYTES, OnceOptions, Options, Part, Result, Seen,
-    Ticket, WhenAway,
+    Answer, Cache, CacheOptions, Client, Code, Error, Got, OnceOptions, Options, Part, Result, Seen, Ticket, WhenAway,
 };
 use quotalock_tests::{client, fresh_prefix, stores};
 
@@ -248,33 +247,6 @@ fn the_first_runs_and_the_others_get_its_result() {
 }
 
 #[test]
-fn large_values_come_back_whole_and_larger_ones_are_refused() {
-    for (name, url) in stores() {
-        let client = client(&url, &fresh_prefix("large"));
-        let cache = client.cache("home", options(60_000, 0, 30_000)).unwrap();
-        let large: Vec<u8> = (0..MAX_VALUE_BYTES).map(|at| (at % 251) as u8).collect();
-        for (at, way) in WAYS.into_iter().enumerate() {
-            let key = [at as u8];
-            let began = Instant::now();
-            let mine = ticket(get(way, &cache, &key, NOW));
-            let op = mine.fill(Some(large.clone())).unwrap();
-            assert!(if way == Way::Awaited { block_on(op) } else { op.run() }.unwrap(), "{name}");
-            let filled = began.elapsed();
-            let seen = found(get(way, &cache, &key, NOW));
-            assert!(seen.value.as_deref() == Some(&large), "{name} {way:?}");
-            println!("{name} {way:?}: 64 MiB filled in {filled:?}, read in {:?}", began.elapsed() - filled);
-            assert!(cache.invalidate(&key).unwrap().run().unwrap());
-        }
-        let mine = ticket(get(Way::Here, &cache, b"x", NOW));
-        let refused = mine.fill(Some(vec![0; MAX_VALUE_BYTES + 1])).err().unwrap();
-        assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");
-        assert!(refused.message().contains("\"x\"") && refused.message().contains("67108865"), "{refused}");
-        // Nothing is done: the ticket is as good as before.
-        assert!(fill(&mine, "x"), "{name}");
-    }
-}
-
-#[test]
 fn several_keys_are_one_look() {
     for (name, url) in stores() {
         let client = client(&url, &fresh_prefix("many"));
@@ -305,15 +277,17 @@ fn several_keys_are_one_look() {
 }
 
 /// Takes answers of the process' thread.
-struct Teller(mpsc::Sender<(u64, Result<Answer>)>);
+struct Teller(mpsc::Sender<Numbered>);
+
+type Numbered = (u64, Result<Answer>);
 
 impl Sink for Teller {
-    fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
+    fn complete(&self, answers: Vec<Numbered>) {
         answers.into_iter().for_each(|answer| self.0.send(answer).unwrap());
     }
 }
 
-fn sink() -> (Arc<dyn Sink>, mpsc::Receiver<(u64, Result<Answer>)>) {
+fn sink() -> (Arc<dyn Sink>, mpsc::Receiver<Numbered>) {
     let (tell, told) = mpsc::channel();
     (Arc::new(Teller(tell)), told)
 }
@@ -371,12 +345,19 @@ fn a_waiter_that_is_taken_back_leaves_nothing() {
         assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         std::thread::sleep(Duration::from_millis(50));
         drop(future);
-        let mut asked = 0;
-        let interrupted = cache.get(b"x", LONG).unwrap().run_interruptibly(&mut || {
-            asked += 1;
-            asked > 2
-        });
-        assert_eq!(interrupted.err().unwrap().code(), Code::Internal, "{name}");
+        for among_threads in [false, true] {
+            let mut asked = 0;
+            let mut interrupted = || {
+                asked += 1;
+                asked > 2
+            };
+            let getting = cache.get(b"x", LONG).unwrap();
+            let stopped = match among_threads {
+                true => getting.run_among_threads(&mut interrupted),
+                false => getting.run_interruptibly(&mut interrupted),
+            };
+            assert_eq!(stopped.err().unwrap().code(), Code::Internal, "{name}");
+        }
         assert!(mine.fail(None).run().unwrap(), "{name}");
         let (number, answer) = told.recv_timeout(LONG).unwrap();
         let Ok(Answer::Got(Got::Load(ticket))) = answer else { panic!("{name}: {answer:?}") };

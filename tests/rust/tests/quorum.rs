@@ -57,6 +57,16 @@ fn most_decide() {
 }
 
 #[test]
+fn a_loss_is_told_without_a_renewal_too() {
+    let clients = clients(&fresh_prefix("unrenewed"));
+    let lock = Lock::quorum(&clients, b"sku:42", LockOptions { renew: false, ..options() }).unwrap();
+    assert!(lock.acquire(LONG).unwrap().run_among_threads(&mut || false).unwrap());
+    let (tell, told) = mpsc::channel();
+    lock.on_loss(Box::new(move || tell.send(()).unwrap()));
+    told.recv_timeout(LONG).unwrap();
+}
+
+#[test]
 fn one_of_three_may_be_gone_but_not_two() {
     let prefix = fresh_prefix("gone");
     let mut clients = clients(&prefix);

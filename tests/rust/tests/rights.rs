@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use quotalock::{Lock, LockOptions};
+use quotalock::{CacheOptions, Code, Got, Lock, LockOptions, OnceOptions};
 use quotalock_tests::spec::root;
 use quotalock_tests::{client, fresh_prefix, servers};
 
@@ -31,12 +31,15 @@ fn security_lists_exactly_the_commands_of_the_scripts() {
 }
 
 #[test]
-fn only_a_log_and_a_lock_need_more_than_get_set_and_del() {
+fn only_logs_locks_and_stocks_need_more_than_get_set_and_del() {
     let usual = ["del", "get", "set", "time"].map(str::to_owned);
     for (name, script) in quotalock::scripts() {
         let more: Vec<String> = called(&script).into_iter().filter(|command| !usual.contains(command)).collect();
         let is_log = name.contains("sliding-log") || name.starts_with("consume-all");
-        assert!(more.is_empty() || is_log || name.starts_with("lease") && more == ["publish"], "{name}: {more:?}");
+        let is_lock = name.starts_with("lease") && more == ["publish"];
+        let ranges = ["getrange", "pexpire", "publish", "setrange", "strlen"];
+        let is_flight = name.starts_with("flight") && more.iter().all(|command| ranges.contains(&command.as_str()));
+        assert!(more.is_empty() || is_log || is_lock || is_flight || name.starts_with("stock"), "{name}: {more:?}");
     }
 }
 
@@ -75,6 +78,56 @@ fn what_the_guide_lists_is_enough_for_locks() {
     }
     let quorum = Lock::quorum(&clients, b"most", options).unwrap();
     assert!(quorum.acquire(Duration::from_secs(20)).unwrap().run().unwrap());
+}
+
+/// A user with some rights, on each server.
+fn users(prefix: &str, rights: &str) -> Vec<String> {
+    let user = |(_, url): (String, String)| {
+        let address = url.strip_prefix("redis://").unwrap();
+        let keys = format!("resetkeys ~{prefix}:* resetchannels &{prefix}:wake:*");
+        command(address, &format!("ACL SETUSER {prefix} on >secret {keys} nocommands +eval +evalsha +time {rights}"));
+        format!("redis://{prefix}:secret@{address}")
+    };
+    servers().into_iter().map(user).collect()
+}
+
+#[test]
+fn caches_need_what_security_lists_for_them() {
+    let rights = "+get +set +del +getrange +setrange +strlen +pexpire +publish";
+    let (deaf, hearing) = (fresh_prefix("rights"), fresh_prefix("rights"));
+    let (deaf_users, hearing_users) = (users(&deaf, rights), users(&hearing, &format!("{rights} +subscribe")));
+    for (url, prefix) in
+        hearing_users.iter().map(|url| (url, &hearing)).chain(deaf_users.iter().map(|url| (url, &deaf)))
+    {
+        let client = client(url, prefix);
+        let cache = client.cache("home", CacheOptions::default()).unwrap();
+        let Ok(Got::Load(ticket)) = cache.get(b"x", Duration::ZERO).unwrap().run() else { panic!("no ticket") };
+        let waiters: Vec<_> = (0..6)
+            .map(|n| {
+                let getting = cache.get(b"x", Duration::from_secs(20)).unwrap();
+                std::thread::spawn(move || match n % 2 {
+                    0 => getting.run(),
+                    _ => getting.run_among_threads(&mut || false),
+                })
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(ticket.fill(Some(b"v".to_vec())).unwrap().run().unwrap());
+        for waiter in waiters {
+            match waiter.join().unwrap() {
+                Ok(Got::Found(_)) => assert_eq!(prefix, &hearing),
+                Err(error) => {
+                    assert_eq!((error.code(), prefix), (Code::NotPermitted, &deaf), "{error}");
+                    assert!(error.message().contains("+subscribe"), "{error}");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(cache.invalidate(b"x").unwrap().run().unwrap());
+        let once = client.once("coupon", OnceOptions::default()).unwrap();
+        assert!(once.claim(b"x", Some(vec![b'x'; 9_000])).unwrap().run().unwrap().first);
+        assert!(!once.claim(b"x", None).unwrap().run().unwrap().first);
+    }
 }
 
 fn command(address: &str, words: &str) {

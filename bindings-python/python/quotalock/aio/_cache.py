@@ -52,9 +52,8 @@ class Cache:
     ) -> dict[str | bytes, bytes | None]:
         """The values of several keys; `await load(missing)` makes a mapping of those that are not there; see
         `quotalock.Cache.get_many`."""
-        # A text is refused as it is.
-        given = keys if isinstance(keys, str | bytes) else list(keys)
-        found = dict(zip(given, await self._native._get_many(given, wait), strict=True))
+        given, looking = self._native._get_many(keys, wait)
+        found = dict(zip(given, await looking, strict=True))
         values: dict[Any, Any] = dict(found)
         tickets = {key: part for key, part in found.items() if isinstance(part, Ticket)}
         if tickets:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,7 +24,7 @@ async def make(client: LoopClient, got: bytes | Ticket | None, load: Callable[[]
     if not isinstance(got, Ticket):
         return got
     loaded = await _guarded(client, [got], _load(load))
-    await _finished(client._fill(got, loaded))
+    await _store(client, [got], [loaded])
     return loaded
 
 
@@ -37,10 +36,23 @@ async def make_many(
 ) -> list[bytes | None]:
     """The values of these keys, which `load` makes."""
     values = await _guarded(client, tickets, _load_many(keys, load))
-    fills = [client._fill(ticket, value) for ticket, value in zip(tickets, values, strict=True)]
-    for fill in fills:
-        await _finished(fill)
+    await _store(client, tickets, values)
     return values
+
+
+async def _store(client: LoopClient, tickets: Sequence[Ticket], values: Sequence[bytes | None]) -> None:
+    calls, refused = [], None
+    for ticket, value in zip(tickets, values, strict=True):
+        try:
+            calls.append(client._fill(ticket, value))
+        except QuotalockError as error:
+            # What is refused is nobody else's error.
+            calls.append(client._fail(ticket, None))
+            refused = error
+    results = await _all(calls)
+    for failed in (refused, *results):
+        if failed is not None:
+            raise failed
 
 
 async def _load(load: Callable[[], object]) -> bytes | None:
@@ -65,10 +77,8 @@ async def _guarded(client: LoopClient, tickets: Sequence[Ticket], loading: Corou
         return await loading
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
-        for failed in [client._fail(ticket, text) for ticket in tickets]:
-            # The loader's error says more than that nobody could be told of it.
-            with suppress(QuotalockError):
-                await _finished(failed)
+        # The loader's error says more than that nobody could be told of it.
+        await _all([client._fail(ticket, text) for ticket in tickets])
         raise
     except BaseException:
         for ticket in tickets:
@@ -76,13 +86,7 @@ async def _guarded(client: LoopClient, tickets: Sequence[Ticket], loading: Corou
         raise
 
 
-async def _finished(call: Awaitable[bool]) -> None:
-    """Waits for a call that is made also if its caller is cancelled meanwhile."""
-    future = asyncio.ensure_future(call)
-    future.add_done_callback(_retrieve)
-    await asyncio.shield(future)
-
-
-def _retrieve(future: asyncio.Future[bool]) -> None:
-    if not future.cancelled():
-        future.exception()
+async def _all(calls: Sequence[asyncio.Future[bool]]) -> list[BaseException | None]:
+    """How calls ended, which are made also if their caller is cancelled meanwhile."""
+    ended = asyncio.gather(*calls, return_exceptions=True)
+    return [end if isinstance(end, BaseException) else None for end in await asyncio.shield(ended)]

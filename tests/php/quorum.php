@@ -1,0 +1,188 @@
+<?php
+
+/** A lock over three independent servers: most of them decide, also with one gone. */
+
+declare(strict_types=1);
+
+namespace Quotalock\Tests;
+
+use Quotalock\Client;
+use Quotalock\Exception\ClosedException;
+use Quotalock\Exception\InvalidArgumentException;
+use Quotalock\Exception\LostException;
+use Quotalock\Exception\NotAcquiredException;
+use Quotalock\Lock;
+
+use function Quotalock\quorum_lock;
+
+/**
+ * A client of each server, with the same prefix.
+ *
+ * @return list<Client>
+ */
+function each(?string $prefix = null): array
+{
+    $prefix ??= prefix();
+    return array_map(fn (string $url) => new Client($url, $prefix, 10_000), array_values(servers()));
+}
+
+/** A client of a server that is not there. */
+function gone(string $prefix): Client
+{
+    return new Client('redis://127.0.0.1:' . freePort(), $prefix);
+}
+
+/** The lock that all tests are about; it waits until servers that were just started have a vote. */
+function over(array $clients, int $ttlMs = 3_000, int $waitMs = 20_000, string $label = ''): Lock
+{
+    return quorum_lock($clients, 'sku:42', $ttlMs, $waitMs, 7, $label);
+}
+
+test('one holds, and the other is refused', function () {
+    $clients = each();
+    [$first, $second] = [over($clients, label: 'checkout'), over($clients)];
+    same(['released', ['sku:42'], 3_000], [$first->state, $first->names, $first->ttlMs], 'what it knows before');
+    same([true, false], [$first->acquire(), $second->acquire(0)], 'who acquires it');
+    holds($first->held && $first->remainingMs < 3_000 && $first->token > 7, 'that it is held');
+    $error = thrown(NotAcquiredException::class, fn () => $second->run(fn () => null, 0));
+    contains('lock "sku:42" was not acquired at once: 0 of 3 servers granted it', $error->getMessage());
+    same('checkout', $second->inspect()->holders[0]->label, 'who holds it');
+    $token = $first->token;
+    same([true, false], [$first->release(), $first->release()], 'whether it is released, and once more');
+    holds($second->run(fn (Lock $lock) => $lock->token) > $token, 'that the token is larger');
+    same('released', $second->state, 'what it is after a run');
+});
+
+test('it is extended, and whoever is forced out learns of it', function () {
+    $clients = each();
+    $lock = over($clients);
+    $lock->acquire();
+    same(true, $lock->extend(60_000), 'whether it is extended');
+    holds($lock->remainingMs > 50_000, 'that it lasts');
+    same(1, over($clients)->forceRelease(), 'from how many it was taken');
+    same([true, false, 'lost'], [$lock->held, $lock->extend(), $lock->state], 'what it knows, and learns');
+    thrown(LostException::class, fn () => $lock->assertHeld());
+    same(true, over($clients)->acquire(), 'whether it is free');
+});
+
+test('it ends by itself, and a run tells that', function () {
+    $lock = over(each(), 2_000);
+    $error = thrown(LostException::class, fn () => $lock->run(fn () => usleep(2_100_000)));
+    contains('lock "sku:42" was lost', $error->getMessage());
+});
+
+test('one server may be gone, but not two', function () {
+    $prefix = prefix();
+    $all = each($prefix);
+    $lock = over([$all[0], gone($prefix), $all[2]]);
+    same(true, $lock->acquire(), 'whether it is acquired without one');
+    same(false, over($all)->acquire(0), 'whether another gets it');
+    same([true, true], [$lock->extend(), $lock->release()], 'whether it is extended and released');
+    $one = over([$all[0], gone($prefix), gone($prefix)], waitMs: 200);
+    $error = thrown(NotAcquiredException::class, fn () => $one->run(fn () => null));
+    contains('1 of 3 servers granted it', $error->getMessage());
+    same(true, $all[0]->lock('sku:42')->acquire(), 'whether what the one granted was taken back');
+});
+
+test('what makes no quorum is refused', function () {
+    $clients = [client(), client(), client()];
+    $wrong = [
+        '0 clients make no quorum' => fn () => quorum_lock([], 'n'),
+        '2 clients make no quorum' => fn () => quorum_lock([$clients[0], $clients[1]], 'n'),
+        'there twice' => fn () => quorum_lock([...$clients, $clients[0]], 'n'),
+        'clients[3] is int: give Quotalock\Client' => fn () => quorum_lock([...$clients, 5], 'n'),
+        'ttl' => fn () => quorum_lock($clients, 'n', 1),
+        'name' => fn () => quorum_lock($clients, ''),
+        'floor' => fn () => quorum_lock($clients, 'n', floor: -1),
+        'label' => fn () => quorum_lock($clients, 'n', label: str_repeat('x', 129)),
+    ];
+    foreach ($wrong as $why => $make) {
+        contains($why, thrown(InvalidArgumentException::class, $make)->getMessage());
+    }
+    // Two objects of the same settings are one client.
+    $same = fn () => quorum_lock([$clients[0], new Client('memory://', 'p'), new Client('memory://', 'p')], 'n');
+    contains('there twice', thrown(InvalidArgumentException::class, $same)->getMessage());
+    $error = thrown(\TypeError::class, fn () => quorum_lock($clients[0], 'n'));
+    contains('must be of type array, Quotalock\Client given', $error->getMessage());
+});
+
+test('it works for as long as all its clients are open', function () {
+    $clients = [client(), client(), client()];
+    $lock = quorum_lock($clients, 'n');
+    same(true, $lock->acquire(), 'whether it is acquired');
+    $clients[1]->close();
+    same('released', $lock->state, 'what closing one has done');
+    same([], $clients[0]->lock('n')->inspect()->holders, 'who holds it on another');
+    thrown(ClosedException::class, fn () => $lock->acquire());
+    thrown(ClosedException::class, fn () => quorum_lock($clients, 'n'));
+});
+
+test('a forked child holds nothing of its parent, and can take its turn', function () {
+    $lock = over(each());
+    $lock->acquire();
+    $lock->extend(60_000);
+    $child = forked(fn () => [$lock->state, $lock->release(), $lock->acquire(0)]);
+    same(['released', false, false], $child(), 'what the child knows, and does');
+    same([true, true], [$lock->held, $lock->extend()], 'what the parent knows');
+    $child = forked(fn () => [$lock->acquire(), $lock->token, $lock->extend(), $lock->release()]);
+    usleep(50_000);
+    $token = $lock->token;
+    same(true, $lock->release(), 'whether the parent releases it');
+    [$granted, $theirs, $extended, $released] = $child();
+    same([true, true, true], [$granted, $extended, $released], 'what the child does then');
+    holds($theirs > $token, 'that its token is larger');
+    same(true, $lock->acquire(), 'whether the parent gets it again');
+});
+
+test('handlers run while it is waited for, and what one throws ends the wait', function () {
+    $clients = each();
+    [$holder, $lock] = [over($clients), over($clients)];
+    $holder->acquire();
+    $holder->extend(60_000);
+    pcntl_async_signals(true);
+    pcntl_signal(SIGALRM, fn () => throw new \DomainException('enough'));
+    pcntl_alarm(1);
+    $took = elapsed(fn () => thrown(\DomainException::class, fn () => $lock->acquire(60_000)));
+    pcntl_signal(SIGALRM, SIG_DFL);
+    pcntl_async_signals(false);
+    holds($took < 5_000, "that the wait ended after $took ms");
+    same([true, true], [$holder->release(), $lock->acquire()], 'whether it can be had');
+});
+
+test('servers that stand still hold up neither the end of a request nor a signal', function () {
+    $still = [new RedisServer('--appendonly', 'yes'), new RedisServer('--appendonly', 'yes')];
+    $urls = [server(), $still[0]->url(), $still[1]->url()];
+    $prefix = prefix();
+    // Those two keep what they are told, and are most of them, however young the first is.
+    $begin = '$clients = array_map(fn ($url) => new Quotalock\Client($url, getenv("PREFIX"), 10_000), '
+        . 'explode(",", getenv("URLS"))); $lock = Quotalock\quorum_lock($clients, "n", 600_000, 20_000);';
+    $pids = "[{$still[0]->pid()}, {$still[1]->pid()}]";
+    [$output] = php(<<<CODE
+        $begin
+        echo \$lock->acquire() ? 'held,' : 'no,';
+        foreach ($pids as \$pid) posix_kill(\$pid, SIGSTOP);
+        echo hrtime(true);
+        CODE, [], ['URLS' => implode(',', $urls), 'PREFIX' => $prefix]);
+    $took = (hrtime(true) - (int) substr($output, 5)) / 1e6;
+    array_map(fn (RedisServer $server) => $server->signal(SIGCONT), $still);
+    contains('held,', $output);
+    // Each server by itself may take ten seconds.
+    holds($took < 2_000, "that it took $took ms");
+});
+
+test('workers of php-fpm take turns, and what one forgets is released', function () {
+    $fpm = new Fpm(['pm = static', 'pm.max_children = 4', 'php_value[ratelimit.prefix] = ' . prefix()]);
+    $urls = implode(',', array_values(servers()));
+    $answers = $fpm->load('quorum.php', 4, 5, ['urls' => $urls, 'how' => 'turn']);
+    same(20, count($answers), 'the answers');
+    same([1], array_values(array_unique(array_column($answers, 'inside'))), 'how many were in it');
+    same(20, count(array_unique(array_column($answers, 'token'))), 'the tokens');
+    for ($round = 0; $round < 3; $round++) {
+        $took = elapsed(function () use ($fpm, $urls) {
+            $answer = json_decode($fpm->get('quorum.php', ['urls' => $urls, 'how' => 'forget']), true);
+            same(true, $answer['acquired'], 'whether it is acquired');
+        });
+        holds($took < 2_500, "that it had not to wait for the end of a ttl, but took $took ms");
+    }
+    lacks('signal', strtolower($fpm->log()));
+});

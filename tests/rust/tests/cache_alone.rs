@@ -1,0 +1,182 @@
+//! What a cache does on a server that takes nothing more, and what it costs a server. Alone in a file, and one after the
+//! other: the server is full for everybody, and counts the calls of all.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use quotalock::driver::{self, Sink};
+use quotalock::{Answer, Cache, CacheOptions, Code, Got, MAX_VALUE_BYTES, Result, Seen, Ticket};
+use quotalock_tests::{client, fresh_prefix, servers, stores};
+
+const LONG: Duration = Duration::from_secs(20);
+
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn get(cache: &Cache, key: &[u8]) -> Result<Got> {
+    cache.get(key, Duration::ZERO).unwrap().run()
+}
+
+fn ticket(got: Result<Got>) -> Ticket {
+    match got {
+        Ok(Got::Load(ticket)) => ticket,
+        other => panic!("no ticket but {other:?}"),
+    }
+}
+
+fn text(got: Result<Got>) -> Option<String> {
+    match got {
+        Ok(Got::Found(Seen { value, .. })) => value.map(|value| String::from_utf8(value.to_vec()).unwrap()),
+        other => panic!("no value but {other:?}"),
+    }
+}
+
+#[test]
+fn a_full_server_refuses_to_begin_but_lets_everything_end() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for (name, url) in servers() {
+        let client = client(&url, &fresh_prefix("full"));
+        let cache = client.cache("home", CacheOptions { stale: 60_000_000, ..CacheOptions::default() }).unwrap();
+        let (filled, failed) = (ticket(get(&cache, b"x")), ticket(get(&cache, b"y")));
+        let stale = ticket(get(&cache, b"z"));
+        assert!(stale.fill(Some(b"v".to_vec())).unwrap().run().unwrap());
+        let _full = Full::new(&url);
+        let error = filled.fill(Some(b"v".to_vec())).unwrap().run().err().unwrap();
+        assert!(error.code() == Code::Unavailable && error.message().contains("full"), "{name}: {error}");
+        assert_eq!(get(&cache, b"new").err().unwrap().code(), Code::Unavailable, "{name}");
+        assert_eq!(text(get(&cache, b"z")).as_deref(), Some("v"), "{name}: what is there is served");
+        assert!(filled.fail(None).run().unwrap(), "{name}");
+        assert!(failed.fail(Some("full")).run().unwrap(), "{name}");
+        assert_eq!(get(&cache, b"y").err().unwrap().code(), Code::LoadFailed, "{name}");
+        assert!(cache.invalidate(b"z").unwrap().run().unwrap(), "{name}");
+        assert!(cache.peek(b"z").unwrap().run().unwrap().is_none(), "{name}");
+    }
+}
+
+#[test]
+fn large_values_come_back_whole_and_larger_ones_are_refused() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("large"));
+        let cache = client.cache("home", CacheOptions { lease: 60_000_000, ..CacheOptions::default() }).unwrap();
+        let large: Vec<u8> = (0..MAX_VALUE_BYTES).map(|at| (at % 251) as u8).collect();
+        for by_the_hub in [false, true] {
+            let (sink, told) = told();
+            let began = Instant::now();
+            let mine = ticket(get(&cache, b"large"));
+            let op = mine.fill(Some(large.clone())).unwrap();
+            let stored = match by_the_hub {
+                false => op.run().map(Answer::Flag),
+                true => match driver::submit(vec![(0, op.erased())], &sink).pop() {
+                    Some((_, answer)) => answer,
+                    None => told.recv_timeout(LONG).unwrap().1,
+                },
+            };
+            assert!(matches!(stored, Ok(Answer::Flag(true))), "{name}: {stored:?}");
+            let filled = began.elapsed();
+            let found = match by_the_hub {
+                false => get(&cache, b"large"),
+                true => {
+                    cache.get(b"large", Duration::ZERO).unwrap().submit(1, &sink);
+                    told.recv_timeout(LONG).unwrap().1.map(|answer| match answer {
+                        Answer::Got(got) => got,
+                        other => panic!("{other:?}"),
+                    })
+                }
+            };
+            let Ok(Got::Found(seen)) = found else { panic!("{name}: {:?}", found.err()) };
+            assert!(seen.value.as_deref() == Some(&large), "{name}");
+            println!("{name}: 64 MiB filled in {filled:?}, read in {:?}", began.elapsed() - filled);
+            assert!(cache.invalidate(b"large").unwrap().run().unwrap());
+        }
+        let mine = ticket(get(&cache, b"x"));
+        let refused = mine.fill(Some(vec![0; MAX_VALUE_BYTES + 1])).err().unwrap();
+        assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");
+        assert!(refused.message().contains("\"x\"") && refused.message().contains("67108865"), "{refused}");
+        // Nothing is done: the ticket is as good as before.
+        assert!(mine.fill(Some(b"x".to_vec())).unwrap().run().unwrap(), "{name}");
+    }
+}
+
+/// How many scripts a server has run.
+fn scripts_run(url: &str) -> u64 {
+    let mut stream = TcpStream::connect(url.strip_prefix("redis://").unwrap()).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream.write_all(b"INFO commandstats\r\nQUIT\r\n").unwrap();
+    let mut stats = String::new();
+    stream.read_to_string(&mut stats).unwrap();
+    let calls = |line: &str| line.strip_prefix("cmdstat_evalsha:calls=")?.split(',').next()?.parse().ok();
+    stats.lines().find_map(calls).unwrap()
+}
+
+#[test]
+fn who_finds_a_value_asks_once_and_a_crowd_asks_as_often_as_there_are_processes() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for (name, url) in servers() {
+        let client = client(&url, &fresh_prefix("calls"));
+        let stale = client.cache("home", CacheOptions { fresh: 1_000, stale: 60_000_000, ..CacheOptions::default() });
+        let stale = stale.unwrap();
+        assert!(stale.put(b"x", Some(b"v".to_vec())).unwrap().run().unwrap());
+        std::thread::sleep(Duration::from_millis(2));
+        let loads = ticket(get(&stale, b"x"));
+        let before = scripts_run(&url);
+        (0..200).for_each(|_| assert_eq!(text(get(&stale, b"x")).as_deref(), Some("v")));
+        assert_eq!(scripts_run(&url) - before, 200, "{name}");
+        drop(loads);
+        // A hundred futures of one process wait: once it was told, one of them asks for all.
+        let loads = ticket(get(&stale, b"y"));
+        let (sink, told) = told();
+        for number in 0..100 {
+            stale.get(b"y", LONG).unwrap().submit(number, &sink);
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        let before = scripts_run(&url);
+        assert!(loads.fill(Some(b"v".to_vec())).unwrap().run().unwrap());
+        (0..100).for_each(|_| told.recv_timeout(LONG).unwrap().1.map(drop).unwrap());
+        let asked = scripts_run(&url) - before;
+        // The fill, the one, and those whose rest was over just then.
+        assert!((2..10).contains(&asked), "{name}: {asked}");
+    }
+}
+
+struct Teller(mpsc::Sender<Numbered>);
+
+type Numbered = (u64, Result<Answer>);
+
+impl Sink for Teller {
+    fn complete(&self, answers: Vec<Numbered>) {
+        answers.into_iter().for_each(|answer| self.0.send(answer).unwrap());
+    }
+}
+
+fn told() -> (Arc<dyn Sink>, mpsc::Receiver<Numbered>) {
+    let (tell, told) = mpsc::channel();
+    (Arc::new(Teller(tell)), told)
+}
+
+/// A server that takes nothing more; it does again when this is dropped.
+struct Full(TcpStream);
+
+impl Full {
+    fn new(url: &str) -> Full {
+        let stream = TcpStream::connect(url.strip_prefix("redis://").unwrap()).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        let mut full = Full(stream);
+        full.say("CONFIG SET maxmemory 1");
+        full
+    }
+
+    fn say(&mut self, line: &str) {
+        self.0.write_all(format!("{line}\r\n").as_bytes()).unwrap();
+        let mut answer = [0; 5];
+        self.0.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"+OK\r\n");
+    }
+}
+
+impl Drop for Full {
+    fn drop(&mut self) {
+        self.say("CONFIG SET maxmemory 0");
+    }
+}
