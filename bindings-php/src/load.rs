@@ -214,9 +214,9 @@ fn make<T>(tickets: &[Ticket], function: impl FnOnce() -> Made<(Vec<Option<Vec<u
 /// Frees the way for others, and tells them why.
 fn give_up(tickets: &[Ticket], stop: &Stop) {
     let error = match stop {
-        Stop::Problem(Problem::Error(error)) => Some(error.to_string()),
         Stop::Problem(Problem::Thrown) | Stop::Ending(Ending::Threw) => thrown(),
-        Stop::Ending(_) => None,
+        // The function did what it could.
+        Stop::Problem(Problem::Error(_)) | Stop::Ending(_) => None,
     };
     let end = Instant::now() + GRACE;
     for ticket in tickets {

@@ -36,6 +36,36 @@ importing
 two are importing already
 2 accounts
 """,
+    "php/stock.php": """\
+held, 1 left
+sold
+buyer_limit
+sold_out
+1 available, 0 held, 2 sold
+1. opened 3: 3 available
+2. held 2: 1 available
+3. confirmed 2: 1 available
+4. held 1: 0 available
+5. cancelled 1: 1 available
+seat A1 and a drink
+sold_out at the drinks
+""",
+    "php/cache.php": """\
+loading
+<h1>Home</h1>
+<h1>Home</h1>
+forgotten
+asking for sku:1, sku:2, sku:3
+{"sku:1":"9.90","sku:2":null,"sku:3":"4.50"}
+Ada
+no database
+load_failed
+paying
+receipt 17
+receipt 17
+user:1 has it
+user:1 was first
+""",
     "python/more.py": """\
 go ahead, [9, 95] left
 go ahead, [9, 95] left

@@ -247,11 +247,11 @@ FILES: dict[str, Callable[[Case], None]] = {
     "healing": run_case,
     "locks": lock_case,
     "lock-errors": lock_error_case,
-    "stock": stock_case,
-    "stock-errors": stock_error_case,
     "cache": cache_case,
     "once": once_case,
     "cache-errors": cache_error_case,
+    "stock": stock_case,
+    "stock-errors": stock_error_case,
 }
 
 

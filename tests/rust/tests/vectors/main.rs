@@ -26,10 +26,10 @@ fn every_vector_on_every_store() {
                     "errors.json" => error(&case, &url),
                     "locks.json" => locks::steps(&case, &store, &url),
                     "lock-errors.json" => locks::error(&case, &url),
-                    "stock.json" => stocks::steps(&case, &store, &url),
-                    "stock-errors.json" => stocks::error(&case, &url),
                     "cache.json" | "once.json" => caches::steps(&case, &store, &url),
                     "cache-errors.json" => caches::error(&case, &url),
+                    "stock.json" => stocks::steps(&case, &store, &url),
+                    "stock-errors.json" => stocks::error(&case, &url),
                     _ => limiter(&case, &store, &url),
                 }
                 executed.insert(spec::id(&case));
