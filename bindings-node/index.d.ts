@@ -400,7 +400,7 @@ export class Client implements Disposable, AsyncDisposable {
    */
   cancelAll(reservations: readonly Held[]): Promise<boolean>
   /** Lengthens several holds, or none, and false, if one of them is over. Else as {@link Stock.extend}. */
-  extendAll(reservations: readonly Held[], holdMs: number): Promise<boolean>
+  extendAll(reservations: readonly Held[], holdMs?: number): Promise<boolean>
   /**
    * Makes a `once`: what is done a single time for each id, in whatever process.
    * @param name part of its Redis keys.
@@ -612,8 +612,8 @@ export class Stock {
   confirm(id: string): Promise<boolean>
   /** Returns what a reservation holds: true, also if it was cancelled before; false if the hold was over or confirmed. */
   cancel(id: string): Promise<boolean>
-  /** Has a hold last for at least `holdMs` from now, 1 ms to 30 days; false if it was over, confirmed or cancelled. */
-  extend(id: string, holdMs: number): Promise<boolean>
+  /** Has a hold last for at least `holdMs` (600,000 if left out) from now, 1 ms to 30 days; false if it was over, confirmed or cancelled. */
+  extend(id: string, holdMs?: number): Promise<boolean>
   /** The numbers of the sale. */
   status(): Promise<StockStatus>
   /** Holds that are not over, in the order in which they end. What is extended meanwhile may be seen twice. */
@@ -787,7 +787,7 @@ export class Cache {
   get(key: Key, load: Load, options?: GetOptions): Promise<Buffer | null>
   /**
    * The values of 1 to 1,000 keys, none twice, asked for in one call; what is missing is loaded by one call of `load`. What others
-   * load is waited for after that. In a cluster all keys must lie in one slot, else this is rejected with {@link CrossSlotError}.
+   * load is waited for after that, and loaded one by one if it falls to this caller. In a cluster all keys must lie in one slot, else this is rejected with {@link CrossSlotError}.
    */
   getMany<K extends Key>(keys: readonly K[], load: LoadMany<K>, options?: GetOptions): Promise<Map<K, Buffer | null>>
   /** As {@link get}, with a value that is kept as JSON. Every caller gets what JSON makes of it, the one who loads too. */

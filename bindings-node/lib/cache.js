@@ -7,7 +7,7 @@ const native = require('./native.js')
 const { bytesOf, options, refusal, signalOf } = require('./argument.js')
 const { submitDescribed } = require('./channel.js')
 const { construct, failure } = require('./errors.js')
-const { end, fly, join, load: fill, storable, waitOf } = require('./flight.js')
+const { fly, join, load: fill, settled, storable, waitOf } = require('./flight.js')
 
 /** @typedef {import('../index.js').Cache} Surface */
 /** @typedef {import('../index.js').Key} Key */
@@ -56,25 +56,16 @@ class Cache {
     const all = keys.map((key) => bytesOf('key', key))
     const { wait, signal } = how(load, given)
     const lengths = all.map((key) => key.length)
+    /** @type {unknown[]} */
     const parts = await submitDescribed(this.getMany, signal, (channel) =>
       channel.getSeveral(this.#native, lengths, Buffer.concat(all), wait),
     )
-    await this.#load(keys, parts, load)
     // Those that others load come after: two callers who wait for each other would both be late.
-    const waiting = parts.map((/** @type {unknown} */ part) =>
-      part instanceof native.Wait ? join(this.getMany, part, signal) : part,
-    )
-    /** @type {PromiseSettledResult<any>[]} */
-    const came = await Promise.allSettled(waiting)
-    const values = came.map((each) => (each.status === 'fulfilled' ? each.value : null))
-    const failed = came.find((each) => each.status === 'rejected')
-    if (failed !== undefined) {
-      await end(this.getMany, values.filter(isTicket)).catch(() => {})
-      throw failed.reason
-    }
-    // Whoever made some of them has died.
-    await this.#load(keys, values, load)
-    return new Map(keys.map((key, i) => [key, values[i]]))
+    const loaded = await this.#load(keys, parts, load)
+    const failed = parts.find((part) => part instanceof Error)
+    if (failed !== undefined) throw failed
+    const values = await settled(parts.map((part, i) => this.#whatever(keys[i], part, loaded, load, signal)))
+    return new Map(keys.map((key, i) => [key, values[i] ?? null]))
   }
 
   /** @type {Surface['peek']} */
@@ -116,26 +107,39 @@ class Cache {
   }
 
   /**
-   * Puts values in the place of tickets, all loaded at once. If there is an error among the parts it is thrown, and nothing
-   * loaded.
+   * Loads, all at once, what these tickets among parts are for.
    * @param {readonly Key[]} keys
    * @param {unknown[]} parts
    * @param {(missing: any) => any} load
+   * @returns {Promise<Map<unknown, Buffer | null>>} by their tickets
    */
   async #load(keys, parts, load) {
     const tickets = parts.filter(isTicket)
-    const failed = parts.find((part) => part instanceof Error)
-    if (failed !== undefined) {
-      await end(this.getMany, tickets).catch(() => {})
-      throw failed
-    }
-    if (tickets.length === 0) return
+    if (tickets.length === 0) return new Map()
     const missing = keys.filter((_, i) => isTicket(parts[i]))
     const values = await fill(this.getMany, tickets, async () => {
       const found = mapping(await load(missing))
       return missing.map((key) => found(key) ?? null)
     })
-    for (const [i, part] of parts.entries()) if (isTicket(part)) parts[i] = values.shift()
+    return new Map(tickets.map((ticket, i) => [ticket, values[i] ?? null]))
+  }
+
+  /**
+   * The value that a part comes to.
+   * @param {Key} key
+   * @param {any} part
+   * @param {Map<unknown, Buffer | null>} loaded
+   * @param {(missing: any) => any} load
+   * @param {AbortSignal | undefined} signal
+   * @returns {Promise<Buffer | null>}
+   */
+  async #whatever(key, part, loaded, load, signal) {
+    if (isTicket(part)) return loaded.get(part) ?? null
+    if (!(part instanceof native.Wait)) return part
+    const got = await join(this.getMany, part, signal)
+    if (!isTicket(got)) return got
+    // Whoever loaded it has died. It is loaded alone: nobody shall hold a lease while waiting for another.
+    return (await this.#load([key], [got], load)).get(got) ?? null
   }
 
   [inspect.custom]() {

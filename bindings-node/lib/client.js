@@ -171,7 +171,7 @@ class Client {
   /** @type {Surface['extendAll']} */
   async extendAll(reservations, holdMs) {
     const { stocks, seconds } = reservationsOf(reservations)
-    const hold = number('holdMs', holdMs)
+    const hold = numberIfGiven('holdMs', holdMs)
     return await submitDescribed(this.extendAll, undefined, (channel) =>
       channel.extendAll(this.#native, stocks, seconds, hold),
     )

@@ -56,7 +56,7 @@ async function fly(caller, signal, look, make) {
 async function load(caller, tickets, make) {
   let made
   try {
-    made = await make()
+    made = (await make()).map((value) => storable('what was loaded', value))
   } catch (error) {
     // What went wrong first is what the caller must hear.
     await end(caller, tickets, reason(error)).catch(() => {})
@@ -64,7 +64,7 @@ async function load(caller, tickets, make) {
   }
   const left = new Set(tickets)
   try {
-    const values = made.map((value) => storable('what was loaded', value))
+    const values = made
     const stored = tickets.map((ticket, i) => {
       const filling = submitDescribed(caller, undefined, (channel) => channel.fill(ticket, values[i]))
       left.delete(ticket)
@@ -112,7 +112,7 @@ async function settled(promises) {
 
 /** @param {unknown} error */
 function reason(error) {
-  return error instanceof Error ? error.message || error.name : typeof error === 'string' ? error : inspect(error)
+  return error instanceof Error || typeof error === 'string' ? String(error) : inspect(error)
 }
 
-module.exports = { end, fly, join, load, storable, waitOf }
+module.exports = { fly, join, load, settled, storable, waitOf }

@@ -94,13 +94,13 @@ export declare class Channel {
   /** Describes that reservations, each of its stock, are returned. */
   cancelAll(client: Client, stocks: Array<Stock>, ids: Array<string>): void
   /** Describes that reservations, each of its stock, are held longer. */
-  extendAll(client: Client, stocks: Array<Stock>, ids: Array<string>, holdMs: number): void
+  extendAll(client: Client, stocks: Array<Stock>, ids: Array<string>, holdMs?: number | undefined | null): void
   /** Describes that a reservation is sold. */
   confirmTaken(stock: Stock, id: string): void
   /** Describes that a reservation is returned. */
   cancelTaken(stock: Stock, id: string): void
   /** Describes that a reservation is held longer. */
-  extendTaken(stock: Stock, id: string, holdMs: number): void
+  extendTaken(stock: Stock, id: string, holdMs?: number | undefined | null): void
   /** Describes a look at the sale. */
   stockStatus(stock: Stock): void
   /** Describes a page of holds. */

@@ -106,7 +106,7 @@ class Stock {
 
   /** @type {Surface['extend']} */
   async extend(id, holdMs) {
-    const [given, hold] = [text('id', id), number('holdMs', holdMs)]
+    const [given, hold] = [text('id', id), numberIfGiven('holdMs', holdMs)]
     return await this.#call(this.extend, (channel) => channel.extendTaken(this.#native, given, hold))
   }
 

@@ -136,9 +136,9 @@ impl Channel {
         client: &Client,
         stocks: Vec<ClassInstance<Stock>>,
         ids: Vec<String>,
-        hold_ms: f64,
+        hold_ms: Option<f64>,
     ) -> Result<()> {
-        self.describe(|_| Ok(client.inner.extend_all(&pairs(&stocks, &ids), micros("hold", hold_ms)?)?.erased()))
+        self.describe(|_| Ok(client.inner.extend_all(&pairs(&stocks, &ids), hold(hold_ms)?)?.erased()))
     }
 
     /// Describes that a reservation is sold.
@@ -155,8 +155,8 @@ impl Channel {
 
     /// Describes that a reservation is held longer.
     #[napi(catch_unwind)]
-    pub fn extend_taken(&mut self, stock: &Stock, id: String, hold_ms: f64) -> Result<()> {
-        self.describe(|_| Ok(stock.inner.extend(&id, micros("hold", hold_ms)?)?.erased()))
+    pub fn extend_taken(&mut self, stock: &Stock, id: String, hold_ms: Option<f64>) -> Result<()> {
+        self.describe(|_| Ok(stock.inner.extend(&id, hold(hold_ms)?)?.erased()))
     }
 
     /// Describes a look at the sale.
