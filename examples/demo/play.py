@@ -16,6 +16,7 @@ import verdict
 from needs import EXTENSION, ROOT, find_tools, require_packages
 from program import Program, free_port, listens
 from rediskey import RedisKey
+from sale_outcome import PER_BUYER, Sale
 from shop import WORKERS, open_shop
 from siege import USERS
 
@@ -96,12 +97,12 @@ class Play:
         ) as shop:
             return fleet.run(self.tools, self.url, shop, clients, screen.Services())
 
-    def act_4(self) -> sale.Sale:
+    def act_4(self) -> Sale:
         """Sells something that everybody wants."""
         quantity = self.buyers // 10
         screen.act(
             4,
-            f"{quantity:,} units, {self.buyers:,} buyers in PHP, Python and Node, {sale.PER_BUYER} for each at most",
+            f"{quantity:,} units, {self.buyers:,} buyers in PHP, Python and Node, {PER_BUYER} for each at most",
             f"held for {self.sale_seconds * sale.HOLD:g} s, then paid, or not: who holds one may die before",
         )
         folder = self.folder / "sale"

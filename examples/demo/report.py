@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fleet import LIMIT, POLICY, Fleet
 from onslaught import Onslaught
-from sale import PER_BUYER, Sale
+from sale_outcome import PER_BUYER, Sale
 
 Row = list[str]
 

@@ -5,27 +5,23 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-import json
 import random
 import signal
 import sqlite3
-import subprocess
 import sys
-import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import quotalock
-from needs import ROOT, DemoError, Tools
+from crowd import Ask, Crowd, popen
+from needs import DemoError, Tools
 from program import Program
+from sale_outcome import PER_BUYER, Event, Numbers, Sale
 from shop import Shop
 
 HERE = Path(__file__).parent
 STOCK = "flash"
-PER_BUYER = 2
 LANGUAGES = ("PHP", "Python", "Node")
 # Each of so many buyers asks in every language at once, for one more than a buyer may have.
 GREEDY = 10
@@ -40,144 +36,6 @@ HOLD = 0.25
 THINKS = (0.01, 0.1)
 DEATHS_UNTIL = 0.6
 ENDS_WITHIN = 30.0
-
-# At which second, who, how long it thinks before it pays, whether the worker that takes the payment dies.
-Ask = tuple[float, str, float, bool]
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something that went wrong, at which second of the sale."""
-
-    at: float
-    text: str
-    # How many buyers stood between take and payment; none if it is not about buyers.
-    buyers: int | None = None
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """The numbers of the sale after a change of it, as the ledger has them."""
-
-    at: float
-    available: int
-    held: int
-    sold: int
-
-
-@dataclass
-class Sale:
-    """What came of the act."""
-
-    quantity: int
-    buyers: int
-    asked: dict[str, int] = field(default_factory=dict)
-    # What buyers of each language were answered, by outcome.
-    told: dict[str, Counter[str]] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
-    # From when to when Redis was away.
-    away: tuple[float, float] = (0.0, 0.0)
-    # Each change of the sale.
-    numbers: list[Numbers] = field(default_factory=list)
-    kinds: Counter[str] = field(default_factory=Counter)
-    # Entries of the ledger that are missing.
-    gaps: int = 0
-    # Reservation and buyer of all that was sold: by the ledger, by the shop's database, by what buyers were answered.
-    ledger: dict[str, str] = field(default_factory=dict)
-    orders: dict[str, str] = field(default_factory=dict)
-    paid: dict[str, str] = field(default_factory=dict)
-    failures: list[str] = field(default_factory=list)
-
-    @property
-    def per_buyer(self) -> Counter[str]:
-        """How many units each buyer bought."""
-        return Counter(self.ledger.values())
-
-    @property
-    def last(self) -> Numbers:
-        """The numbers at the end."""
-        return self.numbers[-1]
-
-    @property
-    def unheard(self) -> int:
-        """How many bought a unit and died before they heard of it."""
-        return len(self.ledger.keys() - self.paid.keys())
-
-
-class Service:
-    """The buyers of one language: one process after the other, each killed for the next, and what they are told."""
-
-    def __init__(self, language: str, command: list[str], shifts: list[list[Ask]], hold: float) -> None:
-        self.language = language
-        self.told: Counter[str] = Counter()
-        # Those who hold a unit and have not paid yet: reservation and buyer.
-        self.paying: dict[str, str] = {}
-        self.paid: dict[str, str] = {}
-        self.sold_out: list[str] = []
-        self.failures: list[str] = []
-        # All are started at once, so that no buyer finds a shop that is not open yet.
-        self.waiting = [self.start(command, shift, hold) for shift in shifts]
-        self.process = self.waiting[0]
-
-    def start(self, command: list[str], asks: list[Ask], hold: float) -> subprocess.Popen[str]:
-        """Starts a process for these buyers; it waits to hear when the sale began."""
-        process = popen(command)
-        say(process, json.dumps({"asks": asks, "hold": hold}))
-        return process
-
-    def make_ready(self) -> None:
-        """Waits until all of them could begin."""
-        for process in self.waiting:
-            assert process.stdout is not None
-            if process.stdout.readline() != "ready\n":
-                raise DemoError(f"the {self.language} buyers did not come")
-
-    def go(self, began: float) -> None:
-        """Lets the next process begin."""
-        self.process = self.waiting.pop(0)
-        say(self.process, str(began))
-        self.reader = threading.Thread(target=self.read, args=(self.process,), daemon=True)
-        self.reader.start()
-
-    def read(self, process: subprocess.Popen[str]) -> None:
-        """Notes each answer."""
-        assert process.stdout is not None
-        for line in process.stdout:
-            outcome, buyer, *rest = line.rstrip("\n").split(" ", 2)
-            self.told[outcome] += 1
-            if outcome == "held":
-                self.paying[rest[0]] = buyer
-            elif outcome == "sold_out":
-                self.sold_out.append(buyer)
-            elif outcome == "failed":
-                self.failures.append(f"{self.language}: {buyer}: {' '.join(rest)}")
-            elif rest:
-                del self.paying[rest[0]]
-                if outcome == "paid":
-                    self.paid[rest[0]] = buyer
-
-    def kill(self, began: float) -> int:
-        """Kills the process and lets the next go on; answers how many held a unit and will never pay."""
-        self.process.kill()
-        self.process.wait()
-        self.reader.join()
-        died, self.paying = len(self.paying), {}
-        self.told["died"] += died
-        self.go(began)
-        return died
-
-    def end(self) -> None:
-        """Notes the last answers."""
-        code = self.process.wait()
-        self.reader.join()
-        if code:
-            raise DemoError(f"the {self.language} buyers failed, see above")
-
-    def close(self) -> None:
-        """Ends it, whatever it does."""
-        for process in (self.process, *self.waiting):
-            process.kill()
-            process.wait()
 
 
 class Director:
@@ -199,8 +57,8 @@ class Director:
         }
         asks = schedule(buyers, length, random.Random(4))
         self.result.asked = {language: len(each) for language, each in asks.items()}
-        self.services = {
-            language: Service(language, command, list(shifts(language, asks[language], length)), length * HOLD)
+        self.crowds = {
+            language: Crowd(language, command, list(shifts(language, asks[language], length)), length * HOLD)
             for language, command in commands.items()
         }
         self.bookkeeping = [sys.executable, str(HERE / "bookkeeper.py"), url, STOCK, str(self.database)]
@@ -210,11 +68,11 @@ class Director:
         """Opens the sale, kills what has to be killed, and counts at the end."""
         self.stock.open(self.result.quantity, per_buyer=PER_BUYER)
         self.on_event = on_event
-        for service in self.services.values():
-            service.make_ready()
+        for crowd in self.crowds.values():
+            crowd.make_ready()
         self.began = time.monotonic() + 0.2
-        for service in self.services.values():
-            service.go(self.began)
+        for crowd in self.crowds.values():
+            crowd.go(self.began)
         # All in this thread: a process ends with the thread that started it.
         second, troubles = 1, sorted(self.troubles(), key=lambda trouble: trouble[0])
         while not self.is_over(second):
@@ -226,8 +84,8 @@ class Director:
             self.sleep_until(second)
             on_second(second, self)
             second += 1
-        for service in self.services.values():
-            service.end()
+        for crowd in self.crowds.values():
+            crowd.end()
         self.serve_the_queue()
         self.close_the_books()
         return self.result
@@ -236,7 +94,7 @@ class Director:
         """Whether the last buyer has gone."""
         if second > self.length + ENDS_WITHIN:
             raise DemoError("the buyers do not go")
-        return second > self.length and all(each.process.poll() is not None for each in self.services.values())
+        return second > self.length and all(each.process.poll() is not None for each in self.crowds.values())
 
     def troubles(self) -> Iterator[tuple[float, Callable[[], None]]]:
         """What is done to the sale, and when."""
@@ -249,7 +107,7 @@ class Director:
 
     def kill_buyers(self, language: str) -> None:
         """Kills a language's process in the middle of all that its buyers do."""
-        died = self.services[language].kill(self.began)
+        died = self.crowds[language].kill(self.began)
         self.tell(f"kill -9: the {language} process, and {died} buyers between take and payment", died)
 
     def kill_bookkeeper(self) -> None:
@@ -295,8 +153,8 @@ class Director:
 
     def serve_the_queue(self) -> None:
         """Offers what is left to those who were told that it is sold out: on a slow machine the last holds end late."""
-        queue = [buyer for service in self.services.values() for buyer in service.sold_out]
-        python = self.services["Python"]
+        queue = [buyer for crowd in self.crowds.values() for buyer in crowd.sold_out]
+        python = self.crowds["Python"]
         while queue and (left := self.stock.status()).available + left.held > 0:
             if left.available == 0:
                 time.sleep(0.1)
@@ -322,10 +180,10 @@ class Director:
             result.numbers.append(Numbers(entry.time - epoch, entry.available, entry.held, entry.sold))
             if entry.kind == "confirmed" and entry.reservation is not None and entry.buyer is not None:
                 result.ledger[entry.reservation] = entry.buyer.decode()
-        for language, service in self.services.items():
-            result.told[language] = service.told
-            result.paid |= service.paid
-            result.failures += service.failures
+        for language, crowd in self.crowds.items():
+            result.told[language] = crowd.told
+            result.paid |= crowd.paid
+            result.failures += crowd.failures
 
     def entries(self) -> Iterator[quotalock.LedgerEntry]:
         """Reads the ledger."""
@@ -338,30 +196,11 @@ class Director:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for service in self.services.values():
-            service.close()
+        for crowd in self.crowds.values():
+            crowd.close()
         self.bookkeeper.kill()
         self.bookkeeper.wait()
         self.client.close()
-
-
-def popen(command: list[str]) -> subprocess.Popen[str]:
-    """Starts a process that is told things and says things, and ends with this thread."""
-    return subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", "--", *command],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        start_new_session=True,
-    )
-
-
-def say(process: subprocess.Popen[str], line: str) -> None:
-    """Tells a process something."""
-    assert process.stdin is not None
-    process.stdin.write(line + "\n")
-    process.stdin.flush()
 
 
 def schedule(buyers: int, length: float, luck: random.Random) -> dict[str, list[Ask]]:

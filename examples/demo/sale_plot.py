@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from math import ceil
 
 from axes import TOP, Axes, card, grid, text
-from sale import Numbers, Sale
+from sale_outcome import Numbers, Sale
 
 STYLE = """
   .sold.area { fill: #0969da }

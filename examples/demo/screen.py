@@ -9,7 +9,8 @@ from accesslog import Count
 from fleet import Service
 from needs import ROOT
 from rediskey import Look
-from sale import Director, Event
+from sale import Director
+from sale_outcome import Event
 
 WIDTH = 100
 BAR = 20
@@ -76,7 +77,7 @@ class Sale:
             taken = round((status.sold + status.held) / quantity * WIDE_BAR)
             bar = _paint("34", "#" * sold) + _paint("33", "=" * (taken - sold)) + "." * (WIDE_BAR - taken)
             line = f"{second:>6} {status.available:>9,} {status.held:>6,} {status.sold:>6,}  {bar}"
-        paid = [len(director.services[language].paid) for language in ("PHP", "Python", "Node")]
+        paid = [len(director.crowds[language].paid) for language in ("PHP", "Python", "Node")]
         print(f"{line}  {paid[0]:>11,} {paid[1]:>7,} {paid[2]:>7,}", flush=True)
 
 

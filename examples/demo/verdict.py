@@ -6,7 +6,7 @@ from collections import Counter
 
 from fleet import Fleet
 from onslaught import Onslaught
-from sale import PER_BUYER, Sale
+from sale_outcome import PER_BUYER, Sale
 
 
 def complaints(broken: Onslaught, cured: Onslaught, shared: Fleet, limit: float) -> list[str]:

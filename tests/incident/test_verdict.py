@@ -11,7 +11,7 @@ from accesslog import Count
 from fleet import LIMIT, Fleet
 from onslaught import Onslaught
 from rediskey import Look
-from sale import Numbers, Sale
+from sale_outcome import Numbers, Sale
 
 ALIVE = Look(b"QL\1", 80)
 DEAD = Look(b"-37412", -1)
