@@ -85,7 +85,7 @@ impl Caller {
         let outcome = match self.about {
             About::Asks(getting) => match getting.after(answer) {
                 Ok(got) => Outcome::Answer(got.map(Answer::Got)),
-                Err(getting) => return Next::Wait(self.future, *getting),
+                Err(getting) => return Next::Wait(self.future, getting),
             },
             About::Looks(looking) => Outcome::Parts(looking.after(answer)),
             _ => Outcome::Answer(answer),
