@@ -5,9 +5,11 @@ The loader takes half a second.
 
 from __future__ import annotations
 
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from statistics import median
 
 import pytest
@@ -15,6 +17,7 @@ import quotalock
 from servers import Server
 from stampede import LANGUAGES, Record, Stampede
 
+HERE = Path(__file__).parent
 READERS = {"python": 60, "aio": 60, "php": 20, "node": 60}
 LOAD_MS = 500
 # As Server.command answers it.
@@ -98,6 +101,20 @@ def test_a_lock_by_hand_beside_it(server: Server) -> None:
     # A lock that ends before the load has; with one that is long enough, whoever dies keeps all others waiting as long.
     assert loads[200] > 1
     assert loads[10_000] == 1
+
+
+def test_symfony_cache_beside_it(server: Server) -> None:
+    loads = {machines: loads_by_symfony(server, 20, machines) for machines in (1, 3)}
+    print(f"loads with Symfony Cache, by the number of machines: {loads}")
+    # It locks files, so that each machine loads.
+    assert loads == {1: 1, 3: 3}
+
+
+def loads_by_symfony(server: Server, readers: int, machines: int) -> int:
+    words = [str(number) for number in (server.port, readers, machines, LOAD_MS)]
+    done = subprocess.run(["php", str(HERE / "symfony_cache.php"), *words], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "")
+    return int(done.stdout)
 
 
 def loads_by_hand(server: Server, readers: int, lock_ms: int) -> int:
