@@ -145,8 +145,8 @@ user:1 has it
 user:1 was first
 """,
 }
-# With a database beside Redis: test_fencing.py runs them.
-FENCING = {"php/fencing.php", "python/fencing.py"}
+# With a database beside Redis: test_fencing.py and test_ledger.py run them.
+WITH_DATABASE = {"php/fencing.php", "python/fencing.py", "python/ledger.py"}
 
 
 def test_there_is_no_other_example() -> None:
@@ -154,7 +154,7 @@ def test_there_is_no_other_example() -> None:
     found = {
         str(path.relative_to(ROOT / "examples")) for name in languages for path in (ROOT / "examples" / name).iterdir()
     }
-    assert {path for path in found if "__pycache__" not in path} == EXAMPLES.keys() | MORE.keys() | FENCING
+    assert {path for path in found if "__pycache__" not in path} == EXAMPLES.keys() | MORE.keys() | WITH_DATABASE
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
