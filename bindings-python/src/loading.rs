@@ -6,7 +6,7 @@ use std::time::Duration;
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMapping};
-use quotalock::{Getting, GettingMany, Got, Part, Seen, Ticket, convert};
+use quotalock::{Getting, GettingMany, Got, Part, Seen, Ticket, convert, generation};
 
 use crate::argument::{kind, octets, seconds, shown};
 use crate::carrier::interruptibly;
@@ -41,7 +41,8 @@ pub type Loaded = Option<Vec<u8>>;
 
 /// Has `load` make a value, and stores it.
 fn make(py: Python<'_>, ticket: &Ticket, load: impl FnOnce() -> PyResult<Loaded>) -> PyResult<Value> {
-    let loaded = load().inspect_err(|error| fail(py, ticket, error))?;
+    let here = generation();
+    let loaded = load().inspect_err(|error| fail(py, here, ticket, error))?;
     store(py, ticket, loaded.clone())?;
     Ok(loaded.map(Arc::new))
 }
@@ -55,8 +56,12 @@ fn store(py: Python<'_>, ticket: &Ticket, loaded: Loaded) -> PyResult<bool> {
     interruptibly(py, |interrupted| fill.run_interruptibly(interrupted))?.map_err(|error| raised(py, &error))
 }
 
-/// Tells that a load came to nothing, and why. What ends a program is nobody else's error.
-fn fail(py: Python<'_>, ticket: &Ticket, error: &PyErr) {
+/// Tells that a load came to nothing, and why. What ends a program is nobody else's error; a child that was forked while
+/// it loaded has nothing to tell.
+fn fail(py: Python<'_>, here: u64, ticket: &Ticket, error: &PyErr) {
+    if here != generation() {
+        return;
+    }
     let value = error.value(py);
     let text = error.is_instance_of::<PyException>(py).then(|| {
         let text = value.str().map_or_else(|_| "?".to_owned(), |text| text.to_string_lossy().into_owned());
@@ -93,7 +98,8 @@ pub fn get_many<'py>(
     }
     if !tickets.is_empty() {
         let missing = PyList::new(py, tickets.iter().map(|(at, _)| keys.get_item(*at)).collect::<PyResult<Vec<_>>>()?)?;
-        let told = |error: &PyErr| tickets.iter().for_each(|(_, ticket)| fail(py, ticket, error));
+        let here = generation();
+        let told = |error: &PyErr| tickets.iter().for_each(|(_, ticket)| fail(py, here, ticket, error));
         let loaded = load(missing.clone()).and_then(|loaded| pick(&missing, &loaded)).inspect_err(told)?;
         for ((at, ticket), loaded) in tickets.iter().zip(loaded) {
             store(py, ticket, loaded.clone())?;

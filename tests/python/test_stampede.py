@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -325,3 +326,48 @@ def test_a_killed_loader_costs_one_lease(url: str, prefix: str) -> None:
         assert set(threads.map(lambda _: pages.get("home", load, wait=20.0), range(MANY))) == {b"x"}
     assert len(loads) == 1
     assert 0.5 < loads[0] - begun < 1.0 + SOON
+
+
+def test_a_fork_in_a_loader_takes_no_lease_along(url: str, prefix: str) -> None:
+    if url == "memory://":
+        url = STORES["redis-7.0"]
+    client = quotalock.Client(url, prefix=prefix, timeout=10.0)
+    pages, other = client.cache("pages", lease=60.0), client.cache("other")
+
+    def load() -> str:
+        child = os.fork()
+        if child == 0:
+            # It uses the same objects, and drops all of them.
+            os._exit(0 if other.get("home", lambda: "child") == b"child" else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        with pytest.raises(quotalock.Timeout):
+            pages.get("home", lambda: "never", wait=0.0)
+        return "parent"
+
+    assert pages.get("home", load) == b"parent"
+    assert pages.get("home", lambda: "never") == b"parent"
+    assert other.get("home", lambda: "never") == b"child"
+
+
+def test_a_child_that_leaves_a_loader_frees_nothing(url: str, prefix: str) -> None:
+    if url == "memory://":
+        url = STORES["redis-7.0"]
+    client = quotalock.Client(url, prefix=prefix, timeout=10.0)
+    pages = client.cache("pages", lease=60.0)
+
+    def load() -> str:
+        child = os.fork()
+        if child == 0:
+            raise Enough
+        assert os.waitpid(child, 0)[1] == 0
+        with pytest.raises(quotalock.Timeout):
+            pages.get("home", lambda: "never", wait=0.0)
+        return "parent"
+
+    parent = os.getpid()
+    try:
+        assert pages.get("home", load) == b"parent"
+    except Enough:
+        assert os.getpid() != parent
+        os._exit(0)
+    assert pages.get("home", lambda: "never") == b"parent"
