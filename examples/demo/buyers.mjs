@@ -36,8 +36,8 @@ await Promise.all(
     // The request id has a call that is repeated take it once.
     const taken = await answered(() => stock.take(buyer, { holdMs: Math.round(hold * 1000), requestId: 'node' }))
     const id = taken.reservation?.id
-    process.stdout.write(`${taken.outcome} ${buyer} ${id ?? ''}\n`)
-    if (id === undefined) return
+    process.stdout.write(`${taken.outcome} ${buyer}${id ? ` ${id}` : ''}\n`)
+    if (!id) return
     await setTimeout(thinks * 1000)
     process.stdout.write(`${(await answered(() => stock.confirm(id))) ? 'paid' : 'late'} ${buyer} ${id}\n`)
   }),

@@ -82,7 +82,7 @@ def _marks(axes: Axes, sale: Sale) -> Iterator[str]:
         f'<rect class="away" x="{axes.x(begin):.1f}" y="{y}" width="{axes.x(end) - axes.x(begin):.1f}"'
         f' height="{height:.1f}"/>'
     )
-    yield text(axes.x(begin), y - 6, "Redis away", "mark")
+    yield text(axes.x(begin) - 4, y - 6, "Redis away", "mark", "end")
     for event in sale.events:
         if event.buyers is not None:
             x = axes.x(event.at)

@@ -1,7 +1,7 @@
 <?php
 
 // Readers of one key through Symfony Cache, each a process: `symfony_cache.php PORT READERS MACHINES LOAD_MS`; prints
-// how often they loaded it. Its lock against stampedes is flock() on files of its own, so readers of one machine wait for
+// how often they loaded it. Its lock against stampedes is flock() on files of its own, so those of one machine wait for
 // each other. Other machines have other files: here MACHINES of them.
 
 declare(strict_types=1);
