@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
+import struct
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
+from typing import Any
 
 import redis
 from measurements import ROOT
@@ -19,7 +22,7 @@ from run import dump_scripts
 from servers import BINARIES, Server
 from tables import table
 
-KEYS, BATCH = 100, 500
+KEYS, BATCH, SHORT = 100, 500, 100
 MINIMAL = ROOT / "bench" / "minimal"
 # Most of a rule's calls are admitted, or most are denied.
 LIMITS = {"admitted": PLENTY, "denied": 5}
@@ -28,6 +31,8 @@ ALGORITHMS = ("fixed-window", "calendar-window", "sliding-window", "token-bucket
 LOGS = (100, 100_000)
 # How many reservations of a key are open.
 HOLDS = (0, 1, 100, 1000)
+# How many holds of a stock are open.
+OPEN = (100, 1000, 10_000, 100_000)
 
 
 def main() -> int:
@@ -39,6 +44,7 @@ def main() -> int:
     rows = []
     logs = []
     holds = []
+    stocks = []
     for name in BINARIES:
         with Server(name) as server:
             client = redis.Redis(port=server.port)
@@ -51,6 +57,9 @@ def main() -> int:
                 logs.append([name, f"{entries:,}", *log_of(client, scripts, entries, calls)])
             for count in HOLDS:
                 holds.append([name, f"{count:,}", *beside_holds(client, scripts, count, calls)])
+            stock = Stock(client, scripts)
+            most = OPEN[:2] if quick else OPEN
+            stocks += [[name, f"{count:,}", *stock.beside(count, 50 * rounds)] for count in most]
     print(f"{machine.description()}; load {machine.load():.2f}; µs in EVALSHA per call, median of {rounds} rounds of")
     print(f"{calls:,} calls on {KEYS} keys.\n")
     print(table(("server", "algorithm", "answer", "by hand", "ours", "ratio"), rows, left=3))
@@ -58,7 +67,67 @@ def main() -> int:
     print(table(("server", "limit", "µs admitted", "µs denied", "bytes an entry"), logs, left=1))
     print("\nA fixed-window of one key with open reservations: what any other call costs beside them.\n")
     print(table(("server", "reservations", "µs admitted", "µs denied"), holds, left=1))
+    print(
+        "\nA take from a stock, each of another buyer, beside a consume of a fixed-window, in turns; what is taken is"
+    )
+    print("cancelled again. The fastest fifth of short rounds, which others disturb least.\n")
+    print(table(("server", "open holds", "µs consume", "µs take", "ratio"), stocks, left=1))
     return 0
+
+
+class Stock:
+    """What a take costs, in turns with a consume."""
+
+    def __init__(self, client: redis.Redis, scripts: Path) -> None:
+        self.client = client
+        names = ("stock-open", "stock-take", "stock-settle", "consume-fixed-window")
+        self.sha = {name: str(client.script_load((scripts / f"{name}.lua").read_text())) for name in names}
+        self.keys = ("stock:{one}", "stock:{one}:holds", "stock:{one}:ledger")
+        self.buyers = 0
+
+    def beside(self, count: int, rounds: int) -> list[str]:
+        """The cost of a consume and of a take beside so many open holds, and their ratio."""
+        self.client.flushall()
+        day = str(24 * PERIOD_US)
+        opening: list[Any] = [os.urandom(16), str(PLENTY), "2", "0", day, "100000", bytes(20)]
+        self.client.evalsha(self.sha["stock-open"], 3, *self.keys, "", DEADLINE, *opening)
+        while count > 0:
+            self.take(min(count, BATCH))
+            count -= BATCH
+        consumed, taken = [], []
+        for _ in range(rounds):
+            consumed.append(self.batch([self.consume(number) for number in range(SHORT)]))
+            cost, members = self.take(SHORT)
+            taken.append(cost)
+            self.batch([self.cancel(member) for member in members])
+        consume, take = (quantiles(costs, n=5)[0] for costs in (consumed, taken))
+        return [f"{consume:.2f}", f"{take:.2f}", f"{take / consume:.2f}"]
+
+    def take(self, count: int) -> tuple[float, list[bytes]]:
+        """One unit for each of so many new buyers: the cost of each, and what they hold."""
+        members = []
+        for _ in range(count):
+            self.buyers += 1
+            members.append(os.urandom(16) + struct.pack("<Q", 1) + b"buser:%d" % self.buyers)
+        head = [self.sha["stock-take"], 3, *self.keys, "", DEADLINE]
+        return self.batch([[*head, member[24:], "600000000", member] for member in members]), members
+
+    def consume(self, number: int) -> list[Any]:
+        key, hour = f"fixed:{{user:{number % KEYS}}}", str(PERIOD_US)
+        return [self.sha["consume-fixed-window"], 1, key, "", DEADLINE, "1", str(PLENTY), hour]
+
+    def cancel(self, member: bytes) -> list[Any]:
+        keys = [*self.keys, f"stock:{{one}}:settled:{member[:16].hex()}"]
+        return [self.sha["stock-settle"], 4, *keys, "", DEADLINE, "u", "1000", member]
+
+    def batch(self, calls: Sequence[list[Any]]) -> float:
+        """The microseconds that the server counted per call."""
+        batch = self.client.pipeline(transaction=False)
+        for call in calls:
+            batch.evalsha(*call)
+        self.client.config_resetstat()
+        batch.execute()
+        return _cost(self.client)
 
 
 def contenders(scripts: Path, algorithm: str, limit: int) -> dict[str, tuple[str, Sequence[str]]]:

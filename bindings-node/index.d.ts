@@ -6,10 +6,12 @@
  * const checkout = client.limiter('checkout', '10/minute;100/hour')
  * const { allowed, retryAfterMs } = await checkout.consume('user:42')
  * await using lock = await client.lock('sku:42', { waitMs: 5000 })
+ * const taken = await client.stock('sale:42').take('user:42', { quantity: 2 })
+ * const page = await client.cache('pages', { freshMs: 60_000 }).get('/', render)
  * ```
  *
  * Durations are whole milliseconds. Whatever is wrong with a call rejects its promise, never throws; what does no I/O (making
- * a client, a limiter or a reservation, `assertHeld`, `raiseFloor`) throws.
+ * a client, a limiter, a reservation, a stock, a once or a cache, `assertHeld`, `raiseFloor`, `redisKey`) throws.
  */
 
 /** How a rule counts. */
@@ -178,6 +180,153 @@ export interface SemaphoreOptions extends LockOptions {
 /** What {@link Lock.run} calls while it holds the lock. */
 export type Holding<T> = (lock: Lock) => T | PromiseLike<T>
 
+/** How a stock is made. */
+export interface StockOptions {
+  /**
+   * What all keys of the stock share as their hash tag, so that several stocks lie in one slot of a cluster and can be taken
+   * from together. It is part of where the sale is kept: all handles of a sale have the same. If left out, each is its own.
+   */
+  readonly scope?: Key
+  /** How many entries the ledger keeps, about: 1,000 to 100,000,000; 100,000 if left out. Counts when the sale is opened. */
+  readonly ledgerCap?: number
+  /**
+   * For how many milliseconds after its end, its last hold and the last call that wrote the sale is kept: a minute to 36,500
+   * days; 30 days if left out. Counts when the sale is opened.
+   */
+  readonly memoryMs?: number
+}
+
+/** How a sale is opened, besides its quantity. */
+export interface OpenOptions {
+  /** The most units that one buyer holds and has bought; as many as there are if left out or null. */
+  readonly perBuyer?: number | null
+  /**
+   * When takes end, in milliseconds since the epoch by the server's clock; never if left out or null. Confirming goes on.
+   */
+  readonly endsMs?: number | null
+  /**
+   * Something for each unit (a coupon code, a seat), of which each reservation gets its own in this order: 1 to 1,024 bytes
+   * each, 10,000 at once.
+   */
+  readonly prizes?: readonly (string | Uint8Array)[]
+}
+
+/** How units are added to a sale. */
+export interface RestockOptions {
+  /** One for each unit, if the sale has prizes. */
+  readonly prizes?: readonly (string | Uint8Array)[]
+  /** Adds once for this id. */
+  readonly requestId?: RequestId
+}
+
+/** How units of several stocks are taken. */
+export interface TakeAllOptions {
+  /** For how many milliseconds they are held: 1 ms to 30 days; 600,000 if left out. */
+  readonly holdMs?: number
+  /** Takes once for this id. */
+  readonly requestId?: RequestId
+}
+
+/** How units are taken. */
+export interface TakeOptions extends TakeAllOptions {
+  /** How many, all or none; 1 if left out. */
+  readonly quantity?: number
+}
+
+/** Which page of reservations. */
+export interface PageOptions {
+  /** The {@link StockPage.next} of the page before; the first page if left out or null. */
+  readonly cursor?: string | null
+  /** How many at most, 1 to 1,000; 100 if left out. */
+  readonly count?: number
+}
+
+/** Which entries of a ledger. */
+export interface LedgerOptions {
+  /** The id of the entry before; from the first that is kept if left out or null. */
+  readonly after?: string | null
+  /** How many at most, 1 to 1,000; 100 if left out. */
+  readonly count?: number
+}
+
+/** So many units of a stock. */
+export type Take = readonly [stock: Stock, quantity: number]
+
+/** A reservation of a stock, by its id. */
+export type Held = readonly [stock: Stock, id: string]
+
+/** What became of a take: only `held` holds anything. */
+export type TakeOutcome = 'held' | 'sold_out' | 'buyer_limit' | 'not_open' | 'ended'
+
+/** Where a sale stands: never opened or forgotten, open, or past its `endsMs`, when holds can still be confirmed. */
+export type StockPhase = 'not_open' | 'open' | 'ended'
+
+/** What an entry of a ledger is about. */
+export type LedgerKind = 'opened' | 'restocked' | 'held' | 'confirmed' | 'cancelled' | 'expired' | 'extended'
+
+/** How a `once` is made. */
+export interface OnceOptions {
+  /** For how many milliseconds a claim or a result is remembered: 1 ms to 3,650 days. A day if left out. */
+  readonly ttlMs?: number
+  /**
+   * How long whoever runs keeps the others waiting if it dies, in milliseconds: 10 ms to an hour; 10,000 if left out. It is not
+   * renewed, so it must be longer than the function runs.
+   */
+  readonly leaseMs?: number
+  /** For how many milliseconds the error of a run is remembered, up to an hour. 0 if left out: the next caller runs at once. */
+  readonly errorsMs?: number
+}
+
+/** How a cache is made. */
+export interface CacheOptions {
+  /** For how many milliseconds a value is fresh: 1 ms to 3,650 days. 60,000 if left out. */
+  readonly freshMs?: number
+  /** For how long it is served after that while one caller loads a new one. 0 if left out. */
+  readonly staleMs?: number
+  /**
+   * How long a loader keeps the others from loading, in milliseconds: 10 ms to an hour; 10,000 if left out. It is not renewed: a
+   * loader that takes longer is joined by another, and what is newer wins.
+   */
+  readonly leaseMs?: number
+  /** For how long it is fresh that there is no value; 0 does not store it. As `freshMs` if left out. */
+  readonly negativeMs?: number
+  /** For how long the error of a loader is remembered, and nobody else loads, up to an hour. 1,000 if left out. */
+  readonly errorsMs?: number
+  /** How eagerly values are refreshed before they are stale: 0 (never) to 100. 1 if left out, which is right for most. */
+  readonly beta?: number
+  /** What a `get` does when Redis cannot answer: reject, or load as if there were no cache. `raise` if left out. */
+  readonly whenAway?: WhenAway
+}
+
+/** What a `get` does when Redis cannot answer. */
+export type WhenAway = 'raise' | 'load'
+
+/** How long a caller waits for what another makes. */
+export interface GetOptions {
+  /** How long at most, in milliseconds, before it is rejected with {@link TimeoutError}; 5,000 if left out. */
+  readonly waitMs?: number
+  /** Rejects a caller who waits with the signal's reason when it fires. A loader that was called goes on. */
+  readonly signal?: AbortSignal
+}
+
+/** What is stored: text, taken as UTF-8, or bytes; up to 64 MiB. */
+export type Value = string | Uint8Array
+
+/** Makes the value of a key; null if there is none. */
+export type Load = () => Value | null | PromiseLike<Value | null>
+
+/** Makes the values of these keys; those without one are known not to be. An object serves keys that are text. */
+export type LoadMany<K> = (missing: K[]) => Loaded<K> | PromiseLike<Loaded<K>>
+
+/** Values by their keys. */
+export type Loaded<K> = ReadonlyMap<K, Value | null> | Readonly<Record<string, Value | null>>
+
+/** Makes what is then kept as JSON; null if there is none. */
+export type LoadJson<T> = () => T | PromiseLike<T>
+
+/** What is done once: its result, if any, is what every caller gets. */
+export type Deed = () => Value | null | undefined | PromiseLike<Value | null | undefined> | PromiseLike<void>
+
 /** A client of one Redis, or of this process' memory. Making one does no I/O: it connects at the first call. */
 export class Client implements Disposable, AsyncDisposable {
   /**
@@ -232,6 +381,38 @@ export class Client implements Disposable, AsyncDisposable {
   readLock(name: Key, options?: LockOptions): Promise<Lock>
   /** Acquires a read-write lock for writing: alone. */
   writeLock(name: Key, options?: LockOptions): Promise<Lock>
+  /**
+   * Makes a handle for the units of a sale; {@link Stock.open} makes the sale itself.
+   * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an option that cannot be.
+   */
+  stock(name: Key, options?: StockOptions): Stock
+  /**
+   * Holds units of 1 to 100 stocks of this client for one buyer, or of none: one atomic call. The reservations are ordinary ones,
+   * each of its stock. In a cluster the stocks need a common {@link StockOptions.scope}, else this is rejected with
+   * {@link CrossSlotError}.
+   */
+  takeAll(takes: readonly Take[], buyer: Key, options?: TakeAllOptions): Promise<TakenAll>
+  /** Sells what 1 to 100 reservations hold, or nothing, and false, if one of them is over. Else as {@link Stock.confirm}. */
+  confirmAll(reservations: readonly Held[]): Promise<boolean>
+  /**
+   * Returns what several reservations hold. Those that hold return even if others are over; true if all of them held, or had
+   * been cancelled.
+   */
+  cancelAll(reservations: readonly Held[]): Promise<boolean>
+  /** Lengthens several holds, or none, and false, if one of them is over. Else as {@link Stock.extend}. */
+  extendAll(reservations: readonly Held[], holdMs?: number): Promise<boolean>
+  /**
+   * Makes a `once`: what is done a single time for each id, in whatever process.
+   * @param name part of its Redis keys.
+   * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an option that cannot be.
+   */
+  once(name: string, options?: OnceOptions): Once
+  /**
+   * Makes a cache: of all its readers, in whatever process, one loads a value that is missing.
+   * @param name part of its Redis keys.
+   * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an option that cannot be.
+   */
+  cache(name: string, options?: CacheOptions): Cache
   /** Closes the connections; calls under way and later ones are rejected with `closed`. Closing twice does nothing. */
   close(): Promise<void>
   [Symbol.dispose](): void
@@ -393,6 +574,246 @@ export class Lock implements AsyncDisposable {
   run<T>(fn: Holding<T>, options?: AcquireOptions): Promise<T>
   /** Releases. */
   [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * The units of one sale. Made by {@link Client.stock}.
+ *
+ * In every state that anybody can see, `available + held + sold` are all the units there are. A hold that is over returns to
+ * stock by itself. Calls are repeated after a lost reply, within the client's timeout: nothing is taken, sold or added twice. All
+ * of them can be rejected with `unavailable`, `timeout`, `not_permitted`, `wrong_type` and `closed`, whatever `onError` says, and
+ * with `invalid_argument`.
+ */
+export class Stock {
+  private constructor()
+  /** The name given, bytes as a copy. */
+  readonly name: string | Buffer
+  /** The scope given, bytes as a copy; null if there is none. */
+  readonly scope: string | Buffer | null
+  /** The Redis keys: of the sale, its holds and its ledger. */
+  readonly redisKeys: Buffer[]
+  /**
+   * Opens the sale with `quantity` units (1 to 2^52): true if this call opened it, false if it is open with the same quantity,
+   * limit, end and prizes. Rejects with {@link InvalidArgumentError} if it is open with others, which are named.
+   */
+  open(quantity: number, options?: OpenOptions): Promise<boolean>
+  /** Adds `quantity` units to an open sale, and answers how many there are now, sold ones included. */
+  restock(quantity: number, options?: RestockOptions): Promise<number>
+  /**
+   * Holds units for a buyer (1 to 1,024 bytes of anything), or says why not. What is not confirmed in time returns to stock. The
+   * same request id gets the first reservation again, whatever became of it, while it is remembered
+   * ({@link ClientOptions.requestMemoryMs}); a refused call is decided anew.
+   */
+  take(buyer: Key, options?: TakeOptions): Promise<Taken>
+  /**
+   * Sells what a reservation holds: true, also if it was confirmed before and that is remembered
+   * ({@link ClientOptions.requestMemoryMs}); false if the hold was over or cancelled: then nothing is sold.
+   */
+  confirm(id: string): Promise<boolean>
+  /** Returns what a reservation holds: true, also if it was cancelled before; false if the hold was over or confirmed. */
+  cancel(id: string): Promise<boolean>
+  /** Has a hold last for at least `holdMs` (600,000 if left out) from now, 1 ms to 30 days; false if it was over, confirmed or cancelled. */
+  extend(id: string, holdMs?: number): Promise<boolean>
+  /** The numbers of the sale. */
+  status(): Promise<StockStatus>
+  /** Holds that are not over, in the order in which they end. What is extended meanwhile may be seen twice. */
+  reservations(options?: PageOptions): Promise<StockPage>
+  /**
+   * What was done with the sale, in its order. Whoever stores the last id with what it did reads every entry at least once, as
+   * long as the ledger keeps them.
+   */
+  ledger(options?: LedgerOptions): Promise<readonly LedgerEntry[]>
+}
+
+/** The answer to a take. */
+export class Taken {
+  private constructor()
+  /** What became of it. */
+  readonly outcome: TakeOutcome
+  /** What is held; null unless the outcome is `held`. */
+  readonly reservation: StockReservation | null
+  /** How many units are available after it. */
+  readonly available: number
+}
+
+/** The answer to a take of several stocks. */
+export class TakenAll {
+  private constructor()
+  /** What became of it; if it was refused, why by the first stock that refuses. */
+  readonly outcome: TakeOutcome
+  /** The place of the stock that refuses among those given, from 0; null if none does. */
+  readonly refused: number | null
+  /** What is held of each stock, in the order given; empty unless the outcome is `held`. */
+  readonly reservations: readonly StockReservation[]
+  /** How many units of each stock are available after it, in the order given. */
+  readonly available: readonly number[]
+}
+
+/** Units that are held for a buyer. */
+export class StockReservation {
+  private constructor()
+  /** What it is known by, in every process: printable, not to be guessed. Whoever knows it can confirm or cancel. */
+  readonly id: string
+  /** How many units. */
+  readonly quantity: number
+  /** For whom. */
+  readonly buyer: Buffer
+  /** One for each unit; empty if the sale has none. */
+  readonly prizes: readonly Buffer[]
+  /** When the hold ends, in milliseconds since the epoch by the server's clock. */
+  readonly untilMs: number
+}
+
+/** Some reservations of a stock. */
+export class StockPage {
+  private constructor()
+  /** In the order in which they end. */
+  readonly reservations: readonly StockReservation[]
+  /** The cursor of the next page; null if there is none. */
+  readonly next: string | null
+}
+
+/** The numbers of a sale: `available + held + sold` are `quantity`. All 0 if it is not open. */
+export class StockStatus {
+  private constructor()
+  /** Where it stands. */
+  readonly phase: StockPhase
+  /** All units there are. */
+  readonly quantity: number
+  /** Those that can be taken. */
+  readonly available: number
+  /** Those of reservations that are neither confirmed nor returned. */
+  readonly held: number
+  /** Those of confirmed reservations. */
+  readonly sold: number
+  /** How many buyers hold or have bought. */
+  readonly buyers: number
+  /** The most units of one buyer; null: as many as there are. */
+  readonly perBuyer: number | null
+  /** When takes end, in milliseconds since the epoch by the server's clock; null: never. */
+  readonly endsMs: number | null
+}
+
+/** One change of a sale, with its numbers after it: whoever replays a ledger can check itself. */
+export class LedgerEntry {
+  private constructor()
+  /** What to read on after. */
+  readonly id: string
+  /** Its number in the sale, from 1 without a gap: one that is missing is no longer kept. */
+  readonly number: number
+  /** What was done. */
+  readonly kind: LedgerKind
+  /** With which reservation; null for an opening and a restock. */
+  readonly reservation: string | null
+  /** Of which buyer; null for an opening and a restock. */
+  readonly buyer: Buffer | null
+  /** With how many units. */
+  readonly quantity: number
+  /** When, in milliseconds since the epoch by the server's clock. */
+  readonly timeMs: number
+  /** Units available after it. */
+  readonly available: number
+  /** Units held after it. */
+  readonly held: number
+  /** Units sold after it. */
+  readonly sold: number
+  /** The prizes of what was held or confirmed; empty if the sale has none. */
+  readonly prizes: readonly Buffer[]
+}
+
+/**
+ * What is done a single time for each id. Made by {@link Client.once}. An id is 1 to 1,024 bytes.
+ *
+ * All calls can be rejected with `unavailable`, `timeout`, `not_permitted`, `wrong_type` and `closed`, whatever `onError` says:
+ * better not done than done twice.
+ */
+export class Once {
+  private constructor()
+  /** The name given. */
+  readonly name: string
+  /**
+   * Whether this caller is the first for `id`; the others get the `value` of the first. While a {@link run} of the same id is
+   * under way nobody is the first.
+   */
+  claim(id: Key, value?: Value | null): Promise<Claimed>
+  /**
+   * Forgets an id, whoever claimed it: the next caller is the first. The result of a function that runs for it is not stored. True
+   * if there was anything.
+   */
+  release(id: Key): Promise<boolean>
+  /**
+   * Calls `fn` if nobody did, and resolves with its result for every caller; those who come while it runs wait for it. If it
+   * throws, the one who called it gets that, and the next caller runs, unless {@link OnceOptions.errorsMs} has them rejected with
+   * {@link LoadFailedError}. If it dies, the next one runs when its lease has ended: the function must bear that.
+   */
+  run(id: Key, fn: Deed, options?: GetOptions): Promise<Buffer | null>
+  /**
+   * The Redis key of `id`.
+   * @throws {InvalidArgumentError} for an empty id or one over 1,024 bytes.
+   */
+  redisKey(id: Key): Buffer
+}
+
+/** The answer to a claim. */
+export class Claimed {
+  private constructor()
+  /** Whether the caller is the first. */
+  readonly first: boolean
+  /** What the first gave; null if that was nothing, or if it has no result yet. */
+  readonly value: Buffer | null
+  /** Whether a function is running for it, which has no result yet. */
+  readonly running: boolean
+  /** The milliseconds until the claim, or the lease of what is running, ends. */
+  readonly remainingMs: number
+  /** How many milliseconds ago it was claimed. */
+  readonly ageMs: number
+}
+
+/**
+ * A cache that never stampedes. Made by {@link Client.cache}. A key is 1 to 1,024 bytes.
+ *
+ * All calls can be rejected with `unavailable`, `timeout`, `not_permitted`, `wrong_type` and `closed`, whatever `onError` says;
+ * where {@link CacheOptions.whenAway} is `load`, `get` and its neighbours load instead when Redis cannot answer.
+ */
+export class Cache {
+  private constructor()
+  /** The name given. */
+  readonly name: string
+  /**
+   * The value of `key`, fresh or stale; or what `load` makes, if this is the one caller who is to load it. Who finds nothing while
+   * another loads waits for it. If `load` throws, its caller gets that; those who wait, and for
+   * {@link CacheOptions.errorsMs} those who come, get the stale value or are rejected with {@link LoadFailedError}.
+   */
+  get(key: Key, load: Load, options?: GetOptions): Promise<Buffer | null>
+  /**
+   * The values of 1 to 1,000 keys, none twice, asked for in one call; what is missing is loaded by one call of `load`. What others
+   * load is waited for after that, and loaded one by one if it falls to this caller. In a cluster all keys must lie in one slot, else this is rejected with {@link CrossSlotError}.
+   */
+  getMany<K extends Key>(keys: readonly K[], load: LoadMany<K>, options?: GetOptions): Promise<Map<K, Buffer | null>>
+  /** As {@link get}, with a value that is kept as JSON. Every caller gets what JSON makes of it, the one who loads too. */
+  getJson<T>(key: Key, load: LoadJson<T>, options?: GetOptions): Promise<T>
+  /** What is there, fresh or stale; null if there is nothing. Loads nothing and waits for nobody. */
+  peek(key: Key): Promise<Seen | null>
+  /** Stores a value; null: there is none. What is being loaded now will not replace it. */
+  put(key: Key, value: Value | null): Promise<void>
+  /** Forgets a key: what was loaded or is being loaded now is not served any more. True if there was anything. */
+  invalidate(key: Key): Promise<boolean>
+  /**
+   * The Redis key of `key`.
+   * @throws {InvalidArgumentError} for an empty key or one over 1,024 bytes.
+   */
+  redisKey(key: Key): Buffer
+}
+
+/** A value that was found. */
+export class Seen {
+  private constructor()
+  /** The value; null if it is known that there is none. */
+  readonly value: Buffer | null
+  /** Whether it is not fresh any more. */
+  readonly stale: boolean
+  /** How old it is, in milliseconds. */
+  readonly ageMs: number
 }
 
 /** One who holds a lock. */

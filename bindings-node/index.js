@@ -1,14 +1,19 @@
 'use strict'
 
+const { Cache } = require('./lib/cache.js')
 const { Client } = require('./lib/client.js')
 const { CombinedDecision, Decision, RuleDecision } = require('./lib/decision.js')
+const { Claimed, Seen } = require('./lib/entry.js')
 const { classes } = require('./lib/errors.js')
 const { limit } = require('./lib/limit.js')
 const { Holder, Inspection } = require('./lib/inspection.js')
 const { Limiter } = require('./lib/limiter.js')
 const { Lock } = require('./lib/lock.js')
+const { Once } = require('./lib/once.js')
 const { quorumLock } = require('./lib/quorum.js')
 const { Reservation } = require('./lib/reservation.js')
+const { LedgerEntry, StockPage, StockReservation, StockStatus, Taken, TakenAll } = require('./lib/sale.js')
+const { Stock } = require('./lib/stock.js')
 const { testing } = require('./lib/testing.js')
 
 module.exports = {
@@ -21,6 +26,17 @@ module.exports = {
   Lock,
   Inspection,
   Holder,
+  Stock,
+  Taken,
+  TakenAll,
+  StockReservation,
+  StockPage,
+  StockStatus,
+  LedgerEntry,
+  Once,
+  Claimed,
+  Cache,
+  Seen,
   limit,
   quorumLock,
   testing,

@@ -14,9 +14,11 @@ namespace Quotalock {
     use Quotalock\Exception\CrossSlotException;
     use Quotalock\Exception\InvalidArgumentException;
     use Quotalock\Exception\InvalidPolicyException;
+    use Quotalock\Exception\LoadFailedException;
     use Quotalock\Exception\LostException;
     use Quotalock\Exception\NotAcquiredException;
     use Quotalock\Exception\RateLimitedException;
+    use Quotalock\Exception\TimeoutException;
     use Quotalock\Exception\UnavailableException;
 
     /**
@@ -197,7 +199,129 @@ namespace Quotalock {
         }
 
         /**
-         * Closes this object: its locks are released, and later calls of it, its limiters and its locks throw
+         * Makes a handle for the units of a sale. Nothing is asked; Stock::open() makes the sale itself.
+         *
+         * @param non-empty-string $name any bytes, at most 1 KiB
+         * @param \Stringable|string|int|null $scope what all its keys share as their hash tag: stocks of one scope lie
+         *     in one slot of a cluster, and takeAll() can take from them together. Part of where the sale is kept: all
+         *     handles of a sale have the same
+         * @param int<1000, 100000000> $ledgerCap how many entries the ledger keeps, approximately; counts when the sale
+         *     is opened
+         * @param int<60000, 3153600000000> $memoryMs how long the sale is kept after its end, its last hold or the last
+         *     call that wrote, ledger included; half of that for certain. Counts when the sale is opened
+         * @throws InvalidArgumentException
+         */
+        public function stock(
+            string $name,
+            \Stringable|string|int|null $scope = null,
+            int $ledgerCap = 100000,
+            int $memoryMs = 2592000000
+        ): Stock {
+        }
+
+        /**
+         * Holds units of several stocks for one buyer, or of none: one atomic call. In a cluster the stocks need a
+         * common scope. The reservations are ordinary ones, each of its stock.
+         *
+         * @param non-empty-list<array{Stock, int<1, 4503599627370496>}> $takes at most 100 stocks of this client, none
+         *     twice, each with a quantity
+         * @param \Stringable|string|int $buyer as for Stock::take(), like the other parameters
+         * @param int<1, 2592000000> $holdMs
+         * @param \Stringable|string|int|null $requestId belongs to the first of the stocks, by their Redis keys, and
+         *     the buyer
+         * @throws InvalidArgumentException
+         * @throws CrossSlotException
+         */
+        public function takeAll(
+            array $takes,
+            \Stringable|string|int $buyer,
+            int $holdMs = 600000,
+            \Stringable|string|int|null $requestId = null
+        ): TakenAll {
+        }
+
+        /**
+         * Sells what several reservations hold, or nothing if one of them is over: one atomic call. Else as
+         * Stock::confirm().
+         *
+         * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100, none twice, each with its
+         *     stock
+         * @throws InvalidArgumentException
+         * @throws CrossSlotException
+         */
+        public function confirmAll(array $reservations): bool
+        {
+        }
+
+        /**
+         * Returns what several reservations hold to their stocks: one atomic call. Those that hold return even if
+         * others are over; true if all of them held, or had been cancelled.
+         *
+         * @param non-empty-list<array{Stock, non-empty-string}> $reservations as for confirmAll()
+         * @throws InvalidArgumentException
+         * @throws CrossSlotException
+         */
+        public function cancelAll(array $reservations): bool
+        {
+        }
+
+        /**
+         * Lengthens several holds, or none if one of them is over: one atomic call. Else as Stock::extend().
+         *
+         * @param non-empty-list<array{Stock, non-empty-string}> $reservations as for confirmAll()
+         * @param int<1, 2592000000> $holdMs
+         * @throws InvalidArgumentException
+         * @throws CrossSlotException
+         */
+        public function extendAll(array $reservations, int $holdMs = 600000): bool
+        {
+        }
+
+        /**
+         * Makes a handle for what is done once for each id.
+         *
+         * @param non-empty-string $name part of its Redis keys
+         * @param int<1, 315360000000> $ttlMs for how long a claim or a result is remembered
+         * @param int<10, 3600000> $leaseMs how long whoever runs keeps the others waiting if it dies. It is not
+         *     renewed: longer than the function runs
+         * @param int<0, 3600000> $errorsMs for how long the exception of a run is remembered; 0: the next caller runs
+         *     at once
+         * @throws InvalidArgumentException
+         */
+        public function once(string $name, int $ttlMs = 86400000, int $leaseMs = 10000, int $errorsMs = 0): Once
+        {
+        }
+
+        /**
+         * Makes a cache.
+         *
+         * @param non-empty-string $name part of its Redis keys
+         * @param int<1, 315360000000> $freshMs how long a value is fresh
+         * @param int<0, 315360000000> $staleMs how long it is served after that, while one caller loads a new one
+         * @param int<10, 3600000> $leaseMs how long a loader keeps the others from loading. It is not renewed: a loader
+         *     that takes longer is joined by another
+         * @param int<0, 315360000000>|null $negativeMs how long it is fresh that there is no value; 0 does not store
+         *     that, null is `$freshMs`
+         * @param int<0, 3600000> $errorsMs for how long the exception of a loader is remembered, and nobody else loads
+         * @param float $beta how eagerly values are refreshed before they are stale: 0 (never) to 100
+         * @param 'raise'|'load' $whenAway what happens when Redis cannot answer: an exception, or the caller loads, as
+         *     if there were no cache
+         * @throws InvalidArgumentException
+         */
+        public function cache(
+            string $name,
+            int $freshMs = 60000,
+            int $staleMs = 0,
+            int $leaseMs = 10000,
+            ?int $negativeMs = null,
+            int $errorsMs = 1000,
+            float $beta = 1.0,
+            string $whenAway = 'raise'
+        ): Cache {
+        }
+
+        /**
+         * Closes this object: its locks are released, and later calls of it and of what it made throw
          * ClosedException. The connections are closed too, unless another open client object of this process shares
          * them. There is no need to call it.
          */
@@ -599,6 +723,500 @@ namespace Quotalock {
         }
     }
 
+    /**
+     * The units of a sale: held, then sold or returned, and never more than there are. Made by Client::stock().
+     *
+     * In every state that anybody can see, `available + held + sold` are all the units there are. A hold that is over
+     * returns to stock by the next calls that write. Every call may be repeated after an exception whose outcome nobody
+     * knows, as it is by itself within the client's time: nothing is sold or added twice, and with a request id nothing
+     * is taken twice.
+     */
+    final class Stock
+    {
+        public readonly string $name;
+
+        public readonly ?string $scope;
+
+        /**
+         * Hash, holds and ledger: `<prefix>:stock:{<name>}`, with a scope `<prefix>:stock:{<scope>}:{<name>}`, then the
+         * same with `:holds` and `:ledger`.
+         *
+         * @var non-empty-list<non-empty-string>
+         */
+        public readonly array $redisKeys;
+
+        private function __construct()
+        {
+        }
+
+        /**
+         * Opens the sale: true if this call opened it, false if it is open with the same numbers and prizes; then
+         * nothing changes.
+         *
+         * @param int<1, 4503599627370496> $quantity
+         * @param int<1, 4503599627370496>|null $perBuyer the most that one buyer holds and has bought; null: all
+         * @param int<1, 3153600000000>|null $endsMs when takes end, in milliseconds since the epoch by the server's
+         *     clock; null: never
+         * @param list<\Stringable|string|int>|null $prizes a payload of 1 to 1,024 bytes for each unit, such as a
+         *     coupon code or a seat: at most 10,000, more by restock()
+         * @throws InvalidArgumentException if it is open with others, which are named
+         */
+        public function open(int $quantity, ?int $perBuyer = null, ?int $endsMs = null, ?array $prizes = null): bool
+        {
+        }
+
+        /**
+         * Adds units to an open sale; answers how many there are now, sold ones included.
+         *
+         * @param int<1, 4503599627370496> $quantity
+         * @param list<\Stringable|string|int>|null $prizes as many, if the sale has prizes
+         * @param \Stringable|string|int|null $requestId 1 to 256 bytes: units are added once for it while it is
+         *     remembered
+         * @throws InvalidArgumentException
+         */
+        public function restock(
+            int $quantity,
+            ?array $prizes = null,
+            \Stringable|string|int|null $requestId = null
+        ): int {
+        }
+
+        /**
+         * Holds units for a buyer, or says why not: Taken::$outcome. What is not confirmed in time returns to stock.
+         *
+         * @param \Stringable|string|int $buyer at most 1 KiB
+         * @param int<1, 4503599627370496> $quantity of units with prizes at most 1,000
+         * @param int<1, 2592000000> $holdMs
+         * @param \Stringable|string|int|null $requestId 1 to 256 bytes, such as a UUID: the same id for the same buyer
+         *     gets the first reservation again while it is remembered, whatever became of it. A refused call took
+         *     nothing, so it is decided anew
+         * @throws InvalidArgumentException
+         */
+        public function take(
+            \Stringable|string|int $buyer,
+            int $quantity = 1,
+            int $holdMs = 600000,
+            \Stringable|string|int|null $requestId = null
+        ): Taken {
+        }
+
+        /**
+         * Sells what a reservation holds: true, also if it was confirmed before and that is remembered; false if the
+         * hold was over or cancelled. Then nothing is sold. The end of the sale does not matter.
+         *
+         * @param non-empty-string $id StockReservation::$id
+         * @throws InvalidArgumentException if it is no id of this stock
+         */
+        public function confirm(string $id): bool
+        {
+        }
+
+        /**
+         * Returns what a reservation holds to stock: true, also if it was cancelled before and that is remembered;
+         * false if the hold was over or confirmed.
+         *
+         * @param non-empty-string $id
+         * @throws InvalidArgumentException if it is no id of this stock
+         */
+        public function cancel(string $id): bool
+        {
+        }
+
+        /**
+         * Has a hold last for at least `$holdMs` from now, never for less than it would; false if it was over,
+         * confirmed or cancelled.
+         *
+         * @param non-empty-string $id
+         * @param int<1, 2592000000> $holdMs
+         * @throws InvalidArgumentException if it is no id of this stock
+         */
+        public function extend(string $id, int $holdMs = 600000): bool
+        {
+        }
+
+        /** The numbers of the sale. */
+        public function status(): StockStatus
+        {
+        }
+
+        /**
+         * Lists holds that are not over in the order in which they end.
+         *
+         * @param string|null $cursor StockPage::$next of the page before; null for the first page
+         * @param int<1, 1000> $count
+         * @throws InvalidArgumentException
+         */
+        public function reservations(?string $cursor = null, int $count = 100): StockPage
+        {
+        }
+
+        /**
+         * Reads entries of the ledger, those after the one with the id `$after`, or from the first that is kept.
+         * Whoever stores the last id with what it did reads every entry at least once, as long as the ledger keeps
+         * them.
+         *
+         * @param string|null $after LedgerEntry::$id
+         * @param int<1, 1000> $count
+         * @return list<LedgerEntry>
+         * @throws InvalidArgumentException
+         */
+        public function ledger(?string $after = null, int $count = 100): array
+        {
+        }
+    }
+
+    /** The answer of Stock::take(). */
+    final class Taken
+    {
+        /**
+         * What became of it.
+         *
+         * @var 'held'|'sold_out'|'buyer_limit'|'not_open'|'ended'
+         */
+        public readonly string $outcome;
+
+        /** What is held; null unless the outcome is `held`. */
+        public readonly ?StockReservation $reservation;
+
+        /** How many units are available after it. */
+        public readonly int $available;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** The answer of Client::takeAll(). */
+    final class TakenAll
+    {
+        /**
+         * What became of it; if it was refused, why by the first stock that refuses.
+         *
+         * @var 'held'|'sold_out'|'buyer_limit'|'not_open'|'ended'
+         */
+        public readonly string $outcome;
+
+        /** The place of the stock that refuses among those given, from 0; null if none does. */
+        public readonly ?int $refused;
+
+        /**
+         * What is held of each stock, in the order given; empty unless the outcome is `held`.
+         *
+         * @var list<StockReservation>
+         */
+        public readonly array $reservations;
+
+        /**
+         * How many units of each stock are available after it, in the order given.
+         *
+         * @var non-empty-list<int>
+         */
+        public readonly array $available;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** Units that are held for a buyer. */
+    final class StockReservation
+    {
+        /** What it is known by, in every process; not to be guessed. Whoever knows it can confirm or cancel. */
+        public readonly string $id;
+
+        public readonly int $quantity;
+
+        public readonly string $buyer;
+
+        /**
+         * The payloads of its units; empty if the sale has none.
+         *
+         * @var list<non-empty-string>
+         */
+        public readonly array $prizes;
+
+        /** When the hold ends, in milliseconds since the epoch by the server's clock. */
+        public readonly int $untilMs;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** Some reservations of a stock. */
+    final class StockPage
+    {
+        /**
+         * In the order in which they end.
+         *
+         * @var list<StockReservation>
+         */
+        public readonly array $reservations;
+
+        /** The cursor of the next page; null if there is none. */
+        public readonly ?string $next;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** The numbers of a sale: `available + held + sold` are `quantity`. All 0 if it is not open. */
+    final class StockStatus
+    {
+        /**
+         * Where it stands; when it has ended holds can still be confirmed.
+         *
+         * @var 'not_open'|'open'|'ended'
+         */
+        public readonly string $phase;
+
+        /** All units there are. */
+        public readonly int $quantity;
+
+        public readonly int $available;
+
+        public readonly int $held;
+
+        public readonly int $sold;
+
+        /** How many buyers hold or have bought. */
+        public readonly int $buyers;
+
+        /** The most units of one buyer; null: all. */
+        public readonly ?int $perBuyer;
+
+        /** When takes end, in milliseconds since the epoch by the server's clock; null: never. */
+        public readonly ?int $endsMs;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** One change of a sale, with its numbers after it: whoever replays a ledger can check itself. */
+    final class LedgerEntry
+    {
+        /** What to read on after. */
+        public readonly string $id;
+
+        /** Its number in the sale, from 1 without a gap: one that is missing is no longer kept. */
+        public readonly int $number;
+
+        /**
+         * What was done.
+         *
+         * @var 'opened'|'restocked'|'held'|'confirmed'|'cancelled'|'expired'|'extended'
+         */
+        public readonly string $kind;
+
+        /** The id of the reservation; null for an opening and a restock, as the buyer. */
+        public readonly ?string $reservation;
+
+        public readonly ?string $buyer;
+
+        /** With how many units. */
+        public readonly int $quantity;
+
+        /** When, in milliseconds since the epoch by the server's clock. */
+        public readonly int $timeMs;
+
+        public readonly int $available;
+
+        public readonly int $held;
+
+        public readonly int $sold;
+
+        /**
+         * The payloads of the units that are meant; empty if they have none.
+         *
+         * @var list<non-empty-string>
+         */
+        public readonly array $prizes;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** What is done once for each id. Made by Client::once(). */
+    final class Once
+    {
+        public readonly string $name;
+
+        private function __construct()
+        {
+        }
+
+        /**
+         * Claims an id: Claimed::$first tells whether this caller is the first. A claim whose reply was lost is asked
+         * for again and stays the caller's. While run() runs for the id nobody is the first.
+         *
+         * @param \Stringable|string|int $id at most 1 KiB
+         * @param string|null $value what those are told who come later: any bytes, at most 64 MiB
+         * @throws InvalidArgumentException
+         */
+        public function claim(\Stringable|string|int $id, ?string $value = null): Claimed
+        {
+        }
+
+        /**
+         * Forgets an id, whoever claimed it: the next caller is the first. Whoever runs for it runs on, but its result
+         * is not stored. True if there was anything.
+         */
+        public function release(\Stringable|string|int $id): bool
+        {
+        }
+
+        /**
+         * The result of the first who ran for the id. That is this caller if nobody was, who calls the function; the
+         * others get its result, at once or when it comes. What the function throws gets out, and the next caller runs,
+         * as after an exit or a fatal error; if the first is killed, when its lease is over.
+         *
+         * @param callable(): ?string $function any bytes, at most 64 MiB, or null
+         * @param int<0, 3153600000000> $waitMs how long to wait for a result that another caller makes
+         * @throws TimeoutException if it did not come in time
+         * @throws LoadFailedException if the function failed a moment ago, for those who remember that
+         */
+        public function run(\Stringable|string|int $id, callable $function, int $waitMs = 5000): ?string
+        {
+        }
+
+        /** The Redis key of an id: `<prefix>:once:<name>:{<id>}`. */
+        public function redisKey(\Stringable|string|int $id): string
+        {
+        }
+    }
+
+    /** The answer of Once::claim(). */
+    final class Claimed
+    {
+        /** Whether the caller is the first. */
+        public readonly bool $first;
+
+        /** What the first gave; null if that was nothing, or if it has no result yet. */
+        public readonly ?string $value;
+
+        /** Whether a function runs for it, which has no result yet. */
+        public readonly bool $running;
+
+        /** How long the claim lasts, or the lease of what runs. */
+        public readonly int $remainingMs;
+
+        /** How long ago it was claimed. */
+        public readonly int $ageMs;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /**
+     * A cache that never stampedes: of all who want a value that is not there one loads it, in whatever process. Made
+     * by Client::cache().
+     *
+     * Values are strings of any bytes, at most 64 MiB, or null: it is known that there is none. When a value is stale,
+     * and sometimes a little earlier, one caller loads a new one, and the others are served what there is.
+     */
+    final class Cache
+    {
+        public readonly string $name;
+
+        private function __construct()
+        {
+        }
+
+        /**
+         * The value of a key. If there is none the function is called, unless another caller loads it: then that value
+         * is waited for. What the function throws gets out; others get LoadFailedException for a while, or the value
+         * there is. However it ends, by exit or a fatal error too, it is another's turn then; if this process is
+         * killed, when its lease is over.
+         *
+         * @param \Stringable|string|int $key at most 1 KiB
+         * @param callable(): ?string $load
+         * @param int<0, 3153600000000> $waitMs how long to wait for a value that another caller loads
+         * @throws TimeoutException if it did not come in time
+         * @throws LoadFailedException
+         */
+        public function get(\Stringable|string|int $key, callable $load, int $waitMs = 5000): ?string
+        {
+        }
+
+        /**
+         * The values of several keys, in their order, found by one call. The function is given those that are missing
+         * and that nobody else loads; a key that it leaves out has no value, and one that it adds is ignored. In a
+         * cluster the keys must lie in one slot.
+         *
+         * @param non-empty-list<\Stringable|string|int> $keys at most 1,000, none twice
+         * @param callable(non-empty-list<string>): array<string|int, ?string> $load
+         * @param int<0, 3153600000000> $waitMs as for get()
+         * @return array<string|int, ?string> by the keys
+         * @throws TimeoutException
+         * @throws LoadFailedException
+         * @throws CrossSlotException
+         */
+        public function getMany(array $keys, callable $load, int $waitMs = 5000): array
+        {
+        }
+
+        /**
+         * As get(), for values that are stored as JSON. The answer is what json_decode() makes of it, with objects as
+         * arrays, also for the caller who loaded it; null is no value.
+         *
+         * @param callable(): mixed $load
+         * @param int<0, 3153600000000> $waitMs as for get()
+         * @throws TimeoutException
+         * @throws LoadFailedException
+         * @throws \JsonException
+         */
+        public function getJson(\Stringable|string|int $key, callable $load, int $waitMs = 5000): mixed
+        {
+        }
+
+        /** The value of a key, fresh or stale, if there is one. Loads nothing and waits for nobody. */
+        public function peek(\Stringable|string|int $key): ?Seen
+        {
+        }
+
+        /**
+         * Stores a value that the caller has. It is newer than whatever is being loaded, which will not replace it.
+         *
+         * @param string|null $value null: there is no such thing; where `$negativeMs` is 0 that only forgets the key
+         * @throws InvalidArgumentException
+         */
+        public function put(\Stringable|string|int $key, ?string $value): bool
+        {
+        }
+
+        /**
+         * Forgets a key: what was loaded or is being loaded now is not served any more. True if there was anything.
+         */
+        public function invalidate(\Stringable|string|int $key): bool
+        {
+        }
+
+        /** The Redis key of a key: `<prefix>:cache:<name>:{<key>}`. */
+        public function redisKey(\Stringable|string|int $key): string
+        {
+        }
+    }
+
+    /** What Cache::peek() found. */
+    final class Seen
+    {
+        /** The value; null if it is known that there is none. */
+        public readonly ?string $value;
+
+        /** Whether it is not fresh any more. */
+        public readonly bool $stale;
+
+        public readonly int $ageMs;
+
+        private function __construct()
+        {
+        }
+    }
+
     /** Who holds a lock, and who waits. */
     final class Inspection
     {
@@ -877,7 +1495,7 @@ namespace Quotalock\Exception {
         }
     }
 
-    /** Whoever was loading the value of a cache has failed, a short time ago. */
+    /** Whoever was making the value of a cache, or the result of Once::run(), has failed a short time ago. */
     final class LoadFailedException extends \RuntimeException implements QuotalockException
     {
         public function getErrorCode(): string

@@ -1,11 +1,11 @@
 'use strict'
 
 // Collects the calls of a tick, hands them to the native half in one flush, and settles their promises when the answers
-// come, all of one batch at once. src/call.rs and src/answers.rs say what the numbers mean.
+// come, all of one batch at once. src/call.rs and src/answers/mod.rs say what the numbers mean.
 
 const native = require('./native.js')
 const { bytesOf, text } = require('./argument.js')
-const { construct } = require('./errors.js')
+const { construct, failure } = require('./errors.js')
 const pending = require('./pending.js')
 
 const { executor, listen, release, take } = pending
@@ -26,6 +26,18 @@ const keys = Buffer.allocUnsafeSlow(64 << 10)
 /** @type {import('./decision.js').Numbers} */
 const inbox = new Float64Array(16 << 10)
 const channel = new native.Channel(calls, keys, inbox, settle)
+const CODES = native.codes()
+
+/**
+ * What answers refer to.
+ * @type {import('./entry.js').Source}
+ */
+const source = {
+  text: (number) => channel.text(number),
+  ticket: (number) => /** @type {import('./native.js').Ticket} */ (channel.ticket(number)),
+  wait: (number) => channel.wait(number),
+  error: (code, text) => failure(CODES[code] ?? 'internal', channel.text(text).toString()),
+}
 
 /** How much of `calls` and `keys` is written, and how many of the calls were described. */
 let numbers = 0
@@ -145,12 +157,7 @@ function flush() {
 
 /** Settles all calls that were answered. */
 function settle() {
-  for (let length = channel.collect(); length > 0; length = channel.collect()) pending.settle(inbox, length, textOf)
-}
-
-/** @param {number} number */
-function textOf(number) {
-  return channel.text(number)
+  for (let length = channel.collect(); length > 0; length = channel.collect()) pending.settle(inbox, length, source)
 }
 
 /**
@@ -165,6 +172,14 @@ function takeBack(id) {
       return
     }
   }
+  channel.cancel(id)
+}
+
+/**
+ * Takes a call back that the core has; it is still answered, and soon.
+ * @param {number} id
+ */
+function cancel(id) {
   channel.cancel(id)
 }
 
@@ -191,10 +206,10 @@ const owners = new FinalizationRegistry((/** @type {number} */ number) => {
  * @param {Function} caller
  * @param {(channel: import('./native.js').Channel, id: number) => void} make has the native half make it
  * @param {AbortSignal} [signal]
- * @param {() => void} [takeBack] what takes the call back when the signal fires; it is still answered
+ * @param {(id: number) => void} [takeBack] what takes the call back when the signal fires; it is still answered
  * @returns {Promise<any>}
  */
-function submitNow(caller, make, signal, takeBack = () => {}) {
+function submitNow(caller, make, signal, takeBack = cancel) {
   const promise = new Promise(executor)
   const id = take()
   try {

@@ -4,16 +4,33 @@
 
 const { inspect } = require('node:util')
 const native = require('./native.js')
-const { bytesIfGiven, flag, kept, number, options, policyOf, refusal, signalOf, text } = require('./argument.js')
+const {
+  bytesIfGiven,
+  bytesOf,
+  flag,
+  kept,
+  number,
+  options,
+  policyOf,
+  refusal,
+  signalOf,
+  text,
+} = require('./argument.js')
+const { Cache } = require('./cache.js')
 const { submitDescribed } = require('./channel.js')
 const { packed } = require('./charges.js')
 const { construct } = require('./errors.js')
 const { Limiter } = require('./limiter.js')
 const { open } = require('./lock.js')
+const { Once } = require('./once.js')
+const { Stock, numberIfGiven, reservationsOf, takeAllOptions, takesOf } = require('./stock.js')
 
 const CLIENT_OPTIONS = ['prefix', 'timeoutMs', 'onError', 'requestMemoryMs']
 const LIMITER_OPTIONS = ['scope', 'enforce']
 const CONSUME_ALL_OPTIONS = ['requestId', 'signal']
+const STOCK_OPTIONS = ['scope', 'ledgerCap', 'memoryMs']
+const ONCE_OPTIONS = ['ttlMs', 'leaseMs', 'errorsMs']
+const CACHE_OPTIONS = ['freshMs', 'staleMs', 'leaseMs', 'negativeMs', 'errorsMs', 'beta', 'whenAway']
 
 /** @typedef {import('../index.js').Client} Surface */
 
@@ -117,6 +134,74 @@ class Client {
     return open(this.#native, this.writeLock, 'write', [name], given)
   }
 
+  /** @type {Surface['stock']} */
+  stock(name, given) {
+    const { scope, ledgerCap, memoryMs } = options(given, STOCK_OPTIONS)
+    const [bytes, common] = [bytesOf('name', name), bytesIfGiven('scope', scope)]
+    const [cap, memory] = [numberIfGiven('ledgerCap', ledgerCap), numberIfGiven('memoryMs', memoryMs)]
+    const made = construct(this.stock, () => this.#native.stock(bytes, common, cap, memory))
+    return /** @type {any} */ (new Stock(made, kept('name', name), scope === undefined ? null : kept('scope', scope)))
+  }
+
+  /** @type {Surface['takeAll']} */
+  async takeAll(takes, buyer, given) {
+    const { stocks, seconds } = takesOf(takes)
+    const [who, { hold, id }] = [bytesOf('buyer', buyer), takeAllOptions(given)]
+    return await submitDescribed(this.takeAll, undefined, (channel) =>
+      channel.takeAll(this.#native, stocks, seconds, who, hold, id),
+    )
+  }
+
+  /** @type {Surface['confirmAll']} */
+  async confirmAll(reservations) {
+    const { stocks, seconds } = reservationsOf(reservations)
+    return await submitDescribed(this.confirmAll, undefined, (channel) =>
+      channel.confirmAll(this.#native, stocks, seconds),
+    )
+  }
+
+  /** @type {Surface['cancelAll']} */
+  async cancelAll(reservations) {
+    const { stocks, seconds } = reservationsOf(reservations)
+    return await submitDescribed(this.cancelAll, undefined, (channel) =>
+      channel.cancelAll(this.#native, stocks, seconds),
+    )
+  }
+
+  /** @type {Surface['extendAll']} */
+  async extendAll(reservations, holdMs) {
+    const { stocks, seconds } = reservationsOf(reservations)
+    const hold = numberIfGiven('holdMs', holdMs)
+    return await submitDescribed(this.extendAll, undefined, (channel) =>
+      channel.extendAll(this.#native, stocks, seconds, hold),
+    )
+  }
+
+  /** @type {Surface['once']} */
+  once(name, given) {
+    const named = text('name', name)
+    const how = numbers(options(given, ONCE_OPTIONS))
+    return /** @type {any} */ (
+      new Once(
+        construct(this.once, () => this.#native.once(named, how)),
+        named,
+      )
+    )
+  }
+
+  /** @type {Surface['cache']} */
+  cache(name, given) {
+    const named = text('name', name)
+    const { whenAway, ...others } = options(given, CACHE_OPTIONS)
+    const how = { ...numbers(others), whenAway: whenAway === undefined ? undefined : text('whenAway', whenAway) }
+    return /** @type {any} */ (
+      new Cache(
+        construct(this.cache, () => this.#native.cache(named, how)),
+        named,
+      )
+    )
+  }
+
   async close() {
     this.#native.close()
   }
@@ -132,6 +217,14 @@ class Client {
   [inspect.custom]() {
     return `Client { server: ${inspect(this.server)}, prefix: ${inspect(this.#prefix)} }`
   }
+}
+
+/**
+ * Options that are numbers.
+ * @param {Record<string, any>} given
+ */
+function numbers(given) {
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, numberIfGiven(name, value)]))
 }
 
 module.exports = { Client, nativeOf }

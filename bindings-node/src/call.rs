@@ -11,6 +11,8 @@
 
 use quotalock::{Answer, Code, Error, Limiter, Op, Result, convert};
 
+use crate::look::Look;
+
 /// How many numbers a call has.
 pub const WIDTH: usize = 6;
 
@@ -20,23 +22,31 @@ pub const VERBS: [&str; 8] = ["consume", "peek", "require", "wait", "consumeUpTo
 /// The verb of a call that was described.
 const DESCRIBED: f64 = -2.0;
 
-/// Turns a written batch into operations, each with its number; takes those that were described.
+/// What a written call asks for.
+pub enum Asked {
+    /// An answer.
+    Call(Op<Answer>),
+    /// A look, whose answer says what to do next.
+    Look(Look),
+}
+
+/// Turns a written batch into what is asked for, each with its number; takes those that were described.
 pub fn read<'a>(
     numbers: &'a [f64],
     mut keys: &'a [u8],
     limiters: &'a [Option<Limiter>],
-    described: &'a mut [Option<Op<Answer>>],
-) -> impl Iterator<Item = (u64, Result<Op<Answer>>)> + 'a {
+    described: &'a mut [Option<Asked>],
+) -> impl Iterator<Item = (u64, Result<Asked>)> + 'a {
     numbers.chunks_exact(WIDTH).filter_map(move |call| {
         let (key, rest) = keys.split_at_checked(call[5] as usize).unwrap_or((keys, &[]));
         keys = rest;
         let (id, place) = (call[2] as u64, call[1] as usize);
         if call[0] == DESCRIBED {
-            let op = described.get_mut(place).and_then(Option::take);
-            return Some((id, op.ok_or_else(|| Error::new(Code::Internal, "a call that nobody described"))));
+            let asked = described.get_mut(place).and_then(Option::take);
+            return Some((id, asked.ok_or_else(|| Error::new(Code::Internal, "a call that nobody described"))));
         }
         let verb = VERBS.get((call[0] >= 0.0).then_some(call[0] as usize)?);
-        Some((id, describe(verb.copied(), limiters.get(place), key, call[3], call[4])))
+        Some((id, describe(verb.copied(), limiters.get(place), key, call[3], call[4]).map(Asked::Call)))
     })
 }
 

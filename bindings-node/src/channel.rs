@@ -5,6 +5,7 @@
 //! shared array. Nothing here waits, and no promise is known here: a call is a whole number
 //! below 2^53 that JavaScript gives to no second one.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use napi::bindgen_prelude::{Buffer, BufferSlice, Float64Array, Function, Uint8Array};
@@ -13,10 +14,11 @@ use napi_derive::napi;
 use quotalock::driver::{self, Sink};
 use quotalock::{Answer, Code, Op, Source};
 
-use crate::answers::{Answers, Mailbox};
-use crate::call::{self, VERBS};
+use crate::answers::{Answers, Lookout, Mailbox};
+use crate::call::{self, Asked, VERBS};
 use crate::client::{Client, Limiter};
 use crate::error::{Result, failed};
+use crate::look::Look;
 use crate::testing;
 
 /// Carries the calls of one environment.
@@ -32,10 +34,14 @@ pub struct Channel {
     pub(crate) limiters: Vec<Option<quotalock::Limiter>>,
     free: Vec<u32>,
     /// Calls of the next flush that were described in more than numbers.
-    pub(crate) described: Vec<Option<Op<Answer>>>,
+    pub(crate) described: Vec<Option<Asked>>,
     pub(crate) mailbox: Arc<Mailbox>,
+    /// Looks under way, by the numbers of their calls.
+    pub(crate) looks: HashMap<u64, Look>,
+    /// Where their answers come.
+    pub(crate) lookout: Arc<Lookout>,
     /// What is being collected, and how far.
-    collecting: Answers,
+    pub(crate) collecting: Answers,
     collected: usize,
     /// Calls whose answer was not collected yet.
     under_way: usize,
@@ -52,6 +58,7 @@ impl Channel {
         answered: Function<(), napi::bindgen_prelude::Unknown<'static>>,
     ) -> Result<Channel> {
         let bell = answered.build_threadsafe_function::<()>().weak::<true>().build().map_err(failed)?;
+        let mailbox = Arc::new(Mailbox::new(bell));
         Ok(Channel {
             calls,
             keys,
@@ -59,7 +66,9 @@ impl Channel {
             limiters: Vec::new(),
             free: Vec::new(),
             described: Vec::new(),
-            mailbox: Arc::new(Mailbox::new(bell)),
+            lookout: Arc::new(Lookout(mailbox.clone())),
+            mailbox,
+            looks: HashMap::new(),
             collecting: Answers::default(),
             collected: 0,
             under_way: 0,
@@ -98,15 +107,18 @@ impl Channel {
         let calls = self.calls.get(..numbers).unwrap_or_default();
         let keys = self.keys.get(..bytes).unwrap_or_default();
         let mut ops = Vec::with_capacity(numbers / call::WIDTH);
-        for (id, op) in call::read(calls, keys, &self.limiters, &mut self.described) {
-            match op {
-                Ok(op) => ops.push((id, op)),
+        let mut looks = Vec::new();
+        for (id, asked) in call::read(calls, keys, &self.limiters, &mut self.described) {
+            match asked {
+                Ok(Asked::Call(op)) => ops.push((id, op)),
+                Ok(Asked::Look(look)) => looks.push((id, look)),
                 Err(error) => self.collecting.push(id, &Err(error)),
             }
         }
         // What was taken back meanwhile is forgotten.
         self.described.clear();
         self.submit(env, ops);
+        self.look(env, looks);
     }
 
     /// Replaces what stands at a Redis key, under the number `id`. Collect afterwards.
@@ -134,8 +146,12 @@ impl Channel {
 
     /// Takes back a call whose caller is gone. It is still answered, and soon.
     #[napi(catch_unwind)]
-    pub fn cancel(&self, id: f64) {
-        driver::cancel(id as u64, &self.sink());
+    pub fn cancel(&mut self, id: f64) {
+        let id = id as u64;
+        match self.looks.remove(&id) {
+            Some(_) => driver::cancel(id, &self.looking()),
+            None => driver::cancel(id, &self.sink()),
+        }
     }
 
     /// Writes answers into the inbox, as many as fit, and tells how many numbers they are; 0 when all were collected.
@@ -145,7 +161,9 @@ impl Channel {
             self.collected = 0;
             self.collecting.clear();
             self.mailbox.empty(&mut self.collecting);
-            self.settled(env, self.collecting.count);
+            let count = self.collecting.count + self.collecting.looked.len();
+            self.understand(env);
+            self.settled(env, count);
         }
         let waiting = self.collecting.numbers.get(self.collected..).unwrap_or_default();
         // SAFETY: JavaScript reads the inbox only after this call, on this thread, and never transfers its memory.
@@ -161,10 +179,11 @@ impl Channel {
         length as u32
     }
 
-    /// A text of the answers just collected.
+    /// A text of the answers just collected, which can be taken once.
     #[napi(catch_unwind)]
-    pub fn text(&self, number: u32) -> Buffer {
-        self.collecting.texts.get(number as usize).cloned().unwrap_or_default().into()
+    pub fn text(&mut self, number: u32) -> Buffer {
+        let text = self.collecting.texts.get_mut(number as usize).map(std::mem::take).unwrap_or_default();
+        Arc::unwrap_or_clone(text).into()
     }
 
     /// Makes calls.

@@ -1,4 +1,5 @@
-//! Calls that say more than six numbers and a key: several keys, an id, a reservation.
+//! Calls that say more than six numbers and a key: several keys, an id, a reservation. Those of stocks are in stock.rs,
+//! those of caches in cache.rs and look.rs.
 //!
 //! JavaScript describes such a call here, and writes six numbers for it that name its place among the described ones. So
 //! it goes out with the batch of its tick, in its order.
@@ -7,7 +8,7 @@ use napi::bindgen_prelude::BufferSlice;
 use napi_derive::napi;
 use quotalock::{Answer, Charge, Code, Error, Limiter, Op, Unsettled};
 
-use crate::call::{micros, unsigned};
+use crate::call::{Asked, micros, unsigned};
 use crate::channel::Channel;
 use crate::client::{Client, Reservation};
 use crate::error::{Result, thrown};
@@ -70,7 +71,7 @@ impl Channel {
             at(limiters, limiter)?.reserve(&key, estimate, ttl, Unsettled::parse(&unsettled)?)
         };
         let (inner, op) = make(&self.limiters).map_err(thrown)?;
-        self.described.push(Some(op.erased()));
+        self.described.push(Some(Asked::Call(op.erased())));
         Ok(Reservation { inner })
     }
 
@@ -83,9 +84,12 @@ impl Channel {
         })
     }
 
-    fn describe(&mut self, make: impl FnOnce(&[Option<Limiter>]) -> quotalock::Result<Op<Answer>>) -> Result<()> {
+    pub(crate) fn describe(
+        &mut self,
+        make: impl FnOnce(&[Option<Limiter>]) -> quotalock::Result<Op<Answer>>,
+    ) -> Result<()> {
         let op = make(&self.limiters).map_err(thrown)?;
-        self.described.push(Some(op));
+        self.described.push(Some(Asked::Call(op)));
         Ok(())
     }
 }

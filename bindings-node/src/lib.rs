@@ -5,10 +5,13 @@
 #![cfg_attr(test, allow(dead_code, reason = "what JavaScript calls is registered outside of tests only"))]
 
 mod answers;
+mod cache;
 mod call;
 mod channel;
 mod client;
 mod described;
 mod error;
 mod lock;
+mod look;
+mod stock;
 mod testing;

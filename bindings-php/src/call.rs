@@ -25,13 +25,41 @@ pub type Asked<'a> = &'a mut dyn FnMut() -> bool;
 
 /// Why a call ends before its answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ending {
+pub enum Ending {
     /// The request's time is over.
     TimedOut,
     /// A signal handler threw.
     Threw,
-    /// A signal handler called `exit`, or died of a fatal error.
+    /// A signal handler called `exit` or died of a fatal error, or a function of PHP code did the latter.
     Exited,
+}
+
+/// Why something of several steps ends without a value.
+pub enum Stop {
+    Problem(Problem),
+    Ending(Ending),
+}
+
+impl<T: Into<Problem>> From<T> for Stop {
+    fn from(problem: T) -> Self {
+        Stop::Problem(problem.into())
+    }
+}
+
+impl Stop {
+    /// Ends the method of ours that runs. Whoever calls this must hold nothing that needs dropping: where the script
+    /// ends too, it leaves by a jump over all Rust frames between here and PHP.
+    pub fn follow(self) -> Problem {
+        match self {
+            Stop::Problem(problem) => problem,
+            Stop::Ending(Ending::Threw) => Problem::Thrown,
+            // SAFETY: nothing is left to drop, here nor in our callers, and both jumps land in the frame that PHP or
+            // the macros of ext-php-rs set up around every call of ours.
+            Stop::Ending(Ending::TimedOut) => unsafe { zend_timeout() },
+            // SAFETY: as above.
+            Stop::Ending(Ending::Exited) => unsafe { bailout() },
+        }
+    }
 }
 
 /// Makes the call on this thread. Signal handlers of `pcntl_async_signals` run while it waits.
@@ -44,6 +72,15 @@ pub fn run<T: FromAnswer>(op: Op<T>) -> Outcome<T> {
 
 /// As [`run`], for any call; interrupted, it goes on for `grace`, and `undo` takes back what it brought all the same.
 pub fn interruptibly<T>(grace: Duration, call: impl FnOnce(Asked) -> Result<T>, undo: impl FnOnce(T)) -> Outcome<T> {
+    attempt(grace, call, undo).map_err(Stop::follow)
+}
+
+/// As [`interruptibly`], for callers that hold something: they drop it, and [`Stop::follow`] what ended the call.
+pub fn attempt<T>(
+    grace: Duration,
+    call: impl FnOnce(Asked) -> Result<T>,
+    undo: impl FnOnce(T),
+) -> std::result::Result<T, Stop> {
     let mut ending = None;
     let answer = call(&mut || {
         // Once is enough: what a handler threw is on its way, and no other handler runs until it has arrived.
@@ -52,15 +89,7 @@ pub fn interruptibly<T>(grace: Duration, call: impl FnOnce(Asked) -> Result<T>, 
     });
     let Some((how, _)) = ending else { return Ok(answer?) };
     answer.map_or_else(drop, undo);
-    // SAFETY: nothing is left to drop, here nor in our callers, and both jumps land in the frame that PHP or the macros
-    // of ext-php-rs set up around every call of ours.
-    unsafe {
-        match how {
-            Ending::Threw => Err(Problem::Thrown),
-            Ending::TimedOut => zend_timeout(),
-            Ending::Exited => bailout(),
-        }
-    }
+    Err(Stop::Ending(how))
 }
 
 /// As [`interruptibly`], while an exception is on its way: no handler can run, so it is only looked whether anybody
@@ -91,15 +120,16 @@ pub enum Ended {
 }
 
 /// Calls a function of PHP code.
-pub fn function(function: &Zval, argument: &Zval) -> Ended {
+pub fn function(function: &Zval, arguments: &[Zval]) -> Ended {
     let called = try_catch(AssertUnwindSafe(|| {
         let mut value = Zval::new();
-        // SAFETY: both are live values, which the engine only reads; it fills `value`, and wants no object nor names.
+        let count = u32::try_from(arguments.len()).unwrap_or_default();
+        // SAFETY: all are live values, which the engine only reads; it fills `value`, and wants no object nor names.
         unsafe {
-            let (function, argument) = (std::ptr::from_ref(function), std::ptr::from_ref(argument));
+            let (function, arguments) = (std::ptr::from_ref(function), arguments.as_ptr());
             let nothing = std::ptr::null_mut();
             let named = std::ptr::null_mut();
-            _call_user_function_impl(nothing, function.cast_mut(), &raw mut value, 1, argument.cast_mut(), named);
+            _call_user_function_impl(nothing, function.cast_mut(), &raw mut value, count, arguments.cast_mut(), named);
         }
         value
     }));

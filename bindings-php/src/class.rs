@@ -15,6 +15,7 @@ use ext_php_rs::flags::ClassFlags;
 use ext_php_rs::types::{ZendObject, ZendStr, Zval};
 
 use crate::property::{self, Property};
+use crate::{cache, once};
 
 /// `ZEND_ATTRIBUTE_PERSISTENT` of Zend/zend_attributes.h.
 const PERSISTENT_ATTRIBUTE: u32 = 1;
@@ -49,7 +50,7 @@ pub fn register<T: RegisteredClass>(properties: &[Property]) -> Result<()> {
     unsafe {
         for value in (*class).function_table.values() {
             if let Some(function) = value.ptr::<zend_function>().and_then(|function| function.as_mut()) {
-                describe(function);
+                describe(function, T::CLASS_NAME);
             }
         }
         if T::constructor().is_none()
@@ -70,7 +71,7 @@ pub fn describe_functions() {
         let table = (*ext_php_rs_compiler_globals()).function_table;
         let function = zend_hash_str_find_ptr_lc(table, NAME.as_ptr().cast(), NAME.len());
         if let Some(function) = function.cast::<zend_function>().as_mut() {
-            describe(function);
+            describe(function, "");
         }
     }
 }
@@ -80,7 +81,7 @@ pub fn describe_functions() {
 ///
 /// # Safety
 /// `function` must be a registered internal function of ours, not yet in use.
-unsafe fn describe(function: &mut zend_function) {
+unsafe fn describe(function: &mut zend_function, class: &str) {
     // SAFETY: it is internal, so it has this variant, with one information per argument.
     let arguments: &mut [zend_internal_arg_info] = unsafe {
         let internal = &function.internal_function;
@@ -93,7 +94,14 @@ unsafe fn describe(function: &mut zend_function) {
         // SAFETY: the engine wants a C string here.
         let name = unsafe { std::ffi::CStr::from_ptr(argument.name) };
         match name.to_bytes() {
-            b"key" => argument.type_ = property::class_type("Stringable", 1 << IS_STRING | 1 << IS_LONG),
+            // Of a stock and a reservation it is a text of ours.
+            b"id" if class != once::NAME => {}
+            b"value" if class == once::NAME || class == cache::NAME => {
+                argument.type_.type_mask |= _ZEND_TYPE_NULLABLE_BIT
+            }
+            b"key" | b"buyer" | b"id" => {
+                argument.type_ = property::class_type("Stringable", 1 << IS_STRING | 1 << IS_LONG)
+            }
             b"requestId" | b"scope" => {
                 let simple = 1 << IS_STRING | 1 << IS_LONG | _ZEND_TYPE_NULLABLE_BIT;
                 argument.type_ = property::class_type("Stringable", simple);

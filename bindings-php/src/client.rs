@@ -8,9 +8,10 @@ use std::rc::Rc;
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::ZendClassObject;
-use quotalock::{LimiterOptions, LockOptions};
+use quotalock::{LimiterOptions, LockOptions, StockOptions};
 
-use crate::argument::{Flag, Int, Key, Maybe, Names, Text};
+use crate::argument::{Flag, Float, Int, Key, Maybe, Names, Text};
+use crate::cache::{BETA, Cache, CacheArguments, ERRORS_MS, FRESH_MS, LEASE_MS, RAISE};
 use crate::call;
 use crate::charges::Charges;
 use crate::class;
@@ -20,10 +21,19 @@ use crate::held;
 use crate::limiter::Limiter;
 use crate::lock::Lock;
 use crate::lock_options::{ACK_TIMEOUT_MS, LockArguments, NO_LABEL, TTL_MS};
+use crate::once::{self, Once};
 use crate::policy::PolicyArgument;
 use crate::property::{self, Property, Type};
 use crate::registry::{self, Handle};
 use crate::settings::{Arguments, REQUEST_MEMORY_MS, Settings};
+use crate::stock::{HOLD_MS, Stock};
+use crate::stock_answer::TakenTogether;
+use crate::stock_pairs::StockPairs;
+
+/// The default of how many entries a ledger keeps.
+const LEDGER_CAP: i64 = quotalock::DEFAULT_LEDGER_CAP as i64;
+/// The default of how long a sale is kept.
+const MEMORY_MS: i64 = (quotalock::DEFAULT_STOCK_MEMORY / 1_000) as i64;
 
 /// The properties of the class.
 pub const PROPERTIES: &[Property] = &[("server", Type::Text), ("prefix", Type::Text)];
@@ -221,6 +231,93 @@ impl Client {
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
         let given = given!(ttlMs, waitMs, fair, floor, label, replicasAck, ackTimeoutMs);
         self.leased(&given, 2, |client, options| Ok(client.write_lock(&name.bytes(1)?, options)?))
+    }
+
+    /// Makes a handle for the units of a sale.
+    #[php(defaults(ledgerCap = LEDGER_CAP, memoryMs = MEMORY_MS))]
+    pub fn stock(
+        &self,
+        name: Text,
+        scope: Maybe<Key>,
+        ledgerCap: Int,
+        memoryMs: Int,
+    ) -> Outcome<ZBox<ZendClassObject<Stock>>> {
+        let (name, scope) = (name.bytes(1)?, scope.bytes(2)?.map(Cow::into_owned));
+        let (ledger_cap, memory) = (ledgerCap.unsigned(3, "ledger_cap")?, memoryMs.micros(4, "memory")?);
+        let options = StockOptions { scope, ledger_cap, memory };
+        let stock = self.0.shared()?.limiters.client().stock(&name, options)?;
+        Ok(Stock::object(stock, self.0.clone()))
+    }
+
+    /// Holds units of several stocks for one buyer, or of none.
+    #[php(defaults(holdMs = HOLD_MS))]
+    pub fn take_all(
+        &self,
+        takes: StockPairs,
+        buyer: Key,
+        holdMs: Int,
+        requestId: Maybe<Key>,
+    ) -> Outcome<TakenTogether> {
+        let op = {
+            let (buyer, id, hold) = (buyer.bytes(2)?, requestId.bytes(4)?, holdMs.micros(3, "hold")?);
+            self.0.shared()?.limiters.client().take_all(&takes.takes()?, &buyer, hold, id.as_deref())?
+        };
+        call::run(op).map(TakenTogether)
+    }
+
+    /// Sells what several reservations hold, or nothing if one of them is over.
+    pub fn confirm_all(&self, reservations: StockPairs) -> Outcome<bool> {
+        let op = self.0.shared()?.limiters.client().confirm_all(&reservations.reservations()?)?;
+        call::run(op)
+    }
+
+    /// Returns what several reservations hold to their stocks; false if one of them was over.
+    pub fn cancel_all(&self, reservations: StockPairs) -> Outcome<bool> {
+        let op = self.0.shared()?.limiters.client().cancel_all(&reservations.reservations()?)?;
+        call::run(op)
+    }
+
+    /// Lengthens several holds, or none if one of them is over.
+    #[php(defaults(holdMs = HOLD_MS))]
+    pub fn extend_all(&self, reservations: StockPairs, holdMs: Int) -> Outcome<bool> {
+        let op = {
+            let hold = holdMs.micros(2, "hold")?;
+            self.0.shared()?.limiters.client().extend_all(&reservations.reservations()?, hold)?
+        };
+        call::run(op)
+    }
+
+    /// Makes a handle for what is done once for each id.
+    #[php(defaults(ttlMs = once::TTL_MS, leaseMs = LEASE_MS, errorsMs = 0))]
+    pub fn once(&self, name: Text, ttlMs: Int, leaseMs: Int, errorsMs: Int) -> Outcome<ZBox<ZendClassObject<Once>>> {
+        Once::make(&self.0, &name, [ttlMs, leaseMs, errorsMs])
+    }
+
+    /// Makes a cache.
+    #[php(defaults(
+        freshMs = FRESH_MS, staleMs = 0, leaseMs = LEASE_MS, errorsMs = ERRORS_MS, beta = BETA, whenAway = RAISE
+    ))]
+    pub fn cache(
+        &self,
+        name: Text,
+        freshMs: Int,
+        staleMs: Int,
+        leaseMs: Int,
+        negativeMs: Maybe<Int>,
+        errorsMs: Int,
+        beta: Float,
+        whenAway: Text,
+    ) -> Outcome<ZBox<ZendClassObject<Cache>>> {
+        let given = CacheArguments {
+            fresh: freshMs,
+            stale: staleMs,
+            lease: leaseMs,
+            negative: negativeMs,
+            errors: errorsMs,
+            beta,
+            when_away: whenAway,
+        };
+        Cache::make(&self.0, &name, &given)
     }
 
     /// Closes this object, its limiters and its locks, which are released.

@@ -6,7 +6,7 @@ use ext_php_rs::flags::DataType;
 use ext_php_rs::types::Zval;
 use quotalock::{Holder, Inspection};
 
-use crate::property::{Type, bool, int, text};
+use crate::property::{Type, bool, int, moment, text};
 use crate::record::{Record, list};
 
 static INSPECTION: Record = Record::new(
@@ -33,11 +33,6 @@ static HOLDER: Record = Record::new(
 pub fn register() -> Result<()> {
     HOLDER.register()?;
     INSPECTION.register()
-}
-
-/// A moment as milliseconds since the epoch; a moment is not rounded up as a duration is.
-fn moment(micros: u64) -> Zval {
-    int(micros / 1_000)
 }
 
 fn holder(holder: &Holder) -> Zval {

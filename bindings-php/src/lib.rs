@@ -4,6 +4,7 @@
 #![allow(non_snake_case, reason = "the name of a parameter in Rust is its name in PHP, where named arguments use it")]
 
 mod argument;
+mod cache;
 mod call;
 mod charges;
 mod class;
@@ -16,14 +17,20 @@ mod info;
 mod ini;
 mod inspection;
 mod limiter;
+mod load;
 mod lock;
 mod lock_options;
 mod module;
+mod once;
 mod policy;
 mod property;
 mod record;
 mod registry;
 mod reservation;
 mod rule;
+mod seen;
 mod settings;
+mod stock;
+mod stock_answer;
+mod stock_pairs;
 mod testing;

@@ -134,7 +134,7 @@ impl Lock {
         if !self.acquire(waitMs)? {
             return Err(self.lock.not_acquired().into());
         }
-        let ended = call::function(function, &class::this());
+        let ended = call::function(function, &[class::this()]);
         match ended {
             Ended::Returned(value) => self.conclude().map(|()| value),
             Ended::Threw => {

@@ -3,8 +3,8 @@
 use ext_php_rs::prelude::*;
 
 use crate::{
-    class, client, decision, exception, function, held, info, ini, inspection, limiter, lock, reservation, rule,
-    testing,
+    cache, class, client, decision, exception, function, held, info, ini, inspection, limiter, lock, once, reservation,
+    rule, seen, stock, stock_answer, testing,
 };
 
 /// Registers what does not depend on a request. Makes no client, socket or thread: a preforking server runs this in the
@@ -14,10 +14,15 @@ extern "C" fn start_up(_kind: i32, module: i32) -> i32 {
     let registered = exception::register()
         .and_then(|()| decision::register())
         .and_then(|()| inspection::register())
+        .and_then(|()| stock_answer::register())
+        .and_then(|()| seen::register())
         .and_then(|()| class::register::<rule::Rule>(rule::PROPERTIES))
         .and_then(|()| class::register::<limiter::Limiter>(limiter::PROPERTIES))
         .and_then(|()| class::register::<reservation::Reservation>(reservation::PROPERTIES))
         .and_then(|()| class::register::<lock::Lock>(lock::PROPERTIES))
+        .and_then(|()| class::register::<stock::Stock>(stock::PROPERTIES))
+        .and_then(|()| class::register::<once::Once>(once::PROPERTIES))
+        .and_then(|()| class::register::<cache::Cache>(cache::PROPERTIES))
         .and_then(|()| class::register::<client::Client>(client::PROPERTIES))
         .and_then(|()| class::register::<testing::Testing>(&[]));
     class::describe_functions();

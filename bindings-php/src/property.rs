@@ -128,6 +128,16 @@ pub fn milliseconds(micros: u64) -> Zval {
     int(convert::ms(micros))
 }
 
+/// A moment as milliseconds since the epoch; a moment is not rounded up as a duration is.
+pub fn moment(micros: u64) -> Zval {
+    int(micros / 1_000)
+}
+
+/// A PHP value of what may be none, which is null.
+pub fn maybe<T>(value: Option<T>, shown: impl FnOnce(T) -> Zval) -> Zval {
+    value.map_or_else(Zval::null, shown)
+}
+
 /// A PHP bool.
 pub fn bool(value: bool) -> Zval {
     let mut zval = Zval::new();
@@ -185,6 +195,32 @@ impl IntoZval for Bytes {
 
     fn set_zval(self, zval: &mut Zval, _persistent: bool) -> Result<()> {
         *zval = text(self.0);
+        Ok(())
+    }
+}
+
+/// What a method that answers bytes or null returns.
+pub struct MaybeBytes(pub Zval);
+
+impl IntoZval for MaybeBytes {
+    const TYPE: DataType = DataType::String;
+    const NULLABLE: bool = true;
+
+    fn set_zval(self, zval: &mut Zval, _persistent: bool) -> Result<()> {
+        *zval = self.0;
+        Ok(())
+    }
+}
+
+/// What a method that answers a PHP array returns.
+pub struct Array(pub Zval);
+
+impl IntoZval for Array {
+    const TYPE: DataType = DataType::Array;
+    const NULLABLE: bool = false;
+
+    fn set_zval(self, zval: &mut Zval, _persistent: bool) -> Result<()> {
+        *zval = self.0;
         Ok(())
     }
 }

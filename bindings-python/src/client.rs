@@ -1,17 +1,23 @@
-//! The client, which makes limiters and handles of locks.
+//! The client, which makes limiters, handles of locks and stocks, and caches.
 
 use pyo3::prelude::*;
 use quotalock::{LimiterCache, LimiterOptions, OnError, Options, convert};
 
 use crate::argument::{Cost, Key, RequestId, octets, seconds, whole};
+use crate::basket::{self, Item};
+use crate::cache::{self, Cache};
 use crate::carrier::Carrier;
 use crate::charge::{Charge, charges};
-use crate::error::raised;
+use crate::error::{internal, raised};
 use crate::limiter::Limiter;
+use crate::loading;
 use crate::lock::{Lock, one, several};
 use crate::lock_options::{Given, Maybe};
 use crate::loops::Loops;
+use crate::once::Once;
 use crate::policy::{policy, spelled};
+use crate::stock::{self, Stock};
+use crate::ticket::{Ticket, Waiting};
 
 /// A client of one Redis, or of this process' memory. Threads may share it, and forked processes go on using it.
 #[pyclass(frozen, weakref, module = "quotalock")]
@@ -210,6 +216,104 @@ impl Client {
         Lock::new(slf, one(name)?, given, |core, names, options| core.write_lock(names[0], options))
     }
 
+    /// Makes a handle for the units of a sale.
+    #[pyo3(signature = (name, scope = None, ledger_cap = None, memory = None),
+           text_signature = "($self, name, scope=None, ledger_cap=100000, memory=2592000.0)")]
+    fn stock<'py>(
+        slf: &Bound<'py, Self>,
+        name: &Bound<'py, PyAny>,
+        scope: Maybe<'_, 'py>,
+        ledger_cap: Maybe<'_, 'py>,
+        memory: Maybe<'_, 'py>,
+    ) -> PyResult<Stock> {
+        Stock::new(slf, name, scope, ledger_cap, memory)
+    }
+
+    /// Holds units of several stocks for one buyer, or of none.
+    #[pyo3(signature = (takes, buyer, hold = None, request_id = None),
+           text_signature = "($self, takes, buyer, hold=600.0, request_id=None)")]
+    fn take_all(
+        &self,
+        py: Python<'_>,
+        takes: &Bound<'_, PyAny>,
+        buyer: &Bound<'_, PyAny>,
+        hold: Maybe<'_, '_>,
+        request_id: Option<RequestId<'_>>,
+    ) -> PyResult<Py<PyAny>> {
+        let (takes, buyer) = (basket::takes(takes)?, octets("buyer", buyer.as_borrowed())?);
+        let takes: Vec<_> = takes.iter().map(Item::core).map(|(stock, quantity)| (stock, *quantity)).collect();
+        let taking = self.core.take_all(&takes, buyer, stock::hold(hold)?, request_id.map(|id| id.0));
+        self.carrier.make(py, taking)
+    }
+
+    /// Sells what several reservations hold, or nothing if one of them is over.
+    fn confirm_all(&self, py: Python<'_>, reservations: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let held = basket::reservations(reservations)?;
+        self.carrier.make(py, self.core.confirm_all(&basket::ids(&held)))
+    }
+
+    /// Returns what several reservations hold to their stocks.
+    fn cancel_all(&self, py: Python<'_>, reservations: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let held = basket::reservations(reservations)?;
+        self.carrier.make(py, self.core.cancel_all(&basket::ids(&held)))
+    }
+
+    /// Lengthens several holds, or none if one of them is over.
+    #[pyo3(signature = (reservations, hold = None), text_signature = "($self, reservations, hold=600.0)")]
+    fn extend_all(&self, py: Python<'_>, reservations: &Bound<'_, PyAny>, hold: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
+        let held = basket::reservations(reservations)?;
+        self.carrier.make(py, self.core.extend_all(&basket::ids(&held), stock::hold(hold)?))
+    }
+
+    /// Makes what is done once for each id.
+    #[pyo3(signature = (name, ttl = None, lease = None, errors = None),
+           text_signature = "($self, name, ttl=86400.0, lease=10.0, errors=0.0)")]
+    fn once<'py>(
+        slf: &Bound<'py, Self>,
+        name: &str,
+        ttl: Maybe<'_, 'py>,
+        lease: Maybe<'_, 'py>,
+        errors: Maybe<'_, 'py>,
+    ) -> PyResult<Once> {
+        Once::new(slf, name, ttl, lease, errors)
+    }
+
+    /// Makes a cache.
+    #[pyo3(signature = (name, fresh = None, stale = None, lease = None, negative = None, errors = None, beta = None,
+                        when_away = "raise"),
+           text_signature = "($self, name, fresh=60.0, stale=0.0, lease=10.0, negative=None, errors=1.0, beta=1.0, when_away='raise')")]
+    #[expect(clippy::too_many_arguments)]
+    fn cache<'py>(
+        slf: &Bound<'py, Self>,
+        name: &str,
+        fresh: Maybe<'_, 'py>,
+        stale: Maybe<'_, 'py>,
+        lease: Maybe<'_, 'py>,
+        negative: Maybe<'_, 'py>,
+        errors: Maybe<'_, 'py>,
+        beta: Maybe<'_, 'py>,
+        when_away: &str,
+    ) -> PyResult<Cache> {
+        Cache::new(slf, name, cache::Given { fresh, stale, lease, negative, errors, beta, when_away })
+    }
+
+    /// Stores what was loaded.
+    fn _fill(&self, py: Python<'_>, ticket: &Ticket, value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let value = loading::value("the loaded value", value)?.map(<[u8]>::to_vec);
+        self.carrier.make(py, ticket.core(py)?.fill(value))
+    }
+
+    /// Tells that a load came to nothing, and why, if others are to know.
+    #[pyo3(signature = (ticket, error))]
+    fn _fail(&self, py: Python<'_>, ticket: &Ticket, error: Option<&str>) -> PyResult<Py<PyAny>> {
+        self.carrier.make(py, Ok(ticket.core(py)?.fail(error)))
+    }
+
+    /// A future for what another loads, or a ticket to load it.
+    fn _wait_for(&self, py: Python<'_>, waiting: &Waiting) -> PyResult<Py<PyAny>> {
+        self.looped(py)?.wait_for(py, waiting.take(py)?)
+    }
+
     /// Closes the connections. Later calls raise `Closed`; closing twice does nothing.
     fn close(&self, py: Python<'_>) {
         self.core.close();
@@ -251,6 +355,11 @@ impl Client {
     /// The core's client.
     pub fn core(&self) -> &quotalock::Client {
         &self.core
+    }
+
+    /// The loops of a client that awaits its calls.
+    pub fn looped(&self, py: Python<'_>) -> PyResult<&Loops> {
+        self.carrier.loops().ok_or_else(|| internal(py, "a future was asked of a client that blocks".to_owned()))
     }
 
     /// What carries out the calls.

@@ -2,19 +2,18 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use quotalock::{Answer, Result};
+use pyo3::types::PyList;
 
 use crate::answer::object;
 use crate::call::call_method;
+use crate::caller::{Answered, Outcome};
 use crate::error::raised;
-
-/// A future with its answer.
-pub type Answered = (Py<PyAny>, Result<Answer>);
+use crate::ticket::part;
 
 /// Resolves futures. A future that was cancelled meanwhile is left alone.
 pub fn resolve(py: Python<'_>, done: Vec<Answered>) {
-    for (future, answer) in done {
-        let answer = answer.map_err(|error| raised(py, &error)).and_then(|answer| object(py, answer));
+    for (future, outcome) in done {
+        let answer = given(py, outcome);
         let future = future.bind(py);
         let told = match answer {
             Ok(answer) => call_method(future, intern!(py, "set_result"), [answer.bind(py)]),
@@ -26,6 +25,17 @@ pub fn resolve(py: Python<'_>, done: Vec<Answered>) {
             && !is_over()
         {
             error.write_unraisable(py, Some(future));
+        }
+    }
+}
+
+fn given(py: Python<'_>, outcome: Outcome) -> PyResult<Py<PyAny>> {
+    match outcome {
+        Outcome::Answer(answer) => object(py, answer.map_err(|error| raised(py, &error))?),
+        Outcome::Parts(parts) => {
+            let parts = parts.map_err(|error| raised(py, &error))?;
+            let parts = parts.into_iter().map(|found| part(py, found)).collect::<PyResult<Vec<_>>>()?;
+            Ok(PyList::new(py, parts)?.into_any().unbind())
         }
     }
 }

@@ -3,7 +3,10 @@
 
 mod answer;
 mod argument;
+mod basket;
+mod cache;
 mod call;
+mod caller;
 mod carrier;
 mod charge;
 mod client;
@@ -13,18 +16,27 @@ mod doorbell;
 mod error;
 mod future;
 mod inspection;
+mod ledger;
 mod limiter;
 mod link;
+mod loading;
 mod lock;
 mod lock_options;
 mod loops;
 mod loss;
+mod once;
 mod ours;
 mod policy;
 mod quorum;
 mod reservation;
 mod rule_decision;
+mod seen;
+mod stock;
+mod stock_reservation;
+mod stock_status;
+mod taken;
 mod testing;
+mod ticket;
 mod watch;
 
 use pyo3::prelude::*;
@@ -32,6 +44,8 @@ use pyo3::prelude::*;
 /// What `quotalock` and `quotalock.aio` are made of.
 #[pymodule(gil_used = true)]
 mod _native {
+    #[pymodule_export]
+    use super::cache::Cache;
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]
@@ -41,6 +55,8 @@ mod _native {
     #[pymodule_export]
     use super::inspection::{Holder, Inspection};
     #[pymodule_export]
+    use super::ledger::LedgerEntry;
+    #[pymodule_export]
     use super::limiter::Limiter;
     #[pymodule_export]
     use super::link::LoopDriver;
@@ -48,6 +64,8 @@ mod _native {
     use super::lock::Lock;
     #[pymodule_export]
     use super::loss::Loss;
+    #[pymodule_export]
+    use super::once::Once;
     #[pymodule_export]
     use super::policy::Rule;
     #[pymodule_export]
@@ -57,5 +75,17 @@ mod _native {
     #[pymodule_export]
     use super::rule_decision::RuleDecision;
     #[pymodule_export]
+    use super::seen::{Claimed, Seen};
+    #[pymodule_export]
+    use super::stock::Stock;
+    #[pymodule_export]
+    use super::stock_reservation::{StockPage, StockReservation};
+    #[pymodule_export]
+    use super::stock_status::StockStatus;
+    #[pymodule_export]
+    use super::taken::{Taken, TakenAll};
+    #[pymodule_export]
     use super::testing::{get, put, set_time};
+    #[pymodule_export]
+    use super::ticket::{Ticket, Waiting};
 }

@@ -8,12 +8,13 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyString};
 use quotalock::driver::{Interest, LoopLink, Sink};
-use quotalock::{Answer, Lock, Op};
+use quotalock::{Answer, Getting, GettingMany, Lock, Op};
 
 use crate::call::{call, call_method};
+use crate::caller::{Answered, Caller, Next, wait};
 use crate::doorbell::Doorbell;
 use crate::error::raised;
-use crate::future::{Answered, resolve};
+use crate::future::resolve;
 use crate::ours::Ours;
 use crate::watch::{Watched, listen};
 
@@ -27,13 +28,6 @@ pub struct LoopDriver {
     context: Py<PyAny>,
     /// Touched only under the GIL; while it is locked nothing of Python runs but a future's `cancelled`.
     state: Ours<Mutex<State>>,
-}
-
-/// Who awaits a call.
-struct Caller {
-    future: Py<PyAny>,
-    /// The handle that it acquires.
-    acquires: Option<Lock>,
 }
 
 struct State {
@@ -62,8 +56,13 @@ impl LoopDriver {
     /// Takes a call back if its caller cancelled it. Called by the loop when the call's future is done.
     fn _settled(&self, future: &Bound<'_, PyAny>) -> PyResult<()> {
         if call_method(future, intern!(future.py(), "cancelled"), [])?.is_truthy()? {
-            let caller = self.lock().link.cancel(|caller| caller.future.is(future));
-            drop(caller);
+            let (caller, sink) = {
+                let mut state = self.lock();
+                (state.link.cancel(|caller| caller.future.is(future)), state.link.sink())
+            };
+            if let Some(caller) = caller {
+                caller.cancelled(&sink);
+            }
         }
         Ok(())
     }
@@ -131,25 +130,51 @@ impl LoopDriver {
     /// Submits a call and returns its future, which is done already if the call was answered without I/O. `naps` says
     /// that the call may be long under way without being sent.
     pub fn submit(slf: &Bound<'_, Self>, op: Op<Answer>, naps: bool) -> PyResult<Py<PyAny>> {
+        LoopDriver::ask(slf, op, naps, Caller::new)
+    }
+
+    /// As [`submit`](LoopDriver::submit), of a `get`, which waits if another loads.
+    pub fn get(slf: &Bound<'_, Self>, mut getting: Getting) -> PyResult<Py<PyAny>> {
+        LoopDriver::ask(slf, getting.ask(), false, |future| Caller::asking(future, getting))
+    }
+
+    /// As [`submit`](LoopDriver::submit), of a `get_many`.
+    pub fn get_many(slf: &Bound<'_, Self>, mut looking: GettingMany) -> PyResult<Py<PyAny>> {
+        LoopDriver::ask(slf, looking.ask(), false, |future| Caller::looking(future, looking))
+    }
+
+    /// Has a `get` wait for another who loads.
+    pub fn wait_for(slf: &Bound<'_, Self>, getting: Getting) -> PyResult<Py<PyAny>> {
+        let future = call(slf.get().create_future.bind(slf.py()), [])?;
+        wait(&mut slf.get().lock().link, future.clone().unbind(), getting);
+        LoopDriver::mind(slf, &future)?;
+        Ok(future.unbind())
+    }
+
+    fn ask(
+        slf: &Bound<'_, Self>,
+        op: Op<Answer>,
+        naps: bool,
+        caller: impl FnOnce(Py<PyAny>) -> Caller,
+    ) -> PyResult<Py<PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         let future = call(this.create_future.bind(py), [])?;
-        let caller = Caller { future: future.clone().unbind(), acquires: None };
+        let caller = caller(future.clone().unbind());
         let (done, naps, at_once, later) = {
             let mut state = this.lock();
             // Calls of one tick share a write; one that is likely to stay alone does not wait for the end of its tick.
             let at_once = state.quiet && !state.flush_due && !state.link.is_busy();
             state.link.submit(op, caller);
-            let done = take_done(&mut state.link);
+            let done = take_done(py, &mut state.link);
             let later = done.is_empty() && !at_once && !std::mem::replace(&mut state.flush_due, true);
             (done, naps || !state.watched.has_socket(), at_once, later)
         };
         if !done.is_empty() {
-            resolve(py, done);
+            LoopDriver::tell_all(slf, done)?;
             return Ok(future.unbind());
         }
         if naps {
-            let settled = slf.getattr(intern!(py, "_settled"))?;
-            call_method(&future, intern!(py, "add_done_callback"), [&settled])?;
+            LoopDriver::mind(slf, &future)?;
         }
         if at_once {
             LoopDriver::work(slf, LoopLink::flush)?;
@@ -169,17 +194,28 @@ impl LoopDriver {
     ) -> PyResult<Py<PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         let future = call(this.create_future.bind(py), [])?;
-        let settled = slf.getattr(intern!(py, "_settled"))?;
-        call_method(&future, intern!(py, "add_done_callback"), [&settled])?;
+        LoopDriver::mind(slf, &future)?;
         let (number, sink) = {
             let mut state = this.lock();
-            let number = state.link.expect(Caller { future: future.clone().unbind(), acquires });
+            let number = state.link.expect(Caller::acquiring(future.clone().unbind(), acquires));
             (number, state.link.sink())
         };
         ask(number, &sink);
-        let done = take_done(&mut this.lock().link);
-        resolve(py, done);
+        let done = take_done(py, &mut this.lock().link);
+        LoopDriver::tell_all(slf, done)?;
         Ok(future.unbind())
+    }
+
+    /// Has the future's cancellation take its call back.
+    fn mind(slf: &Bound<'_, Self>, future: &Bound<'_, PyAny>) -> PyResult<()> {
+        let settled = slf.getattr(intern!(slf.py(), "_settled"))?;
+        call_method(future, intern!(slf.py(), "add_done_callback"), [&settled]).map(drop)
+    }
+
+    /// Resolves what was answered, and minds who has to wait for more.
+    fn tell_all(slf: &Bound<'_, Self>, done: Done) -> PyResult<()> {
+        resolve(slf.py(), done.answered);
+        done.waiting.iter().try_for_each(|future| LoopDriver::mind(slf, future.bind(slf.py())))
     }
 
     /// Takes what the link rings for: a connection that was made, or an answer of another thread.
@@ -189,16 +225,17 @@ impl LoopDriver {
 
     /// Lets the link do something, resolves what was answered, and has the loop watch what is to be watched now.
     fn work(slf: &Bound<'_, Self>, how: fn(&mut LoopLink<Caller>) -> Interest) -> PyResult<()> {
+        let py = slf.py();
         let (interest, done) = {
             let mut state = slf.get().lock();
             let interest = how(&mut state.link);
-            let done = take_done(&mut state.link);
+            let done = take_done(py, &mut state.link);
             if !done.is_empty() {
-                state.quiet = done.len() == 1;
+                state.quiet = done.answered.len() + done.waiting.len() == 1;
             }
             (interest, done)
         };
-        resolve(slf.py(), done);
+        LoopDriver::tell_all(slf, done)?;
         LoopDriver::watch(slf, interest)
     }
 
@@ -228,14 +265,15 @@ impl LoopDriver {
 
     /// As [`hang_up`](LoopDriver::hang_up), without a word to the loop. Nothing of Python runs in it.
     pub fn let_go(&self) -> Vec<Answered> {
-        let done = {
+        let (done, sink) = {
             let mut state = self.lock();
             state.link.close();
-            state.link.take_done()
+            (state.link.take_done(), state.link.sink())
         };
-        // What was not told by now will not be: such a grant has no holder.
-        done.iter().filter_map(|(caller, _)| caller.acquires.as_ref()).for_each(Lock::abandon);
-        done.into_iter().map(|(caller, answer)| (caller.future, answer)).collect()
+        // What was not told by now will not be: such a grant has no holder, such a lease no loader.
+        done.iter().for_each(|(caller, _)| caller.leave(&sink));
+        let told = |next| if let Next::Tell(answered) = next { Some(answered) } else { None };
+        done.into_iter().filter_map(|(caller, answer)| told(caller.next(answer))).collect()
     }
 
     /// Has the loop watch what `interest` says, in place of what it watches now.
@@ -274,8 +312,31 @@ impl LoopDriver {
     }
 }
 
-fn take_done(link: &mut LoopLink<Caller>) -> Vec<Answered> {
-    link.take_done().into_iter().map(|(caller, answer)| (caller.future, answer)).collect()
+/// What became of calls.
+struct Done {
+    answered: Vec<Answered>,
+    /// Those who wait for another who loads.
+    waiting: Vec<Py<PyAny>>,
+}
+
+impl Done {
+    fn is_empty(&self) -> bool {
+        self.answered.is_empty() && self.waiting.is_empty()
+    }
+}
+
+fn take_done(py: Python<'_>, link: &mut LoopLink<Caller>) -> Done {
+    let mut done = Done { answered: Vec::new(), waiting: Vec::new() };
+    for (caller, answer) in link.take_done() {
+        match caller.next(answer) {
+            Next::Tell(answered) => done.answered.push(answered),
+            Next::Wait(future, getting) => {
+                done.waiting.push(future.clone_ref(py));
+                wait(link, future, *getting);
+            }
+        }
+    }
+    done
 }
 
 /// Whether the future was not cancelled.

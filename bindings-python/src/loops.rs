@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use quotalock::driver::Sink;
-use quotalock::{Answer, Lock, Op};
+use quotalock::{Answer, Getting, GettingMany, Lock, Op};
 
 use crate::call::call;
 use crate::link::LoopDriver;
@@ -21,6 +21,21 @@ impl Loops {
     /// Submits a call on the running loop and returns its future; see [`LoopDriver::submit`].
     pub fn submit(&self, py: Python<'_>, op: Op<Answer>, naps: bool) -> PyResult<Py<PyAny>> {
         LoopDriver::submit(self.driver(py)?.bind(py), op, naps)
+    }
+
+    /// Submits a `get`; see [`LoopDriver::get`].
+    pub fn get(&self, py: Python<'_>, getting: Getting) -> PyResult<Py<PyAny>> {
+        LoopDriver::get(self.driver(py)?.bind(py), getting)
+    }
+
+    /// Submits a `get_many`; see [`LoopDriver::get_many`].
+    pub fn get_many(&self, py: Python<'_>, looking: GettingMany) -> PyResult<Py<PyAny>> {
+        LoopDriver::get_many(self.driver(py)?.bind(py), looking)
+    }
+
+    /// Waits for another who loads; see [`LoopDriver::wait_for`].
+    pub fn wait_for(&self, py: Python<'_>, getting: Getting) -> PyResult<Py<PyAny>> {
+        LoopDriver::wait_for(self.driver(py)?.bind(py), getting)
     }
 
     /// Returns a future of the running loop for what another thread answers; see [`LoopDriver::expect`].

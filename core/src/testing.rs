@@ -2,6 +2,7 @@
 
 pub mod flight;
 pub mod lease;
+pub mod stock;
 
 use once_cell::race::OnceBox;
 
@@ -64,7 +65,7 @@ pub fn put(client: &Client, redis_key: &[u8], kind: Kind, value: &[u8]) -> Op<bo
     Op::new(client, Box::new(put), None)
 }
 
-/// Reads what stands at a raw Redis key; none if there is no key.
+/// Reads what stands at a raw Redis key; none if there is no key. The value of one that is no string is shown as empty.
 pub fn get(client: &Client, redis_key: &[u8]) -> Op<Option<Stored>> {
     Op::new(client, Box::new(Get { key: redis_key.to_vec() }), None)
 }
@@ -162,7 +163,7 @@ impl Operation for Get {
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
-        let value = space.get(&self.key)?.map(<[u8]>::to_vec).unwrap_or_default();
+        let value = space.get(&self.key).unwrap_or(None).map(<[u8]>::to_vec).unwrap_or_default();
         Ok(vec![Value::Int(1), Value::Int(now as i64), Value::Int(space.ttl(&self.key)), Value::Bytes(value)])
     }
 

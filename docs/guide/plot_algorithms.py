@@ -12,18 +12,18 @@ from traffic import ALGORITHMS, LIMIT, PERIOD, ROOT, Admitted, offered, per_seco
 
 sys.path.insert(0, str(ROOT / "examples" / "demo"))
 
-import plot
+import axes
 
 PICTURE = ROOT / "docs" / "images" / "algorithms.svg"
-WIDTH, LEFT, RIGHT = plot.WIDTH, plot.LEFT, plot.RIGHT
+WIDTH, LEFT, RIGHT = axes.WIDTH, axes.LEFT, axes.RIGHT
 # A panel has its words above its bars; the marks of the seconds are below the last.
 TOP, WORDS, BARS, GAP, BOTTOM = 74, 22, 70, 16, 48
 
-STYLE = f"""{plot.STYLE}
+STYLE = f"""{axes.STYLE}
   .offered {{ fill: #d8dee4 }}
   .admitted {{ fill: #0969da }}
   text.admitted {{ font-weight: 600 }}
-  @media (prefers-color-scheme: dark) {{
+  @media (prefers-color-scheme: dark) {{{axes.DARK}
     .offered {{ fill: #30363d }}
     .admitted {{ fill: #58a6ff }}
   }}

@@ -1,4 +1,4 @@
-"""The play in three acts: sets the stage for each, shows it live, and says at the end what did not come out right."""
+"""The play in four acts: sets the stage for each, shows it live, and says at the end what did not come out right."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import fleet
 import onslaught
 import plot
 import report
+import sale
+import sale_plot
 import screen
 import verdict
 from needs import EXTENSION, ROOT, find_tools, require_packages
 from program import Program, free_port, listens
 from rediskey import RedisKey
+from sale_outcome import PER_BUYER, Sale
 from shop import WORKERS, open_shop
 from siege import USERS
 
@@ -29,14 +32,18 @@ DIES_WITHIN = 60
 
 
 class Play:
-    """All that a run needs: a folder for its servers, how long to look on, the window, and where results go."""
+    """All that a run needs: a folder for its servers, how long to look on, the window, who buys how long, and where
+    results go.
+    """
 
-    def __init__(self, folder: Path, seconds: int, window_ms: int, out: Path) -> None:
+    def __init__(self, folder: Path, seconds: int, window_ms: int, buyers: int, sale_seconds: int, out: Path) -> None:
         self.tools = find_tools()
         require_packages()
         self.folder = folder
         self.seconds = seconds
         self.window_ms = window_ms
+        self.buyers = buyers
+        self.sale_seconds = sale_seconds
         self.out = out
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}"
@@ -52,17 +59,19 @@ class Play:
                 return [f"the broken limiter did not die within {DIES_WITHIN} s; run it again"]
             cured = self.act_2(broken.length)
             shared = self.act_3()
-        tables = report.onslaught_table(broken, cured) + "\n" + report.fleet_table(shared)
+        sold = self.act_4()
+        tables = "\n".join([report.onslaught_table(broken, cured), report.fleet_table(shared), report.sale_table(sold)])
         picture = plot.draw(
             [second.admitted for second in broken.seconds],
             [second.admitted for second in cured.seconds],
             dead_after=broken.dead_after,
             limit=1000 / self.window_ms,
         )
-        figures = report.as_json(self.window_ms, broken, cured, shared)
-        report.write(self.out, {"table.md": tables, "admitted.svg": picture, "figures.json": figures})
+        files = {"table.md": tables, "admitted.svg": picture, "sale.svg": sale_plot.draw(sold)}
+        files["figures.json"] = report.as_json(self.window_ms, broken, cured, shared, sold)
+        report.write(self.out, files)
         screen.end(tables, self.out, time.monotonic() - began)
-        return verdict.complaints(broken, cured, shared, 1000 / self.window_ms)
+        return verdict.complaints(broken, cured, shared, 1000 / self.window_ms) + verdict.of_sale(sold)
 
     def act_1(self) -> onslaught.Onslaught:
         """Runs the code of the incident until it dies, and on."""
@@ -87,6 +96,31 @@ class Play:
             self.tools, self.folder / "shop-3", SCRIPTS / "client.php", settings=settings, extension=EXTENSION
         ) as shop:
             return fleet.run(self.tools, self.url, shop, clients, screen.Services())
+
+    def act_4(self) -> Sale:
+        """Sells something that everybody wants."""
+        quantity = self.buyers // 10
+        screen.act(
+            4,
+            f"{quantity:,} units, {self.buyers:,} buyers in PHP, Python and Node, {PER_BUYER} for each at most",
+            f"held for {self.sale_seconds * sale.HOLD:g} s, then paid, or not: who holds one may die before",
+        )
+        folder = self.folder / "sale"
+        folder.mkdir()
+        port = free_port()
+        url = f"redis://127.0.0.1:{port}"
+        command = [self.tools.redis, "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
+        # What it has answered it knows after a crash too.
+        command += ["--appendonly", "yes", "--appendfsync", "always"]
+        settings = {"php_admin_value[ratelimit.url]": url, "env[STOCK]": sale.STOCK}
+        with (
+            Program("redis-server", command, folder / "redis-server.log", lambda: listens(port)) as redis,
+            open_shop(
+                self.tools, folder / "shop", SCRIPTS / "sale.php", settings=settings, extension=EXTENSION
+            ) as shop,
+            sale.Director(self.tools, redis, url, shop, folder, self.buyers, self.sale_seconds) as director,
+        ):
+            return director.run(screen.Sale(), screen.event)
 
     def _onslaught(
         self,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections import Counter
 from pathlib import Path
 
 from fleet import LIMIT, POLICY, Fleet
 from onslaught import Onslaught
+from sale_outcome import PER_BUYER, Sale
 
 Row = list[str]
 
@@ -58,7 +60,27 @@ def fleet_table(fleet: Fleet) -> str:
     )
 
 
-def as_json(window_ms: int, broken: Onslaught, cured: Onslaught, fleet: Fleet) -> str:
+def sale_table(sale: Sale) -> str:
+    """Shows what the buyers of each language were told, and who says that how much was sold."""
+    outcomes = {"held": "held", "paid": "paid", "died": "died", "late": "too late"}
+    outcomes |= {"sold_out": "sold out", "buyer_limit": "had 2 already"}
+    rows = [
+        [language, f"{sale.asked[language]:,}", *(f"{told[outcome]:,}" for outcome in outcomes)]
+        for language, told in sale.told.items()
+    ]
+    together = sum(sale.told.values(), Counter())
+    rows.append(["together", f"{sum(sale.asked.values()):,}", *(f"{together[outcome]:,}" for outcome in outcomes)])
+    most = max(sale.per_buyer.values(), default=0)
+    return (
+        table([f"act 4: {sale.buyers:,} buyers", "asked", *outcomes.values()], rows)
+        + f"\nSold of {sale.quantity}: {sale.last.sold} by Redis, {len(sale.ledger)} by its ledger,"
+        + f" {len(sale.orders)} in the shop's database; {sale.unheard} of them died before they heard of it.\n"
+        + f"The most that one buyer bought: {most} of {PER_BUYER}."
+        + f" Holds that returned by themselves: {sale.kinds['expired']}.\n"
+    )
+
+
+def as_json(window_ms: int, broken: Onslaught, cured: Onslaught, fleet: Fleet, sale: Sale) -> str:
     """Holds every figure of the run."""
     return json.dumps(
         {
@@ -72,6 +94,20 @@ def as_json(window_ms: int, broken: Onslaught, cured: Onslaught, fleet: Fleet) -
                 "admitted": {language: admitted.total() for language, admitted in fleet.admitted.items()},
                 "expected": fleet.expected.total(),
                 "wrong": fleet.wrong,
+            },
+            "sale": {
+                "quantity": sale.quantity,
+                "buyers": sale.buyers,
+                "asked": sale.asked,
+                "told": sale.told,
+                "changes": sale.kinds,
+                "sold": sale.last.sold,
+                "sold_by_ledger": len(sale.ledger),
+                "orders": len(sale.orders),
+                "paid": len(sale.paid),
+                "most_of_a_buyer": max(sale.per_buyer.values(), default=0),
+                "redis_away": sale.away,
+                "events": [dataclasses.asdict(event) for event in sale.events],
             },
         },
         indent=2,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`make demo`: the incident, the same shop with Quotalock, and one limit shared by three languages.
+"""`make demo`: the incident, the same shop with Quotalock, one limit in three languages, and a flash sale in them.
 
 Everything it starts (redis-server, php-fpm, nginx, siege) is its own, on loopback, in a temporary folder, and ends with
 it. Exit code: 0 when the broken limiter died, ours did not, and every sum is exact; 1 otherwise; 130 after Ctrl-C.
@@ -23,13 +23,16 @@ from program import ProgramError
 
 
 def main() -> int:
-    """Plays the three acts and returns the exit code."""
+    """Plays the four acts and returns the exit code."""
     options = arguments()
     signal.signal(signal.SIGINT, _leave)
     signal.signal(signal.SIGTERM, _leave)
     try:
         with tempfile.TemporaryDirectory(prefix="quotalock-demo-") as folder:
-            wrong = Play(Path(folder), options.seconds, options.window, options.out).perform()
+            play = Play(
+                Path(folder), options.seconds, options.window, options.buyers, options.sale_seconds, options.out
+            )
+            wrong = play.perform()
     except (DemoError, ProgramError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
@@ -40,7 +43,7 @@ def main() -> int:
 
 def arguments() -> argparse.Namespace:
     """Reads the command line."""
-    parser = argparse.ArgumentParser(description="The incident, lived and cured: about a minute and a half.")
+    parser = argparse.ArgumentParser(description="The incident, lived and cured: about two minutes.")
     parser.add_argument(
         "--seconds",
         type=_in_range(3, 600),
@@ -53,6 +56,19 @@ def arguments() -> argparse.Namespace:
         default=100,
         metavar="MS",
         help="one purchase per so many milliseconds (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--buyers",
+        type=_in_range(100, 50_000),
+        default=5_000,
+        help="how many come to the flash sale, for a tenth as many units (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--sale-seconds",
+        type=_in_range(4, 600),
+        default=14,
+        metavar="SECONDS",
+        help="within how many seconds they come (default: %(default)s)",
     )
     parser.add_argument(
         "--out", type=Path, default=ROOT / "target/demo", help="where table, plot and figures go (default: target/demo)"

@@ -9,9 +9,12 @@ from accesslog import Count
 from fleet import Service
 from needs import ROOT
 from rediskey import Look
+from sale import Director
+from sale_outcome import Event
 
 WIDTH = 100
 BAR = 20
+WIDE_BAR = 36
 
 
 def act(number: int, title: str, about: str) -> None:
@@ -57,6 +60,30 @@ class Services:
             self._before[service.language] = now
             line += f"{admitted:>19,}{asked - admitted:>8,}"
         print(line, flush=True)
+
+
+class Sale:
+    """Shows the numbers of the sale in each second, and how many of each language have paid."""
+
+    def __init__(self) -> None:
+        print(f"{'second':>6} {'available':>9} {'held':>6} {'sold':>6}  {'':<{WIDE_BAR}}  paid in PHP  Python    Node")
+
+    def __call__(self, second: int, director: Director) -> None:
+        status, quantity = director.status(), director.result.quantity
+        if status is None:
+            line = f"{second:>6} {'Redis is away':>23}  {'':<{WIDE_BAR}}"
+        else:
+            sold = round(status.sold / quantity * WIDE_BAR)
+            taken = round((status.sold + status.held) / quantity * WIDE_BAR)
+            bar = _paint("34", "#" * sold) + _paint("33", "=" * (taken - sold)) + "." * (WIDE_BAR - taken)
+            line = f"{second:>6} {status.available:>9,} {status.held:>6,} {status.sold:>6,}  {bar}"
+        paid = [len(director.crowds[language].paid) for language in ("PHP", "Python", "Node")]
+        print(f"{line}  {paid[0]:>11,} {paid[1]:>7,} {paid[2]:>7,}", flush=True)
+
+
+def event(what: Event) -> None:
+    """Marks something that went wrong."""
+    print(_paint("1;31", f"  ---- {what.text}"), flush=True)
 
 
 def end(tables: str, out: Path, took: float) -> None:

@@ -62,20 +62,21 @@ def lock(kind: str, *names: str, ttl_ms: int, permits: int = 1, weight: int = 1,
 
 
 class Load:
-    """The workers of one run; all are killed at the end of the `with` block."""
+    """The workers of one run; all are killed at the end of the `with` block. They are given `setup` as well."""
 
     def __init__(
         self,
-        mix: Sequence[Record],
+        mix: Sequence[Any],
         *,
         languages: dict[str, Command] | None = None,
         timeout_ms: int = 250,
         seed: int = 1,
+        **setup: Any,
     ) -> None:
         self.mix = mix
         self.luck = random.Random(seed)
         self._languages = languages or LANGUAGES
-        self._setup = {"prefix": "history", "mix": mix, "timeout_ms": timeout_ms}
+        self._setup = {"prefix": "history", "mix": mix, "timeout_ms": timeout_ms, **setup}
         self._folder = tempfile.TemporaryDirectory(prefix="quotalock-locks-")
         self._workers: dict[str, subprocess.Popen[bytes]] = {}
         self._started = 0

@@ -27,6 +27,6 @@ def short_folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def demo() -> Iterator[DemoRun]:
-    """The demo, run once: it looks on for only three seconds after the broken limiter died."""
+    """The demo, run once: it looks on for only three seconds after the broken limiter died, and sells less."""
     with tempfile.TemporaryDirectory(prefix="ql-") as folder:
-        yield DemoRun(Path(folder), "--seconds", "3")
+        yield DemoRun(Path(folder), "--seconds", "3", "--buyers", "1500", "--sale-seconds", "6")

@@ -1,4 +1,4 @@
-"""`make demo`, short: the broken limiter dies, ours does not, and three languages share one exact limit."""
+"""`make demo`, short: a limiter dies, ours does not, three languages share one exact limit and sell what there is."""
 
 from __future__ import annotations
 
@@ -45,6 +45,37 @@ def test_three_languages_admit_together_exactly_the_limit(demo: DemoRun) -> None
     assert sum(fleet["admitted"].values()) == fleet["expected"] < 10_000
     assert fleet["admitted"].keys() == {"PHP", "Python", "Node"}
     assert all(admitted > 0 for admitted in fleet["admitted"].values())
+
+
+def test_a_flash_sale_sells_exactly_what_there_is(demo: DemoRun) -> None:
+    sale = demo.figures["sale"]
+    assert (sale["quantity"], sale["buyers"]) == (150, 1500)
+    assert sale["sold"] == sale["sold_by_ledger"] == sale["orders"] == 150
+    assert sale["most_of_a_buyer"] <= 2
+    assert sale["asked"].keys() == {"PHP", "Python", "Node"}
+    # Each tenth asks in all three.
+    assert sum(sale["asked"].values()) == 1500 + 2 * 150
+
+
+def test_the_sale_is_killed_from_all_sides(demo: DemoRun) -> None:
+    sale = demo.figures["sale"]
+    texts = [event["text"] for event in sale["events"]]
+    for killed, times in (("Python process", 2), ("Node process", 2), ("bookkeeper", 1), ("-9: Redis", 1)):
+        assert sum(killed in text for text in texts) == times, texts
+    begin, end = sale["redis_away"]
+    assert 0 < begin < end < begin + 5
+    # PHP loses single workers.
+    assert all(told["died"] > 0 for told in sale["told"].values())
+    # What the dead held has returned.
+    assert sale["changes"]["expired"] > 0
+    assert sale["changes"]["held"] == sale["changes"]["confirmed"] + sale["changes"]["expired"]
+
+
+def test_the_picture_of_the_sale_marks_who_dies(demo: DemoRun) -> None:
+    picture = ElementTree.parse(demo.out / "sale.svg")
+    words = {"".join(element.itertext()) for element in picture.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"sold", "held", "available", "Redis away", "seconds since the sale began"} <= words
+    assert sum(text.endswith(" die") for text in words) > 0
 
 
 def test_it_shows_each_second_and_the_death_in_a_hundred_columns(demo: DemoRun) -> None:

@@ -36,6 +36,36 @@ importing
 two are importing already
 2 accounts
 """,
+    "php/stock.php": """\
+held, 1 left
+sold
+buyer_limit
+sold_out
+1 available, 0 held, 2 sold
+1. opened 3: 3 available
+2. held 2: 1 available
+3. confirmed 2: 1 available
+4. held 1: 0 available
+5. cancelled 1: 1 available
+seat A1 and a drink
+sold_out at the drinks
+""",
+    "php/cache.php": """\
+loading
+<h1>Home</h1>
+<h1>Home</h1>
+forgotten
+asking for sku:1, sku:2, sku:3
+{"sku:1":"9.90","sku:2":null,"sku:3":"4.50"}
+Ada
+no database
+load_failed
+paying
+receipt 17
+receipt 17
+user:1 has it
+user:1 was first
+""",
     "python/more.py": """\
 go ahead, [9, 95] left
 go ahead, [9, 95] left
@@ -51,6 +81,23 @@ both
 places: [True, True, False] [True, True, False]
 readers: [True, True] writer: False
 gone: [True, True] writer: True True
+""",
+    "python/stock.py": """\
+held True (b'AAA',)
+buyer_limit buyer_limit
+sold: True
+left: 2 ['opened', 'held', 'confirmed']
+basket: held True
+another: sold_out 3
+""",
+    "python/cache.py": """\
+rendering
+b'<h1>home</h1>'
+{'ada': b'Ada', 'bob': b'Bob'}
+{'dark': True}
+True None
+[b'receipt 7', b'receipt 7']
+True False
 """,
     "node/more.mjs": """\
 go ahead, [ 9, 95 ] left
@@ -68,9 +115,38 @@ both
 places: [ true, true ] not_acquired
 nobody else reads or writes
 """,
+    "node/stock.mjs": """\
+held, 1 left
+sold
+buyer_limit
+sold_out
+1 available, 0 held, 2 sold
+1. opened 3: 3 available
+2. held 2: 1 available
+3. confirmed 2: 1 available
+4. held 1: 0 available
+5. cancelled 1: 1 available
+seat A1 and a drink
+sold_out at the drinks
+""",
+    "node/cache.mjs": """\
+loading
+50 times <h1>Home</h1>
+forgotten
+asking for sku:1, sku:2, sku:3
+sku:1 9.90, sku:2 null, sku:3 4.50
+Ada
+no database
+true load_failed
+paying
+receipt 17
+receipt 17
+user:1 has it
+user:1 was first
+""",
 }
-# With a database beside Redis: test_fencing.py runs them.
-FENCING = {"php/fencing.php", "python/fencing.py"}
+# With a database beside Redis: test_fencing.py and test_ledger.py run them.
+WITH_DATABASE = {"php/fencing.php", "python/fencing.py", "python/ledger.py"}
 
 
 def test_there_is_no_other_example() -> None:
@@ -78,7 +154,7 @@ def test_there_is_no_other_example() -> None:
     found = {
         str(path.relative_to(ROOT / "examples")) for name in languages for path in (ROOT / "examples" / name).iterdir()
     }
-    assert {path for path in found if "__pycache__" not in path} == EXAMPLES.keys() | MORE.keys() | FENCING
+    assert {path for path in found if "__pycache__" not in path} == EXAMPLES.keys() | MORE.keys() | WITH_DATABASE
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

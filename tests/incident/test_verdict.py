@@ -11,6 +11,7 @@ from accesslog import Count
 from fleet import LIMIT, Fleet
 from onslaught import Onslaught
 from rediskey import Look
+from sale_outcome import Numbers, Sale
 
 ALIVE = Look(b"QL\1", 80)
 DEAD = Look(b"-37412", -1)
@@ -49,4 +50,35 @@ def test_a_good_run_has_no_complaint() -> None:
 )
 def test_a_fault_is_told(broken: Onslaught, ours: Onslaught, shared: Fleet, complaint: str) -> None:
     (told,) = verdict.complaints(broken, ours, shared, 10)
+    assert complaint in told
+
+
+SOLD = {f"r{number}": f"buyer-{number // 2}" for number in range(4)}
+
+
+def sale(**fault: object) -> Sale:
+    good = Sale(4, 40, told={language: Counter(paid=2) for language in LANGUAGES}, paid=dict(list(SOLD.items())[:3]))
+    good = replace(good, numbers=[Numbers(0, 4, 0, 0), Numbers(1, 0, 0, 4)], ledger=SOLD, orders=SOLD)
+    return replace(good, **fault)  # type: ignore[arg-type]
+
+
+def test_a_good_sale_has_no_complaint() -> None:
+    assert verdict.of_sale(sale()) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        (sale(failures=["PHP: oh"]), "PHP: oh"),
+        (sale(gaps=2), "2 entries of the ledger are missing"),
+        (sale(numbers=[Numbers(0, 4, 0, 1), Numbers(1, 0, 0, 4)]), "were not 4 together"),
+        (sale(numbers=[Numbers(1, 1, 0, 3)]), "3 were sold, 4 by the ledger, not 4"),
+        (sale(orders=SOLD | {"r9": "buyer-9"}), "differ in 1 orders"),
+        (sale(paid={"r9": "buyer-9"}), "1 buyers were told that they had bought"),
+        (sale(ledger=SOLD | {"r3": "buyer-0"}, orders=SOLD | {"r3": "buyer-0"}), "buyer-0 bought 3, not 2 at most"),
+        (sale(told={"PHP": Counter(died=1)}), "nothing was sold in PHP"),
+    ],
+)
+def test_a_fault_of_the_sale_is_told(wrong: Sale, complaint: str) -> None:
+    (told,) = verdict.of_sale(wrong)
     assert complaint in told

@@ -5,23 +5,8 @@ import { test } from 'node:test'
 import { Redis } from 'ioredis'
 import * as quotalock from 'quotalock'
 import { testing } from 'quotalock'
+import { rejected } from './failures.mjs'
 import { client, freshPrefix, ownRedis, redis, stores } from './support.mjs'
-
-/**
- * Expects a rejection of this class, whose message holds all of `parts`, and returns it.
- * @param {Promise<unknown>} call
- * @param {string} name
- * @param {...string} parts
- */
-async function rejected(call, name, ...parts) {
-  const error = await call.then(
-    () => assert.fail('it was not rejected'),
-    (/** @type {any} */ reason) => reason,
-  )
-  assert.ok(error instanceof /** @type {any} */ (quotalock)[name], `${error.stack}`)
-  for (const part of parts) assert.ok(error.message.includes(part), `no ${part} in ${error.message}`)
-  return error
-}
 
 const BAD = 'InvalidArgumentError'
 

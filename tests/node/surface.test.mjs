@@ -56,7 +56,7 @@ function members(/** @type {string} */ name) {
   const body = declared(name)
   const of = (/** @type {RegExp} */ pattern) => [...body.matchAll(pattern)].map(([, found]) => found).sort()
   return {
-    methods: of(/^ {2}(\w+)(?:<T>)?\(/gm).filter((found) => found !== 'constructor'),
+    methods: of(/^ {2}(\w+)(?:<[^>]*>)?\(/gm).filter((found) => found !== 'constructor'),
     properties: of(/^ {2}readonly (\w+)\??:/gm),
   }
 }
@@ -70,7 +70,7 @@ function inherited(/** @type {string} */ name) {
 
 /** The parameters of a declared method or function, those of an options object in its place. */
 function parameters(/** @type {string} */ body, /** @type {string} */ method) {
-  const found = new RegExp(`\\b${method}(?:<T>)?\\(([^)]*)\\)`).exec(body)
+  const found = new RegExp(`\\b${method}(?:<[^>]*>)?\\(([^)]*)\\)`).exec(body)
   assert.ok(found, `${method} is not declared`)
   const names = []
   for (const parameter of /** @type {string} */ (found[1]).split(', ').filter(Boolean)) {
@@ -101,8 +101,8 @@ test('require, import and declarations export the same names', () => {
     assert.equal(/** @type {any} */ (esm)[/** @type {string} */ (name)], cjs[name ?? ''])
 })
 
-test('Client, Limiter, Reservation and Lock have what the spec lists', () => {
-  for (const name of /** @type {const} */ (['Client', 'Limiter', 'Reservation', 'Lock'])) {
+test('all that has methods has what the spec lists', () => {
+  for (const name of ['Client', 'Limiter', 'Reservation', 'Lock', 'Stock', 'Once', 'Cache']) {
     const spec = specOf(name)
     const expected = {
       methods: Object.keys(spec.methods).map(camel).sort(),
@@ -111,7 +111,7 @@ test('Client, Limiter, Reservation and Lock have what the spec lists', () => {
     assert.deepEqual(reflected(cjs[name]), expected, name)
     assert.deepEqual(members(name), expected, name)
     for (const [method, given] of Object.entries(spec.methods)) {
-      const wanted = given.map(cased).sort()
+      const wanted = given.map((/** @type {string} */ parameter) => casedIn(name, parameter)).sort()
       assert.deepEqual(parameters(declared(name), camel(method)), wanted, `${name}.${method}`)
     }
   }
@@ -140,6 +140,39 @@ test('decisions, inspections and Rule have what the spec lists', async () => {
     assert.equal(/** @type {object} */ (object).constructor, /** @type {any} */ (esm)[name])
   }
   assert.deepEqual(members('Rule').properties, Rule.properties.map(cased).sort())
+})
+
+test('the answers of stocks, once and caches have what the spec lists', async () => {
+  const { types } = api()
+  const own = client('memory://')
+  const stock = own.stock('sale')
+  await stock.open(3)
+  const taken = await stock.take('buyer')
+  const page = await stock.reservations()
+  const cache = own.cache('home')
+  await cache.put('k', 'v')
+  for (const [name, object] of Object.entries({
+    Taken: taken,
+    StockReservation: taken.reservation,
+    TakenAll: await own.takeAll([[stock, 1]], 'buyer'),
+    StockPage: page,
+    StockStatus: await stock.status(),
+    LedgerEntry: (await stock.ledger())[0],
+    Claimed: await own.once('o').claim('id'),
+    Seen: await cache.peek('k'),
+  })) {
+    const expected = types[name].properties.map((/** @type {string} */ property) => casedIn(name, property)).sort()
+    assert.deepEqual(Object.keys(/** @type {object} */ (object)).sort(), expected, name)
+    assert.deepEqual(members(name).properties, expected, name)
+    assert.equal(/** @type {object} */ (object).constructor, /** @type {any} */ (esm)[name])
+  }
+  const classes = Object.keys(cjs).filter((name) => /^[A-Z]/.test(name) && !name.endsWith('Error'))
+  assert.deepEqual(
+    classes.sort(),
+    Object.keys(types)
+      .filter((name) => name !== 'Rule')
+      .sort(),
+  )
 })
 
 test('the functions and testing have what the spec lists', () => {

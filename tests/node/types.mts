@@ -121,6 +121,72 @@ try {
   if (error instanceof QuotalockError) same<typeof error.code, quotalock.Code>(true)
 }
 
+const stock = client.stock(Buffer.from('sale'), { scope: 'shop', ledgerCap: 1000, memoryMs: 60_000 })
+same<typeof stock, quotalock.Stock>(true)
+same<typeof stock.scope, string | Buffer | null>(true)
+const taken = await stock.take('buyer', { quantity: 2, holdMs: 60_000, requestId: new Uint8Array([1]) })
+same<typeof taken, quotalock.Taken>(true)
+same<typeof taken.outcome, 'held' | 'sold_out' | 'buyer_limit' | 'not_open' | 'ended'>(true)
+same<typeof taken.reservation, quotalock.StockReservation | null>(true)
+const opened = [
+  await stock.open(5, { perBuyer: null, endsMs: Date.now(), prizes: ['a', new Uint8Array([1])] }),
+  await stock.confirm('id'),
+  await stock.cancel('id'),
+  await stock.extend('id'),
+  await stock.extend('id', 5),
+  await client.confirmAll([[stock, 'id']]),
+  await client.cancelAll([[stock, 'id']]),
+  await client.extendAll([[stock, 'id']], 5),
+]
+same<typeof opened, boolean[]>(true)
+same<number, Awaited<ReturnType<typeof stock.restock>>>(true)
+const basket = await client.takeAll([[stock, 2]], Buffer.from('buyer'), { holdMs: 5, requestId: 'r-1' })
+same<typeof basket.refused, number | null>(true)
+same<typeof basket.reservations, readonly quotalock.StockReservation[]>(true)
+const page = await stock.reservations({ cursor: null, count: 5 })
+same<typeof page.next, string | null>(true)
+const entries = await stock.ledger({ after: null, count: 5 })
+same<typeof entries, readonly quotalock.LedgerEntry[]>(true)
+same<quotalock.LedgerEntry['buyer'], Buffer | null>(true)
+same<Awaited<ReturnType<typeof stock.status>>['endsMs'], number | null>(true)
+
+const cache = client.cache('home', {
+  freshMs: 1,
+  staleMs: 1,
+  leaseMs: 10,
+  negativeMs: 0,
+  errorsMs: 0,
+  beta: 1,
+  whenAway: 'load',
+})
+const values = [
+  await cache.get('k', () => 'v'),
+  await cache.get('k', async () => null, { waitMs: 5, signal }),
+  await cache.get(Buffer.from('k'), async () => new Uint8Array([1])),
+  await client.once('o', { ttlMs: 1, leaseMs: 10, errorsMs: 0 }).run('id', async () => {}),
+  await client.once('o').run('id', () => 'v', { waitMs: 5 }),
+]
+same<typeof values, (Buffer | null)[]>(true)
+const several = await cache.getMany(['a', 'b'] as const, (missing) =>
+  Object.fromEntries(missing.map((key) => [key, 'v'])),
+)
+same<typeof several, Map<'a' | 'b', Buffer | null>>(true)
+const json = await cache.getJson('k', async () => ({ name: 'Ada' }))
+same<typeof json, { name: string }>(true)
+same<Promise<quotalock.Seen | null>, ReturnType<typeof cache.peek>>(true)
+same<Promise<void>, ReturnType<typeof cache.put>>(true)
+const claimed = await client.once('o').claim('id', 'value')
+same<typeof claimed, quotalock.Claimed>(true)
+same<typeof claimed.value, Buffer | null>(true)
+
+// @ts-expect-error a value is text or bytes
+cache.get('k', () => 5)
+// @ts-expect-error there is none, or there is one
+cache.put('k', undefined)
+// @ts-expect-error how many goes into an object
+stock.take('buyer', 2)
+// @ts-expect-error reservations are read
+taken.reservation = null
 // @ts-expect-error a cost goes into an object
 checkout.consume('k', 2)
 // @ts-expect-error a key is no number
@@ -164,6 +230,17 @@ export const names: Record<keyof typeof quotalock, true> = {
   CrossSlotError: true,
   Decision: true,
   Holder: true,
+  Stock: true,
+  Taken: true,
+  TakenAll: true,
+  StockReservation: true,
+  StockPage: true,
+  StockStatus: true,
+  LedgerEntry: true,
+  Once: true,
+  Claimed: true,
+  Cache: true,
+  Seen: true,
   Inspection: true,
   InternalError: true,
   InvalidArgumentError: true,

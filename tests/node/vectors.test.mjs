@@ -3,46 +3,16 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { inspect } from 'node:util'
-import { Client, QuotalockError, testing } from 'quotalock'
+import { Client, testing } from 'quotalock'
+import { badFlight, flights } from './cache-vectors.mjs'
+import { mustFail } from './failures.mjs'
+import { badStock, stocks } from './stock-vectors.mjs'
 import { bytes, client, ROOT, stores, vectors } from './support.mjs'
 
 /** @typedef {import('./support.mjs').Case} Case */
 
 /** Microseconds as the milliseconds that a caller sees: rounded up, null for never. */
 const ms = (/** @type {number | null} */ micros) => (micros === null ? null : Math.ceil(micros / 1000))
-
-/**
- * Checks the class, the code and the message of an error.
- * @param {string} place
- * @param {Case} expected
- * @param {unknown} error
- */
-function assertError(place, expected, error) {
-  assert.ok(error instanceof QuotalockError, `${place}: ${inspect(error)}`)
-  assert.equal(error.code, expected.code, `${place}: ${error.message}`)
-  for (const part of expected.contains ?? [])
-    assert.ok(error.message.includes(part), `${place}: no ${part} in ${error}`)
-  for (const secret of expected.never ?? []) {
-    const shown = `${inspect(error, { showHidden: true })} ${error.stack} ${JSON.stringify(error)} ${error.message}`
-    assert.ok(!shown.includes(secret), `${place}: ${secret} shows in ${shown}`)
-  }
-}
-
-/**
- * Expects a failure, thrown or rejected.
- * @param {Case} expected
- * @param {() => unknown} act
- */
-async function mustFail(expected, act) {
-  let error
-  try {
-    await act()
-  } catch (thrown) {
-    error = thrown
-  }
-  assertError(expected.id, expected, error)
-}
 
 /** @param {Case} given */
 async function policy(given) {
@@ -364,6 +334,10 @@ for (const [store, url] of Object.entries(stores())) {
         else if (file === 'errors.json') await mustFail(given, () => badCall(given.op, given.args, url))
         else if (file === 'lock-errors.json')
           await mustFail({ id: given.id, code: given.error }, () => handle(client(url), given.handle))
+        else if (file === 'stock-errors.json') await mustFail(given, () => badStock(given, url))
+        else if (file === 'cache-errors.json') await mustFail(given, () => badFlight(given, url))
+        else if (given.stocks) await stocks(given, store, url)
+        else if (given.caches ?? given.onces) await flights(given, store, url)
         else if (given.handles) await locks(given, store, url)
         else await steps(given, store, url)
         executed.push(given.id)

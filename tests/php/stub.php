@@ -23,7 +23,7 @@ test('everything has a type, and none but what a function of others returns is m
     foreach (Shape::ofAll() as $class => $shape) {
         foreach ($shape['members'] ?? ['' => $shape] as $name => $member) {
             $types = [$member['type'] ?? null, ...array_column($member['parameters'] ?? [], 'type')];
-            if (!in_array($name, ['__construct()', 'run()'], true)) {
+            if (!in_array($name, ['__construct()', 'run()', 'getJson()'], true)) {
                 $types[] = $member['returns'] ?? null;
             }
             $bad = array_values(array_intersect(['', 'mixed'], array_filter($types, is_string(...))));

@@ -32,7 +32,7 @@ foreach ($api['types'] as $type => $surface) {
         $constructor = $class->getConstructor();
         same(isset($surface['construct']), (bool) $constructor?->isPublic(), 'whether it can be constructed');
         if (isset($surface['construct'])) {
-            same($listed($surface['construct']), $names($constructor->getParameters()), 'the parameters');
+            same($listed($surface['construct'], $type), $names($constructor->getParameters()), 'the parameters');
         }
         $methods = [];
         foreach ($class->getMethods(\ReflectionMethod::IS_PUBLIC) as $method) {
@@ -42,7 +42,7 @@ foreach ($api['types'] as $type => $surface) {
         }
         $wanted = [];
         foreach ($surface['methods'] ?? [] as $method => $parameters) {
-            $wanted[$camel($method)] = $listed($parameters);
+            $wanted[$camel($method)] = $listed($parameters, $type);
         }
         ksort($methods);
         ksort($wanted);

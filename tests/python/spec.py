@@ -32,6 +32,11 @@ def octets(case: Case, field: str) -> bytes | None:
     return bytes.fromhex(case[field + "_hex"]) if field + "_hex" in case else None
 
 
+def octets_hex(case: Case, field: str) -> bytes | None:
+    """The bytes of a field `<field>_hex`; None without one."""
+    return bytes.fromhex(case[field + "_hex"]) if case.get(field + "_hex") is not None else None
+
+
 def seconds(micros: int | None) -> float | None:
     """A time as the Python surface shows it."""
     return None if micros is None else micros / 1e6

@@ -21,6 +21,34 @@ LOCK_DEFAULTS = {
     for name in (*API["types"]["Client"]["methods"]["lock"][1:], "weight")
 } | {"cancel_on_loss": False}
 
+# What the languages have agreed on beyond the contract.
+DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
+    ("Client", "stock"): {"scope": None, "ledger_cap": 100_000, "memory": 2_592_000.0},
+    ("Client", "take_all"): {"hold": 600.0, "request_id": None},
+    ("Client", "extend_all"): {"hold": 600.0},
+    ("Client", "once"): {"ttl": 86_400.0, "lease": 10.0, "errors": 0.0},
+    ("Client", "cache"): {
+        "fresh": 60.0,
+        "stale": 0.0,
+        "lease": 10.0,
+        "negative": None,
+        "errors": 1.0,
+        "beta": 1.0,
+        "when_away": "raise",
+    },
+    ("Stock", "open"): {"per_buyer": None, "ends": None, "prizes": None},
+    ("Stock", "restock"): {"prizes": None, "request_id": None},
+    ("Stock", "take"): {"quantity": 1, "hold": 600.0, "request_id": None},
+    ("Stock", "extend"): {"hold": 600.0},
+    ("Stock", "reservations"): {"cursor": None, "count": 100},
+    ("Stock", "ledger"): {"after": None, "count": 100},
+    ("Once", "claim"): {"value": None},
+    ("Once", "run"): {"wait": 5.0},
+    ("Cache", "get"): {"wait": 5.0},
+    ("Cache", "get_many"): {"wait": 5.0},
+    ("Cache", "get_json"): {"wait": 5.0},
+}
+
 
 def public(thing: object) -> set[str]:
     return {name for name in dir(thing) if not name.startswith("_")}
@@ -104,6 +132,10 @@ def test_defaults(module: ModuleType) -> None:
     assert inspect.signature(module.Lock.acquire).parameters["wait"].default is None
     assert inspect.signature(module.Lock.extend).parameters["ttl"].default is None
     assert module.Client("memory://").lock("sku:42").ttl == LOCK_DEFAULTS["ttl"]
+    for kind, method in DEFAULTS:
+        signature = inspect.signature(getattr(getattr(module, kind), method)).parameters
+        optional = {name: given.default for name, given in signature.items() if given.default is not given.empty}
+        assert optional == DEFAULTS[kind, method], (kind, method)
     assert inspect.signature(module.limit).parameters["cost"].default == defaults["cost"]
     assert inspect.signature(module.Rule).parameters["algorithm"].default == defaults["algorithm"]
     assert inspect.signature(module.Rule).parameters["capacity"].default is None

@@ -174,6 +174,64 @@ for _ in range(3):
 time.sleep(0.1)
 """
 
+LOADING_IN_DAEMONS = """
+import itertools, os, threading, time
+import quotalock
+memory = quotalock.Client("memory://")
+client = quotalock.Client(os.environ["URL"], prefix=f"exit-{os.getpid()}", timeout=10)
+keys = itertools.count()
+def hang():
+    time.sleep(60)
+def work(pages):
+    while True:
+        pages.get(str(next(keys)), lambda: "x")
+for each in (client, memory):
+    pages = each.cache("exit")
+    wait = lambda p=pages: p.get("hang", hang, 60)
+    for call in (wait, wait, lambda p=pages: work(p)):
+        threading.Thread(target=call, daemon=True).start()
+time.sleep(0.12)
+"""
+
+LOADING_ON_A_LOOP = """
+import asyncio, os, sys
+from quotalock import aio
+pages = aio.Client(os.environ["URL"], prefix=f"exit-{os.getpid()}", timeout=10).cache("exit")
+async def main():
+    tasks = [asyncio.ensure_future(pages.get("k", lambda: asyncio.sleep(60), 60)) for _ in range(20)]
+    tasks += [asyncio.ensure_future(pages.get(f"k{n}", lambda: "x")) for n in range(20)]
+    await asyncio.sleep(0.05)
+    sys.exit(0)
+asyncio.run(main())
+"""
+
+LOADING_ON_A_LOOP_THAT_NOBODY_CLOSES = """
+import asyncio, os, warnings
+from quotalock import aio
+warnings.simplefilter("ignore")
+pages = aio.Client(os.environ["URL"], prefix=f"exit-{os.getpid()}", timeout=10).cache("exit")
+loop = asyncio.new_event_loop()
+loop.set_exception_handler(lambda *_: None)
+tasks = [loop.create_task(pages.get("k", lambda: asyncio.sleep(60), 60)) for _ in range(20)]
+tasks += [loop.create_task(pages.get_many([f"k{n}", "k"], dict, 60)) for n in range(20)]
+loop.run_until_complete(asyncio.sleep(0.05))
+"""
+
+LOADING_ON_LOOPS_OF_DAEMONS = """
+import asyncio, itertools, os, threading, time
+from quotalock import aio
+pages = aio.Client(os.environ["URL"], prefix=f"exit-{os.getpid()}", timeout=10).cache("exit")
+keys = itertools.count()
+async def work():
+    while True:
+        await pages.get(str(next(keys) // 3), lambda: asyncio.sleep(0, "x"))
+async def main():
+    await asyncio.gather(*(work() for _ in range(5)))
+for _ in range(3):
+    threading.Thread(target=lambda: asyncio.run(main()), daemon=True).start()
+time.sleep(0.1)
+"""
+
 WHILE_CONNECTING = """
 import asyncio, os, sys
 from quotalock import aio

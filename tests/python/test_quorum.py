@@ -193,7 +193,8 @@ def test_who_is_cancelled_leaves_nothing(prefix: str) -> None:
         task = asyncio.create_task(waiter.acquire(LONG))
         await asyncio.sleep(0.003)
         task.cancel()
-        if await asyncio.gather(task, return_exceptions=True) == [True]:
+        (ended,) = await asyncio.gather(task, return_exceptions=True)
+        if ended is True:
             assert await waiter.release()
         assert await other.acquire(LONG)
         assert waiter.state == "released"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import caches
 import pytest
 import quotalock
 import spec
+import stocks
 from spec import Case, seconds
 from surface import SURFACES, Surface
 
@@ -157,6 +159,32 @@ class Runner:
         with pytest.raises(quotalock.QuotalockError) as caught:
             handle(self.client, case["handle"])
         assert_error(case["id"], expected_error(case["error"]), caught.value)
+
+    def cache(self, case: Case) -> None:
+        client = self.surface.module.Client(self.url, prefix=f"{self.prefix}-{next(self.names)}", timeout=PATIENT)
+        caches.Caches(self, client, case).execute(case)
+        self.surface.call(client.close)
+
+    once = cache
+
+    def cache_errors(self, case: Case) -> None:
+        client = self.surface.module.Client(self.url, prefix=f"{self.prefix}-{next(self.names)}", timeout=PATIENT)
+        with pytest.raises(quotalock.QuotalockError) as caught:
+            caches.bad_call(self.surface, client, case)
+        assert_error(case["id"], case, caught.value)
+        self.surface.call(client.close)
+
+    def stock(self, case: Case) -> None:
+        client = self.surface.module.Client(self.url, prefix=f"{self.prefix}-{next(self.names)}", timeout=PATIENT)
+        stocks.Stocks(self, client, case).execute(case, assert_error)
+        self.surface.call(client.close)
+
+    def stock_errors(self, case: Case) -> None:
+        client = self.surface.module.Client(self.url, prefix=f"{self.prefix}-{next(self.names)}", timeout=PATIENT)
+        with pytest.raises(quotalock.QuotalockError) as caught:
+            stocks.bad_call(self.surface.call, client, case["op"], case["args"])
+        assert_error(case["id"], case, caught.value)
+        self.surface.call(client.close)
 
     def expected(self, step: Case) -> Any:
         """What a step must answer, in the units and with the source of this surface."""

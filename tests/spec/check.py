@@ -13,6 +13,7 @@ from pathlib import Path
 from check_caches import cache_case, cache_error_case, once_case
 from check_form import LARGEST, Case, Wrong, fields, is_a, need, text_or_hex, unique, whole_milliseconds
 from check_locks import lock_case, lock_error_case
+from check_stock import stock_case, stock_error_case
 
 VECTORS = Path(__file__).parent / "vectors"
 RULE: dict[str, type] = {"allowed": bool, "limit": int, "remaining": int, "retry_after": int, "reset_after": int}
@@ -246,6 +247,8 @@ FILES: dict[str, Callable[[Case], None]] = {
     "healing": run_case,
     "locks": lock_case,
     "lock-errors": lock_error_case,
+    "stock": stock_case,
+    "stock-errors": stock_error_case,
     "cache": cache_case,
     "once": once_case,
     "cache-errors": cache_error_case,

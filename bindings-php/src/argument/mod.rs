@@ -2,6 +2,7 @@
 
 mod clients;
 mod function;
+mod keys;
 mod names;
 mod number;
 mod text;
@@ -16,8 +17,9 @@ use ext_php_rs::types::Zval;
 use crate::exception::Problem;
 pub use clients::Clients;
 pub use function::Function;
+pub use keys::Keys;
 pub use names::Names;
-pub use number::{Flag, Int, whole};
+pub use number::{Flag, Float, Int, whole};
 pub use text::{Key, Text};
 
 unsafe extern "C" {
@@ -66,5 +68,17 @@ impl<'a, T: FromZval<'a>> FromZval<'a> for Maybe<T> {
 
     fn from_missing() -> Option<Self> {
         Some(Maybe(None))
+    }
+}
+
+/// A parameter that may be null, but must be given.
+pub struct OrNull<T>(pub Option<T>);
+
+impl<'a, T: FromZval<'a>> FromZval<'a> for OrNull<T> {
+    // To the macros a nullable parameter can be left out; `crate::class` says what the type is.
+    const TYPE: DataType = T::TYPE;
+
+    fn from_zval(value: &'a Zval) -> Option<Self> {
+        if value.is_null() { Some(OrNull(None)) } else { T::from_zval(value).map(|value| OrNull(Some(value))) }
     }
 }

@@ -123,3 +123,47 @@ impl Flag<'_> {
         }
     }
 }
+
+/// A parameter of type `float`.
+pub enum Float<'a> {
+    /// What the caller gave.
+    Given(&'a Zval),
+    /// The default.
+    Default(f64),
+}
+
+impl From<f64> for Float<'_> {
+    fn from(value: f64) -> Self {
+        Float::Default(value)
+    }
+}
+
+impl StubLiteral for Float<'_> {
+    fn stub_literal(&self) -> String {
+        match self {
+            Float::Default(value) => format!("{value:?}"),
+            Float::Given(value) => format!("{:?}", value.double().unwrap_or_default()),
+        }
+    }
+}
+
+impl<'a> FromZval<'a> for Float<'a> {
+    const TYPE: DataType = DataType::Double;
+
+    fn from_zval(value: &'a Zval) -> Option<Self> {
+        Some(Float::Given(value))
+    }
+}
+
+impl Float<'_> {
+    /// The number. Integers are taken as PHP does everywhere, decimal strings from files without strict types.
+    pub fn get(&self, position: u32) -> Result<f64, Problem> {
+        let value = match self {
+            Float::Default(value) => return Ok(*value),
+            Float::Given(value) => *value,
+        };
+        let number = value.double().or_else(|| value.long().map(|whole| whole as f64));
+        let text = || value.str().filter(|_| !caller_is_strict()).and_then(|text| text.trim().parse().ok());
+        number.or_else(text).ok_or_else(|| wrong_type(position, c"float", value))
+    }
+}

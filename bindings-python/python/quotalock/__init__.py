@@ -1,4 +1,4 @@
-"""Rate limits and locks that cannot get stuck, on Redis.
+"""Rate limits, locks, stocks and caches that cannot get stuck, on Redis.
 
     import quotalock
 
@@ -8,6 +8,9 @@
         ...  # say 429
     with client.lock("sku:42", wait=5.0) as lock:
         ...  # alone, for as long as lock.held
+    page = client.cache("pages", fresh=60.0).get("home", lambda: "<h1>home</h1>")  # one loads, the others get it
+    receipt = client.once("payments").run("order:1", lambda: "receipt")  # once for each id
+    taken = client.stock("sale:42").take("user:42")  # never more than there are
 
 Calls block without the GIL, and threads may share everything. `quotalock.aio` has the same names for asyncio,
 `quotalock.testing` what tests need. Durations are seconds.
@@ -34,20 +37,33 @@ from ._errors import (
     WrongType,
 )
 from ._native import (
+    Cache,
+    Claimed,
     Client,
     CombinedDecision,
     Decision,
     Holder,
     Inspection,
+    LedgerEntry,
     Limiter,
     Lock,
+    Once,
     Reservation,
     Rule,
     RuleDecision,
+    Seen,
+    Stock,
+    StockPage,
+    StockReservation,
+    StockStatus,
+    Taken,
+    TakenAll,
     quorum_lock,
 )
 
 __all__ = [
+    "Cache",
+    "Claimed",
     "Client",
     "Closed",
     "CombinedDecision",
@@ -58,17 +74,26 @@ __all__ = [
     "Internal",
     "InvalidArgument",
     "InvalidPolicy",
+    "LedgerEntry",
     "Limiter",
     "LoadFailed",
     "Lock",
     "Lost",
     "NotAcquired",
     "NotPermitted",
+    "Once",
     "QuotalockError",
     "RateLimited",
     "Reservation",
     "Rule",
     "RuleDecision",
+    "Seen",
+    "Stock",
+    "StockPage",
+    "StockReservation",
+    "StockStatus",
+    "Taken",
+    "TakenAll",
     "Timeout",
     "Unavailable",
     "WrongType",

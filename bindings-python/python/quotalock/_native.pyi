@@ -1,7 +1,7 @@
 """The native half of `quotalock`."""
 
 from asyncio import Future
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, final, overload
 
@@ -11,18 +11,31 @@ from ._errors import NotAcquired
 from .aio._futures import LoopClient, LoopLock
 
 __all__ = [
+    "Cache",
+    "Claimed",
     "Client",
     "CombinedDecision",
     "Decision",
     "Holder",
     "Inspection",
+    "LedgerEntry",
     "Limiter",
     "Lock",
     "LoopDriver",
     "Loss",
+    "Once",
     "Reservation",
     "Rule",
     "RuleDecision",
+    "Seen",
+    "Stock",
+    "StockPage",
+    "StockReservation",
+    "StockStatus",
+    "Taken",
+    "TakenAll",
+    "Ticket",
+    "Waiting",
     "get",
     "put",
     "quorum_lock",
@@ -174,6 +187,71 @@ class Client:
     ) -> Lock:
         """Makes a handle for the writing side of a read-write lock: alone. Options as of `lock`."""
 
+    def stock(
+        self,
+        name: str | bytes,
+        scope: str | bytes | None = None,
+        ledger_cap: int = 100_000,
+        memory: float = 2_592_000.0,
+    ) -> Stock:
+        """Makes a handle for the units of a sale, by its name (1 to 1,024 bytes). `Stock.open` makes the sale itself.
+
+        `scope` is what several stocks share so that a cluster can take from them at once; all handles of a sale have
+        the same. The ledger keeps about `ledger_cap` entries (1,000 to 10^8). A sale is kept for `memory` seconds (a
+        minute to 36,500 days; half of that for certain) after its end, its last hold and the last call that wrote.
+        Both count when the sale is opened.
+        """
+
+    def take_all(
+        self,
+        takes: Iterable[tuple[Stock, int]],
+        buyer: str | bytes,
+        hold: float = 600.0,
+        request_id: str | bytes | None = None,
+    ) -> TakenAll:
+        """Holds units of several stocks for one buyer, or of none: tuples `(stock, quantity)`, 1 to 100 stocks of this
+        client, none twice; else as `Stock.take`. `confirm_all` sells all of them or none. In a cluster the stocks need
+        a common `scope`; else it raises `CrossSlot`."""
+
+    def confirm_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
+        """Sells what several reservations hold, or nothing if one of them is over: tuples `(stock, id)`, 1 to 100; else
+        as `Stock.confirm`."""
+
+    def cancel_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
+        """Returns what several reservations hold to their stocks. Those that hold return even if others are over: True
+        if all of them held, or had been cancelled."""
+
+    def extend_all(self, reservations: Iterable[tuple[Stock, str]], hold: float = 600.0) -> bool:
+        """Lengthens several holds, or none if one of them is over; else as `Stock.extend`."""
+
+    def once(self, name: str, ttl: float = 86_400.0, lease: float = 10.0, errors: float = 0.0) -> Once:
+        """Makes what is done once for each id, remembered for `ttl` seconds (1 ms to 3,650 days).
+
+        If whoever runs a function dies, the next caller runs it after `lease` seconds (10 ms to an hour): the lease is
+        not renewed, so it must be longer than the function takes. The error of a function is remembered for `errors`
+        seconds (up to an hour); with 0 the next caller runs it at once.
+        """
+
+    def cache(
+        self,
+        name: str,
+        fresh: float = 60.0,
+        stale: float = 0.0,
+        lease: float = 10.0,
+        negative: float | None = None,
+        errors: float = 1.0,
+        beta: float = 1.0,
+        when_away: str = "raise",
+    ) -> Cache:
+        """Makes a cache. A value is fresh for `fresh` seconds (1 ms to 3,650 days), and for `stale` seconds after that
+        it is served while one caller loads a new one.
+
+        A loader keeps the others from loading for `lease` seconds (10 ms to an hour). That there is no value is fresh
+        for `negative` seconds (None: as `fresh`; 0: it is not stored). For `errors` seconds (up to an hour) after a
+        loader failed nobody else loads. `beta` (0: never, to 100) is how eagerly a value is refreshed before it is
+        stale. When Redis cannot answer, `when_away` says whether to `raise` or to `load`, as if there were no cache.
+        """
+
     def close(self) -> None:
         """Closes the connections. Later calls raise `Closed`; closing twice does nothing. Locks that are held are not
         released: they end with their ttl."""
@@ -185,6 +263,15 @@ class Client:
     @property
     def prefix(self) -> str:
         """What every Redis key starts with."""
+
+    def _fill(self, ticket: Ticket, value: str | bytes | None) -> Future[bool]:
+        """Stores what was loaded."""
+
+    def _fail(self, ticket: Ticket, error: str | None) -> Future[bool]:
+        """Tells that a load came to nothing, and why, if others are to know."""
+
+    def _wait_for(self, waiting: Waiting) -> Future[bytes | Ticket | None]:
+        """A future for what another loads, or a ticket to load it."""
 
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -506,6 +593,433 @@ class Loss:
         """A future of the running loop for how the grant ends: True if it was lost."""
 
     def __bool__(self) -> bool: ...
+
+@final
+class Stock:
+    """The units of a sale; made by `Client.stock`. Never more are held and sold than there are.
+
+        sale = client.stock("sale:42")
+        sale.open(5_000, per_buyer=2)
+        taken = sale.take("user:42", hold=300.0)
+        if taken.reservation:
+            ...  # let the buyer pay
+            sale.confirm(taken.reservation.id)
+
+    What is not confirmed before its hold is over returns to stock at the next call that writes. In every state that
+    anybody can see, `available + held + sold` are all the units there are. Calls raise `Unavailable`, `Timeout`,
+    `NotPermitted`, `WrongType` and `Closed`, whatever `on_error` says, and are repeated after a lost reply within the
+    client's timeout: nothing is taken or sold twice.
+    """
+
+    @property
+    def name(self) -> str | bytes:
+        """The name as it was given."""
+
+    @property
+    def scope(self) -> str | bytes | None:
+        """The scope as it was given; None without one."""
+
+    @property
+    def redis_keys(self) -> tuple[bytes, ...]:
+        """The Redis keys: hash, holds, ledger."""
+
+    def open(
+        self,
+        quantity: int,
+        per_buyer: int | None = None,
+        ends: float | None = None,
+        prizes: Iterable[str | bytes] | None = None,
+    ) -> bool:
+        """Opens the sale with `quantity` units (1 to 2^52): True if this call opened it, False if it is open with the
+        same numbers; then nothing changes. Raises `InvalidArgument` if it is open with others.
+
+        `per_buyer` is the most units that one buyer holds and has bought. `ends` is when takes end, in seconds since
+        the epoch by the server's clock; confirming goes on. `prizes` are as many payloads as units (1 to 1,024 bytes
+        each, 10,000 at most), such as coupon codes: each reservation gets its own, in this order.
+        """
+
+    def restock(
+        self,
+        quantity: int,
+        prizes: Iterable[str | bytes] | None = None,
+        request_id: str | bytes | None = None,
+    ) -> int:
+        """Adds `quantity` units to an open sale and answers how many there are now, sold ones included. A sale with
+        prizes needs as many more. With a `request_id` they are added once for it while it is remembered."""
+
+    def take(
+        self,
+        buyer: str | bytes,
+        quantity: int = 1,
+        hold: float = 600.0,
+        request_id: str | bytes | None = None,
+    ) -> Taken:
+        """Holds `quantity` units for a buyer (1 to 1,024 bytes) for `hold` seconds (1 ms to 30 days), or says why not.
+
+        With a `request_id`, which belongs to this stock and buyer, units are taken once for it: the same id gets the
+        first reservation again, whatever became of it, while it is remembered. A refused call is decided anew.
+        """
+
+    def confirm(self, id: str) -> bool:
+        """Sells what a reservation holds: True, also if it was confirmed before and that is remembered; False if the
+        hold was over or cancelled: then nothing is sold. Raises `InvalidArgument` for an id of another stock."""
+
+    def cancel(self, id: str) -> bool:
+        """Returns what a reservation holds to stock: True, also if it was cancelled before and that is remembered;
+        False if the hold was over or confirmed."""
+
+    def extend(self, id: str, hold: float = 600.0) -> bool:
+        """Has a hold last for at least `hold` seconds from now; it never becomes shorter. False if it was over,
+        confirmed or cancelled."""
+
+    def status(self) -> StockStatus:
+        """The numbers of the sale."""
+
+    def reservations(self, cursor: str | None = None, count: int = 100) -> StockPage:
+        """Lists up to `count` (1 to 1,000) holds that are not over in the order in which they end: the first of them,
+        or those from the `next` of the page before."""
+
+    def ledger(self, after: str | None = None, count: int = 100) -> list[LedgerEntry]:
+        """Reads up to `count` (1 to 1,000) entries of the ledger, those after the entry with the id `after`, or from
+        the first that is kept. Whoever stores the last id with what it did reads every entry at least once."""
+
+@final
+class Taken:
+    """The answer of `Stock.take`; as a bool, whether the units are held."""
+
+    @property
+    def outcome(self) -> str:
+        """`held`, `sold_out`, `buyer_limit`, `not_open` or `ended`."""
+
+    @property
+    def reservation(self) -> StockReservation | None:
+        """What is held; None unless the outcome is `held`."""
+
+    @property
+    def available(self) -> int:
+        """How many units are available after it."""
+
+    def __bool__(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class TakenAll:
+    """The answer of `Client.take_all`; as a bool, whether all the units are held. If not, none is."""
+
+    @property
+    def outcome(self) -> str:
+        """`held`, or why the first stock that refuses does: `sold_out`, `buyer_limit`, `not_open` or `ended`."""
+
+    @property
+    def refused(self) -> int | None:
+        """The place of the stock that refuses among those given, from 0; None if none does."""
+
+    @property
+    def reservations(self) -> tuple[StockReservation, ...]:
+        """What is held of each stock, in the order given; empty unless the outcome is `held`."""
+
+    @property
+    def available(self) -> tuple[int, ...]:
+        """How many units of each stock are available after it, in the order given."""
+
+    def __bool__(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class StockReservation:
+    """Units of a stock that are held for a buyer."""
+
+    @property
+    def id(self) -> str:
+        """The id, by which it is confirmed, cancelled and extended, in any process."""
+
+    @property
+    def quantity(self) -> int:
+        """How many units."""
+
+    @property
+    def buyer(self) -> bytes:
+        """The buyer."""
+
+    @property
+    def prizes(self) -> tuple[bytes, ...]:
+        """The prizes of the units; empty if the sale has none."""
+
+    @property
+    def until(self) -> float:
+        """When the hold ends, in seconds since the epoch by the server's clock."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class StockPage:
+    """Some reservations of a stock: the answer of `Stock.reservations`."""
+
+    @property
+    def reservations(self) -> tuple[StockReservation, ...]:
+        """The reservations, those that end first first."""
+
+    @property
+    def next(self) -> str | None:
+        """The cursor of the next page; None if there is none."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class StockStatus:
+    """The numbers of a sale: the answer of `Stock.status`. `available + held + sold` are `quantity`; all 0 if it is not
+    open."""
+
+    @property
+    def phase(self) -> str:
+        """`not_open`, `open` or `ended`."""
+
+    @property
+    def quantity(self) -> int:
+        """All units there are."""
+
+    @property
+    def available(self) -> int:
+        """Those that can be taken."""
+
+    @property
+    def held(self) -> int:
+        """Those of reservations that are neither confirmed nor cancelled nor returned."""
+
+    @property
+    def sold(self) -> int:
+        """Those of confirmed reservations."""
+
+    @property
+    def buyers(self) -> int:
+        """How many buyers hold or have bought."""
+
+    @property
+    def per_buyer(self) -> int | None:
+        """The most units of one buyer; None: as many as there are."""
+
+    @property
+    def ends(self) -> float | None:
+        """When takes end, in seconds since the epoch by the server's clock; None: never."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class LedgerEntry:
+    """One change of a sale, with its numbers after it: whoever replays a ledger can check itself."""
+
+    @property
+    def id(self) -> str:
+        """What to read on after."""
+
+    @property
+    def number(self) -> int:
+        """Its number in the sale, from 1 without a gap: one that is missing is no longer kept."""
+
+    @property
+    def kind(self) -> str:
+        """`opened`, `restocked`, `held`, `confirmed`, `cancelled`, `expired` or `extended`."""
+
+    @property
+    def reservation(self) -> str | None:
+        """The id of the reservation; None for an opening and a restock."""
+
+    @property
+    def buyer(self) -> bytes | None:
+        """The buyer; None for an opening and a restock."""
+
+    @property
+    def quantity(self) -> int:
+        """How many units."""
+
+    @property
+    def time(self) -> float:
+        """When, in seconds since the epoch by the server's clock."""
+
+    @property
+    def available(self) -> int:
+        """Units available after it."""
+
+    @property
+    def held(self) -> int:
+        """Units held after it."""
+
+    @property
+    def sold(self) -> int:
+        """Units sold after it."""
+
+    @property
+    def prizes(self) -> tuple[bytes, ...]:
+        """The prizes of what was held or confirmed; empty if the sale has none."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Once:
+    """What is done once for each id; made by `Client.once`.
+
+        orders = client.once("orders")
+        receipt = orders.run("order:42", lambda: charge(order))
+
+    Ids are 1 to 1,024 bytes. Calls raise `Unavailable`, `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever
+    `on_error` says: better not done than done twice.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name given."""
+
+    def claim(self, id: str | bytes, value: str | bytes | None = None) -> Claimed:
+        """Claims an id: whether this caller is the first, and what the first gave (up to 64 MiB). While a `run` of the
+        id runs, nobody is the first."""
+
+    def release(self, id: str | bytes) -> bool:
+        """Forgets an id, whoever claimed it, so the next caller is the first: True if there was anything. Whoever runs
+        for it runs on, but its result is not stored."""
+
+    def run(self, id: str | bytes, function: Callable[[], str | bytes | None], wait: float = 5.0) -> bytes | None:
+        """What `function()` returned for this id: bytes, text as UTF-8, or None. The first caller runs it; the others
+        get its result, and wait for it for at most `wait` seconds, then raise `Timeout`.
+
+        What it raises goes out to its caller; others run it again, unless the error is remembered: then they get
+        `LoadFailed`. If its caller dies, the next one runs it after the lease.
+        """
+
+    def redis_key(self, id: str | bytes) -> bytes:
+        """The Redis key of an id."""
+
+    def _begin(self, id: str | bytes, wait: float) -> Future[bytes | Ticket | None]:
+        """A future for the result, or a ticket to make it."""
+
+@final
+class Claimed:
+    """The answer of `Once.claim`; as a bool, whether this caller is the first."""
+
+    @property
+    def first(self) -> bool:
+        """Whether this caller is the first."""
+
+    @property
+    def value(self) -> bytes | None:
+        """What the first gave; None if that was nothing, or has no result yet."""
+
+    @property
+    def running(self) -> bool:
+        """Whether a function runs for the id, which has no result yet."""
+
+    @property
+    def remaining(self) -> float:
+        """The seconds until the claim, or the lease of what is running, ends."""
+
+    @property
+    def age(self) -> float:
+        """How many seconds ago it was claimed."""
+
+    def __bool__(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Cache:
+    """A cache that never stampedes; made by `Client.cache`. Of all who want a value that is missing, in whatever
+    process, one loads it.
+
+        pages = client.cache("pages", fresh=60.0, stale=600.0)
+        page = pages.get("home", lambda: render("home"))
+
+    Keys are 1 to 1,024 bytes, values up to 64 MiB. Calls raise `Unavailable`, `Timeout`, `NotPermitted`, `WrongType`
+    and `Closed`, whatever `on_error` says; with `when_away="load"` a `get` loads in place of the first two.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name given."""
+
+    def get(self, key: str | bytes, load: Callable[[], str | bytes | None], wait: float = 5.0) -> bytes | None:
+        """The value of `key`, or what `load()` makes of it: bytes, text as UTF-8, or None for that there is none.
+
+        Who finds nothing while another loads waits for at most `wait` seconds, then raises `Timeout`. A stale value is
+        served at once, but for the one caller who loads a new one. What `load` raises goes out to its caller; others
+        raise `LoadFailed` for a short time, or get the stale value.
+        """
+
+    def get_many(
+        self,
+        keys: Iterable[str | bytes],
+        load: Callable[[list[Any]], Mapping[Any, str | bytes | None]],
+        wait: float = 5.0,
+    ) -> dict[str | bytes, bytes | None]:
+        """The values of 1 to 1,000 keys, none twice, in one call; `load(missing)` gets a list of those that are not
+        there, and makes a mapping of them: what it leaves out has no value, what it adds is ignored.
+
+        Keys that others load are waited for after that, and loaded one by one if those fail. If the last load of a key
+        failed a short time ago, it raises `LoadFailed` when the others are stored. In a cluster all keys must lie in
+        one slot, else it raises `CrossSlot`.
+        """
+
+    def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float = 5.0) -> Any:  # noqa: ANN401
+        """As `get`, of a value that is stored as JSON, which the loader's caller gets back too; None is no value."""
+
+    def peek(self, key: str | bytes) -> Seen | None:
+        """What is there, fresh or stale, without loading or waiting; None if there is nothing."""
+
+    def put(self, key: str | bytes, value: str | bytes | None) -> bool:
+        """Stores a value that the caller has already; None: there is no such thing. It is newer than whatever is being
+        loaded."""
+
+    def invalidate(self, key: str | bytes) -> bool:
+        """Forgets a key: what was loaded, or is being loaded now, is not served any more. True if there was any."""
+
+    def redis_key(self, key: str | bytes) -> bytes:
+        """The Redis key of a key."""
+
+    def _get(self, key: str | bytes, wait: float) -> Future[bytes | Ticket | None]:
+        """A future for the value, or a ticket to make it."""
+
+    def _get_many(
+        self, keys: Iterable[str | bytes], wait: float
+    ) -> tuple[list[str | bytes], Future[list[bytes | Ticket | Waiting | Exception | None]]]:
+        """The keys, and a future for what is known of each: a value, None, a ticket, an exception or a wait."""
+
+@final
+class Seen:
+    """What a cache has: the answer of `Cache.peek`."""
+
+    @property
+    def value(self) -> bytes | None:
+        """The value; None if it is known that there is none."""
+
+    @property
+    def stale(self) -> bool:
+        """Whether it is not fresh any more."""
+
+    @property
+    def age(self) -> float:
+        """How old it is in seconds."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Ticket:
+    """The lease to load one value. Dropped, it frees the way for others."""
+
+    @staticmethod
+    def _value(loaded: object) -> bytes | None:
+        """What a loader returned, as the bytes of a value; None is that there is none."""
+
+    def _leave(self) -> None:
+        """Frees the way for others, from whichever thread, without a loop."""
+
+@final
+class Waiting:
+    """What another loads, to be waited for with `Client._wait_for`."""
 
 @final
 class Inspection:

@@ -4,15 +4,14 @@ local function load(at, field)
   local got = redis.call('HMGET', KEYS[at], '', field)
   local value = got[1]
   if not value or #value ~= SIZE or string.sub(value, 1, 3) ~= 'QS\1' then return nil end
-  local prized, per_buyer, ends, memory, cap, available, held, sold, entries, seen, offset, due, kept, buyers, first =
-    struct.unpack('<BI8I8I8I8I8I8I8I8I8i8I8I8I8I8', value, 4)
+  local prized, per_buyer, ends, memory, cap, first, available, held, sold, entries, seen, offset, due, kept, buyers =
+    struct.unpack('<BI8I8I8I8I8I8I8I8I8I8i8I8I8I8', value, 4)
   local time, dirty = now + offset, false
   if time < seen then offset, time, dirty = offset + seen - time, seen, true end
   return {
     at = at, head = string.sub(value, 1, 36), more = got[2], prized = prized == 1, per_buyer = per_buyer, ends = ends,
     memory = memory, cap = cap, available = available, held = held, sold = sold, entries = entries, now = time,
     offset = offset, due = due, kept = kept, buyers = buyers, first = first, dirty = dirty, latest = time,
-    -- What is written needs its TTL anew where the key may be new.
-    renew = held == 0,
+    renew = false,
   }
 end

@@ -1,27 +1,27 @@
 -- The take that nearly all are, of one sale: nothing is due, nothing is refused, no prizes. All else is for what follows.
--- Head of it and invariant: see take. Included after form.
+-- Its head and invariant: see take. The state: see form. Included after the clock.
 do
   local buyer, member = ARGV[3], ARGV[5]
   local got = redis.call('HMGET', KEYS[1], '', buyer)
   local value, had = got[1], got[2]
-  if value and #value == SIZE and string.sub(value, 1, 4) == 'QS\1\0' then
-    local n = struct.unpack('<I8', member, 17)
-    local per_buyer, ends, memory, cap, available, held, sold, entries, seen, offset, due, kept, buyers =
-      struct.unpack('<I8I8I8I8I8I8I8I8I8i8I8I8I8', value, 5)
-    local time, count = now + offset, n
-    local till = time + ARGV[4]
+  if value and #value == 116 then
+    local kind, per_buyer, ends, memory, cap, _, available, held, sold, entries, seen, offset, due, kept, buyers =
+      struct.unpack('<c4I8I8I8I8I8I8I8I8I8I8i8I8I8I8', value)
+    local n, time = struct.unpack('<I8', member, 17), now + offset
+    local till, count = time + ARGV[4], n
     if had then
       count = had + n
     else
       buyers = buyers + 1
+      -- A text is cheaper to pass on than a number.
+      if n == 1 then count = '1' end
     end
-    if time >= seen and due > time and held > 0 and n <= available and (ends == 0 or now < ends)
-      and (per_buyer == 0 or count <= per_buyer) and kept >= till + memory / 2
-      and redis.call('ZADD', KEYS[2], 'NX', till, member) == 1 then
+    if kind == 'QS\1\0' and time >= seen and due > time and held > 0 and n <= available and (ends == 0 or now < ends)
+      and (per_buyer == 0 or (had or 0) + n <= per_buyer) and kept >= till + memory / 2
+      and redis.call('ZADD', KEYS[2], 'NX', string.format('%d', till), member) == 1 then
       available, entries = available - n, entries + 1
       if till < due then due = till end
-      local numbers = struct.pack('<I8I8I8I8I8i8', available, held + n, sold, entries, time, offset)
-      local entry
+      local numbers, entry = struct.pack('<I8I8I8I8I8i8', available, held + n, sold, entries, time, offset), nil
       if entries % 64 > 0 then
         entry = redis.pcall('XADD', KEYS[3], '*', 'e', numbers .. 'h' .. member)
       else
@@ -32,8 +32,7 @@ do
         redis.call('ZREM', KEYS[2], member)
         return entry
       end
-      redis.call('HSET', KEYS[1], '', struct.pack('<c36c48I8I8I8c8', value, numbers, due, kept, buyers,
-        string.sub(value, 109)), buyer, count)
+      redis.call('HSET', KEYS[1], '', struct.pack('<c44c48I8I8I8', value, numbers, due, kept, buyers), buyer, count)
       return {1, now, 0, 0, available, till - offset, 0}
     end
   end

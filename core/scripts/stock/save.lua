@@ -8,7 +8,8 @@ local function save(s)
   local latest = math.max(s.latest, s.now, s.ends > 0 and s.ends + s.offset or 0)
   local renew = s.renew or s.kept < latest + s.memory / 2
   if renew then s.kept = latest + s.memory end
-  redis.call('HSET', KEYS[s.at], '', s.head .. numbers(s) .. struct.pack('<I8I8I8I8', s.due, s.kept, s.buyers, s.first))
+  redis.call('HSET', KEYS[s.at], '', s.head .. struct.pack('<I8', s.first) .. numbers(s)
+    .. struct.pack('<I8I8I8', s.due, s.kept, s.buyers))
   if renew then
     local ttl = math.ceil((s.kept - s.now) / 1000)
     for at = s.at, s.at + 2 do redis.call('PEXPIRE', KEYS[at], ttl) end

@@ -21,15 +21,16 @@ local function refusal(s)
   return s.prized and s.n > 1000 and 5 or 0
 end
 for i, s in ipairs(known and {} or sales) do
-  local ended, why = 0, nil
-  repeat
+  local why
+  -- Who would get nothing looks further. A round may end nothing: of a state that only damage can have left.
+  for _ = 1, 16 do
     if s.now and s.due <= s.now then
-      ended = ended + release(s, STEP)
+      release(s, STEP)
       s.more = redis.call('HGET', KEYS[s.at], buyer)
     end
     why = refusal(s)
-    -- Who would get nothing looks further.
-  until why == 0 or why > 2 or s.due > s.now or ended >= 16 * STEP
+    if why == 0 or why > 2 or s.due > s.now then break end
+  end
   if why > 0 and outcome == 0 then outcome, refused = why, i end
 end
 local reply = {1, now, outcome, refused}
@@ -40,6 +41,8 @@ for _, s in ipairs(sales) do
     if s.prized then drawn = unpacked(redis.call('HGET', KEYS[s.at], 'g' .. string.sub(s.member, 1, 16)) or '') end
   elseif outcome == 0 then
     till = s.now + hold
+    -- Without holds there was no such key, and so no TTL.
+    s.renew = s.held == 0
     redis.call('ZADD', KEYS[s.at + 1], till, s.member)
     if s.prized then drawn, packed = draw(s, string.sub(s.member, 1, 16), s.n) end
     if not s.more then s.buyers = s.buyers + 1 end

@@ -7,7 +7,7 @@ use super::Place;
 use crate::error::{Error, Result, shown};
 
 /// Of one take; all its tries have the same, and no other take ever has.
-pub(super) type Id = [u8; 16];
+pub(crate) type Id = [u8; 16];
 
 const ID: usize = 16;
 const TIE: usize = 6;

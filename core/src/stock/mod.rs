@@ -26,6 +26,7 @@ use crate::resp::Value;
 use crate::script::Script;
 use extend::Extend;
 use id::Hold;
+pub(crate) use id::Id;
 use ledger::ReadLedger;
 pub use ledger::{LedgerEntry, LedgerKind};
 use memory::Memory;
@@ -96,9 +97,20 @@ impl Client {
     ///
     /// # Errors
     /// As [`Stock::take`]; `invalid_argument` for no stock, too many, one twice or of another client, or a request id that was
-    /// used for another number of stocks; `cross_slot` where a cluster cannot decide at once.
+    /// used for other stocks; `cross_slot` where a cluster cannot decide at once.
     pub fn take_all(
         &self,
+        items: &[(&Stock, u64)],
+        buyer: &[u8],
+        hold: u64,
+        request_id: Option<&[u8]>,
+    ) -> Result<Op<TakenAll>> {
+        self.take_all_as(random::bytes()?, items, buyer, hold, request_id)
+    }
+
+    pub(crate) fn take_all_as(
+        &self,
+        id: Id,
         items: &[(&Stock, u64)],
         buyer: &[u8],
         hold: u64,
@@ -121,7 +133,7 @@ impl Client {
         }
         // The same stocks in another order are the same request.
         places.sort_by(|(a, ..), (b, ..)| a.keys[0].cmp(&b.keys[0]));
-        Ok(Op::new(self, Box::new(Take::new(self, places, "take_all", buyer, hold, request_id)?), None))
+        Ok(Op::new(self, Box::new(Take::new(self, places, "take_all", buyer, hold, request_id, id)?), None))
     }
 
     /// Sells what several reservations hold, or nothing if one of them is over: one atomic call. 1 to [`MAX_RESERVATIONS`], each
@@ -212,10 +224,13 @@ impl Stock {
     /// `invalid_argument` if it is open with others, which are named; for a quantity or limit out of bounds, an end that has
     /// passed, or prizes that are not as many as the units.
     pub fn open(&self, quantity: u64, opening: Opening) -> Result<Op<bool>> {
+        self.open_as(random::bytes()?, quantity, opening)
+    }
+
+    pub(crate) fn open_as(&self, id: Id, quantity: u64, opening: Opening) -> Result<Op<bool>> {
         check_quantity("quantity", quantity)?;
         opening.check(quantity)?;
-        let call =
-            Open { place: self.place.clone(), id: random::bytes()?, quantity, opening, options: self.options.clone() };
+        let call = Open { place: self.place.clone(), id, quantity, opening, options: self.options.clone() };
         Ok(Op::new(&self.client, Box::new(call), None))
     }
 
@@ -250,8 +265,20 @@ impl Stock {
     /// # Errors
     /// `invalid_argument` for a bad buyer, quantity, hold or request id, or more than [`MAX_PRIZES_OF_A_TAKE`] units with prizes.
     pub fn take(&self, buyer: &[u8], quantity: u64, hold: u64, request_id: Option<&[u8]>) -> Result<Op<Taken>> {
+        self.take_as(random::bytes()?, buyer, quantity, hold, request_id)
+    }
+
+    pub(crate) fn take_as(
+        &self,
+        id: Id,
+        buyer: &[u8],
+        quantity: u64,
+        hold: u64,
+        request_id: Option<&[u8]>,
+    ) -> Result<Op<Taken>> {
         let places = vec![(self.place.clone(), quantity, 0)];
-        Ok(Op::new(&self.client, Box::new(Take::new(&self.client, places, "take", buyer, hold, request_id)?), None))
+        let call = Take::new(&self.client, places, "take", buyer, hold, request_id, id)?;
+        Ok(Op::new(&self.client, Box::new(call), None))
     }
 
     /// Sells what a reservation holds: true, also if it was confirmed before and that is remembered
@@ -398,7 +425,7 @@ impl Transition {
         match self {
             Transition::Open => &[FORM, LOAD, SAVE, PRIZES, RELEASE, OPEN],
             Transition::Restock => &[FORM, RECALL, REMEMBER, LOAD, SAVE, PRIZES, RELEASE, RESTOCK, RETURN],
-            Transition::Take => &[FORM, QUICK, LOAD, SAVE, PRIZES, RELEASE, TAKE, RETURN],
+            Transition::Take => &[QUICK, FORM, LOAD, SAVE, PRIZES, RELEASE, TAKE, RETURN],
             Transition::TakeAll => &[FORM, LOAD, SAVE, PRIZES, RELEASE, TAKE, RETURN],
             Transition::TakeOnce => &[FORM, RECALL, REMEMBER, LOAD, SAVE, PRIZES, RELEASE, TAKE, MEMBERS, RETURN],
             Transition::Settle => &[FORM, LOAD, SAVE, PRIZES, RELEASE, SETTLE],

@@ -62,8 +62,8 @@ pub(super) fn find<'a>(space: &'a mut dyn Space, place: &Place, now: u64) -> Res
     let Some(object) = space.object(key)? else { return Ok(None) };
     let Some(sale) = object.downcast_mut::<Sale>() else { return Err(wrong_type(&[key])) };
     let (seen, offset) = sale.saved;
-    let time = now.saturating_add_signed(offset);
-    sale.time = if time < seen { (seen, seen as i64 - now as i64) } else { (time, offset) };
+    let (time, now) = (now as i64 + offset, now as i64);
+    sale.time = if time < seen as i64 { (seen, seen as i64 - now) } else { (time as u64, offset) };
     Ok(Some(sale))
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::id::{self, Hold};
+use super::id::{self, Hold, Id};
 use super::memory::Memory;
 use super::options::{MAX_PRIZES_OF_A_TAKE, check_hold, check_quantity, check_request_id};
 use super::sale::{self, STEP, Sale};
@@ -12,7 +12,6 @@ use crate::decision::Source;
 use crate::error::{Error, Result};
 use crate::key;
 use crate::operation::{Answer, Operation, odd_reply, unsigned};
-use crate::random;
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -112,10 +111,10 @@ impl Take {
         buyer: &[u8],
         hold: u64,
         request_id: Option<&[u8]>,
+        id: Id,
     ) -> Result<Take> {
         key::check_buyer(buyer)?;
         check_hold(hold)?;
-        let id = random::bytes()?;
         let mut items = Vec::with_capacity(places.len());
         for (place, quantity, given_at) in places {
             check_quantity("quantity", quantity)?;
@@ -134,6 +133,16 @@ impl Take {
             _ => None,
         };
         Ok(Take { items, buyer: [b"b", buyer].concat(), hold, memory, verb })
+    }
+
+    /// What tells these stocks from others.
+    fn set(&self) -> [u8; 20] {
+        let mut sha = sha1_smol::Sha1::new();
+        for item in &self.items {
+            sha.update(&item.place.keys[0]);
+            sha.update(&[0]);
+        }
+        sha.digest().bytes()
     }
 
     fn refusal(&self, sale: Option<&Sale>, item: &Item, now: u64) -> u64 {
@@ -182,7 +191,7 @@ impl Operation for Take {
     }
 
     fn arg_count(&self) -> usize {
-        2 + self.items.len() + usize::from(self.memory.is_some())
+        2 + self.items.len() + if self.memory.is_some() { 2 } else { 0 }
     }
 
     fn encode_args(&self, out: &mut Vec<u8>) {
@@ -190,6 +199,7 @@ impl Operation for Take {
         resp::number_part(out, self.hold);
         self.items.iter().for_each(|item| resp::part(out, &item.member));
         if let Some(memory) = &self.memory {
+            resp::part(out, &self.set());
             resp::number_part(out, memory.length);
         }
     }
@@ -249,6 +259,7 @@ impl Operation for Take {
         }
         if let Some(memory) = &self.memory {
             reply.extend(self.items.iter().map(|item| Value::Bytes(item.member.clone())));
+            reply.push(Value::Bytes(self.set().to_vec()));
             if outcome == 0 {
                 memory.remember(space, &reply, now);
             }
@@ -262,17 +273,21 @@ impl Operation for Take {
         let mut members = Vec::new();
         let mut rest = fields.get(2..).unwrap_or_default();
         if self.memory.is_some() {
-            // Members are the only texts behind the numbers of the last stock and its prizes.
-            let Some(split) = rest.len().checked_sub(self.items.len()) else { return Err(other_request()) };
+            let Some((set, before)) = rest.split_last() else { return Err(odd_reply("no fields".into())) };
+            if *set != Value::Bytes(self.set().to_vec()) {
+                return Err(Error::invalid(
+                    "request_id was used for other stocks before: give another to another request",
+                ));
+            }
+            let split = before.len().checked_sub(self.items.len());
             let texts;
-            (rest, texts) = rest.split_at(split);
-            members =
-                (0..texts.len()).map(|at| bytes(texts, at)).collect::<Result<_>>().map_err(|_| other_request())?;
+            (rest, texts) = before.split_at(split.ok_or_else(|| odd_reply("too few fields".into()))?);
+            members = (0..texts.len()).map(|at| bytes(texts, at)).collect::<Result<_>>()?;
         }
         let mut reservations = vec![None; self.items.len()];
         let mut available = vec![0; self.items.len()];
         for (at, item) in self.items.iter().enumerate() {
-            available[item.given_at] = unsigned(rest, 0).map_err(|_| other_request())?;
+            available[item.given_at] = unsigned(rest, 0)?;
             rest = &rest[1..];
             if outcome != TakeOutcome::Held {
                 continue;
@@ -289,7 +304,7 @@ impl Operation for Take {
             reservations[item.given_at] = Some(StockReservation { id, quantity, buyer, prizes, until });
         }
         if !rest.is_empty() {
-            return Err(other_request());
+            return Err(odd_reply(format!("{} fields too many", rest.len())));
         }
         let refused = refused.and_then(|at| self.items.get(at)).map(|item| item.given_at);
         let reservations: Vec<StockReservation> = reservations.into_iter().flatten().collect();
@@ -305,8 +320,4 @@ impl Operation for Take {
         let names: Vec<&str> = self.items.iter().map(|item| item.place.shown.as_str()).collect();
         format!("{} from {}", self.verb, names.join(", "))
     }
-}
-
-fn other_request() -> Error {
-    Error::invalid("request_id was used for another number of stocks before: give another to another request")
 }

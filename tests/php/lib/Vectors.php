@@ -45,6 +45,10 @@ final class Vectors
             'errors' => $this->error($case),
             'locks' => $this->lockSteps($case),
             'lock-errors' => $this->lockError($case),
+            'cache', 'once' => $this->cacheSteps($case),
+            'cache-errors' => $this->cacheError($case),
+            'stock' => $this->stockSteps($case),
+            'stock-errors' => $this->stockError($case),
             default => $this->steps($case),
         };
         $this->executed[$id] = true;
@@ -183,11 +187,39 @@ final class Vectors
         refused($case['error'], fn () => LockSteps::handle($client, $case['handle']));
     }
 
+    private function cacheSteps(array $case): void
+    {
+        $client = new Client($this->url, prefix());
+        (new CacheSteps($client, $case))->execute();
+        $client->close();
+    }
+
+    private function cacheError(array $case): void
+    {
+        $client = new Client($this->url, prefix());
+        self::fails($case, fn () => CacheSteps::refused($client, $case));
+        $client->close();
+    }
+
+    private function stockSteps(array $case): void
+    {
+        $client = new Client($this->url, prefix());
+        (new StockSteps($client, $case))->execute();
+        $client->close();
+    }
+
+    private function stockError(array $case): void
+    {
+        $client = new Client($this->url, prefix());
+        self::fails($case, fn () => StockSteps::refused($client, $case));
+        $client->close();
+    }
+
     /** Fails unless it is refused as the case says, and no form of the error shows what it must not. */
     public static function fails(array $case, \Closure $run): void
     {
         $error = refused($case['code'], $run);
-        foreach ($case['contains'] as $part) {
+        foreach ($case['contains'] ?? [] as $part) {
             contains($part, $error->getMessage());
         }
         foreach ($case['never'] ?? [] as $part) {

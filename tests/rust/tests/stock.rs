@@ -1,9 +1,13 @@
 //! Stocks on every store, as a shop uses them.
 
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
 use quotalock::{
     Client, Code, LedgerKind, Opening, Stock, StockOptions, StockPhase, StockReservation, TakeOutcome, testing,
 };
-use quotalock_tests::{client, fresh_prefix, stores};
+use quotalock_tests::{client, fresh_prefix, servers, stores};
 
 const START: u64 = 1_700_000_000_000_000;
 const SECOND: u64 = 1_000_000;
@@ -87,12 +91,9 @@ fn units_are_held_sold_and_returned() {
 
         let stock = shop.at(START + HOLD - 1);
         assert!(stock.extend(&third.id, 2 * SECOND).unwrap().run().unwrap());
-        let stock = shop.at(START + HOLD);
+        shop.at(START + HOLD);
         assert_eq!(shop.numbers(), (1, 2, 2, 2));
-        let stock = {
-            let _ = stock;
-            shop.at(START + HOLD + 2 * SECOND - 1)
-        };
+        let stock = shop.at(START + HOLD + 2 * SECOND - 1);
         assert!(!stock.confirm(&third.id).unwrap().run().unwrap(), "its hold is over");
         assert_eq!(shop.numbers(), (3, 0, 2, 1));
         assert_eq!(stock.restock(4, &[], None).unwrap().run().unwrap(), 9);
@@ -101,4 +102,145 @@ fn units_are_held_sold_and_returned() {
         let kinds = [Opened, Held, Held, Held, Confirmed, Cancelled, Extended, Expired, Restocked];
         assert_eq!(shop.kinds(), kinds);
     });
+}
+
+#[test]
+fn more_than_256_ended_holds_return_call_by_call() {
+    in_every_shop(|shop| {
+        let stock = shop.at(START);
+        stock.open(300, Opening::default()).unwrap().run().unwrap();
+        for n in 0..300 {
+            take(stock, &format!("b{n}"), 1).unwrap();
+        }
+        let stock = shop.at(START + 2 * HOLD);
+        assert_eq!(take(stock, "z", 300), Err(TakeOutcome::SoldOut), "256 came back");
+        assert_eq!(take(stock, "z", 300).map(|of| of.quantity), Ok(300), "and the others");
+        assert_eq!(shop.numbers(), (0, 300, 0, 1));
+    });
+}
+
+#[test]
+fn a_key_of_another_type_leaves_nothing_half_done() {
+    in_every_shop(|shop| {
+        let stock = shop.at(START);
+        let is_memory = shop.client.server() == "memory://";
+        // In this process all is under the first key.
+        for at in 0..if is_memory { 1 } else { 3 } {
+            let name = format!("sale:{at}");
+            let stock = shop.client.stock(name.as_bytes(), stock_options(stock)).unwrap();
+            let other = shop.client.stock(b"other", stock_options(&stock)).unwrap();
+            other.open(5, Opening::default()).unwrap().run().unwrap();
+            stock.open(5, Opening::default()).unwrap().run().unwrap();
+            let first = take(&stock, "a", 2).unwrap();
+            let elsewhere = take(&other, "a", 2).unwrap();
+            let before = (other.status().run().unwrap(), other.ledger(None, 100).unwrap().run().unwrap());
+            testing::put(&shop.client, &stock.redis_keys()[at], testing::Kind::List, b"x").run().unwrap();
+            let failed = [
+                stock.take(b"a", 1, HOLD, None).unwrap().run().map(drop),
+                stock.take(b"a", 1, HOLD, Some(b"request")).unwrap().run().map(drop),
+                shop.client.take_all(&[(&other, 1), (&stock, 1)], b"a", HOLD, None).unwrap().run().map(drop),
+                shop.client.confirm_all(&[(&other, &elsewhere.id), (&stock, &first.id)]).unwrap().run().map(drop),
+                shop.client.cancel_all(&[(&other, &elsewhere.id), (&stock, &first.id)]).unwrap().run().map(drop),
+                shop.client
+                    .extend_all(&[(&other, &elsewhere.id), (&stock, &first.id)], 2 * HOLD)
+                    .unwrap()
+                    .run()
+                    .map(drop),
+                stock.open(5, Opening::default()).unwrap().run().map(drop),
+                stock.restock(5, &[], None).unwrap().run().map(drop),
+            ];
+            for (n, outcome) in failed.into_iter().enumerate() {
+                assert_eq!(outcome.unwrap_err().code(), Code::WrongType, "call {n} with key {at}");
+            }
+            let after = (other.status().run().unwrap(), other.ledger(None, 100).unwrap().run().unwrap());
+            assert_eq!(before, after);
+            if at > 0 {
+                let status = stock.status().run().unwrap();
+                assert_eq!((status.available, status.held, status.sold), (3, 2, 0), "key {at}");
+            }
+            other.cancel(&elsewhere.id).unwrap().run().unwrap();
+        }
+    });
+}
+
+fn stock_options(of: &Stock) -> StockOptions {
+    StockOptions { scope: of.scope().map(<[u8]>::to_vec), ..StockOptions::default() }
+}
+
+#[test]
+fn holds_that_somebody_deleted_return() {
+    for (name, url) in servers() {
+        let client = client(&url, &fresh_prefix("stock"));
+        let stock = client.stock(b"sale", StockOptions::default()).unwrap();
+        testing::set_time(&client, Some(START)).unwrap();
+        stock.open(5, Opening::default()).unwrap().run().unwrap();
+        let held = take(&stock, "a", 2).unwrap();
+        command(&url, &["DEL", &String::from_utf8_lossy(&stock.redis_keys()[1])]);
+        testing::set_time(&client, Some(START + HOLD)).unwrap();
+        assert!(!stock.confirm(&held.id).unwrap().run().unwrap());
+        let status = stock.status().run().unwrap();
+        assert_eq!((status.available, status.held, status.sold), (5, 0, 0), "{name}");
+    }
+}
+
+#[test]
+fn eight_at_once_sell_exactly_what_there_is() {
+    const UNITS: u64 = 500;
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("sale"));
+        let stock = client.stock(b"sale", StockOptions::default()).unwrap();
+        stock.open(UNITS, limited(2)).unwrap().run().unwrap();
+        let sold: u64 = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..8)
+                .map(|worker| {
+                    let stock = stock.clone();
+                    scope.spawn(move || {
+                        let mut sold = 0;
+                        for n in 0..200 {
+                            // Some come from two workers at once.
+                            let buyer = format!("b{}", (n * 8 + worker) % 700);
+                            let Ok(held) = take(&stock, &buyer, 1 + n % 2) else { continue };
+                            let settled = if n % 5 == 0 { stock.cancel(&held.id) } else { stock.confirm(&held.id) };
+                            assert!(settled.unwrap().run().unwrap());
+                            sold += if n % 5 == 0 { 0 } else { held.quantity };
+                        }
+                        sold
+                    })
+                })
+                .collect();
+            workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+        });
+        let status = stock.status().run().unwrap();
+        assert_eq!((status.quantity, status.held, status.sold), (UNITS, 0, sold), "{name}");
+        assert!(sold > UNITS * 9 / 10, "{name}: {sold}");
+        let mut bought: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+        let (mut after, mut number) = (None, 0);
+        loop {
+            let page = stock.ledger(after.as_deref(), 100).unwrap().run().unwrap();
+            let Some(last) = page.last() else { break };
+            after = Some(last.id.clone());
+            for entry in page {
+                number += 1;
+                assert_eq!(entry.number, number, "{name}");
+                assert_eq!(entry.available + entry.held + entry.sold, UNITS, "{name}");
+                if entry.kind == LedgerKind::Confirmed {
+                    *bought.entry(entry.buyer.unwrap()).or_default() += entry.quantity;
+                }
+            }
+        }
+        assert!(bought.values().all(|units| *units <= 2), "{name}");
+        assert_eq!(bought.values().sum::<u64>(), sold, "{name}");
+        assert_eq!(status.buyers, bought.len() as u64, "{name}");
+    }
+}
+
+/// Sends a command of the operator's.
+fn command(url: &str, words: &[&str]) {
+    let mut connection = TcpStream::connect(url.strip_prefix("redis://").unwrap()).unwrap();
+    let mut sent = format!("*{}\r\n", words.len());
+    words.iter().for_each(|word| sent.push_str(&format!("${}\r\n{word}\r\n", word.len())));
+    connection.write_all(sent.as_bytes()).unwrap();
+    let mut reply = [0; 3];
+    connection.read_exact(&mut reply).unwrap();
+    assert!(&reply == b"+OK" || reply[0] == b':', "{words:?}");
 }

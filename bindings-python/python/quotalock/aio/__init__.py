@@ -41,14 +41,33 @@ from .._errors import (
     Unavailable,
     WrongType,
 )
-from .._native import CombinedDecision, Decision, Holder, Inspection, Rule, RuleDecision
+from .._native import (
+    Claimed,
+    CombinedDecision,
+    Decision,
+    Holder,
+    Inspection,
+    LedgerEntry,
+    Rule,
+    RuleDecision,
+    Seen,
+    StockPage,
+    StockReservation,
+    StockStatus,
+    Taken,
+    TakenAll,
+)
+from ._cache import Cache, Once
 from ._limiter import Limiter, Reservation
 from ._lock import Lock
+from ._stock import Stock
 
 if TYPE_CHECKING:
     from ._futures import LoopClient
 
 __all__ = [
+    "Cache",
+    "Claimed",
     "Client",
     "Closed",
     "CombinedDecision",
@@ -59,17 +78,26 @@ __all__ = [
     "Internal",
     "InvalidArgument",
     "InvalidPolicy",
+    "LedgerEntry",
     "Limiter",
     "LoadFailed",
     "Lock",
     "Lost",
     "NotAcquired",
     "NotPermitted",
+    "Once",
     "QuotalockError",
     "RateLimited",
     "Reservation",
     "Rule",
     "RuleDecision",
+    "Seen",
+    "Stock",
+    "StockPage",
+    "StockReservation",
+    "StockStatus",
+    "Taken",
+    "TakenAll",
     "Timeout",
     "Unavailable",
     "WrongType",
@@ -211,6 +239,57 @@ class Client:
             name, ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout
         )
         return Lock._of(native, cancel_on_loss)
+
+    def stock(
+        self,
+        name: str | bytes,
+        scope: str | bytes | None = None,
+        ledger_cap: int = 100_000,
+        memory: float = 2_592_000.0,
+    ) -> Stock:
+        """Makes a handle for the units of a sale; see `quotalock.Client.stock`. Asks nobody, so it is not awaited."""
+        return Stock._of(self._native.stock(name, scope, ledger_cap, memory))
+
+    async def take_all(
+        self,
+        takes: Iterable[tuple[Stock, int]],
+        buyer: str | bytes,
+        hold: float = 600.0,
+        request_id: str | bytes | None = None,
+    ) -> TakenAll:
+        """Holds units of several stocks for one buyer, or of none; see `quotalock.Client.take_all`."""
+        return await self._native.take_all(takes, buyer, hold, request_id)
+
+    async def confirm_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
+        """Sells what several reservations hold, or nothing if one is over; see `quotalock.Client.confirm_all`."""
+        return await self._native.confirm_all(reservations)
+
+    async def cancel_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
+        """Returns what several reservations hold to their stocks; see `quotalock.Client.cancel_all`."""
+        return await self._native.cancel_all(reservations)
+
+    async def extend_all(self, reservations: Iterable[tuple[Stock, str]], hold: float = 600.0) -> bool:
+        """Lengthens several holds, or none if one of them is over; see `quotalock.Client.extend_all`."""
+        return await self._native.extend_all(reservations, hold)
+
+    def once(self, name: str, ttl: float = 86_400.0, lease: float = 10.0, errors: float = 0.0) -> Once:
+        """Makes what is done once for each id; see `quotalock.Client.once`. Asks nobody, so it is not awaited."""
+        return Once._of(self._native, self._native.once(name, ttl, lease, errors))
+
+    def cache(
+        self,
+        name: str,
+        fresh: float = 60.0,
+        stale: float = 0.0,
+        lease: float = 10.0,
+        negative: float | None = None,
+        errors: float = 1.0,
+        beta: float = 1.0,
+        when_away: str = "raise",
+    ) -> Cache:
+        """Makes a cache; see `quotalock.Client.cache`. Asks nobody, so it is not awaited."""
+        native = self._native.cache(name, fresh, stale, lease, negative, errors, beta, when_away)
+        return Cache._of(self._native, native)
 
     async def close(self) -> None:
         """Closes the connections. Calls under way and later ones raise `Closed`; closing twice does nothing."""

@@ -2,6 +2,7 @@
 
 mod caches;
 mod locks;
+mod stocks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +26,8 @@ fn every_vector_on_every_store() {
                     "errors.json" => error(&case, &url),
                     "locks.json" => locks::steps(&case, &store, &url),
                     "lock-errors.json" => locks::error(&case, &url),
+                    "stock.json" => stocks::steps(&case, &store, &url),
+                    "stock-errors.json" => stocks::error(&case, &url),
                     "cache.json" | "once.json" => caches::steps(&case, &store, &url),
                     "cache-errors.json" => caches::error(&case, &url),
                     _ => limiter(&case, &store, &url),

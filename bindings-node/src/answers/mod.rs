@@ -12,20 +12,25 @@
 //! | [`INSPECTION`] | `token, waiters, healed`, and of each holder the seven numbers that [`Answers::inspection`] writes |
 //! | [`COUNT`] | a number |
 //! | [`LOST`] | nothing; the number is not that of a call, but the one under which a lock was watched |
+//! | [`TAKEN`] to [`LEDGER`] | the number of a text, in which it is packed (sale.rs) |
+//! | [`CLAIMED`], [`SEEN`], [`GOT`], [`PARTS`] | what flight.rs writes |
 //!
 //! A decision is `allowed, limit, remaining, retry_after, reset_after` (milliseconds, -1 for never) of the whole, then
 //! its cost, whether it healed, the index of its source in [`Source::ALL`], whether it would deny, and the same five of
 //! each rule.
 
-use std::sync::{Mutex, PoisonError};
+mod flight;
+mod mailbox;
+mod sale;
 
-use napi::Status;
-use napi::bindgen_prelude::Unknown;
-use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
-use quotalock::driver::Sink;
+use std::sync::Arc;
+
 use quotalock::{
-    Answer, Code, CombinedDecision, Decision, Error, Holder, Inspection, Result, RuleDecision, Source, convert,
+    Answer, Code, CombinedDecision, Decision, Error, Getting, Holder, Inspection, Result, RuleDecision, Source, Ticket,
+    convert,
 };
+
+pub use mailbox::{Lookout, Mailbox};
 
 /// The kind of an answer with a decision.
 pub const DECISION: u32 = 0;
@@ -44,6 +49,24 @@ pub const INSPECTION: u32 = 5;
 pub const COUNT: u32 = 6;
 /// The kind of word that a lock was lost.
 pub const LOST: u32 = 7;
+/// The kind of an answer to a take.
+pub const TAKEN: u32 = 8;
+/// The kind of an answer to a take of several stocks.
+pub const TAKEN_ALL: u32 = 9;
+/// The kind of an answer with the numbers of a sale.
+pub const STOCK_STATUS: u32 = 10;
+/// The kind of an answer with reservations of a stock.
+pub const STOCK_PAGE: u32 = 11;
+/// The kind of an answer with entries of a ledger.
+pub const LEDGER: u32 = 12;
+/// The kind of an answer to a claim.
+pub const CLAIMED: u32 = 13;
+/// The kind of an answer to a look that loads nothing.
+pub const SEEN: u32 = 14;
+/// The kind of an answer to a `get`.
+pub const GOT: u32 = 15;
+/// The kind of an answer to a `get` of several keys.
+pub const PARTS: u32 = 16;
 
 /// Answers that were written down and not yet collected.
 #[derive(Default)]
@@ -51,22 +74,38 @@ pub struct Answers {
     /// One answer after another.
     pub numbers: Vec<f64>,
     /// What answers refer to.
-    pub texts: Vec<Vec<u8>>,
-    /// How many answers of calls there are.
+    pub texts: Vec<Arc<Vec<u8>>>,
+    /// The leases that were given; one that nobody takes from here ends.
+    pub tickets: Vec<Ticket>,
+    /// What is to be waited for; none once it was taken.
+    pub waits: Vec<Option<Getting>>,
+    /// Answers to looks, each with its call, that are still to be understood.
+    pub looked: Vec<(u64, Result<Answer>)>,
+    /// How many answers of calls there are, those of looks not counted.
     pub count: usize,
 }
 
 impl Answers {
     /// Writes an answer down.
     pub fn push(&mut self, id: u64, answer: &Result<Answer>) {
+        self.write(id, |answers| answers.answer(answer));
+    }
+
+    /// Writes down what `write` writes, or why it could not.
+    fn write(&mut self, id: u64, write: impl FnOnce(&mut Answers) -> Result<()>) {
         let start = self.numbers.len();
         self.numbers.extend([0.0, id as f64]);
-        if let Err(error) = self.answer(answer) {
+        if let Err(error) = write(self) {
             self.numbers.truncate(start + 2);
             self.error(&error);
         }
         self.numbers[start] = (self.numbers.len() - start) as f64;
         self.count += 1;
+    }
+
+    /// Whether nothing lies here.
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty() && self.looked.is_empty()
     }
 
     /// Writes down that a lock was lost that is watched under this number.
@@ -78,6 +117,9 @@ impl Answers {
     pub fn clear(&mut self) {
         self.numbers.clear();
         self.texts.clear();
+        self.tickets.clear();
+        self.waits.clear();
+        self.looked.clear();
         self.count = 0;
     }
 
@@ -103,7 +145,18 @@ impl Answers {
                 self.inspection(inspection);
             }
             Ok(Answer::Count(count)) => self.numbers.extend([f64::from(COUNT), *count as f64]),
-            Ok(other) => return Err(Error::new(Code::Internal, format!("no value of JavaScript for {other:?}"))),
+            Ok(Answer::Claimed(claimed)) => self.claimed(claimed),
+            Ok(looked @ Answer::Looked(_)) => self.seen(looked)?,
+            Ok(Answer::Got(got)) => {
+                self.numbers.push(f64::from(GOT));
+                self.got(got);
+            }
+            Ok(other) => {
+                let unknown = || Error::new(Code::Internal, format!("no value of JavaScript for {other:?}"));
+                let (kind, packed) = sale::packed(other).ok_or_else(unknown)?;
+                let text = self.text(packed);
+                self.numbers.extend([f64::from(kind), text]);
+            }
             Err(error) => {
                 self.error(error);
                 error.decision().map_or(Ok(()), |decision| self.decision(decision))?;
@@ -120,6 +173,11 @@ impl Answers {
     }
 
     fn text(&mut self, bytes: Vec<u8>) -> f64 {
+        self.shared(Arc::new(bytes))
+    }
+
+    /// Writes down bytes that others may have too; they are copied only if so.
+    fn shared(&mut self, bytes: Arc<Vec<u8>>) -> f64 {
         self.texts.push(bytes);
         (self.texts.len() - 1) as f64
     }
@@ -175,54 +233,4 @@ fn wait(micros: Option<u64>) -> f64 {
 fn source_number(source: Source) -> Result<f64> {
     let unknown = || Error::new(Code::Internal, format!("no number for the source {source}"));
     Source::ALL.iter().position(|other| *other == source).map(|at| at as f64).ok_or_else(unknown)
-}
-
-/// Wakes JavaScript. It holds the environment open only while calls are under way.
-pub type Bell = ThreadsafeFunction<(), Unknown<'static>, (), Status, false, true>;
-
-/// Where the core's thread leaves answers for JavaScript.
-pub struct Mailbox {
-    answers: Mutex<Answers>,
-    bell: Bell,
-}
-
-impl Mailbox {
-    /// Makes a mailbox that rings `bell` when it is not empty any more.
-    pub fn new(bell: Bell) -> Mailbox {
-        Mailbox { answers: Mutex::default(), bell }
-    }
-
-    /// What wakes JavaScript.
-    pub fn bell(&self) -> &Bell {
-        &self.bell
-    }
-
-    /// Leaves word that a lock was lost that is watched under this number.
-    pub fn lost(&self, id: u64) {
-        self.leave(|answers| answers.lost(id));
-    }
-
-    /// Exchanges what lies here for an empty `into`.
-    pub fn empty(&self, into: &mut Answers) {
-        std::mem::swap(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner), into);
-    }
-
-    fn leave(&self, write: impl FnOnce(&mut Answers)) {
-        let was_empty = {
-            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-            let was_empty = answers.numbers.is_empty();
-            write(&mut answers);
-            was_empty
-        };
-        if was_empty {
-            // An environment that is gone takes no answers: nobody waits for them any more.
-            self.bell.call((), ThreadsafeFunctionCallMode::NonBlocking);
-        }
-    }
-}
-
-impl Sink for Mailbox {
-    fn complete(&self, new: Vec<(u64, Result<Answer>)>) {
-        self.leave(|answers| new.iter().for_each(|(id, answer)| answers.push(*id, answer)));
-    }
 }

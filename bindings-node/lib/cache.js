@@ -1,0 +1,182 @@
+'use strict'
+
+// A cache: of all its readers, in whatever process, one loads what is missing.
+
+const { inspect } = require('node:util')
+const native = require('./native.js')
+const { bytesOf, options, refusal, signalOf } = require('./argument.js')
+const { submitDescribed } = require('./channel.js')
+const { construct, failure } = require('./errors.js')
+const { fly, join, load: fill, settled, storable, waitOf } = require('./flight.js')
+
+/** @typedef {import('../index.js').Cache} Surface */
+/** @typedef {import('../index.js').Key} Key */
+
+const GET_OPTIONS = ['waitMs', 'signal']
+
+class Cache {
+  #native
+  #name
+
+  /**
+   * @param {import('./native.js').Cache} cache
+   * @param {string} name
+   */
+  constructor(cache, name) {
+    if (!(cache instanceof native.Cache)) {
+      throw failure('invalid_argument', 'a cache is made by client.cache(name), not by new')
+    }
+    this.#native = cache
+    this.#name = name
+  }
+
+  get name() {
+    return this.#name
+  }
+
+  /** @type {Surface['get']} */
+  async get(key, load, given) {
+    return await this.#get(this.get, key, load, given, (value) => value)
+  }
+
+  /** @type {Surface['getJson']} */
+  async getJson(key, load, given) {
+    const bytes = await this.#get(this.getJson, key, load, given, (value) => {
+      const text = value === null ? null : JSON.stringify(value)
+      if (text === undefined)
+        throw refusal('what was loaded', value, 'something that JSON has, or null if there is none')
+      return text
+    })
+    return JSON.parse(bytes === null ? 'null' : bytes.toString())
+  }
+
+  /** @type {Surface['getMany']} */
+  async getMany(keys, load, given) {
+    if (!Array.isArray(keys)) throw refusal('keys', keys, 'an array of keys')
+    const all = keys.map((key) => bytesOf('key', key))
+    const { wait, signal } = how(load, given)
+    const lengths = all.map((key) => key.length)
+    /** @type {unknown[]} */
+    const parts = await submitDescribed(this.getMany, signal, (channel) =>
+      channel.getSeveral(this.#native, lengths, Buffer.concat(all), wait),
+    )
+    // Those that others load come after: two callers who wait for each other would both be late.
+    const loaded = await this.#load(keys, parts, load)
+    const failed = parts.find((part) => part instanceof Error)
+    if (failed !== undefined) throw failed
+    const values = await settled(parts.map((part, i) => this.#whatever(keys[i], part, loaded, load, signal)))
+    return new Map(keys.map((key, i) => [key, values[i] ?? null]))
+  }
+
+  /** @type {Surface['peek']} */
+  async peek(key) {
+    const bytes = bytesOf('key', key)
+    return await submitDescribed(this.peek, undefined, (channel) => channel.peekCached(this.#native, bytes))
+  }
+
+  /** @type {Surface['put']} */
+  async put(key, value) {
+    const [bytes, given] = [bytesOf('key', key), storable('value', value)]
+    await submitDescribed(this.put, undefined, (channel) => channel.putCached(this.#native, bytes, given))
+  }
+
+  /** @type {Surface['invalidate']} */
+  async invalidate(key) {
+    const bytes = bytesOf('key', key)
+    return await submitDescribed(this.invalidate, undefined, (channel) => channel.invalidate(this.#native, bytes))
+  }
+
+  /** @type {Surface['redisKey']} */
+  redisKey(key) {
+    const bytes = bytesOf('key', key)
+    return construct(this.redisKey, () => this.#native.redisKey(bytes))
+  }
+
+  /**
+   * @param {Function} caller
+   * @param {Key} key
+   * @param {() => any} load
+   * @param {unknown} given
+   * @param {(value: any) => any} encode
+   */
+  async #get(caller, key, load, given, encode) {
+    const bytes = bytesOf('key', key)
+    const { wait, signal } = how(load, given)
+    const look = (/** @type {import('./native.js').Channel} */ channel) => channel.getCached(this.#native, bytes, wait)
+    return await fly(caller, signal, look, async () => encode(await load()))
+  }
+
+  /**
+   * Loads, all at once, what these tickets among parts are for.
+   * @param {readonly Key[]} keys
+   * @param {unknown[]} parts
+   * @param {(missing: any) => any} load
+   * @returns {Promise<Map<unknown, Buffer | null>>} by their tickets
+   */
+  async #load(keys, parts, load) {
+    const tickets = parts.filter(isTicket)
+    if (tickets.length === 0) return new Map()
+    const missing = keys.filter((_, i) => isTicket(parts[i]))
+    const values = await fill(this.getMany, tickets, async () => {
+      const found = mapping(await load(missing))
+      return missing.map((key) => found(key) ?? null)
+    })
+    return new Map(tickets.map((ticket, i) => [ticket, values[i] ?? null]))
+  }
+
+  /**
+   * The value that a part comes to.
+   * @param {Key} key
+   * @param {any} part
+   * @param {Map<unknown, Buffer | null>} loaded
+   * @param {(missing: any) => any} load
+   * @param {AbortSignal | undefined} signal
+   * @returns {Promise<Buffer | null>}
+   */
+  async #whatever(key, part, loaded, load, signal) {
+    if (isTicket(part)) return loaded.get(part) ?? null
+    if (!(part instanceof native.Wait)) return part
+    const got = await join(this.getMany, part, signal)
+    if (!isTicket(got)) return got
+    // Whoever loaded it has died. It is loaded alone: nobody shall hold a lease while waiting for another.
+    return (await this.#load([key], [got], load)).get(got) ?? null
+  }
+
+  [inspect.custom]() {
+    return `Cache { name: ${inspect(this.#name)} }`
+  }
+}
+
+/**
+ * @param {unknown} part
+ * @returns {part is import('./native.js').Ticket}
+ */
+function isTicket(part) {
+  return part instanceof native.Ticket
+}
+
+/**
+ * How a `get` is made.
+ * @param {unknown} load
+ * @param {unknown} given
+ */
+function how(load, given) {
+  if (typeof load !== 'function') throw refusal('load', load, 'a function')
+  const { waitMs, signal } = options(given, GET_OPTIONS)
+  return { wait: waitOf(waitMs), signal: signalOf(signal) }
+}
+
+/**
+ * What finds a key's value in what a loader of several keys returned.
+ * @param {any} loaded
+ * @returns {(key: Key) => unknown}
+ */
+function mapping(loaded) {
+  if (loaded instanceof Map) return (key) => loaded.get(key)
+  if (typeof loaded !== 'object' || loaded === null || Array.isArray(loaded)) {
+    throw refusal('what was loaded', loaded, 'a Map, or an object, with a value for each key')
+  }
+  return (key) => (typeof key === 'string' && Object.hasOwn(loaded, key) ? loaded[key] : undefined)
+}
+
+module.exports = { Cache }

@@ -1,0 +1,91 @@
+'use strict'
+
+// What stocks answer.
+
+/** @typedef {InstanceType<typeof import('./packed.js').Packed>} Packed */
+
+class StockReservation {
+  /** @param {Packed} packed */
+  constructor(packed) {
+    this.id = packed.text()
+    this.quantity = packed.number()
+    this.buyer = packed.bytes()
+    this.prizes = prizes(packed)
+    this.untilMs = packed.number()
+  }
+}
+
+class Taken {
+  /** @param {Packed} packed */
+  constructor(packed) {
+    this.outcome = packed.text()
+    this.available = packed.number()
+    this.reservation = reservations(packed)[0] ?? null
+  }
+}
+
+class TakenAll {
+  /** @param {Packed} packed */
+  constructor(packed) {
+    this.outcome = packed.text()
+    this.refused = packed.maybeNumber()
+    this.reservations = reservations(packed)
+    this.available = packed.list((packed) => packed.number())
+  }
+}
+
+class StockStatus {
+  /** @param {Packed} packed */
+  constructor(packed) {
+    this.phase = packed.text()
+    this.quantity = packed.number()
+    this.available = packed.number()
+    this.held = packed.number()
+    this.sold = packed.number()
+    this.buyers = packed.number()
+    this.perBuyer = packed.maybeNumber()
+    this.endsMs = packed.maybeNumber()
+  }
+}
+
+class StockPage {
+  /** @param {Packed} packed */
+  constructor(packed) {
+    this.reservations = reservations(packed)
+    this.next = packed.maybeText()
+  }
+}
+
+class LedgerEntry {
+  /** @param {Packed} packed */
+  constructor(packed) {
+    this.id = packed.text()
+    this.number = packed.number()
+    this.kind = packed.text()
+    this.reservation = packed.maybeText()
+    this.buyer = packed.maybeBytes()
+    this.quantity = packed.number()
+    this.timeMs = packed.number()
+    this.available = packed.number()
+    this.held = packed.number()
+    this.sold = packed.number()
+    this.prizes = prizes(packed)
+  }
+}
+
+/** @param {Packed} packed */
+function prizes(packed) {
+  return packed.list((packed) => packed.bytes())
+}
+
+/** @param {Packed} packed */
+function reservations(packed) {
+  return packed.list((packed) => new StockReservation(packed))
+}
+
+/** @param {Packed} packed */
+function entries(packed) {
+  return packed.list((packed) => new LedgerEntry(packed))
+}
+
+module.exports = { LedgerEntry, StockPage, StockReservation, StockStatus, Taken, TakenAll, entries }

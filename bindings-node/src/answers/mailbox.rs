@@ -1,0 +1,70 @@
+//! Where the core's thread leaves answers for JavaScript's.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use napi::Status;
+use napi::bindgen_prelude::Unknown;
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use quotalock::driver::Sink;
+use quotalock::{Answer, Result};
+
+use super::Answers;
+
+/// Wakes JavaScript. It holds the environment open only while calls are under way.
+pub type Bell = ThreadsafeFunction<(), Unknown<'static>, (), Status, false, true>;
+
+/// Where the core's thread leaves answers for JavaScript.
+pub struct Mailbox {
+    answers: Mutex<Answers>,
+    bell: Bell,
+}
+
+impl Mailbox {
+    /// Makes a mailbox that rings `bell` when it is not empty any more.
+    pub fn new(bell: Bell) -> Mailbox {
+        Mailbox { answers: Mutex::default(), bell }
+    }
+
+    /// What wakes JavaScript.
+    pub fn bell(&self) -> &Bell {
+        &self.bell
+    }
+
+    /// Leaves word that a lock was lost that is watched under this number.
+    pub fn lost(&self, id: u64) {
+        self.leave(|answers| answers.lost(id));
+    }
+
+    /// Exchanges what lies here for an empty `into`.
+    pub fn empty(&self, into: &mut Answers) {
+        std::mem::swap(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner), into);
+    }
+
+    fn leave(&self, write: impl FnOnce(&mut Answers)) {
+        let was_empty = {
+            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            let was_empty = answers.is_empty();
+            write(&mut answers);
+            was_empty
+        };
+        if was_empty {
+            // An environment that is gone takes no answers: nobody waits for them any more.
+            self.bell.call((), ThreadsafeFunctionCallMode::NonBlocking);
+        }
+    }
+}
+
+impl Sink for Mailbox {
+    fn complete(&self, new: Vec<(u64, Result<Answer>)>) {
+        self.leave(|answers| new.iter().for_each(|(id, answer)| answers.push(*id, answer)));
+    }
+}
+
+/// Where answers to looks come: what they mean is found out on JavaScript's thread, which knows who asked.
+pub struct Lookout(pub Arc<Mailbox>);
+
+impl Sink for Lookout {
+    fn complete(&self, new: Vec<(u64, Result<Answer>)>) {
+        self.0.leave(|answers| answers.looked.extend(new));
+    }
+}

@@ -1,0 +1,195 @@
+//! Caches and `once`: handles, and their calls. Looks are in look.rs.
+
+use std::time::Duration;
+
+use napi::bindgen_prelude::{Buffer, BufferSlice};
+use napi_derive::napi;
+use quotalock::{CacheOptions, Getting, OnceOptions, WhenAway, convert};
+
+use crate::call::micros;
+use crate::channel::Channel;
+use crate::client::Client;
+use crate::error::{Result, thrown};
+
+/// How a cache is made; what is missing is as the core has it.
+#[napi(object)]
+pub struct CacheInput {
+    /// How long a value is fresh.
+    pub fresh_ms: Option<f64>,
+    /// How long it is served after that.
+    pub stale_ms: Option<f64>,
+    /// How long a loader keeps the others from loading.
+    pub lease_ms: Option<f64>,
+    /// How long it is fresh that there is no value.
+    pub negative_ms: Option<f64>,
+    /// For how long a loader's error is remembered.
+    pub errors_ms: Option<f64>,
+    /// How eagerly values are refreshed.
+    pub beta: Option<f64>,
+    /// What happens when Redis cannot answer.
+    pub when_away: Option<String>,
+}
+
+impl CacheInput {
+    fn options(self) -> quotalock::Result<CacheOptions> {
+        let base = CacheOptions::default();
+        Ok(CacheOptions {
+            fresh: time("fresh", self.fresh_ms, base.fresh)?,
+            stale: time("stale", self.stale_ms, base.stale)?,
+            lease: time("lease", self.lease_ms, base.lease)?,
+            negative: self.negative_ms.map(|ms| micros("negative", ms)).transpose()?,
+            errors: time("errors", self.errors_ms, base.errors)?,
+            beta: self.beta.unwrap_or(base.beta),
+            when_away: self.when_away.map_or(Ok(base.when_away), |word| WhenAway::parse(&word))?,
+        })
+    }
+}
+
+/// How a `once` is made; what is missing is as the core has it.
+#[napi(object)]
+pub struct OnceInput {
+    /// For how long a claim or a result is remembered.
+    pub ttl_ms: Option<f64>,
+    /// How long whoever runs keeps the others waiting.
+    pub lease_ms: Option<f64>,
+    /// For how long the error of a run is remembered.
+    pub errors_ms: Option<f64>,
+}
+
+impl OnceInput {
+    fn options(self) -> quotalock::Result<OnceOptions> {
+        let base = OnceOptions::default();
+        Ok(OnceOptions {
+            ttl: time("ttl", self.ttl_ms, base.ttl)?,
+            lease: time("lease", self.lease_ms, base.lease)?,
+            errors: time("errors", self.errors_ms, base.errors)?,
+        })
+    }
+}
+
+fn time(what: &str, given_ms: Option<f64>, base: u64) -> quotalock::Result<u64> {
+    given_ms.map_or(Ok(base), |ms| micros(what, ms))
+}
+
+/// How long a `get` waits.
+pub fn waiting(wait_ms: f64) -> quotalock::Result<Duration> {
+    micros("wait", wait_ms).map(convert::duration)
+}
+
+/// Cuts bytes in pieces of these lengths.
+pub fn pieces<'a>(lengths: &[u32], mut bytes: &'a [u8]) -> Vec<&'a [u8]> {
+    let cut = |length: &u32| {
+        let (piece, rest) = bytes.split_at_checked(*length as usize).unwrap_or((bytes, &[]));
+        bytes = rest;
+        piece
+    };
+    lengths.iter().map(cut).collect()
+}
+
+/// A cache.
+#[napi]
+pub struct Cache {
+    pub(crate) inner: quotalock::Cache,
+}
+
+/// What is done once for each id.
+#[napi]
+pub struct Once {
+    pub(crate) inner: quotalock::Once,
+}
+
+/// The duty to load an entry. Forgotten, it frees the way for the next caller.
+#[napi]
+pub struct Ticket {
+    pub(crate) inner: quotalock::Ticket,
+}
+
+/// What another loads.
+#[napi]
+pub struct Wait {
+    pub(crate) inner: Option<Getting>,
+}
+
+#[napi]
+impl Client {
+    /// Makes a cache.
+    #[napi(catch_unwind)]
+    pub fn cache(&self, name: String, options: CacheInput) -> Result<Cache> {
+        let make = || self.inner.cache(&name, options.options()?);
+        make().map(|inner| Cache { inner }).map_err(thrown)
+    }
+
+    /// Makes a `once`.
+    #[napi(catch_unwind)]
+    pub fn once(&self, name: String, options: OnceInput) -> Result<Once> {
+        let make = || self.inner.once(&name, options.options()?);
+        make().map(|inner| Once { inner }).map_err(thrown)
+    }
+}
+
+#[napi]
+impl Cache {
+    /// The Redis key that holds the entry of a key.
+    #[napi(catch_unwind)]
+    pub fn redis_key(&self, key: BufferSlice) -> Result<Buffer> {
+        self.inner.redis_key(&key).map(Buffer::from).map_err(thrown)
+    }
+}
+
+#[napi]
+impl Once {
+    /// The Redis key that holds the entry of an id.
+    #[napi(catch_unwind)]
+    pub fn redis_key(&self, id: BufferSlice) -> Result<Buffer> {
+        self.inner.redis_key(&id).map(Buffer::from).map_err(thrown)
+    }
+}
+
+#[napi]
+impl Channel {
+    /// Describes a look that loads nothing.
+    #[napi(catch_unwind)]
+    pub fn peek_cached(&mut self, cache: &Cache, key: BufferSlice) -> Result<()> {
+        self.describe(|_| Ok(cache.inner.peek(&key)?.erased()))
+    }
+
+    /// Describes the storing of a value; of none, that there is none.
+    #[napi(catch_unwind)]
+    pub fn put_cached(&mut self, cache: &Cache, key: BufferSlice, value: Option<BufferSlice>) -> Result<()> {
+        self.describe(|_| Ok(cache.inner.put(&key, owned(value))?.erased()))
+    }
+
+    /// Describes the forgetting of a key.
+    #[napi(catch_unwind)]
+    pub fn invalidate(&mut self, cache: &Cache, key: BufferSlice) -> Result<()> {
+        self.describe(|_| Ok(cache.inner.invalidate(&key)?.erased()))
+    }
+
+    /// Describes a claim.
+    #[napi(catch_unwind)]
+    pub fn claim(&mut self, once: &Once, id: BufferSlice, value: Option<BufferSlice>) -> Result<()> {
+        self.describe(|_| Ok(once.inner.claim(&id, owned(value))?.erased()))
+    }
+
+    /// Describes the forgetting of an id.
+    #[napi(catch_unwind)]
+    pub fn forget(&mut self, once: &Once, id: BufferSlice) -> Result<()> {
+        self.describe(|_| Ok(once.inner.release(&id)?.erased()))
+    }
+
+    /// Describes the storing of what was loaded; of none, that there is none.
+    #[napi(catch_unwind)]
+    pub fn fill(&mut self, ticket: &Ticket, value: Option<BufferSlice>) -> Result<()> {
+        self.describe(|_| Ok(ticket.inner.fill(owned(value))?.erased()))
+    }
+
+    /// Describes the end of a load that came to nothing; with a text it is remembered.
+    #[napi(catch_unwind)]
+    pub fn fail(&mut self, ticket: &Ticket, error: Option<String>) -> Result<()> {
+        self.describe(|_| Ok(ticket.inner.fail(error.as_deref()).erased()))
+    }
+}
+
+fn owned(value: Option<BufferSlice>) -> Option<Vec<u8>> {
+    value.map(|value| value.to_vec())
+}

@@ -1,0 +1,249 @@
+//! Getting what one of all callers makes, by a function of PHP code. However that function ends, the lease ends with it.
+
+use std::ffi::c_char;
+use std::time::{Duration, Instant};
+
+use ext_php_rs::ffi::zend_class_entry;
+use ext_php_rs::types::{ZendHashTable, ZendObject, ZendStr, Zval};
+use ext_php_rs::zend::ExecutorGlobals;
+use quotalock::{Cache, Getting, Got, Part, Ticket};
+
+use crate::argument::type_name;
+use crate::call::{self, Ended, Ending, GRACE, Stop};
+use crate::exception::Problem;
+use crate::property::{self, text};
+use crate::record::list;
+use crate::seen;
+
+/// The default of how long a caller waits for what another one makes.
+pub const WAIT_MS: i64 = 5_000;
+
+unsafe extern "C" {
+    fn zend_type_error(format: *const c_char, ...);
+    fn zend_is_unwind_exit(exception: *const ZendObject) -> bool;
+    fn zend_is_graceful_exit(exception: *const ZendObject) -> bool;
+    fn zend_read_property(
+        scope: *mut zend_class_entry,
+        object: *mut ZendObject,
+        name: *const c_char,
+        name_length: usize,
+        silent: bool,
+        buffer: *mut Zval,
+    ) -> *mut Zval;
+}
+
+type Made<T> = Result<T, Stop>;
+
+/// What stored bytes are to PHP code.
+#[derive(Clone, Copy)]
+pub enum Form {
+    /// Strings.
+    Bytes,
+    /// Whatever JSON can say.
+    Json,
+}
+
+impl Form {
+    fn read(self, value: Zval) -> Made<Zval> {
+        /// `JSON_THROW_ON_ERROR`
+        const FLAGS: i64 = 1 << 22;
+        if value.is_null() {
+            return Ok(value);
+        }
+        match self {
+            Form::Bytes => Ok(value),
+            Form::Json => called("json_decode", &[value, property::bool(true), number(512), number(FLAGS)]),
+        }
+    }
+
+    /// The value to store of what a loader returned.
+    fn write(self, returned: &Zval) -> Made<Option<Vec<u8>>> {
+        /// `JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_PRESERVE_ZERO_FRACTION | JSON_THROW_ON_ERROR`
+        const FLAGS: i64 = 1 << 6 | 1 << 8 | 1 << 10 | 1 << 22;
+        match self {
+            _ if returned.is_null() => Ok(None),
+            Form::Bytes => bytes(returned),
+            Form::Json => bytes(&called("json_encode", &[returned.shallow_clone(), number(FLAGS)])?),
+        }
+    }
+}
+
+fn number(value: i64) -> Zval {
+    let mut zval = Zval::new();
+    zval.set_long(value);
+    zval
+}
+
+/// The bytes of a string or null.
+fn bytes(value: &Zval) -> Made<Option<Vec<u8>>> {
+    let value = value.dereference();
+    if value.is_null() {
+        return Ok(None);
+    }
+    let string = value.zend_str().ok_or_else(|| wrong(c"?string", value))?;
+    Ok(Some(string.as_bytes().to_vec()))
+}
+
+/// Throws a TypeError about what a function of PHP code returned.
+fn wrong(wanted: &std::ffi::CStr, found: &Zval) -> Problem {
+    let found = std::ffi::CString::new(type_name(found)).unwrap_or_default();
+    // SAFETY: the format takes these two strings.
+    unsafe {
+        let format = c"The function must return a value of type %s, %s returned";
+        zend_type_error(format.as_ptr(), wanted.as_ptr(), found.as_ptr());
+    }
+    Problem::Thrown
+}
+
+/// Calls a function of PHP code.
+fn call(function: &Zval, arguments: &[Zval]) -> Made<Zval> {
+    match call::function(function, arguments) {
+        Ended::Returned(value) => Ok(value),
+        Ended::Threw => Err(Problem::Thrown.into()),
+        Ended::Jumped => Err(Stop::Ending(Ending::Exited)),
+    }
+}
+
+/// Calls a function of PHP's by its name.
+fn called(name: &str, arguments: &[Zval]) -> Made<Zval> {
+    call(&text(name), arguments)
+}
+
+/// Gets what the function makes, or another caller made.
+pub fn one(getting: Getting, function: &Zval, form: Form) -> Made<Zval> {
+    let ticket = match call::attempt(Duration::ZERO, |asked| getting.run_interruptibly(asked), drop)? {
+        Got::Found(found) => return form.read(seen::value(found.value.as_ref())),
+        Got::Load(ticket) => ticket,
+    };
+    make(&[ticket], || {
+        let returned = call(function, &[])?;
+        let written = form.write(&returned)?;
+        // To all callers it is the same, whoever made it.
+        let value =
+            if matches!(form, Form::Json) { form.read(property::maybe(written.as_ref(), text))? } else { returned };
+        Ok((vec![written], value))
+    })
+}
+
+/// Gets several keys; the function makes those that nobody made or makes. The answer is an array by the keys.
+pub fn many(cache: &Cache, keys: Vec<Vec<u8>>, function: &Zval, wait: Duration) -> Made<Zval> {
+    let getting = cache.get_many(&keys.iter().map(Vec::as_slice).collect::<Vec<_>>(), wait)?;
+    let parts = call::attempt(Duration::ZERO, |asked| getting.run_interruptibly(asked), drop)?;
+    let mut values: Vec<Zval> = keys.iter().map(|_| Zval::null()).collect();
+    let (mut tickets, mut missing, mut waits, mut failed) = (Vec::new(), Vec::new(), Vec::new(), None);
+    for (at, part) in parts.into_iter().enumerate() {
+        match part {
+            Part::Got(Got::Found(found)) => values[at] = seen::value(found.value.as_ref()),
+            Part::Got(Got::Load(ticket)) => {
+                tickets.push(ticket);
+                missing.push(at);
+            }
+            Part::Failed(error) => failed = failed.or(Some(error)),
+            Part::Waits(getting) => waits.push((at, getting)),
+        }
+    }
+    if !tickets.is_empty() {
+        make_many(&tickets, &missing, &keys, &mut values, function)?;
+    }
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    for (at, getting) in waits {
+        match call::attempt(Duration::ZERO, |asked| getting.run_interruptibly(asked), drop)? {
+            Got::Found(found) => values[at] = seen::value(found.value.as_ref()),
+            Got::Load(ticket) => make_many(&[ticket], &[at], &keys, &mut values, function)?,
+        }
+    }
+    let mut table = ZendHashTable::with_capacity(u32::try_from(keys.len()).unwrap_or_default());
+    for (key, value) in keys.iter().zip(values) {
+        // Cannot fail: no table of so few elements is full.
+        let _ = match index(key) {
+            Some(index) => table.insert_at_index(index, value),
+            None => table.insert(&*ZendStr::new(key, false), value),
+        };
+    }
+    let mut array = Zval::new();
+    array.set_hashtable(table);
+    Ok(array)
+}
+
+/// Has the function make the keys at these places.
+fn make_many(
+    tickets: &[Ticket],
+    missing: &[usize],
+    keys: &[Vec<u8>],
+    values: &mut [Zval],
+    function: &Zval,
+) -> Made<()> {
+    make(tickets, || {
+        let returned = call(function, &[list(missing, |at| text(&keys[*at]))])?;
+        let table = returned.array().ok_or_else(|| wrong(c"array", &returned))?;
+        let mut written = Vec::with_capacity(missing.len());
+        for at in missing {
+            let key = &keys[*at];
+            let found = match index(key) {
+                Some(index) => table.get_index(index),
+                None => table.get(&*ZendStr::new(key, false)),
+            };
+            let made = found.map_or(Ok(None), bytes)?;
+            values[*at] = property::maybe(made.as_ref(), text);
+            written.push(made);
+        }
+        Ok((written, ()))
+    })
+}
+
+/// The integer that a string is as a key of a PHP array; none if it stays a string.
+fn index(key: &[u8]) -> Option<i64> {
+    let number = std::str::from_utf8(key).ok()?.parse::<i64>().ok()?;
+    (number.to_string().as_bytes() == key).then_some(number)
+}
+
+/// Stores what is made, for each ticket a value, and answers with what else is.
+fn make<T>(tickets: &[Ticket], function: impl FnOnce() -> Made<(Vec<Option<Vec<u8>>>, T)>) -> Made<T> {
+    let stored = function().and_then(|(made, value)| {
+        for (ticket, made) in tickets.iter().zip(made) {
+            let filling = ticket.fill(made)?;
+            call::attempt(GRACE, |asked| filling.run_interruptibly(asked), drop)?;
+        }
+        Ok(value)
+    });
+    stored.inspect_err(|stop| give_up(tickets, stop))
+}
+
+/// Frees the way for others, and tells them why.
+fn give_up(tickets: &[Ticket], stop: &Stop) {
+    let error = match stop {
+        Stop::Problem(Problem::Thrown) | Stop::Ending(Ending::Threw) => thrown(),
+        // The function did what it could.
+        Stop::Problem(Problem::Error(_)) | Stop::Ending(_) => None,
+    };
+    let end = Instant::now() + GRACE;
+    for ticket in tickets {
+        let failing = ticket.fail(error.as_deref());
+        // What is only described counts as done here, and ends with its lease. What the function threw says more than an
+        // error of this.
+        if Instant::now() < end {
+            let _ = call::until(end, |asked| failing.run_interruptibly(asked));
+        }
+    }
+}
+
+/// What an exception that is on its way says; none if it is an `exit`, or the end of a fiber.
+fn thrown() -> Option<String> {
+    let exception = ExecutorGlobals::get().exception;
+    // SAFETY: null, or a live exception of this thread, which stays on its way; reading a property runs no PHP code in
+    // a class that extends `Exception` or `Error`. The name of its class is a string of the engine.
+    unsafe {
+        let class = exception.as_ref()?.ce;
+        if zend_is_unwind_exit(exception) || zend_is_graceful_exit(exception) {
+            return None;
+        }
+        let (name, mut buffer) = ("message", Zval::new());
+        let message = zend_read_property(class, exception, name.as_ptr().cast(), name.len(), true, &raw mut buffer);
+        let message = message.as_ref().and_then(|message| message.dereference().zend_str());
+        let message = message.map(|text| String::from_utf8_lossy(text.as_bytes()).into_owned()).unwrap_or_default();
+        let class = String::from_utf8_lossy((*(*class).name).as_bytes()).into_owned();
+        Some(if message.is_empty() { class } else { format!("{class}: {message}") })
+    }
+}

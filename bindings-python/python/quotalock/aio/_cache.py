@@ -1,0 +1,152 @@
+"""Caches and onces whose calls are awaited."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .. import _json
+from .._native import Ticket, Waiting
+from ._loading import Loaded, make, make_many
+
+if TYPE_CHECKING:
+    from .._native import Claimed, Seen
+    from ._futures import LoopCache, LoopClient, LoopOnce
+
+
+class Cache:
+    """A cache that never stampedes; made by `Client.cache`. The methods are those of `quotalock.Cache`.
+
+    A loader is a coroutine function, or a function. If it is cancelled, the next caller may load at once.
+    """
+
+    __slots__ = ("__weakref__", "_client", "_native")
+    _client: LoopClient
+    _native: LoopCache
+
+    def __init__(self) -> None:
+        raise TypeError("a cache is made by Client.cache")
+
+    @classmethod
+    def _of(cls, client: LoopClient, native: LoopCache) -> Cache:
+        self = cls.__new__(cls)
+        self._client, self._native = client, native
+        return self
+
+    @property
+    def name(self) -> str:
+        """The name given."""
+        return self._native.name
+
+    async def get(
+        self, key: str | bytes, load: Callable[[], Awaitable[Loaded] | Loaded], wait: float = 5.0
+    ) -> bytes | None:
+        """The value of `key`, or what `await load()` makes of it; see `quotalock.Cache.get`."""
+        return await make(self._client, await self._native._get(key, wait), load)
+
+    async def get_many(
+        self,
+        keys: Iterable[str | bytes],
+        load: Callable[[list[Any]], Awaitable[Mapping[Any, Loaded]] | Mapping[Any, Loaded]],
+        wait: float = 5.0,
+    ) -> dict[str | bytes, bytes | None]:
+        """The values of several keys; `await load(missing)` makes a mapping of those that are not there; see
+        `quotalock.Cache.get_many`."""
+        given, looking = self._native._get_many(keys, wait)
+        found = dict(zip(given, await looking, strict=True))
+        values: dict[Any, Any] = dict(found)
+        tickets = {key: part for key, part in found.items() if isinstance(part, Ticket)}
+        if tickets:
+            missing = list(tickets)
+            loaded = await make_many(self._client, missing, list(tickets.values()), load)
+            values.update(zip(missing, loaded, strict=True))
+        # Nobody who holds a lease waits for another here.
+        for key, part in found.items():
+            if isinstance(part, Waiting):
+                got = await self._client._wait_for(part)
+                if isinstance(got, Ticket):
+                    (got,) = await make_many(self._client, [key], [got], load)
+                values[key] = got
+        for part in found.values():
+            if isinstance(part, Exception):
+                raise part
+        return values
+
+    async def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float = 5.0) -> Any:  # noqa: ANN401
+        """As `get`, of a value that is stored as JSON; see `quotalock.Cache.get_json`."""
+
+        async def encoded() -> str | None:
+            loaded = load()
+            return _json.encode(await loaded if isinstance(loaded, Awaitable) else loaded)
+
+        return _json.decode(await self.get(key, encoded, wait))
+
+    async def peek(self, key: str | bytes) -> Seen | None:
+        """What is there, fresh or stale, without loading or waiting; None if there is nothing."""
+        return await self._native.peek(key)
+
+    async def put(self, key: str | bytes, value: str | bytes | None) -> bool:
+        """Stores a value that the caller has already; see `quotalock.Cache.put`."""
+        return await self._native.put(key, value)
+
+    async def invalidate(self, key: str | bytes) -> bool:
+        """Forgets a key: what was loaded, or is being loaded now, is not served any more. True if there was any."""
+        return await self._native.invalidate(key)
+
+    def redis_key(self, key: str | bytes) -> bytes:
+        """The Redis key of a key."""
+        return self._native.redis_key(key)
+
+    def __repr__(self) -> str:
+        return repr(self._native).replace("quotalock.Cache", "quotalock.aio.Cache", 1)
+
+
+class Once:
+    """What is done once for each id; made by `Client.once`. The methods are those of `quotalock.Once`."""
+
+    __slots__ = ("__weakref__", "_client", "_native")
+    _client: LoopClient
+    _native: LoopOnce
+
+    def __init__(self) -> None:
+        raise TypeError("it is made by Client.once")
+
+    @classmethod
+    def _of(cls, client: LoopClient, native: LoopOnce) -> Once:
+        self = cls.__new__(cls)
+        self._client, self._native = client, native
+        return self
+
+    @property
+    def name(self) -> str:
+        """The name given."""
+        return self._native.name
+
+    async def claim(self, id: str | bytes, value: str | bytes | None = None) -> Claimed:
+        """Claims an id: whether this caller is the first, and what the first gave; see `quotalock.Once.claim`."""
+        return await self._native.claim(id, value)
+
+    async def release(self, id: str | bytes) -> bool:
+        """Forgets an id, whoever claimed it, so the next caller is the first: True if there was anything."""
+        return await self._native.release(id)
+
+    async def run(
+        self, id: str | bytes, function: Callable[[], Awaitable[Loaded] | Loaded], wait: float = 5.0
+    ) -> bytes | None:
+        """What `await function()` returned for this id, which runs if it did not yet; see `quotalock.Once.run`.
+
+        If it is cancelled, the next caller runs at once.
+        """
+        return await make(self._client, await self._native._begin(id, wait), function)
+
+    def redis_key(self, id: str | bytes) -> bytes:
+        """The Redis key of an id."""
+        return self._native.redis_key(id)
+
+    def __repr__(self) -> str:
+        return repr(self._native).replace("quotalock.Once", "quotalock.aio.Once", 1)
+
+
+_class: type
+for _class in (Cache, Once):
+    _class.__module__ = "quotalock.aio"

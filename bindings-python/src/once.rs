@@ -1,0 +1,98 @@
+//! What is done once for each id: one method per verb, each a call of the core.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use quotalock::{Getting, OnceOptions};
+
+use crate::argument::{octets, seconds, shown};
+use crate::call::call;
+use crate::client::Client;
+use crate::error::raised;
+use crate::loading::{self, patience, shown_value, value};
+use crate::lock_options::Maybe;
+
+/// What is done once for each id; made by `Client.once`.
+#[pyclass(frozen, weakref, module = "quotalock")]
+pub struct Once {
+    core: quotalock::Once,
+    client: Py<Client>,
+    name: String,
+}
+
+impl Once {
+    /// Makes one of what `Client.once` was given.
+    pub fn new(
+        client: &Bound<'_, Client>,
+        name: &str,
+        ttl: Maybe<'_, '_>,
+        lease: Maybe<'_, '_>,
+        errors: Maybe<'_, '_>,
+    ) -> PyResult<Once> {
+        let mut options = OnceOptions::default();
+        let durations = [
+            ("ttl", ttl, &mut options.ttl),
+            ("lease", lease, &mut options.lease),
+            ("errors", errors, &mut options.errors),
+        ];
+        for (name, given, option) in durations {
+            *option = given.map_or(Ok(*option), |given| seconds(name, given.as_borrowed()))?;
+        }
+        let core = client.get().core().once(name, options).map_err(|error| raised(client.py(), &error))?;
+        Ok(Once { core, client: client.clone().unbind(), name: name.to_owned() })
+    }
+
+    fn beginning(&self, id: &Bound<'_, PyAny>, wait: Maybe<'_, '_>) -> PyResult<Getting> {
+        let py = id.py();
+        let id = octets("id", id.as_borrowed())?;
+        self.core.begin(id, patience(wait)?).map_err(|error| raised(py, &error))
+    }
+}
+
+#[pymethods]
+impl Once {
+    /// The name given.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Claims an id: whether this caller is the first, and what the first gave.
+    #[pyo3(signature = (id, value = None))]
+    fn claim(&self, py: Python<'_>, id: &Bound<'_, PyAny>, value: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
+        let value = value.map(|value| octets("value", value.as_borrowed()).map(<[u8]>::to_vec)).transpose()?;
+        self.client.get().carrier().make(py, self.core.claim(octets("id", id.as_borrowed())?, value))
+    }
+
+    /// Forgets an id, whoever claimed it: True if there was anything.
+    fn release(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        self.client.get().carrier().make(py, self.core.release(octets("id", id.as_borrowed())?))
+    }
+
+    /// What `function()` returned for this id, which runs if it did not yet.
+    #[pyo3(signature = (id, function, wait = None), text_signature = "($self, id, function, wait=5.0)")]
+    fn run(
+        &self,
+        py: Python<'_>,
+        id: &Bound<'_, PyAny>,
+        function: &Bound<'_, PyAny>,
+        wait: Maybe<'_, '_>,
+    ) -> PyResult<Option<Py<PyBytes>>> {
+        let run = || Ok(value("the result", &call(function, [])?)?.map(<[u8]>::to_vec));
+        Ok(shown_value(py, &loading::get(py, self.beginning(id, wait)?, run)?))
+    }
+
+    /// The Redis key of an id.
+    fn redis_key<'py>(&self, py: Python<'py>, id: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        let redis_key = self.core.redis_key(octets("id", id.as_borrowed())?).map_err(|error| raised(py, &error))?;
+        Ok(PyBytes::new(py, &redis_key))
+    }
+
+    /// A future for the result, or a ticket to make it.
+    fn _begin(&self, py: Python<'_>, id: &Bound<'_, PyAny>, wait: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        self.client.get().looped(py)?.get(py, self.beginning(id, Some(wait))?)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<quotalock.Once {}>", shown(PyString::new(py, &self.name).as_any()))
+    }
+}

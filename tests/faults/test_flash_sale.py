@@ -1,0 +1,60 @@
+"""Takers of every language buy while all goes wrong that may; nothing is sold twice, nothing is lost.
+
+Faults are done in turn and one at a time; the last of them is the end of all takers in the midst of what they do.
+"""
+
+from __future__ import annotations
+
+import os
+
+from lock_load import Load, Trouble
+from proxy import Proxy
+from sale_history import Report, check
+from sale_load import LANGUAGES, Watcher, wait_for_the_end
+from servers import Server
+
+# Fewer than all buyers together may have: sales end sold out, and there is a limit to run into before.
+QUANTITY, BUYERS, PER_BUYER = 20, 8, 6
+STOCKS = [f"sale:{number}" for number in range(12)]
+SECONDS = float(os.environ.get("QUOTALOCK_TEST_SALE_SECONDS", "12"))
+CREW = os.environ.get("QUOTALOCK_TEST_CREW", "python aio php php php node").split()
+AOF = ("--appendonly", "yes", "--appendfsync", "always")
+
+
+def test_nothing_is_oversold_lost_or_charged_twice() -> None:
+    with (
+        Server("redis-7.0", *AOF) as server,
+        Proxy(server.port) as proxy,
+        Load(STOCKS, languages=LANGUAGES, buyers=BUYERS, confirms=0.08) as load,
+    ):
+        watcher = Watcher(server.url, "history", STOCKS, QUANTITY)
+        watcher.open(PER_BUYER)
+        for language in CREW:
+            load.start(language, proxy.url)
+        load.wait_until_busy()
+        trouble = Trouble(load, server, proxy)
+        with watcher:
+            network = [trouble.lose_replies, trouble.lose_replies, trouble.delay_replies, trouble.hang_up]
+            ends = [trouble.kill_one, trouble.kill_one, trouble.freeze_worker, trouble.freeze_server, trouble.crash]
+            trouble.run(SECONDS, *network, *ends)
+        load.kill()
+        wait_for_the_end(watcher, within=5)
+        history, ledgers = load.history(), watcher.ledgers()
+    report = check(history, ledgers, QUANTITY, PER_BUYER)
+    print(f"lost replies: {proxy.counts.lost}")
+    show(report, watcher, trouble)
+    assert not report.problems, report.problems[:10]
+    assert not watcher.odd, watcher.odd[:10]
+    assert all(entries[-1].available + entries[-1].sold == QUANTITY for entries in ledgers.values())
+    # Else it was not what it is to be.
+    assert all(any(record["proc"].split()[0] == language for record in history) for language in CREW)
+    assert min(report.kinds[kind] for kind in ("held", "confirmed", "cancelled", "expired")) > 20, report.kinds
+    assert min(report.told[f"take {outcome}"] for outcome in ("held", "sold_out", "unavailable")) > 0, report.told
+    assert report.repeated > 0
+    assert watcher.looks > 100
+
+
+def show(report: Report, watcher: Watcher, trouble: Trouble) -> None:
+    """For whoever runs this with `pytest -s`, and for the report of a failure."""
+    kinds, told, done = dict(report.kinds), dict(report.told), dict(trouble.done)
+    print(f"{kinds=} {told=} {done=} unheard={report.unheard} repeated={report.repeated} looks={watcher.looks}")

@@ -1,0 +1,49 @@
+//! Stocks on a server without memory. Alone in its file: it fills the servers.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use quotalock::{Code, Opening, Stock, StockOptions, StockReservation, TakeOutcome};
+use quotalock_tests::{client, fresh_prefix, servers};
+
+const HOLD: u64 = 600_000_000;
+
+fn take(stock: &Stock, buyer: &str) -> StockReservation {
+    stock.take(buyer.as_bytes(), 1, HOLD, None).unwrap().run().unwrap().reservation.unwrap()
+}
+
+#[test]
+fn a_full_server_refuses_takes_but_lets_reservations_be_settled() {
+    for (name, url) in servers() {
+        let client = client(&url, &fresh_prefix("full"));
+        let stock = client.stock(b"sale", StockOptions::default()).unwrap();
+        stock.open(10, Opening::default()).unwrap().run().unwrap();
+        let held: Vec<_> = (0..4).map(|n| take(&stock, &format!("b{n}"))).collect();
+        let short = stock.take(b"c", 1, 20_000, None).unwrap().run().unwrap();
+        assert_eq!(short.outcome, TakeOutcome::Held);
+        command(&url, &["CONFIG", "SET", "maxmemory", "1"]);
+        let refused = stock.take(b"z", 1, HOLD, None).unwrap().run();
+        let confirmed = stock.confirm(&held[0].id).unwrap().run();
+        let cancelled = stock.cancel(&held[1].id).unwrap().run();
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        let status = stock.status().run();
+        command(&url, &["CONFIG", "SET", "maxmemory", "0"]);
+        assert_eq!(refused.unwrap_err().code(), Code::Unavailable, "{name}");
+        assert!(confirmed.unwrap() && cancelled.unwrap(), "{name}");
+        let status = status.unwrap();
+        assert_eq!((status.available, status.held, status.sold), (7, 2, 1), "{name}");
+        let numbers: Vec<u64> = stock.ledger(None, 100).unwrap().run().unwrap().iter().map(|e| e.number).collect();
+        assert_eq!(numbers, (1..=9).collect::<Vec<_>>(), "{name}");
+    }
+}
+
+/// Sends a command of the operator's.
+fn command(url: &str, words: &[&str]) {
+    let mut connection = TcpStream::connect(url.strip_prefix("redis://").unwrap()).unwrap();
+    let mut sent = format!("*{}\r\n", words.len());
+    words.iter().for_each(|word| sent.push_str(&format!("${}\r\n{word}\r\n", word.len())));
+    connection.write_all(sent.as_bytes()).unwrap();
+    let mut reply = [0; 3];
+    connection.read_exact(&mut reply).unwrap();
+    assert!(&reply == b"+OK" || reply[0] == b':', "{words:?}");
+}
