@@ -75,7 +75,7 @@ def sale_table(sale: Sale) -> str:
         table([f"act 4: {sale.buyers:,} buyers", "asked", *outcomes.values()], rows)
         + f"\nSold of {sale.quantity}: {sale.last.sold} by Redis, {len(sale.ledger)} by its ledger,"
         + f" {len(sale.orders)} in the shop's database.\n"
-        + f"Died before they heard that they had bought: {sale.unheard}. The most of one buyer: {most} of {PER_BUYER}.\n"
+        + f"Died before hearing that they had bought: {sale.unheard}. The most of one buyer: {most} of {PER_BUYER}.\n"
         + f"Holds that returned by themselves: {sale.kinds['expired']}.\n"
     )
 
