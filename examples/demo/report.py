@@ -74,9 +74,9 @@ def sale_table(sale: Sale) -> str:
     return (
         table([f"act 4: {sale.buyers:,} buyers", "asked", *outcomes.values()], rows)
         + f"\nSold of {sale.quantity}: {sale.last.sold} by Redis, {len(sale.ledger)} by its ledger,"
-        + f" {len(sale.orders)} in the shop's database; {sale.unheard} of them died before they heard of it.\n"
-        + f"The most that one buyer bought: {most} of {PER_BUYER}."
-        + f" Holds that returned by themselves: {sale.kinds['expired']}.\n"
+        + f" {len(sale.orders)} in the shop's database.\n"
+        + f"Died before hearing that they had bought: {sale.unheard}. The most of one buyer: {most} of {PER_BUYER}.\n"
+        + f"Holds that returned by themselves: {sale.kinds['expired']}.\n"
     )
 
 
