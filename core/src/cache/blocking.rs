@@ -11,9 +11,9 @@ use crate::exchange::Exchange;
 use crate::lock::{Request, Sitting};
 use crate::op::typed;
 use crate::operation::Operation;
-use crate::store::redis::ear::{Ear, Heard, new_channel};
+use crate::store::redis::ear::{Ear, Heard};
 use crate::store::redis::hub::{self, Sink};
-use crate::store::redis::patience::{Patience, SLICE, interruption};
+use crate::store::redis::patience::{interruption, sleep_until};
 use crate::store::redis::pool;
 
 /// What taking back a lease may cost the caller, who waits for it.
@@ -57,8 +57,7 @@ pub(super) fn get(mut reader: Reader, interrupted: &mut dyn FnMut() -> bool) -> 
 
 fn listen(reader: &Reader, interrupted: &mut dyn FnMut() -> bool) -> Result<Ear> {
     let spec = &reader.place.spec;
-    let deadline = (Instant::now() + spec.shared.timeout).min(reader.until.max(Instant::now() + SLICE));
-    Ear::open(spec.shared.endpoint.server()?, &spec.wake_prefix, new_channel()?, Patience { deadline, interrupted })
+    Ear::for_waiter(&spec.shared, &spec.wake_prefix, reader.until, interrupted)
 }
 
 fn rest(
@@ -75,16 +74,7 @@ fn rest(
         }
         return Ok(());
     }
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(());
-        }
-        std::thread::sleep(left.min(SLICE));
-        if interrupted() {
-            return Err(interruption());
-        }
-    }
+    sleep_until(until, interrupted)
 }
 
 /// Asks once on this thread; if it has to wait, the process' thread does.

@@ -10,9 +10,9 @@ use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::op::typed;
 use crate::operation::Answer;
-use crate::store::redis::ear::{Ear, Heard, new_channel};
+use crate::store::redis::ear::{Ear, Heard};
 use crate::store::redis::hub::{self, Sink};
-use crate::store::redis::patience::{Patience, SLICE, interruption};
+use crate::store::redis::patience::{SLICE, interruption, sleep_until};
 use crate::store::redis::pool;
 
 /// What taking back a failed attempt may cost the caller, who waits for it.
@@ -98,8 +98,7 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
 
 fn listen(attempt: &Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<Ear> {
     let spec = &attempt.lock.spec;
-    let deadline = (Instant::now() + spec.shared.timeout).min(attempt.until.max(Instant::now() + SLICE));
-    Ear::open(spec.shared.endpoint.server()?, &spec.wake_prefix, new_channel()?, Patience { deadline, interrupted })
+    Ear::for_waiter(&spec.shared, &spec.wake_prefix, attempt.until, interrupted)
 }
 
 fn rest(attempt: &Attempt, ear: &mut Option<Ear>, until: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
@@ -110,16 +109,7 @@ fn rest(attempt: &Attempt, ear: &mut Option<Ear>, until: Instant, interrupted: &
         }
         return Ok(());
     }
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(());
-        }
-        std::thread::sleep(left.min(SLICE));
-        if interrupted() {
-            return Err(interruption());
-        }
-    }
+    sleep_until(until, interrupted)
 }
 
 /// Takes back what the attempt may have left. What is left all the same ends with its ttl.

@@ -25,7 +25,7 @@ use crate::resp::Value;
 use crate::script::Script;
 use crate::store::memory::Space;
 use crate::store::redis::dial::without_signals;
-use crate::store::redis::patience::{SLICE, interruption};
+use crate::store::redis::patience::{SLICE, interruption, sleep_until};
 use crate::store::redis::pool;
 
 /// The least time that each server is given.
@@ -72,10 +72,7 @@ pub(super) fn acquire(
         if attempt.until.saturating_duration_since(Instant::now()) < pause {
             return Ok(false);
         }
-        std::thread::sleep(pause.min(SLICE));
-        if interrupted() {
-            return Err(interruption());
-        }
+        sleep_until(Instant::now() + pause, interrupted)?;
         // What was left under the old id is refused from now on.
         attempt.id = random::bytes()?;
     }

@@ -8,8 +8,9 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::time::Instant;
 
 use super::dial::{Connection, dial, not_redis};
-use super::patience::{Patience, interruption};
+use super::patience::{Patience, SLICE, interruption};
 use super::stream::{Stream, poll};
+use crate::client::Shared;
 use crate::endpoint::Server;
 use crate::error::{Code, Error, Result, shown};
 use crate::lease::{Channel, Id};
@@ -84,6 +85,18 @@ impl Ear {
                 Err(e) => return Err(gone(&shown(e.to_string().as_bytes()))),
             }
         }
+    }
+
+    /// Connects and subscribes on a channel of its own, for one who waits until `until` and has a slice at least.
+    pub fn for_waiter(
+        shared: &Shared,
+        prefix: &[u8],
+        until: Instant,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<Ear> {
+        let now = Instant::now();
+        let deadline = (now + shared.timeout).min(until.max(now + SLICE));
+        Ear::open(shared.endpoint.server()?, prefix, new_channel()?, Patience { deadline, interrupted })
     }
 
     /// Where it listens.

@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
 use super::stream::poll;
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Result};
 
 /// The longest nap between two looks for an interruption.
 pub(crate) const SLICE: Duration = Duration::from_millis(50);
@@ -13,6 +13,23 @@ pub(crate) const SLICE: Duration = Duration::from_millis(50);
 /// The error of a call that its caller's signal handler, or its like, has ended.
 pub(crate) fn interruption() -> Error {
     Error::new(Code::Internal, "the call was interrupted")
+}
+
+/// Sleeps until a moment, in slices.
+///
+/// # Errors
+/// `internal` if the caller was interrupted, which is asked after each slice.
+pub(crate) fn sleep_until(until: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(left.min(SLICE));
+        if interrupted() {
+            return Err(interruption());
+        }
+    }
 }
 
 /// A deadline, cut into slices.

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::dial::{Connection, dial, not_redis};
-use super::patience::{Patience, SLICE, interruption};
+use super::patience::{Patience, SLICE, interruption, sleep_until};
 use super::refusal;
 use super::stream::Stream;
 use crate::client::Shared;
@@ -93,21 +93,7 @@ pub(crate) fn run(mut exchange: Exchange, interrupted: &mut dyn FnMut() -> bool)
         match step {
             Step::Done(answer) => return answer,
             Step::Send => {}
-            Step::Sleep(pause) => sleep(pause, interrupted)?,
-        }
-    }
-}
-
-fn sleep(pause: Duration, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
-    let until = Instant::now() + pause;
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(());
-        }
-        std::thread::sleep(left.min(SLICE));
-        if interrupted() {
-            return Err(interruption());
+            Step::Sleep(pause) => sleep_until(Instant::now() + pause, interrupted)?,
         }
     }
 }
