@@ -83,7 +83,7 @@ test-interop: build-python build-php build-node ## Runs processes of the three l
 
 test-bench: build ## Runs every measurement for an instant, so that the bench does not rot
 	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \
-		&& $(PYTHON) bench/locks.py --quick >/dev/null'
+		&& $(PYTHON) bench/locks.py --quick >/dev/null && $(PYTHON) bench/cache.py --quick >/dev/null'
 
 .PHONY: build-workers
 build-workers: setup ## Builds the workers of the tests that are written in Rust
@@ -121,12 +121,15 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo bench bench-script bench-locks docs
+.PHONY: demo bench bench-cache bench-locks bench-script docs
 demo: build ## Shows what it does, on a server of its own
 	$(PYTHON) examples/demo/run.py
 
 bench: build ## Measures it beside its peers: one table, one plot
 	$(PYTHON) bench/run.py
+
+bench-cache: build ## Measures what readers of a stale value wait, beside a round trip and GET
+	$(PYTHON) bench/cache.py
 
 bench-locks: build ## Measures locks beside their peers: pairs, waiting, who learns of a loss
 	$(PYTHON) bench/locks.py

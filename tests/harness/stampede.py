@@ -5,8 +5,8 @@ A worker is started as `COMMAND SETUP [KIND]` with a JSON object: `url`, `prefix
 time its readers come, one after the other), `path` of its history and `go`, a file that is there once all are to read:
 a JSON object with the monotonic time, in nanoseconds, by `proc`.
 
-Its history has a line for each reader that is `ready` (with `trip_ns`, the shortest of three round trips), each `load`
-(with `pid` and `at_ns`) and each `get` (with `invoke_ns`, `done_ns` and `value`, or `error`).
+Its history has a line for each reader that has connected and is `ready`, each `load` (with `pid` and `at_ns`) and each
+`get` (with `invoke_ns`, `done_ns` and `value`, or `error`).
 """
 
 from __future__ import annotations
