@@ -79,7 +79,7 @@ def pay(order):
     return True
 def replay(sale):
     pass
-def is_sold(order):
+def is_done(order):
     return False
 def keep(order, reservation):
     order.reservation = reservation
@@ -106,7 +106,7 @@ function pay(string $order): bool
 function replay(Quotalock\\Stock $sale): void
 {
 }
-function is_sold(object $order): bool
+function is_done(object $order): bool
 {
     return false;
 }
@@ -140,7 +140,7 @@ const order = { id: 981, buyer: 'user:42', reservation: over }
 await new Promise((resolve) => setTimeout(resolve, 2))
 const pay = async () => true
 const replay = async () => {}
-const isSold = async () => false
+const isDone = async () => false
 const keep = async (order, reservation) => Object.assign(order, { reservation })
 const markSold = async () => console.log('sold')
 const refund = async () => console.log('refunded')

@@ -45,6 +45,19 @@ fn only_logs_locks_and_stocks_need_more_than_get_set_and_del() {
 }
 
 #[test]
+fn the_guides_of_stocks_and_caches_list_what_their_scripts_call() {
+    for (file, family, more) in [
+        ("docs/guide/stock.md", "stock-", &["eval", "evalsha", "select"][..]),
+        ("docs/guide/cache.md", "flight-", &["eval", "evalsha", "select", "subscribe"]),
+    ] {
+        let mut needed: BTreeSet<String> = more.iter().map(|command| (*command).to_owned()).collect();
+        let scripts = quotalock::scripts();
+        needed.extend(scripts.iter().filter(|(name, _)| name.starts_with(family)).flat_map(|(_, script)| called(script)));
+        assert_eq!(listed(file), needed, "{file}");
+    }
+}
+
+#[test]
 fn what_the_guide_lists_is_enough_for_locks() {
     let given = listed("docs/guide/locks.md");
     assert!(given.is_subset(&listed("SECURITY.md")), "{given:?}");
