@@ -50,7 +50,11 @@ def test_each_language_has_each_example(name: str) -> None:
     assert [language for language, _ in blocks] == list(PROGRAMS) * guides.COUNTS[name]
 
 
-@pytest.mark.parametrize(("guide", "number", "language", "code"), EXAMPLES, ids=lambda part: str(part)[:12].strip())
+@pytest.mark.parametrize(
+    ("guide", "number", "language", "code"),
+    EXAMPLES,
+    ids=[f"{name} {number} {language}" for name, number, language, _ in EXAMPLES],
+)
 def test_it_runs(guide: str, number: int, language: str, code: str) -> None:
     ending, program = PROGRAMS[language]
     # Node looks for packages above the file.
