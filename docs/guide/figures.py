@@ -1,4 +1,4 @@
-"""`make docs`: measures the figures of `algorithms.md` and writes them into it.
+"""`make docs`: measures the figures of the guides and writes them into these.
 
 The memory is that of a real server, the worst cases are found in virtual time. Neither depends on the machine's speed:
 `tests/incident/test_guide.py` compares.
@@ -12,21 +12,22 @@ from pathlib import Path
 
 import quotalock
 import redis
+from layout import put, table
 from quotalock import testing
 from traffic import ALGORITHMS, ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "harness"))
 
 from servers import Server
+from sizes import SERVER, cache, stock
 
-GUIDE = Path(__file__).resolve().parent / "algorithms.md"
+HERE = Path(__file__).resolve().parent
+GUIDE = HERE / "algorithms.md"
 # A moment that is a multiple of every period in use here, in microseconds.
 EDGE = 1_699_999_200_000_000
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
 KEY = "user:42"
-# Debian's, with an allocator whose sizes do not depend on what was allocated before.
-SERVER = "redis-7.0"
 # How many admissions a log holds.
 LOGS = (10, 100, 10_000)
 GROWING = (100, 4_000)
@@ -34,23 +35,9 @@ RESERVATIONS = 100
 
 
 def main() -> int:
-    text = GUIDE.read_text()
-    for name, block in blocks().items():
-        text = put(text, name, block())
-    GUIDE.write_text(text)
+    for name, (guide, block) in BLOCKS.items():
+        guide.write_text(put(guide.read_text(), name, block()))
     return 0
-
-
-def blocks() -> dict[str, Callable[[], str]]:
-    """What makes each block of the guide that is measured."""
-    return {"memory": memory, "worst": worst}
-
-
-def put(text: str, name: str, block: str) -> str:
-    """Puts a block between its marks in the guide."""
-    begin, end = f"<!-- {name}: make docs -->\n", f"<!-- /{name} -->"
-    before, rest = text.split(begin)
-    return f"{before}{begin}{block}{end}{rest.split(end)[1]}"
 
 
 def memory() -> str:
@@ -168,16 +155,13 @@ def _most(times: Sequence[int], length: int) -> int:
     return most
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Sets a Markdown table with figures to the right."""
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-    rule = ["-" * widths[0], *(f"{'-' * (width - 1)}:" for width in widths[1:])]
-    lines = []
-    for row in (head, rule, *rows):
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        lines.append(f"| {' | '.join(cells)} |\n")
-    return "".join(lines)
-
+# Each block that is measured: which guide it is in, and what makes it.
+BLOCKS: dict[str, tuple[Path, Callable[[], str]]] = {
+    "memory": (GUIDE, memory),
+    "worst": (GUIDE, worst),
+    "stock": (HERE / "stock.md", stock),
+    "cache": (HERE / "cache.md", cache),
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -9,110 +9,81 @@ import sys
 from pathlib import Path
 
 import figures
+import guides
+import layout
 import plot_algorithms
 import pytest
 from needs import EXTENSION, ROOT
 
-# What the guides' examples take for granted.
-PHP = """<?php
-$client = new Quotalock\\Client();
-$clients = array_map(fn (int $n) => new Quotalock\\Client(prefix: "node$n"), [1, 2, 3]);
-function callModel(int $maxTokens): object
-{
-    return (object) ['totalTokens' => $maxTokens - 1];
+PROGRAMS = {
+    "python": ("py", [sys.executable]),
+    "php": ("php", ["php", "-d", f"extension={EXTENSION}"]),
+    "js": ("mjs", ["node"]),
 }
-function pages(): array
-{
-    return [1, 2];
-}
-function ship(int $token): void
-{
-}
-function write(int $page, int $token): void
-{
-}
-function export(): void
-{
-}
-function read(): void
-{
-}
-function rebuild(): void
-{
-}
-function transfer(): void
-{
-}
-"""
-PYTHON = """
-import types
-import quotalock
-client = quotalock.Client()
-clients = [quotalock.Client() for _ in range(3)]
-def call_model(max_tokens):
-    return types.SimpleNamespace(total_tokens=max_tokens - 1)
-def pages():
-    return [1, 2]
-def work(*of):
-    pass
-ship = write = export = read = rebuild = transfer = work
-"""
-NODE = """
-import { Client, quorumLock } from 'quotalock'
-const client = new Client()
-const clients = [new Client(), new Client(), new Client()]
-const callModel = async ({ maxTokens }) => ({ totalTokens: maxTokens - 1 })
-const pages = () => [1, 2]
-const work = async () => {}
-const [ship, write, doExport, read, rebuild, transfer] = [work, work, work, work, work, work]
-"""
-LANGUAGES = {
-    "python": (PYTHON, "py", [sys.executable]),
-    "php": (PHP, "php", ["php", "-d", f"extension={EXTENSION}"]),
-    "js": (NODE, "mjs", ["node"]),
-}
-# How many each has, in each language.
-GUIDES = {figures.GUIDE: 6, figures.GUIDE.parent / "locks.md": 5}
+GUIDES = {name: figures.HERE / f"{name}.md" for name in guides.COUNTS}
 BLOCK = re.compile(r"^```(python|php|js)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-EXAMPLES = [block for guide in GUIDES for block in BLOCK.findall(guide.read_text())]
-PRINTED = {("python", 0): "19 99999\n", ("python", 2): "7\n"}
+EXAMPLES = [
+    (name, number // len(PROGRAMS), language, code)
+    for name, guide in GUIDES.items()
+    for number, (language, code) in enumerate(BLOCK.findall(guide.read_text()))
+]
 
 
 def test_the_picture_is_what_make_docs_draws() -> None:
     assert plot_algorithms.PICTURE.read_text() == plot_algorithms.picture(), "run 'make docs'"
 
 
-@pytest.mark.parametrize("name", figures.blocks())
+@pytest.mark.parametrize("name", figures.BLOCKS)
 def test_the_tables_are_what_make_docs_measures(name: str) -> None:
-    text = figures.GUIDE.read_text()
-    assert figures.put(text, name, figures.blocks()[name]()) == text, "run 'make docs'"
+    guide, block = figures.BLOCKS[name]
+    text = guide.read_text()
+    assert layout.put(text, name, block()) == text, "run 'make docs'"
 
 
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
-def test_each_language_has_each_example(guide: Path) -> None:
-    assert [language for language, _ in BLOCK.findall(guide.read_text())] == list(LANGUAGES) * GUIDES[guide]
+def test_each_guide_is_here() -> None:
+    assert sorted(path.stem for path in figures.HERE.glob("*.md")) == sorted(GUIDES)
 
 
-@pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_it_runs(number: int) -> None:
-    language, code = EXAMPLES[number]
-    prelude, ending, program = LANGUAGES[language]
+@pytest.mark.parametrize("name", GUIDES)
+def test_each_language_has_each_example(name: str) -> None:
+    blocks = BLOCK.findall(GUIDES[name].read_text())
+    assert [language for language, _ in blocks] == list(PROGRAMS) * guides.COUNTS[name]
+
+
+@pytest.mark.parametrize(
+    ("guide", "number", "language", "code"),
+    EXAMPLES,
+    ids=[f"{name} {number} {language}" for name, number, language, _ in EXAMPLES],
+)
+def test_it_runs(guide: str, number: int, language: str, code: str) -> None:
+    ending, program = PROGRAMS[language]
     # Node looks for packages above the file.
     file = ROOT / "target" / f"guide-{os.getpid()}.{ending}"
-    file.write_text(prelude + code)
+    file.write_text(guides.CLIENT[language] + guides.PRELUDES[guide][language] + code)
     try:
         done = run([*program, str(file)])
     finally:
         file.unlink()
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == PRINTED.get((language, number // 3), "")
+    assert done.stdout == guides.printed(guide, number, language)
 
 
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
+@pytest.mark.parametrize("guide", GUIDES.values(), ids=lambda guide: guide.stem)
 def test_what_the_guide_points_to_is_there(guide: Path) -> None:
-    links = re.findall(r"]\(([^)#]+)\)", guide.read_text())
+    text = guide.read_text()
+    links = re.findall(r"]\(([^)#]*)(#[^)]+)?\)", text)
     assert len(links) > 1
-    assert [link for link in links if not (guide.parent / link).exists()] == []
+    for link, anchor in links:
+        target = guide.parent / link if link else guide
+        assert target.exists(), link
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target.read_text()), link + anchor
+
+
+def anchors(text: str) -> set[str]:
+    """Where a link may lead within a guide: its headings, as they are turned into anchors."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {"#" + re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
 
 
 def run(command: list[str]) -> subprocess.CompletedProcess[str]:

@@ -11,7 +11,8 @@ use quotalock_tests::{client, fresh_prefix, servers};
 
 /// The commands that a script calls, in lower case.
 fn called(script: &str) -> BTreeSet<String> {
-    let calls = script.split("redis.call('").skip(1);
+    // `redis.pcall` too.
+    let calls = script.split("call('").skip(1);
     calls.map(|rest| rest.split('\'').next().unwrap().to_lowercase()).collect()
 }
 
@@ -41,6 +42,20 @@ fn only_logs_locks_and_stocks_need_more_than_get_set_and_del() {
         let ranges = ["getrange", "pexpire", "publish", "setrange", "strlen"];
         let is_flight = name.starts_with("flight") && more.iter().all(|command| ranges.contains(&command.as_str()));
         assert!(more.is_empty() || is_log || is_lock || is_flight || name.starts_with("stock"), "{name}: {more:?}");
+    }
+}
+
+#[test]
+fn the_guides_of_stocks_and_caches_list_what_their_scripts_call() {
+    for (file, family, more) in [
+        ("docs/guide/stock.md", "stock-", &["eval", "evalsha", "select"][..]),
+        ("docs/guide/cache.md", "flight-", &["eval", "evalsha", "select", "subscribe"]),
+    ] {
+        let mut needed: BTreeSet<String> = more.iter().map(|command| (*command).to_owned()).collect();
+        let scripts = quotalock::scripts();
+        needed
+            .extend(scripts.iter().filter(|(name, _)| name.starts_with(family)).flat_map(|(_, script)| called(script)));
+        assert_eq!(listed(file), needed, "{file}");
     }
 }
 

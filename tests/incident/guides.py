@@ -1,0 +1,236 @@
+"""What the examples of each guide take for granted, in each language."""
+
+from __future__ import annotations
+
+CLIENT = {
+    "python": "import quotalock\nclient = quotalock.Client()\n",
+    "php": "<?php\n$client = new Quotalock\\Client();\n",
+    "js": "import { Client } from 'quotalock'\nconst client = new Client()\n",
+}
+ALGORITHMS = {
+    "python": """
+import types
+def call_model(max_tokens):
+    return types.SimpleNamespace(total_tokens=max_tokens - 1)
+""",
+    "php": """
+function callModel(int $maxTokens): object
+{
+    return (object) ['totalTokens' => $maxTokens - 1];
+}
+""",
+    "js": """
+const callModel = async ({ maxTokens }) => ({ totalTokens: maxTokens - 1 })
+""",
+}
+LOCKS = {
+    "python": """
+clients = [quotalock.Client() for _ in range(3)]
+def pages():
+    return [1, 2]
+def work(*of):
+    pass
+ship = write = export = read = rebuild = transfer = work
+""",
+    "php": """
+$clients = array_map(fn (int $n) => new Quotalock\\Client(prefix: "node$n"), [1, 2, 3]);
+function pages(): array
+{
+    return [1, 2];
+}
+function ship(int $token): void
+{
+}
+function write(int $page, int $token): void
+{
+}
+function export(): void
+{
+}
+function read(): void
+{
+}
+function rebuild(): void
+{
+}
+function transfer(): void
+{
+}
+""",
+    "js": """
+import { quorumLock } from 'quotalock'
+const clients = [new Client(), new Client(), new Client()]
+const pages = () => [1, 2]
+const work = async () => {}
+const [ship, write, doExport, read, rebuild, transfer] = [work, work, work, work, work, work]
+""",
+}
+# An order whose hold is over, and a ledger with one order.
+STOCK = {
+    "python": """
+import time
+import types
+sale = client.stock("sale:42")
+sale.open(500, per_buyer=2)
+sale.confirm(sale.take("user:7").reservation.id)
+order = types.SimpleNamespace(id=981, buyer="user:42", reservation=sale.take("user:42", hold=0.001).reservation.id)
+time.sleep(0.002)
+def pay(order):
+    return True
+def replay(sale):
+    pass
+def is_done(order):
+    return False
+def keep(order, reservation):
+    order.reservation = reservation
+def mark_sold(reservation):
+    print("sold")
+def refund(order):
+    print("refunded")
+def place_of(sale):
+    return None, 0
+def commit(sale, entry, number):
+    print("up to", number)
+""",
+    "php": """
+$sale = $client->stock('sale:42');
+$sale->open(500, perBuyer: 2);
+$sale->confirm($sale->take('user:7')->reservation->id);
+$over = $sale->take('user:42', holdMs: 1)->reservation->id;
+$order = (object) ['id' => 981, 'buyer' => 'user:42', 'reservation' => $over];
+usleep(2_000);
+function pay(string $order): bool
+{
+    return true;
+}
+function replay(Quotalock\\Stock $sale): void
+{
+}
+function is_done(object $order): bool
+{
+    return false;
+}
+function keep(object $order, string $reservation): void
+{
+    $order->reservation = $reservation;
+}
+function mark_sold(string $reservation): void
+{
+    echo "sold\\n";
+}
+function refund(object $order): void
+{
+    echo "refunded\\n";
+}
+function place_of(Quotalock\\Stock $sale): array
+{
+    return [null, 0];
+}
+function commit(Quotalock\\Stock $sale, string $entry, int $number): void
+{
+    echo "up to $number\\n";
+}
+""",
+    "js": """
+const sale = client.stock('sale:42')
+await sale.open(500, { perBuyer: 2 })
+await sale.confirm((await sale.take('user:7')).reservation.id)
+const over = (await sale.take('user:42', { holdMs: 1 })).reservation.id
+const order = { id: 981, buyer: 'user:42', reservation: over }
+await new Promise((resolve) => setTimeout(resolve, 2))
+const pay = async () => true
+const replay = async () => {}
+const isDone = async () => false
+const keep = async (order, reservation) => Object.assign(order, { reservation })
+const markSold = async () => console.log('sold')
+const refund = async () => console.log('refunded')
+const placeOf = async () => [null, 0]
+const commit = async (sale, entry, number) => console.log('up to', number)
+""",
+}
+CACHE = {
+    "python": """
+import zlib
+def render(page):
+    return f"<h1>{page}</h1>"
+def find_price(sku):
+    return "9.90"
+def update_user(user, name):
+    pass
+""",
+    "php": """
+function render(string $page): string
+{
+    return "<h1>$page</h1>";
+}
+function find_price(string $sku): string
+{
+    return '9.90';
+}
+function update_user(string $user, string $name): void
+{
+}
+""",
+    "js": """
+import { deflateSync, inflateSync } from 'node:zlib'
+const render = (page) => `<h1>${page}</h1>`
+const findPrice = async () => '9.90'
+const updateUser = async () => {}
+""",
+}
+ONCE = {
+    "python": """
+import json
+def charge(order):
+    return "receipt 7"
+def place(user, basket):
+    return {"order": 981}
+def send_gift(user):
+    print("a gift for", user)
+""",
+    "php": """
+function charge(string $order): string
+{
+    return 'receipt 7';
+}
+function place(string $user, array $basket): array
+{
+    return ['order' => 981];
+}
+function send_gift(string $user): void
+{
+    echo "a gift for $user\\n";
+}
+""",
+    "js": """
+const charge = async () => 'receipt 7'
+const place = async () => ({ order: 981 })
+const sendGift = async (user) => console.log('a gift for', user)
+""",
+}
+PRELUDES = {"algorithms": ALGORITHMS, "locks": LOCKS, "stock": STOCK, "cache": CACHE, "once": ONCE}
+# How many examples each guide has in each language.
+COUNTS = {"algorithms": 6, "locks": 5, "stock": 6, "cache": 6, "once": 3}
+# What an example prints in every language: by guide and place in it; nothing if it is not listed.
+_PRINTED = {
+    ("stock", 1): "sold\n",
+    ("stock", 2): "AAA\n",
+    ("stock", 3): "sold\n",
+    ("stock", 4): "600\nopen 599 0 1 1\n",
+    ("stock", 5): "sold\nup to 4\n",
+    ("cache", 3): "Ada Bob\n",
+    ("cache", 4): "Ada\n",
+    ("once", 1): '{"order":981}\n',
+    ("once", 2): "a gift for user:42\n",
+}
+# Where one language prints something else.
+_OTHERWISE = {
+    ("algorithms", 0, "python"): "19 99999\n",
+    ("algorithms", 2, "python"): "7\n",
+    ("once", 1, "python"): "{'order': 981}\n",
+}
+
+
+def printed(guide: str, number: int, language: str) -> str:
+    """What this example prints."""
+    return _OTHERWISE.get((guide, number, language), _PRINTED.get((guide, number), ""))
