@@ -6,6 +6,13 @@
 -- Invariant: one id at a time has the lease of an entry, under a token of its own.
 local id, ttl, channel = ARGV[3], tonumber(ARGV[4]), ARGV[5]
 local entries, reply = {}, {1, now}
+-- Whether the server takes writes. One that is full, cannot persist or lacks replicas still serves the values it has, stale
+-- ones too: who loads would not be able to store what is loaded.
+local function takes_writes(e)
+  local done = redis.pcall('SETRANGE', e.key, 0, 'QC\1')
+  local refused = type(done) == 'table' and done.err or ''
+  return not (string.find(refused, 'OOM') or string.find(refused, 'MISCONF') or string.find(refused, 'NOREPLICAS'))
+end
 for n = 1, #KEYS / 2 do entries[n] = load(KEYS[2 * n - 1]) end
 for n, e in ipairs(entries) do
   local over, duty, changed = e.made + e.fresh, 0, e.dirty
@@ -18,14 +25,14 @@ for n, e in ipairs(entries) do
   elseif ttl > 0 and (e.kind == NOTHING or stale or early) then
     if e.deadline > now then
       duty = 2
-    elseif e.kind == NOTHING or now >= e.failed + e.pause then
+    elseif e.kind == NOTHING or now >= e.failed + e.pause and takes_writes(e) then
       duty, changed = 1, true
       e.last, e.owner, e.deadline, e.ttl = next_token(e), id, now + ttl, ttl
       guard(e, ttl)
     end
   end
   local left = duty > 0 and e.deadline - now or e.kind == ERROR and over + e.stale - now or 0
-  if changed and ttl > 0 then save(e) end
+  if changed and ttl > 0 and (duty == 1 or e.kind == NOTHING or takes_writes(e)) then save(e) end
   if duty == 2 and e.kind == NOTHING and channel ~= '' then register(KEYS[2 * n], channel) end
   local at = #reply
   reply[at + 1], reply[at + 2], reply[at + 3] = duty, duty == 1 and e.last or 0, left

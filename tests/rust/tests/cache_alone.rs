@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use quotalock::driver::{self, Sink};
-use quotalock::{Answer, Cache, CacheOptions, Code, Got, MAX_VALUE_BYTES, Result, Seen, Ticket};
+use quotalock::{Answer, Cache, CacheOptions, Code, Got, MAX_VALUE_BYTES, Part, Result, Seen, Ticket};
 use quotalock_tests::{client, fresh_prefix, servers, stores};
 
 const LONG: Duration = Duration::from_secs(20);
@@ -39,9 +39,22 @@ fn a_full_server_refuses_to_begin_but_lets_everything_end() {
         let client = client(&url, &fresh_prefix("full"));
         let cache = client.cache("home", CacheOptions { stale: 60_000_000, ..CacheOptions::default() }).unwrap();
         let (filled, failed) = (ticket(get(&cache, b"x")), ticket(get(&cache, b"y")));
-        let stale = ticket(get(&cache, b"z"));
-        assert!(stale.fill(Some(b"v".to_vec())).unwrap().run().unwrap());
-        let _full = Full::new(&url);
+        let ready = ticket(get(&cache, b"z"));
+        assert!(ready.fill(Some(b"v".to_vec())).unwrap().run().unwrap());
+        let brief = CacheOptions { fresh: 1_000, stale: 60_000_000, ..CacheOptions::default() };
+        let brief = client.cache("brief", brief).unwrap();
+        assert!(brief.put(b"old", Some(b"v".to_vec())).unwrap().run().unwrap());
+        std::thread::sleep(Duration::from_millis(2));
+        let served = || assert_eq!(text(get(&brief, b"old")).as_deref(), Some("v"), "{name}: nobody can refresh it");
+        // Redis before 7 has scripts write all the same.
+        if name != "redis-6.2" {
+            let _alone = Unwilling::new(&url, "min-replicas-to-write");
+            served();
+        }
+        let _full = Unwilling::new(&url, "maxmemory");
+        served();
+        let many = brief.get_many(&[b"old"], Duration::ZERO).unwrap().run().unwrap();
+        assert!(matches!(many[..], [Part::Got(Got::Found(_))]), "{name}: {many:?}");
         let error = filled.fill(Some(b"v".to_vec())).unwrap().run().err().unwrap();
         assert!(error.code() == Code::Unavailable && error.message().contains("full"), "{name}: {error}");
         assert_eq!(get(&cache, b"new").err().unwrap().code(), Code::Unavailable, "{name}");
@@ -157,16 +170,16 @@ fn told() -> (Arc<dyn Sink>, mpsc::Receiver<Numbered>) {
     (Arc::new(Teller(tell)), told)
 }
 
-/// A server that takes nothing more; it does again when this is dropped.
-struct Full(TcpStream);
+/// A server with a setting that has it take no writes; it does again when this is dropped.
+struct Unwilling(TcpStream, &'static str);
 
-impl Full {
-    fn new(url: &str) -> Full {
+impl Unwilling {
+    fn new(url: &str, setting: &'static str) -> Unwilling {
         let stream = TcpStream::connect(url.strip_prefix("redis://").unwrap()).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
-        let mut full = Full(stream);
-        full.say("CONFIG SET maxmemory 1");
-        full
+        let mut unwilling = Unwilling(stream, setting);
+        unwilling.say(&format!("CONFIG SET {setting} 1"));
+        unwilling
     }
 
     fn say(&mut self, line: &str) {
@@ -177,8 +190,8 @@ impl Full {
     }
 }
 
-impl Drop for Full {
+impl Drop for Unwilling {
     fn drop(&mut self) {
-        self.say("CONFIG SET maxmemory 0");
+        self.say(&format!("CONFIG SET {} 0", self.1));
     }
 }
