@@ -5,6 +5,7 @@ The loader takes half a second.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import threading
 import time
@@ -108,6 +109,25 @@ def test_symfony_cache_beside_it(server: Server) -> None:
     print(f"loads with Symfony Cache, by the number of machines: {loads}")
     # It locks files, so that each machine loads.
     assert loads == {1: 1, 3: 3}
+
+
+def test_laravel_s_cache_beside_it(server: Server) -> None:
+    plain, locked, killed = (by_laravel(server, 20, *how) for how in (("remember",), ("lock",), ("lock", "kill")))
+    print(f"Cache::remember of Laravel: {plain}; in a Cache::lock: {locked}; whose holder is killed: {killed}")
+    assert plain["loads"] > 10
+    assert locked["loads"] == 1
+    # All others fail: a lock for 10 s outlives everybody who waits for 5.
+    assert killed["loads"] == 1
+    assert killed["threw"] == {"Illuminate\\Contracts\\Cache\\LockTimeoutException": 19}
+
+
+def by_laravel(server: Server, readers: int, *how: str) -> Record:
+    server.command("FLUSHALL")
+    words = [str(server.port), str(readers), str(LOAD_MS), *how]
+    done = subprocess.run(["php", str(HERE / "laravel_cache.php"), *words], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "")
+    told: Record = json.loads(done.stdout)
+    return told
 
 
 def loads_by_symfony(server: Server, readers: int, machines: int) -> int:
