@@ -78,7 +78,7 @@ test-node: build-node ## Runs the tests of the Node package
 test-mutants: ## Breaks the core on purpose, fault by fault, and expects red tests
 	python3 tests/mutants/run.py
 
-test-interop: build-python build-php build-node ## Runs processes of the three languages on the same keys
+test-interop: build-python build-php build-node build-workers ## Runs processes of all languages on the same keys
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/interop
 
 test-bench: build ## Runs every measurement for an instant, so that the bench does not rot
@@ -87,7 +87,7 @@ test-bench: build ## Runs every measurement for an instant, so that the bench do
 
 .PHONY: build-workers
 build-workers: setup ## Builds the workers of the tests that are written in Rust
-	cargo build --quiet -p quotalock-tests --example lock_worker
+	cargo build --quiet -p quotalock-tests --example lock_worker --example worker
 
 test-faults: build build-workers ## Kills, freezes and restarts what a limit or a lock depends on
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/faults
