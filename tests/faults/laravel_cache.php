@@ -1,9 +1,9 @@
 <?php
 
-// Readers of one key through Laravel's cache on Redis, each a process: `laravel_cache.php PORT READERS LOAD_MS HOW
-// [kill]`. HOW is `remember`, or `lock`: the same under a lock, with the seconds of Laravel's documentation. With
-// `kill` whoever loads first is killed meanwhile. Prints as JSON how often they loaded, how many `got` the value, what
-// the others threw, and after how many milliseconds the `last` was done. Debian's is Laravel 8: no Cache::flexible.
+// Readers of one key through Laravel's cache on Redis, each a process: `laravel_cache.php PORT READERS LOAD_MS [LOCK_S
+// WAIT_S [kill]]`. They call `remember`, with LOCK_S under a lock of so many seconds, for which they wait for WAIT_S.
+// With `kill` whoever loads first is killed. Prints as JSON how often they loaded, how many `got` the value, what the
+// others threw, and after how many milliseconds the `last` was done. Debian's is Laravel 8: without Cache::flexible.
 
 declare(strict_types=1);
 
@@ -14,7 +14,8 @@ use Illuminate\Redis\RedisManager;
 require '/usr/share/php/Illuminate/Cache/autoload.php';
 require_once '/usr/share/php/Illuminate/Redis/autoload.php';
 
-[, $port, $readers, $loadMs, $how] = $argv;
+[, $port, $readers, $loadMs] = $argv;
+[$lock, $wait] = [(int) ($argv[4] ?? 0), (int) ($argv[5] ?? 0)];
 [$loads, $ends] = [tempnam(sys_get_temp_dir(), 'ql-'), tempnam(sys_get_temp_dir(), 'ql-')];
 $begin = hrtime(true) + 300_000_000;
 for ($reader = 0; $reader < (int) $readers; $reader++) {
@@ -29,7 +30,7 @@ for ($reader = 0; $reader < (int) $readers; $reader++) {
         });
         usleep((int) max(0, ($begin - hrtime(true)) / 1000));
         try {
-            $value = $how === 'lock' ? $cache->lock('key:lock', 10)->block(5, $remember) : $remember();
+            $value = $lock > 0 ? $cache->lock('key:lock', $lock)->block($wait, $remember) : $remember();
         } catch (Exception $error) {
             $value = $error::class;
         }
@@ -37,7 +38,7 @@ for ($reader = 0; $reader < (int) $readers; $reader++) {
         exit;
     }
 }
-if (isset($argv[5])) {
+if (isset($argv[6])) {
     while (filesize($loads) === 0) {
         usleep(10_000);
         clearstatcache();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import permutations
 from typing import Any
 
@@ -61,6 +62,21 @@ def test_a_request_is_the_same_from_every_language(crew: Crew) -> None:
         assert again["reservation"] == first["reservation"]
         assert crew.all_find("stock.status", sale)["held"] == 2
         assert done(y, "stock.take", sale, buyer="ada", quantity=2, request_id=REQUEST)["outcome"] == "held"
+
+
+def test_what_one_lets_expire_another_takes(crew: Crew) -> None:
+    for one, other in permutations(crew, 2):
+        sale = f"sale {one} {other}"
+        done(crew[one], "stock.open", sale, quantity=1, prizes=["code"])
+        done(crew[one], "stock.take", sale, buyer=one, hold_ms=200)
+        assert done(crew[other], "stock.take", sale, buyer=other)["outcome"] == "sold_out"
+    time.sleep(0.2)
+    for one, other in permutations(crew, 2):
+        sale = f"sale {one} {other}"
+        taken = done(crew[other], "stock.take", sale, buyer=other)["reservation"]
+        assert (taken["buyer"], taken["prizes"]) == (other.encode().hex(), [b"code".hex()])
+        kinds = [entry["kind"] for entry in crew.all_find("stock.ledger", sale)]
+        assert kinds == ["opened", "held", "expired", "held"]
 
 
 @pytest.mark.parametrize(("settle", "numbers"), [("confirm_all", [4, 0, 1]), ("cancel_all", [5, 0, 0])])
