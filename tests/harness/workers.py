@@ -16,7 +16,7 @@ A request is a JSON line `{"op", ...}`, and each is answered by one JSON line. T
   `fails`. Answers the times, `loads`, how often the loader was called, and `result`; of `get_json` its JSON.
 
 In place of a `result` stands an `error`, its code, with `class`, `message` and `shown`: every form in which it may be
-printed. The error of the caller's own loader has the code `own`. The worker in Rust knows `client` and the last ones.
+printed. The error of the caller's own loader has the code `own`. The worker in Rust has no `load` and no JSON.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-//! Does with quotalock in Rust what JSON lines on its input say, of stocks, onces and caches. See workers.py for the
-//! protocol.
+//! Does with quotalock in Rust what JSON lines on its input say. See workers.py for the protocol.
 
 use std::fmt;
 use std::io::{BufRead, Write};
@@ -7,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use quotalock::{
-    Cache, CacheOptions, Client, DEFAULT_HOLD, Error, Getting, LedgerEntry, Once, OnceOptions, Opening, Options, Stock,
-    StockOptions, StockReservation,
+    Cache, CacheOptions, Client, DEFAULT_HOLD, Decision, Error, Getting, LedgerEntry, Once, OnceOptions, Opening,
+    Options, Policy, Stock, StockOptions, StockReservation, convert,
 };
 use serde_json::{Value, json};
 
@@ -84,7 +83,7 @@ impl Call<'_> {
                 json!({
                     "phase": is.phase.as_str(), "quantity": is.quantity, "available": is.available, "held": is.held,
                     "sold": is.sold, "buyers": is.buyers, "per_buyer": is.per_buyer,
-                    "ends_ms": is.ends.map(|ends| ends / 1_000),
+                    "ends_ms": is.ends.map(convert::moment),
                 })
             }
             "reservations" => {
@@ -185,11 +184,40 @@ impl Call<'_> {
     }
 }
 
+/// One call of a limiter.
+fn decide(client: &Client, request: &Value) -> Answered {
+    let limiter = client.limiter(text(&request["limiter"]), Policy::parse(text(&request["policy"]))?)?;
+    let (key, cost) = (octets(&request["key"]).unwrap(), request["cost"].as_u64().unwrap_or(1));
+    let op = match text(&request["op"]) {
+        "consume" => limiter.consume(&key, cost),
+        "peek" => limiter.peek(&key, cost),
+        "refund" => limiter.refund(&key, request["amount"].as_u64().unwrap()),
+        "block" => limiter.block(&key, request["duration_ms"].as_u64().unwrap() * 1_000),
+        _ => return Ok(limiter.reset(&key)?.run()?.into()),
+    };
+    Ok(decision(&op?.run()?))
+}
+
+fn decision(decided: &Decision) -> Value {
+    let of_rule = |rule: &quotalock::RuleDecision| {
+        json!({
+            "allowed": rule.allowed, "limit": rule.limit, "remaining": rule.remaining,
+            "retry_after_ms": rule.retry_after.map(convert::ms), "reset_after_ms": convert::ms(rule.reset_after),
+        })
+    };
+    json!({
+        "allowed": decided.allowed, "limit": decided.limit, "remaining": decided.remaining, "cost": decided.cost,
+        "retry_after_ms": decided.retry_after.map(convert::ms), "reset_after_ms": convert::ms(decided.reset_after),
+        "source": decided.source.as_str(), "healed": decided.healed,
+        "rules": decided.rules.iter().map(of_rule).collect::<Value>(),
+    })
+}
+
 fn reservation(held: &StockReservation) -> Value {
     let prizes: Value = held.prizes.iter().map(|prize| hex(prize)).collect();
     json!({
         "id": held.id, "quantity": held.quantity, "buyer": hex(&held.buyer), "prizes": prizes,
-        "until_ms": held.until / 1_000,
+        "until_ms": convert::moment(held.until),
     })
 }
 
@@ -197,7 +225,7 @@ fn entry(entry: &LedgerEntry) -> Value {
     let prizes: Value = entry.prizes.iter().map(|prize| hex(prize)).collect();
     json!({
         "id": entry.id, "number": entry.number, "kind": entry.kind.as_str(), "reservation": entry.reservation,
-        "buyer": entry.buyer.as_deref().map(hex), "quantity": entry.quantity, "time_ms": entry.time / 1_000,
+        "buyer": entry.buyer.as_deref().map(hex), "quantity": entry.quantity, "time_ms": convert::moment(entry.time),
         "available": entry.available, "held": entry.held, "sold": entry.sold, "prizes": prizes,
     })
 }
@@ -241,12 +269,16 @@ fn client(request: &Value) -> Client {
 
 /// Makes one call and tells the times before and after it.
 fn answer(client: &Client, request: &Value) -> Value {
-    let (kind, method) = text(&request["op"]).split_once('.').unwrap();
-    let (name, options, given) = (text(&request["name"]), &request["options"], &request["arguments"]);
-    let mut call = Call { client, name, options, given, loads: 0 };
     let invoke = now();
-    let ended = call.run(kind, method);
-    let times = json!({"invoke_ns": invoke, "ok_ns": now(), "loads": call.loads});
+    let (ended, loads) = match text(&request["op"]).split_once('.') {
+        None => (decide(client, request), 0),
+        Some((kind, method)) => {
+            let name = text(&request["name"]);
+            let mut call = Call { client, name, options: &request["options"], given: &request["arguments"], loads: 0 };
+            (call.run(kind, method), call.loads)
+        }
+    };
+    let times = json!({"invoke_ns": invoke, "ok_ns": now(), "loads": loads});
     let said = match ended {
         Ok(result) => json!({"result": result}),
         Err(Failed::Own(message)) => json!({"error": "own", "message": message}),
