@@ -23,7 +23,7 @@ ALONE := test-faults test-incident
 # fails, and find everything built.
 TEST_JOBS ?= 2
 RUN_SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target \
-	$(foreach part,core python php node,--assume-old=build-$(part)) --assume-old=setup
+	$(foreach part,core python php node workers,--assume-old=build-$(part)) --assume-old=setup
 
 .PHONY: help
 help: ## Lists the targets
@@ -53,7 +53,7 @@ build-node: ## Builds the Node package in bindings-node
 	npm run build --silent --prefix bindings-node
 
 .PHONY: test suites $(BESIDE) $(ALONE)
-test: build ## Runs every test against real servers
+test: build build-workers ## Runs every test against real servers
 	+@rm -rf target/suites; failed=0; \
 	$(RUN_SUITES) --jobs=$(TEST_JOBS) suites || failed=1; $(RUN_SUITES) --jobs=1 $(ALONE) || failed=1; \
 	[ $$failed = 0 ] && echo 'make test: all passed' || echo 'make test: FAILED'; \
