@@ -23,7 +23,7 @@ ALONE := test-faults test-incident
 # fails, and find everything built.
 TEST_JOBS ?= 2
 RUN_SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target \
-	$(foreach part,core python php node,--assume-old=build-$(part)) --assume-old=setup
+	$(foreach part,core python php node workers,--assume-old=build-$(part)) --assume-old=setup
 
 .PHONY: help
 help: ## Lists the targets
@@ -53,7 +53,7 @@ build-node: ## Builds the Node package in bindings-node
 	npm run build --silent --prefix bindings-node
 
 .PHONY: test suites $(BESIDE) $(ALONE)
-test: build ## Runs every test against real servers
+test: build build-workers ## Runs every test against real servers
 	+@rm -rf target/suites; failed=0; \
 	$(RUN_SUITES) --jobs=$(TEST_JOBS) suites || failed=1; $(RUN_SUITES) --jobs=1 $(ALONE) || failed=1; \
 	[ $$failed = 0 ] && echo 'make test: all passed' || echo 'make test: FAILED'; \
@@ -78,7 +78,7 @@ test-node: build-node ## Runs the tests of the Node package
 test-mutants: ## Breaks the core on purpose, fault by fault, and expects red tests
 	python3 tests/mutants/run.py
 
-test-interop: build-python build-php build-node ## Runs processes of the three languages on the same keys
+test-interop: build-python build-php build-node build-workers ## Runs processes of all languages on the same keys
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/interop
 
 test-bench: build ## Runs every measurement for an instant, so that the bench does not rot
@@ -87,7 +87,7 @@ test-bench: build ## Runs every measurement for an instant, so that the bench do
 
 .PHONY: build-workers
 build-workers: setup ## Builds the workers of the tests that are written in Rust
-	cargo build --quiet -p quotalock-tests --example lock_worker
+	cargo build --quiet -p quotalock-tests --example lock_worker --example worker
 
 test-faults: build build-workers ## Kills, freezes and restarts what a limit or a lock depends on
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/faults

@@ -13,7 +13,7 @@ apt_packages=(
   postgresql php8.2-pgsql php8.2-sqlite3                             # what fencing tokens protect, in the examples
   nginx siege wrk                                                    # load through php-fpm
   php-symfony-lock                                                   # a peer of make bench-locks
-  php-symfony-cache                                                  # a peer of the test of stampedes
+  php-symfony-cache php-illuminate-cache php-illuminate-redis        # peers of the test of stampedes
   lua-check php-codesniffer                                          # linters
 )
 

@@ -128,9 +128,9 @@ pub fn milliseconds(micros: u64) -> Zval {
     int(convert::ms(micros))
 }
 
-/// A moment as milliseconds since the epoch; a moment is not rounded up as a duration is.
+/// A moment as PHP shows it: milliseconds since the epoch, rounded down.
 pub fn moment(micros: u64) -> Zval {
-    int(micros / 1_000)
+    int(convert::moment(micros))
 }
 
 /// A PHP value of what may be none, which is null.

@@ -57,6 +57,12 @@ pub fn ms(micros: u64) -> u64 {
     micros.div_ceil(1_000)
 }
 
+/// A moment in milliseconds since the epoch (PHP, Node) from microseconds, rounded down: what ends then is never shown to
+/// last longer than it does.
+pub fn moment(micros: u64) -> u64 {
+    micros / 1_000
+}
+
 /// Seconds (Python) from microseconds.
 pub fn seconds(micros: u64) -> f64 {
     micros as f64 / 1e6

@@ -5,6 +5,7 @@ The loader takes half a second.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import threading
 import time
@@ -107,6 +108,31 @@ def test_symfony_cache_beside_it(server: Server) -> None:
     print(f"loads with Symfony Cache, by the number of machines: {loads}")
     # It locks files, so that each machine loads.
     assert loads == {1: 1, 3: 3}
+
+
+def test_laravel_s_cache_beside_it(server: Server) -> None:
+    plain, locked = by_laravel(server), by_laravel(server, 10, 5)
+    print(f"Cache::remember of Laravel: {plain}; within Cache::lock: {locked}")
+    assert plain["loads"] > 10
+    assert locked["loads"] == 1
+
+
+def test_laravel_s_lock_whose_holder_is_killed(server: Server) -> None:
+    # First with the seconds of its documentation, then with a wait that is longer than the lock.
+    failing, patient = by_laravel(server, 10, 5, "kill"), by_laravel(server, 2, 20, "kill")
+    print(f"Cache::lock whose holder is killed, for 10 s and waiting for 5: {failing}; for 2 s and 20: {patient}")
+    assert (failing["loads"], failing["threw"]) == (1, {"Illuminate\\Contracts\\Cache\\LockTimeoutException": 19})
+    assert (patient["loads"], patient["got"]) == (2, 19)
+
+
+def by_laravel(server: Server, *how: object) -> Record:
+    """Has 20 readers want one key, under a lock of so many seconds for which they wait for so many."""
+    server.command("FLUSHALL")
+    words = [str(word) for word in (server.port, 20, LOAD_MS, *how)]
+    done = subprocess.run(["php", str(HERE / "laravel_cache.php"), *words], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "")
+    told: Record = json.loads(done.stdout)
+    return told
 
 
 def loads_by_symfony(server: Server, readers: int, machines: int) -> int:

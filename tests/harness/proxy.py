@@ -191,6 +191,9 @@ class Proxy:
                 pair.client.close()
 
     def _sleep(self, seconds: float) -> None:
+        # Where nothing is late the luck is for what is lost alone: else the turns of two threads would decide that.
+        if not seconds:
+            return
         end = time.monotonic() + seconds * (1 - self.faults.spread * self._luck.random())
         while not self._closing and (left := end - time.monotonic()) > 0:
             time.sleep(min(left, LOOKS_EVERY))

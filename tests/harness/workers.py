@@ -9,13 +9,19 @@ A request is a JSON line `{"op", ...}`, and each is answered by one JSON line. T
 * `load`: consumes at random what `mix` offers (a list of `limiter`, `policy`, `key`, `costs`) for `seconds` or a number
   of `calls`, `in_flight` at once (sync Python: threads; PHP: always one), pausing `pause_us` on average between calls.
   Writes every call and its answer to `path`, a JSON line each.
+* those of a stock, a once or a cache (`stock.take`, `once.run`), and `client.take_all` and the like: `name` and
+  `options` of the handle and the `arguments` of the call, named as in api.json. Durations end in `_ms`, bytes (buyers,
+  keys, request ids, prizes, values) are in hexadecimal, the id of a once is called `key`, and a stock in a list is its
+  name. `load`, the loader, says how long it `takes_ms` and what it makes, `value` or `json` (a text), or with what it
+  `fails`. Answers the times, `loads`, how often the loader was called, and `result`; of `get_json` its JSON.
 
 In place of a `result` stands an `error`, its code, with `class`, `message` and `shown`: every form in which it may be
-printed.
+printed. The error of the caller's own loader has the code `own`. The worker in Rust has no `load` and no JSON.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -33,11 +39,12 @@ Answer = dict[str, Any]
 
 HERE = Path(__file__).resolve().parent
 LANGUAGES = {
-    "python": [str(ROOT / ".venv/bin/python"), str(HERE / "worker/worker.py")],
-    "aio": [str(ROOT / ".venv/bin/python"), str(HERE / "worker/worker.py"), "aio"],
+    "python": [str(ROOT / ".venv/bin/python"), "-m", "worker.worker"],
+    "aio": [str(ROOT / ".venv/bin/python"), "-m", "worker.worker", "aio"],
     "php": ["php", "-d", f"extension={ROOT}/bindings-php/modules/ratelimit.so", str(HERE / "worker/worker.php")],
     "node": ["node", str(HERE / "worker/worker.mjs")],
 }
+RUST = [str(ROOT / "target/debug/examples/worker")]
 
 # No operation but a load takes longer, whatever is wrong with the server.
 ANSWERS_WITHIN = 15.0
@@ -67,6 +74,7 @@ class Worker:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self._files: list[str] = []
+        self._awaited = 0
 
     def client(self, url: str, *, prefix: str = "ql", timeout_ms: int = 500, on_error: str = "raise") -> Answer:
         """Makes the client of all later operations."""
@@ -76,7 +84,15 @@ class Worker:
         """Carries out one operation. A `key` may be text or bytes."""
         if "key" in request:
             request["key"] = hexadecimal(request["key"])
+        self.begin(op, **request)
+        return self.end()
+
+    def begin(self, op: str, **request: Any) -> None:
+        """Begins an operation; `end` waits for its answer."""
         self._send({"op": op, **request})
+
+    def end(self) -> Answer:
+        """Waits for the answer to what was begun."""
         return self._answer(ANSWERS_WITHIN)
 
     def decide(self, op: str, limiter: str, policy: str, key: str | bytes, **arguments: Any) -> Any:  # noqa: ANN401
@@ -85,6 +101,27 @@ class Worker:
         if "error" in answer:
             raise WorkerError(f"{self.name}: {op} of {key!r} failed with {answer['error']}: {answer['message']}")
         return answer["result"]
+
+    def call(self, op: str, name: str = "", options: Answer | None = None, **arguments: Any) -> Answer:
+        """Makes one call of a stock, a once or a cache. Bytes may be text."""
+        self.begin_call(op, name, options, **arguments)
+        return self.end()
+
+    def begin_call(self, op: str, name: str = "", options: Answer | None = None, **arguments: Any) -> None:
+        """Begins what `call` makes; `end` waits for its answer."""
+        given = {argument: carried(argument, value) for argument, value in arguments.items()}
+        self.begin(op, name=name, options=options or {}, arguments=given)
+
+    def settle(self) -> None:
+        """Waits for the answers that nobody waited for, of a test that failed."""
+        while self._awaited:
+            self.end()
+
+    def kill(self) -> None:
+        """Kills the process, whatever it does."""
+        self._process.kill()
+        with contextlib.suppress(WorkerError):
+            self.close()
 
     def begin_load(
         self,
@@ -146,17 +183,14 @@ class Worker:
             self.close()
             return
         # A failing test has its own story to tell.
-        self._process.kill()
-        try:
-            self.close()
-        except WorkerError:
-            return
+        self.kill()
 
     def _send(self, request: Answer) -> None:
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
+            self._awaited += 1
         except BrokenPipeError:
             raise WorkerError(f"{self.name} had ended:\n{self._report()}") from None
 
@@ -168,6 +202,7 @@ class Worker:
         if not line:
             self._process.wait()
             raise WorkerError(f"{self.name} crashed:\n{self._report()}")
+        self._awaited -= 1
         answer: Answer = json.loads(line)
         return answer
 
@@ -185,3 +220,13 @@ class Worker:
 def hexadecimal(key: str | bytes) -> str:
     """The bytes of a key as the protocol carries them."""
     return (key.encode() if isinstance(key, str) else key).hex()
+
+
+def carried(argument: str, value: Any) -> Any:  # noqa: ANN401
+    """An argument of a call as the protocol carries it."""
+    if argument == "load":
+        return {"takes_ms": 0} | {name: carried(name, what) for name, what in value.items()}
+    if argument == "prizes":
+        return [hexadecimal(prize) for prize in value]
+    is_bytes = value is not None and argument in ("key", "buyer", "value", "request_id")
+    return hexadecimal(value) if is_bytes else value

@@ -189,7 +189,7 @@ impl Answers {
         self.numbers.extend([*token as f64, *waiters as f64, flag(*healed)]);
         for Holder { host, pid, label, token, permits, since, until, .. } in holders {
             let (host, label) = (self.text(host.clone().into()), self.text(label.clone().into()));
-            let (since, until) = (convert::ms(*since) as f64, convert::ms(*until) as f64);
+            let (since, until) = (convert::moment(*since) as f64, convert::moment(*until) as f64);
             self.numbers.extend([host, *pid as f64, label, *token as f64, *permits as f64, since, until]);
         }
     }

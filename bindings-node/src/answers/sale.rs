@@ -28,7 +28,7 @@ pub fn packed(answer: &Answer) -> Option<(u32, Vec<u8>)> {
             packed.bytes(phase.as_str().as_bytes());
             [quantity, available, held, sold, buyers].into_iter().for_each(|number| packed.number(*number));
             packed.maybe(*per_buyer);
-            packed.maybe(ends.map(convert::ms));
+            packed.maybe(ends.map(convert::moment));
             STOCK_STATUS
         }
         Answer::StockPage(StockPage { reservations, next }) => {
@@ -90,7 +90,7 @@ impl Packed {
         self.number(*quantity);
         self.bytes(buyer);
         self.prizes(prizes);
-        self.number(convert::ms(*until));
+        self.number(convert::moment(*until));
     }
 
     fn entry(&mut self, entry: &LedgerEntry) {
@@ -101,7 +101,7 @@ impl Packed {
         self.maybe_bytes(reservation.as_ref().map(String::as_bytes));
         self.maybe_bytes(buyer.as_deref());
         self.number(*quantity);
-        self.number(convert::ms(*time));
+        self.number(convert::moment(*time));
         [entry.available, entry.held, entry.sold].into_iter().for_each(|number| self.number(number));
         self.prizes(&entry.prizes);
     }

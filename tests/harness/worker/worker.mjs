@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { Client, QuotalockError } from 'quotalock'
+import { call } from './handles.mjs'
 
 /** @typedef {Record<string, any>} Answer */
 
@@ -30,6 +31,7 @@ class Session {
   /** @returns {Promise<Answer>} */
   async do(/** @type {Answer} */ { op, ...request }) {
     if (op === 'load') return this.load(request)
+    if (op.includes('.')) return call(this.client, op, request, (error) => this.failure(error))
     if (op !== 'client') return this.call(op, request)
     try {
       const { url, prefix, timeout_ms: timeoutMs, on_error: onError } = request

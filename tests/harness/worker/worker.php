@@ -9,6 +9,8 @@ namespace Quotalock\Tests\Harness;
 use Quotalock\Client;
 use Quotalock\Exception\QuotalockException;
 
+require __DIR__ . '/handles.php';
+
 /** Takes a result apart as the protocol has it; what is no decision stays as it is. */
 function decision(mixed $result): mixed
 {
@@ -37,6 +39,9 @@ final class Session
     {
         if ($op === 'load') {
             return $this->load(...$request);
+        }
+        if (str_contains($op, '.')) {
+            return call($this->client, $op, ...$request, failure: $this->failure(...));
         }
         if ($op !== 'client') {
             return $this->call($op, ...$request);

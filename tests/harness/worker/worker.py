@@ -14,6 +14,7 @@ from typing import Any
 
 import quotalock
 import quotalock.aio
+from worker import handles
 
 Answer = dict[str, Any]
 
@@ -45,6 +46,8 @@ class Session:
         """Carries out one request."""
         if op == "load":
             return await self.load(**request)
+        if "." in op:
+            return await handles.call(self.client, op, **request, threads=self.threads, failure=self.failure)
         if op != "client":
             return await self.call(op, **request)
         try:
