@@ -13,11 +13,11 @@ use crate::error::{Error, Result};
 use crate::fork::ForkCell;
 use crate::key;
 use crate::limiter::{Limiter, LimiterOptions};
-use crate::lock::Ears;
 use crate::operation::OnError;
 use crate::policy::Policy;
 use crate::store::memory::MemoryStore;
 use crate::store::redis::hub::Port;
+use crate::store::redis::listening::Ears;
 use crate::store::redis::pool::Pool;
 
 /// The environment variable that is asked when no URL is given.
@@ -88,7 +88,7 @@ pub(crate) struct Engine {
     pub memory: MemoryStore,
     pub pool: Pool,
     pub port: Port,
-    /// The subscriptions of threads that wait for locks.
+    /// The idle subscriptions of threads that wait.
     pub ears: Ears,
     /// Held by every link of this client that is connected.
     connected: Arc<()>,

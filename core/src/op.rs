@@ -15,7 +15,7 @@ use crate::flight::{Claimed, Looked, Seen};
 use crate::lease::{Grant, Inspection};
 use crate::operation::{Answer, Operation, Stored};
 use crate::stock::{LedgerEntry, StockPage, StockStatus, Taken, TakenAll};
-use crate::store::redis::{hub, pool};
+use crate::store::redis::{pipeline, pool, seat};
 
 /// What an operation's answer is turned into.
 pub trait FromAnswer: Sized + Send + 'static {
@@ -191,6 +191,13 @@ impl<T: FromAnswer> Op<T> {
     }
 }
 
+/// Makes several calls of one client on this thread, and waits for all answers, which come in the calls' order: they travel
+/// together. As [`Op::run_interruptibly`] otherwise.
+pub(crate) fn run_all<T: FromAnswer>(ops: Vec<Op<T>>, interrupted: &mut dyn FnMut() -> bool) -> Vec<Result<T>> {
+    let one = |op: Op<T>| if let Call::One(exchange) = op.call { Some(exchange) } else { None };
+    pipeline::run_all(ops.into_iter().filter_map(one).collect(), interrupted).into_iter().map(typed).collect()
+}
+
 pub(crate) fn typed<T: FromAnswer>(answer: Result<Answer>) -> Result<T> {
     T::from_answer(answer?).ok_or_else(|| Error::new(Code::Internal, "an answer of another kind came back"))
 }
@@ -200,6 +207,6 @@ impl<T: FromAnswer> IntoFuture for Op<T> {
     type IntoFuture = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { typed(hub::ask(self.call).await) })
+        Box::pin(async move { typed(seat::ask(self.call).await) })
     }
 }

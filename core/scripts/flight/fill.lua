@@ -3,16 +3,20 @@
 -- ARGV[5] ttl of leases.  ARGV[6] fresh, ARGV[7] stale, in microseconds.  ARGV[8] kind.  ARGV[9] what channels' names begin
 -- with.  ARGV[10] room for the header, then the payload.
 -- Reply: {1, now, whether it is stored}.
--- Invariant: the version only grows, and a token that its entry may have been forgotten since stores nothing.
+-- Invariant: the version only grows, and a token that its entry may have been forgotten since, or that an entry made anew
+-- never gave, stores nothing.
 local id, token, ttl, prefix = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[9]
 local e, stored, written = load(KEYS[1]), 0, false
 local put = token == 0
-if put then token = next_token(e) end
+if put then
+  token = next_token(e)
+  e.last = token
+end
 local ended = put or loads(e, id)
 if ended then end_lease(e) end
 if token == e.version then
   stored = 1
-elseif token > e.version and now <= token + GOOD * ttl then
+elseif token > e.version and (token <= e.last or e.last == 0) and now <= token + GOOD * ttl then
   stored, ended, written = 1, true, true
   e.kind, e.version, e.last, e.made = tonumber(ARGV[8]), token, math.max(e.last, token), now
   e.fresh, e.stale, e.failed, e.pause, e.size = tonumber(ARGV[6]), tonumber(ARGV[7]), 0, 0, #ARGV[10] - HEADER

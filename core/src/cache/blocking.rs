@@ -8,73 +8,51 @@ use super::reader::{Next, Reader};
 use crate::client::Shared;
 use crate::error::Result;
 use crate::exchange::Exchange;
-use crate::lock::{Request, Sitting};
+use crate::lock::Request;
 use crate::op::typed;
 use crate::operation::Operation;
-use crate::store::redis::ear::{Ear, Heard};
 use crate::store::redis::hub::{self, Sink};
-use crate::store::redis::patience::{interruption, sleep_until};
-use crate::store::redis::pool;
+use crate::store::redis::listening::Listening;
+use crate::store::redis::patience::interruption;
+use crate::store::redis::seat::Sitting;
+use crate::store::redis::{pipeline, pool};
 
 /// What taking back a lease may cost the caller, who waits for it.
 const CLEAN_UP: Duration = Duration::from_millis(100);
 
 /// Sends what frees a lease, and waits a little for it. What is left all the same ends by itself.
 pub(super) fn leave_here(shared: &Arc<Shared>, leave: Box<dyn Operation>) {
-    let exchange = Exchange::new(shared.clone(), leave, None).within(CLEAN_UP);
-    let _ = pool::run(exchange, &mut || false);
+    leave_all_here([(shared.clone(), leave)]);
+}
+
+/// As [`leave_here`], of several leases of one client, which travel together.
+pub(super) fn leave_all_here(leaves: impl IntoIterator<Item = (Arc<Shared>, Box<dyn Operation>)>) {
+    let leave = |(shared, leave)| Exchange::new(shared, leave, None).within(CLEAN_UP);
+    pipeline::run_all(leaves.into_iter().map(leave).collect(), &mut || false);
 }
 
 /// Asks, and waits on this thread.
 pub(super) fn get(mut reader: Reader, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
     reader.here = true;
-    let spec = reader.place.spec.clone();
-    let ears = &spec.shared.engine().ears;
-    let mut ear: Option<Ear> = None;
-    let result = loop {
-        let answer = pool::run(reader.exchange(), interrupted);
-        match reader.on_answer(answer) {
-            Next::Done(done) => break done,
-            Next::Listen => match ears.take().map_or_else(|| listen(&reader, interrupted), Ok) {
-                Ok(new) => {
-                    reader.hear_at(new.channel());
-                    ear = Some(new);
-                }
-                Err(error) => break Err(error),
-            },
-            Next::Rest(until) => match rest(&mut reader, &mut ear, until, interrupted) {
-                Ok(()) if Instant::now() < reader.until => {}
-                Ok(()) => break Err(reader.late()),
-                Err(error) => break Err(error),
-            },
-        }
-    };
-    if let Some(ear) = ear {
-        ears.keep(ear);
-    }
-    result
-}
-
-fn listen(reader: &Reader, interrupted: &mut dyn FnMut() -> bool) -> Result<Ear> {
     let spec = &reader.place.spec;
-    Ear::for_waiter(&spec.shared, &spec.wake_prefix, reader.until, interrupted)
-}
-
-fn rest(
-    reader: &mut Reader,
-    ear: &mut Option<Ear>,
-    until: Instant,
-    interrupted: &mut dyn FnMut() -> bool,
-) -> Result<()> {
-    if let Some(listening) = ear {
-        if let Heard::Gone = listening.wait(&reader.place.topic(), until, interrupted)? {
-            let new = listen(reader, interrupted)?;
-            reader.hear_at(new.channel());
-            *ear = Some(new);
+    let mut listening = Listening::new(&spec.shared, &spec.wake_prefix, reader.until);
+    loop {
+        if let Some(channel) = listening.channel() {
+            reader.hear_at(channel);
         }
-        return Ok(());
+        let answer = pool::run(reader.exchange(), interrupted);
+        let step = match reader.on_answer(answer) {
+            Next::Done(done) => return done,
+            Next::Listen => listening.listen(interrupted),
+            Next::Rest(until) => match listening.rest(&reader.place.topic(), until, interrupted) {
+                Ok(()) if Instant::now() >= reader.until => return Err(reader.late()),
+                rested => rested,
+            },
+        };
+        if let Err(error) = step {
+            return reader.on_failure(error);
+        }
     }
-    sleep_until(until, interrupted)
 }
 
 /// Asks once on this thread; if it has to wait, the process' thread does.

@@ -14,7 +14,7 @@ use crate::flight::{Look, Looked, Seen};
 use crate::lock::Request;
 use crate::op::{Op, typed};
 use crate::operation::Answer;
-use crate::store::redis::hub;
+use crate::store::redis::{hub, seat};
 
 /// A described `get`, or the beginning of a run. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]
@@ -101,7 +101,7 @@ impl IntoFuture for Getting {
     type IntoFuture = Pin<Box<dyn Future<Output = Result<Got>> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { typed(hub::ask_for(Request::Read(self.reader)).await) })
+        Box::pin(async move { typed(seat::ask_for(Request::Read(self.reader)).await) })
     }
 }
 
@@ -181,11 +181,16 @@ impl GettingMany {
         if looked.len() != self.readers.len() {
             return Err(Error::new(Code::Internal, "an answer for other keys came back"));
         }
-        let part = |(mut reader, looked): (Reader, Looked)| match reader.on_looked(looked) {
-            Next::Done(Ok(got)) => Part::Got(got),
-            Next::Done(Err(error)) if error.code() == Code::Timeout => Part::Waits(Getting { reader }),
-            Next::Done(Err(error)) => Part::Failed(error),
-            Next::Listen | Next::Rest(_) => Part::Waits(Getting { reader }),
+        let part = |(mut reader, looked): (Reader, Looked)| {
+            let next = reader.on_looked(looked);
+            // As above, of a look that was made up.
+            reader.forget();
+            match next {
+                Next::Done(Ok(got)) => Part::Got(got),
+                Next::Done(Err(error)) if error.code() == Code::Timeout => Part::Waits(Getting { reader }),
+                Next::Done(Err(error)) => Part::Failed(error),
+                Next::Listen | Next::Rest(_) => Part::Waits(Getting { reader }),
+            }
         };
         Ok(self.readers.into_iter().zip(looked).map(part).collect())
     }

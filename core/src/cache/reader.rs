@@ -112,9 +112,25 @@ impl Reader {
         self.pending = false;
     }
 
+    /// What it gets where Redis cannot be asked: the duty to load without a lease, if that is what its cache says; none if it
+    /// says to raise.
+    pub fn without_redis(&self) -> Option<Got> {
+        let loads = self.place.spec.when_away == WhenAway::Load;
+        loads.then(|| Got::Load(Ticket::new(self.place.clone(), self.id, (0, 0), None, self.here)))
+    }
+
+    /// What it gets where Redis cannot be asked, or not be listened to, for this reason.
+    pub fn on_failure(&self, error: Error) -> Result<Got> {
+        match self.without_redis().filter(|_| matches!(error.code(), Code::Unavailable | Code::Timeout)) {
+            Some(got) => Ok(got),
+            None => Err(error),
+        }
+    }
+
     /// Reads what was found.
     pub fn on_looked(&mut self, looked: Looked) -> Next {
-        self.pending = false;
+        // What Redis did not say may have been done all the same.
+        self.pending = matches!(looked, Looked::Load { token: 0, .. });
         match looked {
             Looked::Load { token, left, at_hand } => {
                 let ticket = Ticket::new(self.place.clone(), self.id, (token, left), at_hand, self.here);
@@ -159,7 +175,7 @@ impl Drop for Reader {
         if self.here {
             leave_here(&shared, leave);
         } else {
-            hub::notify_if_awake(Notice::Leave(shared, leave));
+            hub::notify(Notice::Leave(shared, leave));
         }
     }
 }

@@ -9,6 +9,7 @@ use super::reader::{Next, Reader};
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::lease::Channel;
+use crate::lock::Stage;
 use crate::operation::Answer;
 use crate::store::redis::hub::Tag;
 
@@ -17,17 +18,33 @@ struct Waiter {
     tag: Tag,
     /// What hints for it say.
     topic: Channel,
-    stage: Stage,
+    /// Behind another, it waits for that one's answer.
+    stage: Stage<u64>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Asking,
-    /// The waiter of this number asks for it.
-    Behind(u64),
-    /// A subscription is being made.
-    Deaf,
-    Resting(Instant),
+/// What the answer of one who asked is to those behind it.
+enum Theirs {
+    /// The same.
+    Answer(Result<Got>),
+    /// Redis has none, for this reason; to ask once more for each would only make them late.
+    Failure(Error),
+    /// Redis was away, and who asked loads all the same.
+    Away,
+    /// It was about who asked alone.
+    Nothing,
+}
+
+impl Theirs {
+    /// Of what an answer came to, and how the question failed.
+    fn of(done: &Result<Got>, failed: Option<Error>) -> Theirs {
+        match (done, failed) {
+            (_, Some(error)) => Theirs::Failure(error),
+            (Ok(Got::Found(_)), _) => Theirs::Answer(done.clone()),
+            (Err(error), _) if error.code() == Code::LoadFailed => Theirs::Answer(done.clone()),
+            (Ok(Got::Load(ticket)), _) if ticket.token() == 0 => Theirs::Away,
+            _ => Theirs::Nothing,
+        }
+    }
 }
 
 /// What readers want done.
@@ -59,7 +76,7 @@ impl Readers {
             Stage::Resting(until) if waiter.topic == topic && reader.is_waiting() => Some(until.min(reader.until)),
             _ => None,
         });
-        let stage = rest.map_or(Stage::Asking, Stage::Resting);
+        let stage = rest.map_or(Stage::ASKS, Stage::Resting);
         self.all.insert(self.next, Waiter { reader, tag, topic, stage });
         if rest.is_none() {
             self.ask(self.next);
@@ -68,7 +85,7 @@ impl Readers {
 
     /// Whether anybody waits for a hint to be heard.
     pub fn is_deaf(&self) -> bool {
-        self.all.values().any(|waiter| waiter.stage == Stage::Deaf)
+        self.all.values().any(|waiter| waiter.stage.is_deaf())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -83,16 +100,16 @@ impl Readers {
     /// The subscription was made, or made again: those who rested may have missed a hint.
     pub fn on_hearing(&mut self, channel: Channel) {
         self.channel = Some(channel);
-        let numbers = self.numbers(|waiter| matches!(waiter.stage, Stage::Deaf | Stage::Resting(_)));
+        let numbers = self.numbers(|waiter| waiter.stage.lacks_hints());
         self.ask_together(numbers);
     }
 
     /// No subscription could be made.
     pub fn on_deafness(&mut self, error: &Error) {
         self.channel = None;
-        for number in self.numbers(|waiter| waiter.stage == Stage::Deaf) {
+        for number in self.numbers(|waiter| waiter.stage.is_deaf()) {
             let behind = self.behind(number);
-            [number].into_iter().chain(behind).for_each(|number| self.end(number, Err(error.clone())));
+            [number].into_iter().chain(behind).for_each(|number| self.fail(number, error));
         }
     }
 
@@ -103,8 +120,8 @@ impl Readers {
 
     /// Something happened to an entry.
     pub fn on_hint(&mut self, topic: &Channel) {
-        let told = |waiter: &Waiter| waiter.topic == *topic && matches!(waiter.stage, Stage::Resting(_));
-        let numbers = self.numbers(told);
+        let about = self.all.iter_mut().filter(|(_, waiter)| waiter.topic == *topic);
+        let numbers = about.filter_map(|(number, waiter)| waiter.stage.on_hint().then_some(*number)).collect();
         self.ask_together(numbers);
     }
 
@@ -112,13 +129,14 @@ impl Readers {
     pub fn on_answer(&mut self, number: u64, answer: Result<Answer>) {
         // Whoever asked may have left; those behind it have asked again.
         let Some(waiter) = self.all.get_mut(&number) else { return };
+        let failed = answer.as_ref().err().cloned();
         match waiter.reader.on_answer(answer) {
             Next::Listen => match self.channel {
                 Some(_) => self.ask(number),
                 None => waiter.stage = Stage::Deaf,
             },
+            Next::Rest(until) if !waiter.stage.rest(until) => self.ask(number),
             Next::Rest(until) => {
-                waiter.stage = Stage::Resting(until);
                 for behind in self.behind(number) {
                     if let Some(waiter) = self.all.get_mut(&behind) {
                         waiter.stage = Stage::Resting(until.min(waiter.reader.until));
@@ -127,17 +145,32 @@ impl Readers {
             }
             Next::Done(done) => {
                 let behind = self.behind(number);
-                let theirs = match &done {
-                    Ok(Got::Found(seen)) => Some(Ok(Answer::Got(Got::Found(seen.clone())))),
-                    Err(error) if error.code() == Code::LoadFailed => Some(Err(error.clone())),
-                    _ => None,
-                };
+                let theirs = Theirs::of(&done, failed);
                 self.end(number, done.map(Answer::Got));
-                match theirs {
-                    Some(answer) => behind.into_iter().for_each(|number| self.end(number, answer.clone())),
-                    None => self.ask_together(behind),
-                }
+                let others = behind.into_iter().filter(|number| !self.share(*number, &theirs)).collect();
+                self.ask_together(others);
             }
+        }
+    }
+
+    /// Gives one who waited for another's answer what that is to it; false if that is nothing.
+    fn share(&mut self, number: u64, theirs: &Theirs) -> bool {
+        match theirs {
+            Theirs::Answer(answer) => self.end(number, answer.clone().map(Answer::Got)),
+            Theirs::Failure(error) => self.fail(number, error),
+            Theirs::Away => match self.all.get(&number).and_then(|waiter| waiter.reader.without_redis()) {
+                Some(got) => self.end(number, Ok(Answer::Got(got))),
+                None => return false,
+            },
+            Theirs::Nothing => return false,
+        }
+        true
+    }
+
+    /// Ends one for whom Redis has no answer.
+    fn fail(&mut self, number: u64, error: &Error) {
+        if let Some(answer) = self.all.get(&number).map(|waiter| waiter.reader.on_failure(error.clone())) {
+            self.end(number, answer.map(Answer::Got));
         }
     }
 
@@ -151,21 +184,17 @@ impl Readers {
     /// Does what is due.
     pub fn turn(&mut self, now: Instant) {
         // Who asks is answered in its own time.
-        for number in self.numbers(|waiter| waiter.stage != Stage::Asking && waiter.reader.until <= now) {
+        for number in self.numbers(|waiter| !waiter.stage.is_asking() && waiter.reader.until <= now) {
             let late = self.all.get(&number).map(|waiter| waiter.reader.late());
             late.into_iter().for_each(|late| self.leave(number, late));
         }
-        let due = self.numbers(|waiter| matches!(waiter.stage, Stage::Resting(until) if until <= now));
+        let due = self.numbers(|waiter| waiter.stage.is_rested(now));
         self.ask_together(due);
     }
 
     /// When to turn again if nothing else happens.
     pub fn next_turn(&self) -> Option<Instant> {
-        let due = |waiter: &Waiter| match waiter.stage {
-            Stage::Asking => None,
-            Stage::Resting(until) => Some(until.min(waiter.reader.until)),
-            Stage::Behind(_) | Stage::Deaf => Some(waiter.reader.until),
-        };
+        let due = |waiter: &Waiter| waiter.stage.due(waiter.reader.until);
         self.all.values().filter_map(due).min()
     }
 
@@ -192,7 +221,7 @@ impl Readers {
             match first.get(&waiter.topic) {
                 Some(leader) => {
                     // Only who is deaf may have others behind it: they go along.
-                    let had_others = std::mem::replace(&mut waiter.stage, Stage::Behind(*leader)) == Stage::Deaf;
+                    let had_others = std::mem::replace(&mut waiter.stage, Stage::Behind(*leader)).is_deaf();
                     for other in if had_others { self.behind(number) } else { Vec::new() } {
                         if let Some(waiter) = self.all.get_mut(&other) {
                             waiter.stage = Stage::Behind(*leader);
@@ -213,7 +242,7 @@ impl Readers {
         if let Some(channel) = channel {
             waiter.reader.hear_at(channel);
         }
-        waiter.stage = Stage::Asking;
+        waiter.stage = Stage::ASKS;
         self.wishes.push(Wish::Ask(number, waiter.reader.exchange()));
     }
 
@@ -228,5 +257,122 @@ impl Readers {
         if let Some(waiter) = self.all.remove(&number) {
             self.wishes.push(Wish::Answer(waiter.tag, answer));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, mpsc};
+    use std::time::Duration;
+
+    use super::super::options::{CacheOptions, WhenAway};
+    use super::*;
+    use crate::client::{Client, Options};
+    use crate::flight::Looked;
+    use crate::store::redis::hub::Sink;
+
+    const CHANNEL: Channel = *b"0123456789abcdef";
+
+    struct Teller(mpsc::Sender<(u64, Result<Answer>)>);
+
+    impl Sink for Teller {
+        fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
+            answers.into_iter().for_each(|answer| drop(self.0.send(answer)));
+        }
+    }
+
+    /// Readers of one entry, of which the first was told that another loads, and how they are told.
+    struct Bench {
+        readers: Readers,
+        told: mpsc::Receiver<(u64, Result<Answer>)>,
+        topic: Channel,
+    }
+
+    impl Bench {
+        fn new(count: u64, when_away: WhenAway) -> Bench {
+            // Nothing is sent there.
+            let client =
+                Client::new(Options { url: Some("redis://127.0.0.1:1".into()), ..Options::default() }).unwrap();
+            let cache = client.cache("home", CacheOptions { when_away, ..CacheOptions::default() }).unwrap();
+            let (tell, told) = mpsc::channel();
+            let sink: Arc<dyn Sink> = Arc::new(Teller(tell));
+            let mut bench = Bench { readers: Readers::default(), told, topic: Channel::default() };
+            bench.readers.on_hearing(CHANNEL);
+            for number in 1..=count {
+                let reader = cache.get(b"x", Duration::from_secs(60)).unwrap().reader;
+                bench.topic = reader.place.topic();
+                bench.readers.enter(reader, Tag::new(number, &sink));
+            }
+            bench
+        }
+
+        /// The numbers of those who ask now.
+        fn asking(&mut self) -> Vec<u64> {
+            let asks = |wish| if let Wish::Ask(number, _) = wish { Some(number) } else { None };
+            std::mem::take(&mut self.readers.wishes).into_iter().filter_map(asks).collect()
+        }
+
+        fn busy(&mut self, number: u64) {
+            self.readers.on_answer(number, Ok(Answer::Looked(vec![Looked::Busy { left: 60_000_000 }])));
+        }
+
+        /// Has all answers given, and returns them.
+        fn answers(&mut self) -> Vec<Result<Answer>> {
+            for wish in std::mem::take(&mut self.readers.wishes) {
+                if let Wish::Answer(tag, answer) = wish {
+                    tag.answer(answer);
+                }
+            }
+            self.told.try_iter().map(|(_, answer)| answer).collect()
+        }
+
+        /// All rest, and a hint has one of them ask.
+        fn told(count: u64, when_away: WhenAway) -> Bench {
+            let mut bench = Bench::new(count, when_away);
+            bench.asking().into_iter().for_each(|number| bench.busy(number));
+            bench.readers.on_hint(&bench.topic.clone());
+            assert_eq!(bench.asking(), [1]);
+            bench
+        }
+    }
+
+    #[test]
+    fn a_hint_that_overtakes_an_answer_is_not_lost() {
+        let mut bench = Bench::new(1, WhenAway::Raise);
+        assert_eq!(bench.asking(), [1]);
+        bench.readers.on_hint(&bench.topic.clone());
+        bench.busy(1);
+        assert_eq!(bench.asking(), [1], "it asks again, and does not rest");
+        bench.busy(1);
+        assert!(bench.asking().is_empty());
+    }
+
+    #[test]
+    fn what_redis_cannot_say_to_one_it_cannot_say_to_all() {
+        let away = || Err(Error::new(Code::Unavailable, "away"));
+        let mut bench = Bench::told(3, WhenAway::Raise);
+        bench.readers.on_answer(1, away());
+        let answers = bench.answers();
+        assert!(
+            answers.len() == 3 && answers.iter().all(|answer| answer.as_ref().is_err_and(|e| e.message() == "away"))
+        );
+        assert!(bench.asking().is_empty());
+        let load = || Looked::Load { token: 0, left: 0, at_hand: None };
+        let mut bench = Bench::told(3, WhenAway::Load);
+        bench.readers.on_answer(1, Ok(Answer::Looked(vec![load()])));
+        let answers = bench.answers();
+        let loads =
+            |answer: &Result<Answer>| matches!(answer, Ok(Answer::Got(Got::Load(ticket))) if ticket.token() == 0);
+        assert!(answers.len() == 3 && answers.iter().all(loads), "{answers:?}");
+    }
+
+    #[test]
+    fn who_is_late_speaks_for_nobody_else() {
+        let mut bench = Bench::told(2, WhenAway::Raise);
+        if let Some(waiter) = bench.readers.all.get_mut(&1) {
+            waiter.reader.until = Instant::now();
+        }
+        bench.busy(1);
+        assert_eq!(bench.asking(), [2]);
     }
 }

@@ -4,16 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::blocking::leave_here;
-use super::options::check_value;
+use super::blocking::{leave_all_here, leave_here};
+use super::options::{WhenAway, check_value};
 use super::place::Place;
 use crate::decision::Source;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::flight::{Fail, Fill, Seen};
 use crate::fork::generation;
 use crate::lease::Id;
 use crate::lock::Notice;
-use crate::op::Op;
+use crate::op::{self, Op};
 use crate::operation::{Answer, Operation};
 use crate::resp::Value;
 use crate::script::Script;
@@ -74,7 +74,9 @@ impl Ticket {
     /// stored or the key was invalidated meanwhile, if it came later than ten leases, or if Redis was away when the load began.
     ///
     /// # Errors
-    /// `invalid_argument` for more than [`MAX_VALUE_BYTES`](crate::MAX_VALUE_BYTES): nothing is done.
+    /// `invalid_argument` for more than [`MAX_VALUE_BYTES`](crate::MAX_VALUE_BYTES): nothing is done. The call fails as
+    /// [`Cache::get`](crate::Cache::get) does; where [`WhenAway::Load`](crate::WhenAway::Load) is asked for, it is false in
+    /// place of `unavailable` and `timeout`, and the value is its caller's all the same.
     pub fn fill(&self, value: Option<Vec<u8>>) -> Result<Op<bool>> {
         let Open { place, id, token, .. } = &*self.open;
         check_value(value.as_deref(), &place.shown)?;
@@ -107,6 +109,49 @@ impl Ticket {
         let fail = Fail { is_known: *token == 0, ..place.fail(*id, pause, text[..cut].to_owned()) };
         Op::of(&place.spec.shared, Box::new(Closing { call: fail, open: self.open.clone() }))
     }
+}
+
+impl Ticket {
+    /// Stores what was loaded under tickets of one client, on this thread: it takes one round trip for all. What can be
+    /// stored is stored, whatever becomes of the rest; of a value that is refused the next caller may try at once. Asks
+    /// `interrupted` as [`Op::run_interruptibly`] does.
+    ///
+    /// # Errors
+    /// The first of those of [`fill`](Ticket::fill).
+    pub fn fill_all(loaded: Vec<(Ticket, Option<Vec<u8>>)>, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
+        let mut refused = None;
+        let tickets: Vec<Ticket> = loaded.iter().map(|(ticket, _)| ticket.clone()).collect();
+        let fill = |(ticket, value): (Ticket, _)| {
+            ticket.fill(value).unwrap_or_else(|error| {
+                refused.get_or_insert(error);
+                ticket.fail(None)
+            })
+        };
+        let fills = loaded.into_iter().map(fill).collect();
+        let stored = op::run_all(fills, interrupted);
+        leave_all(&tickets);
+        match refused {
+            Some(error) => Err(error),
+            None => stored.into_iter().try_for_each(|stored| stored.map(drop)),
+        }
+    }
+
+    /// Ends loads that came to nothing, of one client and on this thread: it takes one round trip for all; see
+    /// [`fail`](Ticket::fail). What cannot be told ends with its lease.
+    pub fn fail_all(tickets: &[Ticket], error: Option<&str>, interrupted: &mut dyn FnMut() -> bool) {
+        op::run_all(tickets.iter().map(|ticket| ticket.fail(error)).collect(), interrupted);
+        tickets.iter().for_each(|ticket| ticket.open.used.store(true, Ordering::Relaxed));
+    }
+}
+
+/// Frees the ways of those whose end nobody answered, all at once: each alone would keep their thread waiting.
+fn leave_all(tickets: &[Ticket]) {
+    let is_left = |ticket: &&Ticket| ticket.open.here && !ticket.open.used.swap(true, Ordering::Relaxed);
+    let leaves = tickets.iter().filter(is_left).map(|ticket| {
+        let Open { place, id, .. } = &*ticket.open;
+        (place.spec.shared.clone(), Box::new(place.leave(*id)) as Box<dyn Operation>)
+    });
+    leave_all_here(leaves);
 }
 
 /// A call that ends a ticket, if it is answered.
@@ -151,6 +196,12 @@ impl<T: Operation> Operation for Closing<T> {
     fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
         self.open.used.store(true, Ordering::Relaxed);
         self.call.decode(fields, source)
+    }
+
+    fn without_redis(&self, _error: &Error) -> Option<Answer> {
+        // Whoever loads when Redis is away has its value also when Redis goes away meanwhile; that it is not stored is no
+        // reason to lose it.
+        (self.open.place.spec.when_away == WhenAway::Load).then_some(Answer::Flag(false))
     }
 
     fn describe(&self) -> String {

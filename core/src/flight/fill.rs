@@ -84,12 +84,16 @@ impl Operation for Fill {
         let [key, _] = &self.keys;
         let mut entry = Entry::load(space, key, now)?;
         let token = self.token.unwrap_or_else(|| entry.next_token(now));
+        if self.token.is_none() {
+            entry.last = token;
+        }
         let mut ended = self.token.is_none() || entry.loads(&self.id, now);
         if ended {
             entry.end_lease();
         }
         let again = token == entry.version;
-        let stored = token > entry.version && now <= token + GOOD * self.ttl;
+        let is_ours = token <= entry.last || entry.last == 0;
+        let stored = token > entry.version && is_ours && now <= token + GOOD * self.ttl;
         if stored {
             ended = true;
             entry.become_new(self.kind(), (self.fresh, self.stale), self.payload().len(), now);

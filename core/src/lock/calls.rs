@@ -18,7 +18,7 @@ use crate::operation::{Answer, Operation};
 use crate::resp::Value;
 use crate::script::Script;
 use crate::store::memory::Space;
-use crate::store::redis::{hub, pool};
+use crate::store::redis::{hub, pool, seat};
 
 /// A described acquisition. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]
@@ -72,7 +72,7 @@ impl IntoFuture for Acquiring {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let mut awaited = Awaited { lock: self.attempt.lock.clone(), answered: false };
-            let answer = hub::ask_for(Request::Acquire(self.attempt)).await;
+            let answer = seat::ask_for(Request::Acquire(self.attempt)).await;
             awaited.answered = true;
             typed(answer)
         })
@@ -165,7 +165,7 @@ impl IntoFuture for Releasing {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let Some(held) = self.held else { return Ok(false) };
-            typed(hub::ask_for(Request::Release { held, was_held: self.was_held }).await)
+            typed(seat::ask_for(Request::Release { held, was_held: self.was_held }).await)
         })
     }
 }

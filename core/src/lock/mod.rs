@@ -9,6 +9,7 @@ mod options;
 mod quorum;
 mod renewals;
 mod room;
+mod stage;
 mod tell;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +26,6 @@ use crate::operation::Answer;
 use crate::policy::MAX_PERIOD;
 
 use attempt::Attempt;
-pub(crate) use blocking::{Ears, Sitting};
 use calls::ExtendCall;
 pub use calls::{Acquiring, Releasing};
 pub(crate) use desk::{Desk, Notice, Request, Sending, Work};
@@ -37,6 +37,7 @@ pub use options::{
     MAX_PERMITS, MIN_LOCK_TTL,
 };
 use options::{Kind, Spec, check_floor, check_ttl};
+pub(crate) use stage::Stage;
 
 /// A handle for a lock: a lease that ends by itself. Cheap to clone; clones are the same handle. Made by [`Client::lock`]
 /// and its neighbours.

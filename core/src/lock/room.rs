@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::attempt::{Attempt, LONGEST_REST, Next, taken_back};
 use super::held::Held;
+use super::stage::Stage;
 use crate::client::Shared;
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
@@ -21,20 +22,12 @@ pub(super) type Place = Arc<[Vec<u8>]>;
 struct Waiter {
     attempt: Attempt,
     tag: Tag,
-    stage: Stage,
-    /// Whether a hint overtook the answer that it is about.
-    told: bool,
+    /// Only the first of a line gets past [`IN_LINE`].
+    stage: Stage<()>,
 }
 
-/// Where a waiter is; only the first of a line gets past `InLine`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    InLine,
-    Asking,
-    /// A subscription is being made.
-    Deaf,
-    Resting(Instant),
-}
+/// Others stand before it.
+const IN_LINE: Stage<()> = Stage::Behind(());
 
 /// What a room wants done.
 pub(super) enum Wish {
@@ -76,12 +69,12 @@ impl Room {
         let place = attempt.lock.spec.keys.clone();
         if !attempt.waits() {
             self.wishes.push(wish_to_ask(&place, &mut attempt));
-            self.tries.insert(attempt.id, Waiter { attempt, tag, stage: Stage::Asking, told: false });
+            self.tries.insert(attempt.id, Waiter { attempt, tag, stage: Stage::ASKS });
             return;
         }
         attempt.lock.refused("others of this process wait for it".to_owned());
         let line = self.lines.entry(place.clone()).or_default();
-        line.push_back(Waiter { attempt, tag, stage: Stage::InLine, told: false });
+        line.push_back(Waiter { attempt, tag, stage: IN_LINE });
         if line.len() == 1 {
             self.begin(&place);
         }
@@ -89,7 +82,7 @@ impl Room {
 
     /// Whether anybody waits for a hint to be heard.
     pub fn is_deaf(&self) -> bool {
-        self.lines.values().any(|line| line.front().is_some_and(|waiter| waiter.stage == Stage::Deaf))
+        self.lines.values().any(|line| line.front().is_some_and(|waiter| waiter.stage.is_deaf()))
     }
 
     /// Whether anybody waits.
@@ -105,8 +98,7 @@ impl Room {
     /// The subscription was made, or made again: those who rested may have missed a hint.
     pub fn on_hearing(&mut self, channel: Channel) {
         self.channel = Some(channel);
-        let waiting = |waiter: &Waiter| matches!(waiter.stage, Stage::Deaf | Stage::Resting(_));
-        for place in self.places(waiting) {
+        for place in self.places(|waiter| waiter.stage.lacks_hints()) {
             self.ask(&place);
         }
     }
@@ -114,7 +106,7 @@ impl Room {
     /// No subscription could be made.
     pub fn on_deafness(&mut self, error: &Error) {
         self.channel = None;
-        for place in self.places(|waiter| waiter.stage == Stage::Deaf) {
+        for place in self.places(|waiter| waiter.stage.is_deaf()) {
             self.end_first(&place, Err(error.clone()), true);
         }
     }
@@ -127,10 +119,9 @@ impl Room {
     /// A waiter was told that asking may be worth it.
     pub fn on_hint(&mut self, id: &Id) {
         for place in self.places(|waiter| waiter.attempt.id == *id) {
-            match self.lines.get_mut(&place).and_then(VecDeque::front_mut) {
-                Some(first) if first.stage == Stage::Asking => first.told = true,
-                Some(Waiter { stage: Stage::Resting(_), .. }) => self.ask(&place),
-                _ => {}
+            let first = self.lines.get_mut(&place).and_then(VecDeque::front_mut);
+            if first.is_some_and(|first| first.stage.on_hint()) {
+                self.ask(&place);
             }
         }
     }
@@ -138,7 +129,7 @@ impl Room {
     /// Something was released in this process.
     pub fn on_freed(&mut self, place: &Place) {
         self.holders.remove(place);
-        if self.first(place).is_some_and(|first| matches!(first.stage, Stage::Resting(_))) {
+        if self.first(place).is_some_and(|first| first.stage.is_resting()) {
             self.ask(place);
         }
     }
@@ -158,7 +149,7 @@ impl Room {
         }
         let Some(first) = self.lines.get_mut(place).and_then(VecDeque::front_mut) else { return };
         // Whoever asked may have left; that is taken back already.
-        if first.attempt.id != *id || first.stage != Stage::Asking {
+        if first.attempt.id != *id || !first.stage.is_asking() {
             return;
         }
         match first.attempt.on_answer(answer) {
@@ -170,8 +161,12 @@ impl Room {
                 Some(_) => self.ask(place),
                 None => first.stage = Stage::Deaf,
             },
-            Next::Rest(_) if std::mem::take(&mut first.told) => self.ask(place),
-            Next::Rest(until) => first.stage = Stage::Resting(first.attempt.nap(until)),
+            Next::Rest(until) => {
+                let until = first.attempt.nap(until);
+                if !first.stage.rest(until) {
+                    self.ask(place);
+                }
+            }
             Next::Refused => self.end_first(place, Ok(Answer::Flag(false)), true),
             Next::Failed(error) => self.end_first(place, Err(error), true),
         }
@@ -192,7 +187,7 @@ impl Room {
         let channel = self.channel;
         let passable = |first: &&mut Waiter| {
             held.spec.is_exclusive()
-                && matches!(first.stage, Stage::Resting(_))
+                && first.stage.is_resting()
                 && first.attempt.lock.spec.is_exclusive()
                 && first.attempt.waits()
                 // Replicas are asked on another connection than the one that releases.
@@ -204,7 +199,7 @@ impl Room {
         if let Some(channel) = channel {
             first.attempt.hear_at(channel);
         }
-        first.stage = Stage::Asking;
+        first.stage = Stage::ASKS;
         let question = first.attempt.ask(Some(held.id));
         self.wishes.push(Wish::PassOn(place, question, Passing { held: held.clone(), was_held, tag }));
         None
@@ -219,10 +214,10 @@ impl Room {
     pub fn turn(&mut self, now: Instant) {
         // The first in line asks or is answered in its own time; the others only wait.
         self.leave_if(
-            |waiter| matches!(waiter.stage, Stage::InLine | Stage::Deaf) && waiter.attempt.until <= now,
+            |waiter| (waiter.stage == IN_LINE || waiter.stage.is_deaf()) && waiter.attempt.until <= now,
             |_| Ok(Answer::Flag(false)),
         );
-        for place in self.places(|waiter| matches!(waiter.stage, Stage::Resting(until) if until <= now)) {
+        for place in self.places(|waiter| waiter.stage.is_rested(now)) {
             if self.first(&place).is_some_and(|first| first.attempt.waits()) {
                 self.ask(&place);
             } else {
@@ -233,11 +228,7 @@ impl Room {
 
     /// When to turn again if nothing else happens.
     pub fn next_turn(&self) -> Option<Instant> {
-        let due = |waiter: &Waiter| match waiter.stage {
-            Stage::Asking => None,
-            Stage::Resting(until) => Some(until.min(waiter.attempt.until)),
-            Stage::InLine | Stage::Deaf => Some(waiter.attempt.until),
-        };
+        let due = |waiter: &Waiter| waiter.stage.due(waiter.attempt.until);
         self.lines.values().flatten().filter_map(due).min()
     }
 
@@ -314,7 +305,7 @@ impl Room {
         if let Some(channel) = channel {
             first.attempt.hear_at(channel);
         }
-        first.stage = Stage::Asking;
+        first.stage = Stage::ASKS;
         self.wishes.push(wish_to_ask(place, &mut first.attempt));
     }
 
@@ -338,7 +329,7 @@ impl Room {
     fn follow(&mut self, place: &Place) {
         match self.lines.get(place) {
             Some(line) if line.is_empty() => drop(self.lines.remove(place)),
-            Some(_) if self.first(place).is_some_and(|first| first.stage == Stage::InLine) => self.begin(place),
+            Some(_) if self.first(place).is_some_and(|first| first.stage == IN_LINE) => self.begin(place),
             _ => {}
         }
     }

@@ -1,14 +1,12 @@
 //! One thread per process that drives the links of all clients: for Node, and for Rust's own futures.
 
 use std::collections::HashMap;
-use std::future::poll_fn;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use super::dial::on_thread;
@@ -67,7 +65,7 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    fn new(id: u64, sink: &Arc<dyn Sink>) -> Tag {
+    pub fn new(id: u64, sink: &Arc<dyn Sink>) -> Tag {
         Tag { sink: sink.clone(), id, answered: false }
     }
 
@@ -383,74 +381,4 @@ fn rest(
     }
     let is_ready = |(port, entry): (u64, &libc::pollfd)| (entry.revents != 0).then_some(port);
     ports.into_iter().zip(&entries[1..]).filter_map(is_ready).collect()
-}
-
-/// What one future waits for.
-#[derive(Default)]
-struct Waiter {
-    slot: Mutex<(Option<Result<Answer>>, Option<Waker>)>,
-}
-
-impl Waiter {
-    fn poll(&self, context: &Context<'_>) -> Poll<Result<Answer>> {
-        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
-        match slot.0.take() {
-            Some(answer) => Poll::Ready(answer),
-            None => {
-                slot.1 = Some(context.waker().clone());
-                Poll::Pending
-            }
-        }
-    }
-}
-
-impl Sink for Waiter {
-    fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
-        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
-        slot.0 = answers.into_iter().next().map(|(_, answer)| answer);
-        let waker = slot.1.take();
-        // A waker may poll at once, and polling takes the lock.
-        drop(slot);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-}
-
-/// Takes the call back when its future is dropped before the answer came.
-struct Awaited {
-    sink: Arc<dyn Sink>,
-    answered: bool,
-}
-
-impl Drop for Awaited {
-    fn drop(&mut self) {
-        if !self.answered {
-            cancel(0, &self.sink);
-        }
-    }
-}
-
-/// Has the thread do what a handle of a lock asks for, and waits for the answer on any executor.
-pub(crate) async fn ask_for(request: Request) -> Result<Answer> {
-    let waiter = Arc::new(Waiter::default());
-    let sink: Arc<dyn Sink> = waiter.clone();
-    let mut awaited = Awaited { sink: sink.clone(), answered: false };
-    self::request(request, 0, &sink);
-    let answer = poll_fn(|context| waiter.poll(context)).await;
-    awaited.answered = true;
-    answer
-}
-
-/// Makes a call and waits for its answer on any executor. Dropped before, it leaves no `wait` behind.
-pub(crate) async fn ask(call: Call) -> Result<Answer> {
-    let waiter = Arc::new(Waiter::default());
-    let mut awaited = Awaited { sink: waiter.clone(), answered: false };
-    if let Some((_, answer)) = submit(vec![(0, call)], &awaited.sink).pop() {
-        awaited.answered = true;
-        return answer;
-    }
-    let answer = poll_fn(|context| waiter.poll(context)).await;
-    awaited.answered = true;
-    answer
 }

@@ -32,9 +32,9 @@ struct Idle {
 }
 
 /// A connection with its buffers.
-struct Wire {
+pub(super) struct Wire {
     stream: Stream,
-    clock: ServerClock,
+    pub clock: ServerClock,
     reader: Reader,
     out: Vec<u8>,
     /// What was just read; kept, so that it is not zeroed for each call.
@@ -54,7 +54,7 @@ impl Pool {
         self.idle.lock().is_ok_and(|idle| !idle.connections.is_empty())
     }
 
-    fn keep(&self, wire: Wire) {
+    pub(super) fn keep(&self, wire: Wire) {
         // Bytes behind the reply would be taken for the answer to the next call.
         if wire.reader.is_empty()
             && let Ok(mut idle) = self.idle.lock()
@@ -67,7 +67,7 @@ impl Pool {
 
     /// Closes the idle connections that nothing was heard on since `then`: where one call waited in vain, they would
     /// cost their next callers a timeout each, while a new connection tells at once what is the matter.
-    fn distrust(&self, then: Instant) {
+    pub(super) fn distrust(&self, then: Instant) {
         if let Ok(mut idle) = self.idle.lock() {
             idle.connections.retain(|wire| wire.last_used >= then);
         }
@@ -157,7 +157,7 @@ fn send(exchange: &mut Exchange, shared: &Shared, interrupted: &mut dyn FnMut() 
 }
 
 /// An idle connection that still has its peer, or a new one.
-fn connected(
+pub(super) fn connected(
     pool: &Pool,
     shared: &Shared,
     server: &Server,
@@ -196,7 +196,8 @@ fn connected(
     }
 }
 
-enum Broken {
+/// Why a connection is of no use any more.
+pub(super) enum Broken {
     Interrupted,
     TimedOut,
     Failed(Failure),
@@ -210,9 +211,20 @@ impl Wire {
         server: &Server,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> std::result::Result<Value, Broken> {
-        resp::recycle(&mut self.out);
-        exchange.encode(&mut self.out, &self.clock);
+        self.clear();
+        self.encode(exchange);
         self.trip(exchange.deadline(), server, interrupted)
+    }
+
+    /// Forgets what was encoded.
+    pub fn clear(&mut self) {
+        resp::recycle(&mut self.out);
+    }
+
+    /// Encodes a call behind those that are to be sent with it; returns the size of all in bytes.
+    pub fn encode(&mut self, exchange: &Exchange) -> usize {
+        exchange.encode(&mut self.out, &self.clock);
+        self.out.len()
     }
 
     /// Asks how many replicas have what was written on this connection, once so many of them have it or `patience` is over.
@@ -237,11 +249,18 @@ impl Wire {
         server: &Server,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> std::result::Result<Value, Broken> {
-        let gone = |why: &str| {
-            let message = format!("{server} went away during the call ({why}): it may or may not have been counted");
-            Broken::Failed(Failure::Unknown(Error::new(Code::Unavailable, message)))
-        };
-        self.bound(deadline).map_err(|e| gone(&e.to_string()))?;
+        self.send(deadline, server, interrupted)?;
+        self.receive(deadline, server, interrupted)
+    }
+
+    /// Writes what was encoded.
+    pub fn send(
+        &mut self,
+        deadline: Instant,
+        server: &Server,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> std::result::Result<(), Broken> {
+        self.bound(deadline).map_err(|e| gone(server, &e.to_string()))?;
         let mut written = 0;
         while written < self.out.len() {
             match self.stream.write(&self.out[written..]) {
@@ -254,9 +273,23 @@ impl Wire {
                         let error = Error::new(Code::Unavailable, format!("{server} had gone ({e})"));
                         return Err(Broken::Failed(Failure::NotSent(error)));
                     }
-                    _ => return Err(gone(&e.to_string())),
+                    _ => return Err(gone(server, &e.to_string())),
                 },
             }
+        }
+        Ok(())
+    }
+
+    /// Reads one reply.
+    pub fn receive(
+        &mut self,
+        deadline: Instant,
+        server: &Server,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> std::result::Result<Value, Broken> {
+        // Of several replies one read may have brought more than the first.
+        if let Some(reply) = self.next(server)? {
+            return Ok(reply);
         }
         loop {
             let long = self.reader.missing() > self.buffer.len();
@@ -265,7 +298,7 @@ impl Wire {
                 false => self.stream.read(&mut self.buffer[..]),
             };
             match read {
-                Ok(0) => return Err(gone("it closed the connection")),
+                Ok(0) => return Err(gone(server, "it closed the connection")),
                 Ok(_) if long => {}
                 Ok(n) => self.reader.feed(&self.buffer[..n]),
                 Err(e) => match e.kind() {
@@ -273,21 +306,24 @@ impl Wire {
                         self.pause(deadline, interrupted)?;
                         continue;
                     }
-                    _ => return Err(gone(&e.to_string())),
+                    _ => return Err(gone(server, &e.to_string())),
                 },
             }
-            match self.reader.next_reply() {
-                Ok(Some(reply)) => {
+            match self.next(server)? {
+                Some(reply) => {
                     self.last_used = Instant::now();
                     return Ok(reply);
                 }
-                Ok(None) if Instant::now() >= deadline => return Err(Broken::TimedOut),
-                Ok(None) => {}
-                Err(garbage) => {
-                    return Err(Broken::Failed(Failure::Unknown(not_redis(server, &garbage.found))));
-                }
+                None if Instant::now() >= deadline => return Err(Broken::TimedOut),
+                None => {}
             }
         }
+    }
+
+    /// The next reply, if it is here whole.
+    fn next(&mut self, server: &Server) -> std::result::Result<Option<Value>, Broken> {
+        let garbage = |found: &str| Broken::Failed(Failure::Unknown(not_redis(server, found)));
+        self.reader.next_reply().map_err(|error| garbage(&error.found))
     }
 
     /// After a nap on the socket: is it over, and how long may the next nap be?
@@ -313,4 +349,9 @@ impl Wire {
         }
         Ok(())
     }
+}
+
+fn gone(server: &Server, why: &str) -> Broken {
+    let message = format!("{server} went away during the call ({why}): it may or may not have been counted");
+    Broken::Failed(Failure::Unknown(Error::new(Code::Unavailable, message)))
 }

@@ -1,0 +1,72 @@
+//! Where somebody is who waits at the process' thread, for a lock or for an entry of a cache.
+
+use std::time::Instant;
+
+/// One who waits, between asking and resting; `Others` says who asks in its place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage<Others> {
+    /// Others ask first.
+    Behind(Others),
+    /// It was asked, and maybe a hint came before the answer that the hint is about.
+    Asking { told: bool },
+    /// A subscription is being made.
+    Deaf,
+    /// It was told to wait for a hint, or until this moment.
+    Resting(Instant),
+}
+
+impl<Others> Stage<Others> {
+    /// A question was just sent.
+    pub const ASKS: Self = Stage::Asking { told: false };
+
+    /// Whether it is being asked.
+    pub fn is_asking(&self) -> bool {
+        matches!(self, Stage::Asking { .. })
+    }
+
+    /// Whether it rests.
+    pub fn is_resting(&self) -> bool {
+        matches!(self, Stage::Resting(_))
+    }
+
+    /// Whether a subscription is being made.
+    pub fn is_deaf(&self) -> bool {
+        matches!(self, Stage::Deaf)
+    }
+
+    /// Whether a new subscription is a reason to ask: without one no hint could be heard.
+    pub fn lacks_hints(&self) -> bool {
+        self.is_deaf() || self.is_resting()
+    }
+
+    /// Takes a hint: true if it is to be asked now.
+    pub fn on_hint(&mut self) -> bool {
+        if let Stage::Asking { told } = self {
+            *told = true;
+        }
+        self.is_resting()
+    }
+
+    /// Has it rest, unless a hint came before the answer that says so: false, then it is to be asked again.
+    pub fn rest(&mut self, until: Instant) -> bool {
+        if matches!(self, Stage::Asking { told: true }) {
+            return false;
+        }
+        *self = Stage::Resting(until);
+        true
+    }
+
+    /// Whether its rest is over.
+    pub fn is_rested(&self, now: Instant) -> bool {
+        matches!(self, Stage::Resting(until) if *until <= now)
+    }
+
+    /// When to look after it, whose patience ends at this moment: who asks is answered in its own time.
+    pub fn due(&self, patience: Instant) -> Option<Instant> {
+        match self {
+            Stage::Asking { .. } => None,
+            Stage::Resting(until) => Some(patience.min(*until)),
+            Stage::Behind(_) | Stage::Deaf => Some(patience),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Several calls of one client on the caller's thread: they travel together, so they take one round trip.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::patience::{interruption, sleep_until};
+use super::pool::{Broken, Wire, connected};
+use crate::client::Shared;
+use crate::endpoint::Server;
+use crate::error::{Error, Result};
+use crate::exchange::{Exchange, Failure, Step};
+use crate::operation::Answer;
+
+/// As many bytes are sent before their answers are read: the server works on these while it could take no more.
+const MOST: usize = 1 << 20;
+
+/// A call with its place among the answers.
+type Job = (usize, Exchange);
+
+/// Drives calls of one client to their ends, each within the client's timeout; their answers come in their order. Asks
+/// `interrupted` about 20 times a second while nothing comes; true ends all that have no answer with an `internal` error.
+pub(crate) fn run_all(exchanges: Vec<Exchange>, interrupted: &mut dyn FnMut() -> bool) -> Vec<Result<Answer>> {
+    let count = exchanges.len();
+    let mut batch = Batch { queue: exchanges.into_iter().enumerate().collect(), ..Batch::default() };
+    while !batch.queue.is_empty() {
+        if let Err(error) = batch.turn(interrupted) {
+            batch.end(error);
+        }
+    }
+    let mut answers: Vec<Result<Answer>> = (0..count).map(|_| Err(interruption())).collect();
+    batch.done.into_iter().for_each(|(at, answer)| answers[at] = answer);
+    answers
+}
+
+#[derive(Default)]
+struct Batch {
+    /// What is to be sent, in this order.
+    queue: VecDeque<Job>,
+    /// What is on its way, in the order of the wire.
+    sent: VecDeque<Job>,
+    done: Vec<(usize, Result<Answer>)>,
+    /// How long to sleep before what was refused is sent again.
+    pause: Duration,
+}
+
+impl Batch {
+    /// Sends as much as goes at once and reads the answers.
+    ///
+    /// # Errors
+    /// `internal` if the caller was interrupted.
+    fn turn(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
+        if let Some(shared) = self.begin_one().map(|exchange| exchange.shared().clone()) {
+            self.trip(&shared, interrupted)?;
+        }
+        let pause = std::mem::take(&mut self.pause);
+        if !pause.is_zero() {
+            sleep_until(Instant::now() + pause, interrupted)?;
+        }
+        Ok(())
+    }
+
+    /// Begins the next call that is to be sent; those before it were answered without.
+    fn begin_one(&mut self) -> Option<&Exchange> {
+        while let Some((at, mut exchange)) = self.queue.pop_front() {
+            match exchange.start() {
+                Step::Send => {
+                    self.sent.push_back((at, exchange));
+                    return self.sent.back().map(|(_, exchange)| exchange);
+                }
+                step => self.follow(at, exchange, step),
+            }
+        }
+        None
+    }
+
+    fn trip(&mut self, shared: &Shared, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
+        let server = match shared.endpoint.server() {
+            Ok(server) => server,
+            Err(error) => {
+                self.fail(&error, Failure::NotSent);
+                return Ok(());
+            }
+        };
+        let pool = &shared.engine().pool;
+        match self.exchange(shared, server, interrupted) {
+            Ok(()) => {}
+            Err(Broken::Interrupted) => return Err(interruption()),
+            Err(Broken::TimedOut) => {
+                let asked = Instant::now().checked_sub(shared.timeout);
+                asked.into_iter().for_each(|then| pool.distrust(then));
+                for (at, mut exchange) in std::mem::take(&mut self.sent) {
+                    let step = exchange.on_timeout();
+                    self.follow(at, exchange, step);
+                }
+            }
+            Err(Broken::Failed(Failure::NotSent(error))) => self.fail(&error, Failure::NotSent),
+            Err(Broken::Failed(Failure::Unknown(error))) => self.fail(&error, Failure::Unknown),
+        }
+        Ok(())
+    }
+
+    /// Writes the call that was begun and those that go with it, and reads as many answers.
+    fn exchange(
+        &mut self,
+        shared: &Shared,
+        server: &Server,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> std::result::Result<(), Broken> {
+        let pool = &shared.engine().pool;
+        let deadline = self.sent.front().map_or_else(Instant::now, |(_, exchange)| exchange.deadline());
+        let mut wire = loop {
+            let dialed = connected(pool, shared, server, deadline, interrupted);
+            let mut wire = dialed.map_err(|error| Broken::Failed(Failure::NotSent(error)))?;
+            self.encode(&mut wire);
+            match wire.send(deadline, server, interrupted) {
+                Ok(()) => break wire,
+                // The peer was gone before we wrote: another connection may do.
+                Err(Broken::Failed(Failure::NotSent(_))) => {}
+                Err(broken) => return Err(broken),
+            }
+        };
+        let mut is_elsewhere = false;
+        // Each within its own time; all began a moment ago.
+        while let Some((_, exchange)) = self.sent.front() {
+            let reply = wire.receive(exchange.deadline(), server, interrupted)?;
+            if let Some((at, mut exchange)) = self.sent.pop_front() {
+                let step = exchange.on_reply(reply, &mut wire.clock);
+                is_elsewhere |= exchange.wants_another_server();
+                self.follow(at, exchange, step);
+            }
+        }
+        match is_elsewhere {
+            true => pool.distrust(Instant::now()),
+            false => pool.keep(wire),
+        }
+        Ok(())
+    }
+
+    /// Encodes what was begun, and begins more while there is room.
+    fn encode(&mut self, wire: &mut Wire) {
+        wire.clear();
+        let mut size = self.sent.iter().fold(0, |_, (_, exchange)| wire.encode(exchange));
+        while size < MOST
+            && let Some(exchange) = self.begin_one()
+        {
+            size = wire.encode(exchange);
+        }
+    }
+
+    /// The connection has failed all that has no answer.
+    fn fail(&mut self, error: &Error, how: fn(Error) -> Failure) {
+        for (at, mut exchange) in std::mem::take(&mut self.sent) {
+            let step = exchange.on_failure(how(error.clone()));
+            self.follow(at, exchange, step);
+        }
+    }
+
+    fn follow(&mut self, at: usize, exchange: Exchange, step: Step) {
+        match step {
+            Step::Done(answer) => self.done.push((at, answer)),
+            Step::Send => self.queue.push_back((at, exchange)),
+            Step::Sleep(pause) => {
+                self.pause = self.pause.max(pause);
+                self.queue.push_back((at, exchange));
+            }
+        }
+    }
+
+    /// Ends all that has no answer.
+    fn end(&mut self, error: Error) {
+        let (sent, queue) = (std::mem::take(&mut self.sent), std::mem::take(&mut self.queue));
+        self.done.extend(sent.into_iter().chain(queue).map(|(at, _)| (at, Err(error.clone()))));
+    }
+}

@@ -1,0 +1,117 @@
+//! Who waits for the answer of the process' thread: a future, or a thread that sleeps.
+
+use std::future::poll_fn;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use super::hub::{self, Sink, cancel, submit};
+use super::patience::SLICE;
+use crate::error::Result;
+use crate::lock::Request;
+use crate::op::Call;
+use crate::operation::Answer;
+
+/// What a thread waits for that has the process' thread wait.
+#[derive(Default)]
+pub(crate) struct Sitting {
+    answer: Mutex<Option<Result<Answer>>>,
+    came: Condvar,
+}
+
+impl Sink for Sitting {
+    fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
+        *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = answers.into_iter().next().map(|(_, a)| a);
+        self.came.notify_one();
+    }
+}
+
+impl Sitting {
+    /// Waits for the answer; none if the caller was interrupted.
+    pub fn wait(&self, interrupted: &mut dyn FnMut() -> bool) -> Option<Result<Answer>> {
+        let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if answer.is_some() {
+                return answer.take();
+            }
+            answer = self.came.wait_timeout(answer, SLICE).unwrap_or_else(PoisonError::into_inner).0;
+            if answer.is_none() {
+                drop(answer);
+                // A signal's handler may be slow, and the answer must not wait for it.
+                if interrupted() {
+                    return None;
+                }
+                answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+}
+
+/// What one future waits for.
+#[derive(Default)]
+struct Waiter {
+    slot: Mutex<(Option<Result<Answer>>, Option<Waker>)>,
+}
+
+impl Waiter {
+    fn poll(&self, context: &Context<'_>) -> Poll<Result<Answer>> {
+        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        match slot.0.take() {
+            Some(answer) => Poll::Ready(answer),
+            None => {
+                slot.1 = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Sink for Waiter {
+    fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
+        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.0 = answers.into_iter().next().map(|(_, answer)| answer);
+        let waker = slot.1.take();
+        // A waker may poll at once, and polling takes the lock.
+        drop(slot);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+/// Takes the call back when its future is dropped before the answer came.
+struct Awaited {
+    sink: Arc<dyn Sink>,
+    answered: bool,
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        if !self.answered {
+            cancel(0, &self.sink);
+        }
+    }
+}
+
+/// Has the thread do what a handle of a lock asks for, and waits for the answer on any executor.
+pub(crate) async fn ask_for(request: Request) -> Result<Answer> {
+    let waiter = Arc::new(Waiter::default());
+    let sink: Arc<dyn Sink> = waiter.clone();
+    let mut awaited = Awaited { sink: sink.clone(), answered: false };
+    hub::request(request, 0, &sink);
+    let answer = poll_fn(|context| waiter.poll(context)).await;
+    awaited.answered = true;
+    answer
+}
+
+/// Makes a call and waits for its answer on any executor. Dropped before, it leaves no `wait` behind.
+pub(crate) async fn ask(call: Call) -> Result<Answer> {
+    let waiter = Arc::new(Waiter::default());
+    let mut awaited = Awaited { sink: waiter.clone(), answered: false };
+    if let Some((_, answer)) = submit(vec![(0, call)], &awaited.sink).pop() {
+        awaited.answered = true;
+        return answer;
+    }
+    let answer = poll_fn(|context| waiter.poll(context)).await;
+    awaited.answered = true;
+    answer
+}

@@ -1,0 +1,254 @@
+//! What a cache does when Redis goes away in the midst: between look and store, before it can be listened to, and while many
+//! wait.
+
+use std::future::{Future, IntoFuture};
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+use quotalock::{Cache, CacheOptions, Client, Code, Error, Got, OnceOptions, Options, Result, Ticket, WhenAway};
+use quotalock_tests::{client, fresh_prefix, servers};
+
+/// How long a client behind a gate waits for an answer.
+const TIMEOUT: Duration = Duration::from_millis(300);
+const LONG: Duration = Duration::from_secs(20);
+
+/// Stands between clients and a server, and can be shut.
+struct Gate {
+    address: SocketAddr,
+    state: Arc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Whether what clients say is swallowed.
+    mute: AtomicBool,
+    /// Whether new connections end at once.
+    closed: AtomicBool,
+    open: Mutex<Vec<TcpStream>>,
+}
+
+impl Gate {
+    fn before(url: &str) -> Gate {
+        let server: SocketAddr = url.strip_prefix("redis://").unwrap().parse().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let gate = Gate { address: listener.local_addr().unwrap(), state: Arc::default() };
+        let state = gate.state.clone();
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                let client = client.unwrap();
+                if state.closed.load(Ordering::SeqCst) {
+                    continue;
+                }
+                let server = TcpStream::connect(server).unwrap();
+                state.open.lock().unwrap().extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
+                let ends = [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)];
+                for (up, (from, to)) in [true, false].into_iter().zip(ends) {
+                    let state = state.clone();
+                    std::thread::spawn(move || pass(from, to, up, &state));
+                }
+            }
+        });
+        gate
+    }
+
+    /// From now on the server is not heard from.
+    fn mute(&self) {
+        self.state.mute.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on there are no new connections.
+    fn close(&self) {
+        self.state.closed.store(true, Ordering::SeqCst);
+    }
+
+    /// As if the server had died.
+    fn hang_up(&self) {
+        self.close();
+        self.state.open.lock().unwrap().drain(..).for_each(|end| drop(end.shutdown(Shutdown::Both)));
+    }
+
+    fn client(&self, prefix: &str) -> Client {
+        let url = Some(format!("redis://{}", self.address));
+        Client::new(Options { url, prefix: prefix.into(), timeout: TIMEOUT, ..Options::default() }).unwrap()
+    }
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream, up: bool, state: &State) {
+    let mut buffer = [0; 4096];
+    while let Ok(read @ 1..) = from.read(&mut buffer) {
+        if up && state.mute.load(Ordering::SeqCst) {
+            continue;
+        }
+        if to.write_all(&buffer[..read]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Both);
+}
+
+struct Unpark(std::thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn block_on<T>(asked: impl IntoFuture<Output = T>) -> T {
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut future = pin!(asked.into_future());
+    loop {
+        if let Poll::Ready(ready) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return ready;
+        }
+        std::thread::park_timeout(Duration::from_millis(100));
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Here,
+    AmongThreads,
+    Awaited,
+}
+
+const WAYS: [Way; 3] = [Way::Here, Way::AmongThreads, Way::Awaited];
+
+fn get(way: Way, cache: &Cache, key: &[u8], wait: Duration) -> Result<Got> {
+    let getting = cache.get(key, wait).unwrap();
+    match way {
+        Way::Here => getting.run(),
+        Way::AmongThreads => getting.run_among_threads(&mut || false),
+        Way::Awaited => block_on(getting),
+    }
+}
+
+fn ticket(got: Result<Got>) -> Ticket {
+    match got {
+        Ok(Got::Load(ticket)) => ticket,
+        other => panic!("no ticket but {other:?}"),
+    }
+}
+
+fn options(when_away: WhenAway) -> CacheOptions {
+    CacheOptions { when_away, ..CacheOptions::default() }
+}
+
+fn is_away(error: &Error) -> bool {
+    matches!(error.code(), Code::Unavailable | Code::Timeout)
+}
+
+#[test]
+fn who_loads_when_redis_is_away_keeps_its_value_when_redis_goes_away_meanwhile() {
+    for (name, url) in servers() {
+        let ends: [fn(&Gate); 2] = [Gate::hang_up, Gate::mute];
+        for (way, end) in WAYS.into_iter().zip(ends.into_iter().cycle()) {
+            let gate = Gate::before(&url);
+            let client = gate.client(&fresh_prefix("fill"));
+            let loads = client.cache("loads", CacheOptions { negative: Some(0), ..options(WhenAway::Load) }).unwrap();
+            let raises = client.cache("raises", options(WhenAway::Raise)).unwrap();
+            let once = client.once("once", OnceOptions::default()).unwrap();
+            let keys: [&[u8]; 4] = [b"value", b"none", b"error", b"in place"];
+            let tickets = keys.map(|key| ticket(get(way, &loads, key, Duration::ZERO)));
+            let raising = ticket(get(way, &raises, b"x", Duration::ZERO));
+            let running = ticket(once.begin(b"x", Duration::ZERO).unwrap().run());
+            assert!(tickets.iter().all(|ticket| ticket.token() > 0), "{name}");
+            end(&gate);
+            let [value, none, error, _] = &tickets;
+            assert!(!value.fill(Some(b"v".to_vec())).unwrap().run().unwrap(), "{name} {way:?}: it is not stored");
+            assert!(!block_on(value.fill(Some(b"v".to_vec())).unwrap()).unwrap(), "{name} {way:?}");
+            assert!(!none.fill(None).unwrap().run().unwrap(), "{name} {way:?}");
+            assert!(!error.fail(Some("no such table")).run().unwrap(), "{name} {way:?}");
+            // Who asked for errors has them, since nobody knows whether it is stored.
+            for ticket in [&raising, &running] {
+                let error = ticket.fill(Some(b"v".to_vec())).unwrap().run().err().unwrap();
+                assert!(is_away(&error), "{name} {way:?}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn loading_in_place_returns_what_could_not_be_stored() {
+    for (name, url) in servers() {
+        for when_away in [WhenAway::Load, WhenAway::Raise] {
+            let gate = Gate::before(&url);
+            let cache = gate.client(&fresh_prefix("with")).cache("home", options(when_away)).unwrap();
+            let load = || {
+                gate.hang_up();
+                Ok::<_, Error>(Some(b"v".to_vec()))
+            };
+            let got = cache.get(b"x", Duration::ZERO).unwrap().run_with(load);
+            match when_away {
+                WhenAway::Load => assert_eq!(got.unwrap().unwrap().as_slice(), b"v", "{name}"),
+                _ => assert!(is_away(&got.err().unwrap()), "{name}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn who_cannot_listen_loads_or_raises() {
+    for (name, url) in servers() {
+        for way in WAYS {
+            let (gate, prefix) = (Gate::before(&url), fresh_prefix("deaf"));
+            let another = client(&url, &prefix).cache("home", CacheOptions::default()).unwrap();
+            let _loading = ticket(another.get(b"x", Duration::ZERO).unwrap().run());
+            for when_away in [WhenAway::Load, WhenAway::Raise] {
+                let gated = gate.client(&prefix);
+                let cache = gated.cache("home", options(when_away)).unwrap();
+                // Connected, but no further.
+                gate.state.closed.store(false, Ordering::SeqCst);
+                let other = get(way, &cache, b"other", Duration::ZERO);
+                std::mem::forget(other);
+                block_on(cache.peek(b"x").unwrap()).unwrap();
+                gate.close();
+                let began = Instant::now();
+                let got = get(way, &cache, b"x", LONG);
+                match when_away {
+                    WhenAway::Load => assert_eq!(ticket(got).token(), 0, "{name} {way:?}"),
+                    _ => assert!(is_away(&got.err().unwrap()), "{name} {way:?}"),
+                }
+                assert!(began.elapsed() < LONG / 4, "{name} {way:?}: {:?}", began.elapsed());
+                let keys: Vec<Vec<u8>> = vec![b"x".to_vec(), b"other".to_vec()];
+                another.invalidate(&keys[1]).unwrap().run().unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn all_who_wait_hear_at_once_that_redis_went_away() {
+    const WAITERS: usize = 40;
+    for (name, url) in servers() {
+        for when_away in [WhenAway::Load, WhenAway::Raise] {
+            let (gate, prefix) = (Gate::before(&url), fresh_prefix("mute"));
+            let another = client(&url, &prefix).cache("home", CacheOptions::default()).unwrap();
+            let _loading = ticket(another.get(b"x", Duration::ZERO).unwrap().run());
+            let cache = gate.client(&prefix).cache("home", options(when_away)).unwrap();
+            let waiters: Vec<_> = (0..WAITERS)
+                .map(|_| {
+                    let cache = cache.clone();
+                    std::thread::spawn(move || (get(Way::Awaited, &cache, b"x", LONG), Instant::now()))
+                })
+                .collect();
+            std::thread::sleep(Duration::from_millis(300));
+            gate.mute();
+            let muted = Instant::now();
+            for waiter in waiters {
+                let (got, at) = waiter.join().unwrap();
+                // A rest of a second, and the timeout of one question, not of one for each.
+                assert!(at - muted < Duration::from_secs(5), "{name} {when_away:?}: after {:?}", at - muted);
+                match when_away {
+                    WhenAway::Load => assert_eq!(ticket(got).token(), 0, "{name}"),
+                    _ => assert!(is_away(&got.err().unwrap()), "{name}"),
+                }
+            }
+        }
+    }
+}
