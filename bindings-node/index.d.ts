@@ -294,7 +294,10 @@ export interface CacheOptions {
   readonly errorsMs?: number
   /** How eagerly values are refreshed before they are stale: 0 (never) to 100. 1 if left out, which is right for most. */
   readonly beta?: number
-  /** What a `get` does when Redis cannot answer: reject, or load as if there were no cache. `raise` if left out. */
+  /**
+   * What a `get` does when Redis cannot answer: reject, or load as if there were no cache. If Redis goes away while a caller
+   * loads, the one is rejected although there is a value, the other gets that. `raise` if left out.
+   */
   readonly whenAway?: WhenAway
 }
 
@@ -305,7 +308,10 @@ export type WhenAway = 'raise' | 'load'
 export interface GetOptions {
   /** How long at most, in milliseconds, before it is rejected with {@link TimeoutError}; 5,000 if left out. */
   readonly waitMs?: number
-  /** Rejects a caller who waits with the signal's reason when it fires. A loader that was called goes on. */
+  /**
+   * Rejects a caller who waits with the signal's reason when it fires. A loader that was called goes on: give it the signal too.
+   * If it then fails, nobody else hears of that, and the next caller loads at once.
+   */
   readonly signal?: AbortSignal
 }
 
@@ -782,7 +788,8 @@ export class Cache {
   /**
    * The value of `key`, fresh or stale; or what `load` makes, if this is the one caller who is to load it. Who finds nothing while
    * another loads waits for it. If `load` throws, its caller gets that; those who wait, and for
-   * {@link CacheOptions.errorsMs} those who come, get the stale value or are rejected with {@link LoadFailedError}.
+   * {@link CacheOptions.errorsMs} those who come, get the stale value or are rejected with {@link LoadFailedError}. A `load`
+   * that gets its own key waits for itself, in vain.
    */
   get(key: Key, load: Load, options?: GetOptions): Promise<Buffer | null>
   /**

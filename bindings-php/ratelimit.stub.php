@@ -305,7 +305,8 @@ namespace Quotalock {
          * @param int<0, 3600000> $errorsMs for how long the exception of a loader is remembered, and nobody else loads
          * @param float $beta how eagerly values are refreshed before they are stale: 0 (never) to 100
          * @param 'raise'|'load' $whenAway what happens when Redis cannot answer: an exception, or the caller loads, as
-         *     if there were no cache
+         *     if there were no cache. If it goes away while a caller loads, the one throws although there is a value,
+         *     the other returns that
          * @throws InvalidArgumentException
          */
         public function cache(
@@ -1130,7 +1131,7 @@ namespace Quotalock {
          * The value of a key. If there is none the function is called, unless another caller loads it: then that value
          * is waited for. What the function throws gets out; others get LoadFailedException for a while, or the value
          * there is. However it ends, by exit or a fatal error too, it is another's turn then; if this process is
-         * killed, when its lease is over.
+         * killed, when its lease is over. A function that gets its own key waits for itself, in vain.
          *
          * @param \Stringable|string|int $key at most 1 KiB
          * @param callable(): ?string $load

@@ -61,7 +61,7 @@ class Cache {
       channel.getSeveral(this.#native, lengths, Buffer.concat(all), wait),
     )
     // Those that others load come after: two callers who wait for each other would both be late.
-    const loaded = await this.#load(keys, parts, load)
+    const loaded = await this.#load(keys, parts, load, signal)
     const failed = parts.find((part) => part instanceof Error)
     if (failed !== undefined) throw failed
     const values = await settled(parts.map((part, i) => this.#whatever(keys[i], part, loaded, load, signal)))
@@ -111,13 +111,14 @@ class Cache {
    * @param {readonly Key[]} keys
    * @param {unknown[]} parts
    * @param {(missing: any) => any} load
+   * @param {AbortSignal | undefined} signal
    * @returns {Promise<Map<unknown, Buffer | null>>} by their tickets
    */
-  async #load(keys, parts, load) {
+  async #load(keys, parts, load, signal) {
     const tickets = parts.filter(isTicket)
     if (tickets.length === 0) return new Map()
     const missing = keys.filter((_, i) => isTicket(parts[i]))
-    const values = await fill(this.getMany, tickets, async () => {
+    const values = await fill(this.getMany, signal, tickets, async () => {
       const found = mapping(await load(missing))
       return missing.map((key) => found(key) ?? null)
     })
@@ -139,7 +140,7 @@ class Cache {
     const got = await join(this.getMany, part, signal)
     if (!isTicket(got)) return got
     // Whoever loaded it has died. It is loaded alone: nobody shall hold a lease while waiting for another.
-    return (await this.#load([key], [got], load)).get(got) ?? null
+    return (await this.#load([key], [got], load, signal)).get(got) ?? null
   }
 
   [inspect.custom]() {

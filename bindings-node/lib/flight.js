@@ -41,17 +41,18 @@ function storable(what, given) {
 async function fly(caller, signal, look, make) {
   const got = await submitDescribed(caller, signal, look)
   if (!(got instanceof native.Ticket)) return got
-  const [made] = await load(caller, [got], async () => [await make()])
+  const [made] = await load(caller, signal, [got], async () => [await make()])
   return made ?? null
 }
 
 /**
  * Has `make` make what these tickets are for, all at once, and stores it.
  * @param {Function} caller
+ * @param {AbortSignal | undefined} signal
  * @param {Ticket[]} tickets
  * @param {() => Promise<unknown[]>} make
  */
-async function load(caller, tickets, make) {
+async function load(caller, signal, tickets, make) {
   let made
   try {
     // A copy: its caller may change what it gets, as all others may.
@@ -60,8 +61,8 @@ async function load(caller, tickets, make) {
       return typeof value === 'string' || bytes === null ? bytes : Buffer.from(bytes)
     })
   } catch (error) {
-    // What went wrong first is what the caller must hear.
-    await end(caller, tickets, reason(error)).catch(() => {})
+    // What went wrong first is what the caller must hear. That it gave up is nobody else's error.
+    await end(caller, tickets, signal?.aborted ? undefined : reason(error)).catch(() => {})
     throw error
   }
   const left = new Set(tickets)
@@ -114,7 +115,11 @@ async function settled(promises) {
 
 /** @param {unknown} error */
 function reason(error) {
-  return error instanceof Error || typeof error === 'string' ? String(error) : inspect(error)
+  try {
+    return error instanceof Error || typeof error === 'string' ? String(error) : inspect(error)
+  } catch {
+    return '?'
+  }
 }
 
 module.exports = { fly, join, load, settled, storable, waitOf }

@@ -201,14 +201,10 @@ fn index(key: &[u8]) -> Option<i64> {
 
 /// Stores what is made, for each ticket a value, and answers with what else is.
 fn make<T>(tickets: &[Ticket], function: impl FnOnce() -> Made<(Vec<Option<Vec<u8>>>, T)>) -> Made<T> {
-    let stored = function().and_then(|(made, value)| {
-        for (ticket, made) in tickets.iter().zip(made) {
-            let filling = ticket.fill(made)?;
-            call::attempt(GRACE, |asked| filling.run_interruptibly(asked), drop)?;
-        }
-        Ok(value)
-    });
-    stored.inspect_err(|stop| give_up(tickets, stop))
+    let (made, value) = function().inspect_err(|stop| give_up(tickets, stop))?;
+    let loaded = tickets.iter().cloned().zip(made).collect();
+    call::attempt(GRACE, |asked| Ticket::fill_all(loaded, asked), drop)?;
+    Ok(value)
 }
 
 /// Frees the way for others, and tells them why.
@@ -218,15 +214,11 @@ fn give_up(tickets: &[Ticket], stop: &Stop) {
         // The function did what it could.
         Stop::Problem(Problem::Error(_)) | Stop::Ending(_) => None,
     };
-    let end = Instant::now() + GRACE;
-    for ticket in tickets {
-        let failing = ticket.fail(error.as_deref());
-        // What is only described counts as done here, and ends with its lease. What the function threw says more than an
-        // error of this.
-        if Instant::now() < end {
-            let _ = call::until(end, |asked| failing.run_interruptibly(asked));
-        }
-    }
+    // What the function threw says more than an error of this.
+    let _ = call::until(Instant::now() + GRACE, |asked| {
+        Ticket::fail_all(tickets, error.as_deref(), asked);
+        Ok(())
+    });
 }
 
 /// What an exception that is on its way says; none if it is an `exit`, or the end of a fiber.

@@ -64,6 +64,11 @@ impl Caller {
         Caller { future, about: About::Looks(looking) }
     }
 
+    /// Whether its call may bring a lease.
+    pub fn is_looking(&self) -> bool {
+        matches!(self.about, About::Asks(_) | About::Looks(_))
+    }
+
     /// Takes back what the process' thread does for it.
     pub fn leave(&self, sink: &Arc<dyn Sink>) {
         match &self.about {

@@ -53,12 +53,13 @@ impl LoopDriver {
         LoopDriver::work(slf, LoopLink::flush)
     }
 
-    /// Takes a call back if its caller cancelled it. Called by the loop when the call's future is done.
+    /// Takes a call back if its caller cancelled it. Called by the loop when the call's future is done. A look that was sent
+    /// may bring a lease, which only its answer tells: it is awaited, and what it brings is given back.
     fn _settled(&self, future: &Bound<'_, PyAny>) -> PyResult<()> {
         if call_method(future, intern!(future.py(), "cancelled"), [])?.is_truthy()? {
             let (caller, sink) = {
                 let mut state = self.lock();
-                (state.link.cancel(|caller| caller.future.is(future)), state.link.sink())
+                (state.link.cancel(|caller| caller.future.is(future) && !caller.is_looking()), state.link.sink())
             };
             if let Some(caller) = caller {
                 caller.cancelled(&sink);
@@ -330,6 +331,7 @@ fn take_done(py: Python<'_>, link: &mut LoopLink<Caller>) -> Done {
     for (caller, answer) in link.take_done() {
         match caller.next(answer) {
             Next::Tell(answered) => done.answered.push(answered),
+            Next::Wait(future, _) if is_cancelled(&future) => {}
             Next::Wait(future, getting) => {
                 done.waiting.push(future.clone_ref(py));
                 wait(link, future, *getting);
@@ -341,9 +343,13 @@ fn take_done(py: Python<'_>, link: &mut LoopLink<Caller>) -> Done {
 
 /// Whether the future was not cancelled.
 fn is_wanted(caller: &Caller) -> bool {
-    let cancelled = |py: Python<'_>| call_method(caller.future.bind(py), intern!(py, "cancelled"), [])?.is_truthy();
+    !is_cancelled(&caller.future)
+}
+
+fn is_cancelled(future: &Py<PyAny>) -> bool {
+    let cancelled = |py: Python<'_>| call_method(future.bind(py), intern!(py, "cancelled"), [])?.is_truthy();
     // The GIL is held: the link works only when the loop lets it.
-    !Python::try_attach(|py| cancelled(py).unwrap_or(false)).unwrap_or(false)
+    Python::try_attach(|py| cancelled(py).unwrap_or(false)).unwrap_or(false)
 }
 
 /// The callback for the loop.

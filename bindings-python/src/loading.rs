@@ -42,23 +42,18 @@ pub type Loaded = Option<Vec<u8>>;
 /// Has `load` make a value, and stores it.
 fn make(py: Python<'_>, ticket: &Ticket, load: impl FnOnce() -> PyResult<Loaded>) -> PyResult<Value> {
     let here = generation();
-    let loaded = load().inspect_err(|error| fail(py, here, ticket, error))?;
-    store(py, ticket, loaded.clone())?;
+    let loaded = load().inspect_err(|error| fail(py, here, std::slice::from_ref(ticket), error))?;
+    store(py, vec![(ticket.clone(), loaded.clone())])?;
     Ok(loaded.map(Arc::new))
 }
 
-fn store(py: Python<'_>, ticket: &Ticket, loaded: Loaded) -> PyResult<bool> {
-    let fill = ticket.fill(loaded).map_err(|error| {
-        // What was refused is nobody else's error.
-        end(py, ticket, None);
-        raised(py, &error)
-    })?;
-    interruptibly(py, |interrupted| fill.run_interruptibly(interrupted))?.map_err(|error| raised(py, &error))
+fn store(py: Python<'_>, loaded: Vec<(Ticket, Loaded)>) -> PyResult<()> {
+    interruptibly(py, |interrupted| Ticket::fill_all(loaded, interrupted))?.map_err(|error| raised(py, &error))
 }
 
 /// Tells that a load came to nothing, and why. What ends a program is nobody else's error; a child that was forked while
 /// it loaded has nothing to tell.
-fn fail(py: Python<'_>, here: u64, ticket: &Ticket, error: &PyErr) {
+fn fail(py: Python<'_>, here: u64, tickets: &[Ticket], error: &PyErr) {
     if here != generation() {
         return;
     }
@@ -68,12 +63,11 @@ fn fail(py: Python<'_>, here: u64, ticket: &Ticket, error: &PyErr) {
         let class = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
         format!("{class}: {text}")
     });
-    end(py, ticket, text.as_deref());
-}
-
-fn end(py: Python<'_>, ticket: &Ticket, error: Option<&str>) {
     // What went wrong says more than that nobody could be told of it.
-    let _ = interruptibly(py, |interrupted| ticket.fail(error).run_interruptibly(interrupted));
+    let _ = interruptibly(py, |interrupted| {
+        Ticket::fail_all(tickets, text.as_deref(), interrupted);
+        Ok(())
+    });
 }
 
 /// Gets several values, has `load` make a mapping of those that are missing, and returns a dict of all.
@@ -99,21 +93,22 @@ pub fn get_many<'py>(
     if !tickets.is_empty() {
         let missing = PyList::new(py, tickets.iter().map(|(at, _)| keys.get_item(*at)).collect::<PyResult<Vec<_>>>()?)?;
         let here = generation();
-        let told = |error: &PyErr| tickets.iter().for_each(|(_, ticket)| fail(py, here, ticket, error));
+        let (places, tickets): (Vec<usize>, Vec<Ticket>) = tickets.into_iter().unzip();
+        let told = |error: &PyErr| fail(py, here, &tickets, error);
         let loaded = load(missing.clone()).and_then(|loaded| pick(&missing, &loaded)).inspect_err(told)?;
-        for ((at, ticket), loaded) in tickets.iter().zip(loaded) {
-            store(py, ticket, loaded.clone())?;
-            values[*at] = loaded.map(Arc::new);
+        for (at, loaded) in places.into_iter().zip(&loaded) {
+            values[at] = loaded.clone().map(Arc::new);
         }
+        store(py, tickets.into_iter().zip(loaded).collect())?;
+    }
+    if let Some(error) = failed {
+        return Err(raised(py, &error));
     }
     // Nobody who holds a lease waits for another here.
     for (at, getting) in waits {
         let missing = PyList::new(py, [keys.get_item(at)?])?;
         let one = || Ok(pick(&missing, &load(missing.clone())?)?.pop().flatten());
         values[at] = get(py, getting, one)?;
-    }
-    if let Some(error) = failed {
-        return Err(raised(py, &error));
     }
     let all = PyDict::new(py);
     for (key, value) in keys.iter().zip(&values) {

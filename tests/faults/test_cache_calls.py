@@ -1,19 +1,16 @@
-"""What becomes of a cache's calls whose callers are gone, or whose server is: no lease is left to nobody, no value is lost."""
+"""What becomes of a cache's calls whose callers or whose server are gone: nobody has a lease, and no value is lost."""
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 import quotalock
 from proxy import Proxy
-from quotalock import aio
-from servers import Server
+from servers import ROOT, Server
+from workers import LANGUAGES
 
 # In a process of its own, that has no thread yet: asks, connecting for that, and is cancelled after so many seconds.
 CANCELLED = """
@@ -51,60 +48,190 @@ def test_a_question_whose_task_was_cancelled_leaves_no_lease(server: Server, way
         assert free == dict.fromkeys(after, b"x")
 
 
-def test_several_values_are_stored_in_one_round_trip(server: Server) -> None:
-    keys = [f"key:{number}" for number in range(200)]
-    with Proxy(server.port) as proxy, quotalock.Client(proxy.url, prefix="several", timeout=5.0) as client:
-        pages = client.cache("pages")
-        pages.get_many(["first", "second"], lambda missing: dict.fromkeys(missing, "x"))
-        before = proxy.counts.replies
-        found = pages.get_many(keys, lambda missing: {key: key * 3 for key in missing})
-        assert found == {key: (key * 3).encode() for key in keys}
-        # What is long may come in more than one piece.
-        assert proxy.counts.replies - before <= 8
-        assert pages.get_many(keys, lambda _: {}) == found
-        with pytest.raises(ZeroDivisionError):
-            pages.get_many([f"new:{number}" for number in range(200)], lambda _: 1 / 0)
-        assert proxy.counts.replies - before <= 20
+# Gets many keys twice, then many more that fail, each part when it is told to; argument: the url.
+PARTS = {
+    "python": [
+        sys.executable,
+        "-c",
+        """
+import sys, quotalock
+pages = quotalock.Client(sys.argv[1], prefix="several", timeout=5.0).cache("pages")
+keys = [f"key:{n}" for n in range(200)]
+pages.get_many(["a", "b"], lambda missing: dict.fromkeys(missing, "x"))
+for load in (lambda missing: {key: key * 3 for key in missing}, lambda missing: {}):
+    sys.stdin.readline()
+    assert pages.get_many(keys, load) == {key: (key * 3).encode() for key in keys}
+    print("done", flush=True)
+sys.stdin.readline()
+try:
+    pages.get_many([f"new:{n}" for n in range(200)], lambda _: 1 / 0)
+except ZeroDivisionError:
+    print("done", flush=True)
+""",
+    ],
+    "php": [
+        *LANGUAGES["php"][:-1],
+        "-r",
+        """
+$pages = (new Quotalock\\Client($argv[1], prefix: 'several', timeoutMs: 5000))->cache('pages');
+$keys = array_map(fn ($n) => "key:$n", range(0, 199));
+$tripled = fn ($missing) => array_combine($missing, array_map(fn ($key) => str_repeat($key, 3), $missing));
+$pages->getMany(['a', 'b'], $tripled);
+foreach ([$tripled, fn () => []] as $load) {
+    fgets(STDIN);
+    if ($pages->getMany($keys, $load) === $tripled($keys)) {
+        echo "done\\n";
+    }
+}
+fgets(STDIN);
+try {
+    $pages->getMany(array_map(fn ($n) => "new:$n", range(0, 199)), fn () => throw new DomainException('none'));
+} catch (DomainException $e) {
+    echo "done\\n";
+}
+""",
+    ],
+}
 
 
-def gets(pages: Any, load: Callable[..., Any]) -> list[Callable[[], Any]]:
-    return [lambda: pages.get("one", load), lambda: pages.get_many(["two", "three"], load)]
-
-
-@pytest.mark.parametrize("awaited", [False, True])
-def test_who_loads_when_redis_is_away_has_its_value(server: Server, awaited: bool) -> None:
+@pytest.mark.parametrize("language", PARTS)
+def test_several_values_are_stored_in_one_round_trip(server: Server, language: str) -> None:
     with Proxy(server.port) as proxy:
+        asked = subprocess.Popen(
+            [*PARTS[language], proxy.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert asked.stdin is not None
+        assert asked.stdout is not None
+        trips = []
+        for _ in range(3):
+            time.sleep(0.3)
+            before = proxy.counts.replies
+            asked.stdin.write("\n")
+            asked.stdin.flush()
+            assert asked.stdout.readline() == "done\n"
+            trips.append(proxy.counts.replies - before)
+        asked.communicate(timeout=20)
+    # What is long comes in several pieces; one by one they would be 200 more.
+    assert all(count <= 25 for count in trips), trips
 
-        def load(missing: list[str] | None = None) -> Any:
+
+# Gets one key or two; its loader says so and waits. Arguments: the url, when_away, and "one" or "many".
+LOADS = {
+    "python": [
+        sys.executable,
+        "-c",
+        """
+import sys, quotalock
+def load(*_):
+    print("loading", flush=True)
+    sys.stdin.readline()
+    return "x"
+pages = quotalock.Client(sys.argv[1], prefix="away", timeout=0.5).cache("pages", when_away=sys.argv[2])
+try:
+    if sys.argv[3] == "one":
+        print(pages.get("one", load).decode())
+    else:
+        got = pages.get_many(["two", "three"], lambda missing: dict.fromkeys(missing, load()))
+        print(b",".join(got.values()).decode())
+except quotalock.QuotalockError as error:
+    print(error.code)
+""",
+    ],
+    "aio": [
+        sys.executable,
+        "-c",
+        """
+import asyncio, sys, quotalock
+from quotalock import aio
+async def load(*_):
+    print("loading", flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    return "x"
+async def load_many(missing):
+    return dict.fromkeys(missing, await load())
+async def body():
+    async with aio.Client(sys.argv[1], prefix="away", timeout=0.5) as client:
+        pages = client.cache("pages", when_away=sys.argv[2])
+        if sys.argv[3] == "one":
+            return await pages.get("one", load)
+        return b",".join((await pages.get_many(["two", "three"], load_many)).values())
+try:
+    print(asyncio.run(body()).decode())
+except quotalock.QuotalockError as error:
+    print(error.code)
+""",
+    ],
+    "php": [
+        *LANGUAGES["php"][:-1],
+        "-r",
+        """
+$load = function () {
+    echo "loading\\n";
+    fgets(STDIN);
+    return 'x';
+};
+$client = new Quotalock\\Client($argv[1], prefix: 'away', timeoutMs: 500);
+$pages = $client->cache('pages', whenAway: $argv[2]);
+try {
+    $got = $argv[3] === 'one'
+        ? [$pages->get('one', $load)]
+        : $pages->getMany(['two', 'three'], fn ($missing) => array_fill_keys($missing, $load()));
+    echo implode(',', $got), "\\n";
+} catch (Quotalock\\Exception\\QuotalockException $e) {
+    echo $e->getErrorCode(), "\\n";
+}
+""",
+        "--",
+    ],
+    "node": [
+        "node",
+        "-e",
+        f"""
+const {{ once }} = require('node:events')
+const {{ Client }} = require({str(ROOT / "bindings-node/index.js")!r})
+const [url, whenAway, way] = process.argv.slice(1)
+const load = async () => {{
+  console.log('loading')
+  await once(process.stdin, 'data')
+  process.stdin.pause()
+  return 'x'
+}}
+const pages = new Client(url, {{ prefix: 'away', timeoutMs: 500 }}).cache('pages', {{ whenAway }})
+const many = async (missing) => {{
+  const value = await load()
+  return new Map(missing.map((key) => [key, value]))
+}}
+const get = async () =>
+  way === 'one' ? [await pages.get('one', load)] : [...(await pages.getMany(['two', 'three'], many)).values()]
+get().then((got) => console.log(got.join(',')), (error) => console.log(error.code))
+""",
+    ],
+}
+
+
+@pytest.mark.parametrize("end", ["killed", "mute"])
+@pytest.mark.parametrize("way", ["one", "many"])
+@pytest.mark.parametrize("language", LOADS)
+def test_who_loads_when_redis_is_away_has_its_value(server: Server, language: str, way: str, end: str) -> None:
+    told = {}
+    for when_away in ("load", "raise"):
+        server.command("FLUSHALL")
+        with Proxy(server.port) as proxy:
+            words = [*LOADS[language], proxy.url, when_away, way]
+            asked = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            assert asked.stdin is not None
+            assert asked.stdout is not None
+            assert asked.stdout.readline() == "loading\n"
             proxy.faults.mute = True
-            proxy.hang_up()
-            return "x" if missing is None else dict.fromkeys(missing, "x")
-
-        for when_away in ("load", "raise"):
-            for way in (0, 1):
-                proxy.faults.mute = False
-                began = time.monotonic()
-                outcome = ask(proxy.url, when_away, way, load, awaited)
-                if when_away == "load":
-                    assert outcome == (b"x" if way == 0 else {"two": b"x", "three": b"x"})
-                else:
-                    # Nobody knows whether it is stored, and who asked to be told is.
-                    assert isinstance(outcome, quotalock.Unavailable | quotalock.Timeout)
-                assert time.monotonic() - began < 5
-                with quotalock.Client(server.url, prefix="away") as client:
-                    for key in ("one", "two", "three"):
-                        client.cache("pages").invalidate(key)
-
-
-def ask(url: str, when_away: str, way: int, load: Callable[..., Any], awaited: bool) -> Any:
-    async def on_a_loop() -> Any:
-        async with aio.Client(url, prefix="away", timeout=0.5) as client:
-            return await gets(client.cache("pages", when_away=when_away), load)[way]()
-
-    try:
-        if awaited:
-            return asyncio.run(on_a_loop())
-        with quotalock.Client(url, prefix="away", timeout=0.5) as client:
-            return gets(client.cache("pages", when_away=when_away), load)[way]()
-    except quotalock.QuotalockError as error:
-        return error
+            if end == "killed":
+                proxy.hang_up()
+            began = time.monotonic()
+            asked.stdin.write("\n")
+            asked.stdin.flush()
+            told[when_away] = asked.stdout.readline().strip()
+            # The timeout of one call, and what it costs to free the way.
+            assert time.monotonic() - began < 3
+            asked.communicate(timeout=20)
+    assert told["load"] == ("x" if way == "one" else "x,x")
+    # Nobody knows whether it is stored, and who asked to be told is.
+    assert told["raise"] in ("unavailable", "timeout")

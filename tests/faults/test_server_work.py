@@ -20,7 +20,7 @@ POLICIES = {name: f"{name} {LIMIT}/1h" for name in ALGORITHMS}
 POLICIES["all"] = ";".join(POLICIES.values())
 
 # What a script may call without changing anything.
-READS = {"get", "getrange"}
+READS = {"get", "getrange", "strlen"}
 
 Called = Callable[[], set[str]]
 
@@ -133,6 +133,63 @@ def test_a_denial_writes_once_what_must_be(subject: Subject) -> None:
         # Never admitted, whatever was there.
         assert subject.commands(lambda: subject.limiter.consume("k", cost=LIMIT + 1)) - READS, arrange
         assert not subject.commands(lambda: subject.limiter.consume("k", cost=LIMIT + 1)) - READS, arrange
+
+
+def test_who_finds_a_value_in_a_cache_asks_once_and_writes_nothing(server: Server) -> None:
+    with quotalock.Client(server.url, timeout=10) as client:
+        pages = client.cache("pages", fresh=60, stale=300)
+        once = client.once("orders")
+
+        def never(*_: object) -> str:
+            raise AssertionError("it is there")
+
+        def commands(call: Callable[[], object], calls: int = 1) -> set[str]:
+            server.called()
+            call()
+            counts = server.called()
+            assert counts.pop("evalsha") == calls
+            assert "eval" not in counts
+            return set(counts)
+
+        def is_failing() -> None:
+            with pytest.raises(quotalock.LoadFailed):
+                pages.get("error", never)
+
+        testing.set_time(client, NOW)
+        keys = ["short", "long", "none"]
+        for key, value in zip(keys, ("x", "x" * 100_000, None), strict=True):
+            pages.put(key, value)
+        with pytest.raises(ZeroDivisionError):
+            pages.get("error", lambda: str(1 / 0))
+        once.run("1", lambda: "done")
+        once.claim("2", "mine")
+        pages.invalidate("short") and pages.put("short", "x")
+        assert commands(lambda: pages.put("short", "x")) - READS
+        for key in keys:
+            assert not commands(functools.partial(pages.get, key, never)) - READS, key
+            assert not commands(functools.partial(pages.peek, key)) - READS, key
+        assert not commands(lambda: pages.get_many(keys, never)) - READS
+        assert not commands(is_failing) - READS
+        for again in (lambda: once.run("1", never), lambda: once.run("2", never), lambda: once.claim("2")):
+            assert not commands(again) - READS
+        # Stale: one of all gets to load, which is written; the others are served.
+        testing.set_time(client, NOW + 61 * SECOND)
+
+        def refresh() -> str:
+            for key in keys:
+                assert not commands(functools.partial(pages.peek, key)) - READS, key
+            for _ in range(2):
+                assert not commands(lambda: pages.get("short", never)) - READS
+            return "y"
+
+        assert pages.get("short", refresh) == b"y"
+        assert not commands(lambda: pages.get("short", never)) - READS
+        # Also where its loader has just failed.
+        with pytest.raises(ZeroDivisionError):
+            pages.get("long", lambda: str(1 / 0))
+        assert not commands(lambda: pages.get("long", never)) - READS
+        # What a load takes: a look that writes, and a store.
+        assert commands(lambda: pages.get("none", lambda: "z"), calls=2) - READS
 
 
 def test_a_full_log_of_100_000_is_searched_in_logarithmic_steps(server: Server) -> None:

@@ -390,6 +390,43 @@ test('a process that waits for nothing more ends', async () => {
   assert.ok(Date.now() - began < 15_000)
 })
 
+test('a caller who gives up while it loads frees the way, and its error is nobody else’s', async () => {
+  for (const url of Object.values(stores())) {
+    const shop = client(url)
+    const [cache, orders] = [
+      shop.cache('home', { leaseMs: 60_000, errorsMs: 60_000 }),
+      shop.once('orders', { errorsMs: 60_000 }),
+    ]
+    /** @type {[(load: () => any, signal?: AbortSignal) => Promise<unknown>, string][]} */
+    const ways = [
+      [(load, signal) => cache.get('k', load, { signal }), 'one'],
+      [
+        async (load, signal) => (await cache.getMany(['l'], async () => ({ l: await load() }), { signal })).get('l'),
+        'many',
+      ],
+      [(load, signal) => orders.run('o', load, { signal }), 'run'],
+    ]
+    for (const [get, way] of ways) {
+      const stop = new AbortController()
+      const mine = get(() => sleep(60_000, 'never', { signal: stop.signal }), stop.signal)
+      setTimeout(() => stop.abort(), 50)
+      assert.equal((await mine.catch((error) => error)).name, 'AbortError')
+      assert.equal(String(await get(() => 'another')), 'another', way)
+    }
+  }
+})
+
+test('an error that cannot be shown is one all the same', async () => {
+  const cache = client('memory://').cache('home')
+  const odd = Object.assign(new Error('x'), { toString: () => assert.fail('shown') })
+  const thrown = await cache.get('k', () => Promise.reject(odd)).catch((error) => error)
+  assert.ok(thrown === odd)
+  await rejected(
+    cache.get('k', () => 'never'),
+    'LoadFailedError',
+  )
+})
+
 test('when Redis is away', async (context) => {
   const { url, server } = await ownRedis(context)
   const own = client(url, { timeoutMs: 200, onError: 'open' })

@@ -120,6 +120,18 @@ test('defaults are those of api.json', function () use ($api, $camel) {
         same($api['defaults'][$name], $found, "$name of quorum_lock");
     }
     same($api['defaults']['weight'], $default(['Quotalock\Client', 'semaphore'], 'weight'), 'weight');
+    $waits = ['once' => ['Once' => ['run']], 'cache' => ['Cache' => ['get', 'getMany', 'getJson']]];
+    foreach ($waits as $maker => $methods) {
+        foreach ($api['defaults'][$maker] as $name => $wanted) {
+            $found = $name !== 'wait_ms' ? [$default(['Quotalock\Client', $maker], $camel($name))] : [];
+            foreach ($name === 'wait_ms' ? $methods : [] as $class => $names) {
+                foreach ($names as $method) {
+                    $found[] = $default(["Quotalock\\$class", $method], 'waitMs');
+                }
+            }
+            same(array_fill(0, count($found), $name === 'beta' ? (float) $wanted : $wanted), $found, "$name of $maker");
+        }
+    }
     [$info] = php(null, ['--ri', 'ratelimit']);
     foreach (['prefix', 'timeout_ms', 'on_error'] as $name) {
         contains("ratelimit.$name => {$api['defaults'][$name]} => default", $info);

@@ -21,21 +21,22 @@ LOCK_DEFAULTS = {
     for name in (*API["types"]["Client"]["methods"]["lock"][1:], "weight")
 } | {"cancel_on_loss": False}
 
+ONCE, CACHE = (
+    {
+        name.removesuffix("_ms"): default / 1000 if name.endswith("_ms") and default is not None else default
+        for name, default in API["defaults"][of].items()
+    }
+    for of in ("once", "cache")
+)
+WAIT = {"wait": CACHE.pop("wait")}
+
 # What the languages have agreed on beyond the contract.
 DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
     ("Client", "stock"): {"scope": None, "ledger_cap": 100_000, "memory": 2_592_000.0},
     ("Client", "take_all"): {"hold": 600.0, "request_id": None},
     ("Client", "extend_all"): {"hold": 600.0},
-    ("Client", "once"): {"ttl": 86_400.0, "lease": 10.0, "errors": 0.0},
-    ("Client", "cache"): {
-        "fresh": 60.0,
-        "stale": 0.0,
-        "lease": 10.0,
-        "negative": None,
-        "errors": 1.0,
-        "beta": 1.0,
-        "when_away": "raise",
-    },
+    ("Client", "once"): {name: default for name, default in ONCE.items() if name != "wait"},
+    ("Client", "cache"): CACHE,
     ("Stock", "open"): {"per_buyer": None, "ends": None, "prizes": None},
     ("Stock", "restock"): {"prizes": None, "request_id": None},
     ("Stock", "take"): {"quantity": 1, "hold": 600.0, "request_id": None},
@@ -43,10 +44,10 @@ DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
     ("Stock", "reservations"): {"cursor": None, "count": 100},
     ("Stock", "ledger"): {"after": None, "count": 100},
     ("Once", "claim"): {"value": None},
-    ("Once", "run"): {"wait": 5.0},
-    ("Cache", "get"): {"wait": 5.0},
-    ("Cache", "get_many"): {"wait": 5.0},
-    ("Cache", "get_json"): {"wait": 5.0},
+    ("Once", "run"): {"wait": ONCE["wait"]},
+    ("Cache", "get"): WAIT,
+    ("Cache", "get_many"): WAIT,
+    ("Cache", "get_json"): WAIT,
 }
 
 

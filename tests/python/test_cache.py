@@ -150,6 +150,32 @@ def test_the_error_of_a_loader_is_its_caller_s(surface: Surface, client: Any) ->
     assert surface.call(pages.get, "home", good.load) == b"good"
 
 
+def test_an_error_that_cannot_be_shown_is_one_all_the_same(surface: Surface, client: Any) -> None:
+    class OddError(Exception):
+        def __str__(self) -> str:
+            raise ValueError("shown")
+
+    def load() -> str:
+        raise OddError
+
+    pages = client.cache("pages")
+    with pytest.raises(OddError):
+        surface.call(pages.get, "home", load)
+    with pytest.raises(quotalock.LoadFailed, match="OddError"):
+        surface.call(pages.get, "home", lambda: "never")
+
+
+def test_a_loader_that_waits_for_itself_is_told(surface: Surface, client: Any) -> None:
+    pages = client.cache("pages", errors=0.0)
+
+    def load() -> Any:
+        return pages.get("home", lambda: "never", wait=0.2)
+
+    with pytest.raises(quotalock.Timeout):
+        surface.call(pages.get, "home", load)
+    assert surface.call(pages.get, "home", lambda: "x") == b"x"
+
+
 def test_what_is_stale_is_served_while_a_loader_fails(surface: Surface, client: Any) -> None:
     pages = client.cache("pages", fresh=0.05, stale=60.0, errors=60.0)
     surface.call(pages.get, "home", Loader(surface, "old").load)

@@ -249,7 +249,8 @@ class Client:
         A loader keeps the others from loading for `lease` seconds (10 ms to an hour). That there is no value is fresh
         for `negative` seconds (None: as `fresh`; 0: it is not stored). For `errors` seconds (up to an hour) after a
         loader failed nobody else loads. `beta` (0: never, to 100) is how eagerly a value is refreshed before it is
-        stale. When Redis cannot answer, `when_away` says whether to `raise` or to `load`, as if there were no cache.
+        stale. When Redis cannot answer, `when_away` says whether to `raise` or to `load`, as if there were no cache; if it
+        goes away while a caller loads, the one raises although there is a value, the other returns that.
         """
 
     def close(self) -> None:
@@ -946,7 +947,8 @@ class Cache:
 
         Who finds nothing while another loads waits for at most `wait` seconds, then raises `Timeout`. A stale value is
         served at once, but for the one caller who loads a new one. What `load` raises goes out to its caller; others
-        raise `LoadFailed` for a short time, or get the stale value.
+        raise `LoadFailed` for a short time, or get the stale value. A `load` that gets its own key waits for itself, in
+        vain.
         """
 
     def get_many(
@@ -959,7 +961,7 @@ class Cache:
         there, and makes a mapping of them: what it leaves out has no value, what it adds is ignored.
 
         Keys that others load are waited for after that, and loaded one by one if those fail. If the last load of a key
-        failed a short time ago, it raises `LoadFailed` when the others are stored. In a cluster all keys must lie in
+        failed a short time ago, it raises `LoadFailed` when what it loaded is stored. In a cluster all keys must lie in
         one slot, else it raises `CrossSlot`.
         """
 

@@ -25,10 +25,11 @@ const SHORTEST: u64 = 1_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhenAway {
-    /// It raises `unavailable` or `timeout`.
+    /// It raises `unavailable` or `timeout`, also where its caller has loaded and that could not be stored.
     #[default]
     Raise,
-    /// Its caller loads, as if there were no cache: the page is slow, but there. Nothing keeps many from loading at once.
+    /// Its caller loads, as if there were no cache, and gets what it loaded, stored or not: the page is slow, but there.
+    /// Nothing keeps many from loading at once.
     Load,
 }
 

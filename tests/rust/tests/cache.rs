@@ -403,6 +403,24 @@ fn what_is_nearly_stale_is_refreshed_by_one_while_the_others_are_served() {
 }
 
 #[test]
+fn the_defaults_are_those_of_the_spec() {
+    let text = std::fs::read_to_string(quotalock_tests::spec::root().join("tests/spec/api.json")).unwrap();
+    let api: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let ms = |of: &str, name: &str| api["defaults"][of][name].as_u64().map(|ms| ms * 1_000);
+    let CacheOptions { fresh, stale, lease, negative, errors, beta, when_away } = CacheOptions::default();
+    assert_eq!([ms("cache", "fresh_ms"), ms("cache", "stale_ms")], [Some(fresh), Some(stale)]);
+    assert_eq!([ms("cache", "lease_ms"), ms("cache", "errors_ms")], [Some(lease), Some(errors)]);
+    assert_eq!(ms("cache", "negative_ms"), negative);
+    assert_eq!(api["defaults"]["cache"]["beta"].as_f64(), Some(beta));
+    assert_eq!(WhenAway::parse(api["defaults"]["cache"]["when_away"].as_str().unwrap()).unwrap(), when_away);
+    let OnceOptions { ttl, lease, errors } = OnceOptions::default();
+    assert_eq!(
+        [ms("once", "ttl_ms"), ms("once", "lease_ms"), ms("once", "errors_ms")],
+        [Some(ttl), Some(lease), Some(errors)]
+    );
+}
+
+#[test]
 fn when_redis_is_away_it_raises_or_loads() {
     // Nobody listens there.
     let options_of_client = Options { url: Some("redis://127.0.0.1:1".into()), ..Options::default() };

@@ -60,6 +60,9 @@ class Cache:
             missing = list(tickets)
             loaded = await make_many(self._client, missing, list(tickets.values()), load)
             values.update(zip(missing, loaded, strict=True))
+        for part in found.values():
+            if isinstance(part, Exception):
+                raise part
         # Nobody who holds a lease waits for another here.
         for key, part in found.items():
             if isinstance(part, Waiting):
@@ -67,9 +70,6 @@ class Cache:
                 if isinstance(got, Ticket):
                     (got,) = await make_many(self._client, [key], [got], load)
                 values[key] = got
-        for part in found.values():
-            if isinstance(part, Exception):
-                raise part
         return values
 
     async def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float = 5.0) -> Any:  # noqa: ANN401

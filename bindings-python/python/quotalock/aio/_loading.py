@@ -76,7 +76,7 @@ async def _guarded(client: LoopClient, tickets: Sequence[Ticket], loading: Corou
     try:
         return await loading
     except Exception as error:
-        text = f"{type(error).__name__}: {error}"
+        text = f"{type(error).__name__}: {_text(error)}"
         # The loader's error says more than that nobody could be told of it.
         await _all([client._fail(ticket, text) for ticket in tickets])
         raise
@@ -84,6 +84,13 @@ async def _guarded(client: LoopClient, tickets: Sequence[Ticket], loading: Corou
         for ticket in tickets:
             ticket._leave()
         raise
+
+
+def _text(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "?"
 
 
 async def _all(calls: Sequence[asyncio.Future[bool]]) -> list[BaseException | None]:

@@ -1,6 +1,6 @@
 //! The Redis store: connections, the machine of one connection, and its three drivers.
 //!
-//! * [`pool`]: blocking, a connection per thread at work; PHP and sync Python.
+//! * [`pool`]: blocking, a connection per thread at work; PHP and sync Python. [`pipeline`] has several calls share a trip.
 //! * [`link`]: one non-blocking, pipelined connection without a thread; whoever owns the loop drives it.
 //! * [`hub`]: one thread that drives links; Node and Rust's own futures.
 
