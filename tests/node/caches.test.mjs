@@ -397,7 +397,7 @@ test('a caller who gives up while it loads frees the way, and its error is nobod
       shop.cache('home', { leaseMs: 60_000, errorsMs: 60_000 }),
       shop.once('orders', { errorsMs: 60_000 }),
     ]
-    /** @type {[(load: () => any, signal?: AbortSignal) => Promise<unknown>, string][]} */
+    /** @type {[(load: () => any, signal?: AbortSignal) => Promise<any>, string][]} */
     const ways = [
       [(load, signal) => cache.get('k', load, { signal }), 'one'],
       [

@@ -256,62 +256,45 @@ test('the defaults of locks are those of the spec', async () => {
 test('the defaults of caches and onces are those of the spec', async () => {
   const { cache, once } = api().defaults
   const own = client('memory://')
-  const at = (/** @type {number} */ ms) => esm.testing.setTime(own, (1_700_000_000_000 + ms) * 1000)
-  /** @type {(begin: number, make: () => Promise<unknown>, has: () => Promise<boolean>) => Promise<number[]>} */
-  const lasts = async (begin, make, has) => {
-    at(begin)
-    await make().catch(() => {})
-    const ends = []
-    // The ends of all that the spec has a default for.
-    for (const ms of new Set([0, cache.fresh_ms, cache.errors_ms, once.ttl_ms, cache.lease_ms])) {
-      at(begin + ms - 1)
-      if (!(await has())) continue
-      at(begin + ms)
-      if (!(await has())) ends.push(ms)
-    }
-    return ends
-  }
   const [pages, coupons] = [own.cache('pages'), own.once('coupons')]
+  const at = (/** @type {number} */ ms) => esm.testing.setTime(own, (1_700_000_000_000 + ms) * 1000)
+  const now = { waitMs: 0 }
+  const codeOf = async (/** @type {Promise<any>} */ call) => (await call.catch((error) => error))?.code
   const fails = () => Promise.reject(new Error('down'))
-  const code = async (/** @type {Promise<unknown>} */ call) => (await call.catch((error) => error))?.code
+  /** @type {(ms: number, has: () => Promise<boolean>) => Promise<void>} */
+  const ends = async (ms, has) => {
+    for (const [time, wanted] of /** @type {const} */ ([
+      [ms - 1, true],
+      [ms, false],
+    ])) {
+      at(time)
+      assert.equal(await has(), wanted, `${ms}`)
+    }
+  }
   const seen = (/** @type {string} */ key) => async () => (await pages.peek(key)) !== null
-  assert.deepEqual(await lasts(0, () => pages.get('value', () => 'x'), seen('value')), [
-    cache.fresh_ms + cache.stale_ms,
-  ])
-  assert.equal(cache.negative_ms, null)
-  assert.deepEqual(await lasts(0, () => pages.get('none', () => null), seen('none')), [cache.fresh_ms])
-  const remembered = async () => (await code(pages.get('error', fails, { waitMs: 0 }))) === 'load_failed'
-  assert.deepEqual(await lasts(0, () => pages.get('error', fails), remembered), [cache.errors_ms])
-  const claimed = async () => !(await own.once('coupons', { ttlMs: 1 }).claim('a')).first
-  assert.deepEqual(await lasts(0, () => coupons.claim('a'), claimed), [once.ttl_ms])
-  // An error of a run is not remembered, and a lease is over at its end.
-  assert.deepEqual(
-    [once.errors_ms, await code(coupons.run('b', fails)), await code(coupons.run('b', fails))],
-    [0, undefined, undefined],
-  )
-  const after = async (/** @type {number} */ ms, /** @type {(load: () => any) => Promise<unknown>} */ get) =>
-    await get(async () => {
-      at(ms)
-      return await get(() => 'another')
-    }).catch((error) => error.code)
-  for (const [ms, wanted] of [
-    [once.lease_ms - 1, 'timeout'],
-    [once.lease_ms, Buffer.from('another')],
-  ]) {
-    at(0)
-    assert.deepEqual(await after(ms, (load) => coupons.run(`lease ${ms}`, load, { waitMs: 0 })), wanted)
-  }
-  for (const [ms, wanted] of [
-    [cache.lease_ms - 1, 'timeout'],
-    [cache.lease_ms, Buffer.from('another')],
-  ]) {
-    at(0)
-    assert.deepEqual(await after(ms, (load) => pages.get(`lease ${ms}`, load, { waitMs: 0 })), wanted)
-  }
+  at(0)
+  await Promise.all([pages.put('value', 'x'), pages.put('none', null), coupons.claim('claim')])
+  await codeOf(pages.get('error', fails))
+  await codeOf(coupons.run('error', fails))
+  assert.deepEqual([once.errors_ms, String(await coupons.run('error', () => 'x'))], [0, 'x'])
+  await ends(cache.errors_ms, async () => (await codeOf(pages.get('error', () => 'x', now))) === 'load_failed')
+  await ends(cache.fresh_ms + cache.stale_ms, seen('value'))
+  await ends(cache.negative_ms ?? cache.fresh_ms, seen('none'))
+  await ends(once.ttl_ms, async () => !(await own.once('coupons', { ttlMs: 1 }).claim('claim')).first)
+  at(0)
+  await pages.get('lease', async () => {
+    await ends(cache.lease_ms, async () => (await codeOf(pages.get('lease', () => 'x', now))) === 'timeout')
+    return 'y'
+  })
+  at(0)
+  await coupons.run('lease', async () => {
+    await ends(once.lease_ms, async () => (await codeOf(coupons.run('lease', () => 'x', now))) === 'timeout')
+    return 'y'
+  })
   const words = /export interface GetOptions \{[^}]*?; ([\d,]+) if left out/.exec(DECLARATIONS)
   assert.deepEqual([cache.wait_ms, once.wait_ms], Array(2).fill(Number(words?.[1]?.replace(',', ''))))
   const away = new esm.Client('redis://127.0.0.1:1').cache('pages')
-  assert.deepEqual([cache.when_away, await code(away.get('x', () => 'x'))], ['raise', 'unavailable'])
+  assert.deepEqual([cache.when_away, await codeOf(away.get('x', () => 'x'))], ['raise', 'unavailable'])
 })
 
 test('a lock is made by a client only, and shows what it is', async () => {

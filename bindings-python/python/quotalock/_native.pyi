@@ -249,8 +249,8 @@ class Client:
         A loader keeps the others from loading for `lease` seconds (10 ms to an hour). That there is no value is fresh
         for `negative` seconds (None: as `fresh`; 0: it is not stored). For `errors` seconds (up to an hour) after a
         loader failed nobody else loads. `beta` (0: never, to 100) is how eagerly a value is refreshed before it is
-        stale. When Redis cannot answer, `when_away` says whether to `raise` or to `load`, as if there were no cache; if it
-        goes away while a caller loads, the one raises although there is a value, the other returns that.
+        stale. When Redis cannot answer, `when_away` says whether to `raise` or to `load`, as if there were no cache;
+        if it goes away while a caller loads, the one raises although there is a value, the other returns that.
         """
 
     def close(self) -> None:

@@ -9,13 +9,14 @@ use super::blocking::leave_here;
 use super::options::WhenAway;
 use super::place::Place;
 use super::ticket::Ticket;
+use crate::client::Shared;
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::flight::{Look, Looked};
 use crate::fork::generation;
 use crate::lease::{Channel, Id};
 use crate::lock::Notice;
-use crate::operation::{Answer, odd_reply};
+use crate::operation::{Answer, Operation, odd_reply};
 use crate::store::redis::hub;
 
 /// Nobody rests longer than this before asking again: what a lost hint costs at most.
@@ -159,6 +160,12 @@ impl Reader {
         }
     }
 
+    /// What frees the lease that its last question may have brought; none if that is known.
+    pub fn take_leave(&mut self) -> Option<(Arc<Shared>, Box<dyn Operation>)> {
+        let may_have = std::mem::take(&mut self.pending) && self.generation == generation();
+        may_have.then(|| (self.place.spec.shared.clone(), Box::new(self.place.leave(self.id)) as Box<dyn Operation>))
+    }
+
     /// The error of a wait that is over.
     pub fn late(&self) -> Error {
         self.place.late(self.wait, self.busy.unwrap_or(0))
@@ -167,11 +174,7 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        if !self.pending || self.generation != generation() {
-            return;
-        }
-        let shared = self.place.spec.shared.clone();
-        let leave = Box::new(self.place.leave(self.id));
+        let Some((shared, leave)) = self.take_leave() else { return };
         if self.here {
             leave_here(&shared, leave);
         } else {

@@ -2,15 +2,17 @@
 //! all who rest for the same entry. No I/O: what is to be sent, and who has an answer, is told to the desk.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::Got;
 use super::reader::{Next, Reader};
+use crate::client::Shared;
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::lease::Channel;
 use crate::lock::Stage;
-use crate::operation::Answer;
+use crate::operation::{Answer, Operation};
 use crate::store::redis::hub::Tag;
 
 struct Waiter {
@@ -51,6 +53,8 @@ impl Theirs {
 pub(crate) enum Wish {
     /// Ask this for the reader of this number.
     Ask(u64, Exchange),
+    /// Send this; the answer is of no interest.
+    Leave(Arc<Shared>, Box<dyn Operation>),
     /// Give an answer.
     Answer(Tag, Result<Answer>),
 }
@@ -201,6 +205,9 @@ impl Readers {
     /// Ends everybody's wait: the client was closed.
     pub fn close(&mut self) {
         for number in self.numbers(|_| true) {
+            if let Some((shared, leave)) = self.all.get_mut(&number).and_then(|waiter| waiter.reader.take_leave()) {
+                self.wishes.push(Wish::Leave(shared, leave));
+            }
             self.end(number, Err(Error::new(Code::Closed, "the client was closed while this waited for a value")));
         }
     }
@@ -262,7 +269,7 @@ impl Readers {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, mpsc};
+    use std::sync::mpsc;
     use std::time::Duration;
 
     use super::super::options::{CacheOptions, WhenAway};
@@ -364,6 +371,19 @@ mod tests {
         let loads =
             |answer: &Result<Answer>| matches!(answer, Ok(Answer::Got(Got::Load(ticket))) if ticket.token() == 0);
         assert!(answers.len() == 3 && answers.iter().all(loads), "{answers:?}");
+    }
+
+    #[test]
+    fn closing_takes_back_what_a_question_may_bring() {
+        let mut bench = Bench::new(2, WhenAway::Raise);
+        assert_eq!(bench.asking(), [1, 2]);
+        bench.busy(2);
+        bench.readers.close();
+        let leaves = bench.readers.wishes.iter().filter(|wish| matches!(wish, Wish::Leave(..))).count();
+        assert_eq!(leaves, 1);
+        let answers = bench.answers();
+        let closed = |answer: &Result<Answer>| answer.as_ref().is_err_and(|error| error.code() == Code::Closed);
+        assert!(answers.len() == 2 && answers.iter().all(closed), "{answers:?}");
     }
 
     #[test]

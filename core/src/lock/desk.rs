@@ -180,6 +180,18 @@ impl Desk {
         }
     }
 
+    /// The calls of this client among what is to be sent, with their numbers.
+    pub fn take_out(&mut self, port: u64) -> Vec<(Exchange, u64)> {
+        let mut taken = Vec::new();
+        for Sending { work, number } in std::mem::take(&mut self.out) {
+            match work {
+                Work::Call(exchange) if exchange.shared().engine().port.id() == port => taken.push((exchange, number)),
+                work => self.out.push(Sending { work, number }),
+            }
+        }
+        taken
+    }
+
     /// Takes back what its caller does not wait for any more.
     pub fn cancel(&mut self, is_it: impl Fn(&Tag) -> bool) {
         self.readers.values_mut().for_each(|readers| readers.cancel(&is_it));
@@ -355,6 +367,7 @@ impl Desk {
                 cache::Wish::Ask(number, exchange) => {
                     self.dispatch(Work::Call(exchange), Errand::Look(port, number));
                 }
+                cache::Wish::Leave(shared, leave) => self.send(shared, leave, Errand::Leave),
                 cache::Wish::Answer(tag, answer) => tag.answer(answer),
             }
         }

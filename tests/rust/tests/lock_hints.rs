@@ -61,6 +61,22 @@ fn a_waiter_gets_what_a_dropped_handle_held() {
 }
 
 #[test]
+fn closing_a_client_ends_no_call_of_another() {
+    for (name, url) in stores() {
+        for turn in 0..200 {
+            let (mine, others) = (two(&url, "mine").0, client(&url, &fresh_prefix("other")));
+            let other = others.lock(b"sku:42", LockOptions::default()).unwrap();
+            assert!(a_try(&mine) && a_try(&other), "{name}");
+            // Both in one turn of the process' thread.
+            let (tell, told) = mpsc::channel();
+            mine.release().submit(0, &(Arc::new(Teller(tell)) as Arc<dyn Sink>));
+            others.close();
+            assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(true), "{name}, turn {turn}");
+        }
+    }
+}
+
+#[test]
 fn a_try_asks_the_server() {
     for (name, url) in stores() {
         let (holder, other) = two(&url, "try");

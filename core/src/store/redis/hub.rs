@@ -259,10 +259,8 @@ fn work(hub: &Arc<Hub>, bell: &UnixStream) {
             if let Some(mut link) = links.remove(&port) {
                 // What was held or asked for is taken back before the connection goes.
                 let sink = desk.sink();
-                for Sending { work, number } in desk.out.drain(..) {
-                    if let Work::Call(exchange) = work {
-                        link.submit(Step::Send, exchange, Tag::new(number, &sink));
-                    }
+                for (exchange, number) in desk.take_out(port) {
+                    link.submit(Step::Send, exchange, Tag::new(number, &sink));
                 }
                 link.flush();
                 link.close();
