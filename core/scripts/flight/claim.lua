@@ -1,6 +1,6 @@
 -- Stores a value if there is none and nobody is making one: who comes first has claimed it.
--- KEYS[1] the entry.  ARGV[3] id.  ARGV[4] how long the claim lasts in microseconds.  ARGV[5] ttl of leases.  ARGV[6] kind.
--- ARGV[7] room for the header, then the payload.
+-- KEYS[1] the entry.  ARGV[3] id.  ARGV[4] how long the claim lasts in microseconds.  ARGV[5] kind.  ARGV[6] room for the header,
+-- then the payload.
 -- Reply: {1, now, whether the id has it, kind of what stands there, for how long still, age, payload}.
 -- Invariant: of all ids one has the claim.
 local id, e = ARGV[3], load(KEYS[1])
@@ -15,9 +15,8 @@ if e.deadline > now then
   return {1, now, 0, NOTHING, e.deadline - now, 0, ''}
 end
 local ttl, token = tonumber(ARGV[4]), next_token(e)
-end_lease(e)
-e.owner, e.kind, e.version, e.last, e.made = id, tonumber(ARGV[6]), token, token, now
-e.fresh, e.stale, e.failed, e.pause, e.size = ttl, 0, 0, 0, #ARGV[7] - HEADER
-guard(e, tonumber(ARGV[5]))
-save(e, ARGV[7], false)
-return {1, now, 1, e.kind, ttl, 0, string.sub(ARGV[7], HEADER + 1)}
+take_lease(e)
+e.owner, e.kind, e.version, e.last, e.made = id, tonumber(ARGV[5]), token, token, now
+e.fresh, e.stale, e.failed, e.pause, e.size = ttl, 0, 0, 0, #ARGV[6] - HEADER
+save(e, ARGV[6], false)
+return {1, now, 1, e.kind, ttl, 0, string.sub(ARGV[6], HEADER + 1)}

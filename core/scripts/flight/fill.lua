@@ -11,6 +11,7 @@ local put = token == 0
 if put then
   token = next_token(e)
   e.last = token
+  take_lease(e)
 end
 local ended = put or loads(e, id)
 if ended then end_lease(e) end
@@ -21,7 +22,6 @@ elseif token > e.version and (token <= e.last or e.last == 0) and now <= token +
   e.kind, e.version, e.last, e.made = tonumber(ARGV[8]), token, math.max(e.last, token), now
   e.fresh, e.stale, e.failed, e.pause, e.size = tonumber(ARGV[6]), tonumber(ARGV[7]), 0, 0, #ARGV[10] - HEADER
   if not put then e.delta = math.min(math.max(now - token, 0), LONG - 1) end
-  guard(e, ttl)
   save(e, ARGV[10], false)
 end
 if not written and (ended or e.dirty) then save(e, nil, true) end

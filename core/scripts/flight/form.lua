@@ -33,11 +33,15 @@ local function payload(e)
   if HEADER + e.size <= #e.piece then return string.sub(e.piece, HEADER + 1) end
   return redis.call('GETRANGE', e.key, HEADER, -1)
 end
+-- Until when the token of the lease may be used, if there is one, also one that has ended without a word of its owner.
+local function good_until(e)
+  return math.min(e.deadline + (GOOD - 1) * e.ttl, now + LONGEST)
+end
 -- Writes an entry: its header, or with `value` (room for the header, then the payload) all of it. A full server refuses to
 -- write, but not to a script that has written already: what frees the way must pass even then.
 -- Invariant: it is kept for a minute longer than anything in it counts.
 local function save(e, value, freeing)
-  local till = math.max(now, e.guard, e.kind ~= NOTHING and e.made + e.fresh + e.stale or 0)
+  local till = math.max(now, e.guard, good_until(e), e.kind ~= NOTHING and e.made + e.fresh + e.stale or 0)
   local kept = math.ceil((till - now) / 1000) + SLACK
   local head = struct.pack(FORM, 'QC\1', e.kind, e.owner, e.version, e.last, e.made, e.fresh, e.stale, e.delta, e.deadline,
     e.ttl, e.failed, e.pause, e.guard, e.size)

@@ -6,9 +6,10 @@ local e = load(KEYS[1])
 local had = e.kind ~= NOTHING and e.kind ~= ERROR
 local was_loaded = e.deadline > now
 local token = next_token(e)
-end_lease(e)
+take_lease(e)
 e.kind, e.version, e.last, e.failed, e.pause, e.size, e.whole = NOTHING, token, token, 0, 0, 0, true
-guard(e, tonumber(ARGV[3]))
+-- Of an entry that was lost nobody knows what it gave.
+e.guard = math.max(e.guard, now + GOOD * tonumber(ARGV[3]))
 save(e, nil, true)
 wake(e, KEYS[2], ARGV[4])
 return {1, now, had and 1 or 0, was_loaded and 1 or 0}

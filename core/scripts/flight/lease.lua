@@ -7,10 +7,12 @@ end
 local function loads(e, id)
   return e.deadline > now and e.owner == id
 end
+-- Ends the lease of one who has used its token.
 local function end_lease(e)
   e.owner, e.deadline, e.ttl = NOBODY, 0, 0
 end
--- A token given for this lease may still be used for so long: the entry must not be forgotten before.
-local function guard(e, ttl)
-  e.guard = math.max(e.guard, now + GOOD * ttl)
+-- Takes the lease from one who may still use its token: the entry must not be forgotten before.
+local function take_lease(e)
+  e.guard = math.max(e.guard, good_until(e))
+  end_lease(e)
 end

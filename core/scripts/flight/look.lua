@@ -27,8 +27,8 @@ for n, e in ipairs(entries) do
       duty = 2
     elseif e.kind == NOTHING or now >= e.failed + e.pause and takes_writes(e) then
       duty, changed = 1, true
+      take_lease(e)
       e.last, e.owner, e.deadline, e.ttl = next_token(e), id, now + ttl, ttl
-      guard(e, ttl)
     end
   end
   local left = duty > 0 and e.deadline - now or e.kind == ERROR and over + e.stale - now or 0

@@ -46,8 +46,7 @@ impl Once {
         let place = self.spec.place(id)?;
         check_value(value.as_deref(), &place.shown)?;
         let [key, _] = place.keys.clone();
-        let Spec { fresh, lease, .. } = *self.spec;
-        let claim = Claim { key, id: random::bytes()?, ttl: fresh, lease, value, shown: place.shown.clone() };
+        let claim = Claim { key, id: random::bytes()?, ttl: self.spec.fresh, value, shown: place.shown.clone() };
         Ok(Op::of(&self.spec.shared, Box::new(claim)))
     }
 

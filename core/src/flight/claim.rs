@@ -21,8 +21,6 @@ pub struct Claim {
     pub id: Id,
     /// How long the claim lasts in microseconds, at most [`MAX_FRESH`](super::MAX_FRESH).
     pub ttl: u64,
-    /// The ttl of leases in microseconds.
-    pub lease: u64,
     /// What the others are told; none is nothing.
     pub value: Option<Vec<u8>>,
     /// What it is about, for messages.
@@ -64,12 +62,12 @@ impl Operation for Claim {
     }
 
     fn arg_count(&self) -> usize {
-        5
+        4
     }
 
     fn encode_args(&self, out: &mut Vec<u8>) {
         resp::part(out, &self.id);
-        for number in [self.ttl, self.lease, self.kind() as u64] {
+        for number in [self.ttl, self.kind() as u64] {
             resp::number_part(out, number);
         }
         part_with_room(out, self.payload());
@@ -103,10 +101,9 @@ impl Operation for Claim {
             });
         }
         let token = entry.next_token(now);
-        entry.end_lease();
+        entry.take_lease(now);
         entry.become_new(self.kind(), (self.ttl, 0), self.payload().len(), now);
         (entry.owner, entry.version, entry.last) = (self.id, token, token);
-        entry.guard(self.lease, now);
         entry.save(space, &self.key, Some(self.payload()), now);
         Ok(reply(true, self.kind(), self.ttl, 0, self.payload().to_vec()))
     }

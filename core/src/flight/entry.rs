@@ -56,7 +56,7 @@ pub(super) struct Entry {
     /// When the last attempt failed, and for how long nobody else tries.
     pub failed: u64,
     pub pause: u64,
-    /// Until when some token given may still be used.
+    /// Until when tokens given before that of the lease may still be used.
     pub guard: u64,
     /// The bytes of the payload.
     pub size: u64,
@@ -114,11 +114,23 @@ impl Entry {
         self.is_leased(now) && self.owner == *id
     }
 
+    /// Ends the lease of one who has used its token.
     pub fn end_lease(&mut self) {
         (self.owner, self.deadline, self.ttl) = (Id::default(), 0, 0);
     }
 
-    /// A token given for a lease of this ttl may still be used for a while.
+    /// Takes the lease from one who may still use its token.
+    pub fn take_lease(&mut self, now: u64) {
+        self.guard = self.guard.max(self.good_until(now));
+        self.end_lease();
+    }
+
+    /// Until when the token of the lease may be used, if there is one, also one that has ended without a word of its owner.
+    fn good_until(&self, now: u64) -> u64 {
+        (self.deadline + (GOOD - 1) * self.ttl).min(now + GOOD * MAX_LEASE)
+    }
+
+    /// Tokens that the entry does not know of may still be used for a while.
     pub fn guard(&mut self, ttl: u64, now: u64) {
         self.guard = self.guard.max(now + GOOD * ttl);
     }
@@ -132,7 +144,7 @@ impl Entry {
     /// The milliseconds that it is kept.
     fn memory(&self, now: u64) -> u64 {
         let over = if self.kind == Kind::Nothing { 0 } else { self.over() };
-        (self.guard.max(over).max(now) - now).div_ceil(1_000) + SLACK_MS
+        (self.guard.max(self.good_until(now)).max(over).max(now) - now).div_ceil(1_000) + SLACK_MS
     }
 
     /// Writes the header, and the payload if there is a new one.

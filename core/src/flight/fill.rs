@@ -86,6 +86,7 @@ impl Operation for Fill {
         let token = self.token.unwrap_or_else(|| entry.next_token(now));
         if self.token.is_none() {
             entry.last = token;
+            entry.take_lease(now);
         }
         let mut ended = self.token.is_none() || entry.loads(&self.id, now);
         if ended {
@@ -101,7 +102,6 @@ impl Operation for Fill {
             if self.token.is_some() {
                 entry.delta = now.saturating_sub(token).min(form::LONG - 1);
             }
-            entry.guard(self.ttl, now);
             entry.save(space, key, Some(self.payload()), now);
         } else if ended || entry.dirty {
             entry.save(space, key, None, now);

@@ -55,7 +55,7 @@ impl Operation for Invalidate {
         let mut entry = Entry::load(space, key, now)?;
         let (had, was_loaded) = (entry.kind.is_value(), entry.is_leased(now));
         let token = entry.next_token(now);
-        entry.end_lease();
+        entry.take_lease(now);
         (entry.kind, entry.version, entry.last, entry.size) = (Kind::Nothing, token, token, 0);
         (entry.failed, entry.pause, entry.whole) = (0, 0, true);
         entry.guard(self.ttl, now);

@@ -96,9 +96,9 @@ impl Look {
                 duty = ANOTHER_LOADS;
             } else if entry.kind == Kind::Nothing || now >= entry.failed + entry.pause {
                 (duty, changed) = (LOADS, true);
+                entry.take_lease(now);
                 entry.last = entry.next_token(now);
                 (entry.owner, entry.deadline, entry.ttl) = (self.id, now + self.ttl, self.ttl);
-                entry.guard(self.ttl, now);
             }
         }
         let left = match (duty, entry.kind) {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use quotalock::driver::{self, Sink};
 use quotalock::{
     Answer, Cache, CacheOptions, Client, Code, Error, Got, OnceOptions, Options, Part, Result, Seen, Ticket, WhenAway,
+    testing,
 };
 use quotalock_tests::{client, fresh_prefix, stores};
 
@@ -399,6 +400,36 @@ fn what_is_nearly_stale_is_refreshed_by_one_while_the_others_are_served() {
         assert!(fill(&early, "new"), "{name}");
         let never = client.cache("home", CacheOptions { beta: 0.0, ..options(1_500, 0, 10_000) }).unwrap();
         (0..50).for_each(|_| assert_eq!(text(&found(get(Way::Here, &never, b"x", NOW))), Some("new")));
+    }
+}
+
+#[test]
+fn what_is_over_is_kept_only_for_tokens_that_may_still_be_used() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("kept"));
+        let cache = client.cache("home", options(1_000, 1_000, 3_600_000)).unwrap();
+        // The seconds that a key has left.
+        let kept = |key: &[u8]| {
+            let stored = testing::get(&client, &cache.redis_key(key).unwrap()).run().unwrap();
+            stored.and_then(|stored| stored.ttl_ms).unwrap() / 1_000
+        };
+        let mine = ticket(get(Way::Here, &cache, b"used", NOW));
+        assert!((35_900..=36_060).contains(&kept(b"used")), "{name}: {} while it is loaded", kept(b"used"));
+        assert!(fill(&mine, "v"));
+        assert!((50..=62).contains(&kept(b"used")), "{name}: {}", kept(b"used"));
+        assert!(cache.put(b"put", Some(b"v".to_vec())).unwrap().run().unwrap());
+        assert!((50..=62).contains(&kept(b"put")), "{name}: {}", kept(b"put"));
+        drop(ticket(get(Way::Here, &cache, b"left", NOW)));
+        assert!((50..=60).contains(&kept(b"left")), "{name}: {}", kept(b"left"));
+        // What was put, or forgotten, while one loads must be remembered for as long as that one may come.
+        let _slow = ticket(get(Way::Here, &cache, b"slow", NOW));
+        assert!(cache.put(b"slow", Some(b"v".to_vec())).unwrap().run().unwrap());
+        assert!((35_900..=36_060).contains(&kept(b"slow")), "{name}: {}", kept(b"slow"));
+        let short = client.cache("home", options(1_000, 0, 10)).unwrap();
+        let _slow = ticket(get(Way::Here, &cache, b"again", NOW));
+        cache.invalidate(b"again").unwrap().run().unwrap();
+        assert!(fill(&ticket(get(Way::Here, &short, b"again", LONG)), "v"), "{name}");
+        assert!((35_900..=36_060).contains(&kept(b"again")), "{name}: {}", kept(b"again"));
     }
 }
 

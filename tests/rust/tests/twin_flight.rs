@@ -199,7 +199,7 @@ impl Side {
             Act::Claim { id: n, ttl, value } => {
                 let [key, _] = keys;
                 let value = value.map(|byte| vec![byte; 3]);
-                let call = Claim { key, id: id(*n), ttl: *ttl, lease: 1_000_000, value, shown };
+                let call = Claim { key, id: id(*n), ttl: *ttl, value, shown };
                 Done::Claimed(flight::claim(&self.client, call).run().unwrap())
             }
             Act::Plant(value) => self.put(&keys[0], Kind::Text, value),
