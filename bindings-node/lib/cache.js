@@ -42,7 +42,7 @@ class Cache {
   /** @type {Surface['getJson']} */
   async getJson(key, load, given) {
     const bytes = await this.#get(this.getJson, key, load, given, (value) => {
-      const text = value === null ? null : JSON.stringify(value)
+      const text = value === null ? null : JSON.stringify(value, finite)
       if (text === undefined)
         throw refusal('what was loaded', value, 'something that JSON has, or null if there is none')
       return text
@@ -154,6 +154,18 @@ class Cache {
  */
 function isTicket(part) {
   return part instanceof native.Ticket
+}
+
+/**
+ * A value within one that is to be JSON: no NaN, of which JSON.stringify would make null.
+ * @param {string} key
+ * @param {unknown} value
+ */
+function finite(key, value) {
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw refusal(key === '' ? 'what was loaded' : `what was loaded, at ${inspect(key)},`, value, 'a finite number')
+  }
+  return value
 }
 
 /**

@@ -216,6 +216,13 @@ for (const [store, url] of Object.entries(stores())) {
       BAD,
       'undefined',
     )
+    for (const odd of [Number.NaN, { price: Number.POSITIVE_INFINITY }]) {
+      await rejected(
+        cache.getJson(`odd ${inspect(odd)}`, () => odd),
+        BAD,
+        'finite',
+      )
+    }
     await assert.rejects(
       cache.getJson('big', () => 5n),
       TypeError,
