@@ -10,7 +10,10 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use quotalock::{Cache, CacheOptions, Client, Code, Error, Got, OnceOptions, Options, Result, Ticket, WhenAway};
+use quotalock::{
+    Cache, CacheOptions, Client, Code, Error, Got, MAX_VALUE_BYTES, OnceOptions, Options, Part, Result, Ticket,
+    WhenAway,
+};
 use quotalock_tests::{client, fresh_prefix, servers};
 
 /// How long a client behind a gate waits for an answer.
@@ -69,6 +72,11 @@ impl Gate {
     /// As if the server had died.
     fn hang_up(&self) {
         self.close();
+        self.cut();
+    }
+
+    /// Ends all connections; new ones are welcome.
+    fn cut(&self) {
         self.state.open.lock().unwrap().drain(..).for_each(|end| drop(end.shutdown(Shutdown::Both)));
     }
 
@@ -189,6 +197,56 @@ fn loading_in_place_returns_what_could_not_be_stored() {
                 _ => assert!(is_away(&got.err().unwrap()), "{name}"),
             }
         }
+    }
+}
+
+/// The tickets of keys that nobody has loaded.
+fn tickets(cache: &Cache, keys: &[String]) -> Vec<Ticket> {
+    let keys: Vec<&[u8]> = keys.iter().map(String::as_bytes).collect();
+    let parts = cache.get_many(&keys, Duration::ZERO).unwrap().run().unwrap();
+    let load = |part| if let Part::Got(got) = part { ticket(Ok(got)) } else { panic!("no ticket but {part:?}") };
+    parts.into_iter().map(load).collect()
+}
+
+#[test]
+fn several_values_are_stored_together_whatever_becomes_of_the_connection() {
+    for (name, url) in servers() {
+        let gate = Gate::before(&url);
+        let cache = gate.client(&fresh_prefix("together")).cache("home", CacheOptions::default()).unwrap();
+        let happens: [&dyn Fn(); 3] = [&|| {}, &|| gate.cut(), &|| {
+            let mut server = TcpStream::connect(url.strip_prefix("redis://").unwrap()).unwrap();
+            server.write_all(b"SCRIPT FLUSH\r\n").unwrap();
+            assert!(server.read(&mut [0; 5]).unwrap() > 0);
+        }];
+        for (turn, what) in happens.into_iter().enumerate() {
+            let keys: Vec<String> = (0..300).map(|key| format!("{turn}:{key}")).collect();
+            let loaded = tickets(&cache, &keys).into_iter().zip(keys.iter().map(|key| Some(key.clone().into_bytes())));
+            let loaded = loaded.collect();
+            what();
+            Ticket::fill_all(loaded, &mut || false).unwrap();
+            for key in &keys {
+                let seen = cache.peek(key.as_bytes()).unwrap().run().unwrap();
+                let value = seen.and_then(|seen| seen.value).map(|value| value.to_vec());
+                assert_eq!(value, Some(key.clone().into_bytes()), "{name}");
+            }
+        }
+        let keys: Vec<String> = ["a", "b", "c"].map(str::to_owned).into();
+        let values = [Some(b"x".to_vec()), Some(vec![0; MAX_VALUE_BYTES + 1]), None];
+        let refused = Ticket::fill_all(tickets(&cache, &keys).into_iter().zip(values).collect(), &mut || false);
+        assert_eq!(refused.err().unwrap().code(), Code::InvalidArgument, "{name}");
+        let found = |key: &[u8]| cache.peek(key).unwrap().run().unwrap().is_some();
+        assert!(found(b"a") && !found(b"b") && found(b"c"), "{name}");
+        drop(ticket(cache.get(b"b", Duration::ZERO).unwrap().run()));
+        // What cannot be told ends by itself; nobody waits for it one by one.
+        let keys: Vec<String> = (0..100).map(|key| format!("muted:{key}")).collect();
+        let (failing, filling) = (tickets(&cache, &keys[..50]), tickets(&cache, &keys[50..]));
+        gate.mute();
+        let began = Instant::now();
+        Ticket::fail_all(&failing, Some("no such table"), &mut || false);
+        let loaded = filling.into_iter().map(|ticket| (ticket, None)).collect();
+        assert!(is_away(&Ticket::fill_all(loaded, &mut || false).err().unwrap()), "{name}");
+        drop(failing);
+        assert!(began.elapsed() < Duration::from_secs(3), "{name}: {:?}", began.elapsed());
     }
 }
 

@@ -39,7 +39,8 @@ struct Batch {
     /// What is on its way, in the order of the wire.
     sent: VecDeque<Job>,
     done: Vec<(usize, Result<Answer>)>,
-    /// How long to sleep before what was refused is sent again.
+    /// What was refused, to be sent again after a pause.
+    later: Vec<Job>,
     pause: Duration,
 }
 
@@ -56,6 +57,7 @@ impl Batch {
         if !pause.is_zero() {
             sleep_until(Instant::now() + pause, interrupted)?;
         }
+        self.queue.extend(self.later.drain(..));
         Ok(())
     }
 
@@ -161,14 +163,14 @@ impl Batch {
             Step::Send => self.queue.push_back((at, exchange)),
             Step::Sleep(pause) => {
                 self.pause = self.pause.max(pause);
-                self.queue.push_back((at, exchange));
+                self.later.push((at, exchange));
             }
         }
     }
 
     /// Ends all that has no answer.
     fn end(&mut self, error: Error) {
-        let (sent, queue) = (std::mem::take(&mut self.sent), std::mem::take(&mut self.queue));
-        self.done.extend(sent.into_iter().chain(queue).map(|(at, _)| (at, Err(error.clone()))));
+        let left = self.sent.drain(..).chain(self.queue.drain(..)).chain(self.later.drain(..));
+        self.done.extend(left.map(|(at, _)| (at, Err(error.clone()))));
     }
 }
