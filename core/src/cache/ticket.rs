@@ -137,10 +137,12 @@ impl Ticket {
     }
 
     /// Ends loads that came to nothing, of one client and on this thread: it takes one round trip for all; see
-    /// [`fail`](Ticket::fail). What cannot be told ends with its lease.
+    /// [`fail`](Ticket::fail). What cannot be told, and not in the background either, ends with its lease.
     pub fn fail_all(tickets: &[Ticket], error: Option<&str>, interrupted: &mut dyn FnMut() -> bool) {
         op::run_all(tickets.iter().map(|ticket| ticket.fail(error)).collect(), interrupted);
-        tickets.iter().for_each(|ticket| ticket.open.used.store(true, Ordering::Relaxed));
+        // To try again would keep this thread waiting.
+        let here = tickets.iter().filter(|ticket| ticket.open.here);
+        here.for_each(|ticket| ticket.open.used.store(true, Ordering::Relaxed));
     }
 }
 

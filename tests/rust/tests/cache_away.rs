@@ -281,6 +281,30 @@ fn who_cannot_listen_loads_or_raises() {
 }
 
 #[test]
+fn who_waits_is_told_also_after_its_connections_were_cut() {
+    for (name, url) in servers() {
+        let (gate, prefix) = (Gate::before(&url), fresh_prefix("cut"));
+        let another = client(&url, &prefix).cache("home", CacheOptions::default()).unwrap();
+        let mine = ticket(another.get(b"x", Duration::ZERO).unwrap().run());
+        let cache = gate.client(&prefix).cache("home", CacheOptions::default()).unwrap();
+        let waiters = WAYS.map(|way| {
+            let cache = cache.clone();
+            std::thread::spawn(move || (get(way, &cache, b"x", LONG), Instant::now()))
+        });
+        std::thread::sleep(Duration::from_millis(300));
+        gate.cut();
+        std::thread::sleep(Duration::from_millis(500));
+        assert!(mine.fill(Some(b"v".to_vec())).unwrap().run().unwrap(), "{name}");
+        let filled = Instant::now();
+        for (way, waiter) in WAYS.into_iter().zip(waiters) {
+            let (got, at) = waiter.join().unwrap();
+            assert!(matches!(got, Ok(Got::Found(_))), "{name} {way:?}: {got:?}");
+            assert!(at.saturating_duration_since(filled) < Duration::from_secs(3), "{name} {way:?}");
+        }
+    }
+}
+
+#[test]
 fn all_who_wait_hear_at_once_that_redis_went_away() {
     const WAITERS: usize = 40;
     for (name, url) in servers() {
