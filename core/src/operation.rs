@@ -149,6 +149,27 @@ pub(crate) fn unsigned(fields: &[Value], at: usize) -> Result<u64> {
     }
 }
 
+/// A field of a reply that says yes or no.
+pub(crate) fn flag(fields: &[Value], at: usize) -> Result<bool> {
+    match fields.get(at) {
+        Some(Value::Int(flag @ (0 | 1))) => Ok(*flag == 1),
+        other => Err(odd_reply(format!("field {at} is {other:?}"))),
+    }
+}
+
+/// Bytes in a field of a reply.
+pub(crate) fn bytes(fields: &[Value], at: usize) -> Result<Vec<u8>> {
+    match fields.get(at) {
+        Some(Value::Bytes(bytes)) => Ok(bytes.clone()),
+        other => Err(odd_reply(format!("field {at} is {other:?}"))),
+    }
+}
+
+/// A number as a field of a twin's reply.
+pub(crate) fn int(n: u64) -> Value {
+    Value::Int(n as i64)
+}
+
 /// The error for a reply that our scripts do not make.
 pub(crate) fn odd_reply(what: String) -> Error {
     Error::new(

@@ -103,6 +103,8 @@ async function perform(sale, step) {
       const options = { perBuyer: step.per_buyer, endsMs: ms(step.ends), prizes: step.prizes }
       return { opened: await stock.open(step.quantity, options) }
     }
+    case 'close':
+      return { closed: await stock.close() }
     case 'restock':
       return { quantity: await stock.restock(step.quantity, { prizes: step.prizes, requestId }) }
     case 'take': {

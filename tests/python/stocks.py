@@ -63,6 +63,8 @@ class Stocks:
             return self.take_all(step, once)
         if op in ("confirm", "cancel", "extend"):
             return {"done": self.settle(op, stock, step)}
+        if op == "close":
+            return {"closed": call(stock.close)}
         if op == "status":
             status = call(stock.status)
             return {field: getattr(status, field) for field in STATUS}

@@ -7,7 +7,7 @@ from check_form import LARGEST, Case, fields, is_a, need, text_or_hex
 MILLISECOND = 1000
 OUTCOMES = {"held", "sold_out", "buyer_limit", "not_open", "ended"}
 PHASES = {"not_open", "open", "ended"}
-KINDS = {"opened", "restocked", "held", "confirmed", "cancelled", "expired", "extended"}
+KINDS = {"opened", "restocked", "held", "confirmed", "cancelled", "expired", "extended", "closed"}
 RESERVATION: dict[str, type] = {"reservation": str, "quantity": int, "prizes": list, "until": int}
 BUYER: dict[str, type] = {"buyer": str, "buyer_hex": str}
 STATUS: dict[str, type] = {
@@ -36,6 +36,7 @@ SETTLING: dict[str, type] = {"reservation": str, "reservations": list, "id": str
 # What each operation takes besides `at`, `op` and maybe `stock`; what it may take; the fields of what it must answer.
 STEPS: dict[str, tuple[dict[str, type], dict[str, type], dict[str, type] | None]] = {
     "open": ({"quantity": int}, {"per_buyer": int, "ends": int, "prizes": list}, {"opened": bool}),
+    "close": ({}, {}, {"closed": bool}),
     "restock": ({"quantity": int}, {"prizes": list, "request": str}, {"quantity": int}),
     "take": (
         {"quantity": int, "hold": int},
@@ -130,7 +131,7 @@ def answer(found: Case, asked: Case, op: str, stocks: Case, held: set[str], wher
     for i, entry in enumerate(found.get("entries", [])):
         fields(entry, ENTRY, f"{where}.entries[{i}]")
         need(entry["kind"] in KINDS, f"{where}.entries[{i}] has an unknown kind")
-        is_of_one = entry["kind"] not in ("opened", "restocked")
+        is_of_one = entry["kind"] not in ("opened", "restocked", "closed")
         need((entry["reservation"] in held) == is_of_one, f"{where}.entries[{i}] is of none exactly if of no buyer")
         need(is_a(entry["buyer"], str) == is_of_one, f"{where}.entries[{i}] is of none exactly if of no buyer")
         sums(entry, f"{where}.entries[{i}]")

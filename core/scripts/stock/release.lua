@@ -14,7 +14,25 @@ local function give_back(s, kind, member)
   s.available, s.held = s.available + n, s.held - n
   append(s, kind, member)
 end
--- Returns to stock up to `most` of the holds that are over, and saves the sale; how many it were.
+-- Makes the units available again whose holds somebody deleted: nothing else is held. Whose they were, nobody knows.
+local function give_back_lost(s)
+  local n, cursor, found, given = s.held, s.prized and '0', nil, {}
+  while cursor do
+    cursor, found = unpack(redis.call('HSCAN', KEYS[s.at], cursor, 'MATCH', 'g*', 'COUNT', 1000))
+    -- A field may come twice.
+    for i = 1, #found, 2 do given[found[i]] = found[i + 1] end
+    cursor = cursor ~= '0' and cursor
+  end
+  local packed = {}
+  for field, prizes in pairs(given) do
+    redis.call('HDEL', KEYS[s.at], field)
+    packed[#packed + 1] = prizes
+  end
+  put_back(s, table.concat(packed))
+  s.available, s.held = s.available + n, 0
+  append(s, 'x', string.rep('\0', 16) .. struct.pack('<I8', n))
+end
+-- Returns to stock up to `most` of the holds that are over, and saves the sale.
 local function release(s, most)
   local first, over = redis.call('ZRANGE', KEYS[s.at + 1], 0, most, 'WITHSCORES'), {}
   -- Fails before anything is written if that key is of another type.
@@ -31,12 +49,8 @@ local function release(s, most)
   -- First what also a full server does: after that it does the rest.
   if #over > 0 then redis.call('ZREM', KEYS[s.at + 1], unpack(over)) end
   for _, member in ipairs(over) do give_back(s, 'x', member) end
-  if #first == 0 and s.held > 0 and not s.prized then
-    -- Somebody deleted the holds: their units must not be lost.
-    local n = s.held
-    s.available, s.held = s.available + n, 0
-    append(s, 'x', string.rep('\0', 16) .. struct.pack('<I8', n))
-  end
+  if s.due == NEVER and s.held > 0 then give_back_lost(s) end
+  -- A key that somebody deleted is new by now, and has no TTL.
+  s.renew = true
   save(s)
-  return #over
 end

@@ -7,7 +7,7 @@ local function save(s)
   -- The keys are kept for as long as `memory` after the last touch, give or take half of it: not every touch sets three TTLs.
   local latest = math.max(s.latest, s.now, s.ends > 0 and s.ends + s.offset or 0)
   local renew = s.renew or s.kept < latest + s.memory / 2
-  if renew then s.kept = latest + s.memory end
+  if renew then s.kept = math.max(s.kept, latest + s.memory) end
   redis.call('HSET', KEYS[s.at], '', s.head .. struct.pack('<I8', s.first) .. numbers(s)
     .. struct.pack('<I8I8I8', s.due, s.kept, s.buyers))
   if renew then

@@ -5,4 +5,4 @@ local s = load(1, 'o')
 if not s then return {1, now, 0} end
 if s.due <= s.now then release(s, 16 * STEP) end
 if s.dirty then save(s) end
-return {1, now, s.ends > 0 and now >= s.ends and 2 or 1, s.available, s.held, s.sold, s.buyers, s.per_buyer, s.ends}
+return {1, now, s.ended and 2 or 1, s.available, s.held, s.sold, s.buyers, s.per_buyer, s.ends}

@@ -15,22 +15,22 @@ for i = 1, count do
 end
 local function refusal(s)
   if not s.now then return 3 end
-  if s.ends > 0 and now >= s.ends then return 4 end
+  if s.ended then return 4 end
   if s.per_buyer > 0 and (tonumber(s.more) or 0) + s.n > s.per_buyer then return 2 end
   if s.n > s.available then return 1 end
   return s.prized and s.n > 1000 and 5 or 0
 end
+-- Who would get nothing looks further, in so many rounds. One may end nothing: of a state that only damage can have left.
+local rounds = 16
 for i, s in ipairs(known and {} or sales) do
   local why
-  -- Who would get nothing looks further. A round may end nothing: of a state that only damage can have left.
-  for _ = 1, 16 do
+  repeat
     if s.now and s.due <= s.now then
       release(s, STEP)
-      s.more = redis.call('HGET', KEYS[s.at], buyer)
+      s.more, rounds = redis.call('HGET', KEYS[s.at], buyer), rounds - 1
     end
     why = refusal(s)
-    if why == 0 or why > 2 or s.due > s.now then break end
-  end
+  until why == 0 or why > 2 or s.due > s.now or rounds < 1
   if why > 0 and outcome == 0 then outcome, refused = why, i end
 end
 local reply = {1, now, outcome, refused}
@@ -42,7 +42,7 @@ for _, s in ipairs(sales) do
   elseif outcome == 0 then
     till = s.now + hold
     -- Without holds there was no such key, and so no TTL.
-    s.renew = s.held == 0
+    s.renew = s.renew or s.held == 0
     redis.call('ZADD', KEYS[s.at + 1], till, s.member)
     if s.prized then drawn, packed = draw(s, string.sub(s.member, 1, 16), s.n) end
     if not s.more then s.buyers = s.buyers + 1 end

@@ -13,7 +13,7 @@ use once_cell::race::OnceBox;
 
 use crate::error::Result;
 use crate::lease::Channel;
-use crate::operation::odd_reply;
+use crate::operation::{flag, int, odd_reply};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -80,18 +80,6 @@ fn wake(space: &mut dyn Space, keys: &Keys, prefix: &[u8]) {
 fn part_with_room(out: &mut Vec<u8>, payload: &[u8]) {
     out.reserve(payload.len() + HEADER + 32);
     resp::long_part(out, &[&[0; HEADER], payload]);
-}
-
-/// A flag as the only field of a reply.
-fn flag(fields: &[Value], at: usize) -> Result<bool> {
-    match fields.get(at) {
-        Some(Value::Int(flag @ (0 | 1))) => Ok(*flag == 1),
-        other => Err(odd_reply(format!("field {at} is {other:?}"))),
-    }
-}
-
-fn int(n: u64) -> Value {
-    Value::Int(n as i64)
 }
 
 /// Takes the bytes out of a field of a reply: they may be many.

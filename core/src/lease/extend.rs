@@ -65,7 +65,7 @@ impl Operation for Extend {
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::Flag(flag(fields)?))
+        Ok(Answer::Flag(flag(fields, 0)?))
     }
 
     fn describe(&self) -> String {

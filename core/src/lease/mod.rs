@@ -16,8 +16,7 @@ mod who;
 use once_cell::race::OnceBox;
 
 use crate::error::Result;
-use crate::operation::odd_reply;
-use crate::resp::Value;
+use crate::operation::{bytes, flag, int};
 use crate::script::Script;
 use crate::store::memory::Space;
 use table::Table;
@@ -78,26 +77,6 @@ fn save(space: &mut dyn Space, key: &[u8], table: &Table, now: u64, told: &[usiz
     space.set(key, form::encode(table), table.memory(now));
     for waiter in told.iter().filter_map(|at| table.waiters.get(*at)) {
         space.publish(&[wake_prefix, &waiter.channel].concat(), &waiter.id);
-    }
-}
-
-/// A flag as the only field of a reply.
-fn flag(fields: &[Value]) -> Result<bool> {
-    match fields {
-        [Value::Int(flag @ (0 | 1))] => Ok(*flag == 1),
-        other => Err(odd_reply(format!("{other:?}"))),
-    }
-}
-
-fn int(n: u64) -> Value {
-    Value::Int(n as i64)
-}
-
-/// Bytes in a field of a reply.
-fn bytes(fields: &[Value], at: usize) -> Result<Vec<u8>> {
-    match fields.get(at) {
-        Some(Value::Bytes(bytes)) => Ok(bytes.clone()),
-        other => Err(odd_reply(format!("field {at} is {other:?}"))),
     }
 }
 

@@ -78,12 +78,12 @@ impl Operation for Release {
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::Flag(flag(fields)?))
+        Ok(Answer::Flag(flag(fields, 0)?))
     }
 
     fn decode_repeated(&self, fields: &[Value], _source: Source) -> Result<Answer> {
         // What is not held any more was freed by the first try.
-        flag(fields).map(|_| Answer::Flag(true))
+        flag(fields, 0).map(|_| Answer::Flag(true))
     }
 
     fn describe(&self) -> String {

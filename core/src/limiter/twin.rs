@@ -3,6 +3,7 @@
 use super::holds::{Hold, ID_SIZE, Settlement, Unsettled, all_rules};
 use super::state::State;
 use crate::algorithm::Charged;
+use crate::operation::int;
 use crate::policy::Policy;
 use crate::resp::Value;
 use crate::store::memory::Space;
@@ -11,10 +12,6 @@ use crate::store::memory::Space;
 pub(super) struct Done {
     pub reply: Vec<Value>,
     pub charged: bool,
-}
-
-fn int(n: u64) -> Value {
-    Value::Int(n as i64)
 }
 
 impl State<'_> {

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use super::id::Hold;
 use super::sale::{self, STEP};
-use super::settle::flag;
-use super::{Place, Transition, int};
+use super::{Place, Transition};
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation};
+use crate::operation::{Answer, Operation, flag, int};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -61,7 +60,7 @@ impl Operation for Extend {
             if all && end.is_some_and(|end| till > end) {
                 sale.extend(place, hold, till);
             } else {
-                sale.save_if_stepped();
+                sale.save_if_dirty();
             }
             sale::keep(space, place, now)?;
         }
@@ -69,7 +68,7 @@ impl Operation for Extend {
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        flag(fields)
+        Ok(Answer::Flag(flag(fields, 0)?))
     }
 
     fn describe(&self) -> String {

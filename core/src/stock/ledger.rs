@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::id::{self, Hold};
-use super::{Place, Transition, bytes, int, sale};
+use super::{Place, Transition, sale};
 use crate::decision::Source;
 use crate::error::{Error, Result, shown};
-use crate::operation::{Answer, Operation, odd_reply};
+use crate::operation::{Answer, Operation, bytes, int, odd_reply};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -31,10 +31,12 @@ pub enum LedgerKind {
     Expired,
     /// A hold became longer.
     Extended,
+    /// The sale was closed.
+    Closed,
 }
 
 impl LedgerKind {
-    const ALL: [(u8, LedgerKind); 7] = [
+    const ALL: [(u8, LedgerKind); 8] = [
         (b'o', LedgerKind::Opened),
         (b'r', LedgerKind::Restocked),
         (b'h', LedgerKind::Held),
@@ -42,9 +44,10 @@ impl LedgerKind {
         (b'u', LedgerKind::Cancelled),
         (b'x', LedgerKind::Expired),
         (b'e', LedgerKind::Extended),
+        (b'l', LedgerKind::Closed),
     ];
 
-    /// The stable text: `opened`, `restocked`, `held`, `confirmed`, `cancelled`, `expired` or `extended`.
+    /// The stable text: `opened`, `restocked`, `held`, `confirmed`, `cancelled`, `expired`, `extended` or `closed`.
     pub fn as_str(self) -> &'static str {
         match self {
             LedgerKind::Opened => "opened",
@@ -54,6 +57,7 @@ impl LedgerKind {
             LedgerKind::Cancelled => "cancelled",
             LedgerKind::Expired => "expired",
             LedgerKind::Extended => "extended",
+            LedgerKind::Closed => "closed",
         }
     }
 }
@@ -67,11 +71,12 @@ pub struct LedgerEntry {
     pub number: u64,
     /// What was done.
     pub kind: LedgerKind,
-    /// With which reservation; none for an opening and a restock.
+    /// With which reservation; none for an opening, a restock and a closing, and for units that expired since somebody deleted the
+    /// key of their holds.
     pub reservation: Option<String>,
-    /// Of which buyer; none for an opening and a restock.
+    /// Of which buyer; none without a reservation.
     pub buyer: Option<Vec<u8>>,
-    /// With how many units.
+    /// With how many units; 0 for a closing.
     pub quantity: u64,
     /// When, in microseconds since the epoch by the server's clock.
     pub time: u64,
@@ -181,8 +186,9 @@ impl Operation for ReadLedger {
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
         let mut reply = vec![int(1), int(now)];
         let Some(sale) = sale::find(space, &self.place, now)? else { return Ok(reply) };
-        let after = self.after.as_ref().and_then(|id| id.split_once('-')).and_then(|(number, _)| number.parse().ok());
-        let later = sale.ledger().filter(|entry| entry.number > after.unwrap_or(0_u64));
+        let place = |id: &str| id.split_once('-').and_then(|(place, _)| place.parse().ok()).unwrap_or(0_u64);
+        let after = self.after.as_deref().map_or(0, place);
+        let later = sale.ledger().filter(|entry| place(&entry.id) > after);
         for entry in later.take(self.count as usize) {
             reply.extend(Self::shown_by_script(entry, &self.place)?);
         }

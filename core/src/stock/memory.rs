@@ -1,6 +1,7 @@
 //! What is remembered of a request that did something: twin of `scripts/stock/{recall,remember}.lua`.
 
 use crate::error::{Result, wrong_type};
+use crate::operation::int;
 use crate::resp::Value;
 use crate::store::memory::Space;
 
@@ -21,7 +22,7 @@ impl Memory {
     pub fn recall(&self, space: &mut dyn Space, now: u64) -> Result<Option<Vec<Value>>> {
         let Some(object) = space.object(&self.key)? else { return Ok(None) };
         let Some(kept) = object.downcast_ref::<Remembered>() else { return Err(wrong_type(&[&self.key])) };
-        let first = || [super::int(1), super::int(now)].into_iter().chain(kept.fields.iter().cloned()).collect();
+        let first = || [int(1), int(now)].into_iter().chain(kept.fields.iter().cloned()).collect();
         Ok((now < kept.until).then(first))
     }
 

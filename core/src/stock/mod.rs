@@ -1,5 +1,6 @@
 //! Stocks: units of a sale that are held, then sold or returned; never more than there are. See ADR 11.
 
+mod close;
 mod extend;
 mod id;
 mod ledger;
@@ -12,18 +13,16 @@ mod sale;
 mod settle;
 mod status;
 mod take;
+mod transition;
 
 use std::sync::Arc;
-
-use once_cell::race::OnceBox;
 
 use crate::client::Client;
 use crate::error::{Code, Error, Result, shown};
 use crate::key;
 use crate::op::Op;
 use crate::random;
-use crate::resp::Value;
-use crate::script::Script;
+use close::Close;
 use extend::Extend;
 use id::Hold;
 pub(crate) use id::Id;
@@ -45,6 +44,8 @@ use status::Status;
 pub use status::{StockPhase, StockStatus};
 use take::Take;
 pub use take::{TakeOutcome, Taken, TakenAll};
+use transition::Transition;
+pub(crate) use transition::scripts;
 
 /// The units of one sale. Cheap to clone; made by [`Client::stock`].
 ///
@@ -53,7 +54,7 @@ pub use take::{TakeOutcome, Taken, TakenAll};
 /// never be right, before anything is sent.
 ///
 /// In every state that anybody can see, `available + held + sold` are all the units there are. A hold that is over returns
-/// to stock at the next call that writes, 16 of them a call; a take that would be refused looks at up to 256. All calls may be repeated after a lost
+/// to stock at the next call that writes, 16 of them a call; a take that would be refused looks at up to 256 more. All calls may be repeated after a lost
 /// reply and are, within the client's timeout: nothing is taken, sold or added twice.
 #[derive(Clone)]
 pub struct Stock {
@@ -165,7 +166,12 @@ impl Client {
 
     fn settle(&self, reservations: &[(&Stock, &str)], settlement: Settlement) -> Result<Op<bool>> {
         let items = self.held(reservations)?;
-        Ok(Op::new(self, Box::new(Settle::new(items, settlement, self.shared.request_memory)), None))
+        Ok(Op::new(self, Box::new(Settle::new(items, settlement, self.repeat_memory())), None))
+    }
+
+    /// How long what may be repeated is remembered, in microseconds: at least until this client repeats it no more.
+    fn repeat_memory(&self) -> u64 {
+        self.shared.request_memory.max(self.shared.timeout.as_micros() as u64)
     }
 
     /// What these reservations hold, by their ids.
@@ -234,7 +240,19 @@ impl Stock {
         Ok(Op::new(&self.client, Box::new(call), None))
     }
 
-    /// Adds `quantity` units (1 to [`MAX_QUANTITY`]) to an open sale, also one whose `ends` has passed, and answers how many
+    /// Ends the sale now, for good: true if this call did, false if it had ended before. Takes answer
+    /// [`Ended`](TakeOutcome::Ended), what is held can still be confirmed, cancelled and extended, and nothing else changes. The
+    /// sale is kept for its [`memory`](StockOptions::memory) after the last of its holds has ended, or from now; until then its name
+    /// is taken.
+    ///
+    /// # Errors
+    /// `invalid_argument` if the sale is not open.
+    pub fn close(&self) -> Result<Op<bool>> {
+        let call = Close { place: self.place.clone(), id: random::bytes()? };
+        Ok(Op::new(&self.client, Box::new(call), None))
+    }
+
+    /// Adds `quantity` units (1 to [`MAX_QUANTITY`]) to an open sale, also one that has ended, and answers how many
     /// there are now, sold ones included. A sale with prizes needs as many more, others none. With a request id, units are added once for it
     /// while it is remembered ([`Options::request_memory`](crate::Options)).
     ///
@@ -250,7 +268,7 @@ impl Stock {
         };
         let mut key = [&self.place.keys[0], b":restock:".as_slice()].concat();
         key::encode_into(&mut key, &id);
-        let memory = Memory { key, length: self.client.shared.request_memory };
+        let memory = Memory { key, length: self.client.repeat_memory() };
         let call = Restock { place: self.place.clone(), quantity, prizes: prizes.to_vec(), memory };
         Ok(Op::new(&self.client, Box::new(call), None))
     }
@@ -315,13 +333,14 @@ impl Stock {
     }
 
     /// Lists holds that are not over in the order in which they end, up to `count` (1 to [`MAX_PAGE`]) from where `cursor` says:
-    /// none for the first page, then the [`next`](StockPage::next) of the page before. What is extended meanwhile may be seen twice.
+    /// none for the first page, then the [`next`](StockPage::next) of the page before. What is extended meanwhile may be seen twice,
+    /// and so may its neighbours that end at the same moment; nothing is left out.
     ///
     /// # Errors
-    /// `invalid_argument` for a cursor that is none, or a count out of bounds.
+    /// `invalid_argument` for a cursor that is none of this stock, or a count out of bounds.
     pub fn reservations(&self, cursor: Option<&str>, count: u64) -> Result<Op<StockPage>> {
         check_count(count)?;
-        let from = cursor.map(Cursor::parse).transpose()?;
+        let from = cursor.map(|cursor| Cursor::parse(&self.place, cursor)).transpose()?;
         Ok(Op::new(&self.client, Box::new(Reservations { place: self.place.clone(), from, count }), None))
     }
 
@@ -339,109 +358,6 @@ impl Stock {
         let call = ReadLedger { place: self.place.clone(), after: after.map(str::to_owned), count };
         Ok(Op::new(&self.client, Box::new(call), None))
     }
-}
-
-fn int(n: u64) -> Value {
-    Value::Int(n as i64)
-}
-
-/// Bytes in a field of a reply.
-fn bytes(fields: &[Value], at: usize) -> Result<Vec<u8>> {
-    match fields.get(at) {
-        Some(Value::Bytes(bytes)) => Ok(bytes.clone()),
-        other => Err(crate::operation::odd_reply(format!("field {at} is {other:?}"))),
-    }
-}
-
-const FORM: &str = include_str!("../../scripts/stock/form.lua");
-const LOAD: &str = include_str!("../../scripts/stock/load.lua");
-const SAVE: &str = include_str!("../../scripts/stock/save.lua");
-const PRIZES: &str = include_str!("../../scripts/stock/prizes.lua");
-const RELEASE: &str = include_str!("../../scripts/stock/release.lua");
-const RECALL: &str = include_str!("../../scripts/stock/recall.lua");
-const REMEMBER: &str = include_str!("../../scripts/stock/remember.lua");
-const RETURN: &str = include_str!("../../scripts/stock/return.lua");
-
-/// What is done with sales; a script each.
-#[derive(Clone, Copy)]
-enum Transition {
-    Open,
-    Restock,
-    Take,
-    TakeAll,
-    TakeOnce,
-    Settle,
-    Extend,
-    Status,
-    Reservations,
-    Ledger,
-}
-
-impl Transition {
-    const ALL: [Transition; 10] = [
-        Transition::Open,
-        Transition::Restock,
-        Transition::Take,
-        Transition::TakeAll,
-        Transition::TakeOnce,
-        Transition::Settle,
-        Transition::Extend,
-        Transition::Status,
-        Transition::Reservations,
-        Transition::Ledger,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Transition::Open => "open",
-            Transition::Restock => "restock",
-            Transition::Take => "take",
-            Transition::TakeAll => "take-all",
-            Transition::TakeOnce => "take-once",
-            Transition::Settle => "settle",
-            Transition::Extend => "extend",
-            Transition::Status => "status",
-            Transition::Reservations => "reservations",
-            Transition::Ledger => "ledger",
-        }
-    }
-
-    fn script(self) -> &'static Script {
-        static SCRIPTS: [OnceBox<Script>; Transition::ALL.len()] = [const { OnceBox::new() }; Transition::ALL.len()];
-        SCRIPTS[self as usize].get_or_init(|| Box::new(Script::new(self.parts())))
-    }
-
-    fn parts(self) -> &'static [&'static str] {
-        const QUICK: &str = include_str!("../../scripts/stock/quick.lua");
-        const TAKE: &str = include_str!("../../scripts/stock/take.lua");
-        const MEMBERS: &str = include_str!("../../scripts/stock/members.lua");
-        const OPEN: &str = include_str!("../../scripts/stock/open.lua");
-        const RESTOCK: &str = include_str!("../../scripts/stock/restock.lua");
-        const SETTLE: &str = include_str!("../../scripts/stock/settle.lua");
-        const EXTEND: &str = include_str!("../../scripts/stock/extend.lua");
-        const STATUS: &str = include_str!("../../scripts/stock/status.lua");
-        const RESERVATIONS: &str = include_str!("../../scripts/stock/reservations.lua");
-        const LEDGER: &str = include_str!("../../scripts/stock/ledger.lua");
-        match self {
-            Transition::Open => &[FORM, LOAD, SAVE, PRIZES, RELEASE, OPEN],
-            Transition::Restock => &[FORM, RECALL, REMEMBER, LOAD, SAVE, PRIZES, RELEASE, RESTOCK, RETURN],
-            Transition::Take => &[QUICK, FORM, LOAD, SAVE, PRIZES, RELEASE, TAKE, RETURN],
-            Transition::TakeAll => &[FORM, LOAD, SAVE, PRIZES, RELEASE, TAKE, RETURN],
-            Transition::TakeOnce => &[FORM, RECALL, REMEMBER, LOAD, SAVE, PRIZES, RELEASE, TAKE, MEMBERS, RETURN],
-            Transition::Settle => &[FORM, LOAD, SAVE, PRIZES, RELEASE, SETTLE],
-            Transition::Extend => &[FORM, LOAD, SAVE, PRIZES, RELEASE, EXTEND],
-            Transition::Status => &[FORM, LOAD, SAVE, PRIZES, RELEASE, STATUS],
-            Transition::Reservations => &[FORM, LOAD, PRIZES, RESERVATIONS],
-            Transition::Ledger => &[LEDGER],
-        }
-    }
-}
-
-/// The scripts of stocks, with names such as `stock-take`.
-pub(crate) fn scripts() -> Vec<(String, String)> {
-    let named =
-        |transition: Transition| (format!("stock-{}", transition.name()), transition.script().text().to_owned());
-    Transition::ALL.map(named).into()
 }
 
 /// The error for a state of a sale in which a call makes no sense.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::id::Id;
 use super::sale::{self, Opened, STEP, Sale};
-use super::{Opening, Place, StockOptions, Transition, int, refused};
+use super::{Opening, Place, StockOptions, Transition, refused};
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation, odd_reply, unsigned};
+use crate::operation::{Answer, Operation, int, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -103,7 +103,7 @@ impl Operation for Open {
             if sale.is_due() {
                 sale.release(&self.place, STEP);
             }
-            sale.save_if_stepped();
+            sale.save_if_dirty();
             let outcome = match () {
                 () if sale.opened != opened => 2,
                 () if sale.opener == self.id => 1,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::id::{self, Hold};
-use super::{Place, Transition, bytes, int, sale};
+use super::{Place, Transition, sale};
 use crate::decision::Source;
 use crate::error::{Error, Result, shown};
-use crate::operation::{Answer, Operation, odd_reply, unsigned};
+use crate::operation::{Answer, Operation, bytes, int, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -35,25 +35,29 @@ pub struct StockPage {
     pub next: Option<String>,
 }
 
-/// Where a page begins: at an end, leaving some of that end out.
-#[derive(Clone, Copy)]
+/// Where a page begins: after the hold that was listed last, by when it ended then.
 pub(super) struct Cursor {
     till: u64,
-    skip: u64,
+    member: Vec<u8>,
 }
 
 impl Cursor {
-    pub fn parse(text: &str) -> Result<Cursor> {
+    /// Reads the [`next`](StockPage::next) of a page: when its last hold ends, a point, and that reservation's id.
+    ///
+    /// # Errors
+    /// `invalid_argument` if no page of this stock has it.
+    pub fn parse(place: &Place, text: &str) -> Result<Cursor> {
         let number = |digits: &str| {
             let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
             digits.parse().ok().filter(|number| plain && *number < 1_u64 << 53)
         };
-        let parts = text.split_once('.').and_then(|(till, skip)| Some((number(till)?, number(skip)?)));
-        let (till, skip) = parts.ok_or_else(|| {
-            let text = shown(text.as_bytes());
-            Error::invalid(format!("cursor \"{text}\" is none: give the next of the page before"))
-        })?;
-        Ok(Cursor { till, skip })
+        let parts = text.split_once('.');
+        let cursor = parts
+            .and_then(|(till, id)| Some(Cursor { till: number(till)?, member: id::decode(place, id).ok()?.member() }));
+        cursor.ok_or_else(|| {
+            let (text, stock) = (shown(text.as_bytes()), &place.shown);
+            Error::invalid(format!("cursor \"{text}\" is none of {stock}: give the next of the page before"))
+        })
     }
 }
 
@@ -77,11 +81,11 @@ impl Operation for Reservations {
     }
 
     fn encode_args(&self, out: &mut Vec<u8>) {
-        match self.from {
+        match &self.from {
             Some(cursor) => resp::number_part(out, cursor.till),
             None => resp::part(out, b""),
         }
-        resp::number_part(out, self.from.map_or(0, |cursor| cursor.skip));
+        resp::part(out, self.from.as_ref().map_or(b"", |cursor| &cursor.member));
         resp::number_part(out, self.count);
     }
 
@@ -90,34 +94,23 @@ impl Operation for Reservations {
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
-        let mut reply = vec![int(1), int(now), Value::Int(-1), int(0)];
+        let mut reply = vec![int(1), int(now), Value::Int(-1)];
         let Some(sale) = sale::find(space, &self.place, now)? else { return Ok(reply) };
-        let first = Cursor { till: sale.now() + 1, skip: 0 };
-        let mut from = self.from.filter(|cursor| cursor.till > sale.now()).unwrap_or(first);
-        let mut found = 0;
-        for (till, member) in sale.holds_from(from.till).skip(from.skip as usize).take(self.count as usize) {
-            if *till > from.till {
-                from = Cursor { till: *till, skip: 0 };
-            }
-            from.skip += 1;
-            found += 1;
+        let (end, after) = self.from.as_ref().map_or((0, &[][..]), |cursor| (cursor.till, &cursor.member));
+        for (n, (till, member)) in (1..=self.count).zip(sale.holds_after(end, after)) {
             let prizes = Hold::of_member(member).map(|hold| sale.prizes_of(&hold.id)).unwrap_or_default();
             reply.extend([Value::Bytes(member.clone()), int(sale.by_server(*till)), int(prizes.len() as u64)]);
             reply.extend(prizes.into_iter().map(Value::Bytes));
-        }
-        if found == self.count {
-            (reply[2], reply[3]) = (int(from.till), int(from.skip));
+            if n == self.count {
+                reply[2] = int(*till);
+            }
         }
         Ok(reply)
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        let next = match fields.first() {
-            Some(Value::Int(-1)) => None,
-            _ => Some(format!("{}.{}", unsigned(fields, 0)?, unsigned(fields, 1)?)),
-        };
         let mut reservations = Vec::new();
-        let mut rest = fields.get(2..).unwrap_or_default();
+        let mut rest = fields.get(1..).unwrap_or_default();
         while !rest.is_empty() {
             let hold = Hold::of_member(&bytes(rest, 0)?).ok_or_else(|| odd_reply("no member".into()))?;
             let (until, prizes) = (unsigned(rest, 1)?, unsigned(rest, 2)? as usize);
@@ -126,6 +119,10 @@ impl Operation for Reservations {
             let id = id::encode(&self.place, &hold);
             reservations.push(StockReservation { id, quantity: hold.quantity, buyer: hold.buyer, prizes, until });
         }
+        let next = match (fields.first(), reservations.last()) {
+            (Some(Value::Int(-1)), _) | (_, None) => None,
+            (_, Some(last)) => Some(format!("{}.{}", unsigned(fields, 0)?, last.id)),
+        };
         Ok(Answer::StockPage(StockPage { reservations, next }))
     }
 

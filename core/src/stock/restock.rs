@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::memory::Memory;
 use super::options::MAX_QUANTITY;
 use super::sale::{self, STEP};
-use super::{Place, Transition, int, refused};
+use super::{Place, Transition, refused};
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation, odd_reply, unsigned};
+use crate::operation::{Answer, Operation, int, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -66,7 +66,7 @@ impl Operation for Restock {
             () => 1,
         };
         if outcome > 1 {
-            sale.save_if_stepped();
+            sale.save_if_dirty();
             return Ok(answer(outcome, quantity));
         }
         sale.restock(self.quantity, &self.prizes);

@@ -1,6 +1,8 @@
 //! A sale in this process: twin of what `scripts/stock/{load,save,prizes,release}.lua` do with its keys.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::ops::Bound;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::id::{Hold, Id};
 use super::ledger::{LedgerEntry, LedgerKind};
@@ -12,6 +14,10 @@ use crate::store::memory::Space;
 pub(super) const STEP: usize = 16;
 /// No time: later than all others.
 const NEVER: u64 = 1 << 53;
+
+/// How many entries this process' ledgers have had. They share it, so that who reads on in the ledger of a new sale, after an
+/// entry of the old one's, misses nothing.
+static ENTRIES: AtomicU64 = AtomicU64::new(0);
 
 /// With what a sale was opened; equal if it is the same sale.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +34,8 @@ pub(super) struct Sale {
     pub opened: Opened,
     /// The call that opened it.
     pub opener: Id,
+    /// The call that closed it.
+    pub closer: Option<Id>,
     pub prized: bool,
     /// 0 is none, as in `ends`.
     pub per_buyer: u64,
@@ -43,6 +51,12 @@ pub(super) struct Sale {
     saved: (u64, i64),
     /// The time of this call, likewise.
     time: (u64, i64),
+    /// The latest time that this call is about: now, or when a hold ends.
+    latest: u64,
+    /// Until when it is kept at least.
+    kept: u64,
+    /// Whether it is to be kept for longer.
+    renew: bool,
     /// No hold ends before.
     due: u64,
     /// What buyers hold and have bought.
@@ -64,15 +78,14 @@ pub(super) fn find<'a>(space: &'a mut dyn Space, place: &Place, now: u64) -> Res
     let (seen, offset) = sale.saved;
     let (time, now) = (now as i64 + offset, now as i64);
     sale.time = if time < seen as i64 { (seen, seen as i64 - now) } else { (time as u64, offset) };
+    sale.latest = sale.time.0;
     Ok(Some(sale))
 }
 
-/// Has the sale be kept after a call that may have written.
+/// Has the store keep the sale, after a call that may have written, for as long as it is to be kept.
 pub(super) fn keep(space: &mut dyn Space, place: &Place, now: u64) -> Result<()> {
     if let Some(sale) = find(space, place, now)? {
-        let last = sale.ends_of_holds.last().map_or(0, |(till, _)| *till);
-        let end = if sale.ends > 0 { sale.ends.saturating_add_signed(sale.time.1) } else { 0 };
-        let ttl = sale.time.0.max(last).max(end) + sale.memory - sale.time.0;
+        let ttl = sale.kept.saturating_sub(sale.now());
         space.keep(&place.keys[0], ttl.div_ceil(1_000));
     }
     Ok(())
@@ -82,6 +95,7 @@ impl Sale {
     pub fn new(opened: Opened, opener: Id, (memory, cap): (u64, u64), prizes: Vec<Vec<u8>>, now: u64) -> Sale {
         let mut sale = Sale {
             opener,
+            closer: None,
             prized: !prizes.is_empty(),
             per_buyer: opened.per_buyer,
             ends: opened.ends,
@@ -93,6 +107,9 @@ impl Sale {
             entries: 0,
             saved: (0, -(now as i64)),
             time: (0, -(now as i64)),
+            latest: 0,
+            kept: 0,
+            renew: true,
             due: NEVER,
             buyers: HashMap::new(),
             ends_of_holds: BTreeSet::new(),
@@ -103,6 +120,7 @@ impl Sale {
             opened,
         };
         sale.append(LedgerKind::Opened, None, None, sale.available);
+        sale.save();
         sale
     }
 
@@ -119,15 +137,25 @@ impl Sale {
         self.due <= self.now()
     }
 
-    /// Whether the server's clock went back, so that the sale must be written.
-    pub fn save_if_stepped(&mut self) {
-        if self.time.1 != self.saved.1 {
+    /// Whether nothing can be taken any more.
+    pub fn is_ended(&self, now: u64) -> bool {
+        self.closer.is_some() || (self.ends > 0 && now >= self.ends)
+    }
+
+    /// Saves it if the server's clock went back, or if it would be forgotten too soon.
+    pub fn save_if_dirty(&mut self) {
+        if self.time.1 != self.saved.1 || self.kept < self.now() + self.memory / 2 {
             self.save();
         }
     }
 
     pub fn save(&mut self) {
-        self.saved = self.time;
+        let end = if self.ends > 0 { self.ends.saturating_add_signed(self.time.1) } else { 0 };
+        let latest = self.latest.max(self.now()).max(end);
+        if self.renew || self.kept < latest + self.memory / 2 {
+            self.kept = self.kept.max(latest + self.memory);
+        }
+        (self.saved, self.renew) = (self.time, false);
     }
 
     pub fn buyers(&self) -> u64 {
@@ -147,9 +175,15 @@ impl Sale {
         self.given.get(id).cloned().unwrap_or_default()
     }
 
-    /// Holds from a time on, in their order.
-    pub fn holds_from(&self, time: u64) -> impl Iterator<Item = &(u64, Vec<u8>)> {
-        self.ends_of_holds.range((time, Vec::new())..)
+    /// Holds that are not over, in the order in which they end: those after the given one if it ends then, else all that do not
+    /// end before.
+    pub fn holds_after(&self, end: u64, member: &[u8]) -> impl Iterator<Item = &(u64, Vec<u8>)> {
+        let is_there = end > self.now() && self.end_of(member) == Some(end);
+        let from = match is_there {
+            true => Bound::Excluded((end, member.to_vec())),
+            false => Bound::Included((end.max(self.now() + 1), Vec::new())),
+        };
+        self.ends_of_holds.range((from, Bound::Unbounded))
     }
 
     pub fn ledger(&self) -> impl Iterator<Item = &LedgerEntry> {
@@ -158,6 +192,7 @@ impl Sale {
 
     /// Holds units, of which there are enough.
     pub fn hold(&mut self, place: &Place, hold: &Hold, till: u64) -> Vec<Vec<u8>> {
+        self.renew |= self.held == 0;
         self.set_end(hold.member(), till);
         let drawn: Vec<Vec<u8>> =
             if self.prized { self.free.drain(..hold.quantity as usize).collect() } else { Vec::new() };
@@ -206,8 +241,8 @@ impl Sale {
         self.save();
     }
 
-    /// Returns up to `most` of the holds that are over; how many it were.
-    pub fn release(&mut self, place: &Place, most: usize) -> usize {
+    /// Returns up to `most` of the holds that are over.
+    pub fn release(&mut self, place: &Place, most: usize) {
         let now = self.now();
         let over: Vec<Vec<u8>> = (self.ends_of_holds.iter())
             .take_while(|(till, _)| *till <= now)
@@ -218,8 +253,8 @@ impl Sale {
             self.give_back(place, &hold, LedgerKind::Expired);
         }
         self.due = self.ends_of_holds.first().map_or(NEVER, |(till, _)| *till);
+        self.renew = true;
         self.save();
-        over.len()
     }
 
     pub fn restock(&mut self, quantity: u64, prizes: &[Vec<u8>]) {
@@ -229,7 +264,16 @@ impl Sale {
         self.save();
     }
 
+    /// Ends it for good.
+    pub fn close(&mut self, closer: Id, now: u64) {
+        (self.closer, self.ends, self.kept) = (Some(closer), now, 0);
+        self.latest = self.ends_of_holds.last().map_or(0, |(till, _)| *till).max(self.now());
+        self.append(LedgerKind::Closed, None, None, 0);
+        self.save();
+    }
+
     fn set_end(&mut self, member: Vec<u8>, till: u64) {
+        self.latest = till;
         if let Some(before) = self.holds.insert(member.clone(), till) {
             self.ends_of_holds.remove(&(before, member.clone()));
         }
@@ -245,7 +289,7 @@ impl Sale {
     fn append(&mut self, kind: LedgerKind, of: Option<(&Place, &Hold)>, prizes: Option<Vec<Vec<u8>>>, quantity: u64) {
         self.entries += 1;
         self.ledger.push_back(LedgerEntry {
-            id: format!("{}-0", self.entries),
+            id: format!("{}-0", ENTRIES.fetch_add(1, Ordering::Relaxed) + 1),
             number: self.entries,
             kind,
             reservation: of.map(|(place, hold)| id::encode(place, hold)),

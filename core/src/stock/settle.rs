@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::id::Hold;
 use super::ledger::LedgerKind;
 use super::sale::{self, STEP};
-use super::{Place, Transition, int};
+use super::{Place, Transition};
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation, odd_reply};
+use crate::operation::{Answer, Operation, flag, int};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -104,7 +104,7 @@ impl Operation for Settle {
                 sale.release(&item.place, STEP);
             }
             if !is_alive || (!all && self.settlement == Settlement::Confirm) {
-                sale.save_if_stepped();
+                sale.save_if_dirty();
                 continue;
             }
             match self.settlement {
@@ -119,20 +119,12 @@ impl Operation for Settle {
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        flag(fields)
+        Ok(Answer::Flag(flag(fields, 0)?))
     }
 
     fn describe(&self) -> String {
         let verb = if self.settlement == Settlement::Confirm { "confirmation" } else { "cancellation" };
         let names: Vec<&str> = self.items.iter().map(|item| item.place.shown.as_str()).collect();
         format!("{verb} of a reservation of {}", names.join(", "))
-    }
-}
-
-/// A flag as the only field of a reply.
-pub(super) fn flag(fields: &[Value]) -> Result<Answer> {
-    match fields {
-        [Value::Int(flag @ (0 | 1))] => Ok(Answer::Flag(*flag == 1)),
-        other => Err(odd_reply(format!("{other:?}"))),
     }
 }

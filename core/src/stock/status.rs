@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::sale::{self, STEP};
-use super::{Place, Transition, int};
+use super::{Place, Transition};
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation, odd_reply, unsigned};
+use crate::operation::{Answer, Operation, int, odd_reply, unsigned};
 use crate::resp::Value;
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -19,7 +19,7 @@ pub enum StockPhase {
     NotOpen,
     /// Takes are decided.
     Open,
-    /// Its `ends` has passed: holds can still be confirmed.
+    /// Its `ends` has passed, or it was closed: holds can still be confirmed.
     Ended,
 }
 
@@ -51,7 +51,7 @@ pub struct StockStatus {
     pub buyers: u64,
     /// The most units of one buyer; none: as many as there are.
     pub per_buyer: Option<u64>,
-    /// When takes end, in microseconds since the epoch by the server's clock; none: never.
+    /// When takes end, in microseconds since the epoch by the server's clock, or when it was closed; none: never.
     pub ends: Option<u64>,
 }
 
@@ -87,8 +87,8 @@ impl Operation for Status {
         if sale.is_due() {
             sale.release(&self.place, 16 * STEP);
         }
-        sale.save_if_stepped();
-        let phase = if sale.ends > 0 && now >= sale.ends { 2 } else { 1 };
+        sale.save_if_dirty();
+        let phase = if sale.is_ended(now) { 2 } else { 1 };
         let numbers = [sale.available, sale.held, sale.sold, sale.buyers(), sale.per_buyer, sale.ends];
         let reply = [1, now, phase].into_iter().chain(numbers).map(int).collect();
         sale::keep(space, &self.place, now)?;

@@ -6,12 +6,12 @@ use super::id::{self, Hold, Id};
 use super::memory::Memory;
 use super::options::{MAX_PRIZES_OF_A_TAKE, check_hold, check_quantity, check_request_id};
 use super::sale::{self, STEP, Sale};
-use super::{Place, StockReservation, Transition, bytes, int, refused};
+use super::{Place, StockReservation, Transition, refused};
 use crate::client::Client;
 use crate::decision::Source;
 use crate::error::{Error, Result};
 use crate::key;
-use crate::operation::{Answer, Operation, odd_reply, unsigned};
+use crate::operation::{Answer, Operation, bytes, int, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -28,7 +28,7 @@ pub enum TakeOutcome {
     BuyerLimit,
     /// The sale was never opened, or is forgotten.
     NotOpen,
-    /// Its `ends` has passed.
+    /// Its `ends` has passed, or it was closed.
     Ended,
 }
 
@@ -128,7 +128,7 @@ impl Take {
                 key::encode_into(&mut key, buyer);
                 key.extend_from_slice(b"}:");
                 key::encode_into(&mut key, id);
-                Some(Memory { key, length: client.shared.request_memory })
+                Some(Memory { key, length: client.repeat_memory() })
             }
             _ => None,
         };
@@ -149,7 +149,7 @@ impl Take {
         let Some(sale) = sale else { return 3 };
         let had = sale.of_buyer(&item.hold.buyer);
         match item.hold.quantity {
-            _ if sale.ends > 0 && now >= sale.ends => 4,
+            _ if sale.is_ended(now) => 4,
             n if sale.per_buyer > 0 && had + n > sale.per_buyer => 2,
             n if n > sale.available => 1,
             n if sale.prized && n > MAX_PRIZES_OF_A_TAKE => 5,
@@ -157,16 +157,16 @@ impl Take {
         }
     }
 
-    /// Decides about one stock, after what is over has returned.
-    fn decide(&self, space: &mut dyn Space, item: &Item, now: u64) -> Result<u64> {
+    /// Decides about one stock, after what is over has returned, in so many rounds.
+    fn decide(&self, space: &mut dyn Space, item: &Item, now: u64, rounds: &mut u64) -> Result<u64> {
         let Some(sale) = sale::find(space, &item.place, now)? else { return Ok(3) };
-        let mut ended = 0;
         loop {
             if sale.is_due() {
-                ended += sale.release(&item.place, STEP);
+                sale.release(&item.place, STEP);
+                *rounds = rounds.saturating_sub(1);
             }
             let why = self.refusal(Some(sale), item, now);
-            if !matches!(why, 1 | 2) || !sale.is_due() || ended >= 16 * STEP {
+            if !matches!(why, 1 | 2) || !sale.is_due() || *rounds == 0 {
                 return Ok(why);
             }
         }
@@ -223,9 +223,9 @@ impl Operation for Take {
             let sale = sale::find(space, &item.place, now)?;
             known |= sale.is_some_and(|sale| sale.end_of(&item.member).is_some());
         }
-        let (mut outcome, mut refused) = (0, 0);
+        let (mut outcome, mut refused, mut rounds) = (0, 0, 16);
         for (at, item) in self.items.iter().enumerate().filter(|_| !known) {
-            let why = self.decide(space, item, now)?;
+            let why = self.decide(space, item, now, &mut rounds)?;
             if why > 0 && outcome == 0 {
                 (outcome, refused) = (why, at as u64 + 1);
             }
@@ -246,7 +246,7 @@ impl Operation for Take {
                     (till, sale.hold(&item.place, &item.hold, till))
                 }
                 () => {
-                    sale.save_if_stepped();
+                    sale.save_if_dirty();
                     (0, Vec::new())
                 }
             };

@@ -94,6 +94,7 @@ final class StockSteps
                 isset($step['ends']) ? self::ms($step['ends']) : null,
                 $step['prizes'] ?? null
             )],
+            'close' => ['closed' => $stock->close()],
             'restock' => ['quantity' => $stock->restock(
                 $step['quantity'],
                 $step['prizes'] ?? null,

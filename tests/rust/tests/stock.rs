@@ -172,15 +172,47 @@ fn holds_that_somebody_deleted_return() {
     for (name, url) in servers() {
         let client = client(&url, &fresh_prefix("stock"));
         let stock = client.stock(b"sale", StockOptions::default()).unwrap();
-        testing::set_time(&client, Some(START)).unwrap();
+        let at = |time: u64| testing::set_time(&client, Some(time)).unwrap();
+        at(START);
         stock.open(5, Opening::default()).unwrap().run().unwrap();
         let held = take(&stock, "a", 2).unwrap();
         command(&url, &["DEL", &String::from_utf8_lossy(&stock.redis_keys()[1])]);
-        testing::set_time(&client, Some(START + HOLD)).unwrap();
+        // Others go on taking; what nobody holds returns when they hold nothing any more.
+        at(START + 2);
+        let other = take(&stock, "b", 1).unwrap();
+        at(START + HOLD);
         assert!(!stock.confirm(&held.id).unwrap().run().unwrap());
+        let status = stock.status().run().unwrap();
+        assert_eq!((status.available, status.held, status.sold), (2, 3, 0), "{name}");
+        assert!(stock.extend(&other.id, HOLD).unwrap().run().unwrap());
+        at(START + 2 * HOLD);
         let status = stock.status().run().unwrap();
         assert_eq!((status.available, status.held, status.sold), (5, 0, 0), "{name}");
     }
+}
+
+#[test]
+fn a_page_leaves_nothing_out_of_what_is_settled_meanwhile() {
+    in_every_shop(|shop| {
+        let stock = shop.at(START);
+        stock.open(10, Opening::default()).unwrap().run().unwrap();
+        // They all end at the same moment.
+        let mut ids: Vec<String> = (0..5).map(|n| take(stock, &format!("b{n}"), 1).unwrap().id).collect();
+        let first = stock.reservations(None, 2).unwrap().run().unwrap();
+        for seen in &first.reservations {
+            assert!(stock.cancel(&seen.id).unwrap().run().unwrap());
+            ids.retain(|id| *id != seen.id);
+        }
+        let (mut rest, mut cursor) = (Vec::new(), first.next);
+        while let Some(from) = cursor {
+            let page = stock.reservations(Some(&from), 2).unwrap().run().unwrap();
+            rest.extend(page.reservations.into_iter().map(|of| of.id));
+            cursor = page.next;
+        }
+        rest.sort();
+        ids.sort();
+        assert_eq!(rest, ids);
+    });
 }
 
 #[test]

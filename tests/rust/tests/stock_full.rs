@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use quotalock::{Code, Opening, Stock, StockOptions, StockReservation, TakeOutcome};
+use quotalock::{Code, Opening, Stock, StockOptions, StockPhase, StockReservation, TakeOutcome};
 use quotalock_tests::{client, fresh_prefix, servers};
 
 const HOLD: u64 = 600_000_000;
@@ -23,12 +23,16 @@ fn a_full_server_refuses_takes_but_lets_reservations_be_settled() {
         assert_eq!(short.outcome, TakeOutcome::Held);
         command(&url, &["CONFIG", "SET", "maxmemory", "1"]);
         let refused = stock.take(b"z", 1, HOLD, None).unwrap().run();
+        let other = client.stock(b"other", StockOptions::default()).unwrap();
+        let not_opened = other.open(10, Opening::default()).unwrap().run();
         let confirmed = stock.confirm(&held[0].id).unwrap().run();
         let cancelled = stock.cancel(&held[1].id).unwrap().run();
         std::thread::sleep(std::time::Duration::from_millis(30));
         let status = stock.status().run();
         command(&url, &["CONFIG", "SET", "maxmemory", "0"]);
         assert_eq!(refused.unwrap_err().code(), Code::Unavailable, "{name}");
+        assert_eq!(not_opened.unwrap_err().code(), Code::Unavailable, "{name}");
+        assert_eq!(other.status().run().unwrap().phase, StockPhase::NotOpen, "{name}");
         assert!(confirmed.unwrap() && cancelled.unwrap(), "{name}");
         let status = status.unwrap();
         assert_eq!((status.available, status.held, status.sold), (7, 2, 1), "{name}");

@@ -32,6 +32,8 @@ const SALE: u64 = 200_000_000;
 #[derive(Clone, Debug)]
 enum Act {
     Open,
+    /// In cases where sales are closed; else it is a look.
+    Close,
     /// With other numbers than it was, or may be.
     OpenOtherwise,
     Restock(u64, Option<u8>),
@@ -64,14 +66,25 @@ struct Plan {
     prized: bool,
     /// Whether the clock may go back.
     stepping: bool,
+    /// Whether sales are closed.
+    closing: bool,
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
     let per_buyer = prop_oneof![Just(None), (1_u64..8).prop_map(Some)];
     let ends = prop_oneof![3 => Just(None), 1 => Just(Some(START + SALE))];
     let quantity = prop_oneof![1_u64..40, Just(1)];
-    (quantity, per_buyer, ends, any::<bool>(), any::<bool>())
-        .prop_map(|(quantity, per_buyer, ends, prized, stepping)| Plan { quantity, per_buyer, ends, prized, stepping })
+    let closing = prop::bool::weighted(0.2);
+    (quantity, per_buyer, ends, any::<bool>(), any::<bool>(), closing).prop_map(
+        |(quantity, per_buyer, ends, prized, stepping, closing)| Plan {
+            quantity,
+            per_buyer,
+            ends,
+            prized,
+            stepping,
+            closing,
+        },
+    )
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -86,6 +99,7 @@ fn act() -> impl Strategy<Value = Act> {
         || prop_oneof![5 => prop::collection::vec(0_usize..12, 1), 1 => prop::collection::vec(0_usize..8, 2..4)];
     prop_oneof![
         1 => Just(Act::Open),
+        1 => Just(Act::Close),
         1 => Just(Act::OpenOtherwise),
         1 => (1_u64..4, prop::option::of(0_u8..3)).prop_map(|(n, request)| Act::Restock(n, request)),
         16 => take.prop_map(|(buyer, n, hold, request, again)| Act::Take(buyer, n, hold, request, again)),
@@ -204,7 +218,8 @@ impl Side {
             Act::Confirm(picks) => Done::Flag(self.client.confirm_all(&self.picked(picks, known))?.run()?),
             Act::Cancel(picks) => Done::Flag(self.client.cancel_all(&self.picked(picks, known))?.run()?),
             Act::Extend(picks, hold) => Done::Flag(self.client.extend_all(&self.picked(picks, known), *hold)?.run()?),
-            Act::Status => Done::Status(stock.status().run()?),
+            Act::Close if plan.closing => Done::Flag(stock.close()?.run()?),
+            Act::Status | Act::Close => Done::Status(stock.status().run()?),
             Act::List(count) => {
                 let (mut all, mut cursor) = (Vec::new(), None);
                 loop {
@@ -293,6 +308,8 @@ struct Known {
     /// Keys that somebody took the TTL of.
     persisted: BTreeSet<usize>,
     opened_by: u64,
+    closed: bool,
+    closed_by: u64,
 }
 
 /// How often things happened: a test in which they do not proves nothing.
@@ -326,8 +343,14 @@ impl Known {
                 (n, 0, 0)
             }
             LedgerKind::Restocked => (available + n, held, sold),
+            LedgerKind::Closed => {
+                prop_assert!(!self.closed && n == 0 && matches!(step.act, Act::Close));
+                self.closed = true;
+                (available, held, sold)
+            }
             LedgerKind::Held => {
                 prop_assert!(n <= available, "oversold");
+                prop_assert!(!self.closed, "taken from a closed sale");
                 let buyer = entry.buyer.clone().unwrap();
                 let length = match &step.act {
                     Act::Take(_, _, hold, ..) | Act::TakeAll(_, _, hold, _) => *hold,
@@ -380,7 +403,7 @@ impl Known {
     fn refusal(&self, plan: &Plan, buyer: &[u8], n: u64, now: u64) -> TakeOutcome {
         match () {
             () if !self.open => TakeOutcome::NotOpen,
-            () if plan.ends.is_some_and(|ends| now >= ends) => TakeOutcome::Ended,
+            () if self.closed || plan.ends.is_some_and(|ends| now >= ends) => TakeOutcome::Ended,
             () if plan.per_buyer.is_some_and(|most| self.of_buyer(buyer) + n > most) => TakeOutcome::BuyerLimit,
             () if n > self.numbers.0 => TakeOutcome::SoldOut,
             () => TakeOutcome::Held,
@@ -500,6 +523,12 @@ impl Model {
             (Act::OpenOtherwise, Done::Flag(opened)) => {
                 // The first of all, or the same again.
                 self.stocks[step.stock].opened_by += u64::from(*opened);
+            }
+            (Act::Close, Done::Flag(closed)) => {
+                let known = &mut self.stocks[step.stock];
+                known.closed_by += u64::from(*closed);
+                prop_assert_eq!(known.closed_by, u64::from(known.closed));
+                counted.count(if *closed { "closed" } else { "not closed" });
             }
             (Act::Persist(at), _) => {
                 self.stocks[step.stock].persisted.insert(*at);
@@ -639,6 +668,8 @@ fn steps_that_agree(name: &str, url: &str) -> usize {
         "extended",
         "not extended",
         "expired",
+        "closed",
+        "not closed",
         "failed",
     ] {
         assert!(counted.get(what).is_some_and(|times| *times >= 100), "{name}: {what} in {counted:?}");

@@ -69,6 +69,7 @@ impl Case {
                     Opening { per_buyer: number("per_buyer"), ends: number("ends"), prizes: list(step, "prizes") };
                 json!({"opened": stock.open(number("quantity").unwrap(), opening)?.run()?})
             }
+            "close" => json!({"closed": stock.close()?.run()?}),
             "restock" => {
                 let quantity = stock.restock(number("quantity").unwrap(), &list(step, "prizes"), request)?.run()?;
                 json!({"quantity": quantity})

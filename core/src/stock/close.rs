@@ -1,0 +1,72 @@
+//! Closing a sale: twin of `scripts/stock/close.lua`.
+
+use std::sync::Arc;
+
+use super::id::Id;
+use super::sale::{self, STEP};
+use super::{Place, Transition, refused};
+use crate::decision::Source;
+use crate::error::Result;
+use crate::operation::{Answer, Operation, int, odd_reply, unsigned};
+use crate::resp::{self, Value};
+use crate::script::Script;
+use crate::store::memory::Space;
+
+pub(super) struct Close {
+    pub place: Arc<Place>,
+    /// Of the call: when it is repeated, it closed the sale.
+    pub id: Id,
+}
+
+impl Operation for Close {
+    fn script(&self) -> &Script {
+        Transition::Close.script()
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        self.place.keys.get(at).map(Vec::as_slice)
+    }
+
+    fn arg_count(&self) -> usize {
+        1
+    }
+
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        resp::part(out, &self.id);
+    }
+
+    fn mutates(&self) -> bool {
+        true
+    }
+
+    fn repeatable(&self) -> bool {
+        true
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        let Some(sale) = sale::find(space, &self.place, now)? else { return Ok([1, now, 2].map(int).to_vec()) };
+        if sale.is_due() {
+            sale.release(&self.place, STEP);
+        }
+        if sale.is_ended(now) {
+            sale.save_if_dirty();
+        } else {
+            sale.close(self.id, now);
+        }
+        let closed = sale.closer == Some(self.id);
+        sale::keep(space, &self.place, now)?;
+        Ok(vec![int(1), int(now), int(closed.into())])
+    }
+
+    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        match unsigned(fields, 0)? {
+            outcome @ (0 | 1) => Ok(Answer::Flag(outcome == 1)),
+            2 => Err(refused(format!("{} is not open: there is nothing to close", self.place.shown))),
+            other => Err(odd_reply(format!("outcome {other}"))),
+        }
+    }
+
+    fn describe(&self) -> String {
+        format!("closing of {}", self.place.shown)
+    }
+}
