@@ -258,11 +258,11 @@ export type Held = readonly [stock: Stock, id: string]
 /** What became of a take: only `held` holds anything. */
 export type TakeOutcome = 'held' | 'sold_out' | 'buyer_limit' | 'not_open' | 'ended'
 
-/** Where a sale stands: never opened or forgotten, open, or past its `endsMs`, when holds can still be confirmed. */
+/** Where a sale stands: never opened or forgotten, open, or closed or past its `endsMs`, when holds can still be confirmed. */
 export type StockPhase = 'not_open' | 'open' | 'ended'
 
 /** What an entry of a ledger is about. */
-export type LedgerKind = 'opened' | 'restocked' | 'held' | 'confirmed' | 'cancelled' | 'expired' | 'extended'
+export type LedgerKind = 'opened' | 'restocked' | 'held' | 'confirmed' | 'cancelled' | 'expired' | 'extended' | 'closed'
 
 /** How a `once` is made. */
 export interface OnceOptions {
@@ -603,6 +603,12 @@ export class Stock {
    * limit, end and prizes. Rejects with {@link InvalidArgumentError} if it is open with others, which are named.
    */
   open(quantity: number, options?: OpenOptions): Promise<boolean>
+  /**
+   * Ends the sale now, for good: true if this call did, false if it had ended before. Takes are refused as `ended`; what is held
+   * can still be confirmed, cancelled and extended. The sale is kept for its `memoryMs` after the last of its holds has ended, or
+   * from now; until then its name is taken. Rejects with {@link InvalidArgumentError} if it is not open.
+   */
+  close(): Promise<boolean>
   /** Adds `quantity` units to an open sale, and answers how many there are now, sold ones included. */
   restock(quantity: number, options?: RestockOptions): Promise<number>
   /**
@@ -622,7 +628,7 @@ export class Stock {
   extend(id: string, holdMs?: number): Promise<boolean>
   /** The numbers of the sale. */
   status(): Promise<StockStatus>
-  /** Holds that are not over, in the order in which they end. What is extended meanwhile may be seen twice. */
+  /** Holds that are not over, in the order in which they end. What is extended meanwhile may be seen twice; nothing is left out. */
   reservations(options?: PageOptions): Promise<StockPage>
   /**
    * What was done with the sale, in its order. Whoever stores the last id with what it did reads every entry at least once, as
@@ -696,7 +702,7 @@ export class StockStatus {
   readonly buyers: number
   /** The most units of one buyer; null: as many as there are. */
   readonly perBuyer: number | null
-  /** When takes end, in milliseconds since the epoch by the server's clock; null: never. */
+  /** When takes end, in milliseconds since the epoch by the server's clock, or when it was closed; null: never. */
   readonly endsMs: number | null
 }
 
@@ -709,11 +715,14 @@ export class LedgerEntry {
   readonly number: number
   /** What was done. */
   readonly kind: LedgerKind
-  /** With which reservation; null for an opening and a restock. */
+  /**
+   * With which reservation; null for an opening, a restock and a closing, and for units that expired since somebody deleted the
+   * key of their holds.
+   */
   readonly reservation: string | null
-  /** Of which buyer; null for an opening and a restock. */
+  /** Of which buyer; null without a reservation. */
   readonly buyer: Buffer | null
-  /** With how many units. */
+  /** With how many units; 0 for a closing. */
   readonly quantity: number
   /** When, in milliseconds since the epoch by the server's clock. */
   readonly timeMs: number

@@ -767,6 +767,17 @@ namespace Quotalock {
         }
 
         /**
+         * Ends the sale now, for good: true if this call did, false if it had ended before. Takes are refused as
+         * `ended`; what is held can still be confirmed, cancelled and extended. The sale is kept for its memory after
+         * the last of its holds has ended, or from now; until then its name is taken.
+         *
+         * @throws InvalidArgumentException if it is not open
+         */
+        public function close(): bool
+        {
+        }
+
+        /**
          * Adds units to an open sale; answers how many there are now, sold ones included.
          *
          * @param int<1, 4503599627370496> $quantity
@@ -841,7 +852,8 @@ namespace Quotalock {
         }
 
         /**
-         * Lists holds that are not over in the order in which they end.
+         * Lists holds that are not over in the order in which they end. What is extended meanwhile may be seen twice;
+         * nothing is left out.
          *
          * @param string|null $cursor StockPage::$next of the page before; null for the first page
          * @param int<1, 1000> $count
@@ -1007,11 +1019,14 @@ namespace Quotalock {
         /**
          * What was done.
          *
-         * @var 'opened'|'restocked'|'held'|'confirmed'|'cancelled'|'expired'|'extended'
+         * @var 'opened'|'restocked'|'held'|'confirmed'|'cancelled'|'expired'|'extended'|'closed'
          */
         public readonly string $kind;
 
-        /** The id of the reservation; null for an opening and a restock, as the buyer. */
+        /**
+         * The id of the reservation; null, as the buyer, for an opening, a restock and a closing, and for units that
+         * expired since somebody deleted the key of their holds.
+         */
         public readonly ?string $reservation;
 
         public readonly ?string $buyer;

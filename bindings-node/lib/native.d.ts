@@ -83,6 +83,8 @@ export declare class Channel {
   wait(number: number): Wait
   /** Describes an opening. */
   open(stock: Stock, quantity: number, perBuyer: number | undefined | null, endsMs: number | undefined | null, prizes: Array<Buffer>): void
+  /** Describes that a sale ends now. */
+  closeStock(stock: Stock): void
   /** Describes that units are added. */
   restock(stock: Stock, quantity: number, prizes: Array<Buffer>, requestId?: Buffer | undefined | null): void
   /** Describes a take. */

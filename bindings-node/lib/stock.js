@@ -77,6 +77,11 @@ class Stock {
     return await this.#call(this.open, (channel) => channel.open(this.#native, units, most, ends, codes))
   }
 
+  /** @type {Surface['close']} */
+  async close() {
+    return await this.#call(this.close, (channel) => channel.closeStock(this.#native))
+  }
+
   /** @type {Surface['restock']} */
   async restock(quantity, given) {
     const { prizes, requestId } = options(given, RESTOCK_OPTIONS)

@@ -67,6 +67,12 @@ impl Channel {
         })
     }
 
+    /// Describes that a sale ends now.
+    #[napi(catch_unwind)]
+    pub fn close_stock(&mut self, stock: &Stock) -> Result<()> {
+        self.describe(|_| Ok(stock.inner.close()?.erased()))
+    }
+
     /// Describes that units are added.
     #[napi(catch_unwind)]
     pub fn restock(

@@ -78,6 +78,12 @@ impl Stock {
         call::run(op)
     }
 
+    /// Ends the sale now, for good; false if it had ended before.
+    pub fn close(&self) -> Outcome<bool> {
+        let op = self.stock()?.close()?;
+        call::run(op)
+    }
+
     /// Adds units; answers how many there are now.
     pub fn restock(&self, quantity: Int, prizes: Maybe<Keys>, requestId: Maybe<Key>) -> Outcome<i64> {
         let op = {

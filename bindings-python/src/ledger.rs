@@ -16,10 +16,10 @@ pub struct LedgerEntry {
     /// Its number in the sale, from 1 without a gap: one that is missing is no longer kept.
     #[pyo3(get)]
     number: u64,
-    /// `opened`, `restocked`, `held`, `confirmed`, `cancelled`, `expired` or `extended`.
+    /// `opened`, `restocked`, `held`, `confirmed`, `cancelled`, `expired`, `extended` or `closed`.
     #[pyo3(get)]
     kind: &'static str,
-    /// The id of the reservation; None for an opening and a restock.
+    /// The id of the reservation; None for what is about none.
     #[pyo3(get)]
     reservation: Option<String>,
     buyer: Option<Vec<u8>>,
@@ -62,7 +62,7 @@ impl LedgerEntry {
 
 #[pymethods]
 impl LedgerEntry {
-    /// The buyer; None for an opening and a restock.
+    /// The buyer; None without a reservation.
     #[getter]
     fn buyer<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         self.buyer.as_ref().map(|buyer| PyBytes::new(py, buyer))

@@ -91,6 +91,11 @@ impl Stock {
         self.client.get().carrier().make(py, self.core.open(quantity, opening))
     }
 
+    /// Ends the sale now, for good: True if this call did, False if it had ended before.
+    fn close(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.client.get().carrier().make(py, self.core.close())
+    }
+
     /// Adds units to an open sale, and answers how many there are now.
     #[pyo3(signature = (quantity, prizes = None, request_id = None))]
     fn restock(

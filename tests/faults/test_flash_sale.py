@@ -1,4 +1,4 @@
-"""Takers of every language buy while all goes wrong that may; nothing is sold twice, nothing is lost.
+"""Takers of every language buy, one thing or a basket, while all goes wrong that may: nothing is sold twice or lost.
 
 Faults are done in turn and one at a time; the last of them is the end of all takers in the midst of what they do.
 """
@@ -25,7 +25,7 @@ def test_nothing_is_oversold_lost_or_charged_twice() -> None:
     with (
         Server("redis-7.0", *AOF) as server,
         Proxy(server.port) as proxy,
-        Load(STOCKS, languages=LANGUAGES, buyers=BUYERS, confirms=0.08) as load,
+        Load(STOCKS, languages=LANGUAGES, buyers=BUYERS, confirms=0.08, baskets=0.25) as load,
     ):
         watcher = Watcher(server.url, "history", STOCKS, QUANTITY)
         watcher.open(PER_BUYER)
@@ -49,7 +49,9 @@ def test_nothing_is_oversold_lost_or_charged_twice() -> None:
     # Else it was not what it is to be.
     assert all(any(record["proc"].split()[0] == language for record in history) for language in CREW)
     assert min(report.kinds[kind] for kind in ("held", "confirmed", "cancelled", "expired")) > 20, report.kinds
-    assert min(report.told[f"take {outcome}"] for outcome in ("held", "sold_out", "unavailable")) > 0, report.told
+    for take in ("take", "take_all"):
+        assert min(report.told[f"{take} {outcome}"] for outcome in ("held", "sold_out", "unavailable")) > 0, report.told
+    assert min(report.told[f"{verb}_all true"] for verb in ("confirm", "cancel")) > 0, report.told
     assert report.repeated > 0
     assert watcher.looks > 100
 

@@ -1,9 +1,57 @@
-"""What is left of a sale by whatever else writes its key does no harm to others."""
+"""What is left of a sale by whatever else writes or deletes its keys does no harm to others, and mends itself."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
 import quotalock
+from proxy import Faults, Proxy
+from quotalock import testing
 from servers import Server
+
+START = 1_700_000_000
+HOLD = 600
+
+
+class Shop:
+    """A sale in a time of its own, whose keys somebody deletes."""
+
+    def __init__(self, server: Server, client: quotalock.Client) -> None:
+        self.server, self.client = server, client
+        self.stock = client.stock("sale")
+        self.hash, self.holds, self.ledger = (key.decode() for key in self.stock.redis_keys)
+        self.at(0)
+
+    def at(self, seconds: float) -> None:
+        """Sets the time, counted from the first."""
+        testing.set_time(self.client, int((START + seconds) * 1_000_000))
+
+    def held(self, buyer: str, quantity: int = 1) -> quotalock.StockReservation:
+        """Takes units that there are."""
+        reservation = self.stock.take(buyer, quantity, HOLD).reservation
+        assert reservation is not None
+        return reservation
+
+    def numbers(self) -> tuple[int, int, int]:
+        """How many are available, held, sold."""
+        status = self.stock.status()
+        return status.available, status.held, status.sold
+
+    def kinds(self) -> list[tuple[int, str]]:
+        """What the ledger keeps."""
+        return [(entry.number, entry.kind) for entry in self.stock.ledger()]
+
+    def keeps_for_ever(self) -> list[str]:
+        """Its keys without a TTL."""
+        keys = (self.hash, self.holds, self.ledger)
+        return [key for key in keys if self.server.command("PTTL", key) == "-1"]
+
+
+@pytest.fixture
+def shop() -> Iterator[Shop]:
+    with Server("redis-7.0") as server, quotalock.Client(server.url) as client:
+        yield Shop(server, client)
 
 
 def test_a_damaged_sale_does_not_keep_redis_busy() -> None:
@@ -15,3 +63,122 @@ def test_a_damaged_sale_does_not_keep_redis_busy() -> None:
         state = "QS\1\0" + number * 9 + "\0" * 7 + "\x7f" + number * 4
         server.command("HSET", stock.redis_keys[0].decode(), "", state)
         assert stock.take("buyer").outcome == "sold_out"
+
+
+def test_the_prizes_of_deleted_holds_return(shop: Shop) -> None:
+    stock = shop.stock
+    stock.open(6, prizes=["A", "B", "C", "D", "E", "F"])
+    lost, sold, cancelled = shop.held("ann", 2), shop.held("bob"), shop.held("cem")
+    assert stock.confirm(sold.id)
+    assert stock.cancel(cancelled.id)
+    shop.server.command("DEL", shop.holds)
+    assert not stock.confirm(lost.id)
+    # Others go on; their holds are not taken for lost ones.
+    shop.at(HOLD / 2)
+    other = shop.held("dee", 2)
+    shop.at(HOLD)
+    assert shop.numbers() == (1, 4, 1)
+    assert stock.confirm(other.id)
+    assert other.prizes == (b"E", b"F")
+    shop.at(2 * HOLD)
+    assert shop.numbers() == (3, 0, 3)
+    expired = stock.ledger()[-1]
+    assert (expired.kind, expired.quantity, expired.reservation, expired.buyer) == ("expired", 2, None, None)
+    rest = shop.held("eve", 3)
+    assert sorted(rest.prizes) == [b"A", b"B", b"D"]
+    assert stock.take("fay").outcome == "sold_out"
+    assert shop.keeps_for_ever() == []
+
+
+def test_the_prizes_of_many_deleted_holds_return(shop: Shop) -> None:
+    """More than a hash keeps in one piece, and than one look at it shows."""
+    count = 3000
+    shop.stock.open(count, prizes=[f"prize {n}" for n in range(count)])
+    for n in range(count):
+        shop.held(f"buyer {n}")
+    shop.server.command("DEL", shop.holds)
+    shop.at(HOLD)
+    assert shop.numbers() == (count, 0, 0)
+    drawn = [prize for n in range(3) for prize in shop.held(f"other {n}", 1000).prizes]
+    assert sorted(drawn) == sorted(f"prize {n}".encode() for n in range(count))
+
+
+def test_deleted_holds_and_ledgers_have_a_ttl_again(shop: Shop) -> None:
+    stock = shop.stock
+    stock.open(10)
+    shop.held("ann")
+    shop.at(1)
+    shop.held("bob")
+    shop.server.command("DEL", shop.holds, shop.ledger)
+    last = shop.held("cem")
+    # Whoever reads the ledger sees by the numbers that some are gone.
+    assert shop.kinds() == [(4, "held")]
+    stock.extend(last.id, 3 * HOLD)
+    shop.at(HOLD)
+    assert shop.numbers() == (7, 3, 0)
+    assert shop.keeps_for_ever() == []
+    shop.at(4 * HOLD)
+    assert shop.numbers() == (10, 0, 0)
+
+
+def test_a_deleted_sale_is_not_open_and_its_ledger_goes_on(shop: Shop) -> None:
+    stock = shop.stock
+    stock.open(3)
+    held = shop.held("ann")
+    last = stock.ledger()[-1].id
+    shop.server.command("DEL", shop.hash)
+    assert stock.take("bob").outcome == stock.status().phase == "not_open"
+    assert not stock.confirm(held.id)
+    with pytest.raises(quotalock.InvalidArgument, match="not open"):
+        stock.close()
+    assert stock.open(3)
+    assert shop.numbers() == (3, 0, 0)
+    assert [(entry.number, entry.kind) for entry in stock.ledger(last)] == [(1, "opened")]
+    assert stock.reservations().reservations == ()
+
+
+def test_scripts_that_the_server_forgot_are_sent_again(shop: Shop) -> None:
+    shop.stock.open(1)
+    held = shop.held("ann")
+    shop.server.command("SCRIPT", "FLUSH")
+    assert shop.stock.confirm(held.id)
+    assert shop.numbers() == (0, 0, 1)
+
+
+def test_a_closed_sale_is_kept_for_no_longer_than_its_memory_and_its_holds(shop: Shop) -> None:
+    day = 86_400
+    stock = shop.client.stock("sale", memory=day)
+    stock.open(3, ends=START + 300 * day)
+    held = stock.take("ann", hold=2 * day).reservation
+    assert stock.close()
+    for key in (shop.hash, shop.holds, shop.ledger):
+        assert abs(int(shop.server.command("PTTL", key)) / 1000 - 3 * day) < 60
+    assert held is not None
+    assert stock.confirm(held.id)
+    assert shop.keeps_for_ever() == []
+
+
+@pytest.mark.parametrize("call", ["confirm", "cancel", "restock", "take", "close"])
+def test_what_is_asked_again_is_remembered_for_that_long(call: str) -> None:
+    """However short the memory for requests is, and however late the reply."""
+    with Server("redis-7.0") as server, Proxy(server.port) as proxy:
+        client = quotalock.Client(proxy.url, timeout=2.0, request_memory=0.001)
+        stock = client.stock("sale")
+        stock.open(5)
+        held = stock.take("ann").reservation
+        assert held is not None
+        proxy.faults = Faults(lose=1.0, at_most=1, delay=0.05)
+        match call:
+            case "confirm":
+                assert stock.confirm(held.id)
+            case "cancel":
+                assert stock.cancel(held.id)
+            case "restock":
+                assert stock.restock(2) == 7
+            case "take":
+                assert stock.take("bob", request_id="r")
+                assert stock.status().held == 2
+            case "close":
+                assert stock.close()
+        assert proxy.counts.lost == 1
+        client.close()

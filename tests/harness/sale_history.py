@@ -1,9 +1,10 @@
 """Checks what takers were told against the ledgers of the sales, which tell what was done.
 
 A record is one answer to a taker, written at once since it may be killed at any time:
-`proc`, `op` (`take`, `confirm`, `cancel`), `stock`, `buyer`, `request` (the request id), `outcome`: of a take `begun`
-before it is made, then its own, or the code of an error; of the others `true`, `false` or the code of an error. Also
-`reservation`, its id, where there is one. A taker that heard of an error asks again with the same request id.
+`proc`, `op` (`take`, `confirm`, `cancel`, and of baskets the same with `_all`), `stocks`, `buyer`, `request` (the
+request id), `outcome`: of a take `begun` before it is made, then its own, or the code of an error; of the others
+`true`, `false` or the code of an error. Also `reservations`, the ids where there are some, one for each of the stocks.
+A taker that heard of an error asks again with the same request id.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from typing import Any
 Record = dict[str, Any]
 ERRORS = {"unavailable", "timeout"}
 OUTCOMES = {"held", "sold_out", "buyer_limit"}
+# So many letters of a reservation's id tell its take; all of a basket have the same.
+TAKE = 21
+# Stocks, buyer, request id.
+Request = tuple[tuple[str, ...], str, str]
 
 
 @dataclass(frozen=True)
@@ -98,23 +103,27 @@ def _check_told(
     done: Mapping[str, dict[str, str]],
     report: Report,
 ) -> None:
-    # By stock, buyer and request: the reservations it was told of, of which there may be one.
-    requests: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    # The reservations that each request was told of: once, one for each of its stocks.
+    requests: dict[Request, set[tuple[str, ...]]] = defaultdict(set)
     answered = set()
-    owners: dict[str, tuple[str, str, str]] = {}
+    owners: dict[str, Request] = {}
     settled: dict[str, set[str]] = defaultdict(set)
     for record in history:
-        stock, outcome, op = record["stock"], record["outcome"], record["op"]
-        request = (stock, record["buyer"], record["request"])
+        outcome, op = record["outcome"], record["op"]
+        request = (tuple(record["stocks"]), record["buyer"], record["request"])
+        reservations = tuple(record.get("reservations", ()))
         report.told[f"{op} {outcome}"] += 1
-        if op == "take":
+        if op.startswith("take"):
             told = requests[request]
             if outcome == "held":
                 report.repeated += bool(told)
-                told.add(record["reservation"])
+                told.add(reservations)
                 answered.add(request)
-                if owners.setdefault(record["reservation"], request) != request:
-                    report.problems.append(f"{record['reservation']} was given to two requests")
+                for reservation in reservations:
+                    if owners.setdefault(reservation, request) != request:
+                        report.problems.append(f"{reservation} was given to two requests")
+                if len(reservations) != len(request[0]):
+                    report.problems.append(f"{request} was told of {len(reservations)} reservations")
             elif outcome in OUTCOMES:
                 answered.add(request)
                 if told:
@@ -122,30 +131,63 @@ def _check_told(
             elif outcome not in ERRORS | {"begun"}:
                 report.problems.append(f"a take of {request} failed with {outcome}")
         elif outcome in ("true", "false"):
-            settled[record["reservation"]].add(f"{op} {outcome}")
+            for reservation in reservations:
+                settled[reservation].add(f"{op} {outcome}")
         elif outcome not in ERRORS:
             report.problems.append(f"{op} of {request} failed with {outcome}")
     for request, told in requests.items():
         if len(told) > 1:
             report.problems.append(f"{request} was charged {len(told)} times")
-        for reservation in told - done[request[0]].keys():
+        for reservations in told:
+            _check_basket(request, reservations, done, report)
+    _check_unheard(requests.keys() - answered, owners, ledgers, report)
+    _check_settled(settled, owners, done, report)
+
+
+def _check_basket(
+    request: Request, reservations: Sequence[str], done: Mapping[str, dict[str, str]], report: Report
+) -> None:
+    """All that a request was told of was held, and sold as a whole or not at all."""
+    became = {each: done[stock].get(each) for stock, each in zip(request[0], reservations, strict=False)}
+    for reservation, kind in became.items():
+        if kind is None:
             report.problems.append(f"{request} was told of {reservation}, which the ledger does not have")
-    # What the ledger has and nobody was told of must be of requests whose taker died before it heard.
-    waiting = Counter(request[:2] for request in requests if request not in answered)
-    charged = Counter(
-        (stock, entry.buyer)
-        for stock, entries in ledgers.items()
-        for entry in entries
-        if entry.kind == "held" and entry.reservation not in owners
-    )
-    report.unheard = charged.total()
-    for who, count in charged.items():
-        if count > waiting[who]:
-            report.problems.append(f"{who} was charged {count} times unheard, by {waiting[who]} takers who died")
+    if 0 < sum(kind == "confirmed" for kind in became.values()) < len(became):
+        report.problems.append(f"{request} was sold in part: {became}")
+
+
+def _check_unheard(
+    waiting: Iterable[Request], owners: Mapping[str, Request], ledgers: Mapping[str, Sequence[Entry]], report: Report
+) -> None:
+    """What ledgers have and nobody was told of must be of requests, as a whole, whose taker died before it heard."""
+    stocks_of: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for stock, entries in ledgers.items():
+        for entry in entries:
+            if entry.kind == "held" and entry.reservation not in owners:
+                stocks_of[entry.buyer, entry.reservation[:TAKE]].add(stock)
+    unheard = Counter((frozenset(stocks), buyer) for (buyer, _), stocks in stocks_of.items())
+    died = Counter((frozenset(stocks), buyer) for stocks, buyer, _ in waiting)
+    report.unheard = unheard.total()
+    for (stocks, buyer), count in unheard.items():
+        if count > died[stocks, buyer]:
+            of = f"{buyer} was charged {count} times unheard of {sorted(stocks)}"
+            report.problems.append(f"{of}, by {died[stocks, buyer]} takers who died")
+
+
+def _check_settled(
+    settled: Mapping[str, set[str]],
+    owners: Mapping[str, Request],
+    done: Mapping[str, dict[str, str]],
+    report: Report,
+) -> None:
+    """What was told to be sold or returned is."""
     for reservation, outcomes in settled.items():
-        became = done[owners[reservation][0]].get(reservation)
-        for outcome, kind in (("confirm", "confirmed"), ("cancel", "cancelled")):
-            if f"{outcome} true" in outcomes and became != kind:
+        places = (done[stock] for stock in owners[reservation][0])
+        became = next((place[reservation] for place in places if reservation in place), None)
+        for verb, kind in (("confirm", "confirmed"), ("cancel", "cancelled")):
+            if outcomes & {f"{verb} true", f"{verb}_all true"} and became != kind:
                 report.problems.append(f"{reservation} was told to be {kind}, and is {became}")
-            if f"{outcome} false" in outcomes and became == kind:
+        # Of a basket that is over in part the rest is cancelled all the same.
+        for kind, told in (("confirmed", {"confirm false", "confirm_all false"}), ("cancelled", {"cancel false"})):
+            if outcomes & told and became == kind:
                 report.problems.append(f"{reservation} was told not to be {kind}, and is")

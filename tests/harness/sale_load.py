@@ -1,8 +1,9 @@
 """Takers of every language, and what watches the sales meanwhile.
 
 They are processes as in lock_load.py; `mix` is a list of stocks, `buyers` how many share them, `confirms` the part of
-what is held that is sold. A taker picks a stock and a buyer, takes 1 to 3 units with a request id of its own, asking
-again with it until it has an answer, and then sells them, cancels, or forgets them. See sale_history.py.
+what is held that is sold, `baskets` the part of takes that are of 2 or 3 stocks at once. A taker picks stocks and a
+buyer, takes 1 to 3 units of each with a request id of its own, asking again with it until it has an answer, and then
+sells them, cancels, or forgets them; a basket as a whole. See sale_history.py.
 """
 
 from __future__ import annotations

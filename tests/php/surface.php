@@ -132,6 +132,20 @@ test('defaults are those of api.json', function () use ($api, $camel) {
             same(array_fill(0, count($found), $name === 'beta' ? (float) $wanted : $wanted), $found, "$name of $maker");
         }
     }
+    $stock = $api['defaults']['stock'];
+    $calls = [
+        'Client' => ['stock' => ['ledger_cap', 'memory_ms'], 'takeAll' => ['hold_ms'], 'extendAll' => ['hold_ms']],
+        'Stock' => ['take' => ['quantity', 'hold_ms'], 'extend' => ['hold_ms'], 'reservations' => ['count'],
+            'ledger' => ['count']],
+    ];
+    foreach ($calls as $class => $methods) {
+        foreach ($methods as $method => $names) {
+            foreach ($names as $name) {
+                $found = $default(["Quotalock\\$class", $method], $camel($name));
+                same($stock[$name], $found, "$name of $class::$method");
+            }
+        }
+    }
     [$info] = php(null, ['--ri', 'ratelimit']);
     foreach (['prefix', 'timeout_ms', 'on_error'] as $name) {
         contains("ratelimit.$name => {$api['defaults'][$name]} => default", $info);

@@ -30,19 +30,22 @@ ONCE, CACHE = (
 )
 WAIT = {"wait": CACHE.pop("wait")}
 
+STOCK = API["defaults"]["stock"]
+HOLD = STOCK["hold_ms"] / 1000
+
 # What the languages have agreed on beyond the contract.
 DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
-    ("Client", "stock"): {"scope": None, "ledger_cap": 100_000, "memory": 2_592_000.0},
-    ("Client", "take_all"): {"hold": 600.0, "request_id": None},
-    ("Client", "extend_all"): {"hold": 600.0},
+    ("Client", "stock"): {"scope": None, "ledger_cap": STOCK["ledger_cap"], "memory": STOCK["memory_ms"] / 1000},
+    ("Client", "take_all"): {"hold": HOLD, "request_id": None},
+    ("Client", "extend_all"): {"hold": HOLD},
     ("Client", "once"): {name: default for name, default in ONCE.items() if name != "wait"},
     ("Client", "cache"): CACHE,
     ("Stock", "open"): {"per_buyer": None, "ends": None, "prizes": None},
     ("Stock", "restock"): {"prizes": None, "request_id": None},
-    ("Stock", "take"): {"quantity": 1, "hold": 600.0, "request_id": None},
-    ("Stock", "extend"): {"hold": 600.0},
-    ("Stock", "reservations"): {"cursor": None, "count": 100},
-    ("Stock", "ledger"): {"after": None, "count": 100},
+    ("Stock", "take"): {"quantity": STOCK["quantity"], "hold": HOLD, "request_id": None},
+    ("Stock", "extend"): {"hold": HOLD},
+    ("Stock", "reservations"): {"cursor": None, "count": STOCK["count"]},
+    ("Stock", "ledger"): {"after": None, "count": STOCK["count"]},
     ("Once", "claim"): {"value": None},
     ("Once", "run"): {"wait": ONCE["wait"]},
     ("Cache", "get"): WAIT,

@@ -639,6 +639,12 @@ class Stock:
         each, 10,000 at most), such as coupon codes: each reservation gets its own, in this order.
         """
 
+    def close(self) -> bool:
+        """Ends the sale now, for good: True if this call did, False if it had ended before. Takes are refused as
+        `ended`; what is held can still be confirmed, cancelled and extended. The sale is kept for its `memory` after
+        the last of its holds has ended, or from now; until then its name is taken. Raises `InvalidArgument` if it is
+        not open."""
+
     def restock(
         self,
         quantity: int,
@@ -678,7 +684,8 @@ class Stock:
 
     def reservations(self, cursor: str | None = None, count: int = 100) -> StockPage:
         """Lists up to `count` (1 to 1,000) holds that are not over in the order in which they end: the first of them,
-        or those from the `next` of the page before."""
+        or those from the `next` of the page before. What is extended meanwhile may be seen twice; nothing is left
+        out."""
 
     def ledger(self, after: str | None = None, count: int = 100) -> list[LedgerEntry]:
         """Reads up to `count` (1 to 1,000) entries of the ledger, those after the entry with the id `after`, or from
@@ -805,7 +812,7 @@ class StockStatus:
 
     @property
     def ends(self) -> float | None:
-        """When takes end, in seconds since the epoch by the server's clock; None: never."""
+        """When takes end, in seconds since the epoch by the server's clock, or when it was closed; None: never."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -824,15 +831,16 @@ class LedgerEntry:
 
     @property
     def kind(self) -> str:
-        """`opened`, `restocked`, `held`, `confirmed`, `cancelled`, `expired` or `extended`."""
+        """`opened`, `restocked`, `held`, `confirmed`, `cancelled`, `expired`, `extended` or `closed`."""
 
     @property
     def reservation(self) -> str | None:
-        """The id of the reservation; None for an opening and a restock."""
+        """The id of the reservation; None for an opening, a restock and a closing, and for units that expired since
+        somebody deleted the key of their holds."""
 
     @property
     def buyer(self) -> bytes | None:
-        """The buyer; None for an opening and a restock."""
+        """The buyer; None without a reservation."""
 
     @property
     def quantity(self) -> int:

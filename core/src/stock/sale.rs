@@ -306,3 +306,21 @@ impl Sale {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ledger_of_a_new_sale_goes_on_after_that_of_the_old_one() {
+        let opened = Opened { quantity: 1, per_buyer: 0, ends: 0, prizes: [0; 20] };
+        let last_of = |sale: &Sale| {
+            let last = sale.ledger().last().unwrap();
+            (last.id.split_once('-').unwrap().0.parse::<u64>().unwrap(), last.number)
+        };
+        let mut old = Sale::new(opened.clone(), [0; 16], (1, 1_000), Vec::new(), 1);
+        old.restock(1, &[]);
+        let (new, old) = (last_of(&Sale::new(opened, [1; 16], (1, 1_000), Vec::new(), 2)), last_of(&old));
+        assert!(new.0 > old.0 && (new.1, old.1) == (1, 2), "{new:?} after {old:?}");
+    }
+}

@@ -15,13 +15,17 @@ const below = (/** @type {number} */ most) => Math.floor(Math.random() * most)
 /** Adds a line to the history, at once. */
 const write = (/** @type {Entry} */ record) => writeSync(file, `${JSON.stringify(record)}\n`)
 
+/** The ids of what a take answered. */
+const reservationsOf = (/** @type {any} */ answer) =>
+  (answer.reservations ?? [answer.reservation]).flatMap((/** @type {any} */ held) => (held ? [held.id] : []))
+
 /** Calls until there is an answer, and writes down each. */
 async function answered(/** @type {Entry} */ record, /** @type {() => Promise<any>} */ call) {
   for (;;) {
     try {
       const answer = await call()
       if (typeof answer === 'boolean') write({ ...record, outcome: String(answer) })
-      else write({ ...record, outcome: answer.outcome, reservation: answer.reservation?.id })
+      else write({ ...record, outcome: answer.outcome, reservations: reservationsOf(answer) })
       return answer
     } catch (error) {
       if (!(error instanceof QuotalockError)) throw error
@@ -32,25 +36,39 @@ async function answered(/** @type {Entry} */ record, /** @type {() => Promise<an
   }
 }
 
-/** Takes units once; then sells them, lets them go, or forgets them. */
+/** So many of the stocks, each once. */
+function pick(/** @type {number} */ count) {
+  const [names, left] = [/** @type {string[]} */ ([]), [...setup.mix]]
+  while (names.length < count) names.push(...left.splice(below(left.length), 1))
+  return names
+}
+
+/** Takes units once, of one stock or of several; then sells them, lets them go, or forgets them. */
 async function buy(/** @type {string} */ request) {
-  const name = setup.mix[below(setup.mix.length)]
-  const buyer = `buyer ${below(setup.buyers)}`
-  const stock = client.stock(name)
-  const [quantity, holdMs] = [1 + below(3), 20 + below(280)]
+  const several = Math.random() < setup.baskets
+  const names = pick(several ? 2 + below(2) : 1)
+  const [buyer, holdMs] = [`buyer ${below(setup.buyers)}`, 20 + below(280)]
+  /** @type {any[]} */
+  const takes = names.map((name) => [client.stock(name), 1 + below(3)])
+  const [[stock, quantity]] = takes
+  const all = several ? '_all' : ''
   /** @type {Entry} */
-  const record = { proc: setup.proc, stock: name, buyer, request, op: 'take' }
+  const record = { proc: setup.proc, stocks: names, buyer, request, op: `take${all}` }
   write({ ...record, outcome: 'begun' })
-  const take = () => stock.take(buyer, { quantity, holdMs, requestId: request })
-  const { reservation } = await answered(record, take)
-  if (!reservation) return
+  const options = { holdMs, requestId: request }
+  const take = () => (several ? client.takeAll(takes, buyer, options) : stock.take(buyer, { quantity, ...options }))
+  const held = reservationsOf(await answered(record, take))
+  if (held.length === 0) return
   await sleep([0, below(holdMs), holdMs][below(3)])
   if (below(10) === 0) await answered(record, take)
-  const { id } = reservation
-  record.reservation = id
   const how = Math.random()
-  if (how < setup.confirms) await answered({ ...record, op: 'confirm' }, () => stock.confirm(id))
-  else if (how < 0.6) await answered({ ...record, op: 'cancel' }, () => stock.cancel(id))
+  if (how >= 0.6) return
+  const verb = how < setup.confirms ? 'confirm' : 'cancel'
+  /** @type {any[]} */
+  const pairs = takes.map(([stock], i) => [stock, held[i]])
+  const both = { confirm: () => client.confirmAll(pairs), cancel: () => client.cancelAll(pairs) }
+  const settling = { ...record, op: `${verb}${all}`, reservations: held }
+  await answered(settling, several ? both[verb] : () => stock[verb](held[0]))
 }
 
 /** One taker: one call after the other, for ever. */

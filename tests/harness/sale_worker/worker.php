@@ -8,18 +8,22 @@ namespace Quotalock\Tests\Harness;
 
 use Quotalock\Client;
 use Quotalock\Exception\QuotalockException;
+use Quotalock\StockReservation;
+use Quotalock\Taken;
+use Quotalock\TakenAll;
 
 /** One taker: one call after the other, each with a line in the history. */
 final class Taker
 {
     private mixed $file;
+    private Client $client;
     private array $stocks = [];
 
     public function __construct(private readonly array $setup)
     {
-        $client = new Client($setup['url'], $setup['prefix'], timeoutMs: $setup['timeout_ms']);
+        $this->client = new Client($setup['url'], $setup['prefix'], timeoutMs: $setup['timeout_ms']);
         foreach ($setup['mix'] as $name) {
-            $this->stocks[$name] = $client->stock($name);
+            $this->stocks[$name] = $this->client->stock($name);
         }
         $this->file = fopen($setup['path'], 'a');
         mt_srand($setup['seed']);
@@ -33,32 +37,41 @@ final class Taker
         }
     }
 
-    /** Takes units once; then sells them, lets them go, or forgets them. */
+    /** Takes units once, of one stock or of several; then sells them, lets them go, or forgets them. */
     private function buy(string $request): void
     {
-        $name = array_rand($this->stocks);
-        $stock = $this->stocks[$name];
-        $buyer = 'buyer ' . mt_rand(0, $this->setup['buyers'] - 1);
-        [$quantity, $holdMs] = [mt_rand(1, 3), mt_rand(20, 300)];
-        $record = ['proc' => $this->setup['proc'], 'stock' => $name, 'buyer' => $buyer, 'request' => $request];
-        $this->write($record + ['op' => 'take', 'outcome' => 'begun']);
-        $take = fn () => $stock->take($buyer, $quantity, holdMs: $holdMs, requestId: $request);
-        $taken = $this->answered($record + ['op' => 'take'], $take);
-        if ($taken->reservation === null) {
+        $several = mt_rand() / mt_getrandmax() < $this->setup['baskets'];
+        $names = (array) array_rand($this->stocks, $several ? mt_rand(2, 3) : 1);
+        [$buyer, $holdMs] = ['buyer ' . mt_rand(0, $this->setup['buyers'] - 1), mt_rand(20, 300)];
+        $takes = array_map(fn (string $name) => [$this->stocks[$name], mt_rand(1, 3)], $names);
+        $all = $several ? '_all' : '';
+        $record = ['proc' => $this->setup['proc'], 'stocks' => $names, 'buyer' => $buyer, 'request' => $request];
+        $this->write($record + ['op' => "take$all", 'outcome' => 'begun']);
+        $take = fn () => $several ? $this->client->takeAll($takes, $buyer, $holdMs, $request)
+            : $takes[0][0]->take($buyer, $takes[0][1], $holdMs, $request);
+        $held = self::reservations($this->answered($record + ['op' => "take$all"], $take));
+        if ($held === []) {
             return;
         }
         usleep([0, mt_rand(0, $holdMs), $holdMs][mt_rand(0, 2)] * 1000);
         if (mt_rand(0, 9) === 0) {
-            $this->answered($record + ['op' => 'take'], $take);
+            $this->answered($record + ['op' => "take$all"], $take);
         }
-        $id = $taken->reservation->id;
-        $record['reservation'] = $id;
         $how = mt_rand() / mt_getrandmax();
-        if ($how < $this->setup['confirms']) {
-            $this->answered($record + ['op' => 'confirm'], fn () => $stock->confirm($id));
-        } elseif ($how < 0.6) {
-            $this->answered($record + ['op' => 'cancel'], fn () => $stock->cancel($id));
+        if ($how >= 0.6) {
+            return;
         }
+        $verb = $how < $this->setup['confirms'] ? 'confirm' : 'cancel';
+        $pairs = array_map(fn (array $take, string $id) => [$take[0], $id], $takes, $held);
+        $settle = fn () => $several ? $this->client->{"{$verb}All"}($pairs) : $pairs[0][0]->$verb($held[0]);
+        $this->answered($record + ['op' => "$verb$all", 'reservations' => $held], $settle);
+    }
+
+    /** The ids of what a take answered. */
+    private static function reservations(Taken|TakenAll $answer): array
+    {
+        $held = $answer instanceof TakenAll ? $answer->reservations : array_filter([$answer->reservation]);
+        return array_map(fn (StockReservation $reservation) => $reservation->id, $held);
     }
 
     /** Calls until there is an answer, and writes down each. */
@@ -78,8 +91,8 @@ final class Taker
             if (is_bool($answer)) {
                 $this->write(['outcome' => $answer ? 'true' : 'false'] + $record);
             } else {
-                $held = $answer->reservation === null ? [] : ['reservation' => $answer->reservation->id];
-                $this->write(['outcome' => $answer->outcome] + $held + $record);
+                $held = self::reservations($answer);
+                $this->write(['outcome' => $answer->outcome, 'reservations' => $held] + $record);
             }
             return $answer;
         }

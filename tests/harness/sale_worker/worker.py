@@ -19,7 +19,7 @@ class Lane:
     """One taker: one call after the other, each with a line in the history."""
 
     def __init__(self, setup: Record, client: Any, number: int, *, sleeps: bool) -> None:
-        self.setup, self.sleeps = setup, sleeps
+        self.setup, self.client, self.sleeps = setup, client, sleeps
         self.name = f"{setup['proc']} {number}"
         self.file = os.open(setup["path"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         self.luck = random.Random(f"{setup['seed']}-{number}")
@@ -31,27 +31,36 @@ class Lane:
             await self.buy(f"{self.name} {request}")
 
     async def buy(self, request: str) -> None:
-        """Takes units once; then sells them, lets them go, or forgets them."""
-        name, buyer = self.luck.choice(self.setup["mix"]), f"buyer {self.luck.randrange(self.setup['buyers'])}"
-        record = {"proc": self.setup["proc"], "stock": name, "buyer": buyer, "request": request}
-        stock, quantity, hold = self.stocks[name], self.luck.randint(1, 3), self.luck.uniform(0.02, 0.3)
-        self.write({**record, "op": "take", "outcome": "begun"})
+        """Takes units once, of one stock or of several; then sells them, lets them go, or forgets them."""
+        several = self.luck.random() < self.setup["baskets"]
+        names = self.luck.sample(self.setup["mix"], self.luck.randint(2, 3) if several else 1)
+        buyer, hold = f"buyer {self.luck.randrange(self.setup['buyers'])}", self.luck.uniform(0.02, 0.3)
+        takes = [(self.stocks[name], self.luck.randint(1, 3)) for name in names]
+        record = {"proc": self.setup["proc"], "stocks": names, "buyer": buyer, "request": request}
+        suffix = "_all" if several else ""
+        self.write({**record, "op": f"take{suffix}", "outcome": "begun"})
 
         def take() -> Any:
-            return stock.take(buyer, quantity, hold=hold, request_id=request)
+            if several:
+                return self.client.take_all(takes, buyer, hold=hold, request_id=request)
+            return takes[0][0].take(buyer, takes[0][1], hold=hold, request_id=request)
 
-        taken = await self.answered({**record, "op": "take"}, take)
-        if taken.reservation is None:
+        held = reservations(await self.answered({**record, "op": f"take{suffix}"}, take))
+        if not held:
             return
         await self.sleep(self.luck.choice([0.0, self.luck.uniform(0, hold), hold]))
         if self.luck.random() < 0.1:
-            await self.answered({**record, "op": "take"}, take)
-        id, how = taken.reservation.id, self.luck.random()
-        record["reservation"] = id
-        if how < self.setup["confirms"]:
-            await self.answered({**record, "op": "confirm"}, lambda: stock.confirm(id))
-        elif how < 0.6:
-            await self.answered({**record, "op": "cancel"}, lambda: stock.cancel(id))
+            await self.answered({**record, "op": f"take{suffix}"}, take)
+        how = self.luck.random()
+        verb = "confirm" if how < self.setup["confirms"] else "cancel" if how < 0.6 else None
+        if verb is None:
+            return
+        settling = {**record, "op": f"{verb}{suffix}", "reservations": held}
+        pairs = [(self.stocks[name], id) for name, id in zip(names, held, strict=True)]
+        if several:
+            await self.answered(settling, lambda: getattr(self.client, f"{verb}_all")(pairs))
+        else:
+            await self.answered(settling, lambda: getattr(pairs[0][0], verb)(held[0]))
 
     async def answered(self, record: Record, call: Callable[[], Any]) -> Any:
         """Calls until there is an answer, and writes down each."""
@@ -68,8 +77,7 @@ class Lane:
             if isinstance(answer, bool):
                 self.write({**record, "outcome": str(answer).lower()})
             else:
-                held = {"reservation": answer.reservation.id} if answer.reservation else {}
-                self.write({**record, "outcome": answer.outcome, **held})
+                self.write({**record, "outcome": answer.outcome, "reservations": reservations(answer)})
             return answer
 
     def write(self, record: Record) -> None:
@@ -82,6 +90,12 @@ class Lane:
             time.sleep(seconds)
         else:
             await asyncio.sleep(seconds)
+
+
+def reservations(answer: Any) -> list[str]:
+    """The ids of what a take answered."""
+    held = answer.reservations if hasattr(answer, "reservations") else [answer.reservation]
+    return [each.id for each in held if each]
 
 
 async def main() -> None:

@@ -5,9 +5,10 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use quotalock::{
-    Client, Code, LedgerKind, Opening, Stock, StockOptions, StockPhase, StockReservation, TakeOutcome, testing,
+    Client, Code, DEFAULT_HOLD, LedgerKind, Opening, Stock, StockOptions, StockPhase, StockReservation, TakeOutcome,
+    testing,
 };
-use quotalock_tests::{client, fresh_prefix, servers, stores};
+use quotalock_tests::{client, fresh_prefix, servers, spec, stores};
 
 const START: u64 = 1_700_000_000_000_000;
 const SECOND: u64 = 1_000_000;
@@ -213,6 +214,20 @@ fn a_page_leaves_nothing_out_of_what_is_settled_meanwhile() {
         ids.sort();
         assert_eq!(rest, ids);
     });
+}
+
+#[test]
+fn the_defaults_are_those_of_the_spec() {
+    let text = std::fs::read_to_string(spec::root().join("tests/spec/api.json")).unwrap();
+    let api: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let spec = &api["defaults"]["stock"];
+    let options = StockOptions::default();
+    assert_eq!(spec["hold_ms"], DEFAULT_HOLD / 1_000);
+    assert_eq!(
+        (&spec["ledger_cap"], &spec["memory_ms"]),
+        (&options.ledger_cap.into(), &(options.memory / 1_000).into())
+    );
+    assert_eq!(options.scope, None);
 }
 
 #[test]

@@ -53,6 +53,10 @@ class Stock:
         """Opens the sale: True if this call opened it, False if it is open so already; see `quotalock.Stock.open`."""
         return await self._native.open(quantity, per_buyer, ends, prizes)
 
+    async def close(self) -> bool:
+        """Ends the sale now, for good: True if this call did, False if it had ended before; see `quotalock.Stock.close`."""
+        return await self._native.close()
+
     async def restock(
         self, quantity: int, prizes: Iterable[str | bytes] | None = None, request_id: str | bytes | None = None
     ) -> int:

@@ -35,7 +35,8 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
     }
     if inner("CROSSSLOT") {
         let message = format!(
-            "{} is for keys in different slots of the cluster at {server}: give their limiters or stocks one scope",
+            "{} is for keys in different slots of the cluster at {server}, which cannot decide about them at once: give \
+             their limiters or stocks one scope, and ask for locks and keys of caches one by one",
             operation.describe()
         );
         return Refusal::Final(Error::new(Code::CrossSlot, message));
