@@ -53,7 +53,8 @@ class Shop:
             entries = stock.ledger(last, count)
             if not entries:
                 return None
-            if entries[0].number != number + 1:
+            # A sale that was opened anew begins with number 1 again.
+            if entries[0].number not in (number + 1, 1):
                 raise LookupError(f"the ledger's cap took entries {number + 1} to {entries[0].number - 1} away")
             sold = [entry for entry in entries if entry.kind == "confirmed"]
             missing = sum(self.order(entry.reservation, entry.buyer, entry.quantity) for entry in sold)

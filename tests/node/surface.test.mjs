@@ -297,6 +297,30 @@ test('the defaults of caches and onces are those of the spec', async () => {
   assert.deepEqual([cache.when_away, await codeOf(away.get('x', () => 'x'))], ['raise', 'unavailable'])
 })
 
+test('the defaults of stocks are those of the spec', async () => {
+  const { quantity, hold_ms, count, memory_ms } = api().defaults.stock
+  const own = client('memory://')
+  const at = (/** @type {number} */ ms) => esm.testing.setTime(own, (1_700_000_000_000 + ms) * 1000)
+  at(0)
+  const [stock, other] = [own.stock('n'), own.stock('m')]
+  assert.equal(stock.scope, null)
+  await Promise.all([stock.open(1000), other.open(1000)])
+  assert.equal((await esm.testing.get(own, stock.redisKeys[0] ?? ''))?.ttlMs, memory_ms)
+  const { reservation: held } = await stock.take('buyer')
+  assert.deepEqual([held?.quantity, held?.untilMs], [quantity, 1_700_000_000_000 + hold_ms])
+  const [both] = (await own.takeAll([[other, 1]], 'buyer')).reservations
+  assert.equal(both?.untilMs, 1_700_000_000_000 + hold_ms)
+  at(1)
+  await stock.extend(held?.id ?? '')
+  await own.extendAll([[other, both?.id ?? '']])
+  for (const { reservations } of [await stock.reservations(), await other.reservations()]) {
+    assert.equal(reservations[0]?.untilMs, 1_700_000_000_001 + hold_ms)
+  }
+  for (let n = 0; n < count; n++) await stock.take('buyer')
+  const [page, entries] = [await stock.reservations(), await stock.ledger()]
+  assert.deepEqual([page.reservations.length, entries.length, page.next === null], [count, count, false])
+})
+
 test('a lock is made by a client only, and shows what it is', async () => {
   assert.throws(() => Reflect.construct(esm.Lock, [{}, ['n'], 0]), esm.InvalidArgumentError)
   const lock = await client('memory://').lock('sku:42', { acquire: false })

@@ -48,8 +48,9 @@ pub struct StockOptions {
     pub scope: Option<Vec<u8>>,
     /// How many entries the ledger keeps, approximately: [`MIN_LEDGER_CAP`] to [`MAX_LEDGER_CAP`]. Counts when the sale is opened.
     pub ledger_cap: u64,
-    /// For how many microseconds after its end, its last hold or the last call that wrote the sale is kept, ledger included:
-    /// [`MIN_STOCK_MEMORY`] to [`MAX_STOCK_MEMORY`]; half of that for certain. Counts when the sale is opened.
+    /// For how many microseconds after its end, its last hold or the last call the sale is kept, ledger included:
+    /// [`MIN_STOCK_MEMORY`] to [`MAX_STOCK_MEMORY`]; half of that for certain. Calls that only read do not count, refused takes do.
+    /// After that it is as if it had never been opened. Counts when the sale is opened.
     pub memory: u64,
 }
 
