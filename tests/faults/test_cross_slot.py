@@ -50,3 +50,32 @@ def test_one_key_of_one_slot_needs_no_scope(cluster: Server) -> None:
         day, minute = client.limiter("day", "10/day"), client.limiter("minute", "3/minute")
         assert [client.consume_all([(day, "42"), (minute, "42")]).allowed for _ in range(4)] == [True] * 3 + [False]
         assert day.peek("42").remaining == 7
+
+
+def test_stocks_of_several_slots_are_taken_together_only_with_a_scope(cluster: Server) -> None:
+    with quotalock.Client(cluster.url) as client:
+        shirt, cap = client.stock("shirt"), client.stock("cap")
+        shirt.open(2)
+        cap.open(2)
+        for request_id in (None, "r1"):
+            with pytest.raises(quotalock.CrossSlot, match=r"take_all from stock .cap., stock .shirt.*one scope"):
+                client.take_all([(shirt, 1), (cap, 1)], "ann", request_id=request_id)
+        held = [stock.take("ann").reservation for stock in (shirt, cap)]
+        pairs = [(stock, each.id) for stock, each in zip((shirt, cap), held, strict=True) if each]
+        with pytest.raises(quotalock.CrossSlot, match="scope"):
+            client.confirm_all(pairs)
+        assert all(stock.confirm(id) for stock, id in pairs)
+
+        scoped = [client.stock(name, scope="shop") for name in ("shirt", "cap")]
+        assert all(stock.open(2) and stock.take("ann", request_id="r") for stock in scoped)
+        assert client.take_all([(stock, 1) for stock in scoped], "ann", request_id="r1")
+        assert [stock.close() for stock in scoped] == [True, True]
+
+
+def test_locks_of_several_slots_are_asked_for_one_by_one(cluster: Server) -> None:
+    with (
+        quotalock.Client(cluster.url) as client,
+        pytest.raises(quotalock.CrossSlot, match="one by one"),
+        client.lock_all(["shirt", "cap"]),
+    ):
+        pass

@@ -121,6 +121,54 @@ fn more_than_256_ended_holds_return_call_by_call() {
 }
 
 #[test]
+fn a_basket_that_is_refused_looks_no_further_than_one_sale_does() {
+    in_every_shop(|shop| {
+        let stocks = [b"a", b"b"].map(|name| shop.client.stock(name, stock_options(&shop.stock)).unwrap());
+        for stock in &stocks {
+            stock.open(300, Opening::default()).unwrap().run().unwrap();
+            for n in 0..300 {
+                take(stock, &format!("b{n}"), 1).unwrap();
+            }
+        }
+        shop.at(START + 2 * HOLD);
+        let both = [(&stocks[0], 300), (&stocks[1], 300)];
+        let basket = || shop.client.take_all(&both, b"z", HOLD, None).unwrap().run().unwrap();
+        let refused = basket();
+        assert_eq!((refused.outcome, refused.refused), (TakeOutcome::SoldOut, Some(0)));
+        assert_eq!(refused.available, [256, 16], "16 rounds of 16, and one of each sale whatever happens");
+        assert_eq!(basket().available, [300, 224]);
+        assert_eq!(basket().outcome, TakeOutcome::Held);
+    });
+}
+
+#[test]
+fn a_reader_sees_what_the_cap_took_away() {
+    in_every_shop(|shop| {
+        let options = StockOptions { ledger_cap: 1_000, ..StockOptions::default() };
+        let stock = shop.client.stock(b"capped", options).unwrap();
+        stock.open(10_000, Opening::default()).unwrap().run().unwrap();
+        let some = stock.ledger(None, 1).unwrap().run().unwrap();
+        assert_eq!(some[0].number, 1);
+        // Half of them by the usual take, half in the general way.
+        for n in 0..700 {
+            let held = take(&stock, &format!("b{n}"), 1).unwrap();
+            assert!(stock.confirm(&held.id).unwrap().run().unwrap());
+        }
+        let (mut numbers, mut after) = (Vec::new(), Some(some[0].id.clone()));
+        loop {
+            let page = stock.ledger(after.as_deref(), 400).unwrap().run().unwrap();
+            let Some(last) = page.last() else { break };
+            after = Some(last.id.clone());
+            numbers.extend(page.iter().map(|entry| entry.number));
+        }
+        assert!((1_000..1_200).contains(&numbers.len()), "{}", numbers.len());
+        let first = 1_402 - numbers.len() as u64;
+        assert_eq!(numbers, (first..=1_401).collect::<Vec<_>>());
+        assert_eq!((stock.status().run().unwrap().sold, first > 2), (700, true));
+    });
+}
+
+#[test]
 fn a_key_of_another_type_leaves_nothing_half_done() {
     in_every_shop(|shop| {
         let stock = shop.at(START);

@@ -54,7 +54,7 @@ class Stock:
         return await self._native.open(quantity, per_buyer, ends, prizes)
 
     async def close(self) -> bool:
-        """Ends the sale now, for good: True if this call did, False if it had ended before; see `quotalock.Stock.close`."""
+        """Ends the sale now, for good: True if this call did, False if it had ended; see `quotalock.Stock.close`."""
         return await self._native.close()
 
     async def restock(
