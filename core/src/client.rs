@@ -53,7 +53,8 @@ pub struct Options {
     pub timeout: Duration,
     /// What is answered when Redis cannot.
     pub on_error: OnError,
-    /// How long a call with a request id is remembered: 1 ms to [`MAX_REQUEST_MEMORY`].
+    /// How long a call with a request id is remembered: 1 ms to [`MAX_REQUEST_MEMORY`]. Of a stock at least as long as the timeout,
+    /// and confirmations and cancellations likewise.
     pub request_memory: Duration,
 }
 

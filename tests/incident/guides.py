@@ -210,14 +210,15 @@ const sendGift = async (user) => console.log('a gift for', user)
 }
 PRELUDES = {"algorithms": ALGORITHMS, "locks": LOCKS, "stock": STOCK, "cache": CACHE, "once": ONCE}
 # How many examples each guide has in each language.
-COUNTS = {"algorithms": 6, "locks": 5, "stock": 6, "cache": 6, "once": 3}
+COUNTS = {"algorithms": 6, "locks": 5, "stock": 7, "cache": 6, "once": 3}
 # What an example prints in every language: by guide and place in it; nothing if it is not listed.
 _PRINTED = {
     ("stock", 1): "sold\n",
     ("stock", 2): "AAA\n",
     ("stock", 3): "sold\n",
     ("stock", 4): "600\nopen 599 0 1 1\n",
-    ("stock", 5): "sold\nup to 4\n",
+    ("stock", 5): "ended 0\n",
+    ("stock", 6): "sold\nup to 4\n",
     ("cache", 3): "Ada Bob\n",
     ("cache", 4): "Ada\n",
     ("once", 1): '{"order":981}\n',

@@ -12,8 +12,8 @@ import figures
 import pytest
 import quotalock
 
-# Of the requests; a webhook may come again after it.
-MEMORY = 0.2
+# Of the requests; a webhook may come again after it. A stock's is at least as long as the timeout.
+MEMORY = 0.5
 
 
 class CrashError(Exception):
@@ -97,7 +97,7 @@ class Shop:
 @pytest.fixture
 def shop(server_url: str) -> Iterator[Shop]:
     prefix = f"guide{time.monotonic_ns()}"
-    with quotalock.Client(server_url, prefix=prefix, request_memory=MEMORY, timeout=5.0) as client:
+    with quotalock.Client(server_url, prefix=prefix, request_memory=MEMORY, timeout=MEMORY) as client:
         shop = Shop(client)
         shop.sale.open(2, per_buyer=1)
         yield shop
