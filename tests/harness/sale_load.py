@@ -27,6 +27,7 @@ LANGUAGES: dict[str, Command] = {
     "node": (6, ["node", str(WORKERS / "worker.mjs")]),
 }
 LOOKS_EVERY = 0.01
+QUIET = 0.3
 
 
 class Watcher:
@@ -78,10 +79,12 @@ class Watcher:
 
 
 def wait_for_the_end(watcher: Watcher, within: float) -> None:
-    """Returns when nothing is held any more."""
-    give_up = time.monotonic() + within
-    while watcher.look():
+    """Returns when nothing has been held for a while: takes of those who died may still be on their way."""
+    give_up, quiet_since = time.monotonic() + within, time.monotonic()
+    while time.monotonic() - quiet_since < QUIET:
         assert time.monotonic() < give_up
+        if watcher.look():
+            quiet_since = time.monotonic()
         time.sleep(0.01)
 
 
