@@ -130,6 +130,7 @@ same<typeof taken.outcome, 'held' | 'sold_out' | 'buyer_limit' | 'not_open' | 'e
 same<typeof taken.reservation, quotalock.StockReservation | null>(true)
 const opened = [
   await stock.open(5, { perBuyer: null, endsMs: Date.now(), prizes: ['a', new Uint8Array([1])] }),
+  await stock.close(),
   await stock.confirm('id'),
   await stock.cancel('id'),
   await stock.extend('id'),

@@ -54,7 +54,7 @@ pub(crate) use transition::scripts;
 /// never be right, before anything is sent.
 ///
 /// In every state that anybody can see, `available + held + sold` are all the units there are. A hold that is over returns
-/// to stock at the next call that writes, 16 of them a call; a take that would be refused looks at up to 256 more. All calls may be repeated after a lost
+/// to stock at the next call that writes, 16 of them a call; a take that would be refused looks at up to 256. All calls may be repeated after a lost
 /// reply and are, within the client's timeout: nothing is taken, sold or added twice.
 #[derive(Clone)]
 pub struct Stock {

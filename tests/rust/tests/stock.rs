@@ -142,6 +142,27 @@ fn a_basket_that_is_refused_looks_no_further_than_one_sale_does() {
 }
 
 #[test]
+fn what_returns_does_not_have_the_sale_forgotten_before_its_last_hold() {
+    in_every_shop(|shop| {
+        let options = StockOptions { memory: 60 * SECOND, ..StockOptions::default() };
+        let stock = shop.client.stock(b"brief", options).unwrap();
+        stock.open(5, Opening::default()).unwrap().run().unwrap();
+        assert!(take(&stock, "long", 1).is_ok());
+        stock.take(b"short", 1, SECOND, None).unwrap().run().unwrap();
+        let keeps = || {
+            let ttl = |key| testing::get(&shop.client, key).run().unwrap().map(|stored| stored.ttl_ms.unwrap());
+            stock.redis_keys().iter().filter_map(|key| ttl(key)).min().unwrap() * 1_000
+        };
+        shop.at(START + 2 * SECOND);
+        assert_eq!(stock.status().run().unwrap().held, 1);
+        assert!(keeps() > HOLD, "{}", keeps());
+        // Closed, it is kept from now on only.
+        assert!(stock.close().unwrap().run().unwrap());
+        assert!(keeps() > HOLD && keeps() <= HOLD + 60 * SECOND, "{}", keeps());
+    });
+}
+
+#[test]
 fn a_reader_sees_what_the_cap_took_away() {
     in_every_shop(|shop| {
         let options = StockOptions { ledger_cap: 1_000, ..StockOptions::default() };

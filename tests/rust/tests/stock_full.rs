@@ -29,15 +29,16 @@ fn a_full_server_refuses_takes_but_lets_reservations_be_settled() {
         let cancelled = stock.cancel(&held[1].id).unwrap().run();
         std::thread::sleep(std::time::Duration::from_millis(30));
         let status = stock.status().run();
+        let closed = stock.close().unwrap().run();
         command(&url, &["CONFIG", "SET", "maxmemory", "0"]);
         assert_eq!(refused.unwrap_err().code(), Code::Unavailable, "{name}");
         assert_eq!(not_opened.unwrap_err().code(), Code::Unavailable, "{name}");
         assert_eq!(other.status().run().unwrap().phase, StockPhase::NotOpen, "{name}");
-        assert!(confirmed.unwrap() && cancelled.unwrap(), "{name}");
+        assert!(confirmed.unwrap() && cancelled.unwrap() && closed.unwrap(), "{name}");
         let status = status.unwrap();
         assert_eq!((status.available, status.held, status.sold), (7, 2, 1), "{name}");
         let numbers: Vec<u64> = stock.ledger(None, 100).unwrap().run().unwrap().iter().map(|e| e.number).collect();
-        assert_eq!(numbers, (1..=9).collect::<Vec<_>>(), "{name}");
+        assert_eq!(numbers, (1..=10).collect::<Vec<_>>(), "{name}");
     }
 }
 
