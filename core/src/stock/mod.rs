@@ -248,8 +248,11 @@ impl Stock {
     /// # Errors
     /// `invalid_argument` if the sale is not open.
     pub fn close(&self) -> Result<Op<bool>> {
-        let call = Close { place: self.place.clone(), id: random::bytes()? };
-        Ok(Op::new(&self.client, Box::new(call), None))
+        self.close_as(random::bytes()?)
+    }
+
+    pub(crate) fn close_as(&self, id: Id) -> Result<Op<bool>> {
+        Ok(Op::new(&self.client, Box::new(Close { place: self.place.clone(), id }), None))
     }
 
     /// Adds `quantity` units (1 to [`MAX_QUANTITY`]) to an open sale, also one that has ended, and answers how many

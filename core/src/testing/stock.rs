@@ -13,6 +13,14 @@ pub fn open(stock: &Stock, id: [u8; 16], quantity: u64, opening: Opening) -> Res
     stock.open_as(id, quantity, opening)
 }
 
+/// As [`Stock::close`](crate::Stock::close).
+///
+/// # Errors
+/// As there.
+pub fn close(stock: &Stock, id: [u8; 16]) -> Result<Op<bool>> {
+    stock.close_as(id)
+}
+
 /// As [`Stock::take`](crate::Stock::take).
 ///
 /// # Errors

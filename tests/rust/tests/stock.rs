@@ -146,7 +146,8 @@ fn what_returns_does_not_have_the_sale_forgotten_before_its_last_hold() {
     in_every_shop(|shop| {
         let options = StockOptions { memory: 60 * SECOND, ..StockOptions::default() };
         let stock = shop.client.stock(b"brief", options).unwrap();
-        stock.open(5, Opening::default()).unwrap().run().unwrap();
+        let opening = Opening { ends: Some(START + 100 * HOLD), ..Opening::default() };
+        stock.open(5, opening).unwrap().run().unwrap();
         assert!(take(&stock, "long", 1).is_ok());
         stock.take(b"short", 1, SECOND, None).unwrap().run().unwrap();
         let keeps = || {
@@ -159,6 +160,24 @@ fn what_returns_does_not_have_the_sale_forgotten_before_its_last_hold() {
         // Closed, it is kept from now on only.
         assert!(stock.close().unwrap().run().unwrap());
         assert!(keeps() > HOLD && keeps() <= HOLD + 60 * SECOND, "{}", keeps());
+    });
+}
+
+#[test]
+fn a_sold_out_sale_that_is_asked_for_is_not_forgotten() {
+    const DAY: u64 = 86_400 * SECOND;
+    in_every_shop(|shop| {
+        let stock = shop.at(START);
+        stock.open(1, Opening::default()).unwrap().run().unwrap();
+        let held = take(stock, "a", 1).unwrap();
+        assert!(stock.confirm(&held.id).unwrap().run().unwrap());
+        // Nothing is due after this.
+        shop.at(START + HOLD);
+        assert_eq!(shop.numbers(), (0, 0, 1, 1));
+        shop.at(START + 16 * DAY);
+        assert_eq!(take(stock, "b", 1), Err(TakeOutcome::SoldOut));
+        let ttl = testing::get(&shop.client, &stock.redis_keys()[0]).run().unwrap().unwrap().ttl_ms.unwrap();
+        assert!(ttl * 1_000 > 29 * DAY, "{ttl}");
     });
 }
 
