@@ -105,7 +105,7 @@ def test_the_prizes_of_many_deleted_holds_return(shop: Shop) -> None:
 
 def test_deleted_holds_and_ledgers_have_a_ttl_again(shop: Shop) -> None:
     stock = shop.stock
-    stock.open(10)
+    stock.open(10, per_buyer=1)
     shop.held("ann")
     shop.at(1)
     shop.held("bob")
@@ -119,6 +119,8 @@ def test_deleted_holds_and_ledgers_have_a_ttl_again(shop: Shop) -> None:
     assert shop.keeps_for_ever() == []
     shop.at(4 * HOLD)
     assert shop.numbers() == (10, 0, 0)
+    # Whose the lost ones were, nobody knows.
+    assert [stock.take(buyer).outcome for buyer in ("ann", "bob", "cem")] == ["buyer_limit", "buyer_limit", "held"]
 
 
 def test_a_deleted_sale_is_not_open_and_its_ledger_goes_on(shop: Shop) -> None:

@@ -1,4 +1,4 @@
--- Ends holds. Included after save and prizes.
+-- Ends holds. Included after save, prizes and lost.
 -- Makes the units of a hold available again, once it is no more among the holds.
 local function give_back(s, kind, member)
   local n, buyer, given = struct.unpack('<I8', member, 17), string.sub(member, 25), nil
@@ -13,24 +13,6 @@ local function give_back(s, kind, member)
   end
   s.available, s.held = s.available + n, s.held - n
   append(s, kind, member)
-end
--- Makes the units available again whose holds somebody deleted: nothing else is held. Whose they were, nobody knows.
-local function give_back_lost(s)
-  local n, cursor, found, given = s.held, s.prized and '0', nil, {}
-  while cursor do
-    cursor, found = unpack(redis.call('HSCAN', KEYS[s.at], cursor, 'MATCH', 'g*', 'COUNT', 1000))
-    -- A field may come twice.
-    for i = 1, #found, 2 do given[found[i]] = found[i + 1] end
-    cursor = cursor ~= '0' and cursor
-  end
-  local packed = {}
-  for field, prizes in pairs(given) do
-    redis.call('HDEL', KEYS[s.at], field)
-    packed[#packed + 1] = prizes
-  end
-  put_back(s, table.concat(packed))
-  s.available, s.held = s.available + n, 0
-  append(s, 'x', string.rep('\0', 16) .. struct.pack('<I8', n))
 end
 -- Returns to stock up to `most` of the holds that are over, and saves the sale.
 local function release(s, most)

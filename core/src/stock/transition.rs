@@ -8,7 +8,8 @@ const FORM: &str = include_str!("../../scripts/stock/form.lua");
 const LOAD: &str = include_str!("../../scripts/stock/load.lua");
 const SAVE: &str = include_str!("../../scripts/stock/save.lua");
 const PRIZES: &str = include_str!("../../scripts/stock/prizes.lua");
-const RELEASE: &str = include_str!("../../scripts/stock/release.lua");
+const RELEASE: &str =
+    concat!(include_str!("../../scripts/stock/lost.lua"), include_str!("../../scripts/stock/release.lua"));
 const RECALL: &str = include_str!("../../scripts/stock/recall.lua");
 const REMEMBER: &str = include_str!("../../scripts/stock/remember.lua");
 const RETURN: &str = include_str!("../../scripts/stock/return.lua");

@@ -16,7 +16,7 @@ use quotalock::{
 };
 use quotalock_tests::{client, fresh_prefix, servers};
 
-const CASES: u32 = 270;
+const CASES: u32 = 360;
 const STEPS: usize = 200;
 /// The fewest that are worth the name of a proof, on each server.
 const AT_LEAST: usize = 50_000;
@@ -76,7 +76,7 @@ fn plan() -> impl Strategy<Value = Plan> {
     let per_buyer = prop_oneof![Just(None), (1_u64..8).prop_map(Some)];
     let ends = prop_oneof![3 => Just(None), 1 => Just(Some(START + SALE))];
     let quantity = prop_oneof![1_u64..40, Just(1)];
-    let (closing, leaping) = (prop::bool::weighted(0.3), prop::bool::weighted(0.15));
+    let (closing, leaping) = (prop::bool::weighted(0.35), prop::bool::weighted(0.1));
     (quantity, per_buyer, ends, any::<bool>(), any::<bool>(), closing, leaping).prop_map(
         |(quantity, per_buyer, ends, prized, stepping, closing, leaping)| Plan {
             quantity,
