@@ -247,6 +247,10 @@ fn a_key_of_another_type_leaves_nothing_half_done() {
                 let status = stock.status().run().unwrap();
                 assert_eq!((status.available, status.held, status.sold), (3, 2, 0), "key {at}");
             }
+            if at == 2 {
+                let listed = stock.reservations(None, 10).unwrap().run().unwrap().reservations;
+                assert_eq!(listed, [first], "a hold that is counted nowhere");
+            }
             other.cancel(&elsewhere.id).unwrap().run().unwrap();
         }
     });

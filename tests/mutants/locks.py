@@ -1,0 +1,139 @@
+"""Faults of locks and semaphores: who holds, until when, under which token, who is told."""
+
+from __future__ import annotations
+
+from mutant import LUA, RUST, Edit, Mutant
+
+BOTH = ("core", "history")
+TESTS = ("locks", "lease_wake", "lock_hints", "quorum", "twin_lease")
+MUTANTS = [
+    Mutant(
+        "a lease lasts for a microsecond too long",
+        f"{LUA}/lease/form.lua",
+        "local over = deadline <= now",
+        "local over = deadline < now",
+        Edit(f"{RUST}/lease/table.rs", "held.deadline > now", "held.deadline >= now"),
+    ),
+    Mutant(
+        "a lease from before the clock went back is not shortened",
+        f"{LUA}/lease/form.lua",
+        "math.min(deadline, now + ttl), math.min(since, now), true",
+        "deadline, math.min(since, now), true",
+        Edit(f"{RUST}/lease/table.rs", "clamp(&mut held.deadline, now + held.ttl) | ", ""),
+    ),
+    Mutant(
+        "an id in other bytes counts as a waiter",
+        f"{LUA}/lease/find.lua",
+        "while at and at % size ~= 1 do",
+        "while at and at % size < 0 do",
+    ),
+    Mutant(
+        "a tombstone does not stop an acquire",
+        f"{LUA}/lease/acquire.lua",
+        "then outcome = 2 end",
+        "then outcome = 1 end",
+        Edit(f"{RUST}/lease/acquire.rs", ".any(|table| table.is_cancelled(&self.id))", ".any(|_| false)"),
+    ),
+    Mutant(
+        "those in order do not go first",
+        f"{LUA}/lease/acquire.lua",
+        "t.full or t.held + ahead + weight > permits",
+        "t.full",
+        Edit(
+            f"{RUST}/lease/acquire.rs",
+            "table.held() + ahead + self.weight",
+            "table.held() + ahead.min(0) + self.weight",
+        ),
+    ),
+    Mutant(
+        "a lock is handed over although others wait",
+        f"{LUA}/lease/acquire.lua",
+        " or leaving ~= '' and others > 0",
+        "",
+        Edit(f"{RUST}/lease/acquire.rs", "self.instead_of.is_none() || others == 0", "others == others"),
+    ),
+    Mutant(
+        "a token is given twice",
+        f"{LUA}/lease/acquire.lua",
+        "math.max(token, t.last + 1)",
+        "math.max(token, t.last)",
+        Edit(f"{RUST}/lease/acquire.rs", "table.last + 1", "table.last"),
+    ),
+    Mutant(
+        "an extension shortens a lease",
+        f"{LUA}/lease/renew.lua",
+        "math.max(deadline, now + ttl), math.max(length, ttl)",
+        "now + ttl, math.max(length, ttl)",
+        Edit(f"{RUST}/lease/table.rs", "held.deadline.max(now + ttl)", "now + ttl"),
+    ),
+    Mutant(
+        "who gives up keeps its hint",
+        f"{LUA}/lease/wake.lua",
+        "return how ~= 1",
+        "return how == 2",
+        Edit(
+            f"{RUST}/lease/table.rs",
+            "self.waiters.remove(at);\n        waiter.goes_first()",
+            "self.waiters.remove(at);\n        waiter.in_order && !waiter.told",
+        ),
+    ),
+    Mutant(
+        "nobody is told",
+        f"{LUA}/lease/wake.lua",
+        "redis.call('PUBLISH', prefix .. channel,",
+        "local _ = (prefix .. channel ..",
+    ),
+    Mutant(
+        "a full server keeps what was locked",
+        f"{LUA}/lease/save.lua",
+        "if freeing then",
+        "if freeing and virtual then",
+    ),
+    Mutant(
+        "a release of a lock frees whoever holds it",
+        f"{LUA}/lease/release.lua",
+        "for _, t in ipairs(load_all(id)) do",
+        "for _, t in ipairs(load_all(id)) do\n  t.holders, t.count, t.held, t.dirty = '', 0, 0, true",
+        Edit(
+            f"{RUST}/lease/release.rs",
+            "let mut changed = table.changed || self.cancel > 0;",
+            "table.holders.clear();\n            let mut changed = true;",
+        ),
+        suites=BOTH,
+    ),
+    Mutant(
+        "the deadline of a lock counts from the reply",
+        f"{RUST}/lock/attempt.rs",
+        "Held::new(spec.clone(), self.id, token, self.sent)",
+        "Held::new(spec.clone(), self.id, token, spec.now())",
+        suites=("history",),
+    ),
+    Mutant(
+        "an extension of a lock counts from its reply",
+        f"{RUST}/lock/calls.rs",
+        "held.extended(self.sent, self.ttl, *done);",
+        "held.extended(held.spec.now(), self.ttl, *done);",
+    ),
+    Mutant(
+        "the holder of a lock ignores its deadline",
+        f"{RUST}/lock/held.rs",
+        "self.spec.now() >= tenure.deadline {",
+        "self.spec.now() >= tenure.deadline + (1 << 60) {",
+        suites=BOTH,
+    ),
+    Mutant(
+        "fencing tokens are counted, and not by the clock",
+        f"{LUA}/lease/acquire.lua",
+        "local tables, token, recorded = load_all(leaving), math.max(now, floor + 1), 0",
+        "local tables, token, recorded = load_all(leaving), floor + 1, 0",
+        Edit(f"{RUST}/lease/acquire.rs", "fold(now.max(self.floor + 1), u64::max)", "fold(self.floor + 1, u64::max)"),
+        suites=BOTH,
+    ),
+    Mutant(
+        "a semaphore is granted if any permit is free",
+        f"{LUA}/lease/acquire.lua",
+        "t.full = t.count >= MOST or t.held + weight > permits\n",
+        "t.full = t.count >= MOST or t.held >= permits\n    weight = math.min(weight, permits - t.held)\n",
+        suites=BOTH,
+    ),
+]
