@@ -31,6 +31,8 @@ CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]
 SERVERS = [sys.executable, str(ROOT / "tests/harness/with_servers.py"), "--"]
 WORKER = ["cargo", "build", "--quiet", "-p", "quotalock-tests", "--example", "lock_worker"]
 HISTORY = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "tests/faults/test_lock_history.py"]
+# How tests that fail end, by suite; a fault may also have them hang.
+RED = {"core": (101, 124, 137), "history": (1, 124, 137)}
 
 
 def copy_tree() -> None:
@@ -47,12 +49,12 @@ def copy_tree() -> None:
             shutil.copyfile(source, target)
 
 
-class DoesNotBuildError(Exception):
-    """A mutant that is no program says nothing about the tests."""
+class NoTestError(Exception):
+    """A mutant that is no program says nothing about the tests, and no more do tests that found no server."""
 
 
-def runs(command: list[str]) -> bool:
-    """Runs a command in the copy; true if it ends within 15 minutes and says that all is well."""
+def execute(command: list[str]) -> int:
+    """Runs a command in the copy, and answers its exit code; 124 if it took longer than 15 minutes."""
     environment = {
         **os.environ,
         "CARGO_TARGET_DIR": str(COPY / "target"),
@@ -60,9 +62,9 @@ def runs(command: list[str]) -> bool:
         "PROPTEST_MAX_SHRINK_ITERS": "0",
         "QUOTALOCK_TEST_CREW": "rust rust rust rust",
     }
-    # A fault may have the tests hang: that is red as well, and nothing that they started stays behind.
+    # So that nothing that it started stays behind.
     bounded = ["timeout", "--kill-after=30", "15m", *command]
-    return subprocess.run(bounded, cwd=COPY, env=environment, capture_output=True, check=False).returncode == 0
+    return subprocess.run(bounded, cwd=COPY, env=environment, capture_output=True, check=False).returncode
 
 
 def steps(suite: str, tests: tuple[str, ...]) -> list[tuple[list[str], list[str]]]:
@@ -76,10 +78,13 @@ def steps(suite: str, tests: tuple[str, ...]) -> list[tuple[list[str], list[str]
 def passes(suite: str, tests: tuple[str, ...]) -> bool:
     """Runs one of the suites in the copy, with these of the tests of the core; true if it is green."""
     for build, run in steps(suite, tests):
-        if not runs(build):
-            raise DoesNotBuildError
-        if not runs(run):
+        if execute(build) != 0:
+            raise NoTestError("it does not build")
+        code = execute(run)
+        if code in RED[suite]:
             return False
+        if code != 0:
+            raise NoTestError(f"the tests of {suite} cannot run, exit code {code}")
     return True
 
 
@@ -96,8 +101,8 @@ def survives(mutant: Mutant, tests: tuple[str, ...]) -> bool:
                 return True
             path.write_text(text.replace(edit.old, edit.new, 1))
         blind = [suite for suite in mutant.suites if passes(suite, tests)]
-    except DoesNotBuildError:
-        print(f"NO BUILD  {mutant.about}", flush=True)
+    except NoTestError as why:
+        print(f"NO TEST   {mutant.about}: {why}", flush=True)
         return True
     finally:
         for name, text in plain.items():
@@ -124,8 +129,12 @@ def main(words: list[str]) -> int:
     copy_tree()
     suites = {(suite, theme.TESTS if suite == "core" else ()) for mutant, theme in chosen for suite in mutant.suites}
     for suite, tests in sorted(suites):
-        if not passes(suite, tests):
-            print(f"the tests of {suite} ({', '.join(tests)}) fail without any mutant: mend that first")
+        try:
+            why = "" if passes(suite, tests) else f"the tests of {suite} ({', '.join(tests)}) fail"
+        except NoTestError as error:
+            why = str(error)
+        if why:
+            print(f"without any mutant {why}: mend that first")
             return 1
     survived = sum(survives(mutant, theme.TESTS) for mutant, theme in chosen)
     print(f"{len(chosen) - survived} passed, {survived} failed")

@@ -2,6 +2,7 @@
 
 pub mod definitions;
 pub mod spec;
+pub mod twins;
 
 use quotalock::{Client, OnError, Options};
 

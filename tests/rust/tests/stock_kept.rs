@@ -99,7 +99,8 @@ fn a_ledger_of_anything_else_has_a_cap() {
 
 #[test]
 fn a_take_gets_at_most_a_thousand_prizes() {
-    let opening = Opening { prizes: (0..10_000).map(|n: u64| n.to_string().into_bytes()).collect(), ..Opening::default() };
+    let opening =
+        Opening { prizes: (0..10_000).map(|n: u64| n.to_string().into_bytes()).collect(), ..Opening::default() };
     in_every_store(&opening, |name, _, stock| {
         let error = stock.take(b"a", 1_001, HOUR, None).unwrap().run().unwrap_err();
         assert_eq!(error.code(), Code::InvalidArgument, "{name}");

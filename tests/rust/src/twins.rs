@@ -1,0 +1,103 @@
+//! What the tests have in common that play random steps to a server and to its twin: the cases, what is counted, and the
+//! raw values.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseResult, TestRunner};
+use quotalock::Client;
+use quotalock::testing::{self, Kind};
+
+use crate::servers;
+
+/// How many cases are played to each server.
+pub const CASES: u32 = 270;
+/// How many steps a case has.
+pub const STEPS: usize = 200;
+/// The fewest steps that are worth the name of a proof, on each server: some cases leave steps out.
+pub const AT_LEAST: usize = 50_000;
+/// When a case begins, in microseconds.
+pub const START: u64 = 1_700_000_000_000_000;
+/// The fewest times that each thing must have happened: a test in which it does not proves nothing.
+const OFTEN: usize = 100;
+
+/// A server, and how often things happened there.
+pub struct Played {
+    /// What messages call it.
+    pub name: String,
+    /// Where it is.
+    pub url: String,
+    counted: RefCell<BTreeMap<&'static str, usize>>,
+}
+
+impl Played {
+    /// Counts a step.
+    pub fn step(&self) {
+        self.count("steps");
+    }
+
+    /// Counts a thing that happened.
+    pub fn count(&self, what: &'static str) {
+        *self.counted.borrow_mut().entry(what).or_default() += 1;
+    }
+
+    fn times(&self, what: &str) -> usize {
+        self.counted.borrow().get(what).copied().unwrap_or(0)
+    }
+}
+
+/// Plays random cases to all servers beside each other. Of steps there must be [`AT_LEAST`] on each, and each thing that is
+/// `expected` must have been counted a hundred times.
+///
+/// # Panics
+/// If a case fails, or too little happened.
+pub fn agree<S: Strategy>(
+    cases: impl Fn() -> S + Sync,
+    expected: &[&str],
+    play: impl Fn(&Played, S::Value) -> TestCaseResult + Sync,
+) {
+    std::thread::scope(|scope| {
+        for (name, url) in servers() {
+            let (cases, play) = (&cases, &play);
+            scope.spawn(move || {
+                let played = Played { name, url, counted: RefCell::default() };
+                let mut runner =
+                    TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
+                let outcome = runner.run(&cases(), |case| play(&played, case));
+                outcome.unwrap_or_else(|error| panic!("{}: {error}", played.name));
+                println!("{}: {:?}", played.name, played.counted.borrow());
+                assert!(played.times("steps") >= AT_LEAST, "{}: only {} steps", played.name, played.times("steps"));
+                for what in expected {
+                    let times = played.times(what);
+                    assert!(times >= OFTEN, "{}: {what} happened {times} times", played.name);
+                }
+            });
+        }
+    });
+}
+
+/// The value at a key; none if there is none.
+pub fn stored(client: &Client, key: &[u8]) -> Option<Vec<u8>> {
+    testing::get(client, key).run().unwrap().map(|stored| stored.value)
+}
+
+/// Whether there is a key without a TTL.
+pub fn is_for_ever(client: &Client, key: &[u8]) -> bool {
+    testing::get(client, key).run().unwrap().is_some_and(|stored| stored.ttl_ms.is_none())
+}
+
+/// Puts a value in place of what is there, or takes its TTL away.
+pub fn put(client: &Client, key: &[u8], kind: Kind, value: &[u8]) {
+    testing::put(client, key, kind, value).run().unwrap();
+}
+
+/// Changes a byte of a value, or cuts it if it is shorter.
+pub fn damage(client: &Client, key: &[u8], at: usize, byte: u8) {
+    let Some(mut value) = stored(client, key) else { return };
+    match value.get_mut(at) {
+        Some(place) => *place = byte,
+        None => value.truncate(value.len().saturating_sub(at % 60)),
+    }
+    put(client, key, Kind::Text, &value);
+}
