@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mutant import LUA, RUST, Edit, Mutant
 
-TESTS = ("cache", "cache_alone", "stampede", "twin_flight")
+TESTS = ("cache", "cache_alone", "cache_kept", "stampede", "twin_flight")
 MUTANTS = [
     Mutant(
         "two load at once",
@@ -195,10 +195,24 @@ MUTANTS = [
         Edit(f"{RUST}/flight/look.rs", "now >= entry.failed + entry.pause", "entry.failed == 0"),
     ),
     Mutant(
-        "an entry is forgotten before a token for it",
+        "an entry is forgotten before the token of its lease",
+        f"{LUA}/flight/form.lua",
+        "e.deadline + (GOOD - 1) * e.ttl",
+        "e.deadline",
+        Edit(f"{RUST}/flight/entry.rs", "self.deadline + (GOOD - 1) * self.ttl", "self.deadline"),
+    ),
+    Mutant(
+        "an entry is forgotten before a token whose lease was taken",
         f"{LUA}/flight/lease.lua",
-        "now + GOOD * ttl",
-        "now + ttl",
-        Edit(f"{RUST}/flight/entry.rs", "self.guard.max(now + GOOD * ttl)", "self.guard.max(now + ttl)"),
+        "e.guard = math.max(e.guard, good_until(e))",
+        "",
+        Edit(f"{RUST}/flight/entry.rs", "self.guard = self.guard.max(self.good_until(now));", ""),
+    ),
+    Mutant(
+        "a token that an entry never gave stores",
+        f"{LUA}/flight/fill.lua",
+        "(token <= e.last or e.last == 0)",
+        "true",
+        Edit(f"{RUST}/flight/fill.rs", "&& is_ours", "&& (is_ours || now > 0)"),
     ),
 ]

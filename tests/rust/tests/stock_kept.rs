@@ -33,7 +33,7 @@ fn assert_kept(name: &str, client: &Client, stock: &Stock, length: u64) {
             assert!(name == "memory" && at > 0, "{name}: key {at} is not there");
             continue;
         };
-        let ttl = stored.ttl_ms.unwrap_or_else(|| panic!("{name}: key {at} has no TTL")) as u64;
+        let ttl = stored.ttl_ms.unwrap_or_else(|| panic!("{name}: key {at} has no TTL"));
         // Real time goes on meanwhile.
         assert!((ttl + 10_000) * 1_000 >= length + MEMORY / 2, "{name}: key {at} is kept for {ttl} ms");
         assert!(ttl * 1_000 <= length + MEMORY + SECOND, "{name}: key {at} is kept for {ttl} ms");
@@ -70,7 +70,7 @@ fn assert_capped(name: &str, stock: &Stock, last: u64) {
         after = Some(entry.id.clone());
         numbers.extend(page.iter().map(|entry| entry.number));
     }
-    let length = numbers.len() as u64;
+    let length = numbers.len();
     // Redis cuts off nodes of 100 entries, and is asked to with every 64th.
     assert!((CAP..CAP + 200).contains(&length), "{name}: {length} entries");
     assert_eq!(numbers, (last + 1 - length..=last).collect::<Vec<_>>(), "{name}");
