@@ -21,12 +21,15 @@ fn await_one(limiter: &Limiter) -> bool {
     let mut future = std::pin::pin!(std::future::IntoFuture::into_future(limiter.consume(b"other", 1).unwrap()));
     let waker = std::task::Waker::from(std::sync::Arc::new(Unpark(std::thread::current())));
     let mut context = std::task::Context::from_waker(&waker);
-    loop {
+    // Where nobody is at work for it, it would wait for ever.
+    let given_up = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while std::time::Instant::now() < given_up {
         match std::future::Future::poll(future.as_mut(), &mut context) {
             std::task::Poll::Ready(answer) => return answer.is_ok_and(|d| d.allowed),
             std::task::Poll::Pending => std::thread::park_timeout(std::time::Duration::from_secs(10)),
         }
     }
+    false
 }
 
 struct Unpark(std::thread::Thread);

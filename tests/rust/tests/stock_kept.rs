@@ -70,7 +70,7 @@ fn assert_capped(name: &str, stock: &Stock, last: u64) {
         after = Some(entry.id.clone());
         numbers.extend(page.iter().map(|entry| entry.number));
     }
-    let length = numbers.len();
+    let length = numbers.len() as u64;
     // Redis cuts off nodes of 100 entries, and is asked to with every 64th.
     assert!((CAP..CAP + 200).contains(&length), "{name}: {length} entries");
     assert_eq!(numbers, (last + 1 - length..=last).collect::<Vec<_>>(), "{name}");
