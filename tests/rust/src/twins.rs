@@ -11,8 +11,6 @@ use quotalock::testing::{self, Kind};
 
 use crate::servers;
 
-/// How many cases are played to each server.
-pub const CASES: u32 = 270;
 /// How many steps a case has.
 pub const STEPS: usize = 200;
 /// The fewest steps that are worth the name of a proof, on each server: some cases leave steps out.
@@ -47,12 +45,13 @@ impl Played {
     }
 }
 
-/// Plays random cases to all servers beside each other. Of steps there must be [`AT_LEAST`] on each, and each thing that is
+/// Plays so many random cases to all servers beside each other. Of steps there must be [`AT_LEAST`] on each, and each thing that is
 /// `expected` must have been counted a hundred times.
 ///
 /// # Panics
 /// If a case fails, or too little happened.
 pub fn agree<S: Strategy>(
+    number: u32,
     cases: impl Fn() -> S + Sync,
     expected: &[&str],
     play: impl Fn(&Played, S::Value) -> TestCaseResult + Sync,
@@ -63,7 +62,7 @@ pub fn agree<S: Strategy>(
             scope.spawn(move || {
                 let played = Played { name, url, counted: RefCell::default() };
                 let mut runner =
-                    TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
+                    TestRunner::new(Config { cases: number, failure_persistence: None, ..Config::default() });
                 let outcome = runner.run(&cases(), |case| play(&played, case));
                 outcome.unwrap_or_else(|error| panic!("{}: {error}", played.name));
                 println!("{}: {:?}", played.name, played.counted.borrow());

@@ -21,6 +21,9 @@ use quotalock_tests::{client, fresh_prefix};
 use act::{Act, ENTRIES, Step, id, step};
 use model::{Load, Model, chosen, version_of};
 
+/// How many are played to each server.
+const CASES: u32 = 270;
+
 /// A server forgets the list of those who wait after 2 s of real time; the twin, in virtual time, does not.
 const LISTS_LAST: Duration = Duration::from_millis(1_700);
 
@@ -167,5 +170,5 @@ fn twin_and_script_agree() {
         "second",
         "waiting",
     ];
-    agree(cases, &expected, |played, (damaged, steps)| play(played, damaged, &steps));
+    agree(CASES, cases, &expected, |played, (damaged, steps)| play(played, damaged, &steps));
 }

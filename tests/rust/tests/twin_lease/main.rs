@@ -20,6 +20,9 @@ use quotalock_tests::{client, fresh_prefix};
 use act::{Act, IDS, Step, TABLES, id, permits, step};
 use model::Model;
 
+/// How many are played to each server.
+const CASES: u32 = 270;
+
 /// The values of some tables.
 type State = Vec<Option<Vec<u8>>>;
 
@@ -153,5 +156,5 @@ fn play(played: &Played, permits: u64, damaged: bool, steps: &[Step]) -> TestCas
 fn twin_and_script_agree() {
     let cases = || (permits(), any::<bool>(), prop::collection::vec(step(), STEPS));
     let expected = ["granted", "again", "refused", "cancelled", "handed over", "freed", "extended", "healed", "told"];
-    agree(cases, &expected, |played, (permits, damaged, steps)| play(played, permits, damaged, &steps));
+    agree(CASES, cases, &expected, |played, (permits, damaged, steps)| play(played, permits, damaged, &steps));
 }
