@@ -14,7 +14,7 @@ use crate::servers;
 /// How many steps a case has.
 pub const STEPS: usize = 200;
 /// The fewest steps that are worth the name of a proof, on each server: some cases leave steps out.
-pub const AT_LEAST: usize = 50_000;
+const AT_LEAST: usize = 50_000;
 /// When a case begins, in microseconds.
 pub const START: u64 = 1_700_000_000_000_000;
 /// The fewest times that each thing must have happened: a test in which it does not proves nothing.
@@ -45,8 +45,8 @@ impl Played {
     }
 }
 
-/// Plays so many random cases to all servers beside each other. Of steps there must be [`AT_LEAST`] on each, and each thing that is
-/// `expected` must have been counted a hundred times.
+/// Plays so many random cases to all servers beside each other. On each there must be 50,000 steps, and each
+/// thing that is `expected` must have happened a hundred times.
 ///
 /// # Panics
 /// If a case fails, or too little happened.
