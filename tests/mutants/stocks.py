@@ -40,8 +40,8 @@ MUTANTS = [
     Mutant(
         "the units of holds that somebody deleted are lost",
         f"{STOCK}/release.lua",
-        "if #first == 0 and",
-        "if false and",
+        "if s.due == NEVER and s.held",
+        "if s.due == 0 and s.held",
     ),
     Mutant(
         "the ledger is left without a TTL",
@@ -175,9 +175,9 @@ MUTANTS = [
     Mutant(
         "who would get nothing looks no further",
         f"{STOCK}/take.lua",
-        "for _ = 1, 16 do",
-        "for _ = 1, 1 do",
-        Edit(f"{TWIN}/take.rs", "ended >= 16 * STEP", "ended >= STEP"),
+        "local rounds = 16",
+        "local rounds = 1",
+        Edit(f"{TWIN}/take.rs", "(0, 0, 16)", "(0, 0, 1)"),
     ),
     Mutant(
         "a buyer has one more than the limit",
@@ -215,23 +215,30 @@ MUTANTS = [
     ),
     Mutant(
         "the end of a sale is ignored",
-        f"{STOCK}/take.lua",
-        "if s.ends > 0 and now >= s.ends then return 4 end",
+        f"{STOCK}/load.lua",
+        "or ends > 0 and now >= ends",
         "",
         (
             Edit(f"{STOCK}/quick.lua", "(ends == 0 or now < ends)", "true"),
-            Edit(f"{TWIN}/take.rs", "sale.ends > 0 && now >= sale.ends", "sale.ends > 1 << 60"),
+            Edit(f"{TWIN}/sale.rs", "(self.ends > 0 && now >= self.ends)", "self.ends > now + (1 << 60)"),
         ),
     ),
     Mutant(
         "at its end a sale is still open",
-        f"{STOCK}/take.lua",
-        "now >= s.ends",
-        "now > s.ends",
+        f"{STOCK}/load.lua",
+        "now >= ends",
+        "now > ends",
         (
             Edit(f"{STOCK}/quick.lua", "now < ends", "now <= ends"),
-            Edit(f"{TWIN}/take.rs", "now >= sale.ends", "now > sale.ends"),
+            Edit(f"{TWIN}/sale.rs", "now >= self.ends", "now > self.ends"),
         ),
+    ),
+    Mutant(
+        "a closed sale opens again when the clock goes back",
+        f"{STOCK}/load.lua",
+        "ended = flags > 1 or",
+        "ended =",
+        Edit(f"{TWIN}/sale.rs", "self.closer.is_some() || ", ""),
     ),
     Mutant(
         "a take that is sent again takes again",
@@ -340,12 +347,8 @@ MUTANTS = [
         "while the clock is back the time of a sale stands still",
         f"{STOCK}/load.lua",
         "seen, true end",
-        "seen, false end",
-        Edit(
-            f"{TWIN}/sale.rs",
-            "if self.time.1 != self.saved.1 {",
-            "if self.time.1 != self.saved.1 && self.entries == 0 {",
-        ),
+        "seen, dirty end",
+        Edit(f"{TWIN}/sale.rs", "if self.time.1 != self.saved.1 || self.kept", "if self.kept"),
     ),
     Mutant(
         "an open sale is opened with other numbers",
@@ -379,19 +382,15 @@ MUTANTS = [
     Mutant(
         "a page leaves one out",
         f"{STOCK}/reservations.lua",
-        "from, skip = till, 0 end",
-        "from, skip = till, 1 end",
-        Edit(
-            f"{TWIN}/reservations.rs",
-            "from = Cursor { till: *till, skip: 0 }",
-            "from = Cursor { till: *till, skip: 1 }",
-        ),
+        "KEYS[2], ARGV[4]) + 1",
+        "KEYS[2], ARGV[4]) + 2",
+        Edit(f"{TWIN}/sale.rs", "(from, Bound::Unbounded))", "(from, Bound::Unbounded)).skip(is_there.into())"),
     ),
     Mutant(
         "what is over is listed",
         f"{STOCK}/reservations.lua",
-        "from, skip = s.now + 1, 0 end",
-        "from, skip = s.now, 0 end",
-        Edit(f"{TWIN}/reservations.rs", "sale.now() + 1", "sale.now()"),
+        "s.now + 1))",
+        "s.now))",
+        Edit(f"{TWIN}/sale.rs", "end.max(self.now() + 1)", "end.max(self.now())"),
     ),
 ]
