@@ -609,17 +609,20 @@ export class Stock {
    * from now; until then its name is taken. Rejects with {@link InvalidArgumentError} if it is not open.
    */
   close(): Promise<boolean>
-  /** Adds `quantity` units to an open sale, and answers how many there are now, sold ones included. */
+  /**
+   * Adds `quantity` units to an open sale, and answers how many there are now, sold ones included. With a request id they are
+   * added once for it while it is remembered, at least a day.
+   */
   restock(quantity: number, options?: RestockOptions): Promise<number>
   /**
    * Holds units for a buyer (1 to 1,024 bytes of anything), or says why not. What is not confirmed in time returns to stock. The
-   * same request id gets the first reservation again, whatever became of it, while it is remembered
-   * ({@link ClientOptions.requestMemoryMs}); a refused call is decided anew.
+   * same request id gets the first reservation again, whatever became of it, while it is remembered: as long as the hold, or
+   * {@link ClientOptions.requestMemoryMs} if that is longer. A refused call is decided anew.
    */
   take(buyer: Key, options?: TakeOptions): Promise<Taken>
   /**
-   * Sells what a reservation holds: true, also if it was confirmed before and that is remembered
-   * ({@link ClientOptions.requestMemoryMs}); false if the hold was over or cancelled: then nothing is sold.
+   * Sells what a reservation holds: true, also if it was confirmed before and that is remembered, at least a day; false if the
+   * hold was over or cancelled: then nothing is sold.
    */
   confirm(id: string): Promise<boolean>
   /** Returns what a reservation holds: true, also if it was cancelled before; false if the hold was over or confirmed. */

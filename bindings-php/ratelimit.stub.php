@@ -783,7 +783,7 @@ namespace Quotalock {
          * @param int<1, 4503599627370496> $quantity
          * @param list<\Stringable|string|int>|null $prizes as many, if the sale has prizes
          * @param \Stringable|string|int|null $requestId 1 to 256 bytes: units are added once for it while it is
-         *     remembered
+         *     remembered, at least a day
          * @throws InvalidArgumentException
          */
         public function restock(
@@ -800,8 +800,8 @@ namespace Quotalock {
          * @param int<1, 4503599627370496> $quantity of units with prizes at most 1,000
          * @param int<1, 2592000000> $holdMs
          * @param \Stringable|string|int|null $requestId 1 to 256 bytes, such as a UUID: the same id for the same buyer
-         *     gets the first reservation again while it is remembered, whatever became of it. A refused call took
-         *     nothing, so it is decided anew
+         *     gets the first reservation again while it is remembered (as long as the hold, or requestMemoryMs if that
+         *     is longer), whatever became of it. A refused call took nothing, so it is decided anew
          * @throws InvalidArgumentException
          */
         public function take(
@@ -813,8 +813,8 @@ namespace Quotalock {
         }
 
         /**
-         * Sells what a reservation holds: true, also if it was confirmed before and that is remembered; false if the
-         * hold was over or cancelled. Then nothing is sold. The end of the sale does not matter.
+         * Sells what a reservation holds: true, also if it was confirmed before and that is remembered, at least a day;
+         * false if the hold was over or cancelled. Then nothing is sold. The end of the sale does not matter.
          *
          * @param non-empty-string $id StockReservation::$id
          * @throws InvalidArgumentException if it is no id of this stock

@@ -652,7 +652,7 @@ class Stock:
         request_id: str | bytes | None = None,
     ) -> int:
         """Adds `quantity` units to an open sale and answers how many there are now, sold ones included. A sale with
-        prizes needs as many more. With a `request_id` they are added once for it while it is remembered."""
+        prizes needs as many more. With a `request_id` they are added once for it while it is remembered, at least a day."""
 
     def take(
         self,
@@ -664,12 +664,14 @@ class Stock:
         """Holds `quantity` units for a buyer (1 to 1,024 bytes) for `hold` seconds (1 ms to 30 days), or says why not.
 
         With a `request_id`, which belongs to this stock and buyer, units are taken once for it: the same id gets the
-        first reservation again, whatever became of it, while it is remembered. A refused call is decided anew.
+        first reservation again, whatever became of it, while it is remembered: as long as the hold, or the client's
+        `request_memory` if that is longer. A refused call is decided anew.
         """
 
     def confirm(self, id: str) -> bool:
-        """Sells what a reservation holds: True, also if it was confirmed before and that is remembered; False if the
-        hold was over or cancelled: then nothing is sold. Raises `InvalidArgument` for an id of another stock."""
+        """Sells what a reservation holds: True, also if it was confirmed before and that is remembered, at least a day;
+        False if the hold was over or cancelled: then nothing is sold. Raises `InvalidArgument` for an id of another
+        stock."""
 
     def cancel(self, id: str) -> bool:
         """Returns what a reservation holds to stock: True, also if it was cancelled before and that is remembered;

@@ -33,7 +33,7 @@ use open::Open;
 pub use options::{
     DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_MEMORY, MAX_HOLD, MAX_LEDGER_CAP, MAX_PAGE, MAX_PRIZE_BYTES,
     MAX_PRIZES, MAX_PRIZES_OF_A_TAKE, MAX_QUANTITY, MAX_RESERVATIONS, MAX_STOCK_MEMORY, MAX_STOCKS, MIN_HOLD,
-    MIN_LEDGER_CAP, MIN_STOCK_MEMORY, Opening, StockOptions,
+    MIN_LEDGER_CAP, MIN_STOCK_MEMORY, Opening, SETTLED_MEMORY, StockOptions,
 };
 use options::{check_count, check_hold, check_prizes, check_quantity, check_request_id};
 use reservations::{Cursor, Reservations};
@@ -166,12 +166,17 @@ impl Client {
 
     fn settle(&self, reservations: &[(&Stock, &str)], settlement: Settlement) -> Result<Op<bool>> {
         let items = self.held(reservations)?;
-        Ok(Op::new(self, Box::new(Settle::new(items, settlement, self.repeat_memory())), None))
+        Ok(Op::new(self, Box::new(Settle::new(items, settlement, self.settled_memory())), None))
     }
 
-    /// How long what may be repeated is remembered, in microseconds: at least until this client repeats it no more.
-    fn repeat_memory(&self) -> u64 {
-        self.shared.request_memory.max(self.shared.timeout.as_micros() as u64)
+    /// How long what was settled or restocked is remembered, in microseconds.
+    fn settled_memory(&self) -> u64 {
+        self.repeat_memory(SETTLED_MEMORY)
+    }
+
+    /// How long what may be repeated is remembered, in microseconds: for so long, and until this client repeats it no more.
+    fn repeat_memory(&self, at_least: u64) -> u64 {
+        at_least.max(self.shared.request_memory).max(self.shared.timeout.as_micros() as u64)
     }
 
     /// What these reservations hold, by their ids.
@@ -257,7 +262,7 @@ impl Stock {
 
     /// Adds `quantity` units (1 to [`MAX_QUANTITY`]) to an open sale, also one that has ended, and answers how many
     /// there are now, sold ones included. A sale with prizes needs as many more, others none. With a request id, units are added once for it
-    /// while it is remembered ([`Options::request_memory`](crate::Options)).
+    /// while it is remembered: a day, or [`Options::request_memory`](crate::Options) if that is longer.
     ///
     /// # Errors
     /// `invalid_argument` if the sale is not open, would have more than [`MAX_QUANTITY`], or for bad prizes or a bad request id.
@@ -271,7 +276,7 @@ impl Stock {
         };
         let mut key = [&self.place.keys[0], b":restock:".as_slice()].concat();
         key::encode_into(&mut key, &id);
-        let memory = Memory { key, length: self.client.repeat_memory() };
+        let memory = Memory { key, length: self.client.settled_memory() };
         let call = Restock { place: self.place.clone(), quantity, prizes: prizes.to_vec(), memory };
         Ok(Op::new(&self.client, Box::new(call), None))
     }
@@ -280,8 +285,8 @@ impl Stock {
     /// ([`MIN_HOLD`] to [`MAX_HOLD`]), or says why not. What is not confirmed by then returns to stock.
     ///
     /// With a request id (1 to 256 bytes), which belongs to this stock and buyer, units are taken once for it: the same id gets the first
-    /// reservation again, whatever became of it, while it is remembered ([`Options::request_memory`](crate::Options)). A refused call
-    /// took nothing, so it is decided anew.
+    /// reservation again, whatever became of it, while it is remembered: as long as the hold,
+    /// or [`Options::request_memory`](crate::Options) if that is longer. A refused call took nothing, so it is decided anew.
     ///
     /// # Errors
     /// `invalid_argument` for a bad buyer, quantity, hold or request id, or more than [`MAX_PRIZES_OF_A_TAKE`] units with prizes.
@@ -302,9 +307,9 @@ impl Stock {
         Ok(Op::new(&self.client, Box::new(call), None))
     }
 
-    /// Sells what a reservation holds: true, also if it was confirmed before and that is remembered
-    /// ([`Options::request_memory`](crate::Options)); false if the hold was over or cancelled: then nothing is sold. The end of the sale does not
-    /// matter.
+    /// Sells what a reservation holds: true, also if it was confirmed before and that is remembered (a day,
+    /// or [`Options::request_memory`](crate::Options) if that is longer); false if the hold was over or cancelled: then nothing
+    /// is sold. The end of the sale does not matter.
     ///
     /// # Errors
     /// `invalid_argument` for an id that is not of this stock.

@@ -13,6 +13,9 @@ pub const MIN_HOLD: u64 = 1_000;
 pub const MAX_HOLD: u64 = 30 * DAY;
 /// The hold that packages take if none is given, in microseconds: 10 minutes.
 pub const DEFAULT_HOLD: u64 = 600_000_000;
+/// How long what was confirmed, cancelled or restocked is remembered at least, in microseconds: a day. Who is told of a
+/// payment may be told again hours later, and "not held any more" would have the shop pay back what it sold.
+pub const SETTLED_MEMORY: u64 = DAY;
 /// The fewest entries a ledger can be capped at.
 pub const MIN_LEDGER_CAP: u64 = 1_000;
 /// The most entries a ledger can be capped at.

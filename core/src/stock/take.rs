@@ -128,7 +128,7 @@ impl Take {
                 key::encode_into(&mut key, buyer);
                 key.extend_from_slice(b"}:");
                 key::encode_into(&mut key, id);
-                Some(Memory { key, length: client.repeat_memory() })
+                Some(Memory { key, length: client.repeat_memory(hold) })
             }
             _ => None,
         };

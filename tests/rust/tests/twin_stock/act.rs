@@ -1,13 +1,14 @@
 //! The random steps.
 
 use proptest::prelude::*;
+use quotalock::SETTLED_MEMORY;
 use quotalock_tests::twins::START;
 
 /// How many sales a case has.
 pub const STOCKS: usize = 3;
 const BUYERS: u8 = 4;
-/// Of holds and of the time between steps, so that some are met to the microsecond; the second is how long settled
-/// reservations and requests are remembered.
+/// Of holds and of the time between steps, so that some are met to the microsecond; the second is how long requests
+/// are remembered.
 const LENGTHS: [u64; 3] = [1_000, 60_000_000, 10_000_000];
 /// How long a sale can be: its `ends` is so long after the start, or never.
 const SALE: u64 = 200_000_000;
@@ -109,6 +110,7 @@ pub fn step() -> impl Strategy<Value = Step> {
     let shift = prop_oneof![
         5 => Just(0_i64),
         3 => prop::sample::select(&LENGTHS[..]).prop_map(|length| length as i64),
+        1 => Just(SETTLED_MEMORY as i64),
         10 => 0_i64..1_000,
         10 => 0_i64..1_000_000,
         4 => 0_i64..10_000_000,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use quotalock::{LedgerKind, StockReservation, TakeOutcome};
+use quotalock::{LedgerKind, SETTLED_MEMORY, StockReservation, TakeOutcome};
 use quotalock_tests::twins::Played;
 
 use crate::Done;
@@ -95,7 +95,7 @@ impl Model {
                 let kind =
                     if matches!(step.act, Act::Confirm(_)) { LedgerKind::Confirmed } else { LedgerKind::Cancelled };
                 let remembered = |before: &Before| {
-                    before.settled.is_some_and(|(became, at)| became == kind && now < at + 60_000_000)
+                    before.settled.is_some_and(|(became, at)| became == kind && now < at + SETTLED_MEMORY)
                 };
                 if !self.plan.stepping {
                     prop_assert_eq!(*done, before.iter().all(|before| before.held || remembered(before)));
@@ -193,7 +193,9 @@ impl Model {
         let first = items.iter().map(|(at, _)| *at).min().unwrap();
         let key = request.map(|request| (first, *request, buyer(who)));
         let remembered = key.as_ref().and_then(|key| self.requests.get(key));
-        if let Some((answered, _)) = remembered.filter(|(_, at)| now < at + 60_000_000) {
+        // As long as it held, and as the client says.
+        let memory = |answered: &[StockReservation], at| answered[0].until.saturating_sub(at).max(60_000_000);
+        if let Some((answered, _)) = remembered.filter(|(answered, at)| now < at + memory(answered, *at)) {
             prop_assert_eq!(outcome, TakeOutcome::Held);
             let ids = |list: &[StockReservation]| list.iter().map(|of| of.id.clone()).collect::<BTreeSet<_>>();
             prop_assert_eq!(ids(answered), ids(&reservations));
