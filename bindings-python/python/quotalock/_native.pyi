@@ -652,7 +652,8 @@ class Stock:
         request_id: str | bytes | None = None,
     ) -> int:
         """Adds `quantity` units to an open sale and answers how many there are now, sold ones included. A sale with
-        prizes needs as many more. With a `request_id` they are added once for it while it is remembered, at least a day."""
+        prizes needs as many more. With a `request_id` they are added once for it while it is remembered, at
+        least a day."""
 
     def take(
         self,
