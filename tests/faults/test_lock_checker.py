@@ -5,6 +5,7 @@ Each of them is watched as ours are, with the faults that bring its own to light
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -73,6 +74,7 @@ def watch(mutant: Mutant) -> Report:
         for name in crew:
             load.start(name, proxy.url)
         load.wait_until_busy()
+        wait_for_a_grant(load)
         trouble = Trouble(load, server, proxy)
         trouble.run(mutant.seconds, *(getattr(trouble, fault) for fault in mutant.faults))
         load.kill()
@@ -83,3 +85,11 @@ def watch(mutant: Mutant) -> Report:
             check_liveness(probes, lambda names: load.within_ns(names) + late, report)
         check_immortals(ttls(server), report)
     return report
+
+
+def wait_for_a_grant(load: Load) -> None:
+    """On a machine that is busy with other things the first calls may all time out: of these nothing can be told."""
+    give_up = time.monotonic() + 10
+    while not check(load.history()).grants:
+        assert time.monotonic() < give_up, "nobody is granted a lock"
+        time.sleep(0.05)
