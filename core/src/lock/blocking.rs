@@ -17,6 +17,7 @@ use crate::store::redis::seat::Sitting;
 
 /// What taking back a failed attempt may cost the caller, who waits for it.
 const CLEAN_UP: Duration = Duration::from_millis(100);
+
 /// Acquires, and waits on this thread.
 pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
     let spec = &attempt.lock.spec;
@@ -64,20 +65,18 @@ fn clean_up(attempt: &Attempt, shared: &Arc<Shared>) {
 /// Asks once on this thread; if it has to wait, the process' thread does.
 pub(super) fn acquire_among_threads(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
     let question = attempt.ask(None);
-    match attempt.on_answer(pool::run(attempt.lock.spec.exchange(question), interrupted)) {
+    let ended = match attempt.on_answer(pool::run(attempt.lock.spec.exchange(question), interrupted)) {
         Next::Held(held) => {
             super::tell::keep(&held);
             return Ok(true);
         }
-        Next::Refused => {
-            super::tell::forget(&attempt);
-            return Ok(false);
-        }
-        Next::Failed(error) => {
-            super::tell::forget(&attempt);
-            return Err(error);
-        }
-        Next::Listen | Next::Rest(_) => {}
+        Next::Refused => Some(Ok(false)),
+        Next::Failed(error) => Some(Err(error)),
+        Next::Listen | Next::Rest(_) => None,
+    };
+    if let Some(ended) = ended {
+        super::tell::forget(&attempt);
+        return ended;
     }
     let (lock, seat) = (attempt.lock.clone(), Arc::new(Sitting::default()));
     let sink: Arc<dyn Sink> = seat.clone();

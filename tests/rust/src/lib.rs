@@ -1,6 +1,8 @@
 //! What the Rust tests share: the spec, and the servers that the harness started.
 
+pub mod caches;
 pub mod definitions;
+pub mod futures;
 pub mod spec;
 pub mod twins;
 

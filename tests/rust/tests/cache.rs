@@ -1,62 +1,20 @@
 //! Caches and `once` through their handles: one loads, the others wait, are served what is stale, or hear of the failure.
 
-use std::future::{Future, IntoFuture};
-use std::pin::pin;
+use std::future::IntoFuture;
 use std::sync::{Arc, mpsc};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::Context;
 use std::time::{Duration, Instant};
 
 use quotalock::driver::{self, Sink};
 use quotalock::{
-    Answer, Cache, CacheOptions, Client, Code, Error, Got, OnceOptions, Options, Part, Result, Seen, Ticket, WhenAway,
-    testing,
+    Answer, CacheOptions, Client, Code, Error, Got, OnceOptions, Options, Part, Result, Seen, Ticket, WhenAway, testing,
 };
+use quotalock_tests::caches::{WAYS, Way, get, ticket};
+use quotalock_tests::futures::{block_on, waker};
 use quotalock_tests::{client, fresh_prefix, stores};
 
 const NOW: Duration = Duration::ZERO;
 const LONG: Duration = Duration::from_secs(20);
-
-struct Unpark(std::thread::Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// Polls a future to its end on this thread.
-fn block_on<T>(asked: impl IntoFuture<Output = T>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut context = Context::from_waker(&waker);
-    let mut future = pin!(asked.into_future());
-    let give_up = Instant::now() + Duration::from_secs(60);
-    loop {
-        if let Poll::Ready(ready) = future.as_mut().poll(&mut context) {
-            return ready;
-        }
-        assert!(Instant::now() < give_up, "a future hangs");
-        std::thread::park_timeout(Duration::from_millis(100));
-    }
-}
-
-/// How a value is got.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Way {
-    Here,
-    AmongThreads,
-    Awaited,
-}
-
-const WAYS: [Way; 3] = [Way::Here, Way::AmongThreads, Way::Awaited];
-
-fn get(way: Way, cache: &Cache, key: &[u8], wait: Duration) -> Result<Got> {
-    let getting = cache.get(key, wait).unwrap();
-    match way {
-        Way::Here => getting.run(),
-        Way::AmongThreads => getting.run_among_threads(&mut || false),
-        Way::Awaited => block_on(getting),
-    }
-}
 
 fn options(fresh_ms: u64, stale_ms: u64, lease_ms: u64) -> CacheOptions {
     CacheOptions {
@@ -64,13 +22,6 @@ fn options(fresh_ms: u64, stale_ms: u64, lease_ms: u64) -> CacheOptions {
         stale: stale_ms * 1_000,
         lease: lease_ms * 1_000,
         ..CacheOptions::default()
-    }
-}
-
-fn ticket(got: Result<Got>) -> Ticket {
-    match got {
-        Ok(Got::Load(ticket)) => ticket,
-        other => panic!("no ticket but {other:?}"),
     }
 }
 
@@ -341,7 +292,7 @@ fn a_waiter_that_is_taken_back_leaves_nothing() {
         let (number, answer) = told.recv_timeout(LONG).unwrap();
         assert_eq!((number, answer.err().unwrap().code()), (1, Code::Closed), "{name}");
         // A future that is dropped leaves; one that is told to load does not keep the others waiting.
-        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let waker = waker();
         let mut future = cache.get(b"x", LONG).unwrap().into_future();
         assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         std::thread::sleep(Duration::from_millis(50));

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use quotalock::driver::{self, Sink};
-use quotalock::{Answer, Cache, CacheOptions, Code, Got, MAX_VALUE_BYTES, Part, Result, Seen, Ticket};
+use quotalock::{Answer, Cache, CacheOptions, Code, Got, MAX_VALUE_BYTES, Part, Result, Seen};
+use quotalock_tests::caches::ticket;
 use quotalock_tests::{client, fresh_prefix, servers, stores};
 
 const LONG: Duration = Duration::from_secs(20);
@@ -16,13 +17,6 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 fn get(cache: &Cache, key: &[u8]) -> Result<Got> {
     cache.get(key, Duration::ZERO).unwrap().run()
-}
-
-fn ticket(got: Result<Got>) -> Ticket {
-    match got {
-        Ok(Got::Load(ticket)) => ticket,
-        other => panic!("no ticket but {other:?}"),
-    }
 }
 
 fn text(got: Result<Got>) -> Option<String> {

@@ -1,19 +1,17 @@
 //! What a cache does when Redis goes away in the midst: between look and store, before it can be listened to, and while many
 //! wait.
 
-use std::future::{Future, IntoFuture};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use quotalock::{
-    Cache, CacheOptions, Client, Code, Error, Got, MAX_VALUE_BYTES, OnceOptions, Options, Part, Result, Ticket,
-    WhenAway,
+    Cache, CacheOptions, Client, Code, Error, Got, MAX_VALUE_BYTES, OnceOptions, Options, Part, Ticket, WhenAway,
 };
+use quotalock_tests::caches::{WAYS, Way, get, ticket};
+use quotalock_tests::futures::block_on;
 use quotalock_tests::{client, fresh_prefix, servers};
 
 /// How long a client behind a gate waits for an answer.
@@ -97,50 +95,6 @@ fn pass(mut from: TcpStream, mut to: TcpStream, up: bool, state: &State) {
         }
     }
     let _ = to.shutdown(Shutdown::Both);
-}
-
-struct Unpark(std::thread::Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn block_on<T>(asked: impl IntoFuture<Output = T>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut future = pin!(asked.into_future());
-    loop {
-        if let Poll::Ready(ready) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return ready;
-        }
-        std::thread::park_timeout(Duration::from_millis(100));
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Way {
-    Here,
-    AmongThreads,
-    Awaited,
-}
-
-const WAYS: [Way; 3] = [Way::Here, Way::AmongThreads, Way::Awaited];
-
-fn get(way: Way, cache: &Cache, key: &[u8], wait: Duration) -> Result<Got> {
-    let getting = cache.get(key, wait).unwrap();
-    match way {
-        Way::Here => getting.run(),
-        Way::AmongThreads => getting.run_among_threads(&mut || false),
-        Way::Awaited => block_on(getting),
-    }
-}
-
-fn ticket(got: Result<Got>) -> Ticket {
-    match got {
-        Ok(Got::Load(ticket)) => ticket,
-        other => panic!("no ticket but {other:?}"),
-    }
 }
 
 fn options(when_away: WhenAway) -> CacheOptions {

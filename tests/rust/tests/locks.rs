@@ -1,40 +1,17 @@
 //! Locks through their handles: threads, futures, renewal and loss, on memory and on real servers.
 
-use std::future::{Future, IntoFuture};
-use std::pin::pin;
+use std::future::IntoFuture;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::Context;
 use std::time::{Duration, Instant};
 
 use quotalock::{Client, Code, Lock, LockOptions, LockState, testing};
+use quotalock_tests::futures::{block_on, waker};
 use quotalock_tests::{client, fresh_prefix, stores};
 
 const NOW: Duration = Duration::ZERO;
 const LONG: Duration = Duration::from_secs(20);
-
-struct Unpark(std::thread::Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// Polls a future to its end on this thread.
-fn block_on<T>(asked: impl IntoFuture<Output = T>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut context = Context::from_waker(&waker);
-    let mut future = pin!(asked.into_future());
-    let give_up = Instant::now() + Duration::from_secs(30);
-    loop {
-        if let Poll::Ready(ready) = future.as_mut().poll(&mut context) {
-            return ready;
-        }
-        assert!(Instant::now() < give_up, "a future hangs");
-        std::thread::park_timeout(Duration::from_millis(100));
-    }
-}
 
 fn options(ttl_ms: u64) -> LockOptions {
     LockOptions { ttl: ttl_ms * 1_000, ..LockOptions::default() }
@@ -193,7 +170,7 @@ fn a_dropped_future_leaves_nothing() {
         let client = client(&url, &fresh_prefix("drop"));
         let (first, second, third) = (lock(&client, 30_000), lock(&client, 30_000), lock(&client, 30_000));
         assert!(try_acquire(&first));
-        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let waker = waker();
         let mut future = second.acquire(LONG).unwrap().into_future();
         assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         std::thread::sleep(Duration::from_millis(50));

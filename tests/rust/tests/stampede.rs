@@ -1,13 +1,12 @@
 //! Two hundred readers at once, of three clients that wait in three ways: one loads, whatever happens to it.
 
-use std::future::IntoFuture;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::sync::{Barrier, Mutex};
 use std::time::{Duration, Instant};
 
 use quotalock::{Cache, CacheOptions, Client, Code, Got, Result, Seen};
+use quotalock_tests::futures::block_on;
 use quotalock_tests::{client, fresh_prefix, servers, stores};
 
 const READERS: usize = 200;
@@ -15,25 +14,6 @@ const LONG: Duration = Duration::from_secs(30);
 const LOAD: Duration = Duration::from_millis(500);
 /// Tells this program that it is a process to be killed while it loads: its server and prefix.
 const LOADER: &str = "QUOTALOCK_TEST_LOADER";
-
-struct Unpark(std::thread::Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn block_on<T>(asked: impl IntoFuture<Output = T>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut future = std::pin::pin!(asked.into_future());
-    loop {
-        if let Poll::Ready(ready) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return ready;
-        }
-        std::thread::park_timeout(Duration::from_millis(500));
-    }
-}
 
 /// Three clients, as of three processes; in memory there is only one.
 fn clients(url: &str, prefix: &str) -> [Client; 3] {

@@ -1,14 +1,13 @@
 //! The vectors of caches and of `once`.
 
 use std::collections::BTreeMap;
-use std::future::IntoFuture;
 use std::sync::{Arc, mpsc};
-use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use quotalock::driver::Sink;
 use quotalock::testing;
 use quotalock::{Answer, Cache, CacheOptions, Client, Getting, Got, Once, OnceOptions, Part, Result, Ticket, WhenAway};
+use quotalock_tests::futures::block_on;
 use quotalock_tests::{client, fresh_prefix, spec};
 use serde_json::{Value, json};
 
@@ -319,24 +318,5 @@ impl Sink for Teller {
         for (_, answer) in answers {
             self.0.send(answer).unwrap();
         }
-    }
-}
-
-struct Unpark(std::thread::Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn block_on<T>(asked: impl IntoFuture<Output = T>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut future = std::pin::pin!(asked.into_future());
-    loop {
-        if let Poll::Ready(ready) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return ready;
-        }
-        std::thread::park_timeout(Duration::from_millis(500));
     }
 }

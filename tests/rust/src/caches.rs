@@ -1,0 +1,48 @@
+//! What the tests of caches share.
+
+use std::time::Duration;
+
+use quotalock::{Cache, Got, Result, Ticket};
+
+use crate::futures::block_on;
+
+/// How a value is got.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Way {
+    /// On the caller's thread alone.
+    Here,
+    /// On the caller's thread, while the process' thread waits for it.
+    AmongThreads,
+    /// As a future.
+    Awaited,
+}
+
+/// All of them.
+pub const WAYS: [Way; 3] = [Way::Here, Way::AmongThreads, Way::Awaited];
+
+/// Gets a value, or the lease to load it.
+///
+/// # Errors
+/// Those of [`Cache::get`].
+///
+/// # Panics
+/// If the key cannot be one.
+pub fn get(way: Way, cache: &Cache, key: &[u8], wait: Duration) -> Result<Got> {
+    let getting = cache.get(key, wait).unwrap();
+    match way {
+        Way::Here => getting.run(),
+        Way::AmongThreads => getting.run_among_threads(&mut || false),
+        Way::Awaited => block_on(getting),
+    }
+}
+
+/// The lease to load.
+///
+/// # Panics
+/// If there is none.
+pub fn ticket(got: Result<Got>) -> Ticket {
+    match got {
+        Ok(Got::Load(ticket)) => ticket,
+        other => panic!("no ticket but {other:?}"),
+    }
+}
