@@ -1,6 +1,7 @@
 //! What can go wrong, as a stable code and a sentence that says what to do.
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::decision::Decision;
 
@@ -139,6 +140,17 @@ pub(crate) fn wrong_type(keys: &[&[u8]]) -> Error {
         "key {keys} holds another Redis type than ours: rename it, delete it, or give this client another prefix"
     );
     Error::new(Code::WrongType, message)
+}
+
+/// A duration in microseconds for a message.
+pub(crate) fn span(micros: u64) -> String {
+    // Nothing has no unit, and callers give theirs in seconds or milliseconds.
+    if micros == 0 { "0".to_owned() } else { format!("{:?}", Duration::from_micros(micros)) }
+}
+
+/// How long somebody waited, for a message.
+pub(crate) fn within(wait: Duration) -> String {
+    if wait.is_zero() { "at once".to_owned() } else { format!("within {} ms", wait.as_millis()) }
 }
 
 /// Shows bytes of a key or an argument in a message: as text where it is text, cut at 60 characters.

@@ -21,6 +21,7 @@ mod cache;
 mod client;
 mod clock;
 mod decision;
+mod desk;
 mod endpoint;
 mod error;
 mod exchange;

@@ -1,35 +1,18 @@
 //! Getting an entry on the caller's thread.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::Got;
 use super::reader::{Next, Reader};
-use crate::client::Shared;
+use crate::desk::Request;
 use crate::error::Result;
-use crate::exchange::Exchange;
-use crate::lock::Request;
 use crate::op::typed;
-use crate::operation::Operation;
 use crate::store::redis::hub::{self, Sink};
 use crate::store::redis::listening::Listening;
 use crate::store::redis::patience::interruption;
+use crate::store::redis::pool;
 use crate::store::redis::seat::Sitting;
-use crate::store::redis::{pipeline, pool};
-
-/// What taking back a lease may cost the caller, who waits for it.
-const CLEAN_UP: Duration = Duration::from_millis(100);
-
-/// Sends what frees a lease, and waits a little for it. What is left all the same ends by itself.
-pub(super) fn leave_here(shared: &Arc<Shared>, leave: Box<dyn Operation>) {
-    leave_all_here([(shared.clone(), leave)]);
-}
-
-/// As [`leave_here`], of several leases of one client, which travel together.
-pub(super) fn leave_all_here(leaves: impl IntoIterator<Item = (Arc<Shared>, Box<dyn Operation>)>) {
-    let leave = |(shared, leave)| Exchange::new(shared, leave, None).within(CLEAN_UP);
-    pipeline::run_all(leaves.into_iter().map(leave).collect(), &mut || false);
-}
 
 /// Asks, and waits on this thread.
 pub(super) fn get(mut reader: Reader, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {

@@ -9,9 +9,9 @@ use super::options::WhenAway;
 use super::place::Spec;
 use super::reader::{Next, Reader};
 use super::{Got, blocking};
+use crate::desk::Request;
 use crate::error::{Code, Error, Result};
 use crate::flight::{Look, Looked, Seen};
-use crate::lock::Request;
 use crate::op::{Op, typed};
 use crate::operation::Answer;
 use crate::store::redis::{hub, seat};
@@ -126,7 +126,7 @@ pub struct GettingMany {
 
 impl GettingMany {
     pub(super) fn new(spec: Arc<Spec>, keys: &[&[u8]], wait: Duration) -> Result<GettingMany> {
-        let readers = keys.iter().map(|key| Reader::new(spec.place(key)?, wait)).collect::<Result<_>>()?;
+        let readers = keys.iter().map(|key| spec.reader(key, wait)).collect::<Result<_>>()?;
         Ok(GettingMany { spec, readers })
     }
 

@@ -14,11 +14,10 @@ use std::time::Duration;
 
 use crate::client::Client;
 use crate::error::{Error, Result};
-use crate::flight::{Fill, Invalidate, Look, Seen};
+use crate::flight::{Look, Seen};
 use crate::key;
 use crate::lease::Id;
 use crate::op::Op;
-use crate::policy::MAX_PERIOD;
 
 pub use getting::{Getting, GettingMany, Part};
 pub use once::Once;
@@ -91,8 +90,7 @@ impl Cache {
     /// `load_failed` shortly after a loader failed, and, whatever the client's `on_error` says, with `unavailable`, `timeout`,
     /// `not_permitted`, `wrong_type` or `closed`; where [`WhenAway::Load`] is asked for, the first two become a ticket.
     pub fn get(&self, key: &[u8], wait: Duration) -> Result<Getting> {
-        let wait = wait.min(Duration::from_micros(MAX_PERIOD));
-        Ok(Getting { reader: Reader::new(self.spec.place(key)?, wait)? })
+        Ok(Getting { reader: self.spec.reader(key, wait)? })
     }
 
     /// Describes one look at several keys, in one call: whatever is there, the tickets to load what is not, and for what others
@@ -111,7 +109,7 @@ impl Cache {
             let key = crate::error::shown(twice[0]);
             return Err(Error::invalid(format!("key \"{key}\" is there twice: give each once")));
         }
-        GettingMany::new(self.spec.clone(), keys, wait.min(Duration::from_micros(MAX_PERIOD)))
+        GettingMany::new(self.spec.clone(), keys, wait)
     }
 
     /// Describes a look that loads nothing and waits for nobody: the value, fresh or stale, or none.
@@ -140,24 +138,10 @@ impl Cache {
     /// knows whether it was stored.
     pub fn put(&self, key: &[u8], value: Option<Vec<u8>>) -> Result<Op<bool>> {
         let place = self.spec.place(key)?;
-        options::check_value(value.as_deref(), &place.shown)?;
-        let spec = &self.spec;
-        let fresh = if value.is_some() { spec.fresh } else { spec.negative };
-        if fresh == 0 {
-            return self.invalidate(key);
-        }
-        let fill = Fill {
-            keys: place.keys.clone(),
-            id: Id::default(),
-            token: None,
-            ttl: spec.lease,
-            fresh,
-            stale: spec.stale,
-            value,
-            wake_prefix: spec.wake_prefix.clone(),
-            shown: place.shown.clone(),
-        };
-        Ok(Op::of(&spec.shared, Box::new(fill)))
+        Ok(match place.fill(Id::default(), None, value)? {
+            Some(fill) => Op::of(&self.spec.shared, Box::new(fill)),
+            None => place.invalidate(),
+        })
     }
 
     /// Describes the forgetting of a key: whatever was loaded or is being loaded now is not served any more. True if there was
@@ -166,10 +150,7 @@ impl Cache {
     /// # Errors
     /// As [`get`](Cache::get).
     pub fn invalidate(&self, key: &[u8]) -> Result<Op<bool>> {
-        let place = self.spec.place(key)?;
-        let (wake_prefix, shown) = (self.spec.wake_prefix.clone(), place.shown.clone());
-        let invalidate = Invalidate { keys: place.keys.clone(), ttl: self.spec.lease, wake_prefix, shown };
-        Ok(Op::of(&self.spec.shared, Box::new(invalidate)))
+        Ok(self.spec.place(key)?.invalidate())
     }
 
     /// The Redis key of a key.
@@ -177,6 +158,6 @@ impl Cache {
     /// # Errors
     /// As [`get`](Cache::get).
     pub fn redis_key(&self, key: &[u8]) -> Result<Vec<u8>> {
-        Ok(self.spec.place(key)?.keys[0].clone())
+        Ok(self.spec.place(key)?.redis_key())
     }
 }

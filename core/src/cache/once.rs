@@ -6,13 +6,11 @@ use std::time::Duration;
 use super::getting::Getting;
 use super::options::{OnceOptions, WhenAway, check_value};
 use super::place::Spec;
-use super::reader::Reader;
 use super::spec_of;
 use crate::client::Client;
 use crate::error::Result;
-use crate::flight::{Claim, Claimed, Invalidate};
+use crate::flight::{Claim, Claimed};
 use crate::op::Op;
-use crate::policy::MAX_PERIOD;
 use crate::random;
 
 /// What is done once for each id. Cheap to clone. Made by [`Client::once`].
@@ -45,8 +43,13 @@ impl Once {
     pub fn claim(&self, id: &[u8], value: Option<Vec<u8>>) -> Result<Op<Claimed>> {
         let place = self.spec.place(id)?;
         check_value(value.as_deref(), &place.shown)?;
-        let [key, _] = place.keys.clone();
-        let claim = Claim { key, id: random::bytes()?, ttl: self.spec.fresh, value, shown: place.shown.clone() };
+        let claim = Claim {
+            key: place.redis_key(),
+            id: random::bytes()?,
+            ttl: self.spec.fresh,
+            value,
+            shown: place.shown.clone(),
+        };
         Ok(Op::of(&self.spec.shared, Box::new(claim)))
     }
 
@@ -56,10 +59,7 @@ impl Once {
     /// # Errors
     /// As [`claim`](Once::claim).
     pub fn release(&self, id: &[u8]) -> Result<Op<bool>> {
-        let place = self.spec.place(id)?;
-        let (wake_prefix, shown) = (self.spec.wake_prefix.clone(), place.shown.clone());
-        let release = Invalidate { keys: place.keys.clone(), ttl: self.spec.lease, wake_prefix, shown };
-        Ok(Op::of(&self.spec.shared, Box::new(release)))
+        Ok(self.spec.place(id)?.invalidate())
     }
 
     /// Describes the beginning of a run: the first caller gets a [`Ticket`](crate::Ticket), to be filled with the result; the
@@ -69,8 +69,7 @@ impl Once {
     /// # Errors
     /// As [`Cache::get`](crate::Cache::get).
     pub fn begin(&self, id: &[u8], wait: Duration) -> Result<Getting> {
-        let wait = wait.min(Duration::from_micros(MAX_PERIOD));
-        Ok(Getting { reader: Reader::new(self.spec.place(id)?, wait)? })
+        Ok(Getting { reader: self.spec.reader(id, wait)? })
     }
 
     /// The Redis key of an id.
@@ -78,6 +77,6 @@ impl Once {
     /// # Errors
     /// As [`claim`](Once::claim).
     pub fn redis_key(&self, id: &[u8]) -> Result<Vec<u8>> {
-        Ok(self.spec.place(id)?.keys[0].clone())
+        Ok(self.spec.place(id)?.redis_key())
     }
 }

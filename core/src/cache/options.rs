@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, span};
 use crate::flight::{MAX_FRESH, MAX_LEASE};
-use crate::lock::span;
 
 /// The default of how long a loader has the lease, in microseconds: 10 s.
 pub const DEFAULT_CACHE_LEASE: u64 = 10_000_000;

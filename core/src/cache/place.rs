@@ -3,14 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::options::WhenAway;
+use super::options::{WhenAway, check_value};
+use super::reader::Reader;
 use crate::client::Shared;
+use crate::desk::Leave;
 use crate::endpoint::Endpoint;
-use crate::error::{Code, Error, Result, shown};
-use crate::flight::{Fail, Keys, MAX_LUCK, topic};
+use crate::error::{Code, Error, Result, shown, span, within};
+use crate::flight::{Fail, Fill, Invalidate, Keys, MAX_LUCK, topic};
 use crate::key;
 use crate::lease::{Channel, Id};
-use crate::lock::span;
+use crate::op::Op;
+use crate::policy::MAX_PERIOD;
 use crate::random;
 
 /// What all entries of a cache, or of a `once`, have in common. Durations are microseconds.
@@ -37,6 +40,11 @@ impl Spec {
         let waiters = [&entry, b":wait".as_slice()].concat();
         let shown = format!("{} for \"{}\"", self.shown, shown(key)).into();
         Ok(Arc::new(Place { spec: self.clone(), keys: [entry, waiters], shown }))
+    }
+
+    /// A reader of an entry, who waits for at most `wait`.
+    pub fn reader(self: &Arc<Spec>, key: &[u8], wait: Duration) -> Result<Reader> {
+        Reader::new(self.place(key)?, wait.min(Duration::from_micros(MAX_PERIOD)))
     }
 
     pub fn is_in_memory(&self) -> bool {
@@ -74,9 +82,31 @@ impl Place {
         topic(&self.keys[0])
     }
 
+    /// The Redis key of its value.
+    pub fn redis_key(&self) -> Vec<u8> {
+        self.keys[0].clone()
+    }
+
+    /// Stores a value (none: there is no such thing) by this lease, or none; none if that is to be kept for no time.
+    pub fn fill(&self, id: Id, token: Option<u64>, value: Option<Vec<u8>>) -> Result<Option<Fill>> {
+        check_value(value.as_deref(), &self.shown)?;
+        let Spec { fresh, stale, negative, lease, wake_prefix, .. } = &*self.spec;
+        let fresh = if value.is_some() { *fresh } else { *negative };
+        let (keys, wake_prefix, shown) = (self.keys.clone(), wake_prefix.clone(), self.shown.clone());
+        let fill = Fill { keys, id, token, ttl: *lease, fresh, stale: *stale, value, wake_prefix, shown };
+        Ok((fresh > 0).then_some(fill))
+    }
+
+    /// Forgets whatever is there or is being loaded.
+    pub fn invalidate(&self) -> Op<bool> {
+        let (wake_prefix, shown) = (self.spec.wake_prefix.clone(), self.shown.clone());
+        let invalidate = Invalidate { keys: self.keys.clone(), ttl: self.spec.lease, wake_prefix, shown };
+        Op::of(&self.spec.shared, Box::new(invalidate))
+    }
+
     /// Ends the lease of an id, if it has it.
-    pub fn leave(&self, id: Id) -> Fail {
-        self.fail(id, 0, String::new())
+    pub fn leave(&self, id: Id) -> Leave {
+        Leave::new(&self.spec.shared, self.fail(id, 0, String::new()))
     }
 
     pub fn fail(&self, id: Id, pause: u64, error: String) -> Fail {
@@ -86,15 +116,9 @@ impl Place {
 
     /// The error for who waited in vain.
     pub fn late(&self, wait: Duration, left: u64) -> Error {
-        let within = if wait.is_zero() { "at once".to_owned() } else { format!("within {} ms", wait.as_millis()) };
-        Error::new(
-            Code::Timeout,
-            format!(
-                "{} had nothing {within}: another caller makes it, whose lease ends in {}; wait longer, or see why it is slow",
-                self.shown,
-                span(left)
-            ),
-        )
+        let (what, left) = (format!("{} had nothing {}", self.shown, within(wait)), span(left));
+        let why = format!("another caller makes it, whose lease ends in {left}; wait longer, or see why it is slow");
+        Error::new(Code::Timeout, format!("{what}: {why}"))
     }
 
     /// The error for who asks shortly after a loader has failed.

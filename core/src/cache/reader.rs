@@ -5,19 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Got;
-use super::blocking::leave_here;
 use super::options::WhenAway;
 use super::place::Place;
 use super::ticket::Ticket;
-use crate::client::Shared;
+use crate::desk::Leave;
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::flight::{Look, Looked};
 use crate::fork::generation;
 use crate::lease::{Channel, Id};
-use crate::lock::Notice;
-use crate::operation::{Answer, Operation, odd_reply};
-use crate::store::redis::hub;
+use crate::operation::{Answer, odd_reply};
 
 /// Nobody rests longer than this before asking again: what a lost hint costs at most.
 const LONGEST_REST: Duration = Duration::from_secs(1);
@@ -161,9 +158,9 @@ impl Reader {
     }
 
     /// What frees the lease that its last question may have brought; none if that is known.
-    pub fn take_leave(&mut self) -> Option<(Arc<Shared>, Box<dyn Operation>)> {
+    pub fn take_leave(&mut self) -> Option<Leave> {
         let may_have = std::mem::take(&mut self.pending) && self.generation == generation();
-        may_have.then(|| (self.place.spec.shared.clone(), Box::new(self.place.leave(self.id)) as Box<dyn Operation>))
+        may_have.then(|| self.place.leave(self.id))
     }
 
     /// The error of a wait that is over.
@@ -174,11 +171,8 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        let Some((shared, leave)) = self.take_leave() else { return };
-        if self.here {
-            leave_here(&shared, leave);
-        } else {
-            hub::notify(Notice::Leave(shared, leave));
+        if let Some(leave) = self.take_leave() {
+            leave.send(self.here);
         }
     }
 }

@@ -2,17 +2,15 @@
 //! all who rest for the same entry. No I/O: what is to be sent, and who has an answer, is told to the desk.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Instant;
 
 use super::Got;
 use super::reader::{Next, Reader};
-use crate::client::Shared;
+use crate::desk::{Leave, Stage};
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::lease::Channel;
-use crate::lock::Stage;
-use crate::operation::{Answer, Operation};
+use crate::operation::Answer;
 use crate::store::redis::hub::Tag;
 
 struct Waiter {
@@ -54,7 +52,7 @@ pub(crate) enum Wish {
     /// Ask this for the reader of this number.
     Ask(u64, Exchange),
     /// Send this; the answer is of no interest.
-    Leave(Arc<Shared>, Box<dyn Operation>),
+    Leave(Leave),
     /// Give an answer.
     Answer(Tag, Result<Answer>),
 }
@@ -205,8 +203,8 @@ impl Readers {
     /// Ends everybody's wait: the client was closed.
     pub fn close(&mut self) {
         for number in self.numbers(|_| true) {
-            if let Some((shared, leave)) = self.all.get_mut(&number).and_then(|waiter| waiter.reader.take_leave()) {
-                self.wishes.push(Wish::Leave(shared, leave));
+            if let Some(leave) = self.all.get_mut(&number).and_then(|waiter| waiter.reader.take_leave()) {
+                self.wishes.push(Wish::Leave(leave));
             }
             self.end(number, Err(Error::new(Code::Closed, "the client was closed while this waited for a value")));
         }
@@ -269,7 +267,7 @@ impl Readers {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
+    use std::sync::{Arc, mpsc};
     use std::time::Duration;
 
     use super::super::options::{CacheOptions, WhenAway};

@@ -4,21 +4,19 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::blocking::{leave_all_here, leave_here};
-use super::options::{WhenAway, check_value};
+use super::options::WhenAway;
 use super::place::Place;
 use crate::decision::Source;
+use crate::desk::Leave;
 use crate::error::{Error, Result};
-use crate::flight::{Fail, Fill, Seen};
+use crate::flight::{Fail, Seen};
 use crate::fork::generation;
 use crate::lease::Id;
-use crate::lock::Notice;
 use crate::op::{self, Op};
 use crate::operation::{Answer, Operation};
 use crate::resp::Value;
 use crate::script::Script;
 use crate::store::memory::Space;
-use crate::store::redis::hub;
 
 /// The longest error text that is remembered, in bytes.
 const MAX_ERROR_BYTES: usize = 1_024;
@@ -79,24 +77,10 @@ impl Ticket {
     /// place of `unavailable` and `timeout`, and the value is its caller's all the same.
     pub fn fill(&self, value: Option<Vec<u8>>) -> Result<Op<bool>> {
         let Open { place, id, token, .. } = &*self.open;
-        check_value(value.as_deref(), &place.shown)?;
-        let spec = &place.spec;
-        let fresh = if value.is_some() { spec.fresh } else { spec.negative };
-        if fresh == 0 {
-            return Ok(self.fail(None));
-        }
-        let fill = Fill {
-            keys: place.keys.clone(),
-            id: *id,
-            token: Some(*token),
-            ttl: spec.lease,
-            fresh,
-            stale: spec.stale,
-            value,
-            wake_prefix: spec.wake_prefix.clone(),
-            shown: place.shown.clone(),
-        };
-        Ok(Op::of(&spec.shared, Box::new(Closing { call: fill, open: self.open.clone() })))
+        Ok(match place.fill(*id, Some(*token), value)? {
+            Some(fill) => Op::of(&place.spec.shared, Box::new(Closing { call: fill, open: self.open.clone() })),
+            None => self.fail(None),
+        })
     }
 
     /// Describes the end of a load that came to nothing: true if the lease had not ended yet. With a text it is remembered as
@@ -149,11 +133,7 @@ impl Ticket {
 /// Frees the ways of those whose end nobody answered, all at once: each alone would keep their thread waiting.
 fn leave_all(tickets: &[Ticket]) {
     let is_left = |ticket: &&Ticket| ticket.open.here && !ticket.open.used.swap(true, Ordering::Relaxed);
-    let leaves = tickets.iter().filter(is_left).map(|ticket| {
-        let Open { place, id, .. } = &*ticket.open;
-        (place.spec.shared.clone(), Box::new(place.leave(*id)) as Box<dyn Operation>)
-    });
-    leave_all_here(leaves);
+    Leave::send_all_here(tickets.iter().filter(is_left).map(|ticket| ticket.open.place.leave(ticket.open.id)));
 }
 
 /// A call that ends a ticket, if it is answered.
@@ -225,12 +205,6 @@ impl Drop for Open {
         if *self.used.get_mut() || self.generation != generation() {
             return;
         }
-        let shared = self.place.spec.shared.clone();
-        let leave = Box::new(self.place.leave(self.id));
-        if self.here {
-            leave_here(&shared, leave);
-        } else {
-            hub::notify(Notice::Leave(shared, leave));
-        }
+        self.place.leave(self.id).send(self.here);
     }
 }

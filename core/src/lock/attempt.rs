@@ -4,11 +4,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::Inner;
 use super::held::Held;
-use super::{Inner, describe_holder};
+use super::spec::describe_holder;
+use crate::desk::Leave;
 use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
-use crate::lease::{Acquire, Channel, Grant, Id, Outcome, Queue, Release};
+use crate::lease::{Acquire, Channel, Grant, Id, Outcome, Queue};
 use crate::operation::{Answer, odd_reply};
 use crate::random;
 
@@ -182,8 +184,9 @@ impl Attempt {
 
     /// What takes back all that the attempt may have left, or will leave when a late question arrives; none if that is
     /// nothing.
-    pub fn leave(&self) -> Option<Release> {
-        (self.asked || self.left).then(|| self.lock.spec.release(self.id, self.tombstone()))
+    pub fn leave(&self) -> Option<Leave> {
+        let spec = &self.lock.spec;
+        (self.asked || self.left).then(|| Leave::new(&spec.shared, spec.release(self.id, self.tombstone())))
     }
 
     /// For how long late questions are refused, in microseconds.

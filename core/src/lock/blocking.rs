@@ -1,22 +1,16 @@
 //! Acquiring on the caller's thread.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::attempt::{Attempt, Next};
-use super::desk::Request;
-use crate::client::Shared;
+use crate::desk::{Leave, Request};
 use crate::error::Result;
-use crate::exchange::Exchange;
 use crate::op::typed;
 use crate::store::redis::hub::{self, Sink};
 use crate::store::redis::listening::Listening;
 use crate::store::redis::patience::interruption;
 use crate::store::redis::pool;
 use crate::store::redis::seat::Sitting;
-
-/// What taking back a failed attempt may cost the caller, who waits for it.
-const CLEAN_UP: Duration = Duration::from_millis(100);
 
 /// Acquires, and waits on this thread.
 pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
@@ -49,17 +43,9 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
         }
     };
     if !matches!(result, Ok(true)) {
-        clean_up(&attempt, &shared);
+        attempt.leave().into_iter().for_each(Leave::send_here);
     }
     result
-}
-
-/// Takes back what the attempt may have left. What is left all the same ends with its ttl.
-fn clean_up(attempt: &Attempt, shared: &Arc<Shared>) {
-    if let Some(leave) = attempt.leave() {
-        let exchange = Exchange::new(shared.clone(), Box::new(leave), None).within(CLEAN_UP);
-        let _ = pool::run(exchange, &mut || false);
-    }
 }
 
 /// Asks once on this thread; if it has to wait, the process' thread does.

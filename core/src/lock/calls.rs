@@ -4,12 +4,12 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::desk::Request;
 use super::held::Held;
 use super::tell;
 use super::{Attempt, Inner};
 use super::{blocking, quorum};
 use crate::decision::Source;
+use crate::desk::Request;
 use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::lease::Extend;
@@ -23,7 +23,7 @@ use crate::store::redis::{hub, pool, seat};
 /// A described acquisition. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]
 pub struct Acquiring {
-    pub(super) attempt: Attempt,
+    pub(crate) attempt: Attempt,
 }
 
 impl Acquiring {
@@ -96,9 +96,9 @@ impl Drop for Awaited {
 /// A described release. Renewal has stopped already; dropped, the lock is left to its end.
 #[must_use = "nothing happens until it is run, awaited or submitted"]
 pub struct Releasing {
-    held: Option<Arc<Held>>,
+    pub(crate) held: Option<Arc<Held>>,
     /// Whether it was held when this was described.
-    was_held: bool,
+    pub(crate) was_held: bool,
 }
 
 impl Releasing {

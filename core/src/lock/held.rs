@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::options::Spec;
+use super::spec::Spec;
 use crate::fork::generation;
 use crate::lease::Id;
 

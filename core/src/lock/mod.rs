@@ -3,41 +3,38 @@
 mod attempt;
 mod blocking;
 mod calls;
-mod desk;
 mod held;
 mod options;
 mod quorum;
 mod renewals;
 mod room;
-mod stage;
+mod spec;
 mod tell;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::client::Client;
-use crate::clock::boot_micros;
-use crate::error::{Code, Error, Result, shown};
-use crate::exchange::Exchange;
+use crate::error::{Code, Error, Result};
 use crate::fork::ForkCell;
-use crate::lease::{ALL_PERMITS, Acquire, ForceRelease, Id, Inspect, Inspection, Release, Who};
+use crate::lease::{ALL_PERMITS, Inspect, Inspection};
 use crate::op::Op;
 use crate::operation::Answer;
 use crate::policy::MAX_PERIOD;
 
-use attempt::Attempt;
+pub(crate) use attempt::Attempt;
 use calls::ExtendCall;
 pub use calls::{Acquiring, Releasing};
-pub(crate) use desk::{Desk, Notice, Request, Sending, Work};
-use held::Held;
+pub(crate) use held::Held;
 pub use held::{LockState, LossListener};
-pub(crate) use options::span;
 pub use options::{
     DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, LockOptions, MAX_ACK_TIMEOUT, MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL,
     MAX_PERMITS, MIN_LOCK_TTL,
 };
-use options::{Kind, Spec, check_floor, check_ttl};
-pub(crate) use stage::Stage;
+use options::{check_floor, check_ttl};
+pub(crate) use renewals::{Due, Renewals};
+pub(crate) use room::{Passing, Place, Room, Wish};
+use spec::{Kind, Spec};
 
 /// A handle for a lock: a lease that ends by itself. Cheap to clone; clones are the same handle. Made by [`Client::lock`]
 /// and its neighbours.
@@ -120,17 +117,15 @@ impl Lock {
     /// # Errors
     /// As [`Client::lock`]; for fewer than three clients or more than 15, one that is there twice, `fair` or `replicas_ack`.
     pub fn quorum(clients: &[Client], name: &[u8], options: LockOptions) -> Result<Lock> {
-        options::check_quorum(clients, &options)?;
-        let spec = |client: &Client| Spec::new(client, Kind::Mutex, &[name], (1, 1), options.clone());
-        let mut nodes = clients.iter().map(spec).collect::<Result<Vec<_>>>()?;
-        let mut first = nodes.remove(0);
-        first.others = nodes.into_iter().map(Arc::new).collect();
-        Ok(Lock { inner: Arc::new(Inner { spec: Arc::new(first), seat: ForkCell::new() }) })
+        Spec::quorum(clients, name, &options).map(Lock::of)
     }
 
     fn new(client: &Client, kind: Kind, names: &[&[u8]], of_permits: (u64, u64), options: LockOptions) -> Result<Lock> {
-        let spec = Spec::new(client, kind, names, of_permits, options)?;
-        Ok(Lock { inner: Arc::new(Inner { spec: Arc::new(spec), seat: ForkCell::new() }) })
+        Spec::new(client, kind, names, of_permits, options).map(Lock::of)
+    }
+
+    fn of(spec: Spec) -> Lock {
+        Lock { inner: Arc::new(Inner { spec: Arc::new(spec), seat: ForkCell::new() }) }
     }
 
     /// Describes an acquisition that waits for at most `wait`; nothing is asked until it is run, awaited or submitted. Its
@@ -247,13 +242,7 @@ impl Lock {
             let spec = spec.clone();
             return Op::task(move || quorum::force_release(&spec).map(Answer::Count));
         }
-        let force = ForceRelease {
-            keys: spec.keys.clone(),
-            permits: spec.permits,
-            wake_prefix: spec.wake_prefix.clone(),
-            shown: spec.shown.clone(),
-        };
-        Op::of(&spec.shared, Box::new(force))
+        Op::of(&spec.shared, Box::new(spec.force_release()))
     }
 
     /// The names, as they were given.
@@ -354,44 +343,4 @@ impl Drop for Inner {
             tell::give_back(held);
         }
     }
-}
-
-impl Spec {
-    /// The time of deadlines: the test's, or microseconds of the boot clock, which goes on while the machine sleeps.
-    pub(crate) fn now(&self) -> u64 {
-        self.shared.test_time.get().unwrap_or_else(boot_micros)
-    }
-
-    /// Whether it is over several servers.
-    fn is_quorum(&self) -> bool {
-        !self.others.is_empty()
-    }
-
-    /// An acquire on its way.
-    fn exchange(&self, question: Acquire) -> Exchange {
-        let patience = Duration::from_micros(self.options.ack_timeout);
-        Exchange::new(self.shared.clone(), Box::new(question), None).acked_by(self.options.replicas_ack, patience)
-    }
-
-    fn release(&self, id: Id, cancel: u64) -> Release {
-        Release {
-            keys: self.keys.clone(),
-            id,
-            cancel,
-            permits: self.permits,
-            wake_prefix: self.wake_prefix.clone(),
-            shown: self.shown.clone(),
-        }
-    }
-}
-
-/// Who holds a lock, for a message.
-fn describe_holder(who: &[u8], left: u64) -> String {
-    let Who { host, pid, label } = Who::decode(who);
-    if pid == 0 {
-        return "others wait for it".to_owned();
-    }
-    let label = if label.is_empty() { String::new() } else { format!(", \"{}\"", shown(label.as_bytes())) };
-    let (host, left) = (shown(host.as_bytes()), span(left));
-    format!("process {pid} on {host}{label} holds it for {left} more, unless it renews or releases it")
 }

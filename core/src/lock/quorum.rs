@@ -13,12 +13,13 @@ use once_cell::race::OnceBox;
 
 use super::attempt::{Attempt, taken_back};
 use super::held::Held;
-use super::options::Spec;
+use super::spec::Spec;
 use crate::decision::Source;
+use crate::desk::CLEAN_UP;
 use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
-use crate::lease::{Extend, ForceRelease, Outcome};
+use crate::lease::Outcome;
 use crate::operation::{Answer, Operation, unsigned};
 use crate::random;
 use crate::resp::Value;
@@ -32,8 +33,6 @@ use crate::store::redis::pool;
 const LEAST: Duration = Duration::from_millis(5);
 /// The longest pause between two rounds; the shortest is a fifth of it.
 const PAUSE: Duration = Duration::from_millis(50);
-/// What taking back a failed attempt may cost a caller who was interrupted.
-const CLEAN_UP: Duration = Duration::from_millis(100);
 
 /// Acquires on this thread, in rounds until the attempt's time is over; `keep` is told of the grant.
 pub(super) fn acquire(
@@ -105,10 +104,7 @@ fn round(attempt: &Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<u64
 /// Extends: true if most of the servers did; false if so many don't hold it that most cannot.
 pub(super) fn extend(held: &Held, ttl: u64) -> Result<bool> {
     let spec = &held.spec;
-    let answers = everywhere(spec, &mut || false, |node, over| {
-        let extend = Extend { keys: node.keys.clone(), id: held.id, ttl, shown: node.shown.clone() };
-        call(node, Box::new(extend), over)
-    });
+    let answers = everywhere(spec, &mut || false, |node, over| call(node, Box::new(node.extend(held.id, ttl)), over));
     decided(spec, answers)
 }
 
@@ -121,15 +117,7 @@ pub(super) fn release(held: &Held, interrupted: &mut dyn FnMut() -> bool) -> Res
 
 /// Takes the lock away from whoever holds it, everywhere: from how many, by the server that knew of most.
 pub(super) fn force_release(spec: &Spec) -> Result<u64> {
-    let answers = everywhere(spec, &mut || false, |node, over| {
-        let force = ForceRelease {
-            keys: node.keys.clone(),
-            permits: node.permits,
-            wake_prefix: node.wake_prefix.clone(),
-            shown: node.shown.clone(),
-        };
-        call(node, Box::new(force), over)
-    });
+    let answers = everywhere(spec, &mut || false, |node, over| call(node, Box::new(node.force_release()), over));
     let count = |answer: &Answer| if let Answer::Count(count) = answer { Some(*count) } else { None };
     Ok(most(spec, &answers, count)?.into_iter().max().unwrap_or_default())
 }

@@ -3,12 +3,11 @@
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use super::desk::Work;
 use super::held::Held;
 use super::quorum;
+use crate::desk::Work;
 use crate::error::Result;
 use crate::exchange::Exchange;
-use crate::lease::Extend;
 use crate::operation::Answer;
 
 /// The longest that a deadline is not looked at: the clock of deadlines also runs while the machine sleeps, timers don't.
@@ -44,7 +43,7 @@ impl Renewal {
 }
 
 /// A renewal that is to be sent, or was.
-pub(super) struct Due {
+pub(crate) struct Due {
     held: Weak<Held>,
     /// When, in the time of the handle.
     sent: u64,
@@ -60,15 +59,14 @@ impl Due {
             let held = held.clone();
             return Work::Task(Box::new(move || quorum::extend(&held, ttl).map(Answer::Flag)));
         }
-        let extend = Extend { keys: spec.keys.clone(), id: held.id, ttl, shown: spec.shown.clone() };
-        let exchange = Exchange::new(spec.shared.clone(), Box::new(extend), None);
+        let exchange = Exchange::new(spec.shared.clone(), Box::new(spec.extend(held.id, ttl)), None);
         Work::Call(exchange.within(Duration::from_micros(ttl / 6)))
     }
 }
 
 /// All of them.
 #[derive(Default)]
-pub(super) struct Renewals {
+pub(crate) struct Renewals {
     all: Vec<Renewal>,
 }
 

@@ -1,5 +1,5 @@
 //! Those of one client in this process who wait for locks: for each lock they stand in line, and only the first asks Redis.
-//! No I/O: what is to be sent, and who has an answer, is told to the [`Desk`](super::desk::Desk).
+//! No I/O: what is to be sent, and who has an answer, is told to the [`Desk`](crate::desk::Desk).
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -7,16 +7,15 @@ use std::time::{Duration, Instant};
 
 use super::attempt::{Attempt, LONGEST_REST, Next, taken_back};
 use super::held::Held;
-use super::stage::Stage;
-use crate::client::Shared;
+use crate::desk::{Leave, Stage};
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
-use crate::lease::{Acquire, Channel, Id, Release};
+use crate::lease::{Acquire, Channel, Id};
 use crate::operation::Answer;
 use crate::store::redis::hub::Tag;
 
 /// What all that wait for the same thing have in common.
-pub(super) type Place = Arc<[Vec<u8>]>;
+pub(crate) type Place = Arc<[Vec<u8>]>;
 
 /// Who waits, and for whom.
 struct Waiter {
@@ -30,13 +29,13 @@ struct Waiter {
 const IN_LINE: Stage<()> = Stage::Behind(());
 
 /// What a room wants done.
-pub(super) enum Wish {
+pub(crate) enum Wish {
     /// Ask this for the first in this line.
     Ask(Place, Id, Exchange),
     /// Ask this, which also releases another's hold.
     PassOn(Place, Acquire, Passing),
     /// Send this; the answer is of no interest.
-    Leave(Arc<Shared>, Release),
+    Leave(Leave),
     /// Have it renewed, and tell its loss.
     Keep(Arc<Held>),
     /// Give an answer.
@@ -44,7 +43,7 @@ pub(super) enum Wish {
 }
 
 /// A release that passes the lock on.
-pub(super) struct Passing {
+pub(crate) struct Passing {
     pub held: Arc<Held>,
     pub was_held: bool,
     pub tag: Tag,
@@ -52,7 +51,7 @@ pub(super) struct Passing {
 
 /// The lines of one client.
 #[derive(Default)]
-pub(super) struct Room {
+pub(crate) struct Room {
     lines: HashMap<Place, VecDeque<Waiter>>,
     /// Those who do not wait: they ask once, and stand in no line.
     tries: HashMap<Id, Waiter>,
@@ -255,7 +254,7 @@ impl Room {
                 }
                 let Some(waiter) = line.remove(at) else { break };
                 if let Some(leave) = waiter.attempt.leave() {
-                    self.wishes.push(Wish::Leave(waiter.attempt.lock.spec.shared.clone(), leave));
+                    self.wishes.push(Wish::Leave(leave));
                 }
                 let answer = answer(&waiter);
                 self.wishes.push(Wish::Answer(waiter.tag, answer));
@@ -317,7 +316,7 @@ impl Room {
 
     fn end(&mut self, waiter: Waiter, answer: Result<Answer>, leaves: bool) {
         if let Some(leave) = waiter.attempt.leave().filter(|_| leaves) {
-            self.wishes.push(Wish::Leave(waiter.attempt.lock.spec.shared.clone(), leave));
+            self.wishes.push(Wish::Leave(leave));
         }
         // The handle is free for another attempt before its caller hears of this one's end.
         let Waiter { attempt, tag, .. } = waiter;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::attempt::Attempt;
-use super::desk::{Notice, Request};
 use super::held::Held;
+use crate::desk::{Notice, Request};
 use crate::error::Result;
 use crate::operation::Answer;
 use crate::store::redis::hub::{self, Sink};
@@ -47,7 +47,7 @@ pub(super) fn give_back(held: Arc<Held>) {
 /// Takes back in the background what an attempt may have left.
 pub(super) fn forget(attempt: &Attempt) {
     if let Some(leave) = attempt.leave() {
-        hub::notify(Notice::Leave(attempt.lock.spec.shared.clone(), Box::new(leave)));
+        leave.send_in_background();
     }
 }
 

@@ -12,10 +12,10 @@ use std::time::Instant;
 use super::dial::on_thread;
 use super::link::Link;
 use super::listeners::Listeners;
+use crate::desk::{Desk, Notice, Request, Sending, Work};
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Failure, Step};
 use crate::fork::ForkCell;
-use crate::lock::{Desk, Notice, Request, Sending, Work};
 use crate::op::{Call, Task};
 use crate::operation::Answer;
 

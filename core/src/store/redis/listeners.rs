@@ -11,8 +11,8 @@ use super::dial::on_thread;
 use super::ear::{Ear, new_channel};
 use super::patience::Patience;
 use crate::client::Shared;
+use crate::desk::Desk;
 use crate::error::{Code, Error, Result};
-use crate::lock::Desk;
 
 /// The pause before a subscription that was lost is made again.
 const PAUSE: Duration = Duration::from_millis(50);

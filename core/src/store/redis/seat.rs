@@ -6,8 +6,8 @@ use std::task::{Context, Poll, Waker};
 
 use super::hub::{self, Sink, cancel, submit};
 use super::patience::SLICE;
+use crate::desk::Request;
 use crate::error::Result;
-use crate::lock::Request;
 use crate::op::Call;
 use crate::operation::Answer;
 
@@ -92,7 +92,7 @@ impl Drop for Awaited {
     }
 }
 
-/// Has the thread do what a handle of a lock asks for, and waits for the answer on any executor.
+/// Has the thread do what a handle of a lock or a reader of a cache asks for, and waits for the answer on any executor.
 pub(crate) async fn ask_for(request: Request) -> Result<Answer> {
     let waiter = Arc::new(Waiter::default());
     let sink: Arc<dyn Sink> = waiter.clone();

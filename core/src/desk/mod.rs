@@ -1,71 +1,30 @@
-//! What the process' thread does for locks: renews those that are held, tells their loss, and runs the lines of those who
-//! wait. It hands operations to the hub's links and takes their answers.
+//! What the process' thread does for locks and caches: renews the leases that are held, tells their loss, and looks after
+//! those who wait. It hands operations to the hub's links and takes their answers.
+
+mod leave;
+mod request;
+mod stage;
+mod waiting;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use super::attempt::Attempt;
-use super::held::Held;
-use super::options::Spec;
-use super::quorum;
-use super::renewals::{Due, Renewals};
-use super::room::{Passing, Place, Room, Wish};
-use super::tell;
-use crate::cache::{self, Reader, Readers};
+use crate::cache;
 use crate::client::Shared;
 use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::lease::{Channel, Grant, Id, Outcome};
+use crate::lock::{self, Due, Held, Passing, Place, Renewals};
 use crate::op::Task;
-use crate::operation::{Answer, Operation, odd_reply};
+use crate::operation::{Answer, Operation};
 use crate::store::redis::hub::{Sink, Tag};
 use crate::store::redis::pool;
 
-/// What handles ask of the process' thread.
-pub(crate) enum Request {
-    Acquire(Attempt),
-    Release {
-        held: Arc<Held>,
-        was_held: bool,
-    },
-    /// An entry of a cache.
-    Read(Reader),
-}
-
-impl Request {
-    /// Whether it is about several servers: then a thread of its own does it, with [`run`](Request::run).
-    pub fn is_quorum(&self) -> bool {
-        match self {
-            Request::Acquire(attempt) => attempt.lock.spec.is_quorum(),
-            Request::Release { held, .. } => held.spec.is_quorum(),
-            Request::Read(_) => false,
-        }
-    }
-
-    /// Does it on this thread, on several servers.
-    pub fn run(self) -> Result<Answer> {
-        match self {
-            Request::Acquire(attempt) => quorum::acquire(attempt, tell::keep, &mut || false).map(Answer::Flag),
-            Request::Release { held, was_held } => {
-                quorum::release(&held, &mut || false).map(|released| Answer::Flag(released && was_held))
-            }
-            Request::Read(_) => Err(odd_reply("a read of several servers".to_owned())),
-        }
-    }
-}
-
-/// What the thread is told without an answer to it.
-pub(crate) enum Notice {
-    /// Renew it and tell its loss.
-    Keep(Arc<Held>),
-    /// Something was freed by another thread.
-    Freed(Arc<Held>),
-    /// A caller has abandoned its attempt.
-    Abandoned,
-    /// Send this; nobody waits for the answer.
-    Leave(Arc<Shared>, Box<dyn Operation>),
-}
+pub(crate) use leave::{CLEAN_UP, Leave};
+pub(crate) use request::{Notice, Request};
+pub(crate) use stage::Stage;
+use waiting::Waiting;
 
 /// What an answer is for.
 enum Errand {
@@ -109,11 +68,11 @@ impl Sink for Tray {
     }
 }
 
-/// All that the thread knows of locks.
+/// All that the thread knows of locks and caches.
 #[derive(Default)]
 pub(crate) struct Desk {
-    rooms: HashMap<u64, Room>,
-    readers: HashMap<u64, Readers>,
+    /// By the number of the client's port.
+    waiting: HashMap<u64, Waiting>,
     renewals: Renewals,
     errands: HashMap<u64, Errand>,
     next: u64,
@@ -132,17 +91,17 @@ impl Desk {
     pub fn request(&mut self, request: Request, tag: Tag) {
         match request {
             Request::Acquire(attempt) => {
-                let port = port(&attempt.lock.spec);
-                self.rooms.entry(port).or_default().enter(attempt, tag);
+                let port = port(&attempt.lock.spec.shared);
+                self.waiting.entry(port).or_default().room.enter(attempt, tag);
             }
             Request::Read(reader) => {
-                let port = reader.place.spec.shared.engine().port.id();
-                self.readers.entry(port).or_default().enter(reader, tag);
+                let port = port(&reader.place.spec.shared);
+                self.waiting.entry(port).or_default().readers.enter(reader, tag);
             }
             Request::Release { held, was_held } => {
-                let port = port(&held.spec);
-                let tag = match self.rooms.get_mut(&port) {
-                    Some(room) => room.pass_on(&held, was_held, tag),
+                let port = port(&held.spec.shared);
+                let tag = match self.waiting.get_mut(&port) {
+                    Some(waiting) => waiting.room.pass_on(&held, was_held, tag),
                     None => Some(tag),
                 };
                 if let Some(tag) = tag {
@@ -159,24 +118,21 @@ impl Desk {
         match notice {
             Notice::Keep(held) => self.renewals.keep(&held),
             Notice::Freed(held) => {
-                if let Some(room) = self.rooms.get_mut(&port(&held.spec)) {
-                    room.on_freed(&held.spec.keys);
+                if let Some(waiting) = self.waiting.get_mut(&port(&held.spec.shared)) {
+                    waiting.room.on_freed(&held.spec.keys);
                 }
             }
-            Notice::Abandoned => self.rooms.values_mut().for_each(Room::sweep),
-            Notice::Leave(shared, operation) => self.send(shared, operation, Errand::Leave),
+            Notice::Abandoned => self.waiting.values_mut().for_each(|waiting| waiting.room.sweep()),
+            Notice::Leave(leave) => self.leave(leave),
         }
     }
 
     /// The client of a port was closed.
     pub fn close(&mut self, port: u64) {
-        if let Some(mut room) = self.rooms.remove(&port) {
-            room.close();
-            self.grant(port, room.wishes);
-        }
-        if let Some(mut readers) = self.readers.remove(&port) {
-            readers.close();
-            self.grant_readers(port, readers.wishes);
+        if let Some(mut waiting) = self.waiting.remove(&port) {
+            waiting.close();
+            self.grant(port, waiting.room.wishes);
+            self.grant_readers(port, waiting.readers.wishes);
         }
     }
 
@@ -185,7 +141,7 @@ impl Desk {
         let mut taken = Vec::new();
         for Sending { work, number } in std::mem::take(&mut self.out) {
             match work {
-                Work::Call(exchange) if exchange.shared().engine().port.id() == port => taken.push((exchange, number)),
+                Work::Call(exchange) if self::port(exchange.shared()) == port => taken.push((exchange, number)),
                 work => self.out.push(Sending { work, number }),
             }
         }
@@ -194,20 +150,15 @@ impl Desk {
 
     /// Takes back what its caller does not wait for any more.
     pub fn cancel(&mut self, is_it: impl Fn(&Tag) -> bool) {
-        self.readers.values_mut().for_each(|readers| readers.cancel(&is_it));
+        self.waiting.values_mut().for_each(|waiting| waiting.readers.cancel(&is_it));
     }
 
     /// Which clients' waiters need a subscription, and what they have in common.
     pub fn deaf(&self) -> Vec<(u64, Arc<Shared>, Arc<[u8]>)> {
-        let rooms = self.rooms.iter().filter(|(_, room)| room.is_deaf()).filter_map(|(port, room)| {
-            let spec = &room.any()?.lock.spec;
-            Some((*port, spec.shared.clone(), spec.wake_prefix.clone()))
-        });
-        let readers = self.readers.iter().filter(|(_, readers)| readers.is_deaf()).filter_map(|(port, readers)| {
-            let spec = &readers.any()?.place.spec;
-            Some((*port, spec.shared.clone(), spec.wake_prefix.clone()))
-        });
-        rooms.chain(readers).collect()
+        let deaf = |(port, waiting): (&u64, &Waiting)| {
+            waiting.deaf().map(|(shared, wake_prefix)| (*port, shared.clone(), wake_prefix.clone()))
+        };
+        self.waiting.iter().filter_map(deaf).collect()
     }
 
     /// Whether there are answers that no turn has looked at.
@@ -217,42 +168,25 @@ impl Desk {
 
     /// Whether anybody of a client waits.
     pub fn has_waiters(&self, port: u64) -> bool {
-        self.rooms.get(&port).is_some_and(|room| !room.is_empty())
-            || self.readers.get(&port).is_some_and(|readers| !readers.is_empty())
+        self.waiting.get(&port).is_some_and(|waiting| !waiting.is_empty())
     }
 
     /// A client's subscription was made, or failed.
     pub fn on_hearing(&mut self, port: u64, heard: Result<Channel>) {
-        let (room, readers) = (self.rooms.entry(port).or_default(), self.readers.entry(port).or_default());
-        match heard {
-            Ok(channel) => {
-                room.on_hearing(channel);
-                readers.on_hearing(channel);
-            }
-            Err(error) => {
-                room.on_deafness(&error);
-                readers.on_deafness(&error);
-            }
-        }
+        self.waiting.entry(port).or_default().on_hearing(heard);
     }
 
     /// A client's subscription has gone, and nobody waits.
     pub fn on_silence(&mut self, port: u64) {
-        if let Some(room) = self.rooms.get_mut(&port) {
-            room.on_silence();
-        }
-        if let Some(readers) = self.readers.get_mut(&port) {
-            readers.on_silence();
+        if let Some(waiting) = self.waiting.get_mut(&port) {
+            waiting.on_silence();
         }
     }
 
     /// Hints have come on a client's subscription.
     pub fn on_hints(&mut self, port: u64, hints: &[Id]) {
-        if let Some(room) = self.rooms.get_mut(&port) {
-            hints.iter().for_each(|id| room.on_hint(id));
-        }
-        if let Some(readers) = self.readers.get_mut(&port) {
-            hints.iter().for_each(|topic| readers.on_hint(topic));
+        if let Some(waiting) = self.waiting.get_mut(&port) {
+            waiting.on_hints(hints);
         }
     }
 
@@ -266,24 +200,21 @@ impl Desk {
         }
         self.renew(now);
         let mut wishes = Vec::new();
-        for (port, room) in &mut self.rooms {
-            room.turn(now);
-            wishes.push((*port, std::mem::take(&mut room.wishes)));
+        for (port, waiting) in &mut self.waiting {
+            waiting.turn(now);
+            let Waiting { room, readers } = waiting;
+            wishes.push((*port, std::mem::take(&mut room.wishes), std::mem::take(&mut readers.wishes)));
         }
-        wishes.into_iter().for_each(|(port, wishes)| self.grant(port, wishes));
-        let mut wishes = Vec::new();
-        for (port, readers) in &mut self.readers {
-            readers.turn(now);
-            wishes.push((*port, std::mem::take(&mut readers.wishes)));
+        for (port, at_locks, of_readers) in wishes {
+            self.grant(port, at_locks);
+            self.grant_readers(port, of_readers);
         }
-        wishes.into_iter().for_each(|(port, wishes)| self.grant_readers(port, wishes));
         !self.out.is_empty()
     }
 
     /// When to turn again if nothing else happens.
     pub fn next_turn(&self) -> Option<Instant> {
-        let rooms = self.rooms.values().filter_map(Room::next_turn);
-        rooms.chain(self.readers.values().filter_map(Readers::next_turn)).chain(self.renewals.next_turn()).min()
+        self.waiting.values().filter_map(Waiting::next_turn).chain(self.renewals.next_turn()).min()
     }
 
     /// Renews what is due.
@@ -297,13 +228,13 @@ impl Desk {
     fn on_answer(&mut self, errand: Errand, answer: Result<Answer>) {
         match errand {
             Errand::Ask(port, place, id) => {
-                if let Some(room) = self.rooms.get_mut(&port) {
-                    room.on_answer(&place, &id, answer);
+                if let Some(waiting) = self.waiting.get_mut(&port) {
+                    waiting.room.on_answer(&place, &id, answer);
                 }
             }
             Errand::Look(port, number) => {
-                if let Some(readers) = self.readers.get_mut(&port) {
-                    readers.on_answer(number, answer);
+                if let Some(waiting) = self.waiting.get_mut(&port) {
+                    waiting.readers.on_answer(number, answer);
                 }
             }
             Errand::PassOn(port, place, id, Passing { held, was_held, tag }) => {
@@ -312,19 +243,18 @@ impl Desk {
                     Ok(_) => Ok(Answer::Flag(false)),
                     Err(error) => {
                         // Nobody knows whether it was released: once more, for nobody.
-                        let release = held.spec.release(held.id, 0);
-                        self.send(held.spec.shared.clone(), Box::new(release), Errand::Leave);
+                        self.leave(Leave::new(&held.spec.shared, held.spec.release(held.id, 0)));
                         Err(error.clone())
                     }
                 };
                 tag.answer(released);
-                if let Some(room) = self.rooms.get_mut(&port) {
-                    room.on_answer(&place, &id, answer);
+                if let Some(waiting) = self.waiting.get_mut(&port) {
+                    waiting.room.on_answer(&place, &id, answer);
                 }
             }
             Errand::Release { port, held, was_held, tag } => {
-                if let (Ok(_), Some(room)) = (&answer, self.rooms.get_mut(&port)) {
-                    room.on_freed(&held.spec.keys);
+                if let (Ok(_), Some(waiting)) = (&answer, self.waiting.get_mut(&port)) {
+                    waiting.room.on_freed(&held.spec.keys);
                 }
                 tag.answer(answer.map(|answer| match answer {
                     Answer::Flag(released) => Answer::Flag(released && was_held),
@@ -337,10 +267,10 @@ impl Desk {
     }
 
     /// Does what a room wants done.
-    fn grant(&mut self, port: u64, wishes: Vec<Wish>) {
+    fn grant(&mut self, port: u64, wishes: Vec<lock::Wish>) {
         for wish in wishes {
             match wish {
-                Wish::Ask(place, id, exchange) => {
+                lock::Wish::Ask(place, id, exchange) => {
                     // What asks replicas would hold up all behind it.
                     let work = match exchange.is_solitary() {
                         true => Work::Task(Box::new(move || pool::run(exchange, &mut || false))),
@@ -348,14 +278,14 @@ impl Desk {
                     };
                     self.dispatch(work, Errand::Ask(port, place, id));
                 }
-                Wish::PassOn(place, question, passing) => {
+                lock::Wish::PassOn(place, question, passing) => {
                     let shared = passing.held.spec.shared.clone();
                     let errand = Errand::PassOn(port, place, question.id, passing);
                     self.send(shared, Box::new(question), errand);
                 }
-                Wish::Leave(shared, release) => self.send(shared, Box::new(release), Errand::Leave),
-                Wish::Keep(held) => self.renewals.keep(&held),
-                Wish::Answer(tag, answer) => tag.answer(answer),
+                lock::Wish::Leave(leave) => self.leave(leave),
+                lock::Wish::Keep(held) => self.renewals.keep(&held),
+                lock::Wish::Answer(tag, answer) => tag.answer(answer),
             }
         }
     }
@@ -367,10 +297,14 @@ impl Desk {
                 cache::Wish::Ask(number, exchange) => {
                     self.dispatch(Work::Call(exchange), Errand::Look(port, number));
                 }
-                cache::Wish::Leave(shared, leave) => self.send(shared, leave, Errand::Leave),
+                cache::Wish::Leave(leave) => self.leave(leave),
                 cache::Wish::Answer(tag, answer) => tag.answer(answer),
             }
         }
+    }
+
+    fn leave(&mut self, leave: Leave) {
+        self.send(leave.shared, leave.operation, Errand::Leave);
     }
 
     fn send(&mut self, shared: Arc<Shared>, operation: Box<dyn Operation>, errand: Errand) {
@@ -384,8 +318,9 @@ impl Desk {
     }
 }
 
-fn port(spec: &Spec) -> u64 {
-    spec.shared.engine().port.id()
+/// The number of a client's port.
+fn port(shared: &Shared) -> u64 {
+    shared.engine().port.id()
 }
 
 fn has_released(grant: &Grant) -> bool {

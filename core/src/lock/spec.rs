@@ -1,0 +1,226 @@
+//! What is the same for all acquisitions of a lock.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::options::{LockOptions, MAX_LOCK_NAMES, MAX_PERMITS};
+use crate::client::{Client, Shared};
+use crate::clock::boot_micros;
+use crate::endpoint::Endpoint;
+use crate::error::{Code, Error, Result, shown, span, within};
+use crate::exchange::Exchange;
+use crate::key;
+use crate::lease::{Acquire, Extend, ForceRelease, Id, Release, Who};
+
+/// What kind of lock it is; part of its Redis key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Mutex,
+    Semaphore,
+    Read,
+    Write,
+}
+
+impl Kind {
+    /// The word in the Redis key.
+    fn in_key(self) -> &'static str {
+        match self {
+            Kind::Mutex => "lock",
+            Kind::Semaphore => "sem",
+            Kind::Read | Kind::Write => "rw",
+        }
+    }
+
+    /// The word in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Mutex => "lock",
+            Kind::Semaphore => "semaphore",
+            Kind::Read => "read lock",
+            Kind::Write => "write lock",
+        }
+    }
+}
+
+/// What all acquisitions of a lock have in common.
+pub(crate) struct Spec {
+    pub shared: Arc<Shared>,
+    pub kind: Kind,
+    pub names: Vec<Vec<u8>>,
+    pub keys: Arc<[Vec<u8>]>,
+    /// The lock as messages call it: `lock "sku:42"`.
+    pub shown: Arc<str>,
+    pub wake_prefix: Arc<[u8]>,
+    pub permits: u64,
+    pub weight: u64,
+    pub options: LockOptions,
+    /// The same on the other servers, for a lock over several.
+    pub others: Vec<Arc<Spec>>,
+}
+
+impl Spec {
+    pub fn new(
+        client: &Client,
+        kind: Kind,
+        names: &[&[u8]],
+        (permits, weight): (u64, u64),
+        options: LockOptions,
+    ) -> Result<Spec> {
+        check_names(names)?;
+        check_permits(permits, weight, kind)?;
+        options.check()?;
+        let shared = client.shared.clone();
+        if options.replicas_ack > 0 && shared.endpoint == Endpoint::Memory {
+            return Err(Error::invalid("replicas_ack needs replicas, and memory:// has none: leave it out"));
+        }
+        let stem = key::lock_stem(&shared.prefix, kind.in_key());
+        let keys: Vec<Vec<u8>> = names.iter().map(|name| key::complete(&stem, name)).collect();
+        let listed: Vec<String> = names.iter().map(|name| format!("\"{}\"", shown(name))).collect();
+        let shown = format!("{} {}", kind.name(), listed.join(" and "));
+        let wake_prefix = key::wake_prefix(&shared.prefix);
+        Ok(Spec {
+            shared,
+            kind,
+            names: names.iter().map(|name| name.to_vec()).collect(),
+            keys: keys.into(),
+            shown: shown.into(),
+            wake_prefix,
+            permits,
+            weight,
+            options,
+            others: Vec::new(),
+        })
+    }
+
+    /// Of a mutex over several servers.
+    pub fn quorum(clients: &[Client], name: &[u8], options: &LockOptions) -> Result<Spec> {
+        check_quorum(clients, options)?;
+        let spec = |client: &Client| Spec::new(client, Kind::Mutex, &[name], (1, 1), options.clone());
+        let mut nodes = clients.iter().map(spec).collect::<Result<Vec<_>>>()?;
+        let mut first = nodes.remove(0);
+        first.others = nodes.into_iter().map(Arc::new).collect();
+        Ok(first)
+    }
+
+    /// Whether a holder keeps everybody else out.
+    pub fn is_exclusive(&self) -> bool {
+        self.permits == self.weight
+    }
+
+    /// Whether those who wait do so in order. A writer always does, so that readers who come later do not starve it.
+    pub fn in_order(&self) -> bool {
+        self.options.fair || self.kind == Kind::Write
+    }
+
+    /// Who asks, for those who look.
+    pub fn who(&self) -> Arc<[u8]> {
+        Who::here(&self.options.label).encode().into()
+    }
+
+    /// The error for a lock that was not granted; `holder` is who has it, if anybody told.
+    pub fn not_acquired(&self, wait: Duration, why: &str) -> Error {
+        let what = format!("{} was not acquired {}", self.shown, within(wait));
+        Error::new(Code::NotAcquired, format!("{what}: {why}"))
+    }
+
+    /// The time of deadlines: the test's, or microseconds of the boot clock, which goes on while the machine sleeps.
+    pub fn now(&self) -> u64 {
+        self.shared.test_time.get().unwrap_or_else(boot_micros)
+    }
+
+    /// Whether it is over several servers.
+    pub fn is_quorum(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    /// An acquire on its way.
+    pub fn exchange(&self, question: Acquire) -> Exchange {
+        let patience = Duration::from_micros(self.options.ack_timeout);
+        Exchange::new(self.shared.clone(), Box::new(question), None).acked_by(self.options.replicas_ack, patience)
+    }
+
+    /// Frees what an attempt has; for `cancel` microseconds late questions of it are refused.
+    pub fn release(&self, id: Id, cancel: u64) -> Release {
+        Release {
+            keys: self.keys.clone(),
+            id,
+            cancel,
+            permits: self.permits,
+            wake_prefix: self.wake_prefix.clone(),
+            shown: self.shown.clone(),
+        }
+    }
+
+    /// Frees what anybody has.
+    pub fn force_release(&self) -> ForceRelease {
+        ForceRelease {
+            keys: self.keys.clone(),
+            permits: self.permits,
+            wake_prefix: self.wake_prefix.clone(),
+            shown: self.shown.clone(),
+        }
+    }
+
+    /// Lengthens what an attempt has.
+    pub fn extend(&self, id: Id, ttl: u64) -> Extend {
+        Extend { keys: self.keys.clone(), id, ttl, shown: self.shown.clone() }
+    }
+}
+
+/// Checks the servers of a quorum lock.
+fn check_quorum(clients: &[Client], options: &LockOptions) -> Result<()> {
+    if !(3..=15).contains(&clients.len()) {
+        let count = clients.len();
+        return Err(Error::invalid(format!(
+            "{count} clients make no quorum: give 3, 5 or 7, each of a server of its own"
+        )));
+    }
+    for (at, client) in clients.iter().enumerate() {
+        if clients[..at].iter().any(|other| Arc::ptr_eq(&client.shared, &other.shared)) {
+            return Err(Error::invalid(format!("the client of {} is there twice: each has one vote", client.server())));
+        }
+    }
+    if options.fair || options.replicas_ack > 0 {
+        return Err(Error::invalid("a quorum lock has neither fair nor replicas_ack: its servers know of no order"));
+    }
+    Ok(())
+}
+
+fn check_names(names: &[&[u8]]) -> Result<()> {
+    if names.is_empty() || names.len() > MAX_LOCK_NAMES {
+        return Err(Error::invalid(format!("{} names of locks are not between 1 and {MAX_LOCK_NAMES}", names.len())));
+    }
+    for (at, name) in names.iter().enumerate() {
+        key::check_lock_name(name)?;
+        if names[..at].contains(name) {
+            return Err(Error::invalid(format!("lock \"{}\" is named twice: name each once", shown(name))));
+        }
+    }
+    Ok(())
+}
+
+fn check_permits(permits: u64, weight: u64, kind: Kind) -> Result<()> {
+    if kind != Kind::Semaphore {
+        return Ok(());
+    }
+    if permits == 0 || permits > MAX_PERMITS {
+        return Err(Error::invalid(format!("{permits} permits are not between 1 and {MAX_PERMITS}: change them")));
+    }
+    if weight == 0 || weight > permits {
+        return Err(Error::invalid(format!(
+            "weight {weight} is not between 1 and the {permits} permits there are: it could never be granted"
+        )));
+    }
+    Ok(())
+}
+
+/// Who holds a lock, for a message.
+pub(super) fn describe_holder(who: &[u8], left: u64) -> String {
+    let Who { host, pid, label } = Who::decode(who);
+    if pid == 0 {
+        return "others wait for it".to_owned();
+    }
+    let label = if label.is_empty() { String::new() } else { format!(", \"{}\"", shown(label.as_bytes())) };
+    let (host, left) = (shown(host.as_bytes()), span(left));
+    format!("process {pid} on {host}{label} holds it for {left} more, unless it renews or releases it")
+}
