@@ -274,7 +274,7 @@ class Client:
 
     def once(self, name: str, ttl: float = 86_400.0, lease: float = 10.0, errors: float = 0.0) -> Once:
         """Makes what is done once for each id; see `quotalock.Client.once`. Asks nobody, so it is not awaited."""
-        return Once._of(self._native, self._native.once(name, ttl, lease, errors))
+        return Once._by(self._native, self._native.once(name, ttl, lease, errors))
 
     def cache(
         self,
@@ -289,7 +289,7 @@ class Client:
     ) -> Cache:
         """Makes a cache; see `quotalock.Client.cache`. Asks nobody, so it is not awaited."""
         native = self._native.cache(name, fresh, stale, lease, negative, errors, beta, when_away)
-        return Cache._of(self._native, native)
+        return Cache._by(self._native, native)
 
     async def close(self) -> None:
         """Closes the connections. Calls under way and later ones raise `Closed`; closing twice does nothing."""

@@ -3,40 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import _json
 from .._native import Ticket, Waiting
+from ._futures import LoopCache, LoopClient, LoopOnce
 from ._loading import Loaded, make, make_many
+from ._wrapper import Wrapper
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from .._native import Claimed, Seen
-    from ._futures import LoopCache, LoopClient, LoopOnce
 
 
-class Cache:
-    """A cache that never stampedes; made by `Client.cache`. The methods are those of `quotalock.Cache`.
+Made = TypeVar("Made", LoopCache, LoopOnce)
 
-    A loader is a coroutine function, or a function. If it is cancelled, the next caller may load at once.
-    """
 
-    __slots__ = ("__weakref__", "_client", "_native")
+class Maker(Wrapper[Made]):
+    """A cache or a `once`: what is missing is made by a function of its caller's."""
+
+    __slots__ = ("_client",)
     _client: LoopClient
-    _native: LoopCache
-
-    def __init__(self) -> None:
-        raise TypeError("a cache is made by Client.cache")
 
     @classmethod
-    def _of(cls, client: LoopClient, native: LoopCache) -> Cache:
-        self = cls.__new__(cls)
-        self._client, self._native = client, native
+    def _by(cls, client: LoopClient, native: Made) -> Self:
+        self = cls._of(native)
+        self._client = client
         return self
 
     @property
     def name(self) -> str:
         """The name given."""
         return self._native.name
+
+
+class Cache(Maker[LoopCache], made_by="Client.cache"):
+    """A cache that never stampedes; made by `Client.cache`. The methods are those of `quotalock.Cache`.
+
+    A loader is a coroutine function, or a function. If it is cancelled, the next caller may load at once.
+    """
+
+    __slots__ = ()
 
     async def get(
         self, key: str | bytes, load: Callable[[], Awaitable[Loaded] | Loaded], wait: float = 5.0
@@ -97,30 +105,11 @@ class Cache:
         """The Redis key of a key."""
         return self._native.redis_key(key)
 
-    def __repr__(self) -> str:
-        return repr(self._native).replace("quotalock.Cache", "quotalock.aio.Cache", 1)
 
-
-class Once:
+class Once(Maker[LoopOnce], made_by="Client.once"):
     """What is done once for each id; made by `Client.once`. The methods are those of `quotalock.Once`."""
 
-    __slots__ = ("__weakref__", "_client", "_native")
-    _client: LoopClient
-    _native: LoopOnce
-
-    def __init__(self) -> None:
-        raise TypeError("it is made by Client.once")
-
-    @classmethod
-    def _of(cls, client: LoopClient, native: LoopOnce) -> Once:
-        self = cls.__new__(cls)
-        self._client, self._native = client, native
-        return self
-
-    @property
-    def name(self) -> str:
-        """The name given."""
-        return self._native.name
+    __slots__ = ()
 
     async def claim(self, id: str | bytes, value: str | bytes | None = None) -> Claimed:
         """Claims an id: whether this caller is the first, and what the first gave; see `quotalock.Once.claim`."""
@@ -142,11 +131,3 @@ class Once:
     def redis_key(self, id: str | bytes) -> bytes:
         """The Redis key of an id."""
         return self._native.redis_key(id)
-
-    def __repr__(self) -> str:
-        return repr(self._native).replace("quotalock.Once", "quotalock.aio.Once", 1)
-
-
-_class: type
-for _class in (Cache, Once):
-    _class.__module__ = "quotalock.aio"

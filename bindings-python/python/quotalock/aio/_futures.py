@@ -1,10 +1,10 @@
-"""The native classes on a loop, for type checkers: what blocks in `quotalock` returns a future of the running loop."""
+"""The types of the native classes on a loop: what blocks in `quotalock` returns a future of the running loop."""
 
 from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from .._errors import NotAcquired
 from .._native import (
@@ -22,8 +22,10 @@ from .._native import (
     Ticket,
     Waiting,
 )
-from ._limiter import Limiter
-from ._stock import Stock
+
+if TYPE_CHECKING:
+    from ._limiter import Limiter
+    from ._stock import Stock
 
 
 class LoopClient(Protocol):

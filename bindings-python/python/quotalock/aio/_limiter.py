@@ -5,25 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._native import Decision
+from ._futures import LoopLimiter, LoopReservation
+from ._wrapper import Wrapper
 
 if TYPE_CHECKING:
-    from ._futures import LoopLimiter, LoopReservation
+    from typing_extensions import Self
 
 
-class Limiter:
+class Limiter(Wrapper[LoopLimiter], made_by="Client.limiter"):
     """Decides for keys by one policy; made by `Client.limiter`. The methods are those of `quotalock.Limiter`."""
 
-    __slots__ = ("__weakref__", "_native")
-    _native: LoopLimiter
-
-    def __init__(self) -> None:
-        raise TypeError("a limiter is made by Client.limiter")
-
-    @classmethod
-    def _of(cls, native: LoopLimiter) -> Limiter:
-        self = cls.__new__(cls)
-        self._native = native
-        return self
+    __slots__ = ()
 
     @property
     def name(self) -> str:
@@ -63,7 +55,7 @@ class Limiter:
 
     def reservation(self, key: str | bytes, id: str) -> Reservation:
         """The reservation of this id, made here or in another process. Asks nobody, so it is not awaited."""
-        return Reservation._of(self._native.reservation(key, id), None)
+        return Reservation._of(self._native.reservation(key, id))
 
     async def peek(self, key: str | bytes, cost: int = 1) -> Decision:
         """Tells what `consume` would answer, and never writes."""
@@ -96,24 +88,17 @@ class Limiter:
         """The Redis key that holds the state of `key`."""
         return self._native.redis_key(key)
 
-    def __repr__(self) -> str:
-        return repr(self._native).replace("quotalock.Limiter", "quotalock.aio.Limiter", 1)
 
-
-class Reservation:
+class Reservation(Wrapper[LoopReservation], made_by="Limiter.reserve or Limiter.reservation"):
     """An amount held by `Limiter.reserve`; see `quotalock.Reservation`. Any loop or process can settle it."""
 
-    __slots__ = ("__weakref__", "_decision", "_native")
-    _native: LoopReservation
+    __slots__ = ("_decision",)
     _decision: Decision | None
 
-    def __init__(self) -> None:
-        raise TypeError("a reservation is made by Limiter.reserve or Limiter.reservation")
-
     @classmethod
-    def _of(cls, native: LoopReservation, decision: Decision | None) -> Reservation:
-        self = cls.__new__(cls)
-        self._native, self._decision = native, decision
+    def _of(cls, native: LoopReservation, decision: Decision | None = None) -> Self:
+        self = super()._of(native)
+        self._decision = decision
         return self
 
     @property
@@ -141,10 +126,3 @@ class Reservation:
 
     def __bool__(self) -> bool:
         return self._decision is None or self._decision.allowed
-
-    def __repr__(self) -> str:
-        return repr(self._native).replace("quotalock.Reservation", "quotalock.aio.Reservation", 1)
-
-
-for _class in (Limiter, Reservation):
-    _class.__module__ = "quotalock.aio"

@@ -7,32 +7,31 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .._errors import Lost, QuotalockError
+from ._futures import LoopLock, LoopLoss
+from ._wrapper import Wrapper
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from .._native import Inspection
-    from ._futures import LoopLock, LoopLoss
 
 
-class Lock:
+class Lock(Wrapper[LoopLock], made_by="Client.lock"):
     """A handle for a lock; made by `Client.lock` and its neighbours. The methods are those of `quotalock.Lock`.
 
     Cancelling `acquire` leaves nothing behind, also if the lock was granted meanwhile. A release that was begun is
     done, whatever becomes of its caller.
     """
 
-    __slots__ = ("__weakref__", "_cancel_on_loss", "_loss", "_native", "_watch")
+    __slots__ = ("_cancel_on_loss", "_loss", "_watch")
     _cancel_on_loss: bool
     _loss: Loss | None
-    _native: LoopLock
     _watch: Watch | None
 
-    def __init__(self) -> None:
-        raise TypeError("a lock is made by Client.lock")
-
     @classmethod
-    def _of(cls, native: LoopLock, cancel_on_loss: bool) -> Lock:
-        self = cls.__new__(cls)
-        self._native, self._cancel_on_loss = native, cancel_on_loss
+    def _of(cls, native: LoopLock, cancel_on_loss: bool = False) -> Self:
+        self = super()._of(native)
+        self._cancel_on_loss = cancel_on_loss
         self._loss = self._watch = None
         return self
 
@@ -160,24 +159,17 @@ class Lock:
             return loss
         return None
 
-    def __repr__(self) -> str:
-        return repr(self._native).replace("quotalock.Lock", "quotalock.aio.Lock", 1)
 
-
-class Loss:
+class Loss(Wrapper[LoopLoss], made_by="Lock.lost"):
     """Tells the loss of one grant of a lock; see `Lock.lost`. As a bool, whether it is lost."""
 
-    __slots__ = ("__weakref__", "_future", "_native")
+    __slots__ = ("_future",)
     _future: asyncio.Future[bool] | None
-    _native: LoopLoss
-
-    def __init__(self) -> None:
-        raise TypeError("a loss is told by Lock.lost")
 
     @classmethod
-    def _of(cls, native: LoopLoss) -> Loss:
-        self = cls.__new__(cls)
-        self._native, self._future = native, None
+    def _of(cls, native: LoopLoss) -> Self:
+        self = super()._of(native)
+        self._future = None
         return self
 
     def is_set(self) -> bool:
@@ -199,9 +191,6 @@ class Loss:
 
     def __bool__(self) -> bool:
         return self.is_set()
-
-    def __repr__(self) -> str:
-        return repr(self._native).replace("quotalock.Loss", "quotalock.aio.Loss", 1)
 
 
 class Watch:
@@ -238,8 +227,3 @@ class Watch:
 def _retrieve(future: asyncio.Future[bool]) -> None:
     if not future.cancelled():
         future.exception()
-
-
-_class: type
-for _class in (Lock, Loss):
-    _class.__module__ = "quotalock.aio"

@@ -5,28 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ._futures import LoopStock
+from ._wrapper import Wrapper
+
 if TYPE_CHECKING:
     from .._native import LedgerEntry, StockPage, StockStatus, Taken
-    from ._futures import LoopStock
 
 
-class Stock:
+class Stock(Wrapper[LoopStock], made_by="Client.stock"):
     """The units of a sale; made by `Client.stock`. The methods are those of `quotalock.Stock`.
 
     If a call is cancelled after Redis was asked, it may be done: what a take held returns when its hold is over.
     """
 
-    __slots__ = ("__weakref__", "_native")
-    _native: LoopStock
-
-    def __init__(self) -> None:
-        raise TypeError("a stock is made by Client.stock")
-
-    @classmethod
-    def _of(cls, native: LoopStock) -> Stock:
-        self = cls.__new__(cls)
-        self._native = native
-        return self
+    __slots__ = ()
 
     @property
     def name(self) -> str | bytes:
@@ -92,9 +84,3 @@ class Stock:
     async def ledger(self, after: str | None = None, count: int = 100) -> list[LedgerEntry]:
         """Reads entries of the ledger, those after the entry `after`; see `quotalock.Stock.ledger`."""
         return await self._native.ledger(after, count)
-
-    def __repr__(self) -> str:
-        return repr(self._native).replace("quotalock.Stock", "quotalock.aio.Stock", 1)
-
-
-Stock.__module__ = "quotalock.aio"

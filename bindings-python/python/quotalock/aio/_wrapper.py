@@ -1,0 +1,36 @@
+"""What the classes of `quotalock.aio` have in common: each wraps a native object whose calls return futures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Native = TypeVar("Native")
+
+
+class Wrapper(Generic[Native]):
+    """Wraps a native object. Users get theirs from `made_by`, not from the class."""
+
+    __slots__ = ("__weakref__", "_native")
+    _native: Native
+    _made_by: str
+
+    def __init_subclass__(cls, made_by: str = "") -> None:
+        super().__init_subclass__()
+        cls.__module__ = "quotalock.aio"
+        cls._made_by = made_by
+
+    def __init__(self) -> None:
+        raise TypeError(f"a {type(self).__name__.lower()} is made by {self._made_by}")
+
+    @classmethod
+    def _of(cls, native: Native) -> Self:
+        self = cls.__new__(cls)
+        self._native = native
+        return self
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        return repr(self._native).replace(f"quotalock.{name}", f"quotalock.aio.{name}", 1)
