@@ -69,7 +69,7 @@ impl Cache {
     /// The PHP object.
     pub fn make(handle: &Rc<Handle>, name: &Text, given: &CacheArguments) -> Outcome<ZBox<ZendClassObject<Cache>>> {
         let (name, options) = (name.utf8(1, "name")?, given.read()?);
-        let cache = handle.shared()?.limiters.client().cache(&name, options)?;
+        let cache = handle.shared()?.core().cache(&name, options)?;
         let mut object = ZendClassObject::new(Cache { cache, handle: handle.clone() });
         property::fill(&mut object.std, 0, [property::text(&*name)]);
         Ok(object)

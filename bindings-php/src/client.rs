@@ -8,7 +8,7 @@ use std::rc::Rc;
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::ZendClassObject;
-use quotalock::{LimiterOptions, LockOptions, StockOptions};
+use quotalock::{LimiterOptions, LockOptions};
 
 use crate::argument::{Flag, Float, Int, Key, Maybe, Names, Text};
 use crate::cache::{BETA, Cache, CacheArguments, ERRORS_MS, FRESH_MS, LEASE_MS, RAISE};
@@ -26,14 +26,9 @@ use crate::policy::PolicyArgument;
 use crate::property::{self, Property, Type};
 use crate::registry::{self, Handle};
 use crate::settings::{Arguments, REQUEST_MEMORY_MS, Settings};
-use crate::stock::{HOLD_MS, Stock};
+use crate::stock::{HOLD_MS, LEDGER_CAP, MEMORY_MS, Stock};
 use crate::stock_answer::TakenTogether;
 use crate::stock_pairs::StockPairs;
-
-/// The default of how many entries a ledger keeps.
-const LEDGER_CAP: i64 = quotalock::DEFAULT_LEDGER_CAP as i64;
-/// The default of how long a sale is kept.
-const MEMORY_MS: i64 = (quotalock::DEFAULT_STOCK_MEMORY / 1_000) as i64;
 
 /// The properties of the class.
 pub const PROPERTIES: &[Property] = &[("server", Type::Text), ("prefix", Type::Text)];
@@ -57,7 +52,7 @@ impl Client {
         make: impl FnOnce(&quotalock::Client, LockOptions) -> Outcome<quotalock::Lock>,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
         let (options, wait) = given.read(first)?;
-        let lock = make(self.0.shared()?.limiters.client(), options)?;
+        let lock = make(self.0.shared()?.core(), options)?;
         Ok(Lock::object(lock, wait, Rc::new([self.0.clone()])))
     }
 }
@@ -119,7 +114,7 @@ impl Client {
     pub fn consume_all(&self, charges: Charges, requestId: Maybe<Key>) -> Outcome<DecidedTogether> {
         let op = {
             let (id, keys) = (requestId.bytes(2)?, charges.keys()?);
-            charges.op(&keys, self.0.shared()?.limiters.client(), id.as_deref())?
+            charges.op(&keys, self.0.shared()?.core(), id.as_deref())?
         };
         call::run(op).map(DecidedTogether)
     }
@@ -242,11 +237,7 @@ impl Client {
         ledgerCap: Int,
         memoryMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Stock>>> {
-        let (name, scope) = (name.bytes(1)?, scope.bytes(2)?.map(Cow::into_owned));
-        let (ledger_cap, memory) = (ledgerCap.unsigned(3, "ledger_cap")?, memoryMs.micros(4, "memory")?);
-        let options = StockOptions { scope, ledger_cap, memory };
-        let stock = self.0.shared()?.limiters.client().stock(&name, options)?;
-        Ok(Stock::object(stock, self.0.clone()))
+        Stock::make(&self.0, &name, &scope, [ledgerCap, memoryMs])
     }
 
     /// Holds units of several stocks for one buyer, or of none.
@@ -260,20 +251,20 @@ impl Client {
     ) -> Outcome<TakenTogether> {
         let op = {
             let (buyer, id, hold) = (buyer.bytes(2)?, requestId.bytes(4)?, holdMs.micros(3, "hold")?);
-            self.0.shared()?.limiters.client().take_all(&takes.takes()?, &buyer, hold, id.as_deref())?
+            self.0.shared()?.core().take_all(&takes.takes()?, &buyer, hold, id.as_deref())?
         };
         call::run(op).map(TakenTogether)
     }
 
     /// Sells what several reservations hold, or nothing if one of them is over.
     pub fn confirm_all(&self, reservations: StockPairs) -> Outcome<bool> {
-        let op = self.0.shared()?.limiters.client().confirm_all(&reservations.reservations()?)?;
+        let op = self.0.shared()?.core().confirm_all(&reservations.reservations()?)?;
         call::run(op)
     }
 
     /// Returns what several reservations hold to their stocks; false if one of them was over.
     pub fn cancel_all(&self, reservations: StockPairs) -> Outcome<bool> {
-        let op = self.0.shared()?.limiters.client().cancel_all(&reservations.reservations()?)?;
+        let op = self.0.shared()?.core().cancel_all(&reservations.reservations()?)?;
         call::run(op)
     }
 
@@ -282,7 +273,7 @@ impl Client {
     pub fn extend_all(&self, reservations: StockPairs, holdMs: Int) -> Outcome<bool> {
         let op = {
             let hold = holdMs.micros(2, "hold")?;
-            self.0.shared()?.limiters.client().extend_all(&reservations.reservations()?, hold)?
+            self.0.shared()?.core().extend_all(&reservations.reservations()?, hold)?
         };
         call::run(op)
     }

@@ -53,7 +53,7 @@ pub fn quorum_lock(
         ..LockOptions::default()
     };
     let wait = convert::duration(waitMs.micros(4, "wait")?);
-    let core = |handle: &Rc<Handle>| Ok(handle.shared()?.limiters.client().clone());
+    let core = |handle: &Rc<Handle>| Ok(handle.shared()?.core().clone());
     let cores = handles.iter().map(core).collect::<quotalock::Result<Vec<_>>>()?;
     let lock = quotalock::Lock::quorum(&cores, &name, options)?;
     Ok(Lock::object(lock, wait, handles))

@@ -45,7 +45,7 @@ impl Once {
             lease: lease.micros(3, "lease")?,
             errors: errors.micros(4, "errors")?,
         };
-        let once = handle.shared()?.limiters.client().once(&name, options)?;
+        let once = handle.shared()?.core().once(&name, options)?;
         let mut object = ZendClassObject::new(Once { once, handle: handle.clone() });
         property::fill(&mut object.std, 0, [property::text(&*name)]);
         Ok(object)

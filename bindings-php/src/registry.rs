@@ -20,6 +20,13 @@ pub struct Shared {
     request_memory_ms: i64,
 }
 
+impl Shared {
+    /// The client of the core.
+    pub fn core(&self) -> &Client {
+        self.limiters.client()
+    }
+}
+
 thread_local! {
     // Of the thread and not of the process, so that PHP's threaded builds need no lock that a fork could leave locked.
     // A forked child inherits the clients, which know by themselves that their connections belong to the parent.
@@ -104,7 +111,7 @@ impl Handle {
             // Ours, and the registry's if it still has it.
             if Rc::strong_count(&shared) == 1 + usize::from(kept.is_some()) {
                 kept.map(|at| all.remove(at));
-                shared.limiters.client().close();
+                shared.core().close();
             }
         });
     }

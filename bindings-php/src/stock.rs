@@ -6,7 +6,7 @@ use std::rc::Rc;
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::{ZendClassObject, Zval};
-use quotalock::{DEFAULT_HOLD, Opening};
+use quotalock::{DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_MEMORY, Opening, StockOptions};
 
 use crate::argument::{Int, Key, Keys, Maybe, Text};
 use crate::call;
@@ -21,6 +21,10 @@ pub const PROPERTIES: &[Property] = &[("name", Type::Text), ("scope", Type::Mayb
 
 /// The default of how long units are held.
 pub const HOLD_MS: i64 = (DEFAULT_HOLD / 1_000) as i64;
+/// The default of how many entries a ledger keeps.
+pub const LEDGER_CAP: i64 = DEFAULT_LEDGER_CAP as i64;
+/// The default of how long a sale is kept.
+pub const MEMORY_MS: i64 = (DEFAULT_STOCK_MEMORY / 1_000) as i64;
 /// The default of how much of a list is read.
 const COUNT: i64 = 100;
 
@@ -33,16 +37,27 @@ pub struct Stock {
 }
 
 impl Stock {
-    /// The PHP object of a stock.
-    pub fn object(stock: quotalock::Stock, handle: Rc<Handle>) -> ZBox<ZendClassObject<Stock>> {
+    /// The PHP object; `name`, `scope`, `ledger_cap` and `memory` are the first four arguments of the method that makes it.
+    pub fn make(
+        handle: &Rc<Handle>,
+        name: &Text,
+        scope: &Maybe<Key>,
+        [ledger_cap, memory]: [Int; 2],
+    ) -> Outcome<ZBox<ZendClassObject<Stock>>> {
+        let options = StockOptions {
+            scope: scope.bytes(2)?.map(Cow::into_owned),
+            ledger_cap: ledger_cap.unsigned(3, "ledger_cap")?,
+            memory: memory.micros(4, "memory")?,
+        };
+        let stock = handle.shared()?.core().stock(&name.bytes(1)?, options)?;
         let properties = [
             property::text(stock.name()),
             stock.scope().map_or_else(Zval::null, property::text),
             list(stock.redis_keys(), |key| property::text(key)),
         ];
-        let mut object = ZendClassObject::new(Stock { stock, handle });
+        let mut object = ZendClassObject::new(Stock { stock, handle: handle.clone() });
         property::fill(&mut object.std, 0, properties);
-        object
+        Ok(object)
     }
 
     /// The stock of the core.

@@ -24,21 +24,21 @@ impl Testing {
     /// Sets the time of all later calls of the client; null goes back to the server's clock.
     pub fn set_time(client: &ZendClassObject<Client>, micros: Maybe<Int>) -> Outcome<()> {
         let micros = micros.0.map(|number| number.unsigned(2, "time")).transpose()?;
-        Ok(testing::set_time(client.handle().shared()?.limiters.client(), micros)?)
+        Ok(testing::set_time(client.handle().shared()?.core(), micros)?)
     }
 
     /// Replaces what stands at a raw Redis key.
     pub fn put(client: &ZendClassObject<Client>, redisKey: Text, kind: Text, value: Text) -> Outcome<bool> {
         let op = {
             let kind = Kind::parse(&kind.utf8(3, "kind")?)?;
-            testing::put(client.handle().shared()?.limiters.client(), &redisKey.bytes(2)?, kind, &value.bytes(4)?)
+            testing::put(client.handle().shared()?.core(), &redisKey.bytes(2)?, kind, &value.bytes(4)?)
         };
         call::run(op)
     }
 
     /// Reads what stands at a raw Redis key.
     pub fn get(client: &ZendClassObject<Client>, redisKey: Text) -> Outcome<Option<Found>> {
-        let op = testing::get(client.handle().shared()?.limiters.client(), &redisKey.bytes(2)?);
+        let op = testing::get(client.handle().shared()?.core(), &redisKey.bytes(2)?);
         Ok(call::run(op)?.map(Found))
     }
 }

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use quotalock::driver::{self, LoopLink, Sink};
 use quotalock::{Answer, Getting, GettingMany, Lock, Part, Result};
+
+use crate::call::call_method;
 
 /// Who awaits a call.
 pub struct Caller {
@@ -64,6 +67,11 @@ impl Caller {
         Caller { future, about: About::Looks(looking) }
     }
 
+    /// Whether its future was not cancelled.
+    pub fn is_wanted(&self) -> bool {
+        !is_cancelled(&self.future)
+    }
+
     /// Whether its call may bring a lease.
     pub fn is_looking(&self) -> bool {
         matches!(self.about, About::Asks(_) | About::Looks(_))
@@ -105,4 +113,41 @@ pub fn wait(link: &mut LoopLink<Caller>, future: Py<PyAny>, getting: Getting) {
     let expected = link.expect(Caller { future, about: About::Waits(number.clone()) });
     number.store(expected, Ordering::Relaxed);
     getting.submit(expected, &link.sink());
+}
+
+/// What became of calls.
+#[derive(Default)]
+pub struct Done {
+    pub answered: Vec<Answered>,
+    /// The futures of those who wait for another who loads.
+    pub waiting: Vec<Py<PyAny>>,
+}
+
+impl Done {
+    /// Takes the answers that have come to a link, and has those wait who must.
+    pub fn take(py: Python<'_>, link: &mut LoopLink<Caller>) -> Done {
+        let mut done = Done::default();
+        for (caller, answer) in link.take_done() {
+            match caller.next(answer) {
+                Next::Tell(answered) => done.answered.push(answered),
+                Next::Wait(future, _) if is_cancelled(&future) => {}
+                Next::Wait(future, getting) => {
+                    done.waiting.push(future.clone_ref(py));
+                    wait(link, future, *getting);
+                }
+            }
+        }
+        done
+    }
+
+    /// Whether nothing came.
+    pub fn is_empty(&self) -> bool {
+        self.answered.is_empty() && self.waiting.is_empty()
+    }
+}
+
+fn is_cancelled(future: &Py<PyAny>) -> bool {
+    let cancelled = |py: Python<'_>| call_method(future.bind(py), intern!(py, "cancelled"), [])?.is_truthy();
+    // The GIL is held: the link works only when the loop lets it.
+    Python::try_attach(|py| cancelled(py).unwrap_or(false)).unwrap_or(false)
 }

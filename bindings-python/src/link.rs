@@ -11,7 +11,7 @@ use quotalock::driver::{Interest, LoopLink, Sink};
 use quotalock::{Answer, Getting, GettingMany, Lock, Op};
 
 use crate::call::{call, call_method};
-use crate::caller::{Answered, Caller, Next, wait};
+use crate::caller::{Answered, Caller, Done, Next, wait};
 use crate::doorbell::Doorbell;
 use crate::error::raised;
 use crate::future::resolve;
@@ -91,7 +91,7 @@ impl LoopDriver {
     /// Makes a driver and has the loop listen for it.
     pub fn attach(event_loop: &Bound<'_, PyAny>) -> PyResult<Py<LoopDriver>> {
         let py = event_loop.py();
-        let link = LoopLink::new(is_wanted).map_err(|error| raised(py, &error))?;
+        let link = LoopLink::new(Caller::is_wanted).map_err(|error| raised(py, &error))?;
         let context = call(&py.import("contextvars")?.getattr("Context")?, [])?;
         let wake_fd = link.wake_fd();
         let driver = LoopDriver {
@@ -166,7 +166,7 @@ impl LoopDriver {
             // Calls of one tick share a write; one that is likely to stay alone does not wait for the end of its tick.
             let at_once = state.quiet && !state.flush_due && !state.link.is_busy();
             state.link.submit(op, caller);
-            let done = take_done(py, &mut state.link);
+            let done = Done::take(py, &mut state.link);
             let later = done.is_empty() && !at_once && !std::mem::replace(&mut state.flush_due, true);
             (done, naps || !state.watched.has_socket(), at_once, later)
         };
@@ -202,7 +202,7 @@ impl LoopDriver {
             (number, state.link.sink())
         };
         ask(number, &sink);
-        let done = take_done(py, &mut this.lock().link);
+        let done = Done::take(py, &mut this.lock().link);
         LoopDriver::tell_all(slf, done)?;
         Ok(future.unbind())
     }
@@ -230,7 +230,7 @@ impl LoopDriver {
         let (interest, done) = {
             let mut state = slf.get().lock();
             let interest = how(&mut state.link);
-            let done = take_done(py, &mut state.link);
+            let done = Done::take(py, &mut state.link);
             if !done.is_empty() {
                 state.quiet = done.answered.len() + done.waiting.len() == 1;
             }
@@ -311,45 +311,6 @@ impl LoopDriver {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What became of calls.
-struct Done {
-    answered: Vec<Answered>,
-    /// Those who wait for another who loads.
-    waiting: Vec<Py<PyAny>>,
-}
-
-impl Done {
-    fn is_empty(&self) -> bool {
-        self.answered.is_empty() && self.waiting.is_empty()
-    }
-}
-
-fn take_done(py: Python<'_>, link: &mut LoopLink<Caller>) -> Done {
-    let mut done = Done { answered: Vec::new(), waiting: Vec::new() };
-    for (caller, answer) in link.take_done() {
-        match caller.next(answer) {
-            Next::Tell(answered) => done.answered.push(answered),
-            Next::Wait(future, _) if is_cancelled(&future) => {}
-            Next::Wait(future, getting) => {
-                done.waiting.push(future.clone_ref(py));
-                wait(link, future, *getting);
-            }
-        }
-    }
-    done
-}
-
-/// Whether the future was not cancelled.
-fn is_wanted(caller: &Caller) -> bool {
-    !is_cancelled(&caller.future)
-}
-
-fn is_cancelled(future: &Py<PyAny>) -> bool {
-    let cancelled = |py: Python<'_>| call_method(future.bind(py), intern!(py, "cancelled"), [])?.is_truthy();
-    // The GIL is held: the link works only when the loop lets it.
-    Python::try_attach(|py| cancelled(py).unwrap_or(false)).unwrap_or(false)
 }
 
 /// The callback for the loop.
