@@ -1,12 +1,15 @@
-"""The stores that every test may use: `memory://` and the servers that the harness started."""
+"""What every test may use: `memory://`, the servers that the harness started, and both faces of the package."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import os
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from surface import SURFACES, Surface
 
 _numbers = itertools.count()
 
@@ -44,3 +47,24 @@ def url() -> str:
 def prefix() -> str:
     """A prefix that no other test of this run uses."""
     return f"p{os.getpid()}-{next(_numbers)}"
+
+
+@pytest.fixture(params=SURFACES)
+def surface(request: pytest.FixtureRequest) -> Iterator[Surface]:
+    """A face of the package; the test runs on each."""
+    with Surface(request.param) as surface:
+        yield surface
+
+
+@pytest.fixture
+def client(surface: Surface, store_url: str, prefix: str) -> Iterator[Any]:
+    """A client of a store. Tests share the machine with builds and other suites: what comes may come late."""
+    client = surface.module.Client(store_url, prefix=prefix, timeout=10.0)
+    yield client
+    surface.call(client.close)
+
+
+@pytest.fixture
+def local(surface: Surface) -> Any:
+    """A client for what is not about a store."""
+    return surface.module.Client("memory://")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any
 
@@ -43,3 +44,12 @@ class Surface:
 
 
 SURFACES = ("python", "python-aio")
+
+
+def run(body: Callable[[], Awaitable[Any]]) -> Any:
+    """What a coroutine function returns, on a loop of its own."""
+
+    async def main() -> Any:
+        return await body()
+
+    return asyncio.run(main())

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import quotalock
 from quotalock import aio
-from surface import SURFACES, Surface
+from surface import Surface
 
 NOW = 1_700_000_000_000_000
-
-
-@pytest.fixture(params=SURFACES)
-def surface(request: pytest.FixtureRequest) -> Iterator[Surface]:
-    with Surface(request.param) as surface:
-        yield surface
 
 
 def client_of(surface: Surface, url: str = "memory://", **options: Any) -> Any:

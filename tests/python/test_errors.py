@@ -12,13 +12,7 @@ from typing import Any
 import pytest
 import quotalock
 from servers import Server
-from surface import SURFACES, Surface
-
-
-@pytest.fixture(params=SURFACES)
-def surface(request: pytest.FixtureRequest) -> Iterator[Surface]:
-    with Surface(request.param) as surface:
-        yield surface
+from surface import Surface
 
 
 @pytest.fixture(scope="module")

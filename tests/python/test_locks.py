@@ -1,67 +1,18 @@
-"""Locks on both faces and every store: what a handle does, tells and refuses."""
+"""Locks on both faces and every store: what a handle does and tells."""
 
 from __future__ import annotations
 
 import gc
-import inspect
-import math
 import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import pytest
 import quotalock
-from surface import SURFACES, Surface
-
-# Tests share two cores with builds and other suites: what comes may come late.
-PATIENT = 10.0
-SOON = 1.0
-
-
-@pytest.fixture(params=SURFACES)
-def surface(request: pytest.FixtureRequest) -> Iterator[Surface]:
-    with Surface(request.param) as surface:
-        yield surface
-
-
-@pytest.fixture
-def client(surface: Surface, store_url: str, prefix: str) -> Iterator[Any]:
-    client = surface.module.Client(store_url, prefix=prefix, timeout=PATIENT)
-    yield client
-    surface.call(client.close)
-
-
-@pytest.fixture
-def local(surface: Surface) -> Any:
-    """A client of what is not about a store."""
-    return surface.module.Client("memory://")
-
-
-def hold(surface: Surface, lock: Any, body: Callable[[], Any] = lambda: None) -> Any:
-    """Runs `body` in the block of a lock."""
-
-    async def inside() -> Any:
-        async with lock as entered:
-            assert entered is lock
-            answer = body()
-            return await answer if inspect.isawaitable(answer) else answer
-
-    if surface.name == "python":
-        with lock as entered:
-            assert entered is lock
-            return body()
-    return surface.call(inside)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + PATIENT
-    while not condition():
-        assert time.monotonic() < give_up
-        time.sleep(0.005)
+from locks import PATIENT, SOON, hold, wait_until
+from surface import Surface
 
 
 def test_one_holds_and_the_other_learns_who(surface: Surface, client: Any) -> None:
@@ -321,77 +272,6 @@ def test_a_forced_release_is_learned_of(surface: Surface, client: Any) -> None:
     assert not call(lock.release)
 
 
-def test_a_block_releases_at_its_end(surface: Surface, client: Any) -> None:
-    lock = client.lock("sku:42")
-    assert hold(surface, lock, lambda: (lock.state, lock.token is not None)) == ("held", True)
-    assert lock.state == "released"
-    assert surface.call(lock.inspect).holders == ()
-    # As often as you like.
-    hold(surface, lock)
-
-
-def test_a_block_that_raises_releases(surface: Surface, client: Any) -> None:
-    lock = client.lock("sku:42")
-    with pytest.raises(ZeroDivisionError):
-        hold(surface, lock, lambda: 1 / 0)
-    assert surface.call(lock.inspect).holders == ()
-
-
-def test_a_block_may_release_by_itself(surface: Surface, client: Any) -> None:
-    lock = client.lock("sku:42")
-
-    async def inside() -> None:
-        async with lock:
-            assert await lock.release()
-
-    if surface.name == "python":
-        with lock:
-            assert lock.release()
-    else:
-        surface.call(inside)
-    assert lock.state == "released"
-
-
-def test_a_block_whose_lock_was_lost_says_so(surface: Surface, client: Any) -> None:
-    lock = client.lock("sku:42", ttl=0.3, renew=False)
-    with pytest.raises(quotalock.Lost, match="was lost"):
-        hold(surface, lock, lambda: wait_until(lambda: not lock.held))
-    assert lock.state == "released"
-
-    def fail() -> None:
-        wait_until(lambda: not lock.held)
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        hold(surface, lock, fail)
-
-
-def test_a_block_whose_lock_was_taken_away_says_so(surface: Surface, client: Any) -> None:
-    lock, operator = client.lock("sku:42"), client.lock("sku:42")
-    with pytest.raises(quotalock.Lost, match="not held"):
-        hold(surface, lock, operator.force_release)
-    assert lock.state == "released"
-
-
-def test_what_a_block_raises_wins_over_a_release_that_fails(surface: Surface, url: str, prefix: str) -> None:
-    client = surface.module.Client(url, prefix=prefix)
-    lock = client.lock("sku:42", ttl=1)
-
-    def close() -> None:
-        quotalock.Client.close(client if surface.name == "python" else client._native)
-
-    def fail() -> None:
-        close()
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        hold(surface, lock, fail)
-    client = surface.module.Client(url, prefix=prefix)
-    lock = client.lock("sku:42", ttl=1, wait=PATIENT)
-    with pytest.raises(quotalock.Closed):
-        hold(surface, lock, close)
-
-
 def test_a_handle_that_is_dropped_is_released(surface: Surface, client: Any) -> None:
     call = surface.call
     lock, other = client.lock("sku:42"), client.lock("sku:42")
@@ -472,77 +352,3 @@ def test_a_server_that_is_away_is_unavailable_whatever_on_error_says(surface: Su
         for wait in (0, 1):
             with pytest.raises(quotalock.Unavailable):
                 surface.call(client.lock("sku:42").acquire, wait)
-
-
-BAD_TIMES = [math.nan, math.inf, -0.001, True, "1", 1e300, 10**400]
-BAD_OPTIONS: list[tuple[str, Any]] = [
-    *(("ttl", ttl) for ttl in (0, 0.009, 7 * 86400 + 1, *BAD_TIMES)),
-    *(("wait", wait) for wait in BAD_TIMES),
-    *(("max_hold", hold) for hold in (0, *BAD_TIMES)),
-    *(("floor", floor) for floor in (-1, 2**52 + 1, 1.0, True, "1")),
-    *(("replicas_ack", acks) for acks in (-1, 2**40, 1.5, False)),
-    ("label", "x" * 129),
-    ("label", "a\nb"),
-]
-
-
-@pytest.mark.parametrize(("option", "value"), BAD_OPTIONS)
-def test_a_bad_option_is_refused(local: Any, option: str, value: Any) -> None:
-    for make in (partial(local.lock, "a"), partial(local.semaphore, "a", 2)):
-        with pytest.raises(quotalock.InvalidArgument, match=option) as caught:
-            make(**{option: value})
-        assert caught.value.code == "invalid_argument"
-        assert isinstance(caught.value, ValueError)
-
-
-@pytest.mark.parametrize("name", ["", b"", "x" * 2048, b"x" * 1025, "\ud800"])
-def test_a_bad_name_is_refused(local: Any, name: Any) -> None:
-    makers: list[Callable[[], Any]] = [
-        lambda: local.lock(name),
-        lambda: local.lock_all(["a", name]),
-        lambda: local.semaphore(name, 2),
-        lambda: local.read_lock(name),
-        lambda: local.write_lock(name),
-    ]
-    for make in makers:
-        with pytest.raises(quotalock.InvalidArgument) as caught:
-            make()
-        assert caught.value.code == "invalid_argument"
-
-
-@pytest.mark.parametrize("name", [42, None, ["a"], bytearray(b"a")])
-def test_a_name_of_another_type_is_a_type_error(local: Any, name: Any) -> None:
-    for make in (local.lock, local.read_lock, lambda name: local.lock_all([name])):
-        with pytest.raises(TypeError, match="give a str or bytes"):
-            make(name)
-
-
-def test_bad_names_and_permits_are_refused(local: Any) -> None:
-    for names in ([], ["a", b"a"], [str(number) for number in range(101)]):
-        with pytest.raises(quotalock.InvalidArgument):
-            local.lock_all(names)
-    for no_names in ("ab", b"ab", 42, None):
-        with pytest.raises(TypeError, match="give a list"):
-            local.lock_all(no_names)
-    for permits, weight in ((0, 1), (2, 0), (2, 3), (2**31, 1), (-1, 1), (True, 1), (1.0, 1), (2, "1")):
-        with pytest.raises(quotalock.InvalidArgument):
-            local.semaphore("pool", permits, weight)
-
-
-@pytest.mark.parametrize("time", [-1, *BAD_TIMES])
-def test_a_bad_time_of_a_call_is_refused(surface: Surface, local: Any, time: Any) -> None:
-    lock = local.lock("a")
-    for verb in (lock.acquire, lock.extend):
-        with pytest.raises(quotalock.InvalidArgument):
-            surface.call(verb, time)
-    assert surface.call(lock.acquire)
-    for floor in (-1, 2**53, 1.5, None):
-        with pytest.raises(quotalock.InvalidArgument):
-            lock.raise_floor(floor)
-
-
-def test_an_unknown_option_is_a_type_error(local: Any) -> None:
-    with pytest.raises(TypeError):
-        local.lock("a", timeout=1)
-    with pytest.raises(TypeError):
-        local.lock("a", fair="yes")

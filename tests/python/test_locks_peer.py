@@ -27,28 +27,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import quotalock
-from surface import SURFACES, Surface
-
-PATIENT = 10.0
-SOON = 1.0
-
-
-@pytest.fixture(params=SURFACES)
-def surface(request: pytest.FixtureRequest) -> Iterator[Surface]:
-    with Surface(request.param) as surface:
-        yield surface
-
-
-@pytest.fixture
-def client(surface: Surface, store_url: str, prefix: str) -> Iterator[Any]:
-    client = surface.module.Client(store_url, prefix=prefix, timeout=PATIENT)
-    yield client
-    surface.call(client.close)
+from locks import PATIENT, SOON
+from surface import Surface
 
 
 async def enter(lock: Any) -> None:

@@ -13,11 +13,8 @@ from typing import Any
 
 import pytest
 import quotalock
+from locks import PATIENT, SOON, wait_until
 from servers import Server
-
-PATIENT = 10.0
-# A handler runs at most 50 ms late, and this machine has much to do.
-SOON = 1.0
 
 
 @pytest.fixture
@@ -46,13 +43,6 @@ def quiet() -> Iterator[None]:
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + PATIENT
-    while not condition():
-        assert time.monotonic() < give_up
-        time.sleep(0.005)
 
 
 def is_left_alone(lock: quotalock.Lock) -> bool:

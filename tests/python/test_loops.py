@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -21,19 +20,13 @@ from proxy import Proxy
 from quotalock import aio
 from quotalock.aio import testing
 from servers import Server
+from surface import run
 
 PATIENT = 10.0
 
 
 def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
-
-
-def run(body: Callable[[], Awaitable[Any]]) -> Any:
-    async def main() -> Any:
-        return await body()
-
-    return asyncio.run(main())
 
 
 def proxied(url: str) -> Proxy:

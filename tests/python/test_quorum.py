@@ -13,17 +13,11 @@ import pytest
 import quotalock
 from conftest import STORES
 from quotalock import aio
-from surface import SURFACES, Surface
+from surface import Surface
 
 # Longer than a stall of a machine that is shared, and soon shorter than the servers have been up.
 TTL = 3.0
 LONG = 20.0
-
-
-@pytest.fixture(params=SURFACES)
-def surface(request: pytest.FixtureRequest) -> Iterator[Surface]:
-    with Surface(request.param) as surface:
-        yield surface
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -16,16 +15,10 @@ import quotalock
 from proxy import Proxy
 from quotalock import aio
 from quotalock.aio import testing
+from surface import run
 
 PATIENT = 10.0
 NOW = 1_700_000_000_000_000
-
-
-def run(body: Callable[[], Awaitable[Any]]) -> Any:
-    async def main() -> Any:
-        return await body()
-
-    return asyncio.run(main())
 
 
 def test_charges_of_one_tick_travel_together_and_get_their_own_answers(url: str, prefix: str) -> None:

@@ -11,20 +11,7 @@ from typing import Any
 import pytest
 import quotalock
 from quotalock import aio
-from surface import SURFACES, Surface
-
-
-@pytest.fixture(params=SURFACES)
-def surface(request: pytest.FixtureRequest) -> Any:
-    with Surface(request.param) as surface:
-        yield surface
-
-
-@pytest.fixture
-def client(surface: Surface, store_url: str, prefix: str) -> Any:
-    client = surface.module.Client(store_url, prefix=prefix, timeout=10.0)
-    yield client
-    surface.call(client.close)
+from surface import Surface
 
 
 def test_a_sale_from_its_opening_to_its_end(surface: Surface, client: Any) -> None:

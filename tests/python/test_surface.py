@@ -13,15 +13,9 @@ from typing import Any
 import pytest
 import quotalock
 from quotalock import Rule
-from surface import SURFACES, Surface
+from surface import Surface
 
 HERE = Path(__file__).parent
-
-
-@pytest.fixture(params=SURFACES)
-def surface(request: pytest.FixtureRequest) -> Any:
-    with Surface(request.param) as surface:
-        yield surface
 
 
 def limiter(policy: Any = "2/minute") -> quotalock.Limiter:
