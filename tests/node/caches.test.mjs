@@ -1,16 +1,11 @@
 // Caches and once: one loads, however many want it. The vectors have the rules.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once as event } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
-import { Worker } from 'node:worker_threads'
-import { Cache, InvalidArgumentError, Once } from 'quotalock'
 import { rejected } from './failures.mjs'
-import { client, freshPrefix, ownRedis, ROOT, redis, run, servers, stores } from './support.mjs'
+import { client, freshPrefix, stores } from './support.mjs'
 
 const BAD = 'InvalidArgumentError'
 const texts = (/** @type {(Buffer | null)[]} */ values) => new Set(values.map(String))
@@ -29,7 +24,9 @@ for (const [store, url] of Object.entries(stores())) {
     }
     const crowd = () =>
       Promise.all(
-        Array.from({ length: 50 }, (_, i) => /** @type {Cache} */ (shops[i % shops.length]).get('page', load)),
+        Array.from({ length: 50 }, (_, i) =>
+          /** @type {import('quotalock').Cache} */ (shops[i % shops.length]).get('page', load),
+        ),
       )
     assert.deepEqual(texts(await crowd()), new Set(['load 1']))
     assert.equal(loads, 1)
@@ -328,259 +325,6 @@ function withResolvers() {
   })
   return { promise, resolve }
 }
-
-const LOADER = (/** @type {string} */ url, /** @type {string} */ prefix, /** @type {number} */ leaseMs) => `
-  import { Client } from 'quotalock'
-  const cache = new Client('${url}', { prefix: '${prefix}', timeoutMs: 10_000 }).cache('home', { leaseMs: ${leaseMs} })
-  setInterval(() => {}, 1000)
-  await cache.get('k', () => {
-    console.log('loading')
-    return new Promise(() => {})
-  })`
-
-for (const [store, url] of Object.entries(servers())) {
-  test(`a loader that is killed is followed by one, after its lease, on ${store}`, async (context) => {
-    const prefix = freshPrefix()
-    const how = { cwd: fileURLToPath(ROOT) }
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', LOADER(url, prefix, 1500)], how)
-    context.after(() => child.kill('SIGKILL'))
-    await event(child.stdout, 'data')
-    child.kill('SIGKILL')
-    const began = Date.now()
-    const cache = client(url, { prefix }).cache('home', { leaseMs: 1500 })
-    let loads = 0
-    const gets = Array.from({ length: 20 }, () =>
-      cache.get('k', async () => {
-        loads++
-        await sleep(20)
-        return 'v'
-      }),
-    )
-    assert.deepEqual(texts(await Promise.all(gets)), new Set(['v']))
-    assert.equal(loads, 1)
-    const took = Date.now() - began
-    assert.ok(took > 500 && took < 5_000, `${took} ms`)
-  })
-}
-
-test('a worker that is terminated while it loads frees the way', async () => {
-  const prefix = freshPrefix()
-  const text = LOADER(redis(), prefix, 60_000).replace("console.log('loading')", 'process.stdout.write("loading")')
-  const module = new URL(
-    `data:text/javascript,${encodeURIComponent(text.replace("'quotalock'", `'${import.meta.resolve('quotalock')}'`))}`,
-  )
-  const worker = new Worker(module, { stdout: true })
-  await event(worker.stdout, 'data')
-  const waiting = client(redis(), { prefix })
-    .cache('home')
-    .get('k', () => 'v', { waitMs: 20_000 })
-  await worker.terminate()
-  assert.equal(String(await waiting), 'v')
-})
-
-test('a process that waits for nothing more ends', async () => {
-  const text = `
-    import { Client } from 'quotalock'
-    const own = new Client('${redis()}', { prefix: '${freshPrefix()}', timeoutMs: 10_000 })
-    const cache = own.cache('home', { freshMs: 100, beta: 0 })
-    const load = () => new Promise((done) => setTimeout(done, 100, 'v'))
-    const both = await Promise.all([cache.get('k', load), cache.get('k', load)])
-    console.log(both.join())
-    const stop = new AbortController()
-    void cache.get('other', () => new Promise(() => {}))
-    const gone = cache.get('other', load, { signal: stop.signal, waitMs: 60_000 })
-    setTimeout(() => stop.abort(new Error('gone')), 100)
-    await gone.catch(({ message }) => console.log(message))`
-  const began = Date.now()
-  const { code, output } = await run(text)
-  assert.deepEqual([code, output], [0, 'v,v\ngone\n'])
-  assert.ok(Date.now() - began < 15_000)
-})
-
-test('a caller who gives up while it loads frees the way, and its error is nobody else’s', async () => {
-  for (const url of Object.values(stores())) {
-    const shop = client(url)
-    const [cache, orders] = [
-      shop.cache('home', { leaseMs: 60_000, errorsMs: 60_000 }),
-      shop.once('orders', { errorsMs: 60_000 }),
-    ]
-    /** @type {[(load: () => any, signal?: AbortSignal) => Promise<any>, string][]} */
-    const ways = [
-      [(load, signal) => cache.get('k', load, { signal }), 'one'],
-      [
-        async (load, signal) => (await cache.getMany(['l'], async () => ({ l: await load() }), { signal })).get('l'),
-        'many',
-      ],
-      [(load, signal) => orders.run('o', load, { signal }), 'run'],
-    ]
-    for (const [get, way] of ways) {
-      const stop = new AbortController()
-      const mine = get(() => sleep(60_000, 'never', { signal: stop.signal }), stop.signal)
-      setTimeout(() => stop.abort(), 50)
-      assert.equal((await mine.catch((error) => error)).name, 'AbortError')
-      assert.equal(String(await get(() => 'another')), 'another', way)
-    }
-  }
-})
-
-test('an error that cannot be shown is one all the same', async () => {
-  const cache = client('memory://').cache('home')
-  const odd = Object.assign(new Error('x'), { toString: () => assert.fail('shown') })
-  const thrown = await cache.get('k', () => Promise.reject(odd)).catch((error) => error)
-  assert.ok(thrown === odd)
-  await rejected(
-    cache.get('k', () => 'never'),
-    'LoadFailedError',
-  )
-})
-
-test('when Redis is away', async (context) => {
-  const { url, server } = await ownRedis(context)
-  const own = client(url, { timeoutMs: 200, onError: 'open' })
-  const [raising, loading] = [own.cache('a'), own.cache('a', { whenAway: 'load' })]
-  await raising.put('k', 'v')
-  server.kill('SIGKILL')
-  await sleep(50)
-  const error = await raising.get('k', () => 'never').catch((error) => error)
-  assert.ok(['unavailable', 'timeout'].includes(error.code), `${error.stack}`)
-  assert.equal(String(await loading.get('k', () => 'loaded')), 'loaded')
-  const found = await loading.getMany(['k', 'l'], () => ({ k: 'loaded', l: null }))
-  assert.deepEqual([...found.values()].map(String), ['loaded', 'null'])
-  for (const call of [raising.peek('k'), own.once('o').run('x', () => 'never'), own.once('o').claim('x')]) {
-    const { code } = await call.catch((error) => error)
-    assert.ok(['unavailable', 'timeout'].includes(code), code)
-  }
-  await own.close()
-  await rejected(
-    loading.get('k', () => 'never'),
-    'ClosedError',
-  )
-})
-
-test('what cannot be', async () => {
-  const own = client('memory://')
-  /** @type {any} */
-  const any = own
-  for (const name of ['', 'x'.repeat(1025), 5, undefined, Buffer.from('n')]) {
-    assert.throws(() => any.cache(name), InvalidArgumentError)
-    assert.throws(() => any.once(name), InvalidArgumentError)
-  }
-  for (const options of [
-    { freshMs: 0 },
-    { freshMs: '5' },
-    { staleMs: -1 },
-    { leaseMs: 9 },
-    { negativeMs: 0.5 },
-    { errorsMs: 3_600_001 },
-    { beta: -1 },
-    { beta: Number.NaN },
-    { whenAway: 'wait' },
-    { whenAway: 5 },
-    { ttlMs: 5 },
-    5,
-  ]) {
-    assert.throws(() => any.cache('n', options), InvalidArgumentError, inspect(options))
-  }
-  for (const options of [{ ttlMs: 0 }, { leaseMs: 0 }, { errorsMs: -1 }, { freshMs: 5 }]) {
-    assert.throws(() => any.once('n', options), InvalidArgumentError, inspect(options))
-  }
-  const [cache, once] = [any.cache('n'), any.once('n')]
-  for (const key of ['', 'x'.repeat(1025), 5, null, undefined]) {
-    await rejected(
-      cache.get(key, () => 'v'),
-      BAD,
-      'key',
-    )
-    await rejected(
-      cache.getMany([key], () => ({})),
-      BAD,
-      'key',
-    )
-    for (const call of [cache.peek(key), cache.invalidate(key), cache.put(key, 'v')]) await rejected(call, BAD, 'key')
-    for (const call of [once.run(key, () => 'v'), once.claim(key), once.release(key)]) await rejected(call, BAD)
-    assert.throws(() => cache.redisKey(key), InvalidArgumentError)
-    assert.throws(() => once.redisKey(key), InvalidArgumentError)
-  }
-  for (const load of ['v', undefined, null, { waitMs: 5 }]) {
-    await rejected(cache.get('k', load), BAD, 'load')
-    await rejected(cache.getJson('k', load), BAD, 'load')
-    await rejected(cache.getMany(['k'], load), BAD, 'load')
-    await rejected(once.run('k', load), BAD, 'fn')
-  }
-  for (const waitMs of [-1, 0.5, Number.NaN, '5', null])
-    await rejected(
-      cache.get('k', () => 'v', { waitMs }),
-      BAD,
-      'wait',
-    )
-  await rejected(
-    cache.get('k', () => 'v', { wait: 5 }),
-    BAD,
-    "'wait' is unknown",
-  )
-  await rejected(
-    cache.get('k', () => 'v', { signal: 5 }),
-    BAD,
-    'signal',
-  )
-  for (const keys of ['k', undefined, [], ['k', 'k'], Array.from({ length: 1001 }, (_, i) => `${i}`)]) {
-    await rejected(
-      cache.getMany(keys, () => ({})),
-      BAD,
-    )
-  }
-  for (const value of [undefined, 5, {}]) await rejected(cache.put('k', value), BAD, 'value')
-  await rejected(once.claim('k', 5), BAD, 'value')
-  const large = Buffer.alloc((64 << 20) + 1)
-  await rejected(cache.put('k', large), BAD, '67108865 bytes')
-  await rejected(once.claim('k', large), BAD, '67108865 bytes')
-  assert.throws(() => Reflect.construct(Cache, [{}, 'n']), InvalidArgumentError)
-  assert.throws(() => Reflect.construct(Once, [{}, 'n']), InvalidArgumentError)
-})
-
-test('what a loader must not return is an error of its own', async () => {
-  /** @type {any} */
-  const cache = client('memory://').cache('n')
-  for (const [i, value] of [undefined, 5, {}, [], true].entries()) {
-    await rejected(
-      cache.get(`k${i}`, () => value),
-      BAD,
-      'what was loaded',
-    )
-    await rejected(
-      cache.get(`k${i}`, () => 'never'),
-      'LoadFailedError',
-      'what was loaded',
-    )
-  }
-  for (const [i, value] of [undefined, null, 'v', ['v'], 5].entries()) {
-    await rejected(
-      cache.getMany([`m${i}`], () => value),
-      BAD,
-      'what was loaded',
-    )
-  }
-  await rejected(
-    cache.getMany(['n'], () => ({ n: 5 })),
-    BAD,
-    'what was loaded',
-  )
-  // A key that every object has is none of its values.
-  assert.equal((await cache.getMany(['toString'], () => ({}))).get('toString'), null)
-  for (const [i, thrown] of [undefined, 'text', { code: 5 }, null].entries()) {
-    const caught = await cache
-      .get(`t${i}`, () => {
-        throw thrown
-      })
-      .then(assert.fail, (/** @type {unknown} */ error) => error)
-    assert.equal(caught, thrown)
-    await rejected(
-      cache.get(`t${i}`, () => 'never'),
-      'LoadFailedError',
-      inspect(thrown).replaceAll("'", ''),
-    )
-  }
-})
 
 test('what they show', () => {
   const own = client('memory://', { prefix: 'ql' })

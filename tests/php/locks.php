@@ -1,6 +1,6 @@
 <?php
 
-/** Locks: who gets them and when, waiting, losing, and what becomes of them when something goes wrong. */
+/** Locks: who gets them, when they are lost, and what becomes of them when something goes wrong. */
 
 declare(strict_types=1);
 
@@ -15,12 +15,6 @@ use Quotalock\Exception\UnavailableException;
 use Quotalock\Exception\WrongTypeException;
 use Quotalock\Lock;
 use Quotalock\Testing;
-
-/** Waits until so many wait for a lock. */
-function waiters(Lock $lock, int $count): void
-{
-    eventually(fn () => $lock->inspect()->waiters === $count, fn () => "{$lock->inspect()->waiters} wait");
-}
 
 /** Calls until somebody looks at the server again: for a moment after a failure calls fail without that. */
 function again(\Closure $call): mixed
@@ -178,90 +172,6 @@ foreach (['memory' => 'memory://', ...servers()] as $store => $url) {
         thrown(LostException::class, fn () => $first->assertHeld());
     });
 }
-
-foreach (servers() as $store => $url) {
-    test("a process that waits gets it soon after another releases it, on $store", function () use ($url) {
-        $prefix = prefix();
-        $lock = (new Client($url, $prefix))->lock('n');
-        $lock->acquire();
-        $child = forked(function () use ($url, $prefix) {
-            $lock = (new Client($url, $prefix))->lock('n');
-            $got = [];
-            for ($round = 0; $round < 5; $round++) {
-                $got[] = $lock->acquire(10_000);
-                $got[] = hrtime(true);
-                $lock->release();
-            }
-            return $got;
-        });
-        waiters($lock, 1);
-        usleep(200_000);
-        $freed = hrtime(true);
-        $lock->release();
-        $got = $child();
-        same(array_fill(0, 5, true), array_values(array_filter($got, is_bool(...))), 'what it got');
-        $late = ($got[1] - $freed) / 1e6;
-        // Without a hint it would look again after 800 ms at the earliest.
-        holds($late > 0 && $late < 700, "that it got it after $late ms");
-    });
-
-    test("processes that wait in order get it in order, on $store", function () use ($url) {
-        $prefix = prefix();
-        $lock = (new Client($url, $prefix))->lock('n', fair: true);
-        $lock->acquire();
-        $children = [];
-        for ($place = 1; $place <= 4; $place++) {
-            $children[] = forked(function () use ($url, $prefix) {
-                $lock = (new Client($url, $prefix))->lock('n', fair: true);
-                return $lock->run(fn (Lock $lock) => $lock->token, 20_000);
-            });
-            waiters($lock, $place);
-        }
-        $lock->release();
-        $tokens = array_map(fn (\Closure $child) => $child(), $children);
-        $sorted = $tokens;
-        sort($sorted);
-        same($sorted, $tokens, 'the tokens in the order in which they came');
-    });
-
-    test("many processes are never in it together, on $store", function () use ($url) {
-        $prefix = prefix();
-        $redis = redis($url);
-        $children = [];
-        for ($worker = 0; $worker < 6; $worker++) {
-            $children[] = forked(function () use ($url, $prefix) {
-                $lock = (new Client($url, $prefix))->lock('n');
-                $redis = redis($url);
-                for ($i = 0; $i < 20; $i++) {
-                    $lock->run(function () use ($redis, $prefix) {
-                        same(1, $redis->incr("$prefix:inside"), 'how many are in it');
-                        usleep(500);
-                        $redis->decr("$prefix:inside");
-                        $redis->incr("$prefix:done");
-                    }, 20_000);
-                }
-                return true;
-            });
-        }
-        array_map(fn (\Closure $child) => $child(), $children);
-        same('120', $redis->get("$prefix:done"), 'how often they were');
-    });
-}
-
-test('a process waits on one subscription, which it keeps for the next wait', function () {
-    $server = new RedisServer();
-    $client = client($server->url());
-    $holder = $client->lock('n');
-    $holder->acquire();
-    $redis = redis($server->url());
-    $subscriptions = fn (): array => array_filter($redis->client('list'), fn (array $each) => $each['sub'] > 0);
-    same(0, count($subscriptions()), 'the subscriptions before');
-    foreach (['n', 'n', 'm'] as $name) {
-        $client->lock('m')->acquire();
-        $client->lock($name)->acquire(30);
-        same(1, count($subscriptions()), 'the subscriptions');
-    }
-});
 
 test('a handle can be passed to any kind of function', function () {
     $lock = client()->lock('n');

@@ -202,3 +202,9 @@ function elapsed(\Closure $run): float
     $run();
     return (hrtime(true) - $start) / 1e6;
 }
+
+/** A loader that must not be called. */
+function never(): string
+{
+    throw new Failure('it was loaded');
+}
