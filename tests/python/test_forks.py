@@ -15,7 +15,6 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any
 
 import pytest
 import quotalock
+from forks import all_well, fork
 from quotalock import aio
 from servers import Server
 
@@ -74,23 +74,6 @@ async def in_tasks(limiter: aio.Limiter, who: str) -> None:
             assert (await limiter.consume(key)).remaining == LIMIT - number, key
 
     await asyncio.gather(*(work(f"{who}-{number}") for number in range(3)))
-
-
-def fork(work: Callable[[], object]) -> int:
-    """Runs `work` in a child that ends without any cleaning up of the parent's."""
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    return child
-
-
-def all_well(children: list[int]) -> bool:
-    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * len(children)
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")

@@ -7,12 +7,12 @@ import random
 import signal
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import quotalock
+from forks import all_well, fork
 from locks import PATIENT, SOON, wait_until
 from servers import Server
 
@@ -192,23 +192,6 @@ def test_two_threads_cannot_acquire_one_handle(client: quotalock.Client) -> None
         lock.acquire(0.5)
     waiter.join()
     assert holder.release()
-
-
-def fork(work: Callable[[], object]) -> int:
-    """Runs `work` in a child that ends without any cleaning up of the parent's."""
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    return child
-
-
-def all_well(children: list[int]) -> bool:
-    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * len(children)
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")

@@ -101,7 +101,7 @@ final class CacheSteps
             'redis_key' => [
                 'redis_key' => bin2hex(substr($handle->redisKey($key), strlen("{$this->client->prefix}:"))),
             ],
-            'plant', 'persist', 'raw' => $this->raw($handle->redisKey($key), $step),
+            'plant', 'persist', 'raw' => Vectors::raw($this->client, $handle->redisKey($key), $step),
         };
     }
 
@@ -155,17 +155,6 @@ final class CacheSteps
             'running' => $claimed->running,
             'value' => self::hex($claimed->value),
         ];
-    }
-
-    private function raw(string $redisKey, array $step): ?array
-    {
-        if ($step['op'] === 'raw') {
-            $found = Testing::get($this->client, $redisKey);
-            return ['exists' => $found !== null, 'ttl' => isset($found['ttlMs'])];
-        }
-        $kind = $step['op'] === 'persist' ? 'persist' : $step['type'] ?? 'string';
-        Testing::put($this->client, $redisKey, $kind, Vectors::bytes($step, 'value') ?? 'x');
-        return null;
     }
 
     private static function nothing(bool $answer): ?array

@@ -67,7 +67,7 @@ final class LockSteps
             'assert_held' => $lock->assertHeld() ?? [],
             'raise_floor' => $lock->raiseFloor($step['floor']),
             'redis_keys' => $this->redisKeys($lock, $step),
-            'plant', 'persist', 'raw' => $this->raw($lock->redisKeys[0], $step),
+            'plant', 'persist', 'raw' => Vectors::raw($this->client, $lock->redisKeys[0], $step),
         };
     }
 
@@ -77,17 +77,6 @@ final class LockSteps
         $keys = array_map($behind, $lock->redisKeys);
         $asText = isset($step['expect']['redis_keys']);
         return $asText ? ['redis_keys' => $keys] : ['redis_keys_hex' => array_map(bin2hex(...), $keys)];
-    }
-
-    private function raw(string $redisKey, array $step): ?array
-    {
-        if ($step['op'] === 'raw') {
-            $found = Testing::get($this->client, $redisKey);
-            return ['exists' => $found !== null, 'ttl' => isset($found['ttlMs'])];
-        }
-        $kind = $step['op'] === 'persist' ? 'persist' : $step['type'] ?? 'string';
-        Testing::put($this->client, $redisKey, $kind, Vectors::bytes($step, 'value') ?? '');
-        return null;
     }
 
     /** An inspection as a vector has it, but for times in milliseconds. */

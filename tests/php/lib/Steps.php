@@ -63,7 +63,7 @@ final class Steps
             'reset' => ['existed' => $limiter->reset($key)],
             'reserve' => $this->reserve($limiter, $key, $step),
             'settle', 'cancel' => ['settled' => $this->settle($limiter, $key, $step)],
-            'plant', 'persist', 'raw' => $this->raw($limiter->redisKey($key), $step),
+            'plant', 'persist', 'raw' => Vectors::raw($this->client, $limiter->redisKey($key), $step),
         };
     }
 
@@ -91,17 +91,6 @@ final class Steps
         // Made anew, as another process does.
         $reservation = $limiter->reservation($key, $this->reservations[$step['reservation']]);
         return $step['op'] === 'cancel' ? $reservation->cancel() : $reservation->settle($step['actual']);
-    }
-
-    private function raw(string $redisKey, array $step): ?array
-    {
-        if ($step['op'] === 'raw') {
-            $found = Testing::get($this->client, $redisKey);
-            return ['exists' => $found !== null, 'ttl' => isset($found['ttlMs'])];
-        }
-        $kind = $step['op'] === 'persist' ? 'persist' : $step['type'] ?? 'string';
-        Testing::put($this->client, $redisKey, $kind, Vectors::bytes($step, 'value') ?? '');
-        return null;
     }
 
     /** What a vector expects, as PHP shows it. */

@@ -110,7 +110,7 @@ final class StockSteps
                 fn (string $key) => substr($key, strlen("{$this->client->prefix}:")),
                 $stock->redisKeys
             )],
-            'plant', 'persist', 'raw' => $this->raw($stock->redisKeys[$step['key']], $step),
+            'plant', 'persist', 'raw' => Vectors::raw($this->client, $stock->redisKeys[$step['key']], $step),
         };
     }
 
@@ -229,17 +229,6 @@ final class StockSteps
             }
         }
         throw new Failure("nobody took $id");
-    }
-
-    private function raw(string $redisKey, array $step): ?array
-    {
-        if ($step['op'] === 'raw') {
-            $found = Testing::get($this->client, $redisKey);
-            return ['exists' => $found !== null, 'ttl' => isset($found['ttlMs'])];
-        }
-        $kind = $step['op'] === 'persist' ? 'persist' : $step['type'] ?? 'string';
-        Testing::put($this->client, $redisKey, $kind, Vectors::bytes($step, 'value') ?? 'x');
-        return null;
     }
 
     /** Microseconds as milliseconds; all of them are whole. */

@@ -227,6 +227,18 @@ final class Vectors
         }
     }
 
+    /** A step about what stands at a Redis key; for `raw` what is there, else nothing. */
+    public static function raw(Client $client, string $redisKey, array $step): ?array
+    {
+        if ($step['op'] === 'raw') {
+            $found = Testing::get($client, $redisKey);
+            return ['exists' => $found !== null, 'ttl' => isset($found['ttlMs'])];
+        }
+        $kind = $step['op'] === 'persist' ? 'persist' : $step['type'] ?? 'string';
+        Testing::put($client, $redisKey, $kind, self::bytes($step, 'value') ?? 'x');
+        return null;
+    }
+
     /** What is given as text or in hexadecimal; null if neither is. */
     public static function bytes(array $case, string $name): ?string
     {

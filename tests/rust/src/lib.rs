@@ -2,7 +2,9 @@
 
 pub mod caches;
 pub mod definitions;
+pub mod elsewhere;
 pub mod futures;
+pub mod operator;
 pub mod spec;
 pub mod twins;
 

@@ -1,15 +1,15 @@
 //! Caches and `once` through their handles: one loads, the others wait, are served what is stale, or hear of the failure.
 
 use std::future::IntoFuture;
-use std::sync::{Arc, mpsc};
 use std::task::Context;
 use std::time::{Duration, Instant};
 
-use quotalock::driver::{self, Sink};
+use quotalock::driver;
 use quotalock::{
     Answer, CacheOptions, Client, Code, Error, Got, OnceOptions, Options, Part, Result, Seen, Ticket, WhenAway, testing,
 };
 use quotalock_tests::caches::{WAYS, Way, get, ticket};
+use quotalock_tests::elsewhere::sink;
 use quotalock_tests::futures::{block_on, waker};
 use quotalock_tests::{client, fresh_prefix, stores};
 
@@ -226,22 +226,6 @@ fn several_keys_are_one_look() {
         assert_eq!(text(&found(waiter.join().unwrap())), Some("3"), "{name}");
         assert!(busy.fail(Some("late")).run().is_ok_and(|ended| !ended));
     }
-}
-
-/// Takes answers of the process' thread.
-struct Teller(mpsc::Sender<Numbered>);
-
-type Numbered = (u64, Result<Answer>);
-
-impl Sink for Teller {
-    fn complete(&self, answers: Vec<Numbered>) {
-        answers.into_iter().for_each(|answer| self.0.send(answer).unwrap());
-    }
-}
-
-fn sink() -> (Arc<dyn Sink>, mpsc::Receiver<Numbered>) {
-    let (tell, told) = mpsc::channel();
-    (Arc::new(Teller(tell)), told)
 }
 
 #[test]

@@ -3,12 +3,13 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use quotalock::driver::{self, Sink};
+use quotalock::driver;
 use quotalock::{Answer, Cache, CacheOptions, Code, Got, MAX_VALUE_BYTES, Part, Result, Seen};
 use quotalock_tests::caches::ticket;
+use quotalock_tests::elsewhere::sink;
 use quotalock_tests::{client, fresh_prefix, servers, stores};
 
 const LONG: Duration = Duration::from_secs(20);
@@ -71,7 +72,7 @@ fn large_values_come_back_whole_and_larger_ones_are_refused() {
         let cache = client.cache("home", CacheOptions { lease: 60_000_000, ..CacheOptions::default() }).unwrap();
         let large: Vec<u8> = (0..MAX_VALUE_BYTES).map(|at| (at % 251) as u8).collect();
         for by_the_hub in [false, true] {
-            let (sink, told) = told();
+            let (sink, told) = sink();
             let began = Instant::now();
             let mine = ticket(get(&cache, b"large"));
             let op = mine.fill(Some(large.clone())).unwrap();
@@ -135,7 +136,7 @@ fn who_finds_a_value_asks_once_and_a_crowd_asks_as_often_as_there_are_processes(
         drop(loads);
         // A hundred futures of one process wait: once it was told, one of them asks for all.
         let loads = ticket(get(&stale, b"y"));
-        let (sink, told) = told();
+        let (sink, told) = sink();
         for number in 0..100 {
             stale.get(b"y", LONG).unwrap().submit(number, &sink);
         }
@@ -147,21 +148,6 @@ fn who_finds_a_value_asks_once_and_a_crowd_asks_as_often_as_there_are_processes(
         // The fill, the one, and those whose rest was over just then.
         assert!((2..10).contains(&asked), "{name}: {asked}");
     }
-}
-
-struct Teller(mpsc::Sender<Numbered>);
-
-type Numbered = (u64, Result<Answer>);
-
-impl Sink for Teller {
-    fn complete(&self, answers: Vec<Numbered>) {
-        answers.into_iter().for_each(|answer| self.0.send(answer).unwrap());
-    }
-}
-
-fn told() -> (Arc<dyn Sink>, mpsc::Receiver<Numbered>) {
-    let (tell, told) = mpsc::channel();
-    (Arc::new(Teller(tell)), told)
 }
 
 /// A server with a setting that has it take no writes; it does again when this is dropped.

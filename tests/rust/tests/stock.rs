@@ -1,13 +1,12 @@
 //! Stocks on every store, as a shop uses them.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 
 use quotalock::{
     Client, Code, DEFAULT_HOLD, LedgerKind, Opening, Stock, StockOptions, StockPhase, StockReservation, TakeOutcome,
     testing,
 };
+use quotalock_tests::operator::command;
 use quotalock_tests::{client, fresh_prefix, servers, spec, stores};
 
 const START: u64 = 1_700_000_000_000_000;
@@ -371,15 +370,4 @@ fn eight_at_once_sell_exactly_what_there_is() {
         assert_eq!(bought.values().sum::<u64>(), sold, "{name}");
         assert_eq!(status.buyers, bought.len() as u64, "{name}");
     }
-}
-
-/// Sends a command of the operator's.
-fn command(url: &str, words: &[&str]) {
-    let mut connection = TcpStream::connect(url.strip_prefix("redis://").unwrap()).unwrap();
-    let mut sent = format!("*{}\r\n", words.len());
-    words.iter().for_each(|word| sent.push_str(&format!("${}\r\n{word}\r\n", word.len())));
-    connection.write_all(sent.as_bytes()).unwrap();
-    let mut reply = [0; 3];
-    connection.read_exact(&mut reply).unwrap();
-    assert!(&reply == b"+OK" || reply[0] == b':', "{words:?}");
 }

@@ -1,9 +1,7 @@
 //! Stocks on a server without memory. Alone in its file: it fills the servers.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-
 use quotalock::{Code, Opening, Stock, StockOptions, StockPhase, StockReservation, TakeOutcome};
+use quotalock_tests::operator::command;
 use quotalock_tests::{client, fresh_prefix, servers};
 
 const HOLD: u64 = 600_000_000;
@@ -40,15 +38,4 @@ fn a_full_server_refuses_takes_but_lets_reservations_be_settled() {
         let numbers: Vec<u64> = stock.ledger(None, 100).unwrap().run().unwrap().iter().map(|e| e.number).collect();
         assert_eq!(numbers, (1..=10).collect::<Vec<_>>(), "{name}");
     }
-}
-
-/// Sends a command of the operator's.
-fn command(url: &str, words: &[&str]) {
-    let mut connection = TcpStream::connect(url.strip_prefix("redis://").unwrap()).unwrap();
-    let mut sent = format!("*{}\r\n", words.len());
-    words.iter().for_each(|word| sent.push_str(&format!("${}\r\n{word}\r\n", word.len())));
-    connection.write_all(sent.as_bytes()).unwrap();
-    let mut reply = [0; 3];
-    connection.read_exact(&mut reply).unwrap();
-    assert!(&reply == b"+OK" || reply[0] == b':', "{words:?}");
 }

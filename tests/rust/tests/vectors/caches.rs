@@ -1,12 +1,11 @@
 //! The vectors of caches and of `once`.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use quotalock::driver::Sink;
 use quotalock::testing;
-use quotalock::{Answer, Cache, CacheOptions, Client, Getting, Got, Once, OnceOptions, Part, Result, Ticket, WhenAway};
+use quotalock::{Cache, CacheOptions, Client, Getting, Got, Once, OnceOptions, Part, Result, Ticket, WhenAway};
+use quotalock_tests::elsewhere::elsewhere;
 use quotalock_tests::futures::block_on;
 use quotalock_tests::{client, fresh_prefix, spec};
 use serde_json::{Value, json};
@@ -221,7 +220,7 @@ impl Case<'_> {
         let got = match self.way {
             Way::Here => getting.run(),
             Way::AmongThreads => getting.run_among_threads(&mut || false),
-            Way::Elsewhere => elsewhere(getting),
+            Way::Elsewhere => elsewhere(|sink| getting.submit(0, sink)),
             Way::Awaited => block_on(getting),
         };
         match got? {
@@ -298,25 +297,5 @@ fn show_bytes(found: &mut Value, field: &str, bytes: Option<Vec<u8>>, expect: &V
         found[&hex] = json!(digits);
     } else {
         found[field] = json!(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
-    }
-}
-
-/// Has the process' thread get it, and waits for its answer.
-fn elsewhere(getting: Getting) -> Result<Got> {
-    let (tell, told) = mpsc::channel();
-    getting.submit(0, &(Arc::new(Teller(tell)) as Arc<dyn Sink>));
-    match told.recv_timeout(Duration::from_secs(30)).expect("no answer comes")? {
-        Answer::Got(got) => Ok(got),
-        other => panic!("{other:?}"),
-    }
-}
-
-struct Teller(mpsc::Sender<Result<Answer>>);
-
-impl Sink for Teller {
-    fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
-        for (_, answer) in answers {
-            self.0.send(answer).unwrap();
-        }
     }
 }

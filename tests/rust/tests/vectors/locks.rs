@@ -1,12 +1,11 @@
 //! The vectors of locks.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use quotalock::driver::Sink;
 use quotalock::testing;
-use quotalock::{Answer, Client, Error, Inspection, Lock, LockOptions, Result, convert};
+use quotalock::{Client, Error, Inspection, Lock, LockOptions, Result, convert};
+use quotalock_tests::elsewhere::elsewhere;
 use quotalock_tests::{client, fresh_prefix, spec};
 use serde_json::{Value, json};
 
@@ -138,26 +137,6 @@ fn release(way: Way, lock: &Lock) -> Result<bool> {
     match way {
         Way::Here | Way::AmongThreads => releasing.run(),
         Way::Elsewhere => elsewhere(|sink| releasing.submit(0, sink)),
-    }
-}
-
-/// Has the process' thread do something, and waits for its answer.
-fn elsewhere(submit: impl FnOnce(&Arc<dyn Sink>)) -> Result<bool> {
-    let (tell, told) = mpsc::channel();
-    submit(&(Arc::new(Teller(tell)) as Arc<dyn Sink>));
-    match told.recv_timeout(Duration::from_secs(30)).expect("no answer comes")? {
-        Answer::Flag(flag) => Ok(flag),
-        other => panic!("{other:?}"),
-    }
-}
-
-struct Teller(mpsc::Sender<Result<Answer>>);
-
-impl Sink for Teller {
-    fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
-        for (_, answer) in answers {
-            self.0.send(answer).unwrap();
-        }
     }
 }
 
