@@ -238,7 +238,14 @@ MUTANTS = [
         f"{STOCK}/load.lua",
         "ended = flags > 1 or",
         "ended =",
-        Edit(f"{TWIN}/sale.rs", "self.closer.is_some() || ", ""),
+        Edit(f"{TWIN}/sale.rs", "self.closed || ", ""),
+    ),
+    Mutant(
+        "a sale that had ended when it was closed opens again when the clock goes back",
+        f"{STOCK}/close.lua",
+        "close(s.ends)",
+        "",
+        Edit(f"{TWIN}/close.rs", "std::mem::replace(&mut sale.closed, true)", "sale.closed"),
     ),
     Mutant(
         "a take that is sent again takes again",

@@ -14,6 +14,6 @@ local function load(at, field)
     at = at, head = string.sub(value, 1, 36), more = got[2], prized = flags % 2 == 1, per_buyer = per_buyer, ends = ends,
     memory = memory, cap = cap, available = available, held = held, sold = sold, entries = entries, now = time,
     offset = offset, due = due, kept = kept, buyers = buyers, first = first, dirty = dirty, latest = time,
-    renew = false, ended = flags > 1 or ends > 0 and now >= ends,
+    renew = false, closed = flags > 1, ended = flags > 1 or ends > 0 and now >= ends,
   }
 end

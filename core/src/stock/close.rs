@@ -49,6 +49,9 @@ impl Operation for Close {
             sale.release(&self.place, STEP);
         }
         if sale.is_ended(now) {
+            if !std::mem::replace(&mut sale.closed, true) {
+                sale.save();
+            }
             sale.save_if_dirty();
         } else {
             sale.close(self.id, now);

@@ -36,6 +36,8 @@ pub(super) struct Sale {
     pub opener: Id,
     /// The call that closed it.
     pub closer: Option<Id>,
+    /// Whether it has ended whatever the clock does.
+    pub closed: bool,
     pub prized: bool,
     /// 0 is none, as in `ends`.
     pub per_buyer: u64,
@@ -96,6 +98,7 @@ impl Sale {
         let mut sale = Sale {
             opener,
             closer: None,
+            closed: false,
             prized: !prizes.is_empty(),
             per_buyer: opened.per_buyer,
             ends: opened.ends,
@@ -139,7 +142,7 @@ impl Sale {
 
     /// Whether nothing can be taken any more.
     pub fn is_ended(&self, now: u64) -> bool {
-        self.closer.is_some() || (self.ends > 0 && now >= self.ends)
+        self.closed || (self.ends > 0 && now >= self.ends)
     }
 
     /// Saves it if the server's clock went back, or if it would be forgotten too soon.
@@ -266,7 +269,7 @@ impl Sale {
 
     /// Ends it for good.
     pub fn close(&mut self, closer: Id, now: u64) {
-        (self.closer, self.ends, self.kept) = (Some(closer), now, 0);
+        (self.closer, self.closed, self.ends, self.kept) = (Some(closer), true, now, 0);
         self.latest = self.ends_of_holds.last().map_or(0, |(till, _)| *till).max(self.now());
         self.append(LedgerKind::Closed, None, None, 0);
         self.save();

@@ -33,6 +33,8 @@ pub struct Known {
     pub opened_by: u64,
     pub closed: bool,
     pub closed_by: u64,
+    /// Whether it was closed, also when it had ended.
+    pub over: bool,
 }
 
 impl Known {
@@ -64,7 +66,7 @@ impl Known {
             }
             LedgerKind::Held => {
                 prop_assert!(n <= available, "oversold");
-                prop_assert!(!self.closed, "taken from a closed sale");
+                prop_assert!(!self.over, "taken from a closed sale");
                 let buyer = entry.buyer.clone().unwrap();
                 let length = match &step.act {
                     Act::Take(_, _, hold, ..) | Act::TakeAll(_, _, hold, _) => *hold,
@@ -117,7 +119,7 @@ impl Known {
     pub fn refusal(&self, plan: &Plan, buyer: &[u8], n: u64, now: u64) -> TakeOutcome {
         match () {
             () if !self.open => TakeOutcome::NotOpen,
-            () if self.closed || plan.ends.is_some_and(|ends| now >= ends) => TakeOutcome::Ended,
+            () if self.over || plan.ends.is_some_and(|ends| now >= ends) => TakeOutcome::Ended,
             () if plan.per_buyer.is_some_and(|most| self.of_buyer(buyer) + n > most) => TakeOutcome::BuyerLimit,
             () if n > self.numbers.0 => TakeOutcome::SoldOut,
             () => TakeOutcome::Held,

@@ -154,6 +154,7 @@ impl Model {
             (Act::Close, Done::Flag(closed)) => {
                 let known = &mut self.stocks[step.stock];
                 known.closed_by += u64::from(*closed);
+                known.over = known.open;
                 prop_assert_eq!(known.closed_by, u64::from(known.closed));
                 played.count(if *closed { "closed" } else { "not closed" });
             }
