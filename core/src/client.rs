@@ -53,8 +53,8 @@ pub struct Options {
     pub timeout: Duration,
     /// What is answered when Redis cannot.
     pub on_error: OnError,
-    /// How long a call with a request id is remembered: 1 ms to [`MAX_REQUEST_MEMORY`]. Of a stock at least as long as the timeout,
-    /// and confirmations and cancellations likewise.
+    /// How long a call with a request id is remembered: 1 ms to [`MAX_REQUEST_MEMORY`], and at least as long as the timeout, in which
+    /// the client itself repeats it.
     pub request_memory: Duration,
 }
 
@@ -180,7 +180,8 @@ impl Client {
             prefix: options.prefix,
             timeout: options.timeout,
             on_error: options.on_error,
-            request_memory: memory.as_micros() as u64,
+            // Until then the client itself repeats a call whose reply was lost.
+            request_memory: memory.max(options.timeout).as_micros() as u64,
             test_time: TestTime::default(),
             closed: AtomicBool::new(false),
             engine: ForkCell::new(),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import measure
 import pytest
+import quotalock
 from proxy import Faults, Proxy
 from servers import Server
 from workers import Worker
@@ -57,3 +59,23 @@ def test_a_peek_survives_a_lost_reply(worker: Worker, server: Server) -> None:
         proxy.faults = Faults(lose=1.0, at_most=1)
         assert worker.decide("peek", "lost", POLICY, "k", cost=1)["remaining"] == LIMIT
         assert proxy.counts.lost == 1
+
+
+@pytest.mark.parametrize("verb", ["consume", "refund", "consume_all"])
+def test_a_request_is_remembered_until_it_is_repeated_no_more(server: Server, verb: str) -> None:
+    """However short the memory for requests is, and however late the second try."""
+    with Proxy(server.port) as proxy, quotalock.Client(proxy.url, timeout=5.0, request_memory=0.001) as client:
+        limiter = client.limiter("repeated", "9/hour")
+        calls: dict[str, Callable[[str], object]] = {
+            "consume": lambda id: limiter.consume("k", request_id=id),
+            "refund": lambda id: limiter.refund("k", 1, request_id=id),
+            "consume_all": lambda id: client.consume_all([(limiter, "k")], request_id=id),
+        }
+        limiter.consume("k", 4)
+        # The first time the script is not there yet.
+        calls[verb]("first")
+        proxy.faults = Faults(lose=1.0, at_most=1, late=0.05)
+        calls[verb]("second")
+        assert proxy.counts.lost == 1
+        proxy.faults = Faults()
+        assert limiter.peek("k").remaining == (7 if verb == "refund" else 3)

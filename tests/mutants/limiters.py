@@ -7,6 +7,12 @@ from mutant import LUA, RUST, Edit, Mutant
 TESTS = ("oracle", "deadline", "twin", "twin_log", "bounds")
 MUTANTS = [
     Mutant(
+        "a request is forgotten while its client may repeat it",
+        f"{RUST}/client.rs",
+        "memory.max(options.timeout)",
+        "memory",
+    ),
+    Mutant(
         "the clamp of an impossible future is skipped",
         f"{LUA}/limit/fixed_window.lua",
         "stop_1, dirty = now + period_1, true",

@@ -99,7 +99,7 @@ def test_a_request_id_is_text_or_bytes(surface: Surface) -> None:
 
 
 def test_a_request_is_remembered_as_long_as_the_client_says(surface: Surface) -> None:
-    client = client_of(surface, request_memory=0.25)
+    client = client_of(surface, timeout=0.25, request_memory=0.001)
     limiter = client.limiter("user", "10/minute")
     for later, remaining in ((0, 9), (249_999, 9), (250_000, 8)):
         surface.call(surface.testing.set_time, client, NOW + later)

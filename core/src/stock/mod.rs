@@ -176,7 +176,7 @@ impl Client {
 
     /// How long what may be repeated is remembered, in microseconds: for so long, and until this client repeats it no more.
     fn repeat_memory(&self, at_least: u64) -> u64 {
-        at_least.max(self.shared.request_memory).max(self.shared.timeout.as_micros() as u64)
+        at_least.max(self.shared.request_memory)
     }
 
     /// What these reservations hold, by their ids.

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use quotalock::{Client, Code, OnError, Options, Policy};
-use quotalock_tests::{client, fresh_prefix, servers};
+use quotalock_tests::{client, fresh_prefix, servers, stores};
 
 /// Forwards both ways; while `held` is set, what the client sends waits.
 fn holding_proxy(target: String, held: Arc<AtomicBool>) -> u16 {
@@ -82,6 +82,26 @@ fn a_wrong_idea_of_the_servers_clock_mends_itself() {
         for i in 0..200 {
             let decision = limiter.consume(b"k", 1).unwrap().run().unwrap();
             assert!(decision.allowed, "{name}: call {i}");
+        }
+    }
+}
+
+#[test]
+fn a_request_is_remembered_for_as_long_as_its_client_may_repeat_it() {
+    for (name, url) in stores() {
+        let options = Options {
+            url: Some(url),
+            prefix: fresh_prefix("repeated"),
+            timeout: Duration::from_secs(10),
+            request_memory: Duration::from_millis(1),
+            ..Options::default()
+        };
+        let client = Client::new(options).unwrap();
+        let limiter = client.limiter("repeated", Policy::parse("10/hour").unwrap()).unwrap();
+        for (later, remaining) in [(0, 9), (9_999_999, 9), (10_000_000, 8)] {
+            quotalock::testing::set_time(&client, Some(1_700_000_000_000_000 + later)).unwrap();
+            let decision = limiter.consume_once(b"k", 1, Some(b"r")).unwrap().run().unwrap();
+            assert_eq!(decision.remaining, remaining, "{name} after {later}");
         }
     }
 }
