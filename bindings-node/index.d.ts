@@ -49,7 +49,7 @@ export interface ClientOptions {
   readonly timeoutMs?: number
   /** What is answered when Redis cannot. `raise` if left out. */
   readonly onError?: OnError
-  /** How long in milliseconds a call with a request id is remembered: 1 ms to 1 day. 60,000 if left out. */
+  /** How long in milliseconds a call with a request id is remembered: 1 ms to 1 day, and as long as the timeout at least. 60,000 if left out. */
   readonly requestMemoryMs?: number
 }
 
@@ -306,7 +306,10 @@ export type WhenAway = 'raise' | 'load'
 
 /** How long a caller waits for what another makes. */
 export interface GetOptions {
-  /** How long at most, in milliseconds, before it is rejected with {@link TimeoutError}; 5,000 if left out. */
+  /**
+   * How long at most, in milliseconds, before it is rejected with {@link TimeoutError}; if left out 5,000 more than the `leaseMs`, so
+   * that who waits for a caller that dies has what the next one makes.
+   */
   readonly waitMs?: number
   /**
    * Rejects a caller who waits with the signal's reason when it fires. A loader that was called goes on: give it the signal too.

@@ -47,7 +47,8 @@ namespace Quotalock {
          * @param int<1, 3600000>|null $timeoutMs the time a call may take, connecting included; default 500
          * @param 'raise'|'open'|'closed'|'local'|null $onError what is answered when Redis cannot: an exception, yes,
          *     no, or what the same policy says in this process' memory; default `raise`
-         * @param int<1, 86400000> $requestMemoryMs how long a call with a request id is remembered
+         * @param int<1, 86400000> $requestMemoryMs how long a call with a request id is remembered; as long
+         *     as the timeout at least
          * @throws InvalidArgumentException
          */
         public function __construct(
@@ -1090,11 +1091,12 @@ namespace Quotalock {
          * as after an exit or a fatal error; if the first is killed, when its lease is over.
          *
          * @param callable(): ?string $function any bytes, at most 64 MiB, or null
-         * @param int<0, 3153600000000> $waitMs how long to wait for a result that another caller makes
+         * @param int<0, 3153600000000>|null $waitMs how long to wait for a result that another caller makes; null is
+         *     5,000 more than the lease, so that who waits for a caller that dies has what the next one makes
          * @throws TimeoutException if it did not come in time
          * @throws LoadFailedException if the function failed a moment ago, for those who remember that
          */
-        public function run(\Stringable|string|int $id, callable $function, int $waitMs = 5000): ?string
+        public function run(\Stringable|string|int $id, callable $function, ?int $waitMs = null): ?string
         {
         }
 
@@ -1150,11 +1152,12 @@ namespace Quotalock {
          *
          * @param \Stringable|string|int $key at most 1 KiB
          * @param callable(): ?string $load
-         * @param int<0, 3153600000000> $waitMs how long to wait for a value that another caller loads
+         * @param int<0, 3153600000000>|null $waitMs how long to wait for a value that another caller loads; null is
+         *     5,000 more than the lease, so that who waits for a caller that dies has what the next one loads
          * @throws TimeoutException if it did not come in time
          * @throws LoadFailedException
          */
-        public function get(\Stringable|string|int $key, callable $load, int $waitMs = 5000): ?string
+        public function get(\Stringable|string|int $key, callable $load, ?int $waitMs = null): ?string
         {
         }
 
@@ -1165,13 +1168,13 @@ namespace Quotalock {
          *
          * @param non-empty-list<\Stringable|string|int> $keys at most 1,000, none twice
          * @param callable(non-empty-list<string>): array<string|int, ?string> $load
-         * @param int<0, 3153600000000> $waitMs as for get()
+         * @param int<0, 3153600000000>|null $waitMs as for get()
          * @return array<string|int, ?string> by the keys
          * @throws TimeoutException
          * @throws LoadFailedException
          * @throws CrossSlotException
          */
-        public function getMany(array $keys, callable $load, int $waitMs = 5000): array
+        public function getMany(array $keys, callable $load, ?int $waitMs = null): array
         {
         }
 
@@ -1180,12 +1183,12 @@ namespace Quotalock {
          * arrays, also for the caller who loaded it; null is no value.
          *
          * @param callable(): mixed $load
-         * @param int<0, 3153600000000> $waitMs as for get()
+         * @param int<0, 3153600000000>|null $waitMs as for get()
          * @throws TimeoutException
          * @throws LoadFailedException
          * @throws \JsonException
          */
-        public function getJson(\Stringable|string|int $key, callable $load, int $waitMs = 5000): mixed
+        public function getJson(\Stringable|string|int $key, callable $load, ?int $waitMs = null): mixed
         {
         }
 

@@ -11,12 +11,12 @@ const { submitDescribed, submitNow } = require('./channel.js')
 /** @typedef {import('./native.js').Ticket} Ticket */
 /** @typedef {import('./native.js').Wait} Wait */
 
-/** How long a caller waits for what another makes, in milliseconds. */
-const WAIT_MS = 5_000
-
-/** @param {unknown} given */
-function waitOf(given = WAIT_MS) {
-  return number('waitMs', given)
+/**
+ * How long a caller waits for what another makes, in milliseconds; the core knows, if nobody says.
+ * @param {unknown} given
+ */
+function waitOf(given) {
+  return given === undefined ? undefined : number('waitMs', given)
 }
 
 /**

@@ -70,11 +70,11 @@ export declare class Channel {
   /** Leaves word under the number `id` when the present grant is lost. It holds no environment open. */
   watch(id: number, lock: Lock): void
   /** Describes a `get`. */
-  getCached(cache: Cache, key: Buffer, waitMs: number): void
+  getCached(cache: Cache, key: Buffer, waitMs?: number | undefined | null): void
   /** Describes a `get` of several keys: their lengths in bytes, and themselves one after another. */
-  getSeveral(cache: Cache, lengths: Array<number>, keys: Buffer, waitMs: number): void
+  getSeveral(cache: Cache, lengths: Array<number>, keys: Buffer, waitMs?: number | undefined | null): void
   /** Describes the beginning of a run. */
-  begin(once: Once, id: Buffer, waitMs: number): void
+  begin(once: Once, id: Buffer, waitMs?: number | undefined | null): void
   /** Waits, under the number `id`, for what another loads. Collect afterwards. */
   waitFor(id: number, wait: Wait): void
   /** A ticket of the answers just collected. */

@@ -71,9 +71,9 @@ fn time(what: &str, given_ms: Option<f64>, base: u64) -> quotalock::Result<u64> 
     given_ms.map_or(Ok(base), |ms| micros(what, ms))
 }
 
-/// How long a `get` waits.
-pub fn waiting(wait_ms: f64) -> quotalock::Result<Duration> {
-    micros("wait", wait_ms).map(convert::duration)
+/// How long a `get` waits; the core knows, if nobody says.
+pub fn waiting(wait_ms: Option<f64>) -> quotalock::Result<Option<Duration>> {
+    wait_ms.map(|ms| micros("wait", ms).map(convert::duration)).transpose()
 }
 
 /// Cuts bytes in pieces of these lengths.

@@ -35,7 +35,7 @@ impl Look {
 impl Channel {
     /// Describes a `get`.
     #[napi(catch_unwind)]
-    pub fn get_cached(&mut self, cache: &Cache, key: BufferSlice, wait_ms: f64) -> error::Result<()> {
+    pub fn get_cached(&mut self, cache: &Cache, key: BufferSlice, wait_ms: Option<f64>) -> error::Result<()> {
         self.describe_look(|| Ok(Look::One(cache.inner.get(&key, waiting(wait_ms)?)?)))
     }
 
@@ -46,14 +46,14 @@ impl Channel {
         cache: &Cache,
         lengths: Vec<u32>,
         keys: BufferSlice,
-        wait_ms: f64,
+        wait_ms: Option<f64>,
     ) -> error::Result<()> {
         self.describe_look(|| Ok(Look::Several(cache.inner.get_many(&pieces(&lengths, &keys), waiting(wait_ms)?)?)))
     }
 
     /// Describes the beginning of a run.
     #[napi(catch_unwind)]
-    pub fn begin(&mut self, once: &Once, id: BufferSlice, wait_ms: f64) -> error::Result<()> {
+    pub fn begin(&mut self, once: &Once, id: BufferSlice, wait_ms: Option<f64>) -> error::Result<()> {
         self.describe_look(|| Ok(Look::One(once.inner.begin(&id, waiting(wait_ms)?)?)))
     }
 

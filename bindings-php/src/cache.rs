@@ -6,12 +6,12 @@ use std::rc::Rc;
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::ZendClassObject;
-use quotalock::{CacheOptions, Getting, WhenAway, convert};
+use quotalock::{CacheOptions, Getting, WhenAway};
 
 use crate::argument::{Float, Function, Int, Key, Keys, Maybe, OrNull, Text};
 use crate::call::{self, Stop};
 use crate::exception::Outcome;
-use crate::load::{self, Form, WAIT_MS};
+use crate::load::{self, Form};
 use crate::property::{self, Array, Bytes, Live, MaybeBytes, Property, Type};
 use crate::registry::Handle;
 use crate::seen::MaybeSeen;
@@ -75,38 +75,35 @@ impl Cache {
         Ok(object)
     }
 
-    fn getting(&self, key: &Key, wait: &Int) -> Outcome<Getting> {
-        let (key, wait) = (key.bytes(1)?, wait.micros(3, "wait")?);
+    fn getting(&self, key: &Key, wait: Maybe<Int>) -> Outcome<Getting> {
+        let (key, wait) = (key.bytes(1)?, load::patience(wait)?);
         self.handle.check()?;
-        Ok(self.cache.get(&key, convert::duration(wait))?)
+        Ok(self.cache.get(&key, wait)?)
     }
 }
 
 #[php_impl]
 impl Cache {
     /// The value of a key, which the function loads if there is none.
-    #[php(defaults(waitMs = WAIT_MS))]
-    pub fn get(&self, key: Key, load: Function, waitMs: Int) -> Outcome<MaybeBytes> {
+    pub fn get(&self, key: Key, load: Function, waitMs: Maybe<Int>) -> Outcome<MaybeBytes> {
         let function = load.get(2)?;
-        let getting = self.getting(&key, &waitMs)?;
+        let getting = self.getting(&key, waitMs)?;
         load::one(getting, function, Form::Bytes).map(MaybeBytes).map_err(Stop::follow)
     }
 
     /// The values of several keys, of which the function loads those that are not there.
-    #[php(defaults(waitMs = WAIT_MS))]
-    pub fn get_many(&self, keys: Keys, load: Function, waitMs: Int) -> Outcome<Array> {
+    pub fn get_many(&self, keys: Keys, load: Function, waitMs: Maybe<Int>) -> Outcome<Array> {
         let function = load.get(2)?;
-        let wait = waitMs.micros(3, "wait")?;
+        let wait = load::patience(waitMs)?;
         let keys = keys.get(1, "keys")?;
         self.handle.check()?;
-        load::many(&self.cache, keys, function, convert::duration(wait)).map(Array).map_err(Stop::follow)
+        load::many(&self.cache, keys, function, wait).map(Array).map_err(Stop::follow)
     }
 
     /// As `get`, for values of any type, which are stored as JSON.
-    #[php(defaults(waitMs = WAIT_MS))]
-    pub fn get_json(&self, key: Key, load: Function, waitMs: Int) -> Outcome<Live> {
+    pub fn get_json(&self, key: Key, load: Function, waitMs: Maybe<Int>) -> Outcome<Live> {
         let function = load.get(2)?;
-        let getting = self.getting(&key, &waitMs)?;
+        let getting = self.getting(&key, waitMs)?;
         load::one(getting, function, Form::Json).map(Live).map_err(Stop::follow)
     }
 

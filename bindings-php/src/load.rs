@@ -6,17 +6,14 @@ use std::time::{Duration, Instant};
 use ext_php_rs::ffi::zend_class_entry;
 use ext_php_rs::types::{ZendHashTable, ZendObject, ZendStr, Zval};
 use ext_php_rs::zend::ExecutorGlobals;
-use quotalock::{Cache, Getting, Got, Part, Ticket};
+use quotalock::{Cache, Getting, Got, Part, Ticket, convert};
 
-use crate::argument::type_name;
+use crate::argument::{Int, Maybe, type_name};
 use crate::call::{self, Ended, Ending, GRACE, Stop};
-use crate::exception::Problem;
+use crate::exception::{Outcome, Problem};
 use crate::property::{self, text};
 use crate::record::list;
 use crate::seen;
-
-/// The default of how long a caller waits for what another one makes.
-pub const WAIT_MS: i64 = 5_000;
 
 unsafe extern "C" {
     fn zend_type_error(format: *const c_char, ...);
@@ -33,6 +30,11 @@ unsafe extern "C" {
 }
 
 type Made<T> = Result<T, Stop>;
+
+/// How long a caller waits for what another one makes, the third argument; the core knows, if nobody says.
+pub fn patience(wait: Maybe<Int>) -> Outcome<Option<Duration>> {
+    Ok(wait.0.map(|wait| wait.micros(3, "wait")).transpose()?.map(convert::duration))
+}
 
 /// What stored bytes are to PHP code.
 #[derive(Clone, Copy)]
@@ -126,7 +128,7 @@ pub fn one(getting: Getting, function: &Zval, form: Form) -> Made<Zval> {
 }
 
 /// Gets several keys; the function makes those that nobody made or makes. The answer is an array by the keys.
-pub fn many(cache: &Cache, keys: Vec<Vec<u8>>, function: &Zval, wait: Duration) -> Made<Zval> {
+pub fn many(cache: &Cache, keys: Vec<Vec<u8>>, function: &Zval, wait: Option<Duration>) -> Made<Zval> {
     let getting = cache.get_many(&keys.iter().map(Vec::as_slice).collect::<Vec<_>>(), wait)?;
     let parts = call::attempt(Duration::ZERO, |asked| getting.run_interruptibly(asked), drop)?;
     let mut values: Vec<Zval> = keys.iter().map(|_| Zval::null()).collect();

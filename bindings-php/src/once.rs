@@ -6,12 +6,12 @@ use std::rc::Rc;
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::ZendClassObject;
-use quotalock::{OnceOptions, convert};
+use quotalock::OnceOptions;
 
 use crate::argument::{Function, Int, Key, Maybe, Text};
 use crate::call::{self, Stop};
 use crate::exception::Outcome;
-use crate::load::{self, Form, WAIT_MS};
+use crate::load::{self, Form};
 use crate::property::{self, Bytes, MaybeBytes, Property, Type};
 use crate::registry::Handle;
 use crate::seen::Claim;
@@ -72,13 +72,12 @@ impl Once {
     }
 
     /// The result of the first who ran for the id, who is this caller if nobody was.
-    #[php(defaults(waitMs = WAIT_MS))]
-    pub fn run(&self, id: Key, function: Function, waitMs: Int) -> Outcome<MaybeBytes> {
+    pub fn run(&self, id: Key, function: Function, waitMs: Maybe<Int>) -> Outcome<MaybeBytes> {
         let function = function.get(2)?;
         let getting = {
-            let (id, wait) = (id.bytes(1)?, waitMs.micros(3, "wait")?);
+            let (id, wait) = (id.bytes(1)?, load::patience(waitMs)?);
             self.handle.check()?;
-            self.once.begin(&id, convert::duration(wait))?
+            self.once.begin(&id, wait)?
         };
         load::one(getting, function, Form::Bytes).map(MaybeBytes).map_err(Stop::follow)
     }

@@ -84,7 +84,7 @@ impl Cache {
     }
 
     /// The value of a key, or what `load()` makes of it.
-    #[pyo3(signature = (key, load, wait = None), text_signature = "($self, key, load, wait=5.0)")]
+    #[pyo3(signature = (key, load, wait = None), text_signature = "($self, key, load, wait=None)")]
     fn get(
         &self,
         py: Python<'_>,
@@ -98,7 +98,7 @@ impl Cache {
     }
 
     /// The values of several keys; `load(missing)` makes a mapping of those that are not there.
-    #[pyo3(signature = (keys, load, wait = None), text_signature = "($self, keys, load, wait=5.0)")]
+    #[pyo3(signature = (keys, load, wait = None), text_signature = "($self, keys, load, wait=None)")]
     fn get_many<'py>(
         &self,
         py: Python<'py>,
@@ -112,7 +112,7 @@ impl Cache {
     }
 
     /// As `get`, of a value that is stored as JSON.
-    #[pyo3(signature = (key, load, wait = None), text_signature = "($self, key, load, wait=5.0)")]
+    #[pyo3(signature = (key, load, wait = None), text_signature = "($self, key, load, wait=None)")]
     fn get_json(
         &self,
         py: Python<'_>,
@@ -154,8 +154,8 @@ impl Cache {
     }
 
     /// A future for the value, or a ticket to make it.
-    fn _get(&self, py: Python<'_>, key: Key<'_>, wait: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        self.client.get().looped(py)?.get(py, self.getting(py, &key, Some(wait))?)
+    fn _get(&self, py: Python<'_>, key: Key<'_>, wait: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
+        self.client.get().looped(py)?.get(py, self.getting(py, &key, wait)?)
     }
 
     /// The keys, and a future for what is known of each: a value, None, a ticket, an exception or a wait.
@@ -163,10 +163,10 @@ impl Cache {
         &self,
         py: Python<'py>,
         keys: &Bound<'py, PyAny>,
-        wait: &Bound<'py, PyAny>,
+        wait: Maybe<'_, 'py>,
     ) -> PyResult<(Bound<'py, PyList>, Py<PyAny>)> {
         let keys = several(keys)?;
-        let future = self.client.get().looped(py)?.get_many(py, self.looking(&keys, Some(wait))?)?;
+        let future = self.client.get().looped(py)?.get_many(py, self.looking(&keys, wait)?)?;
         Ok((keys, future))
     }
 

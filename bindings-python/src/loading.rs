@@ -22,9 +22,9 @@ pub fn value<'a>(what: &str, given: &'a Bound<'_, PyAny>) -> PyResult<Option<&'a
     if given.is_none() { Ok(None) } else { octets(what, given.as_borrowed()).map(Some) }
 }
 
-/// How long a caller waits for another who loads: 5 s if nobody says.
-pub fn patience(given: Maybe<'_, '_>) -> PyResult<Duration> {
-    given.map_or(Ok(5_000_000), |given| seconds("wait", given.as_borrowed())).map(convert::duration)
+/// How long a caller waits for another who loads; the core knows, if nobody says.
+pub fn patience(given: Maybe<'_, '_>) -> PyResult<Option<Duration>> {
+    given.map(|given| seconds("wait", given.as_borrowed()).map(convert::duration)).transpose()
 }
 
 /// Gets a value, or has `load` make it.

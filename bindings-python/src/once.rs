@@ -69,7 +69,7 @@ impl Once {
     }
 
     /// What `function()` returned for this id, which runs if it did not yet.
-    #[pyo3(signature = (id, function, wait = None), text_signature = "($self, id, function, wait=5.0)")]
+    #[pyo3(signature = (id, function, wait = None), text_signature = "($self, id, function, wait=None)")]
     fn run(
         &self,
         py: Python<'_>,
@@ -88,8 +88,8 @@ impl Once {
     }
 
     /// A future for the result, or a ticket to make it.
-    fn _begin(&self, py: Python<'_>, id: &Bound<'_, PyAny>, wait: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        self.client.get().looped(py)?.get(py, self.beginning(id, Some(wait))?)
+    fn _begin(&self, py: Python<'_>, id: &Bound<'_, PyAny>, wait: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
+        self.client.get().looped(py)?.get(py, self.beginning(id, wait)?)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

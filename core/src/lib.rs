@@ -47,8 +47,8 @@ pub mod testing;
 
 pub use algorithm::{ALL as ALGORITHMS, Algorithm};
 pub use cache::{
-    Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, Getting, GettingMany, Got, MAX_GET_MANY,
-    MAX_VALUE_BYTES, MIN_CACHE_LEASE, Once, OnceOptions, Part, Ticket, WhenAway,
+    Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, DEFAULT_WAIT_AFTER_LEASE, Getting, GettingMany,
+    Got, MAX_GET_MANY, MAX_VALUE_BYTES, MIN_CACHE_LEASE, Once, OnceOptions, Part, Ticket, WhenAway,
 };
 pub use client::{
     Client, DEFAULT_PREFIX, DEFAULT_REQUEST_MEMORY, DEFAULT_TIMEOUT, DEFAULT_URL, MAX_REQUEST_MEMORY, MAX_TIMEOUT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mutant import LUA, RUST, Edit, Mutant
 
-TESTS = ("cache", "cache_alone", "cache_kept", "stampede", "twin_flight")
+TESTS = ("cache", "cache_alone", "cache_away", "cache_kept", "stampede", "twin_flight")
 MUTANTS = [
     Mutant(
         "two load at once",
@@ -53,6 +53,24 @@ MUTANTS = [
         "now >= e.made + fresh + stale",
         "now > e.made + fresh + stale",
         Edit(f"{RUST}/flight/entry.rs", "now >= entry.over()", "now > entry.over()"),
+    ),
+    Mutant(
+        "who waits gives up before the lease of one who died is over",
+        f"{RUST}/cache/place.rs",
+        "self.lease + DEFAULT_WAIT_AFTER_LEASE",
+        "DEFAULT_WAIT_AFTER_LEASE",
+    ),
+    Mutant(
+        "leases of several keys that nobody heard of are left",
+        f"{RUST}/cache/getting.rs",
+        "Leave::send_all(self.readers.iter_mut().filter_map(Reader::take_leave), here);",
+        "self.readers.iter_mut().for_each(|reader| drop(reader.take_leave()));",
+    ),
+    Mutant(
+        "each of several values waits for a connection of its own",
+        f"{RUST}/store/redis/pipeline.rs",
+        "while self.begin_one().is_some() {}",
+        "",
     ),
     Mutant(
         "a failure takes the value that is there",

@@ -51,7 +51,7 @@ class Client:
     else `redis://127.0.0.1:6379`. `prefix` begins every Redis key. `timeout` is what a call may take in seconds,
     connecting included. `on_error` says what is answered when Redis cannot: `raise`, `open` (admit), `closed` (deny) or
     `local` (the same policy, in this process' memory). `request_memory` is how long a call with a request id is
-    remembered, in seconds: 1 ms to a day.
+    remembered, in seconds: 1 ms to a day, and never less than the `timeout`.
 
     Raises `InvalidArgument` for a URL, prefix, timeout, `on_error` or `request_memory` that cannot be.
     """
@@ -895,9 +895,11 @@ class Once:
         """Forgets an id, whoever claimed it, so the next caller is the first: True if there was anything. Whoever runs
         for it runs on, but its result is not stored."""
 
-    def run(self, id: str | bytes, function: Callable[[], str | bytes | None], wait: float = 5.0) -> bytes | None:
+    def run(
+        self, id: str | bytes, function: Callable[[], str | bytes | None], wait: float | None = None
+    ) -> bytes | None:
         """What `function()` returned for this id: bytes, text as UTF-8, or None. The first caller runs it; the others
-        get its result, and wait for it for at most `wait` seconds, then raise `Timeout`.
+        get its result, and wait for it for at most `wait` seconds (None: 5 more than the lease), then raise `Timeout`.
 
         What it raises goes out to its caller; others run it again, unless the error is remembered: then they get
         `LoadFailed`. If its caller dies, the next one runs it after the lease.
@@ -906,7 +908,7 @@ class Once:
     def redis_key(self, id: str | bytes) -> bytes:
         """The Redis key of an id."""
 
-    def _begin(self, id: str | bytes, wait: float) -> Future[bytes | Ticket | None]:
+    def _begin(self, id: str | bytes, wait: float | None) -> Future[bytes | Ticket | None]:
         """A future for the result, or a ticket to make it."""
 
 @final
@@ -953,20 +955,20 @@ class Cache:
     def name(self) -> str:
         """The name given."""
 
-    def get(self, key: str | bytes, load: Callable[[], str | bytes | None], wait: float = 5.0) -> bytes | None:
+    def get(self, key: str | bytes, load: Callable[[], str | bytes | None], wait: float | None = None) -> bytes | None:
         """The value of `key`, or what `load()` makes of it: bytes, text as UTF-8, or None for that there is none.
 
-        Who finds nothing while another loads waits for at most `wait` seconds, then raises `Timeout`. A stale value is
-        served at once, but for the one caller who loads a new one. What `load` raises goes out to its caller; others
-        raise `LoadFailed` for a short time, or get the stale value. A `load` that gets its own key waits for itself, in
-        vain.
+        Who finds nothing while another loads waits for at most `wait` seconds (None: 5 more than the lease), then
+        raises `Timeout`. A stale value is served at once, but for the one caller who loads a new one. What `load`
+        raises goes out to its caller; others raise `LoadFailed` for a short time, or get the stale value. A `load` that
+        gets its own key waits for itself, in vain.
         """
 
     def get_many(
         self,
         keys: Iterable[str | bytes],
         load: Callable[[list[Any]], Mapping[Any, str | bytes | None]],
-        wait: float = 5.0,
+        wait: float | None = None,
     ) -> dict[str | bytes, bytes | None]:
         """The values of 1 to 1,000 keys, none twice, in one call; `load(missing)` gets a list of those that are not
         there, and makes a mapping of them: what it leaves out has no value, what it adds is ignored.
@@ -976,7 +978,7 @@ class Cache:
         one slot, else it raises `CrossSlot`.
         """
 
-    def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float = 5.0) -> Any:  # noqa: ANN401
+    def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
         """As `get`, of a value that is stored as JSON, which the loader's caller gets back too; None is no value."""
 
     def peek(self, key: str | bytes) -> Seen | None:
@@ -992,11 +994,11 @@ class Cache:
     def redis_key(self, key: str | bytes) -> bytes:
         """The Redis key of a key."""
 
-    def _get(self, key: str | bytes, wait: float) -> Future[bytes | Ticket | None]:
+    def _get(self, key: str | bytes, wait: float | None) -> Future[bytes | Ticket | None]:
         """A future for the value, or a ticket to make it."""
 
     def _get_many(
-        self, keys: Iterable[str | bytes], wait: float
+        self, keys: Iterable[str | bytes], wait: float | None
     ) -> tuple[list[str | bytes], Future[list[bytes | Ticket | Waiting | Exception | None]]]:
         """The keys, and a future for what is known of each: a value, None, a ticket, an exception or a wait."""
 

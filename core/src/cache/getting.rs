@@ -9,7 +9,7 @@ use super::options::WhenAway;
 use super::place::Spec;
 use super::reader::{Next, Reader};
 use super::{Got, blocking};
-use crate::desk::Request;
+use crate::desk::{Leave, Request};
 use crate::error::{Code, Error, Result};
 use crate::flight::{Look, Looked, Seen};
 use crate::op::{Op, typed};
@@ -121,11 +121,11 @@ pub enum Part {
 #[must_use = "nothing happens until it is run, awaited or submitted"]
 pub struct GettingMany {
     spec: Arc<Spec>,
-    readers: Vec<Reader>,
+    pub(super) readers: Vec<Reader>,
 }
 
 impl GettingMany {
-    pub(super) fn new(spec: Arc<Spec>, keys: &[&[u8]], wait: Duration) -> Result<GettingMany> {
+    pub(super) fn new(spec: Arc<Spec>, keys: &[&[u8]], wait: Option<Duration>) -> Result<GettingMany> {
         let readers = keys.iter().map(|key| spec.reader(key, wait)).collect::<Result<_>>()?;
         Ok(GettingMany { spec, readers })
     }
@@ -143,8 +143,8 @@ impl GettingMany {
     /// # Errors
     /// As [`run`](GettingMany::run).
     pub fn run_interruptibly(mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Vec<Part>> {
-        let answer = self.ask().run_interruptibly(interrupted);
         self.readers.iter_mut().for_each(|reader| reader.here = true);
+        let answer = self.ask().run_interruptibly(interrupted);
         self.after(answer)
     }
 
@@ -174,17 +174,16 @@ impl GettingMany {
     /// # Errors
     /// That of the answer.
     pub fn after(mut self, answer: Result<Answer>) -> Result<Vec<Part>> {
-        let looked: Vec<Looked> = typed(answer).inspect_err(|_| {
-            // To take back each would take a call for each, of a server that does not answer.
-            self.readers.iter_mut().for_each(Reader::forget);
+        let looked: Vec<Looked> = typed(answer).inspect_err(|error| {
+            self.readers.iter_mut().for_each(|reader| reader.on_error(error));
         })?;
         if looked.len() != self.readers.len() {
             return Err(Error::new(Code::Internal, "an answer for other keys came back"));
         }
+        let (here, mut leaves) = (self.is_here(), Vec::new());
         let part = |(mut reader, looked): (Reader, Looked)| {
             let next = reader.on_looked(looked);
-            // As above, of a look that was made up.
-            reader.forget();
+            leaves.extend(reader.take_leave());
             match next {
                 Next::Done(Ok(got)) => Part::Got(got),
                 Next::Done(Err(error)) if error.code() == Code::Timeout => Part::Waits(Getting { reader }),
@@ -192,7 +191,21 @@ impl GettingMany {
                 Next::Listen | Next::Rest(_) => Part::Waits(Getting { reader }),
             }
         };
-        Ok(self.readers.into_iter().zip(looked).map(part).collect())
+        let parts = std::mem::take(&mut self.readers).into_iter().zip(looked).map(part).collect();
+        Leave::send_all(leaves, here);
+        Ok(parts)
+    }
+
+    fn is_here(&self) -> bool {
+        self.readers.first().is_some_and(|reader| reader.here)
+    }
+}
+
+impl Drop for GettingMany {
+    fn drop(&mut self) {
+        // Each reader by itself would keep its thread waiting.
+        let here = self.is_here();
+        Leave::send_all(self.readers.iter_mut().filter_map(Reader::take_leave), here);
     }
 }
 

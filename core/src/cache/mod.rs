@@ -22,8 +22,8 @@ use crate::op::Op;
 pub use getting::{Getting, GettingMany, Part};
 pub use once::Once;
 pub use options::{
-    CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, MAX_GET_MANY, MAX_VALUE_BYTES, MIN_CACHE_LEASE,
-    OnceOptions, WhenAway,
+    CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, DEFAULT_WAIT_AFTER_LEASE, MAX_GET_MANY, MAX_VALUE_BYTES,
+    MIN_CACHE_LEASE, OnceOptions, WhenAway,
 };
 use place::Spec;
 pub(crate) use reader::Reader;
@@ -82,24 +82,25 @@ fn spec_of(client: &Client, kind: &'static str, name: &str, lease: u64, errors: 
 
 impl Cache {
     /// Describes a `get`: a value, fresh or stale; or a [`Ticket`], for the one caller who is to load it. A caller who finds
-    /// nothing while another loads waits for at most `wait`. A refresh that begins early, and one of a stale value, is
+    /// nothing while another loads waits for at most `wait`; if that is none, for [`DEFAULT_WAIT_AFTER_LEASE`] longer than the
+    /// lease. A refresh that begins early, and one of a stale value, is
     /// the duty of the one who gets a ticket with a value at hand; the others are served at once.
     ///
     /// # Errors
     /// `invalid_argument` for an empty key or one over 1 KiB. The call fails with `timeout` when its wait is over, with
     /// `load_failed` shortly after a loader failed, and, whatever the client's `on_error` says, with `unavailable`, `timeout`,
     /// `not_permitted`, `wrong_type` or `closed`; where [`WhenAway::Load`] is asked for, the first two become a ticket.
-    pub fn get(&self, key: &[u8], wait: Duration) -> Result<Getting> {
-        Ok(Getting { reader: self.spec.reader(key, wait)? })
+    pub fn get(&self, key: &[u8], wait: impl Into<Option<Duration>>) -> Result<Getting> {
+        Ok(Getting { reader: self.spec.reader(key, wait.into())? })
     }
 
     /// Describes one look at several keys, in one call: whatever is there, the tickets to load what is not, and for what others
-    /// load a [`Getting`] that waits for at most `wait` (from now).
+    /// load a [`Getting`] that waits for at most `wait` (from now; none as for [`get`](Cache::get)).
     ///
     /// # Errors
     /// As [`get`](Cache::get); for no key, more than [`MAX_GET_MANY`], or one that is there twice. In a cluster all keys must
     /// lie in one slot, else the call fails with `cross_slot`.
-    pub fn get_many(&self, keys: &[&[u8]], wait: Duration) -> Result<GettingMany> {
+    pub fn get_many(&self, keys: &[&[u8]], wait: impl Into<Option<Duration>>) -> Result<GettingMany> {
         if keys.is_empty() || keys.len() > MAX_GET_MANY {
             return Err(Error::invalid(format!("{} keys are not between 1 and {MAX_GET_MANY}", keys.len())));
         }
@@ -109,7 +110,7 @@ impl Cache {
             let key = crate::error::shown(twice[0]);
             return Err(Error::invalid(format!("key \"{key}\" is there twice: give each once")));
         }
-        GettingMany::new(self.spec.clone(), keys, wait)
+        GettingMany::new(self.spec.clone(), keys, wait.into())
     }
 
     /// Describes a look that loads nothing and waits for nobody: the value, fresh or stale, or none.

@@ -63,13 +63,13 @@ impl Once {
     }
 
     /// Describes the beginning of a run: the first caller gets a [`Ticket`](crate::Ticket), to be filled with the result; the
-    /// others get that result, at once or when it comes, and wait for it for at most `wait`. If the first dies, the next one
+    /// others get that result, at once or when it comes, and wait for it for at most `wait` (none as for [`Cache::get`](crate::Cache::get)). If the first dies, the next one
     /// runs after its lease.
     ///
     /// # Errors
     /// As [`Cache::get`](crate::Cache::get).
-    pub fn begin(&self, id: &[u8], wait: Duration) -> Result<Getting> {
-        Ok(Getting { reader: self.spec.reader(id, wait)? })
+    pub fn begin(&self, id: &[u8], wait: impl Into<Option<Duration>>) -> Result<Getting> {
+        Ok(Getting { reader: self.spec.reader(id, wait.into())? })
     }
 
     /// The Redis key of an id.

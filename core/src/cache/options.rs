@@ -9,6 +9,9 @@ use crate::flight::{MAX_FRESH, MAX_LEASE};
 pub const DEFAULT_CACHE_LEASE: u64 = 10_000_000;
 /// The shortest lease in microseconds: 10 ms.
 pub const MIN_CACHE_LEASE: u64 = 10_000;
+/// How much longer than the lease whoever does not say how long waits for another who loads, in microseconds: 5 s. A loader that
+/// dies keeps the others waiting for its lease, and they have what the next one loads.
+pub const DEFAULT_WAIT_AFTER_LEASE: u64 = 5_000_000;
 /// The default of how long a cache remembers that a loader failed, in microseconds: a second.
 pub const DEFAULT_ERROR_MEMORY: u64 = 1_000_000;
 /// The longest value in bytes: 64 MiB. Some of them take longer than the usual timeout of a client: give it more.

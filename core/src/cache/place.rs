@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::options::{WhenAway, check_value};
+use super::options::{DEFAULT_WAIT_AFTER_LEASE, WhenAway, check_value};
 use super::reader::Reader;
 use crate::client::Shared;
 use crate::desk::Leave;
@@ -42,9 +42,10 @@ impl Spec {
         Ok(Arc::new(Place { spec: self.clone(), keys: [entry, waiters], shown }))
     }
 
-    /// A reader of an entry, who waits for at most `wait`.
-    pub fn reader(self: &Arc<Spec>, key: &[u8], wait: Duration) -> Result<Reader> {
-        Reader::new(self.place(key)?, wait.min(Duration::from_micros(MAX_PERIOD)))
+    /// A reader of an entry, who waits for at most `wait`; if that is none, for longer than the lease of one who dies.
+    pub fn reader(self: &Arc<Spec>, key: &[u8], wait: Option<Duration>) -> Result<Reader> {
+        let default = || Duration::from_micros(self.lease + DEFAULT_WAIT_AFTER_LEASE);
+        Reader::new(self.place(key)?, wait.unwrap_or_else(default).min(Duration::from_micros(MAX_PERIOD)))
     }
 
     pub fn is_in_memory(&self) -> bool {
@@ -128,5 +129,26 @@ impl Place {
             Code::LoadFailed,
             format!("{what} could not be loaded a moment ago ({error}): it is tried again in {}", span(left)),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::{CacheOptions, OnceOptions};
+    use super::*;
+    use crate::client::{Client, Options};
+
+    #[test]
+    fn who_does_not_say_how_long_outlasts_the_lease_of_one_who_dies() {
+        let client = Client::new(Options { url: Some("memory://".into()), ..Options::default() }).unwrap();
+        for (lease, wait) in [(10_000, 5_010), (10_000_000, 15_000), (3_600_000_000, 3_605_000)] {
+            let wait = Duration::from_millis(wait);
+            let cache = client.cache("home", CacheOptions { lease, ..CacheOptions::default() }).unwrap();
+            let once = client.once("order", OnceOptions { lease, ..OnceOptions::default() }).unwrap();
+            let waits = [cache.get(b"x", None), once.begin(b"x", None)].map(|getting| getting.unwrap().reader.wait);
+            assert_eq!(waits, [wait; 2]);
+            assert!(cache.get_many(&[b"x"], None).unwrap().readers.iter().all(|reader| reader.wait == wait));
+            assert_eq!(cache.get(b"x", Duration::ZERO).unwrap().reader.wait, Duration::ZERO);
+        }
     }
 }

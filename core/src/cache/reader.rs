@@ -36,7 +36,7 @@ pub(crate) struct Reader {
     pub place: Arc<Place>,
     pub id: Id,
     luck: Vec<u64>,
-    wait: Duration,
+    pub wait: Duration,
     /// When waiting ends.
     pub until: Instant,
     channel: Option<Channel>,
@@ -94,8 +94,7 @@ impl Reader {
             Ok(Answer::Looked(looked)) => looked,
             Ok(other) => return Next::Done(Err(odd_reply(format!("{other:?}")))),
             Err(error) => {
-                // What was refused has left nothing.
-                self.pending = matches!(error.code(), Code::Timeout | Code::Unavailable | Code::Internal);
+                self.on_error(&error);
                 return Next::Done(Err(error));
             }
         };
@@ -105,9 +104,9 @@ impl Reader {
         }
     }
 
-    /// Nobody will say what became of the last question: a lease that it may have brought is left to its end.
-    pub fn forget(&mut self) {
-        self.pending = false;
+    /// Reads the error that the last question came to: what was refused has left nothing.
+    pub fn on_error(&mut self, error: &Error) {
+        self.pending &= matches!(error.code(), Code::Timeout | Code::Unavailable | Code::Internal);
     }
 
     /// What it gets where Redis cannot be asked: the duty to load without a lease, if that is what its cache says; none if it

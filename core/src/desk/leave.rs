@@ -39,6 +39,15 @@ impl Leave {
         if here { self.send_here() } else { self.send_in_background() }
     }
 
+    /// As [`send`](Leave::send), of several calls of one client.
+    pub fn send_all(leaves: impl IntoIterator<Item = Leave>, here: bool) {
+        if here {
+            Leave::send_all_here(leaves);
+        } else {
+            leaves.into_iter().for_each(Leave::send_in_background);
+        }
+    }
+
     /// Has the process' thread send it.
     pub fn send_in_background(self) {
         hub::notify(Notice::Leave(self));

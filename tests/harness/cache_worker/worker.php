@@ -20,11 +20,7 @@ final class Reader
     public function run(): void
     {
         $client = new Client($this->setup['url'], $this->setup['prefix'], timeoutMs: 5000);
-        $times = [];
-        foreach (['fresh', 'stale', 'lease'] as $name) {
-            $times["{$name}Ms"] = $this->setup["{$name}_ms"];
-        }
-        $cache = $client->cache('pages', ...$times, beta: 0.0);
+        $cache = $client->cache('pages', ...$this->times('fresh', 'stale', 'lease'), beta: 0.0);
         $cache->peek('warm');
         $this->write(['op' => 'ready']);
         while (!file_exists($this->setup['go'])) {
@@ -36,11 +32,21 @@ final class Reader
         usleep((int) max(0, ($begin - hrtime(true)) / 1000));
         $invoke = hrtime(true);
         try {
-            $got = ['value' => $cache->get('key', $this->load(...), $this->setup['wait_ms'])];
+            $got = ['value' => $cache->get('key', $this->load(...), ...$this->times('wait'))];
         } catch (QuotalockException $error) {
             $got = ['error' => $error->getErrorCode()];
         }
         $this->write(['op' => 'get', 'invoke_ns' => $invoke, 'done_ns' => hrtime(true)] + $got);
+    }
+
+    /** What is set of these. */
+    private function times(string ...$names): array
+    {
+        $set = array_filter($names, fn (string $name) => isset($this->setup["{$name}_ms"]));
+        return array_combine(
+            array_map(fn (string $name) => "{$name}Ms", $set),
+            array_map(fn (string $name) => $this->setup["{$name}_ms"], $set),
+        );
     }
 
     private function load(): string

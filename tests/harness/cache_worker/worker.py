@@ -38,9 +38,8 @@ class Reader:
         await self.sleep((begin - time.monotonic_ns()) / 1e9)
         invoke = time.monotonic_ns()
         try:
-            value = await self.maybe(
-                self.cache.get("key", self.load_later if AIO else self.load, SETUP["wait_ms"] / 1000)
-            )
+            load: Any = self.load_later if AIO else self.load
+            value = await self.maybe(self.cache.get("key", load, **times("wait")))
             got = {"value": value.decode()}
         except Exception as error:
             got = {"error": getattr(error, "code", repr(error))}
@@ -70,14 +69,19 @@ class Reader:
             time.sleep(max(0.0, seconds))
 
 
+def times(*names: str) -> dict[str, float]:
+    """What is set of these."""
+    return {name: SETUP[f"{name}_ms"] / 1000 for name in names if f"{name}_ms" in SETUP}
+
+
 async def main() -> None:
     """Runs all readers, each in a thread of its own or all in this one."""
     import quotalock
     import quotalock.aio
 
     package: Any = quotalock.aio if AIO else quotalock
-    times = {name: SETUP[f"{name}_ms"] / 1000 for name in ("fresh", "stale", "lease")}
-    cache = package.Client(SETUP["url"], prefix=SETUP["prefix"], timeout=5.0).cache("pages", beta=0.0, **times)
+    client = package.Client(SETUP["url"], prefix=SETUP["prefix"], timeout=5.0)
+    cache = client.cache("pages", beta=0.0, **times("fresh", "stale", "lease"))
     readers = [Reader(cache, number) for number in range(SETUP["readers"])]
     if AIO:
         await asyncio.gather(*(reader.run() for reader in readers))

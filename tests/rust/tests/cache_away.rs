@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,10 @@ struct Gate {
 struct State {
     /// Whether what clients say is swallowed.
     mute: AtomicBool,
+    /// How many connections there were.
+    count: AtomicUsize,
+    /// On so many of them, the first, what the server says is swallowed.
+    deaf: AtomicUsize,
     /// Whether new connections end at once.
     closed: AtomicBool,
     open: Mutex<Vec<TcpStream>>,
@@ -46,11 +50,12 @@ impl Gate {
                     continue;
                 }
                 let server = TcpStream::connect(server).unwrap();
+                let number = state.count.fetch_add(1, Ordering::SeqCst);
                 state.open.lock().unwrap().extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
                 let ends = [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)];
                 for (up, (from, to)) in [true, false].into_iter().zip(ends) {
                     let state = state.clone();
-                    std::thread::spawn(move || pass(from, to, up, &state));
+                    std::thread::spawn(move || pass(from, to, up, number, &state));
                 }
             }
         });
@@ -60,6 +65,11 @@ impl Gate {
     /// From now on the server is not heard from.
     fn mute(&self) {
         self.state.mute.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on the server is not heard on the connections that there are, and hears all the same.
+    fn deafen(&self) {
+        self.state.deaf.store(self.state.count.load(Ordering::SeqCst), Ordering::SeqCst);
     }
 
     /// From now on there are no new connections.
@@ -84,10 +94,11 @@ impl Gate {
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, up: bool, state: &State) {
+fn pass(mut from: TcpStream, mut to: TcpStream, up: bool, number: usize, state: &State) {
     let mut buffer = [0; 4096];
     while let Ok(read @ 1..) = from.read(&mut buffer) {
-        if up && state.mute.load(Ordering::SeqCst) {
+        let is_deaf = !up && number < state.deaf.load(Ordering::SeqCst);
+        if is_deaf || up && state.mute.load(Ordering::SeqCst) {
             continue;
         }
         if to.write_all(&buffer[..read]).is_err() {
@@ -286,5 +297,54 @@ fn all_who_wait_hear_at_once_that_redis_went_away() {
                 }
             }
         }
+    }
+}
+
+/// Looks at many keys, never hears the answer, and tells whether others may load them soon after.
+fn frees_what_it_never_heard_of(url: &str, when_away: WhenAway, awaited: bool) -> bool {
+    let (gate, prefix) = (Gate::before(url), fresh_prefix("unheard"));
+    let unheard = gate.client(&prefix).cache("home", options(when_away)).unwrap();
+    let cache = client(url, &prefix).cache("home", CacheOptions::default()).unwrap();
+    let keys: Vec<String> = (0..300).map(|key| format!("{key}")).collect();
+    let keys: Vec<&[u8]> = keys.iter().map(String::as_bytes).collect();
+    let many = |keys: &[&[u8]]| unheard.get_many(keys, Duration::ZERO).unwrap();
+    // It is connected, and the scripts are known.
+    let known = many(&[b"known"]);
+    drop(if awaited { block_on(known) } else { known.run() }.unwrap());
+    gate.deafen();
+    let parts = if awaited { block_on(many(&keys)) } else { many(&keys).run() };
+    assert_eq!(parts.is_ok(), when_away == WhenAway::Load, "{parts:?}");
+    let is_free = |key: &&[u8]| cache.get(key, Duration::ZERO).unwrap().run().is_ok();
+    let give_up = Instant::now() + Duration::from_secs(3);
+    while !keys.iter().all(is_free) {
+        if Instant::now() > give_up {
+            return false;
+        }
+    }
+    true
+}
+
+#[test]
+fn who_never_heard_of_its_leases_frees_the_way() {
+    for (name, url) in servers() {
+        for (when_away, awaited) in [(WhenAway::Raise, false), (WhenAway::Raise, true), (WhenAway::Load, false)] {
+            // There is little time for it, which a busy machine may not have.
+            let frees = (0..5).any(|_| frees_what_it_never_heard_of(&url, when_away, awaited));
+            assert!(frees, "{name} {awaited} {when_away:?}: leases are left");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_stored_costs_its_caller_one_timeout_however_many_there_are() {
+    for (name, url) in servers() {
+        let gate = Gate::before(&url);
+        let cache = gate.client(&fresh_prefix("hanging")).cache("home", CacheOptions::default()).unwrap();
+        let keys: Vec<String> = (0..100).map(|key| format!("{key}")).collect();
+        let loaded = tickets(&cache, &keys).into_iter().map(|ticket| (ticket, None)).collect();
+        gate.mute();
+        let began = Instant::now();
+        assert!(is_away(&Ticket::fill_all(loaded, &mut || false).err().unwrap()), "{name}");
+        assert!(began.elapsed() < Duration::from_secs(3), "{name}: {:?}", began.elapsed());
     }
 }

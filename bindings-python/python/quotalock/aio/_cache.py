@@ -47,7 +47,7 @@ class Cache(Maker[LoopCache], made_by="Client.cache"):
     __slots__ = ()
 
     async def get(
-        self, key: str | bytes, load: Callable[[], Awaitable[Loaded] | Loaded], wait: float = 5.0
+        self, key: str | bytes, load: Callable[[], Awaitable[Loaded] | Loaded], wait: float | None = None
     ) -> bytes | None:
         """The value of `key`, or what `await load()` makes of it; see `quotalock.Cache.get`."""
         return await make(self._client, await self._native._get(key, wait), load)
@@ -56,7 +56,7 @@ class Cache(Maker[LoopCache], made_by="Client.cache"):
         self,
         keys: Iterable[str | bytes],
         load: Callable[[list[Any]], Awaitable[Mapping[Any, Loaded]] | Mapping[Any, Loaded]],
-        wait: float = 5.0,
+        wait: float | None = None,
     ) -> dict[str | bytes, bytes | None]:
         """The values of several keys; `await load(missing)` makes a mapping of those that are not there; see
         `quotalock.Cache.get_many`."""
@@ -80,7 +80,7 @@ class Cache(Maker[LoopCache], made_by="Client.cache"):
                 values[key] = got
         return values
 
-    async def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float = 5.0) -> Any:  # noqa: ANN401
+    async def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
         """As `get`, of a value that is stored as JSON; see `quotalock.Cache.get_json`."""
 
         async def encoded() -> str | None:
@@ -120,7 +120,7 @@ class Once(Maker[LoopOnce], made_by="Client.once"):
         return await self._native.release(id)
 
     async def run(
-        self, id: str | bytes, function: Callable[[], Awaitable[Loaded] | Loaded], wait: float = 5.0
+        self, id: str | bytes, function: Callable[[], Awaitable[Loaded] | Loaded], wait: float | None = None
     ) -> bytes | None:
         """What `await function()` returned for this id, which runs if it did not yet; see `quotalock.Once.run`.
 

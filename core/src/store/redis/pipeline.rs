@@ -95,7 +95,11 @@ impl Batch {
                     self.follow(at, exchange, step);
                 }
             }
-            Err(Broken::Failed(Failure::NotSent(error))) => self.fail(&error, Failure::NotSent),
+            Err(Broken::Failed(Failure::NotSent(error))) => {
+                // The others would find no connection either, each after the time that takes.
+                while self.begin_one().is_some() {}
+                self.fail(&error, Failure::NotSent);
+            }
             Err(Broken::Failed(Failure::Unknown(error))) => self.fail(&error, Failure::Unknown),
         }
         Ok(())
