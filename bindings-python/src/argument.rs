@@ -86,6 +86,14 @@ pub fn seconds(what: &str, given: Borrowed<'_, '_, PyAny>) -> PyResult<u64> {
     Err(invalid(py, format!("{what} {} is {}: give seconds as a float or int", shown(&given), kind(&given))))
 }
 
+/// Refuses what cannot be called, before anybody waits for it.
+pub fn function(what: &str, given: &Bound<'_, PyAny>) -> PyResult<()> {
+    if given.is_callable() {
+        return Ok(());
+    }
+    Err(PyTypeError::new_err(format!("{what} {} is {}: give a function", shown(given), kind(given))))
+}
+
 /// A value as a message shows it.
 pub fn shown(given: &Bound<'_, PyAny>) -> String {
     let text = given.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string_lossy().into_owned());

@@ -6,7 +6,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 use quotalock::{CacheOptions, Getting, GettingMany, WhenAway};
 
-use crate::argument::{Key, kind, octets, seconds, shown};
+use crate::argument::{Key, function, kind, octets, seconds, shown};
 use crate::call::call;
 use crate::client::Client;
 use crate::error::{invalid, raised};
@@ -92,6 +92,7 @@ impl Cache {
         load: &Bound<'_, PyAny>,
         wait: Maybe<'_, '_>,
     ) -> PyResult<Option<Py<PyBytes>>> {
+        function("load", load)?;
         let getting = self.getting(py, &key, wait)?;
         let load = || Ok(value("the loaded value", &call(load, [])?)?.map(<[u8]>::to_vec));
         Ok(shown_value(py, &loading::get(py, getting, load)?))
@@ -106,6 +107,7 @@ impl Cache {
         load: &Bound<'py, PyAny>,
         wait: Maybe<'_, 'py>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        function("load", load)?;
         let keys = several(keys)?;
         let looking = self.looking(&keys, wait)?;
         loading::get_many(py, &keys, looking, |missing| call(load, [missing.as_any()]))
@@ -122,6 +124,7 @@ impl Cache {
     ) -> PyResult<Py<PyAny>> {
         static ENCODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         static DECODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        function("load", load)?;
         let getting = self.getting(py, &key, wait)?;
         let load = || {
             let encoded = call(ENCODE.import(py, "quotalock._json", "encode")?, [&call(load, [])?])?;

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use quotalock::{Getting, OnceOptions};
 
-use crate::argument::{octets, seconds, shown};
+use crate::argument::{self, octets, seconds, shown};
 use crate::call::call;
 use crate::client::Client;
 use crate::error::raised;
@@ -77,6 +77,7 @@ impl Once {
         function: &Bound<'_, PyAny>,
         wait: Maybe<'_, '_>,
     ) -> PyResult<Option<Py<PyBytes>>> {
+        argument::function("function", function)?;
         let run = || Ok(value("the result", &call(function, [])?)?.map(<[u8]>::to_vec));
         Ok(shown_value(py, &loading::get(py, self.beginning(id, wait)?, run)?))
     }

@@ -70,7 +70,7 @@ def test_a_loader_that_is_killed_is_followed_by_exactly_one(
 ) -> None:
     # Nobody says how long to wait: that is longer than the lease, also where nobody says how long that is.
     setup = {name: value for name, value in SETUP.items() if name not in ("wait_ms", "lease_ms")} | lease
-    lease_ms = setup.get("lease_ms", DEFAULTS["lease_ms"])
+    lease_ms = lease.get("lease_ms", DEFAULTS["lease_ms"])
     with Stampede(server.url, READERS, fresh_ms=60_000, stale_ms=0, **setup) as stampede:
         stampede.go(first=language, ahead_ms=60)
         killed = stampede.kill_loader()

@@ -295,8 +295,14 @@ def test_what_can_never_be_right_is_refused(surface: Surface, client: Any) -> No
             call(pages.get, key, str)
         with pytest.raises(TypeError, match="give a str or bytes"):
             call(orders.run, key, str)
-    with pytest.raises(TypeError, match="not callable"):
-        call(pages.get, "k", "no function")
+    for given in ("no function", None, 5):
+        for method in (pages.get, pages.get_json, orders.run):
+            with pytest.raises(TypeError, match="give a function"):
+                call(method, "k", given)
+        with pytest.raises(TypeError, match="give a function"):
+            call(pages.get_many, ["k"], given)
+    # Nobody was asked, so nobody hears of it.
+    assert call(pages.get, "k", lambda: "x") == b"x"
     with pytest.raises(TypeError):
         client.cache(42)
 

@@ -1,6 +1,6 @@
 //! How stocks are made and opened, and the bounds of what they are given.
 
-use crate::error::{Error, Result, shown};
+use crate::error::{Error, Result, shown, span};
 use crate::key;
 use crate::limiter::MAX_REQUEST_ID_BYTES;
 use crate::policy::MAX_PERIOD;
@@ -74,10 +74,8 @@ impl StockOptions {
             return Err(Error::invalid(message));
         }
         if !(MIN_STOCK_MEMORY..=MAX_STOCK_MEMORY).contains(&self.memory) {
-            let given = self.memory;
-            return Err(Error::invalid(format!(
-                "memory of {given} µs is not between 1 minute and 36500 days: change it"
-            )));
+            let given = span(self.memory);
+            return Err(Error::invalid(format!("memory of {given} is not between 1 minute and 36500 days: change it")));
         }
         Ok(())
     }
@@ -138,7 +136,7 @@ pub(super) fn check_prizes(quantity: u64, prizes: &[Vec<u8>]) -> Result<()> {
 
 pub(super) fn check_hold(hold: u64) -> Result<()> {
     if !(MIN_HOLD..=MAX_HOLD).contains(&hold) {
-        return Err(Error::invalid(format!("hold of {hold} µs is not between 1 ms and 30 days: change it")));
+        return Err(Error::invalid(format!("hold of {} is not between 1 ms and 30 days: change it", span(hold))));
     }
     Ok(())
 }
