@@ -578,7 +578,7 @@ export class Lock implements AsyncDisposable {
   /**
    * Acquires it, unless it is held, calls `fn`, releases it whatever happens, and resolves with what `fn` returned. Rejects with
    * {@link NotAcquiredError} if it is not granted in time, with what `fn` threw, and with {@link LostError} if `fn` did not throw
-   * but the lock was lost meanwhile.
+   * but the lock was lost meanwhile. A handle runs one function at a time.
    */
   run<T>(fn: Holding<T>, options?: AcquireOptions): Promise<T>
   /** Releases. */

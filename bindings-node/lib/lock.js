@@ -53,6 +53,8 @@ class Lock {
    * @type {number | null}
    */
   #watch = null
+  /** Whether a function is run while it is held. */
+  #runs = false
 
   static {
     open = async (client, caller, kind, names, given, permits = 1) => {
@@ -182,6 +184,21 @@ class Lock {
   async run(fn, given) {
     if (typeof fn !== 'function') throw refusal('fn', fn, 'a function')
     options(given, ACQUIRE_OPTIONS)
+    // What is held for one function is not held for another: they would be inside together.
+    if (this.#runs) {
+      const names = this.#names.map((name) => inspect(name)).join(' and ')
+      throw failure('invalid_argument', `lock ${names} runs a function already: await that, or make another handle`)
+    }
+    this.#runs = true
+    try {
+      return await this.#run(fn, given)
+    } finally {
+      this.#runs = false
+    }
+  }
+
+  /** @type {Surface['run']} */
+  async #run(fn, given) {
     if (!this.held) await this.#acquireOrThrow(given)
     let result
     try {

@@ -346,6 +346,30 @@ test('run releases in every ending', async () => {
   }
 })
 
+test('a handle runs one function at a time', async () => {
+  for (const [store, url] of Object.entries(stores())) {
+    const own = client(url)
+    const lock = await handle(own, {})
+    let ran = false
+    const intrude = () => lock.run(() => (ran = true))
+    const refused = { code: 'invalid_argument', message: /"?'?sku:42.* runs a function already/ }
+    // From within, and from beside it.
+    const end = lock.run(async () => {
+      await assert.rejects(intrude(), refused, store)
+      await sleep(30)
+      assert.ok(lock.held)
+      return 5
+    })
+    for (const until = performance.now() + LONG; !lock.held && performance.now() < until; ) await sleep(1)
+    await assert.rejects(intrude(), refused, store)
+    assert.equal(await end, 5)
+    assert.equal(ran, false)
+    assert.equal(await intrude(), true, 'one after the other')
+    assert.equal(lock.state, 'released')
+    await own.close()
+  }
+})
+
 test('a lock is disposed of', async () => {
   const own = client(redis())
   const lock = await own.lock('sku:42')
