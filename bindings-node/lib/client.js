@@ -121,7 +121,7 @@ class Client {
 
   /** @type {Surface['semaphore']} */
   semaphore(name, permits, given) {
-    return open(this.#native, this.semaphore, 'semaphore', [name], given, permits)
+    return open(this.#native, this.semaphore, 'semaphore', [name], given, permits ?? null)
   }
 
   /** @type {Surface['readLock']} */

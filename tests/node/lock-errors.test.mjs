@@ -68,6 +68,7 @@ test('arguments of a wrong type or another name', async () => {
   await rejected(any.lock('n', { weight: 5 }), BAD, "'weight'")
   await rejected(any.lock('n', 5), BAD, 'options')
   await rejected(any.semaphore('n', '3'), BAD, 'permits')
+  await rejected(any.semaphore('n'), BAD, 'permits', 'missing')
   await rejected(any.semaphore('n', { weight: 3 }), BAD, 'permits')
   await rejected(any.lock('n', { acquire: false, signal: new AbortController().signal }), BAD, 'signal')
   const lock = await any.lock('n', { acquire: false })
