@@ -104,6 +104,11 @@ impl Endpoint {
         }
     }
 
+    /// Whether it leads to the same server, as far as the address tells.
+    pub fn is_server_of(&self, other: &Endpoint) -> bool {
+        matches!((self, other), (Endpoint::Redis(one), Endpoint::Redis(other)) if one.address == other.address)
+    }
+
     /// Parses `redis://`, `rediss://`, `unix://` and `memory://` URLs.
     pub fn parse(url: &str) -> Result<Endpoint> {
         Self::parse_parts(url).map_err(|problem| Error::invalid(format!("url \"{}\" {problem}", redacted(url))))

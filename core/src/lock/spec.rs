@@ -176,8 +176,12 @@ fn check_quorum(clients: &[Client], options: &LockOptions) -> Result<()> {
         )));
     }
     for (at, client) in clients.iter().enumerate() {
-        if clients[..at].iter().any(|other| Arc::ptr_eq(&client.shared, &other.shared)) {
-            return Err(Error::invalid(format!("the client of {} is there twice: each has one vote", client.server())));
+        let endpoint = &client.shared.endpoint;
+        let is_its = |other: &Client| {
+            Arc::ptr_eq(&client.shared, &other.shared) || endpoint.is_server_of(&other.shared.endpoint)
+        };
+        if clients[..at].iter().any(is_its) {
+            return Err(Error::invalid(format!("{endpoint} is there twice: each server has one vote")));
         }
     }
     if options.fair || options.replicas_ack > 0 {

@@ -138,9 +138,13 @@ fn one_at_a_time_and_tokens_grow() {
 #[test]
 fn what_makes_no_quorum_is_refused() {
     let clients = clients(&fresh_prefix("few"));
+    let (_, url) = servers().remove(0);
+    let another = client(&format!("{url}/1"), &fresh_prefix("another"));
     for (given, word) in [
         (Lock::quorum(&clients[..2], b"n", options()), "quorum"),
         (Lock::quorum(&[clients[0].clone(), clients[1].clone(), clients[0].clone()], b"n", options()), "twice"),
+        // Two clients of one server, which would be most of three.
+        (Lock::quorum(&[clients[0].clone(), another, clients[2].clone()], b"n", options()), "twice"),
         (Lock::quorum(&clients, b"n", LockOptions { fair: true, ..options() }), "fair"),
     ] {
         let error = given.err().unwrap();
