@@ -88,6 +88,8 @@ pub struct Error {
     code: Code,
     message: Box<str>,
     decision: Option<Box<Decision>>,
+    /// Whether it is of no use to wait until it passes.
+    lasting: bool,
 }
 
 /// The result of everything here that can fail.
@@ -96,7 +98,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// Makes an error of `code` that says `message`.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Error { code, message: message.into().into_boxed_str(), decision: None }
+        Error { code, message: message.into().into_boxed_str(), decision: None, lasting: false }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -105,7 +107,17 @@ impl Error {
 
     /// Makes the error of a `require` that was denied.
     pub(crate) fn limited(message: String, decision: Decision) -> Self {
-        Error { code: Code::Limited, message: message.into(), decision: Some(Box::new(decision)) }
+        Error { decision: Some(Box::new(decision)), ..Error::new(Code::Limited, message) }
+    }
+
+    /// The same, of which it is known that it does not pass by itself.
+    pub(crate) fn lasting(self) -> Self {
+        Error { lasting: true, ..self }
+    }
+
+    /// Whether Redis was away, which may pass by itself.
+    pub(crate) fn may_pass(&self) -> bool {
+        matches!(self.code, Code::Unavailable | Code::Timeout) && !self.lasting
     }
 
     /// The stable code.

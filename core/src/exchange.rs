@@ -243,6 +243,7 @@ impl Exchange {
     fn not_reached(&mut self, error: Error, retry_after: u64) -> Step {
         match self.unknown.clone() {
             Some(first) => self.again(first, FIRST_PAUSE),
+            None if self.operation.insists() && error.may_pass() => self.again(error, FIRST_PAUSE),
             None => self.conclude(Err(error), retry_after),
         }
     }

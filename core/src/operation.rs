@@ -109,6 +109,10 @@ pub(crate) trait Operation: Send + Sync {
     fn repeatable(&self) -> bool {
         !self.mutates()
     }
+    /// Whether it is tried again, while there is time, when the server cannot be reached: what gives something back.
+    fn insists(&self) -> bool {
+        false
+    }
     /// The script in Rust. Same reply.
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>>;
     /// Reads the reply after its first two fields.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutant import LUA, RUST, Edit, Mutant
 
 BOTH = ("core", "history")
-TESTS = ("locks", "lease_wake", "lock_hints", "quorum", "twin_lease")
+TESTS = ("locks", "lease_wake", "lock_hints", "lock_away", "quorum", "twin_lease")
 MUTANTS = [
     Mutant(
         "a lease lasts for a microsecond too long",
@@ -113,6 +113,36 @@ MUTANTS = [
         f"{RUST}/lock/calls.rs",
         "held.extended(self.sent, self.ttl, *done);",
         "held.extended(held.spec.now(), self.ttl, *done);",
+    ),
+    Mutant(
+        "a renewal of a lock counts from its reply",
+        f"{RUST}/lock/renewals.rs",
+        "held.extended(due.sent, due.ttl, done);",
+        "held.extended(held.spec.now(), due.ttl, done);",
+    ),
+    Mutant(
+        "a release that did not reach the server is not sent again",
+        f"{RUST}/desk/leave.rs",
+        "if error.may_pass() && leave.until",
+        "if error.may_pass() && leave.pause.is_zero() && leave.until",
+    ),
+    Mutant(
+        "a release does not try again to reach the server",
+        f"{RUST}/exchange.rs",
+        "None if self.operation.insists() && error.may_pass()",
+        "None if self.operation.insists() && error.may_pass() && self.repeats > 64",
+    ),
+    Mutant(
+        "a wait for a lock ends with the connection",
+        f"{RUST}/lock/attempt.rs",
+        "(now - since < LONGEST_OUTAGE).then(",
+        "(now < since).then(",
+    ),
+    Mutant(
+        "who waited for a lock while the server was away is told that others hold it",
+        f"{RUST}/lock/attempt.rs",
+        "self.outage.as_ref().map_or(Ok(false), |(_, error)| Err(error.clone()))",
+        "Ok(false)",
     ),
     Mutant(
         "the holder of a lock ignores its deadline",

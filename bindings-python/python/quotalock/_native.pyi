@@ -548,7 +548,7 @@ class Lock:
 
     def release(self) -> bool:
         """Releases it: True if it was held until now, False if it was lost or is not held. Renewal stops at once. One
-        that fails is tried once more in the background; else the lock ends with its ttl."""
+        that fails is sent again in the background until Redis is there, or the lease is over."""
 
     def extend(self, ttl: float | None = None) -> bool:
         """Extends the lease to at least `ttl` seconds (None: the lock's own) from now: False if it was lost. It only

@@ -1,10 +1,11 @@
 //! Taking back what a caller has left on a server and does not want any more: a lease, a place in line.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Notice;
 use crate::client::Shared;
+use crate::error::Error;
 use crate::exchange::Exchange;
 use crate::operation::Operation;
 use crate::store::redis::{hub, pipeline};
@@ -12,15 +13,35 @@ use crate::store::redis::{hub, pipeline};
 /// What taking back may cost a caller, who waits for it.
 pub(crate) const CLEAN_UP: Duration = Duration::from_millis(100);
 
+/// The pause before the process' thread sends one again that failed; it doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
 /// A call that takes back; its answer is of no interest. What is left all the same ends by itself.
 pub(crate) struct Leave {
     pub shared: Arc<Shared>,
-    pub operation: Box<dyn Operation>,
+    operation: Box<dyn Fn() -> Box<dyn Operation> + Send>,
+    /// Until when the process' thread sends it again if it fails.
+    until: Option<Instant>,
+    pause: Duration,
 }
 
 impl Leave {
-    pub fn new(shared: &Arc<Shared>, operation: impl Operation + 'static) -> Leave {
-        Leave { shared: shared.clone(), operation: Box::new(operation) }
+    pub fn new(shared: &Arc<Shared>, operation: impl Operation + Clone + 'static) -> Leave {
+        let operation = Box::new(move || -> Box<dyn Operation> { Box::new(operation.clone()) });
+        Leave { shared: shared.clone(), operation, until: None, pause: FIRST_PAUSE }
+    }
+
+    /// The same, but on the process' thread it is sent again until it is answered, or for so many microseconds: then what it
+    /// takes back is over by itself.
+    pub fn again_until(self, ttl: u64) -> Leave {
+        Leave { until: Some(Instant::now() + Duration::from_micros(ttl)), ..self }
+    }
+
+    /// What it does.
+    pub fn operation(&self) -> Box<dyn Operation> {
+        (self.operation)()
     }
 
     /// Sends it on this thread, and waits a little for the answer.
@@ -30,7 +51,7 @@ impl Leave {
 
     /// As [`send_here`](Leave::send_here), of several calls of one client, which travel together.
     pub fn send_all_here(leaves: impl IntoIterator<Item = Leave>) {
-        let exchange = |leave: Leave| Exchange::new(leave.shared, leave.operation, None).within(CLEAN_UP);
+        let exchange = |leave: Leave| Exchange::new(leave.shared.clone(), leave.operation(), None).within(CLEAN_UP);
         pipeline::run_all(leaves.into_iter().map(exchange).collect(), &mut || false);
     }
 
@@ -51,5 +72,41 @@ impl Leave {
     /// Has the process' thread send it.
     pub fn send_in_background(self) {
         hub::notify(Notice::Leave(self));
+    }
+}
+
+/// Those that are to be sent again.
+#[derive(Default)]
+pub(super) struct Leaves {
+    all: Vec<(Instant, Leave)>,
+}
+
+impl Leaves {
+    /// Keeps one that failed, if it is of use to send it again.
+    pub fn failed(&mut self, leave: Leave, error: &Error) {
+        let next = Instant::now() + leave.pause;
+        if error.may_pass() && leave.until.is_some_and(|until| next < until) {
+            let pause = (2 * leave.pause).min(LONGEST_PAUSE);
+            self.all.push((next, Leave { pause, ..leave }));
+        }
+    }
+
+    /// Those whose time has come.
+    pub fn due(&mut self, now: Instant) -> Vec<Leave> {
+        self.take(|then, _| then <= now)
+    }
+
+    /// Those of a client that is about to close, for a last time.
+    pub fn of(&mut self, port: u64) -> Vec<Leave> {
+        self.take(|_, leave| leave.shared.engine().port.id() == port)
+    }
+
+    /// When to look again.
+    pub fn next_turn(&self) -> Option<Instant> {
+        self.all.iter().map(|(then, _)| *then).min()
+    }
+
+    fn take(&mut self, fits: impl Fn(Instant, &Leave) -> bool) -> Vec<Leave> {
+        self.all.extract_if(.., |(then, leave)| fits(*then, leave)).map(|(_, leave)| leave).collect()
     }
 }

@@ -21,6 +21,7 @@ use crate::operation::{Answer, Operation};
 use crate::store::redis::hub::{Sink, Tag};
 use crate::store::redis::pool;
 
+use leave::Leaves;
 pub(crate) use leave::{CLEAN_UP, Leave};
 pub(crate) use request::{Notice, Request};
 pub(crate) use stage::Stage;
@@ -39,7 +40,7 @@ enum Errand {
         tag: Tag,
     },
     Renew(Due),
-    Leave,
+    Leave(Leave),
 }
 
 /// What is to be done elsewhere, with the number that its answer comes back under.
@@ -74,6 +75,7 @@ pub(crate) struct Desk {
     /// By the number of the client's port.
     waiting: HashMap<u64, Waiting>,
     renewals: Renewals,
+    leaves: Leaves,
     errands: HashMap<u64, Errand>,
     next: u64,
     tray: Arc<Tray>,
@@ -134,6 +136,7 @@ impl Desk {
             self.grant(port, waiting.room.wishes);
             self.grant_readers(port, waiting.readers.wishes);
         }
+        self.leaves.of(port).into_iter().for_each(|leave| self.leave(leave));
     }
 
     /// The calls of this client among what is to be sent, with their numbers.
@@ -199,6 +202,7 @@ impl Desk {
             }
         }
         self.renew(now);
+        self.leaves.due(now).into_iter().for_each(|leave| self.leave(leave));
         let mut wishes = Vec::new();
         for (port, waiting) in &mut self.waiting {
             waiting.turn(now);
@@ -214,7 +218,8 @@ impl Desk {
 
     /// When to turn again if nothing else happens.
     pub fn next_turn(&self) -> Option<Instant> {
-        self.waiting.values().filter_map(Waiting::next_turn).chain(self.renewals.next_turn()).min()
+        let waiting = self.waiting.values().filter_map(Waiting::next_turn);
+        waiting.chain(self.renewals.next_turn()).chain(self.leaves.next_turn()).min()
     }
 
     /// Renews what is due.
@@ -243,7 +248,7 @@ impl Desk {
                     Ok(_) => Ok(Answer::Flag(false)),
                     Err(error) => {
                         // Nobody knows whether it was released: once more, for nobody.
-                        self.leave(Leave::new(&held.spec.shared, held.spec.release(held.id, 0)));
+                        self.leave(held.leave());
                         Err(error.clone())
                     }
                 };
@@ -253,8 +258,10 @@ impl Desk {
                 }
             }
             Errand::Release { port, held, was_held, tag } => {
-                if let (Ok(_), Some(waiting)) = (&answer, self.waiting.get_mut(&port)) {
-                    waiting.room.on_freed(&held.spec.keys);
+                match (&answer, self.waiting.get_mut(&port)) {
+                    (Ok(_), Some(waiting)) => waiting.room.on_freed(&held.spec.keys),
+                    (Ok(_), None) => {}
+                    (Err(error), _) => self.leaves.failed(held.leave(), error),
                 }
                 tag.answer(answer.map(|answer| match answer {
                     Answer::Flag(released) => Answer::Flag(released && was_held),
@@ -262,7 +269,11 @@ impl Desk {
                 }));
             }
             Errand::Renew(due) => self.renewals.on_answer(&due, answer),
-            Errand::Leave => {}
+            Errand::Leave(leave) => {
+                if let Err(error) = answer {
+                    self.leaves.failed(leave, &error);
+                }
+            }
         }
     }
 
@@ -304,7 +315,7 @@ impl Desk {
     }
 
     fn leave(&mut self, leave: Leave) {
-        self.send(leave.shared, leave.operation, Errand::Leave);
+        self.send(leave.shared.clone(), leave.operation(), Errand::Leave(leave));
     }
 
     fn send(&mut self, shared: Arc<Shared>, operation: Box<dyn Operation>, errand: Errand) {

@@ -56,6 +56,10 @@ impl Operation for Release {
         true
     }
 
+    fn insists(&self) -> bool {
+        true
+    }
+
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
         let tables = load_all(space, &self.keys, now, Some(&self.id))?;
         let held = tables.iter().all(|table| table.left);

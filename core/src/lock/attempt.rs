@@ -18,6 +18,10 @@ use crate::random;
 pub(super) const LONGEST_REST: Duration = Duration::from_secs(1);
 /// Those further back in the queue look a little later, so that they don't all come when a holder has died.
 const APART: Duration = Duration::from_millis(20);
+/// For how long those who wait outlast a server that is away: a restart, or most failovers.
+const LONGEST_OUTAGE: Duration = Duration::from_secs(3);
+/// How long they rest meanwhile, and up to half of it less; what cannot be reached was asked for next to nothing.
+const AWAY: Duration = Duration::from_millis(100);
 /// In memory nobody gives hints.
 const IN_MEMORY: Duration = Duration::from_millis(5);
 /// How much longer than a call a tombstone stands: the estimate of the server's clock may be off.
@@ -53,6 +57,8 @@ pub(crate) struct Attempt {
     left: bool,
     /// When the last question was sent, in the time of the handle.
     sent: u64,
+    /// Since when the server has been away, and how that shows; none if it answered.
+    outage: Option<(Instant, Error)>,
 }
 
 impl Attempt {
@@ -65,7 +71,7 @@ impl Attempt {
         let who = lock.spec.who();
         let number = lock.begin(wait)?;
         let until = Instant::now() + wait;
-        Ok(Attempt { lock, id, number, until, channel: None, who, asked: false, left: false, sent: 0 })
+        Ok(Attempt { lock, id, number, until, channel: None, who, asked: false, left: false, sent: 0, outage: None })
     }
 
     /// Whether its caller has abandoned it.
@@ -78,9 +84,33 @@ impl Attempt {
         self.until > Instant::now()
     }
 
-    /// Where hints for it will be heard from now on.
-    pub fn hear_at(&mut self, channel: Channel) {
-        self.channel = Some(channel);
+    /// Where hints for it will be heard from now on, if anywhere.
+    pub fn hear_at(&mut self, channel: Option<Channel>) {
+        self.channel = channel;
+    }
+
+    /// How it ends when its time is over: refused, or failed if the server has been away until now.
+    pub fn over(&self) -> Result<bool> {
+        self.outage.as_ref().map_or(Ok(false), |(_, error)| Err(error.clone()))
+    }
+
+    /// Knows of the outage that another has seen.
+    pub fn learn(&mut self, other: &Attempt) {
+        self.outage = self.outage.take().or_else(|| other.outage.clone());
+    }
+
+    /// Until when to rest before what has failed so is tried again; none if that is of no use.
+    pub fn outlasts(&mut self, error: &Error) -> Option<Instant> {
+        if !error.may_pass() || !self.waits() {
+            return None;
+        }
+        // What was asked may still arrive.
+        self.left |= self.asked;
+        let now = Instant::now();
+        let since = self.outage.as_ref().map_or(now, |(since, _)| *since);
+        self.outage = Some((since, error.clone()));
+        let rest = AWAY.mul_f64(1.0 - 0.5 * f64::from(self.id[0]) / 255.0);
+        (now - since < LONGEST_OUTAGE).then(|| (now + rest).min(self.until))
     }
 
     /// The next question, in place of the holder `instead_of` if that one passes the lock on.
@@ -127,8 +157,9 @@ impl Attempt {
                 self.lock.refused(error.message().to_owned());
                 return Next::Refused;
             }
-            Err(error) => return Next::Failed(error),
+            Err(error) => return self.outlasts(&error).map_or(Next::Failed(error), Next::Rest),
         };
+        self.outage = None;
         // A refused try left nothing.
         self.asked = !matches!(grant.outcome, Outcome::Refused { .. });
         self.left |= repeated;
@@ -186,7 +217,8 @@ impl Attempt {
     /// nothing.
     pub fn leave(&self) -> Option<Leave> {
         let spec = &self.lock.spec;
-        (self.asked || self.left).then(|| Leave::new(&spec.shared, spec.release(self.id, self.tombstone())))
+        let release = || spec.release(self.id, self.tombstone());
+        (self.asked || self.left).then(|| Leave::new(&spec.shared, release()).again_until(spec.options.ttl))
     }
 
     /// For how long late questions are refused, in microseconds.

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::op::typed;
 use crate::store::redis::hub::{self, Sink};
 use crate::store::redis::listening::Listening;
-use crate::store::redis::patience::interruption;
+use crate::store::redis::patience::{interruption, sleep_until};
 use crate::store::redis::pool;
 use crate::store::redis::seat::Sitting;
 
@@ -21,9 +21,7 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
         listening.listen_if_idle();
     }
     let result = loop {
-        if let Some(channel) = listening.channel() {
-            attempt.hear_at(channel);
-        }
+        attempt.hear_at(listening.channel());
         let question = attempt.ask(None);
         let step = match attempt.on_answer(pool::run(attempt.lock.spec.exchange(question), interrupted)) {
             Next::Held(held) => {
@@ -34,11 +32,16 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
             Next::Failed(error) => break Err(error),
             Next::Listen => listening.listen(interrupted),
             Next::Rest(until) => match listening.rest(&attempt.id, attempt.nap(until), interrupted) {
-                Ok(()) if !attempt.waits() => break Ok(false),
+                Ok(()) if !attempt.waits() => break attempt.over(),
                 rested => rested,
             },
         };
-        if let Err(error) = step {
+        let Err(error) = step else { continue };
+        let rested = match attempt.outlasts(&error) {
+            Some(until) => sleep_until(until, interrupted),
+            None => Err(error),
+        };
+        if let Err(error) = rested {
             break Err(error);
         }
     };

@@ -134,8 +134,8 @@ impl Releasing {
         Ok(released && self.was_held)
     }
 
-    /// As [`run_interruptibly`](Releasing::run_interruptibly), but what fails or is interrupted is sent once more in the
-    /// background, by the process' thread.
+    /// As [`run_interruptibly`](Releasing::run_interruptibly), but what fails or is interrupted is sent again in the
+    /// background, by the process' thread, until it is answered or the lease is over.
     ///
     /// # Errors
     /// As [`run`](Releasing::run).

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::spec::Spec;
+use crate::desk::Leave;
 use crate::fork::generation;
 use crate::lease::Id;
 
@@ -137,6 +138,11 @@ impl Held {
         if tenure.state == LockState::Held {
             tenure.state = LockState::Uncertain;
         }
+    }
+
+    /// What gives it back.
+    pub fn leave(&self) -> Leave {
+        Leave::new(&self.spec.shared, self.spec.release(self.id, 0)).again_until(self.ttl())
     }
 
     /// It is given back: no renewal from now on, and no loss.

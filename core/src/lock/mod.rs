@@ -115,7 +115,7 @@ impl Lock {
     /// it within its ttl. For an odd number of servers that share no fate; those who wait ask again now and then.
     ///
     /// # Errors
-    /// As [`Client::lock`]; for fewer than three clients or more than 15, one that is there twice, `fair` or `replicas_ack`.
+    /// As [`Client::lock`]; for fewer than three clients or more than 15, a server that is there twice, `fair` or `replicas_ack`.
     pub fn quorum(clients: &[Client], name: &[u8], options: LockOptions) -> Result<Lock> {
         Spec::quorum(clients, name, &options).map(Lock::of)
     }

@@ -34,7 +34,7 @@ pub(crate) enum Wish {
     Ask(Place, Id, Exchange),
     /// Ask this, which also releases another's hold.
     PassOn(Place, Acquire, Passing),
-    /// Send this; the answer is of no interest.
+    /// Take this back.
     Leave(Leave),
     /// Have it renewed, and tell its loss.
     Keep(Arc<Held>),
@@ -57,6 +57,8 @@ pub(crate) struct Room {
     tries: HashMap<Id, Waiter>,
     /// Who of this process holds a lock alone, as far as it was granted here: the first in line need not ask.
     holders: HashMap<Place, Weak<Held>>,
+    /// From how many holders on those are looked for of whom nobody told that they are gone.
+    crowd: usize,
     /// Where hints are heard; none until the first needs it.
     channel: Option<Channel>,
     pub wishes: Vec<Wish>,
@@ -106,7 +108,11 @@ impl Room {
     pub fn on_deafness(&mut self, error: &Error) {
         self.channel = None;
         for place in self.places(|waiter| waiter.stage.is_deaf()) {
-            self.end_first(&place, Err(error.clone()), true);
+            let Some(first) = self.lines.get_mut(&place).and_then(VecDeque::front_mut) else { continue };
+            match first.attempt.outlasts(error) {
+                Some(until) => first.stage = Stage::Resting(until),
+                None => self.end_first(&place, Err(error.clone()), true),
+            }
         }
     }
 
@@ -174,6 +180,10 @@ impl Room {
     /// Something was granted in this process.
     fn on_held(&mut self, place: &Place, held: Arc<Held>) {
         if held.spec.is_exclusive() {
+            if self.holders.len() >= self.crowd {
+                self.holders.retain(|_, held| held.strong_count() > 0);
+                self.crowd = 2 * self.holders.len().max(64);
+            }
             self.holders.insert(place.clone(), Arc::downgrade(&held));
         }
         self.wishes.push(Wish::Keep(held));
@@ -195,9 +205,7 @@ impl Room {
         let Some(first) = self.lines.get_mut(&place).and_then(VecDeque::front_mut).filter(passable) else {
             return Some(tag);
         };
-        if let Some(channel) = channel {
-            first.attempt.hear_at(channel);
-        }
+        first.attempt.hear_at(channel);
         first.stage = Stage::ASKS;
         let question = first.attempt.ask(Some(held.id));
         self.wishes.push(Wish::PassOn(place, question, Passing { held: held.clone(), was_held, tag }));
@@ -211,16 +219,21 @@ impl Room {
 
     /// Does what is due.
     pub fn turn(&mut self, now: Instant) {
-        // The first in line asks or is answered in its own time; the others only wait.
+        // The first in line asks or is answered in its own time; the others only wait, and know what it knows.
+        let away =
+            |(place, line): (&Place, &VecDeque<Waiter>)| Some((place.clone(), line.front()?.attempt.over().err()?));
+        let away: HashMap<Place, Error> = self.lines.iter().filter_map(away).collect();
         self.leave_if(
             |waiter| (waiter.stage == IN_LINE || waiter.stage.is_deaf()) && waiter.attempt.until <= now,
-            |_| Ok(Answer::Flag(false)),
+            |waiter| {
+                away.get(&waiter.attempt.lock.spec.keys).map_or(Ok(Answer::Flag(false)), |error| Err(error.clone()))
+            },
         );
         for place in self.places(|waiter| waiter.stage.is_rested(now)) {
             if self.first(&place).is_some_and(|first| first.attempt.waits()) {
                 self.ask(&place);
-            } else {
-                self.end_first(&place, Ok(Answer::Flag(false)), true);
+            } else if let Some(over) = self.first(&place).map(|first| first.attempt.over()) {
+                self.end_first(&place, over.map(Answer::Flag), true);
             }
         }
     }
@@ -253,9 +266,7 @@ impl Room {
                     continue;
                 }
                 let Some(waiter) = line.remove(at) else { break };
-                if let Some(leave) = waiter.attempt.leave() {
-                    self.wishes.push(Wish::Leave(leave));
-                }
+                self.wishes.extend(waiter.attempt.leave().map(Wish::Leave));
                 let answer = answer(&waiter);
                 self.wishes.push(Wish::Answer(waiter.tag, answer));
                 if at == 0 {
@@ -301,23 +312,23 @@ impl Room {
     fn ask(&mut self, place: &Place) {
         let channel = self.channel;
         let Some(first) = self.lines.get_mut(place).and_then(VecDeque::front_mut) else { return };
-        if let Some(channel) = channel {
-            first.attempt.hear_at(channel);
-        }
+        first.attempt.hear_at(channel);
         first.stage = Stage::ASKS;
         self.wishes.push(wish_to_ask(place, &mut first.attempt));
     }
 
     fn end_first(&mut self, place: &Place, answer: Result<Answer>, leaves: bool) {
-        let Some(waiter) = self.lines.get_mut(place).and_then(VecDeque::pop_front) else { return };
+        let Some(line) = self.lines.get_mut(place) else { return };
+        let Some(waiter) = line.pop_front() else { return };
+        if let Some(next) = line.front_mut() {
+            next.attempt.learn(&waiter.attempt);
+        }
         self.end(waiter, answer, leaves);
         self.follow(place);
     }
 
     fn end(&mut self, waiter: Waiter, answer: Result<Answer>, leaves: bool) {
-        if let Some(leave) = waiter.attempt.leave().filter(|_| leaves) {
-            self.wishes.push(Wish::Leave(leave));
-        }
+        self.wishes.extend(waiter.attempt.leave().filter(|_| leaves).map(Wish::Leave));
         // The handle is free for another attempt before its caller hears of this one's end.
         let Waiter { attempt, tag, .. } = waiter;
         drop(attempt);

@@ -4,6 +4,7 @@ pub mod caches;
 pub mod definitions;
 pub mod elsewhere;
 pub mod futures;
+pub mod gate;
 pub mod operator;
 pub mod spec;
 pub mod twins;

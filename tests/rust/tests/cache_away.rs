@@ -2,111 +2,16 @@
 //! wait.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use quotalock::{
-    Cache, CacheOptions, Client, Code, Error, Got, MAX_VALUE_BYTES, OnceOptions, Options, Part, Ticket, WhenAway,
-};
+use quotalock::{Cache, CacheOptions, Code, Error, Got, MAX_VALUE_BYTES, OnceOptions, Part, Ticket, WhenAway};
 use quotalock_tests::caches::{WAYS, Way, get, ticket};
 use quotalock_tests::futures::block_on;
+use quotalock_tests::gate::Gate;
 use quotalock_tests::{client, fresh_prefix, servers};
 
-/// How long a client behind a gate waits for an answer.
-const TIMEOUT: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_secs(20);
-
-/// Stands between clients and a server, and can be shut.
-struct Gate {
-    address: SocketAddr,
-    state: Arc<State>,
-}
-
-#[derive(Default)]
-struct State {
-    /// Whether what clients say is swallowed.
-    mute: AtomicBool,
-    /// How many connections there were.
-    count: AtomicUsize,
-    /// On so many of them, the first, what the server says is swallowed.
-    deaf: AtomicUsize,
-    /// Whether new connections end at once.
-    closed: AtomicBool,
-    open: Mutex<Vec<TcpStream>>,
-}
-
-impl Gate {
-    fn before(url: &str) -> Gate {
-        let server: SocketAddr = url.strip_prefix("redis://").unwrap().parse().unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let gate = Gate { address: listener.local_addr().unwrap(), state: Arc::default() };
-        let state = gate.state.clone();
-        std::thread::spawn(move || {
-            for client in listener.incoming() {
-                let client = client.unwrap();
-                if state.closed.load(Ordering::SeqCst) {
-                    continue;
-                }
-                let server = TcpStream::connect(server).unwrap();
-                let number = state.count.fetch_add(1, Ordering::SeqCst);
-                state.open.lock().unwrap().extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
-                let ends = [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)];
-                for (up, (from, to)) in [true, false].into_iter().zip(ends) {
-                    let state = state.clone();
-                    std::thread::spawn(move || pass(from, to, up, number, &state));
-                }
-            }
-        });
-        gate
-    }
-
-    /// From now on the server is not heard from.
-    fn mute(&self) {
-        self.state.mute.store(true, Ordering::SeqCst);
-    }
-
-    /// From now on the server is not heard on the connections that there are, and hears all the same.
-    fn deafen(&self) {
-        self.state.deaf.store(self.state.count.load(Ordering::SeqCst), Ordering::SeqCst);
-    }
-
-    /// From now on there are no new connections.
-    fn close(&self) {
-        self.state.closed.store(true, Ordering::SeqCst);
-    }
-
-    /// As if the server had died.
-    fn hang_up(&self) {
-        self.close();
-        self.cut();
-    }
-
-    /// Ends all connections; new ones are welcome.
-    fn cut(&self) {
-        self.state.open.lock().unwrap().drain(..).for_each(|end| drop(end.shutdown(Shutdown::Both)));
-    }
-
-    fn client(&self, prefix: &str) -> Client {
-        let url = Some(format!("redis://{}", self.address));
-        Client::new(Options { url, prefix: prefix.into(), timeout: TIMEOUT, ..Options::default() }).unwrap()
-    }
-}
-
-fn pass(mut from: TcpStream, mut to: TcpStream, up: bool, number: usize, state: &State) {
-    let mut buffer = [0; 4096];
-    while let Ok(read @ 1..) = from.read(&mut buffer) {
-        let is_deaf = !up && number < state.deaf.load(Ordering::SeqCst);
-        if is_deaf || up && state.mute.load(Ordering::SeqCst) {
-            continue;
-        }
-        if to.write_all(&buffer[..read]).is_err() {
-            break;
-        }
-    }
-    let _ = to.shutdown(Shutdown::Both);
-}
 
 fn options(when_away: WhenAway) -> CacheOptions {
     CacheOptions { when_away, ..CacheOptions::default() }
@@ -226,7 +131,7 @@ fn who_cannot_listen_loads_or_raises() {
                 let gated = gate.client(&prefix);
                 let cache = gated.cache("home", options(when_away)).unwrap();
                 // Connected, but no further.
-                gate.state.closed.store(false, Ordering::SeqCst);
+                gate.open();
                 let other = get(way, &cache, b"other", Duration::ZERO);
                 std::mem::forget(other);
                 block_on(cache.peek(b"x").unwrap()).unwrap();

@@ -53,12 +53,12 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
              limits and locks a Redis of their own",
             operation.describe()
         );
-        return Refusal::Final(Error::new(Code::Unavailable, message));
+        return Refusal::Final(Error::new(Code::Unavailable, message).lasting());
     }
     if matches!(code, "MOVED" | "ASK") {
         let message =
             format!("{server} is a node of a Redis Cluster, which this version does not speak: use one server");
-        return Refusal::Final(Error::new(Code::Unavailable, message));
+        return Refusal::Final(Error::new(Code::Unavailable, message).lasting());
     }
     if DEMOTED.into_iter().any(inner) {
         let message = format!("{server} is a replica ({}): point the url at the master", shown(text.as_bytes()));
