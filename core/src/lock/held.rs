@@ -1,5 +1,6 @@
 //! One acquisition of a lock, from its grant to its end: how long it is certain, and who is told when it is lost.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::spec::Spec;
@@ -47,6 +48,8 @@ pub(crate) struct Held {
     /// Until when it may be renewed, in the time of [`Spec::now`].
     pub renew_until: u64,
     generation: u64,
+    /// Whether the process' thread watches it.
+    watched: AtomicBool,
     tenure: Mutex<Tenure>,
 }
 
@@ -71,6 +74,7 @@ impl Held {
             token,
             renew_until: sent.saturating_add(spec.options.max_hold),
             generation: generation(),
+            watched: AtomicBool::new(false),
             tenure: Mutex::new(Tenure {
                 state: LockState::Held,
                 deadline: certain_until(sent, ttl),
@@ -115,6 +119,11 @@ impl Held {
     /// Whether a fork lies between the grant and this process: then it belongs to the parent alone.
     pub fn is_foreign(&self) -> bool {
         self.generation != generation()
+    }
+
+    /// Has it count as watched by the process' thread: true for the first who asks.
+    pub fn is_to_be_watched(&self) -> bool {
+        !self.watched.swap(true, Ordering::Relaxed)
     }
 
     /// An extension that was sent at `sent` was answered.

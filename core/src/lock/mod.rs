@@ -219,6 +219,10 @@ impl Lock {
     pub fn on_loss(&self, listener: LossListener) {
         if let Some(held) = self.held_now() {
             held.on_loss(listener);
+            // Whoever acquired it on a thread alone, not to be renewed, has nobody who would notice.
+            if held.is_held() {
+                tell::keep(&held);
+            }
         }
     }
 

@@ -71,9 +71,11 @@ pub(crate) struct Renewals {
 }
 
 impl Renewals {
-    /// Watches one more.
+    /// Watches one more, unless it does.
     pub fn keep(&mut self, held: &Arc<Held>) {
-        self.all.push(Renewal::new(held));
+        if held.is_to_be_watched() {
+            self.all.push(Renewal::new(held));
+        }
     }
 
     /// When to look again.

@@ -349,3 +349,29 @@ fn wish_to_ask(place: &Place, attempt: &mut Attempt) -> Wish {
     let question = attempt.ask(None);
     Wish::Ask(place.clone(), attempt.id, attempt.lock.spec.exchange(question))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::{Client, Options};
+    use crate::lock::{LockOptions, options::Kind, options::Spec};
+
+    #[test]
+    fn those_who_were_forgotten_while_they_held_are_not_remembered() {
+        let client = Client::new(Options { url: Some("memory://".into()), ..Options::default() }).unwrap();
+        let mut room = Room::default();
+        let mut kept = Vec::new();
+        for number in 0..2_000_u32 {
+            let names = [&number.to_le_bytes()[..]];
+            let spec = Arc::new(Spec::new(&client, Kind::Mutex, &names, (1, 1), LockOptions::default()).unwrap());
+            let held = Arc::new(Held::new(spec.clone(), [0; 16], 1, spec.now()));
+            room.on_held(&spec.keys, held.clone());
+            room.wishes.clear();
+            if number % 100 == 0 {
+                kept.push(held);
+            }
+        }
+        assert!(kept.iter().all(|held| room.holders.contains_key(&held.spec.keys)));
+        assert!(room.holders.len() < 200, "{}", room.holders.len());
+    }
+}

@@ -222,10 +222,13 @@ fn a_loss_is_told_at_once() {
         assert!(!first.release().run().unwrap(), "{name}: releasing what was lost is false");
         // Not renewed, it is lost when its time is over.
         let second = client.lock(b"sku:42", LockOptions { renew: false, ..options(200) }).unwrap();
-        assert!(block_on(second.acquire(LONG).unwrap()).unwrap());
-        let (tell, told) = mpsc::channel();
-        second.on_loss(Box::new(move || tell.send(()).unwrap()));
-        told.recv_timeout(Duration::from_millis(500)).unwrap();
+        for alone in [false, true] {
+            let acquiring = second.acquire(LONG).unwrap();
+            assert!(if alone { acquiring.run() } else { block_on(acquiring) }.unwrap());
+            let (tell, told) = mpsc::channel();
+            second.on_loss(Box::new(move || tell.send(()).unwrap()));
+            told.recv_timeout(Duration::from_millis(500)).unwrap();
+        }
     }
 }
 
