@@ -185,7 +185,7 @@ impl Exchange {
             }
             None => {
                 resp::part(out, b"");
-                if self.operation.mutates() {
+                if self.operation.mutates() && !self.operation.gives_back() {
                     resp::number_part(out, clock.at(self.deadline).max(0) as u64);
                 } else {
                     resp::part(out, b"");
@@ -243,7 +243,7 @@ impl Exchange {
     fn not_reached(&mut self, error: Error, retry_after: u64) -> Step {
         match self.unknown.clone() {
             Some(first) => self.again(first, FIRST_PAUSE),
-            None if self.operation.insists() && error.may_pass() => self.again(error, FIRST_PAUSE),
+            None if self.operation.gives_back() && error.may_pass() => self.again(error, FIRST_PAUSE),
             None => self.conclude(Err(error), retry_after),
         }
     }

@@ -109,8 +109,9 @@ pub(crate) trait Operation: Send + Sync {
     fn repeatable(&self) -> bool {
         !self.mutates()
     }
-    /// Whether it is tried again, while there is time, when the server cannot be reached: what gives something back.
-    fn insists(&self) -> bool {
+    /// Whether it gives back what is its caller's alone: it is tried again, while there is time, when the server cannot be
+    /// reached, and done however late it arrives.
+    fn gives_back(&self) -> bool {
         false
     }
     /// The script in Rust. Same reply.

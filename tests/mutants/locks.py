@@ -129,8 +129,14 @@ MUTANTS = [
     Mutant(
         "a release does not try again to reach the server",
         f"{RUST}/exchange.rs",
-        "None if self.operation.insists() && error.may_pass()",
-        "None if self.operation.insists() && error.may_pass() && self.repeats > 64",
+        "None if self.operation.gives_back() && error.may_pass()",
+        "None if self.operation.gives_back() && error.may_pass() && self.repeats > 64",
+    ),
+    Mutant(
+        "a release of a lock that arrives late is refused",
+        f"{RUST}/exchange.rs",
+        "if self.operation.mutates() && !self.operation.gives_back() {",
+        "if self.operation.mutates() {",
     ),
     Mutant(
         "a wait for a lock ends with the connection",

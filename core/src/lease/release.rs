@@ -56,7 +56,7 @@ impl Operation for Release {
         true
     }
 
-    fn insists(&self) -> bool {
+    fn gives_back(&self) -> bool {
         true
     }
 

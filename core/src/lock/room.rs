@@ -354,7 +354,8 @@ fn wish_to_ask(place: &Place, attempt: &mut Attempt) -> Wish {
 mod tests {
     use super::*;
     use crate::client::{Client, Options};
-    use crate::lock::{LockOptions, options::Kind, options::Spec};
+    use crate::lock::LockOptions;
+    use crate::lock::spec::{Kind, Spec};
 
     #[test]
     fn those_who_were_forgotten_while_they_held_are_not_remembered() {

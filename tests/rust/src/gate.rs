@@ -27,6 +27,8 @@ struct State {
     deaf: AtomicUsize,
     /// Whether new connections end at once.
     closed: AtomicBool,
+    /// By how many milliseconds what clients say is late.
+    late: AtomicU64,
     /// By how many milliseconds what the server says is late.
     delay: AtomicU64,
     open: Mutex<Vec<TcpStream>>,
@@ -96,6 +98,11 @@ impl Gate {
         self.open();
     }
 
+    /// From now on calls are late by this. They arrive also when the client has hung up meanwhile.
+    pub fn hold_up(&self, late: Duration) {
+        self.state.late.store(late.as_millis() as u64, Ordering::SeqCst);
+    }
+
     /// From now on answers are late by this.
     pub fn delay(&self, late: Duration) {
         self.state.delay.store(late.as_millis() as u64, Ordering::SeqCst);
@@ -115,9 +122,8 @@ fn pass(mut from: TcpStream, mut to: TcpStream, up: bool, number: usize, state: 
         if is_deaf || up && state.mute.load(Ordering::SeqCst) {
             continue;
         }
-        if !up {
-            std::thread::sleep(Duration::from_millis(state.delay.load(Ordering::SeqCst)));
-        }
+        let late = if up { &state.late } else { &state.delay };
+        std::thread::sleep(Duration::from_millis(late.load(Ordering::SeqCst)));
         if to.write_all(&buffer[..read]).is_err() {
             break;
         }

@@ -119,6 +119,21 @@ fn a_release_that_failed_is_done_when_the_server_is_there_again() {
 }
 
 #[test]
+fn a_release_that_arrives_late_is_done() {
+    for (name, url) in servers() {
+        let (gate, prefix) = (Gate::before(&url), fresh_prefix("tardy"));
+        let (near, far) = (lock(&gate.client(&prefix), 30_000), lock(&client(&url, &prefix), 30_000));
+        // So that the server knows the script.
+        assert!(acquired(&far, NOW) && far.release().run().unwrap());
+        assert!(acquired(&near, NOW), "{name}");
+        gate.hold_up(2 * TIMEOUT);
+        // On a thread alone nothing else is sent.
+        assert_eq!(near.release().run().err().unwrap().code(), Code::Timeout, "{name}");
+        assert!(is_soon_free(&far), "{name}");
+    }
+}
+
+#[test]
 fn what_was_granted_unheard_is_taken_back_when_the_server_is_there_again() {
     for (name, url) in servers() {
         let (gate, prefix) = (Gate::before(&url), fresh_prefix("unheard"));
