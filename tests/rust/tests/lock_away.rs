@@ -81,7 +81,7 @@ fn a_release_outlasts_a_server_that_is_away_for_a_moment() {
             gate.hang_up();
             std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    sleep(TIMEOUT / 2);
+                    sleep(TIMEOUT / 6);
                     gate.reopen();
                 });
                 let released = match how {
