@@ -135,9 +135,10 @@ class Proxy:
                 threading.Thread(target=self._up, args=(pair,), daemon=True),
                 threading.Thread(target=self._down, args=(pair,), daemon=True),
             ]
+            # Known before anything passes: whoever was answered over it can hang up on it.
+            self._pairs.append(pair)
             for thread in pair.threads:
                 thread.start()
-            self._pairs.append(pair)
 
     def _forget_ended(self) -> None:
         ended = [pair for pair in self._pairs if not any(thread.is_alive() for thread in pair.threads)]
