@@ -6,6 +6,7 @@ import contextlib
 import time
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import redis
@@ -47,6 +48,27 @@ class Crew(dict[str, Worker]):
                         return stored
                 assert time.monotonic() < give_up, f"nobody loads {key} of {name}"
                 time.sleep(0.002)
+
+    def awaited(self, name: str, key: str) -> None:
+        """Returns when all but the one who loads it wait for a key of a cache or a once."""
+        give_up = time.monotonic() + 10
+        with redis.Redis.from_url(self.url) as server:
+            while True:
+                lists = list(server.scan_iter(f"{self.prefix}:*:{name}:{{{key}}}:wait", count=10_000))
+                # Each who waits has its channel in the list, of 16 bytes.
+                if lists and server.strlen(lists[0]) == 16 * (len(self) - 1):
+                    return
+                assert time.monotonic() < give_up, f"not all wait for {key} of {name}"
+                time.sleep(0.002)
+
+
+@contextlib.contextmanager
+def held_up(gate: Path) -> Iterator[dict[str, Path]]:
+    """What a loader is told so that it does not end before the `with` block does; the file is to be one of its own."""
+    try:
+        yield {"until": gate}
+    finally:
+        gate.touch()
 
 
 @contextlib.contextmanager

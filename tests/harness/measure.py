@@ -49,6 +49,11 @@ class Stalls:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
+    @property
+    def worst(self) -> float:
+        """The same in seconds."""
+        return self.worst_ms / 1e3
+
     def __enter__(self) -> Stalls:
         self._thread.start()
         return self

@@ -12,8 +12,9 @@ A request is a JSON line `{"op", ...}`, and each is answered by one JSON line. T
 * those of a stock, a once or a cache (`stock.take`, `once.run`), and `client.take_all` and the like: `name` and
   `options` of the handle and the `arguments` of the call, named as in api.json. Durations end in `_ms`, bytes (buyers,
   keys, request ids, prizes, values) are in hexadecimal, the id of a once is called `key`, and a stock in a list is its
-  name. `load`, the loader, says how long it `takes_ms` and what it makes, `value` or `json` (a text), or with what it
-  `fails`. Answers the times, `loads`, how often the loader was called, and `result`; of `get_json` its JSON.
+  name. `load`, the loader, says what it makes, `value` or `json` (a text), or with what it `fails`, and maybe a file
+  that it waits for before, `until`. Answers the times, `loads`, how often the loader was called, and `result`; of
+  `get_json` its JSON.
 
 In place of a `result` stands an `error`, its code, with `class`, `message` and `shown`: every form in which it may be
 printed. The error of the caller's own loader has the code `own`. The worker in Rust has no `load` and no JSON.
@@ -76,8 +77,8 @@ class Worker:
         self._files: list[str] = []
         self._awaited = 0
 
-    def client(self, url: str, *, prefix: str = "ql", timeout_ms: int = 500, on_error: str = "raise") -> Answer:
-        """Makes the client of all later operations."""
+    def client(self, url: str, *, prefix: str = "ql", timeout_ms: int = 5000, on_error: str = "raise") -> Answer:
+        """Makes the client of all later operations, a patient one unless it is told: machines stand still at times."""
         return self.ask("client", url=url, prefix=prefix, timeout_ms=timeout_ms, on_error=on_error)
 
     def ask(self, op: str, **request: Any) -> Answer:
@@ -225,7 +226,7 @@ def hexadecimal(key: str | bytes) -> str:
 def carried(argument: str, value: Any) -> Any:  # noqa: ANN401
     """An argument of a call as the protocol carries it."""
     if argument == "load":
-        return {"takes_ms": 0} | {name: carried(name, what) for name, what in value.items()}
+        return {name: str(what) if name == "until" else carried(name, what) for name, what in value.items()}
     if argument == "prizes":
         return [hexadecimal(prize) for prize in value]
     is_bytes = value is not None and argument in ("key", "buyer", "value", "request_id")

@@ -46,7 +46,7 @@ def test_refund_block_and_reset_are_seen_by_the_others(crew: Crew) -> None:
         decide(crew[other], "block", "k", duration_ms=60_000)
         blocked = decide(crew[one], "consume", "k", cost=1)
         assert not blocked["allowed"]
-        assert 59_000 < blocked["retry_after_ms"] <= 60_000
+        assert 50_000 < blocked["retry_after_ms"] <= 60_000
         assert decide(crew[one], "reset", "k") is True
         assert decide(crew[other], "reset", "k") is False
 

@@ -68,15 +68,17 @@ def test_what_one_lets_expire_another_takes(crew: Crew) -> None:
     for one, other in permutations(crew, 2):
         sale = f"sale {one} {other}"
         done(crew[one], "stock.open", sale, quantity=1, prizes=["code"])
-        done(crew[one], "stock.take", sale, buyer=one, hold_ms=200)
+        held = done(crew[one], "stock.take", sale, buyer=one, hold_ms=60_000)["reservation"]
         assert done(crew[other], "stock.take", sale, buyer=other)["outcome"] == "sold_out"
-    time.sleep(0.2)
+        assert done(crew[one], "stock.cancel", sale, id=held["id"]) is True
+        done(crew[one], "stock.take", sale, buyer=one, hold_ms=50)
+    time.sleep(0.05)
     for one, other in permutations(crew, 2):
         sale = f"sale {one} {other}"
         taken = done(crew[other], "stock.take", sale, buyer=other)["reservation"]
         assert (taken["buyer"], taken["prizes"]) == (other.encode().hex(), [b"code".hex()])
         kinds = [entry["kind"] for entry in crew.all_find("stock.ledger", sale)]
-        assert kinds == ["opened", "held", "expired", "held"]
+        assert kinds == ["opened", "held", "cancelled", "held", "expired", "held"]
 
 
 @pytest.mark.parametrize(("settle", "numbers"), [("confirm_all", [4, 0, 1]), ("cancel_all", [5, 0, 0])])

@@ -1,5 +1,6 @@
 // Calls of stocks, onces and caches in Node. The protocol is in workers.py.
 
+import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** @typedef {Record<string, any>} Answer */
@@ -53,7 +54,7 @@ export async function call(client, op, { name, options, arguments: { load, ...gi
   let loads = 0
   const loader = async () => {
     loads++
-    await sleep(load.takes_ms)
+    while ('until' in load && !existsSync(load.until)) await sleep(2)
     if ('fails' in load) throw new Failed(load.fails)
     return 'json' in load ? JSON.parse(load.json) : octets(load.value)
   }

@@ -11,7 +11,7 @@ use DomainException;
 use Quotalock\Client;
 use Quotalock\Exception\QuotalockException;
 
-/** Makes what it is told to make, when it has taken its time, and counts how often. */
+/** Makes what it is told to make, once the file is there that it is to wait for, and counts how often. */
 final class Loader
 {
     public int $loads = 0;
@@ -23,7 +23,10 @@ final class Loader
     public function load(): mixed
     {
         $this->loads++;
-        usleep($this->how['takes_ms'] * 1000);
+        while (isset($this->how['until']) && !is_file($this->how['until'])) {
+            usleep(2_000);
+            clearstatcache();
+        }
         if (isset($this->how['fails'])) {
             throw new DomainException($this->how['fails']);
         }

@@ -7,6 +7,7 @@ import inspect
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 Answer = dict[str, Any]
@@ -20,7 +21,7 @@ class Failed(Exception):
 
 
 class Loader:
-    """Makes what it is told to make, when it has taken its time, and counts how often."""
+    """Makes what it is told to make, once the file is there that it is to wait for, and counts how often."""
 
     def __init__(self, how: Answer) -> None:
         self.how, self.loads = how, 0
@@ -28,14 +29,20 @@ class Loader:
     def load(self) -> Any:
         """Loads, and keeps its thread meanwhile."""
         self.loads += 1
-        time.sleep(self.how["takes_ms"] / 1000)
+        while not self.may_end():
+            time.sleep(0.002)
         return self.made()
 
     async def load_later(self) -> Any:
         """Loads, and lets others go on."""
         self.loads += 1
-        await asyncio.sleep(self.how["takes_ms"] / 1000)
+        while not self.may_end():
+            await asyncio.sleep(0.002)
         return self.made()
+
+    def may_end(self) -> bool:
+        """Whether nothing holds it up any more."""
+        return "until" not in self.how or Path(self.how["until"]).exists()
 
     def made(self) -> Any:
         """What it is told to make."""

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{BufRead, Write};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -157,12 +158,14 @@ impl Call<'_> {
         })
     }
 
-    /// What is there, or what the loader makes when it has taken its time.
+    /// What is there, or what the loader makes once the file is there that it is to wait for.
     fn made(&mut self, getting: Getting) -> Answered {
         let (how, loads) = (&self.given["load"], &mut self.loads);
         let value = getting.run_with(|| {
             *loads += 1;
-            thread::sleep(Duration::from_millis(how["takes_ms"].as_u64().unwrap()));
+            while how["until"].as_str().is_some_and(|file| !Path::new(file).exists()) {
+                thread::sleep(Duration::from_millis(2));
+            }
             match how["fails"].as_str() {
                 Some(text) => Err(Failed::Own(text.to_owned())),
                 None => Ok(octets(&how["value"])),
