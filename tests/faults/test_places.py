@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import measure
 import pytest
 from program import free_port
 from servers import Server
@@ -88,9 +89,10 @@ def test_the_ca_is_read_once_and_again_when_it_was_renewed(
     answer = worker.ask("consume", limiter="place", policy=POLICY, key="k", cost=1)
     assert (answer["error"], "certificate" in answer["message"]) == ("unavailable", True)
     ca.write_text(good)
-    end = time.monotonic() + 1.1
-    while "error" in (answer := worker.ask("consume", limiter="place", policy=POLICY, key="k", cost=1)):
-        assert time.monotonic() < end, answer
+    with measure.Stalls() as stalls:
+        end = time.monotonic() + 1.1
+        while "error" in (answer := worker.ask("consume", limiter="place", policy=POLICY, key="k", cost=1)):
+            assert time.monotonic() < end + stalls.worst, answer
     ca.unlink()
     # Another client of the same process, so another connection.
     worker.client(f"{url}&", prefix="other")
@@ -103,10 +105,11 @@ def test_tls_and_plain_mixed_up_end_in_time(worker: Worker, server: Server, tls_
         (f"redis://127.0.0.1:{tls_port}", f"127.0.0.1:{tls_port}"),
     ):
         worker.client(url, timeout_ms=300)
-        answer = worker.ask("consume", limiter="place", policy=POLICY, key="k", cost=1)
+        with measure.Stalls() as stalls:
+            answer = worker.ask("consume", limiter="place", policy=POLICY, key="k", cost=1)
         assert answer["error"] in {"unavailable", "timeout"}
         assert hint in answer["message"]
-        assert (answer["ok_ns"] - answer["invoke_ns"]) / 1e6 < 450
+        assert (answer["ok_ns"] - answer["invoke_ns"]) / 1e6 < 450 + stalls.worst_ms
 
 
 def test_unix_socket(worker: Worker, server: Server) -> None:

@@ -11,8 +11,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import measure
 import pytest
-from servers import Server
+from servers import Server, ServerError
 from workers import Answer, Worker
 
 SECRET = "sw0rdfish"
@@ -24,7 +25,7 @@ def consume(worker: Worker) -> Answer:
     return worker.ask("consume", **LIMITER, key="k", cost=1)
 
 
-def refused(worker: Worker, url: str, code: str, *words: str, timeout_ms: int = 500) -> Answer:
+def refused(worker: Worker, url: str, code: str, *words: str, timeout_ms: int = 5000) -> Answer:
     """A call over this URL is refused with the code and these words, twice the same, and shows no password."""
     assert "error" not in worker.client(url, timeout_ms=timeout_ms)
     for _ in range(2):
@@ -40,10 +41,19 @@ def refused(worker: Worker, url: str, code: str, *words: str, timeout_ms: int = 
 
 def cured(worker: Worker) -> None:
     """What was mended is noticed without a new client, as soon as the breaker looks again."""
-    end = time.monotonic() + 1.1
-    while "error" in (answer := consume(worker)):
-        assert time.monotonic() < end, answer
+    with measure.Stalls() as stalls:
+        end = time.monotonic() + 1.1
+        while "error" in (answer := consume(worker)):
+            assert time.monotonic() < end + stalls.worst, answer
     assert answer["result"]["source"] == "redis"
+
+
+def is_busy(server: Server) -> bool:
+    try:
+        server.command("PING")
+    except ServerError as error:
+        return "BUSY" in str(error)
+    return False
 
 
 def with_login(server: Server, login: str) -> str:
@@ -105,7 +115,7 @@ class TestState:
         worker.client(server.url)
         cured(worker)
         server.command("REPLICAOF", "127.0.0.1", "1")
-        refused(worker, server.url, "unavailable", "READONLY", place(server), timeout_ms=200)
+        refused(worker, server.url, "unavailable", "READONLY", place(server), timeout_ms=500)
         server.command("REPLICAOF", "NO", "ONE")
         cured(worker)
 
@@ -116,13 +126,22 @@ class TestState:
         cured(worker)
         with socket.create_connection(("127.0.0.1", server.port)) as hog:
             hog.sendall(b'EVAL "while true do end" 0\r\n')
-            time.sleep(0.1)
-            timer = threading.Timer(0.3, server.command, ("SCRIPT", "KILL"))
-            timer.start()
-            answer = consume(worker)
-            timer.join()
+            end = time.monotonic() + 10
+            while not is_busy(server):
+                assert time.monotonic() < end
+            ended: list[int] = []
+
+            def end_it() -> None:
+                ended.append(time.monotonic_ns())
+                server.command("SCRIPT", "KILL")
+
+            with measure.Stalls() as stalls:
+                timer = threading.Timer(0.3, end_it)
+                timer.start()
+                answer = consume(worker)
+                timer.join()
         assert answer["result"]["remaining"] == 3
-        assert 100 < (answer["ok_ns"] - answer["invoke_ns"]) / 1e6 < 1000
+        assert 0 < (answer["ok_ns"] - ended[0]) / 1e6 < 700 + stalls.worst_ms
 
     def test_full(self, worker: Worker, server: Server) -> None:
         server.command("CONFIG", "SET", "maxmemory", "1")
@@ -175,12 +194,11 @@ class TestPort:
     def test_nobody_answers(self, worker: Worker) -> None:
         with socket.create_server(("127.0.0.1", 0)) as mute:
             port = mute.getsockname()[1]
-            before = time.monotonic()
             url = f"redis://:{SECRET}@127.0.0.1:{port}"
-            answer = refused(worker, url, "timeout", f"127.0.0.1:{port}", timeout_ms=200)
+            with measure.Stalls() as stalls:
+                answer = refused(worker, url, "timeout", f"127.0.0.1:{port}", timeout_ms=200)
             # The second of the two calls came from the breaker.
-            assert time.monotonic() - before < 0.6
-            assert (answer["ok_ns"] - answer["invoke_ns"]) / 1e6 < 100
+            assert (answer["ok_ns"] - answer["invoke_ns"]) / 1e6 < 100 + stalls.worst_ms
 
     @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_UNIX], ids=["tcp", "unix"])
     def test_nobody_accepts(self, worker: Worker, family: socket.AddressFamily, tmp_path: Path) -> None:
@@ -197,9 +215,10 @@ class TestPort:
                     waiting.connect(full.getsockname())
             url = f"unix://{tmp_path / 'full'}" if unix else f"redis://127.0.0.1:{full.getsockname()[1]}"
             worker.client(url, timeout_ms=200)
-            answer = consume(worker)
+            with measure.Stalls() as stalls:
+                answer = consume(worker)
             assert answer["error"] == "timeout"
-            assert (answer["ok_ns"] - answer["invoke_ns"]) / 1e6 < 350
+            assert (answer["ok_ns"] - answer["invoke_ns"]) / 1e6 < 350 + stalls.worst_ms
 
     def test_the_peer_hangs_up_at_once(self, worker: Worker, server: Server) -> None:
         server.command("CONFIG", "SET", "maxclients", "1")

@@ -57,13 +57,14 @@ class Stampede:
                 [*command, "aio"] if proc == "aio" else command, stdin=subprocess.DEVNULL, start_new_session=True
             )
 
-    def go(self, first: str = "", *, ahead_ms: int = 0, at_ns: int = 0) -> None:
-        """Has all readers read at one moment, those of the `first` language a little sooner."""
+    def go(self, first: str = "", *, ahead_ms: int = 0, at_ns: int = 0) -> int:
+        """Has all readers read at one moment, those of the `first` language a little sooner; answers the moment."""
         moment = max(at_ns, time.monotonic_ns() + AHEAD_NS)
         times = {proc: moment + (0 if proc == first else ahead_ms * 1_000_000) for proc in self._readers}
         fresh = self._go.with_suffix(".new")
         fresh.write_text(json.dumps(times))
         fresh.rename(self._go)
+        return moment
 
     def history(self, op: str) -> list[Record]:
         """What was written so far about one operation."""
