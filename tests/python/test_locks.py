@@ -9,6 +9,7 @@ import threading
 import time
 from typing import Any
 
+import measure
 import pytest
 import quotalock
 from locks import PATIENT, SOON, hold, wait_until
@@ -21,7 +22,7 @@ def test_one_holds_and_the_other_learns_who(surface: Surface, client: Any) -> No
     assert (first.state, first.held, first.token, first.remaining, first.ttl) == ("released", False, None, 0.0, 30.0)
     assert call(first.acquire)
     assert (first.state, first.held) == ("held", True)
-    assert 29.0 < first.remaining < 29.7
+    assert 20.0 < first.remaining < 29.7
     assert not call(second.acquire)
     assert not call(second.release)
     seen = call(second.inspect)
@@ -114,10 +115,11 @@ def test_a_wait_ends_in_its_time_and_leaves_nothing(surface: Surface, client: An
     first, second = client.lock("sku:42"), client.lock("sku:42", wait=0.2)
     assert call(first.acquire)
     for waits in ([], [None], [0.2]):
-        began = time.monotonic()
-        assert not call(second.acquire, *waits)
-        assert 0.18 < time.monotonic() - began < 0.2 + SOON
-    began = time.monotonic()
+        with measure.Stalls() as stalls:
+            began = time.monotonic()
+            assert not call(second.acquire, *waits)
+            took = time.monotonic() - began
+        assert 0.18 < took < 0.2 + SOON + stalls.worst
     assert not call(second.acquire, wait=0)
     with pytest.raises(quotalock.NotAcquired, match="200 ms"):
         hold(surface, second)
@@ -138,22 +140,26 @@ def test_whoever_waits_is_woken_by_the_release(surface: Surface, client: Any) ->
 
     waiter = threading.Thread(target=wait)
     waiter.start()
-    time.sleep(0.15)
-    freed = time.monotonic()
-    assert surface.call(first.release)
-    waiter.join()
+    wait_until(lambda: surface.call(first.inspect).waiters == 1)
+    with measure.Stalls() as stalls:
+        freed = time.monotonic()
+        assert surface.call(first.release)
+        waiter.join()
     assert (got[0], got[2]) == (True, True)
-    assert 0 <= got[1] - freed < 0.7
+    # Without a hint it would ask again after 0.8 s at the earliest.
+    assert 0 <= got[1] - freed < 0.7 + stalls.worst
 
 
 def test_a_wait_of_handles_in_order(surface: Surface, client: Any) -> None:
     first = client.lock("sku:42", fair=True)
     assert surface.call(first.acquire)
     order: list[int] = []
+    begins = threading.Semaphore(0)
 
     def wait(number: int) -> None:
         with Surface(surface.name) as other:
             lock = client.lock("sku:42", fair=True)
+            begins.release()
             assert other.call(lock.acquire, PATIENT)
             order.append(number)
             assert other.call(lock.release)
@@ -161,6 +167,8 @@ def test_a_wait_of_handles_in_order(surface: Surface, client: Any) -> None:
     waiters = [threading.Thread(target=wait, args=(number,)) for number in range(5)]
     for waiter in waiters:
         waiter.start()
+        assert begins.acquire(timeout=PATIENT)
+        # From there to its place in the line, which nobody sees in a process but its own.
         time.sleep(0.05)
     assert surface.call(first.release)
     for waiter in waiters:
@@ -189,20 +197,20 @@ def test_an_extension_only_lengthens(surface: Surface, client: Any) -> None:
     assert not call(lock.extend)
     assert call(lock.acquire)
     assert call(lock.extend, 60.0)
-    assert 58.0 < lock.remaining < 59.5
+    assert 50.0 < lock.remaining < 59.5
     assert call(lock.extend, ttl=1)
-    assert lock.remaining > 58.0
+    assert lock.remaining > 49.0
     assert call(lock.release)
     assert not call(lock.extend, 60)
 
 
 def test_a_lock_is_renewed_and_then_no_more(surface: Surface, client: Any) -> None:
     call = surface.call
-    kept, limited = client.lock("kept", ttl=0.6), client.lock("limited", ttl=0.6, max_hold=0.7)
+    kept, limited = client.lock("kept", ttl=2.0), client.lock("limited", ttl=0.6, max_hold=0.7)
     assert call(kept.acquire)
     assert call(limited.acquire)
     lost = limited.lost
-    time.sleep(1.8)
+    time.sleep(2.4)
     assert kept.held
     assert not kept.lost.is_set()
     assert not limited.held
@@ -213,15 +221,17 @@ def test_a_lock_is_renewed_and_then_no_more(surface: Surface, client: Any) -> No
 
 def test_what_is_not_renewed_is_lost(surface: Surface, client: Any) -> None:
     call = surface.call
-    lock = client.lock("sku:42", ttl=0.3, renew=False)
+    lock = client.lock("sku:42", ttl=1.0, renew=False)
     never = lock.lost
-    assert call(lock.acquire)
-    token, lost = lock.token, lock.lost
-    assert not lost
-    assert lock.lost is lost
-    began = time.monotonic()
-    assert call(lost.wait)
-    assert 0.1 < time.monotonic() - began < 0.3 + SOON
+    with measure.Stalls() as stalls:
+        began = time.monotonic()
+        assert call(lock.acquire)
+        token, lost = lock.token, lock.lost
+        assert not lost
+        assert lock.lost is lost
+        assert call(lost.wait)
+        took = time.monotonic() - began
+    assert 0.9 < took < 1.0 + SOON + stalls.worst
     assert lost
     assert lost.is_set()
     assert lock.lost.is_set()
@@ -339,7 +349,7 @@ def test_close_ends_those_who_wait(surface: Surface, url: str, prefix: str) -> N
     waiter.start()
     wait_until(lambda: holder.inspect().waiters == 1)
     surface.call(client.close)
-    waiter.join(SOON)
+    waiter.join(PATIENT)
     assert ends == ["closed"]
     wait_until(lambda: holder.inspect().waiters == 0)
     assert holder.release()

@@ -70,14 +70,17 @@ def test_a_loop_that_is_closed_in_a_block_leaves_nothing(url: str, prefix: str) 
     client = quotalock.Client(url, prefix=prefix, timeout=PATIENT)
     aclient = aio.Client(url, prefix=prefix, timeout=PATIENT)
 
+    entered = asyncio.Event()
+
     async def work() -> None:
         async with aclient.lock("sku:42"):
+            entered.set()
             await asyncio.sleep(60)
 
     event_loop = asyncio.new_event_loop()
     event_loop.set_exception_handler(lambda *_: None)
     task = event_loop.create_task(work())
-    event_loop.run_until_complete(asyncio.sleep(0.1))
+    event_loop.run_until_complete(entered.wait())
     event_loop.close()
     assert len(client.lock("sku:42").inspect().holders) == 1
     del task
@@ -130,13 +133,15 @@ def test_a_handle_goes_from_loop_to_loop(store_url: str, prefix: str) -> None:
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_fork_with_locks_on_a_loop(url: str, prefix: str) -> None:
     client = aio.Client(url, prefix=prefix, timeout=PATIENT)
+    tried, tell = os.pipe()
 
     async def of_child(lock: aio.Lock) -> None:
         assert lock.state == "released"
         assert not await lock.acquire()
         assert lock.lost.is_set() is False
-        async with client.lock(f"child-{os.getpid()}", ttl=1) as own:
-            await asyncio.sleep(0.5)
+        os.write(tell, b"x")
+        async with client.lock(f"child-{os.getpid()}", ttl=3) as own:
+            await asyncio.sleep(1.5)
             assert own.held
         assert await lock.acquire(PATIENT)
         assert await lock.release()
@@ -150,7 +155,7 @@ def test_a_fork_with_locks_on_a_loop(url: str, prefix: str) -> None:
         os._exit(0)
 
     async def body() -> None:
-        lock, waiting = client.lock("sku:42", ttl=1), client.lock("sku:42")
+        lock, waiting = client.lock("sku:42", ttl=3), client.lock("sku:42")
         assert await lock.acquire()
         waiter = asyncio.create_task(waiting.acquire(PATIENT))
         await asyncio.sleep(0.05)
@@ -162,7 +167,9 @@ def test_a_fork_with_locks_on_a_loop(url: str, prefix: str) -> None:
                 asyncio.events._set_running_loop(None)
                 child(lock)
             children.append(pid)
-        await asyncio.sleep(0.7)
+        await asyncio.sleep(1.5)
+        for _ in children:
+            await asyncio.to_thread(os.read, tried, 1)
         assert lock.held
         assert await lock.release()
         assert await waiter

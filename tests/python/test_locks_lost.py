@@ -30,9 +30,9 @@ def test_the_loss_cancels_the_block(store_url: str, prefix: str) -> None:
             assert task.cancelling() == 0
         # The task is as good as before.
         await asyncio.sleep(0)
-        async with lock:
-            assert lock.held
-        await asyncio.sleep(0.3)
+        async with client.lock("sku:42", cancel_on_loss=True, wait=PATIENT) as again:
+            await asyncio.sleep(0.3)
+            assert again.held
         await client.close()
 
     run(body)
@@ -72,9 +72,11 @@ def test_what_ends_a_block_that_was_cancelled() -> None:
         client = aio.Client("memory://")
         entered = asyncio.Event()
 
-        async def work(then: str) -> str:
+        async def work(then: str, cancelled: bool) -> str:
             try:
-                async with client.lock("sku:42", ttl=0.1, renew=False, wait=PATIENT, cancel_on_loss=True):
+                # What is to be cancelled is not to be lost before.
+                ttl = 0.1 if then or not cancelled else 30.0
+                async with client.lock("sku:42", ttl=ttl, renew=False, wait=PATIENT, cancel_on_loss=True):
                     entered.set()
                     try:
                         await asyncio.sleep(60)
@@ -89,7 +91,7 @@ def test_what_ends_a_block_that_was_cancelled() -> None:
 
         async def end(then: str, *, cancel: bool = False) -> Any:
             entered.clear()
-            task = asyncio.create_task(work(then))
+            task = asyncio.create_task(work(then, cancel))
             await entered.wait()
             if cancel:
                 task.cancel()
@@ -144,11 +146,12 @@ def test_within_a_timeout(store_url: str, prefix: str) -> None:
         with pytest.raises(quotalock.Lost):
             async with lock, timeout(PATIENT):
                 await asyncio.sleep(60)
+        lasting = client.lock("sku:42", wait=PATIENT, cancel_on_loss=True)
         with pytest.raises(TimeoutError):
-            async with timeout(0.05), lock:
+            async with timeout(0.05), lasting:
                 await asyncio.sleep(60)
         with pytest.raises(TimeoutError):
-            async with lock, timeout(0.05):
+            async with lasting, timeout(0.05):
                 await asyncio.sleep(60)
         await until_left_alone(lock)
         await client.close()
@@ -159,7 +162,7 @@ def test_within_a_timeout(store_url: str, prefix: str) -> None:
 def test_losses_are_told_to_all_who_wait(store_url: str, prefix: str) -> None:
     async def body() -> None:
         client = aio.Client(store_url, prefix=prefix, timeout=PATIENT)
-        lock = client.lock("sku:42", ttl=0.4, renew=False)
+        lock = client.lock("sku:42")
         assert await lock.acquire()
         lost = lock.lost
         # One that gives up takes nothing from the others.
@@ -167,14 +170,19 @@ def test_losses_are_told_to_all_who_wait(store_url: str, prefix: str) -> None:
             with pytest.raises(asyncio.TimeoutError):
                 await asyncio.wait_for(lost.wait(), 0.001)
         assert not lost.is_set()
-        assert await asyncio.gather(*(lost.wait() for _ in range(10))) == [True] * 10
+        waiting = [asyncio.create_task(lost.wait()) for _ in range(10)]
+        await asyncio.sleep(0.01)
+        assert await client.lock("sku:42").force_release() == 1
+        # It learns of it by that.
+        assert not await lock.extend()
+        assert await asyncio.gather(*waiting) == [True] * 10
         assert await lost.wait()
         await lock.release()
         assert await lock.acquire()
-        waiting = asyncio.create_task(lock.lost.wait())
+        watching = asyncio.create_task(lock.lost.wait())
         await asyncio.sleep(0.01)
         assert await lock.release()
-        assert await waiting is False
+        assert await watching is False
         await client.close()
 
     run(body)
