@@ -123,7 +123,7 @@ def test_a_failure_of_several_is_that_of_each(surface: Surface, client: Any) -> 
 
 
 def test_the_error_of_a_loader_is_its_caller_s(surface: Surface, client: Any) -> None:
-    pages, error = client.cache("pages", errors=0.3), ZeroDivisionError("no ł")
+    pages, soon, error = client.cache("pages"), client.cache("soon", errors=0.05), ZeroDivisionError("no ł")
     with pytest.raises(ZeroDivisionError) as caught:
         surface.call(pages.get, "home", Loader(surface, error).load)
     assert caught.value is error
@@ -133,8 +133,10 @@ def test_the_error_of_a_loader_is_its_caller_s(surface: Surface, client: Any) ->
     assert (told.value.code, good.loads) == ("load_failed", 0)
     assert 'cache "pages" for "home"' in str(told.value)
     assert "ZeroDivisionError: no ł" in str(told.value)
-    time.sleep(0.35)
-    assert surface.call(pages.get, "home", good.load) == b"good"
+    with pytest.raises(ZeroDivisionError):
+        surface.call(soon.get, "home", Loader(surface, error).load)
+    time.sleep(0.1)
+    assert surface.call(soon.get, "home", good.load) == b"good"
 
 
 def test_an_error_that_cannot_be_shown_is_one_all_the_same(surface: Surface, client: Any) -> None:
