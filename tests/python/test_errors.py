@@ -85,23 +85,30 @@ def test_silence_is_a_timeout(surface: Surface) -> None:
 
 def test_a_frozen_server_is_a_timeout_and_works_again_after_it(surface: Surface, prefix: str) -> None:
     with Server("redis-7.0") as server:
-        client = surface.module.Client(server.url, prefix=prefix, timeout=0.2)
-        checkout = client.limiter("checkout", "10/minute")
-        assert surface.call(checkout.consume, "user:42").remaining == 9
+        patient, client = (surface.module.Client(server.url, prefix=prefix, timeout=timeout) for timeout in (10.0, 0.2))
+        counted, checkout = (each.limiter("checkout", "10/minute") for each in (patient, client))
+
+        def remaining() -> int:
+            """What the impatient one is answered as soon as it is."""
+            give_up = time.monotonic() + 10
+            while True:
+                try:
+                    return int(surface.call(checkout.peek, "user:42").remaining)
+                except (quotalock.Timeout, quotalock.Unavailable):
+                    assert time.monotonic() < give_up
+
+        assert surface.call(counted.consume, "user:42").remaining == 9
+        assert remaining() == 9
         server.sigstop()
         with pytest.raises(quotalock.Timeout) as caught:
             surface.call(checkout.consume, "user:42")
         assert "user:42" in str(caught.value)
         server.sigcont()
-        give_up = time.monotonic() + 10
-        while True:
-            try:
-                # The call that timed out was not counted when the server went on.
-                assert surface.call(checkout.consume, "user:42").remaining == 8
-                break
-            except (quotalock.Timeout, quotalock.Unavailable):
-                assert time.monotonic() < give_up
+        # The call that timed out was not counted when the server went on.
+        assert surface.call(counted.consume, "user:42").remaining == 8
+        assert remaining() == 8
         surface.call(client.close)
+        surface.call(patient.close)
 
 
 def test_a_full_server_is_unavailable(surface: Surface, prefix: str) -> None:
@@ -150,5 +157,5 @@ def test_require_raises_with_its_decision(surface: Surface) -> None:
     decision = caught.value.decision
     assert isinstance(decision, quotalock.Decision)
     assert not decision.allowed
-    assert 59 < (decision.retry_after or 0) <= 60
+    assert 50 < (decision.retry_after or 0) <= 60
     assert "user:42" in str(caught.value)

@@ -253,9 +253,8 @@ def test_an_application_that_gunicorn_loads_before_it_forks(
     server: Server, prefix: str, worker: tuple[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "application.py").write_text(APPLICATION)
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
     kind, threads = worker
     command = [
         *(
@@ -273,13 +272,18 @@ def test_an_application_that_gunicorn_loads_before_it_forks(
             "--graceful-timeout",
             "5",
         ),
-        *("--bind", f"127.0.0.1:{port}", "--no-control-socket", "application:application"),
+        # Nobody else can take the port.
+        *("--bind", f"fd://{listener.fileno()}", "--no-control-socket", "application:application"),
     ]
     environment = {**os.environ, "URL": server.url, "PREFIX": prefix, "QUOTALOCK_URL": server.url}
     log = (tmp_path / "log").open("wb")
-    gunicorn = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=log, stderr=log)
+    gunicorn = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=log, stderr=log, pass_fds=[listener.fileno()]
+    )
+    listener.close()
     try:
-        wait_for(lambda: listens(port), or_tell=lambda: (tmp_path / "log").read_text())
+        told = (tmp_path / "log").read_text
+        wait_for(lambda: "Booting worker" in told(), or_tell=told)
         answers = ask_until_each_worker_answered(port)
     finally:
         gunicorn.terminate()
@@ -325,11 +329,6 @@ def ask_from_threads(port: int) -> list[Any]:
 def prefix_of(port: int) -> str:
     """The client of `limit` has the default prefix, so the keys must differ between runs."""
     return f"{os.getpid()}-{port}"
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def wait_for(condition: Callable[[], bool], or_tell: Callable[[], str] = lambda: "it did not come") -> None:
