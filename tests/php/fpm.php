@@ -86,7 +86,8 @@ test('a connection opened before the workers were forked is used by none of them
     $server = new RedisServer();
     $user = posix_getpwuid(posix_getuid())['name'];
     $options = ['-d', 'opcache.enable=1', '-d', "opcache.preload_user=$user", '-d', 'opcache.preload='
-        . __DIR__ . '/scripts/preload.php', '-d', "ratelimit.url={$server->url()}", '-d', 'ratelimit.prefix=pool'];
+        . __DIR__ . '/scripts/preload.php', '-d', "ratelimit.url={$server->url()}", '-d', 'ratelimit.prefix=pool',
+        '-d', 'ratelimit.timeout_ms=10000'];
     $fpm = new Fpm(['pm = static', 'pm.max_children = 8'], $options);
     same(1, redis($server->url())->exists('pool:limit:preload:{k}'), 'whether the parent asked');
     soldOut($fpm->load('shop.php', 8, 50), 400);

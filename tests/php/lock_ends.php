@@ -67,7 +67,9 @@ test('locks that objects hold in circles, in static variables and in each other 
 test('the end of a script waits at most a moment for a Redis that is away, however much it holds', function () {
     foreach ([SIGSTOP, SIGKILL] as $signal) {
         $server = new RedisServer();
-        [$output] = script(<<<CODE
+        $output = '';
+        $took = 0.0;
+        $code = <<<CODE
             \$locks = [];
             for (\$i = 0; \$i < 20; \$i++) {
                 \$locks[] = \$client->lock("n\$i", 60000);
@@ -76,19 +78,23 @@ test('the end of a script waits at most a moment for a Redis that is away, howev
             posix_kill({$server->pid()}, $signal);
             usleep(20_000);
             echo hrtime(true);
-            CODE, ['SERVER' => $server->url()]);
-        $took = (hrtime(true) - (int) $output) / 1e6;
+            CODE;
+        $stalls = stalls(function () use ($code, $server, &$output, &$took) {
+            [$output] = script($code, ['SERVER' => $server->url()]);
+            $took = (hrtime(true) - (int) $output) / 1e6;
+        });
         $server->signal(SIGCONT);
         // Each by itself may take half a second.
-        holds($took < 1_000, "that it took $took ms");
+        holds($took < 1_000 + $stalls, "that it took $took ms");
     }
 });
 
 test('a lock of a process that was killed ends with its ttl', function () {
     $prefix = prefix();
+    $before = hrtime(true);
     $pid = pcntl_fork();
     if ($pid === 0) {
-        $lock = (new Client(server(), $prefix))->lock('n', 800);
+        $lock = (new Client(server(), $prefix))->lock('n', 2_000);
         $lock->acquire();
         posix_kill(getmypid(), SIGKILL);
     }
@@ -96,8 +102,9 @@ test('a lock of a process that was killed ends with its ttl', function () {
     same(SIGKILL, pcntl_wtermsig($status), 'what ended it');
     $lock = (new Client(server(), $prefix))->lock('n');
     same($pid, $lock->inspect()->holders[0]->pid, 'who holds it');
-    $took = elapsed(fn () => same(true, $lock->acquire(10_000), 'whether it is granted'));
-    holds($took > 200 && $took < 3_000, "that it was granted after $took ms");
+    same(true, $lock->acquire(10_000), 'whether it is granted');
+    $took = (hrtime(true) - $before) / 1e6;
+    holds($took >= 2_000 && $took < 5_000, "that it was granted $took ms after the other, or a little more");
 });
 
 test('a forked child holds nothing of its parent, and releases nothing of it', function () {
@@ -167,7 +174,8 @@ test('what a handler throws ends the wait, which leaves nothing', function () {
         fn () => $lock->acquire(60_000)
     )));
     holds($took < 5_000, "that the wait ended after $took ms");
-    same(['released', 0], [$lock->state, $holder->inspect()->waiters], 'what is left');
+    same('released', $lock->state, 'what it is');
+    eventually(fn () => $holder->inspect()->waiters === 0, fn () => 'somebody waits');
     $holder->release();
     same(true, $lock->acquire(), 'whether it can be acquired');
 });
@@ -195,8 +203,8 @@ test('exit in a handler, and the time limit, end a wait and leave nothing', func
             CODE, ['PREFIX' => $prefix]);
         lacks('never', $output);
         contains($how === 'exit' ? 'bye' : 'Maximum execution time of 30 seconds exceeded', $output);
-        $seen = $holder->inspect();
-        same([0, 1], [$seen->waiters, count($seen->holders)], "who waits and holds after $how");
+        eventually(fn () => $holder->inspect()->waiters === 0, fn () => "somebody waits after $how");
+        same(1, count($holder->inspect()->holders), "who holds it after $how");
     }
 });
 
@@ -252,7 +260,7 @@ test('a killed worker of php-fpm holds its lock until its ttl, and no longer', f
     ]);
     $dying = forked(function () use ($fpm) {
         try {
-            return $fpm->get('lock.php', ['how' => 'sleep', 'ttl' => 1_500]);
+            return $fpm->get('lock.php', ['how' => 'sleep', 'ttl' => 2_500]);
         } catch (\Throwable) {
             return 'cut off';
         }

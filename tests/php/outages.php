@@ -41,8 +41,11 @@ test('who is no Redis is unavailable, and quoted', function () {
 
 test('a frozen server is a timeout, no later than said, and works again by itself', function () {
     $server = new RedisServer();
-    $limiter = client($server->url(), 100)->limiter('n', '100/minute');
-    same(99, $limiter->consume('k')->remaining, 'remaining');
+    $prefix = prefix();
+    $patient = (new Client($server->url(), $prefix))->limiter('n', '100/minute');
+    $limiter = (new Client($server->url(), $prefix, 100))->limiter('n', '100/minute');
+    same(99, $patient->consume('k')->remaining, 'remaining');
+    firstAnswer(fn () => $limiter->peek('k'));
     $server->signal(SIGSTOP);
     $took = elapsed(function () use ($limiter) {
         $error = thrown(TimeoutException::class, fn () => $limiter->consume('k'));
@@ -51,12 +54,13 @@ test('a frozen server is a timeout, no later than said, and works again by itsel
     holds($took >= 90 && $took < 1500, "that $took ms is about the timeout");
     $server->signal(SIGCONT);
     // The call that timed out must not have been counted: the server refused it when it came to read it.
-    same(98, firstAnswer(fn () => $limiter->consume('k'))->remaining, 'remaining after the thaw');
+    same(98, $patient->consume('k')->remaining, 'remaining after the thaw');
+    same(98, firstAnswer(fn () => $limiter->peek('k'))->remaining, 'what who was impatient finds by itself');
 });
 
 test('a server that was killed and started again needs nobody\'s help', function () {
     $server = new RedisServer();
-    $limiter = client($server->url(), 200)->limiter('n', '100/minute');
+    $limiter = client($server->url())->limiter('n', '100/minute');
     $limiter->consume('k');
     $server->kill();
     thrown(UnavailableException::class, fn () => $limiter->consume('k'));

@@ -96,11 +96,16 @@ test('making a client and a limiter anew costs microseconds', function () {
     $prefix = prefix();
     $once = fn () => (new Client('memory://', $prefix))->limiter('checkout', '10/minute;100/hour');
     $once();
-    $took = elapsed(function () use ($once) {
-        for ($i = 0; $i < 10_000; $i++) {
-            $once();
-        }
-    });
+    // The processor's time, whatever else it has to do.
+    $spent = fn (): float => array_sum(array_map(
+        fn (string $of) => getrusage()["ru_$of.tv_sec"] * 1e3 + getrusage()["ru_$of.tv_usec"] / 1e3,
+        ['utime', 'stime']
+    ));
+    $before = $spent();
+    for ($i = 0; $i < 10_000; $i++) {
+        $once();
+    }
+    $took = $spent() - $before;
     // About 0.6 µs each on a quiet machine.
     holds($took < 200, "that 10,000 took only $took ms");
 });

@@ -25,6 +25,8 @@ final class Fpm
         mkdir($this->folder);
         $user = posix_getuid() === 0 ? ['user = root', 'group = root'] : [];
         $lines = ['[global]', "error_log = $this->folder/log", '[www]', "listen = $this->folder/socket"];
+        // As patient as the tests themselves.
+        $lines[] = 'php_value[ratelimit.timeout_ms] = ' . ini_get('ratelimit.timeout_ms');
         file_put_contents("$this->folder/conf", implode("\n", [...$lines, ...$user, ...$pool]) . "\n");
         $fpm = glob('/usr/sbin/php-fpm' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION)[0]
             ?? throw new Failure('php-fpm is missing: run `make setup`');

@@ -208,3 +208,32 @@ function never(): string
 {
     throw new Failure('it was loaded');
 }
+
+/**
+ * Runs it and returns how late, in milliseconds, the machine woke a sleeper meanwhile at worst, so that a busy machine
+ * is not taken for a slow library.
+ */
+function stalls(\Closure $run): float
+{
+    [$ours, $theirs] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+    $watch = forked(function () use ($ours, $theirs): float {
+        fclose($ours);
+        $worst = 0.0;
+        do {
+            $before = hrtime(true);
+            [$read, $none] = [[$theirs], null];
+            // It ends when the other side hangs up.
+            $over = stream_select($read, $none, $none, 0, 10_000);
+            $worst = max($worst, (hrtime(true) - $before) / 1e6 - 10);
+        } while ($over === 0);
+        return $worst;
+    });
+    fclose($theirs);
+    try {
+        $run();
+    } finally {
+        fclose($ours);
+        $worst = $watch();
+    }
+    return $worst;
+}
