@@ -1,8 +1,8 @@
 // Caches and once that cannot be, loaders that return what cannot be, and a Redis that is away.
 
 import assert from 'node:assert/strict'
+import { once as event } from 'node:events'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { Cache, InvalidArgumentError, Once } from 'quotalock'
 import { rejected } from './failures.mjs'
@@ -23,11 +23,11 @@ test('an error that cannot be shown is one all the same', async () => {
 
 test('when Redis is away', async (context) => {
   const { url, server } = await ownRedis(context)
-  const own = client(url, { timeoutMs: 200, onError: 'open' })
+  const own = client(url, { onError: 'open' })
   const [raising, loading] = [own.cache('a'), own.cache('a', { whenAway: 'load' })]
   await raising.put('k', 'v')
   server.kill('SIGKILL')
-  await sleep(50)
+  await event(server, 'exit')
   const error = await raising.get('k', () => 'never').catch((error) => error)
   assert.ok(['unavailable', 'timeout'].includes(error.code), `${error.stack}`)
   assert.equal(String(await loading.get('k', () => 'loaded')), 'loaded')

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { ClosedError, CombinedDecision, CrossSlotError, Decision, TimeoutError, UnavailableError } from 'quotalock'
-import { client, listener, ownRedis, redis, run, stores } from './support.mjs'
+import { client, freePort, listener, ownRedis, redis, run, stores } from './support.mjs'
 
 test('calls of all kinds in one tick go out as one write, in their order', async (context) => {
   /** @type {number[]} */
@@ -209,7 +209,8 @@ test('a server that says nothing', async (context) => {
 })
 
 test('in a cluster keys need a common scope', async (context) => {
-  const { url, socket } = await ownRedis(context, undefined, '--cluster-enabled', 'yes', '--cluster-port', '9999')
+  const alone = ['--cluster-enabled', 'yes', '--cluster-port', await freePort()]
+  const { url, socket } = await ownRedis(context, undefined, ...alone)
   const admin = new Redis(socket)
   await admin.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
   while (!(await admin.call('CLUSTER', 'INFO'))?.toString().includes('cluster_state:ok')) await sleep(10)

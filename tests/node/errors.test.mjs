@@ -236,7 +236,7 @@ test('a server that dies and comes back', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'quotalock-'))
   context.after(() => rmSync(folder, { recursive: true }))
   const first = await ownRedis(context, folder)
-  const limiter = limiterOf(first.url, { timeoutMs: 1000 })
+  const limiter = limiterOf(first.url)
   assert.ok((await limiter.consume('k')).allowed)
   first.server.kill('SIGKILL')
   await once(first.server, 'exit')

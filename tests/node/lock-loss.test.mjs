@@ -13,14 +13,24 @@ const SLACK = 400
 /**
  * After how many milliseconds a signal fires.
  * @param {AbortSignal} signal
+ * @param {number} began from when they count
  */
-async function firedAfter(signal) {
-  const began = performance.now()
+async function firedAfter(signal, began = performance.now()) {
   // A held lock keeps no process open, and neither does its signal.
   const late = setTimeout(() => assert.fail('it does not fire'), 10_000)
   if (!signal.aborted) await once(signal, 'abort')
   clearTimeout(late)
   return performance.now() - began
+}
+
+/**
+ * How much later than that a timer of as many milliseconds fires: a busy machine is not to be taken for a slow library.
+ * @param {number} ms
+ */
+async function lateness(ms) {
+  const began = performance.now()
+  await sleep(ms)
+  return performance.now() - began - ms
 }
 
 /**
@@ -32,9 +42,10 @@ const everywhere = (act) => Promise.all(Object.entries(stores()).map(([store, ur
 test('a lock is renewed while it is held', async () => {
   await everywhere(async (url, store) => {
     const own = client(url)
-    const lock = await own.lock('sku:42', { ttlMs: 1000 })
+    // Longer than a stall of a machine that is shared.
+    const lock = await own.lock('sku:42', { ttlMs: 3000 })
     const { signal } = lock
-    for (let i = 0; i < 15; i++) {
+    for (let i = 0; i < 20; i++) {
       await sleep(200)
       assert.ok(lock.held && lock.remainingMs > 0, `${store}: ${lock.state}`)
     }
@@ -45,9 +56,9 @@ test('a lock is renewed while it is held', async () => {
 })
 
 test('a lock is renewed while this thread is busy', async () => {
-  const lock = await client(redis()).lock('sku:42', { ttlMs: 1000 })
+  const lock = await client(redis()).lock('sku:42', { ttlMs: 3000 })
   const still = new Int32Array(new SharedArrayBuffer(4))
-  Atomics.wait(still, 0, 0, 2500)
+  Atomics.wait(still, 0, 0, 4000)
   lock.assertHeld()
   assert.equal(await lock.release(), true)
 })
@@ -58,9 +69,10 @@ test('a lock that is not renewed is lost at its deadline', async () => {
     for (const how of [{ renew: false }, { maxHoldMs: 1 }]) {
       const ttlMs = 300
       const lock = await own.lock('sku:42', { ttlMs, ...how })
+      const began = performance.now()
       const left = lock.remainingMs
-      const took = await firedAfter(lock.signal)
-      assert.ok(left <= 295 && took >= left - 5 && took < left + SLACK, `${store}: ${took} of ${left}`)
+      const [took, late] = await Promise.all([firedAfter(lock.signal, began), lateness(left)])
+      assert.ok(left <= 295 && took >= left - 5 && took < left + SLACK + late, `${store}: ${took} of ${left}`)
       assert.deepEqual([lock.state, lock.held, lock.remainingMs], ['lost', false, 0])
       assert.throws(() => lock.assertHeld(), LostError)
       assert.ok(lock.token)
@@ -90,8 +102,8 @@ test('the signal fires soon after the lock was taken away', async () => {
     const { signal } = lock
     assert.equal(signal.aborted, false)
     assert.equal(await (await own.lock('sku:42', { acquire: false })).forceRelease(), 1)
-    const took = await firedAfter(signal)
-    assert.ok(took < ttlMs / 3 + SLACK, `${store}: ${took}`)
+    const [took, late] = await Promise.all([firedAfter(signal), lateness(ttlMs / 3)])
+    assert.ok(took < ttlMs / 3 + SLACK + late, `${store}: ${took}`)
     assert.ok(signal.reason instanceof LostError)
     assert.match(signal.reason.message, /^lock "sku:42" was lost/)
     assert.equal(lock.state, 'lost')
@@ -105,9 +117,10 @@ test('the signal fires at the deadline when the server stands still', async (con
   const lock = await client(url).lock('sku:42', { ttlMs: 900 })
   const { signal } = lock
   server.kill('SIGSTOP')
+  const began = performance.now()
   const left = lock.remainingMs
-  const took = await firedAfter(signal)
-  assert.ok(took >= left - 5 && took < left + SLACK, `${took} of ${left}`)
+  const [took, late] = await Promise.all([firedAfter(signal, began), lateness(left)])
+  assert.ok(took >= left - 5 && took < left + SLACK + late, `${took} of ${left}`)
   assert.ok(signal.reason instanceof LostError)
   server.kill('SIGCONT')
 })
@@ -140,7 +153,8 @@ test('each grant has a signal of its own', async () => {
     assert.equal(await lock.acquire(), false)
     await assert.rejects(lock.acquire({ waitMs: 60_000, signal: AbortSignal.timeout(20) }))
     await other.release()
-    assert.equal(await lock.acquire(), true)
+    // The attempt that was given up is taken back in the background, and goes before newcomers for a moment.
+    assert.equal(await lock.acquire({ waitMs: 60_000 }), true)
     assert.equal(lock.signal, before)
     // A release fires nothing, and the next grant has another.
     assert.equal(await lock.release(), true)
@@ -176,22 +190,26 @@ test('each grant has a signal of its own', async () => {
 
 test('the signal ends what uses it', async () => {
   const own = client(redis())
-  const lock = await own.lock('sku:42', { ttlMs: 300 })
+  const lock = await own.lock('sku:42')
   const work = sleep(60_000, undefined, { signal: lock.signal })
   assert.equal(getEventListeners(lock.signal, 'abort').length, 1)
   await lock.forceRelease()
+  assert.equal(await lock.extend(), false, 'it learns of it')
   const error = await work.catch((reason) => reason)
   assert.ok(error.name === 'AbortError' && error.cause instanceof LostError)
 })
 
 test('who hears of the loss may use the lock', async () => {
-  const lock = await client(redis()).lock('sku:42', { ttlMs: 300 })
+  const lock = await client(redis()).lock('sku:42')
+  /** @type {Promise<boolean> | undefined} */
   let again
   lock.signal.addEventListener('abort', () => {
     again = lock.release().then(() => lock.acquire())
   })
+  const { signal } = lock
   await lock.forceRelease()
-  await firedAfter(lock.signal)
+  assert.equal(await lock.extend(), false, 'it learns of it')
+  await firedAfter(signal)
   assert.equal(await again, true)
   assert.equal(await lock.release(), true)
 })
@@ -203,15 +221,16 @@ test('a handle that is forgotten is released, unless its signal is watched', asy
     import { setTimeout as sleep } from 'node:timers/promises'
     import { Client } from 'quotalock'
     const client = new Client('${redis()}', { prefix: '${own.prefix}', timeoutMs: 10_000 })
+    let lost
     const lead = async () => {
-      const lock = await client.lock('leader', { ttlMs: 300 })
+      const lock = await client.lock('leader', { ttlMs: 3000 })
       await once(lock.signal, 'abort')
       console.log(lock.state)
     }
     await (async () => {
       for (let i = 0; i < 50; i++) await client.lock('plain:' + i)
       await client.lock('left', { renew: false })
-      lead()
+      lost = lead()
     })()
     const held = async (name) => (await (await client.lock(name, { acquire: false })).inspect()).holders.length
     let left = 50
@@ -223,6 +242,8 @@ test('a handle that is forgotten is released, unless its signal is watched', asy
     }
     console.log(left, await held('left'), await held('leader'))
     await (await client.lock('leader', { acquire: false })).forceRelease()
-    await sleep(1000)`
+    // That alone keeps no process alive.
+    await Promise.race([lost, sleep(20_000)])
+    process.exit()`
   assert.deepEqual(await run(text, ['--expose-gc']), { code: 0, signal: null, output: '0 1 1\nlost\n' })
 })

@@ -71,7 +71,7 @@ test('a worker terminated with locks held and waited for, fifty times, leaves no
     const text = \`
       import { parentPort, workerData } from 'node:worker_threads'
       import { Client } from 'quotalock'
-      const client = new Client(workerData.url, { prefix: workerData.prefix })
+      const client = new Client(workerData.url, { prefix: workerData.prefix, timeoutMs: 10_000 })
       const held = await client.lock('held')
       held.signal.addEventListener('abort', () => {})
       for (let i = 0; i < 50; i++) client.lock('held', { waitMs: 60_000 }).catch(() => {})
@@ -132,7 +132,7 @@ test('a worker terminated with calls under way, a hundred times', async () => {
     const text = \`
       import { parentPort, workerData } from 'node:worker_threads'
       import { Client } from 'quotalock'
-      const client = new Client(workerData)
+      const client = new Client(workerData, { timeoutMs: 10_000 })
       const limiter = client.limiter('n', '1000000/hour')
       limiter.wait('blocked', { timeoutMs: 60_000, cost: 1000000 })
       const more = () => limiter.consume('k').then(more, () => {})

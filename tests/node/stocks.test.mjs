@@ -1,6 +1,7 @@
 // Sales: what is held, sold and returned, and what cannot be. The vectors have the rules.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
@@ -70,8 +71,10 @@ for (const [store, url] of Object.entries(stores())) {
   test(`what is over returns to stock on ${store}`, async () => {
     const stock = client(url).stock('short')
     await stock.open(1)
-    const { id } = held(await stock.take('ann', { holdMs: 50 }))
+    const first = held(await stock.take('ann'))
     assert.equal((await stock.take('bob')).outcome, 'sold_out')
+    assert.equal(await stock.cancel(first.id), true)
+    const { id } = held(await stock.take('ann', { holdMs: 50 }))
     await sleep(80)
     held(await stock.take('bob'))
     assert.deepEqual([await stock.confirm(id), await stock.extend(id, 1000)], [false, false])
@@ -281,11 +284,11 @@ test('what it shows', () => {
 
 test('a server that is not there, and a client that was closed', async (context) => {
   const { url, server } = await ownRedis(context)
-  const own = client(url, { timeoutMs: 200, onError: 'open' })
+  const own = client(url, { onError: 'open' })
   const stock = own.stock('n')
   await stock.open(1)
   server.kill('SIGKILL')
-  await sleep(50)
+  await once(server, 'exit')
   const error = await stock.take('b').catch((error) => error)
   assert.ok(['unavailable', 'timeout'].includes(error.code), `${error.stack}`)
   await own.close()

@@ -116,6 +116,18 @@ async function answers(path) {
   }
 }
 
+/** A port on which nobody listens, below those that the system gives to outgoing connections. */
+export async function freePort() {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000)
+    const server = createServer()
+    server.listen(port, '127.0.0.1')
+    const [taken] = await Promise.race([once(server, 'listening'), once(server, 'error')]).catch((error) => [error])
+    server.close()
+    if (taken === undefined) return `${port}`
+  }
+}
+
 /**
  * Starts a TCP server that does with each connection what `serve` says; it ends with the test.
  * @param {import('node:test').TestContext} context
