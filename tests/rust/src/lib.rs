@@ -7,6 +7,7 @@ pub mod futures;
 pub mod gate;
 pub mod operator;
 pub mod spec;
+pub mod stalls;
 pub mod twins;
 
 use quotalock::{Client, OnError, Options};

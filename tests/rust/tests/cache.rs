@@ -11,6 +11,7 @@ use quotalock::{
 use quotalock_tests::caches::{WAYS, Way, get, ticket};
 use quotalock_tests::elsewhere::sink;
 use quotalock_tests::futures::{block_on, waker};
+use quotalock_tests::stalls::Stalls;
 use quotalock_tests::{client, fresh_prefix, stores};
 
 const NOW: Duration = Duration::ZERO;
@@ -62,11 +63,12 @@ fn one_loads_and_the_others_get_it() {
                 })
             };
             std::thread::sleep(Duration::from_millis(150));
-            let filled = Instant::now();
+            let (stalls, filled) = (Stalls::watch(), Instant::now());
             assert!(fill(&mine, "hello"), "{name}");
             let (seen, at) = waiter.join().unwrap();
             assert_eq!((text(&seen), seen.stale), (Some("hello"), false), "{name}");
-            assert!(at - filled < Duration::from_millis(500), "{name} {way:?}: woken after {:?}", at - filled);
+            let bound = Duration::from_millis(500) + stalls.worst();
+            assert!(at - filled < bound, "{name} {way:?}: woken after {:?}", at - filled);
             assert_eq!(text(&found(get(way, &cache, b"x", NOW))), Some("hello"));
             assert_eq!(text(&cache.peek(b"x").unwrap().run().unwrap().unwrap()), Some("hello"));
             assert!(cache.invalidate(b"x").unwrap().run().unwrap(), "{name}");
@@ -104,7 +106,8 @@ fn a_failure_reaches_those_who_wait_and_for_a_while_those_who_come() {
     for (name, url) in stores() {
         for way in WAYS {
             let client = client(&url, &fresh_prefix("fail"));
-            let cache = client.cache("home", CacheOptions { errors: 300_000, ..options(60_000, 0, 10_000) }).unwrap();
+            let cache =
+                client.cache("home", CacheOptions { errors: 60_000_000, ..options(60_000, 0, 10_000) }).unwrap();
             let mine = ticket(get(way, &cache, b"x", NOW));
             let waiter = {
                 let cache = cache.clone();
@@ -116,8 +119,10 @@ fn a_failure_reaches_those_who_wait_and_for_a_while_those_who_come() {
             assert_eq!(theirs.code(), Code::LoadFailed, "{name} {way:?}: {theirs}");
             assert!(theirs.message().contains("no such table"), "{theirs}");
             assert_eq!(get(way, &cache, b"x", NOW).err().unwrap().code(), Code::LoadFailed, "{name}");
-            std::thread::sleep(Duration::from_millis(350));
-            drop(ticket(get(way, &cache, b"x", NOW)));
+            let soon = client.cache("soon", CacheOptions { errors: 50_000, ..options(60_000, 0, 10_000) }).unwrap();
+            assert!(ticket(get(way, &soon, b"x", NOW)).fail(Some("no such table")).run().unwrap(), "{name}");
+            std::thread::sleep(Duration::from_millis(60));
+            drop(ticket(get(way, &soon, b"x", NOW)));
         }
     }
 }
@@ -168,7 +173,7 @@ fn the_first_claims() {
         assert!(first.first && first.value.as_deref().is_some_and(|value| value == b"1"), "{name}: {first:?}");
         let second = claim("2");
         assert!(!second.first && second.value.as_deref().is_some_and(|value| value == b"1"), "{name}: {second:?}");
-        assert!((59_000_000..=60_000_000).contains(&second.left), "{name}: {second:?}");
+        assert!((50_000_000..=60_000_000).contains(&second.left), "{name}: {second:?}");
         assert!(once.release(b"a").unwrap().run().unwrap());
         assert!(!once.release(b"a").unwrap().run().unwrap());
         assert!(once.claim(b"a", None).unwrap().run().unwrap().first, "{name}");
@@ -183,7 +188,7 @@ fn the_first_runs_and_the_others_get_its_result() {
         let once = client.once("order", OnceOptions::default()).unwrap();
         let mine = ticket(once.begin(b"42", NOW).unwrap().run());
         let claimed = once.claim(b"42", None).unwrap().run().unwrap();
-        assert!(!claimed.first && claimed.running && claimed.left > 9_000_000, "{name}: {claimed:?}");
+        assert!(!claimed.first && claimed.running && claimed.left > 5_000_000, "{name}: {claimed:?}");
         let waiter = {
             let once = once.clone();
             std::thread::spawn(move || ticket(once.begin(b"42", LONG).unwrap().run()))
@@ -246,7 +251,7 @@ fn a_hundred_waiters_of_a_loop_get_it_at_once() {
         }
         std::thread::sleep(Duration::from_millis(200));
         assert!(told.try_recv().is_err(), "{name}");
-        let filled = Instant::now();
+        let (stalls, filled) = (Stalls::watch(), Instant::now());
         assert!(fill(&mine, "hello"));
         let mut numbers: Vec<u64> = (0..100)
             .map(|_| {
@@ -256,7 +261,8 @@ fn a_hundred_waiters_of_a_loop_get_it_at_once() {
                 number
             })
             .collect();
-        assert!(filled.elapsed() < Duration::from_millis(500), "{name}: {:?}", filled.elapsed());
+        let took = filled.elapsed();
+        assert!(took < Duration::from_millis(500) + stalls.worst(), "{name}: {took:?}");
         numbers.sort_unstable();
         assert_eq!(numbers, (0..100).collect::<Vec<_>>(), "{name}");
     }
@@ -314,12 +320,12 @@ fn a_waiter_that_is_taken_back_leaves_nothing() {
 fn what_is_nearly_stale_is_refreshed_by_one_while_the_others_are_served() {
     for (name, url) in stores() {
         let client = client(&url, &fresh_prefix("early"));
-        // It took 200 ms, so with beta 100 nobody is lucky enough to find it fresh for the next seconds.
-        let cache = client.cache("home", CacheOptions { beta: 100.0, ..options(1_500, 0, 10_000) }).unwrap();
+        // It took 200 ms, so with beta 100 nobody is lucky enough to find it fresh for seconds.
+        let cache = client.cache("home", CacheOptions { beta: 100.0, ..options(10_000, 0, 10_000) }).unwrap();
         let mine = ticket(get(Way::Here, &cache, b"x", NOW));
         std::thread::sleep(Duration::from_millis(200));
         assert!(fill(&mine, "old"));
-        let give_up = Instant::now() + Duration::from_millis(1_300);
+        let give_up = Instant::now() + Duration::from_millis(8_000);
         let early = loop {
             match get(Way::Here, &cache, b"x", NOW).unwrap() {
                 Got::Load(ticket) => break ticket,
@@ -333,7 +339,7 @@ fn what_is_nearly_stale_is_refreshed_by_one_while_the_others_are_served() {
             assert_eq!(text(&found(get(way, &cache, b"x", NOW))), Some("old"), "{name}");
         }
         assert!(fill(&early, "new"), "{name}");
-        let never = client.cache("home", CacheOptions { beta: 0.0, ..options(1_500, 0, 10_000) }).unwrap();
+        let never = client.cache("home", CacheOptions { beta: 0.0, ..options(10_000, 0, 10_000) }).unwrap();
         (0..50).for_each(|_| assert_eq!(text(&found(get(Way::Here, &never, b"x", NOW))), Some("new")));
     }
 }

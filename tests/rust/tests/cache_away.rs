@@ -116,7 +116,7 @@ fn several_values_are_stored_together_whatever_becomes_of_the_connection() {
         let loaded = filling.into_iter().map(|ticket| (ticket, None)).collect();
         assert!(is_away(&Ticket::fill_all(loaded, &mut || false).err().unwrap()), "{name}");
         drop(failing);
-        assert!(began.elapsed() < Duration::from_secs(3), "{name}: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(4), "{name}: {:?}", began.elapsed());
     }
 }
 

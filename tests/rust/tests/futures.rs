@@ -60,7 +60,9 @@ fn wait_sleeps_as_retry_after_says() {
         let asked = (0..3).map(|_| limiter.wait(b"k", 1, Duration::from_secs(20)).unwrap().into_future()).collect();
         assert!(join(asked).into_iter().all(|a| a.unwrap().allowed), "{name}");
         assert!(began.elapsed() >= Duration::from_millis(400), "{name}: {:?}", began.elapsed());
-        let hopeless = limiter.wait(b"k", 1, Duration::from_millis(1)).unwrap().run().unwrap();
+        let slow = client.limiter("slow", Policy::parse("1/hour").unwrap()).unwrap();
+        assert!(slow.consume(b"k", 1).unwrap().run().unwrap().allowed, "{name}");
+        let hopeless = slow.wait(b"k", 1, Duration::from_millis(1)).unwrap().run().unwrap();
         assert!(!hopeless.allowed && hopeless.retry_after > Some(1_000), "{name}: {hopeless:?}");
         let never = limiter.wait(b"k", 2, Duration::from_secs(20)).unwrap().run().unwrap();
         assert_eq!((never.allowed, never.retry_after), (false, None), "{name}");

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use quotalock::testing::lease::{self, Acquire, Extend, ForceRelease, Id, Outcome, Queue, Release};
-use quotalock::{Client, Code};
+use quotalock::{Client, Code, testing};
 use quotalock_tests::{client, fresh_prefix, servers};
 
 /// A connection that speaks for itself.
@@ -44,7 +44,10 @@ impl Lock {
     fn new(url: &str) -> Lock {
         let prefix = fresh_prefix("wake");
         let keys = [format!("{prefix}:lock:{{it}}").into_bytes()].into();
-        Lock { client: client(url, &prefix), keys, wake_prefix: format!("{prefix}:wake:").into_bytes().into() }
+        let client = client(url, &prefix);
+        // It stands still: a right of way lasts for 50 ms, and a machine may do so for longer.
+        testing::set_time(&client, Some(1_700_000_000_000_000)).unwrap();
+        Lock { client, keys, wake_prefix: format!("{prefix}:wake:").into_bytes().into() }
     }
 
     fn acquire(&self, id: Id, queue: Queue, channel: Id, instead_of: Option<Id>) -> quotalock::Result<Outcome> {

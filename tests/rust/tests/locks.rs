@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use quotalock::{Client, Code, Lock, LockOptions, LockState, testing};
 use quotalock_tests::futures::{block_on, waker};
+use quotalock_tests::stalls::Stalls;
 use quotalock_tests::{client, fresh_prefix, stores};
 
 const NOW: Duration = Duration::ZERO;
@@ -34,7 +35,7 @@ fn one_holds_and_the_other_learns_who() {
         assert_eq!((first.state(), first.token(), first.remaining()), (LockState::Released, None, 0), "{name}");
         assert!(try_acquire(&first), "{name}");
         assert!(first.is_held() && first.assert_held().is_ok());
-        assert!((29_000_000..29_700_000).contains(&first.remaining()), "{name}: {}", first.remaining());
+        assert!((20_000_000..29_700_000).contains(&first.remaining()), "{name}: {}", first.remaining());
         assert!(!try_acquire(&second), "{name}");
         let why = second.not_acquired();
         assert_eq!(why.code(), Code::NotAcquired);
@@ -75,11 +76,12 @@ fn a_waiting_thread_gets_it_when_it_is_free() {
             });
             told.recv().unwrap();
             std::thread::sleep(Duration::from_millis(150));
-            let freed = Instant::now();
+            let (stalls, freed) = (Stalls::watch(), Instant::now());
             assert!(first.release().run().unwrap());
             let (got, at, released) = waiter.join().unwrap();
             assert!(got && released, "{name}");
-            assert!(at - freed < Duration::from_millis(700), "{name}: woken after {:?}", at - freed);
+            let bound = Duration::from_millis(700) + stalls.worst();
+            assert!(at - freed < bound, "{name}: woken after {:?}", at - freed);
         }
     }
 }
@@ -187,9 +189,9 @@ fn a_dropped_future_leaves_nothing() {
 fn it_is_renewed_while_it_is_held_and_no_longer() {
     for (name, url) in stores() {
         let client = client(&url, &fresh_prefix("renew"));
-        let first = lock(&client, 300);
+        let first = lock(&client, 2_000);
         assert!(try_acquire(&first));
-        std::thread::sleep(Duration::from_millis(700));
+        std::thread::sleep(Duration::from_millis(2_400));
         assert!(first.is_held(), "{name}");
         let second = lock(&client, 300);
         assert!(!try_acquire(&second), "{name}");
@@ -207,14 +209,15 @@ fn it_is_renewed_while_it_is_held_and_no_longer() {
 fn a_loss_is_told_at_once() {
     for (name, url) in stores() {
         let client = client(&url, &fresh_prefix("loss"));
-        let first = lock(&client, 600);
+        let first = lock(&client, 3_000);
         assert!(try_acquire(&first));
         let (tell, told) = mpsc::channel();
         first.on_loss(Box::new(move || tell.send(Instant::now()).unwrap()));
-        let forced = Instant::now();
+        let (stalls, forced) = (Stalls::watch(), Instant::now());
         assert_eq!(lock(&client, 600).force_release().run().unwrap(), 1);
         let at = told.recv_timeout(LONG).unwrap();
-        assert!(at - forced < Duration::from_millis(600), "{name}: {:?}", at - forced);
+        // A renewal is due after a third of its ttl.
+        assert!(at - forced < Duration::from_millis(2_000) + stalls.worst(), "{name}: {:?}", at - forced);
         assert_eq!((first.state(), first.is_held()), (LockState::Lost, false));
         assert_eq!(first.assert_held().err().unwrap().code(), Code::Lost);
         assert!(first.token().is_some());
@@ -223,11 +226,13 @@ fn a_loss_is_told_at_once() {
         // Not renewed, it is lost when its time is over.
         let second = client.lock(b"sku:42", LockOptions { renew: false, ..options(200) }).unwrap();
         for alone in [false, true] {
+            let stalls = Stalls::watch();
             let acquiring = second.acquire(LONG).unwrap();
             assert!(if alone { acquiring.run() } else { block_on(acquiring) }.unwrap());
-            let (tell, told) = mpsc::channel();
+            let (granted, (tell, told)) = (Instant::now(), mpsc::channel());
             second.on_loss(Box::new(move || tell.send(()).unwrap()));
-            told.recv_timeout(Duration::from_millis(500)).unwrap();
+            told.recv_timeout(LONG).unwrap();
+            assert!(granted.elapsed() < Duration::from_millis(500) + stalls.worst(), "{name}: {:?}", granted.elapsed());
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use quotalock::{CacheOptions, Code, Got, Lock, LockOptions, OnceOptions};
 use quotalock_tests::spec::root;
@@ -79,19 +79,23 @@ fn what_the_guide_lists_is_enough_for_locks() {
             format!("redis://{prefix}:secret@{address}")
         })
         .collect();
-    let options = LockOptions { ttl: 900_000, ..LockOptions::default() };
     let clients: Vec<_> = limited.iter().map(|url| client(url, &prefix)).collect();
     for client in &clients {
-        let (first, second) =
-            (client.lock(b"n", options.clone()).unwrap(), client.lock(b"n", options.clone()).unwrap());
+        let [first, second] = [(); 2].map(|()| client.lock(b"n", LockOptions::default()).unwrap());
         assert!(first.acquire(Duration::ZERO).unwrap().run().unwrap());
         assert_eq!(first.inspect().run().unwrap().holders.len(), 1);
         let waiter = std::thread::spawn(move || second.acquire(Duration::from_secs(20)).unwrap().run().unwrap());
-        // By now it waits, and has subscribed.
-        std::thread::sleep(Duration::from_millis(1_500));
+        // Who waits has subscribed before.
+        let give_up = Instant::now() + Duration::from_secs(20);
+        while first.inspect().run().unwrap().waiters == 0 {
+            assert!(Instant::now() < give_up, "nobody waits");
+            std::thread::sleep(Duration::from_millis(5));
+        }
         assert!(first.extend(None).unwrap().run().unwrap() && first.release().run().unwrap());
         assert!(waiter.join().unwrap());
     }
+    // Servers that are younger than a ttl have no vote.
+    let options = LockOptions { ttl: 900_000, ..LockOptions::default() };
     let quorum = Lock::quorum(&clients, b"most", options).unwrap();
     assert!(quorum.acquire(Duration::from_secs(20)).unwrap().run().unwrap());
 }
