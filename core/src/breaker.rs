@@ -98,9 +98,10 @@ mod tests {
     #[test]
     fn one_probe_at_a_time_and_none_for_ever() {
         let breaker = Breaker::default();
-        let lease = Duration::from_millis(500);
+        // Longer than a machine stands still that is shared.
+        let lease = Duration::from_millis(2_000);
         assert!(breaker.admit(lease).is_ok());
-        breaker.failure(Duration::from_micros(50), &down());
+        breaker.failure(Duration::from_millis(400), &down());
         let refused = breaker.admit(lease).unwrap_err();
         assert_eq!(refused.error.unwrap().message(), "down");
         std::thread::sleep(refused.retry_after);
@@ -115,7 +116,7 @@ mod tests {
     #[test]
     fn a_server_that_answers_another_connection_is_not_down() {
         let breaker = Breaker::default();
-        let (dialed, longer) = (Duration::from_millis(90), Duration::from_millis(100));
+        let (dialed, longer) = (Duration::from_millis(1_900), Duration::from_millis(2_000));
         std::thread::sleep(longer);
         breaker.success();
         breaker.failure(dialed, &down());
@@ -130,11 +131,12 @@ mod tests {
         let pause = |cost| {
             let breaker = Breaker::default();
             breaker.failure(cost, &down());
-            breaker.admit(Duration::ZERO).unwrap_err().retry_after
+            breaker.admit(Duration::ZERO).err().map(|refused| refused.retry_after)
         };
-        assert!(pause(Duration::ZERO) <= SHORTEST);
-        let middle = pause(Duration::from_millis(100));
-        assert!(middle > SHORTEST && middle <= Duration::from_millis(200));
-        assert!(pause(Duration::from_secs(60)) <= LONGEST);
+        // So short that it may be over.
+        assert!(pause(Duration::ZERO).is_none_or(|shortest| shortest <= SHORTEST));
+        let middle = pause(Duration::from_millis(400)).unwrap();
+        assert!(middle > SHORTEST && middle <= Duration::from_millis(800));
+        assert!(pause(Duration::from_secs(60)).unwrap() <= LONGEST);
     }
 }
