@@ -115,9 +115,8 @@ impl Attempt {
 
     /// The next question, in place of the holder `instead_of` if that one passes the lock on.
     pub fn ask(&mut self, instead_of: Option<Id>) -> Acquire {
+        let question = self.ask_once();
         let spec = &self.lock.spec;
-        self.asked = true;
-        self.sent = spec.now();
         let can_wait = self.waits() && (self.channel.is_some() || self.is_in_memory());
         let queue = match (can_wait, spec.in_order()) {
             (false, _) => Queue::No,
@@ -125,7 +124,15 @@ impl Attempt {
             (true, true) => Queue::Order,
         };
         self.left |= can_wait;
-        Acquire { queue, channel: self.channel.unwrap_or_default(), instead_of, ..self.question() }
+        Acquire { queue, channel: self.channel.unwrap_or_default(), instead_of, ..question }
+    }
+
+    /// The question of one who is to stand in a line if it is refused: where only the first asks, a waiter that is left by
+    /// another would be told in its place, and keep it out for as long as that counts.
+    pub fn ask_once(&mut self) -> Acquire {
+        self.asked = true;
+        self.sent = self.lock.spec.now();
+        self.question()
     }
 
     /// The question of one who does not wait.

@@ -53,7 +53,7 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
 
 /// Asks once on this thread; if it has to wait, the process' thread does.
 pub(super) fn acquire_among_threads(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
-    let question = attempt.ask(None);
+    let question = attempt.ask_once();
     let ended = match attempt.on_answer(pool::run(attempt.lock.spec.exchange(question), interrupted)) {
         Next::Held(held) => {
             super::tell::keep(&held);

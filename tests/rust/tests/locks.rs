@@ -87,6 +87,32 @@ fn a_waiting_thread_gets_it_when_it_is_free() {
 }
 
 #[test]
+fn of_the_threads_of_a_process_only_the_first_in_line_stands_in_the_table() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("first"));
+        let first = lock(&client, 30_000);
+        assert!(try_acquire(&first));
+        let waiters = [(); 3].map(|()| {
+            let lock = lock(&client, 30_000);
+            let waiter = std::thread::spawn(move || {
+                let got = lock.acquire(LONG).unwrap().run_among_threads(&mut || false).unwrap();
+                got && lock.release().run().unwrap()
+            });
+            let give_up = Instant::now() + LONG;
+            while first.inspect().run().unwrap().waiters == 0 {
+                assert!(Instant::now() < give_up, "{name}: nobody waits");
+            }
+            waiter
+        });
+        // Time to ask for those behind it. One who was told that it is free, and does not ask, would keep it from the first.
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(first.inspect().run().unwrap().waiters, 1, "{name}");
+        assert!(first.release().run().unwrap());
+        assert!(waiters.into_iter().all(|waiter| waiter.join().unwrap()), "{name}");
+    }
+}
+
+#[test]
 fn a_wait_ends_in_its_time_and_leaves_nothing() {
     for (name, url) in stores() {
         let client = client(&url, &fresh_prefix("late"));
