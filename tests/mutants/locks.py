@@ -109,6 +109,12 @@ MUTANTS = [
         suites=("history",),
     ),
     Mutant(
+        "a thread on its way to the end of the line stands in the table of memory",
+        f"{RUST}/lock/blocking.rs",
+        "let question = attempt.ask_once();",
+        "let question = attempt.ask(None);",
+    ),
+    Mutant(
         "an extension of a lock counts from its reply",
         f"{RUST}/lock/calls.rs",
         "held.extended(self.sent, self.ttl, *done);",
