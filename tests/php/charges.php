@@ -153,7 +153,7 @@ test('a request id is any bytes, an integer or an object with __toString', funct
 });
 
 test('a request is remembered for as long as its client says', function () {
-    $client = new Client('memory://', prefix(), requestMemoryMs: 5_000);
+    $client = new Client('memory://', prefix(), timeoutMs: 1_000, requestMemoryMs: 5_000);
     $limiter = $client->limiter('n', '9/minute');
     $left = [];
     foreach ([0, 4_999, 5_000] as $ms) {
