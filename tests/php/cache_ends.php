@@ -81,13 +81,7 @@ test('what a handler throws, and exit in it, end a wait and leave nothing', func
 
 test('php-fpm frees what a request was loading, however it ended', function () {
     $server = new RedisServer();
-    $fpm = new Fpm([
-        'pm = static',
-        'pm.max_children = 1',
-        'php_admin_value[memory_limit] = 64M',
-        "php_admin_value[ratelimit.url] = {$server->url()}",
-        'php_value[ratelimit.prefix] = pool',
-    ]);
+    $fpm = new Fpm(pool($server, 'pm = static', 'pm.max_children = 1', 'php_admin_value[memory_limit] = 64M'));
     $cache = (new Client($server->url(), 'pool'))->cache('home');
     foreach (['exit', 'exception', 'error', 'memory', 'time', 'return'] as $how) {
         $body = $fpm->get('cache.php', ['how' => $how]);

@@ -6,16 +6,6 @@ declare(strict_types=1);
 
 namespace Quotalock\Tests;
 
-/** The lines of a pool: its process manager, and the settings as an administrator gives them. */
-function pool(RedisServer $server, string ...$manager): array
-{
-    return [
-        ...$manager,
-        "php_admin_value[ratelimit.url] = {$server->url()}",
-        'php_value[ratelimit.prefix] = pool',
-    ];
-}
-
 /** Fails unless exactly the limit was admitted, and each of its places once. */
 function soldOut(array $answers, int $requests): void
 {

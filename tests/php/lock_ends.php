@@ -210,13 +210,7 @@ test('exit in a handler, and the time limit, end a wait and leave nothing', func
 
 test('php-fpm releases what a request forgot, however it ended, and keeps nothing for the next', function () {
     $server = new RedisServer();
-    $fpm = new Fpm([
-        'pm = static',
-        'pm.max_children = 1',
-        'php_admin_value[memory_limit] = 64M',
-        "php_admin_value[ratelimit.url] = {$server->url()}",
-        'php_value[ratelimit.prefix] = pool',
-    ]);
+    $fpm = new Fpm(pool($server, 'pm = static', 'pm.max_children = 1', 'php_admin_value[memory_limit] = 64M'));
     $lock = (new Client($server->url(), 'pool'))->lock('n');
     $pids = [];
     for ($round = 0; $round < 2; $round++) {
@@ -234,12 +228,7 @@ test('php-fpm releases what a request forgot, however it ended, and keeps nothin
 
 test('workers of php-fpm wait for each other, and none gets in between', function () {
     $server = new RedisServer();
-    $fpm = new Fpm([
-        'pm = static',
-        'pm.max_children = 6',
-        "php_admin_value[ratelimit.url] = {$server->url()}",
-        'php_value[ratelimit.prefix] = pool',
-    ]);
+    $fpm = new Fpm(pool($server, 'pm = static', 'pm.max_children = 6'));
     $answers = $fpm->load('lock.php', 6, 20, ['how' => 'turn']);
     same(120, count($answers), 'the answers');
     same([1], array_values(array_unique(array_column($answers, 'inside'))), 'how many were in it');
@@ -252,12 +241,7 @@ test('workers of php-fpm wait for each other, and none gets in between', functio
 
 test('a killed worker of php-fpm holds its lock until its ttl, and no longer', function () {
     $server = new RedisServer();
-    $fpm = new Fpm([
-        'pm = static',
-        'pm.max_children = 1',
-        "php_admin_value[ratelimit.url] = {$server->url()}",
-        'php_value[ratelimit.prefix] = pool',
-    ]);
+    $fpm = new Fpm(pool($server, 'pm = static', 'pm.max_children = 1'));
     $dying = forked(function () use ($fpm) {
         try {
             return $fpm->get('lock.php', ['how' => 'sleep', 'ttl' => 2_500]);

@@ -237,3 +237,13 @@ function stalls(\Closure $run): float
     }
     return $worst;
 }
+
+/** The lines of a pool: its process manager, and the settings as an administrator gives them. */
+function pool(RedisServer $server, string ...$manager): array
+{
+    return [
+        ...$manager,
+        "php_admin_value[ratelimit.url] = {$server->url()}",
+        'php_value[ratelimit.prefix] = pool',
+    ];
+}
