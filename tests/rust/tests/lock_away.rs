@@ -29,6 +29,22 @@ fn acquire(how: u32, lock: &Lock, wait: Duration) -> Result<bool> {
     }
 }
 
+/// The ways to release, likewise.
+fn release(how: u32, lock: &Lock) -> Result<bool> {
+    let releasing = lock.release();
+    match how {
+        0 => releasing.run(),
+        1 => releasing.run_among_threads(&mut || false),
+        _ => block_on(releasing),
+    }
+}
+
+/// A lock behind a gate, and the same one beside it.
+fn near_and_far(gate: &Gate, url: &str, about: &str) -> (Lock, Lock) {
+    let prefix = fresh_prefix(about);
+    (lock(&gate.client(&prefix), 30_000), lock(&client(url, &prefix), 30_000))
+}
+
 /// Waits until it was renewed, and returns for how long it is certain then.
 fn renewed(lock: &Lock) -> Duration {
     let (give_up, mut before) = (Instant::now() + LONG, lock.remaining());
@@ -74,8 +90,8 @@ fn is_soon_free(lock: &Lock) -> bool {
 #[test]
 fn a_release_outlasts_a_server_that_is_away_for_a_moment() {
     for (name, url) in servers() {
-        let (gate, prefix) = (Gate::before(&url), fresh_prefix("moment"));
-        let (near, far) = (lock(&gate.client(&prefix), 30_000), lock(&client(&url, &prefix), 30_000));
+        let gate = Gate::before(&url);
+        let (near, far) = near_and_far(&gate, &url, "moment");
         for how in 0..3 {
             assert!(acquire(how, &near, LONG).unwrap(), "{name} {how}");
             gate.hang_up();
@@ -84,12 +100,7 @@ fn a_release_outlasts_a_server_that_is_away_for_a_moment() {
                     sleep(TIMEOUT / 6);
                     gate.reopen();
                 });
-                let released = match how {
-                    0 => near.release().run(),
-                    1 => near.release().run_among_threads(&mut || false),
-                    _ => block_on(near.release()),
-                };
-                assert!(released.unwrap(), "{name} {how}");
+                assert!(release(how, &near).unwrap(), "{name} {how}");
             });
             assert_eq!(far.inspect().run().unwrap().holders.len(), 0, "{name} {how}");
         }
@@ -99,15 +110,12 @@ fn a_release_outlasts_a_server_that_is_away_for_a_moment() {
 #[test]
 fn a_release_that_failed_is_done_when_the_server_is_there_again() {
     for (name, url) in servers() {
-        let (gate, prefix) = (Gate::before(&url), fresh_prefix("failed"));
-        let (near, far) = (lock(&gate.client(&prefix), 30_000), lock(&client(&url, &prefix), 30_000));
+        let gate = Gate::before(&url);
+        let (near, far) = near_and_far(&gate, &url, "failed");
         for (end, how) in [Gate::hang_up, Gate::mute].into_iter().flat_map(|end| [(end, 1), (end, 2)]) {
             assert!(acquire(how, &near, LONG).unwrap(), "{name} {how}");
             end(&gate);
-            let released = match how {
-                1 => near.release().run_among_threads(&mut || false),
-                _ => block_on(near.release()),
-            };
+            let released = release(how, &near);
             assert!(matches!(released.err().unwrap().code(), Code::Unavailable | Code::Timeout), "{name} {how}");
             assert_eq!(near.state(), LockState::Released);
             sleep(2 * TIMEOUT);
@@ -121,8 +129,8 @@ fn a_release_that_failed_is_done_when_the_server_is_there_again() {
 #[test]
 fn a_release_that_arrives_late_is_done() {
     for (name, url) in servers() {
-        let (gate, prefix) = (Gate::before(&url), fresh_prefix("tardy"));
-        let (near, far) = (lock(&gate.client(&prefix), 30_000), lock(&client(&url, &prefix), 30_000));
+        let gate = Gate::before(&url);
+        let (near, far) = near_and_far(&gate, &url, "tardy");
         // So that the server knows the script.
         assert!(acquired(&far, NOW) && far.release().run().unwrap());
         assert!(acquired(&near, NOW), "{name}");
@@ -136,8 +144,8 @@ fn a_release_that_arrives_late_is_done() {
 #[test]
 fn what_was_granted_unheard_is_taken_back_when_the_server_is_there_again() {
     for (name, url) in servers() {
-        let (gate, prefix) = (Gate::before(&url), fresh_prefix("unheard"));
-        let (near, far) = (lock(&gate.client(&prefix), 30_000), lock(&client(&url, &prefix), 30_000));
+        let gate = Gate::before(&url);
+        let (near, far) = near_and_far(&gate, &url, "unheard");
         // So that the server knows the script.
         assert!(acquired(&far, NOW) && far.release().run().unwrap());
         for how in [1, 2] {
@@ -173,8 +181,7 @@ fn in_every_way(act: impl Fn(fn(&Gate), u32, &Gate, &str) + Sync) {
 #[test]
 fn a_wait_outlasts_a_server_that_is_away_for_a_while() {
     in_every_way(|end, how, gate, url| {
-        let prefix = fresh_prefix("while");
-        let (near, far) = (lock(&gate.client(&prefix), 30_000), lock(&client(url, &prefix), 30_000));
+        let (near, far) = near_and_far(gate, url, "while");
         // It is away before the wait begins, or goes away in the midst.
         for waits_before in [false, true] {
             assert!(acquired(&far, LONG), "{how}");
