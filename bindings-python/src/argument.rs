@@ -86,7 +86,9 @@ pub fn seconds(what: &str, given: Borrowed<'_, '_, PyAny>) -> PyResult<u64> {
     Err(invalid(py, format!("{what} {} is {}: give seconds as a float or int", shown(&given), kind(&given))))
 }
 
-/// Refuses what cannot be called, before anybody waits for it.
+/// Refuses what cannot be called, before anybody waits for it; `quotalock.aio` asks here too.
+#[pyfunction]
+#[pyo3(name = "check_function")]
 pub fn function(what: &str, given: &Bound<'_, PyAny>) -> PyResult<()> {
     if given.is_callable() {
         return Ok(());

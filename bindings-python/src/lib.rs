@@ -45,6 +45,8 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = true)]
 mod _native {
     #[pymodule_export]
+    use super::argument::function;
+    #[pymodule_export]
     use super::cache::Cache;
     #[pymodule_export]
     use super::client::Client;

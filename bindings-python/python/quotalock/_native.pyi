@@ -36,6 +36,7 @@ __all__ = [
     "TakenAll",
     "Ticket",
     "Waiting",
+    "check_function",
     "get",
     "put",
     "quorum_lock",
@@ -1206,6 +1207,9 @@ class LoopDriver:
 
     def _retire(self) -> None:
         """Leaves the loop, then hangs up; called by the loop."""
+
+def check_function(what: str, given: object) -> None:
+    """Refuses what cannot be called, before anybody waits for it: `TypeError`."""
 
 def set_time(client: Client | LoopClient, micros: int | None) -> None:
     """Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of this client is decided,

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import _json
-from .._native import Ticket, Waiting
+from .._native import Ticket, Waiting, check_function
 from ._futures import LoopCache, LoopClient, LoopOnce
-from ._loading import Loaded, check, make, make_many
+from ._loading import Loaded, make, make_many
 from ._wrapper import Wrapper
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Cache(Maker[LoopCache], made_by="Client.cache"):
         self, key: str | bytes, load: Callable[[], Awaitable[Loaded] | Loaded], wait: float | None = None
     ) -> bytes | None:
         """The value of `key`, or what `await load()` makes of it; see `quotalock.Cache.get`."""
-        check("load", load)
+        check_function("load", load)
         return await make(self._client, await self._native._get(key, wait), load)
 
     async def get_many(
@@ -61,7 +61,7 @@ class Cache(Maker[LoopCache], made_by="Client.cache"):
     ) -> dict[str | bytes, bytes | None]:
         """The values of several keys; `await load(missing)` makes a mapping of those that are not there; see
         `quotalock.Cache.get_many`."""
-        check("load", load)
+        check_function("load", load)
         given, looking = self._native._get_many(keys, wait)
         found = dict(zip(given, await looking, strict=True))
         values: dict[Any, Any] = dict(found)
@@ -84,7 +84,7 @@ class Cache(Maker[LoopCache], made_by="Client.cache"):
 
     async def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
         """As `get`, of a value that is stored as JSON; see `quotalock.Cache.get_json`."""
-        check("load", load)
+        check_function("load", load)
 
         async def encoded() -> str | None:
             loaded = load()
@@ -129,7 +129,7 @@ class Once(Maker[LoopOnce], made_by="Client.once"):
 
         If it is cancelled, the next caller runs at once.
         """
-        check("function", function)
+        check_function("function", function)
         return await make(self._client, await self._native._begin(id, wait), function)
 
     def redis_key(self, id: str | bytes) -> bytes:

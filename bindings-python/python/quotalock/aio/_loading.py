@@ -19,14 +19,6 @@ Loaded = str | bytes | None
 """What a loader makes; None: there is no such thing."""
 
 
-def check(what: str, given: Any) -> None:  # noqa: ANN401
-    """Refuses what cannot be called, before anybody waits for it."""
-    if not callable(given):
-        kind = type(given).__name__
-        article = "an" if kind.startswith(("a", "e", "i", "o", "u")) else "a"
-        raise TypeError(f"{what} {given!r:.60} is {article} {kind}: give a function")
-
-
 async def make(client: LoopClient, got: bytes | Ticket | None, load: Callable[[], object]) -> bytes | None:
     """The value that was got, or what `load` makes of it."""
     if not isinstance(got, Ticket):
