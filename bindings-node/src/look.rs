@@ -109,7 +109,7 @@ impl Channel {
     fn understand_one(&mut self, env: Env, id: u64, answer: Result<Answer>) {
         match self.looks.remove(&id) {
             Some(Look::One(getting)) => match getting.after(answer) {
-                Ok(got) => self.collecting.push(id, &got.map(Answer::Got)),
+                Ok(got) => self.collecting.push(id, &got.map(Answer::new)),
                 Err(getting) => {
                     self.expect(env, 1);
                     getting.submit(id, &self.sink());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ext_php_rs::ffi::{_call_user_function_impl, ext_php_rs_executor_globals, zend_interrupt_function};
 use ext_php_rs::types::Zval;
 use ext_php_rs::zend::{ExecutorGlobals, bailout, try_catch};
-use quotalock::{FromAnswer, Op, Result};
+use quotalock::{AnswerValue, Op, Result};
 
 use crate::exception::{Outcome, Problem};
 
@@ -66,7 +66,7 @@ impl Stop {
 ///
 /// Whoever calls this must hold nothing that needs dropping: `exit` in a handler and the end of the request's time
 /// leave by a jump over all Rust frames between here and PHP.
-pub fn run<T: FromAnswer>(op: Op<T>) -> Outcome<T> {
+pub fn run<T: AnswerValue>(op: Op<T>) -> Outcome<T> {
     interruptibly(Duration::ZERO, |asked| op.run_interruptibly(asked), drop)
 }
 

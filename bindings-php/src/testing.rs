@@ -5,7 +5,7 @@ use ext_php_rs::error::Result;
 use ext_php_rs::flags::DataType;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::{ZendClassObject, ZendHashTable, Zval};
-use quotalock::Stored;
+use quotalock::testing::Stored;
 use quotalock::testing::{self, Kind};
 
 use crate::argument::{Int, Maybe, Text};

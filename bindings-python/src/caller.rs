@@ -97,7 +97,7 @@ impl Caller {
     pub fn next(self, answer: Result<Answer>) -> Next {
         let outcome = match self.about {
             About::Asks(getting) => match getting.after(answer) {
-                Ok(got) => Outcome::Answer(got.map(Answer::Got)),
+                Ok(got) => Outcome::Answer(got.map(Answer::new)),
                 Err(getting) => return Next::Wait(self.future, getting),
             },
             About::Looks(looking) => Outcome::Parts(looking.after(answer)),

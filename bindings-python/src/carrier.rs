@@ -1,7 +1,7 @@
 //! How a described call is carried out: on this thread, without the GIL, or on the running loop.
 
 use pyo3::prelude::*;
-use quotalock::{FromAnswer, Op};
+use quotalock::{AnswerValue, Op};
 
 use crate::answer::object;
 use crate::error::raised;
@@ -27,16 +27,16 @@ impl Carrier {
     }
 
     /// Makes a described call: returns its answer, or on a loop the future of it.
-    pub fn make<T: FromAnswer>(&self, py: Python<'_>, op: quotalock::Result<Op<T>>) -> PyResult<Py<PyAny>> {
+    pub fn make<T: AnswerValue>(&self, py: Python<'_>, op: quotalock::Result<Op<T>>) -> PyResult<Py<PyAny>> {
         self.carry_out(py, op, false)
     }
 
     /// As [`make`](Carrier::make), for a call that may sleep whoever answers it.
-    pub fn make_napping<T: FromAnswer>(&self, py: Python<'_>, op: quotalock::Result<Op<T>>) -> PyResult<Py<PyAny>> {
+    pub fn make_napping<T: AnswerValue>(&self, py: Python<'_>, op: quotalock::Result<Op<T>>) -> PyResult<Py<PyAny>> {
         self.carry_out(py, op, true)
     }
 
-    fn carry_out<T: FromAnswer>(
+    fn carry_out<T: AnswerValue>(
         &self,
         py: Python<'_>,
         op: quotalock::Result<Op<T>>,

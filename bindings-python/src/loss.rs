@@ -55,7 +55,7 @@ impl Told {
         let loops = std::mem::take(&mut end.loops);
         drop(end);
         self.came.notify_all();
-        loops.into_iter().for_each(|(id, sink)| sink.complete(vec![(id, Ok(Answer::Flag(lost)))]));
+        loops.into_iter().for_each(|(id, sink)| sink.complete(vec![(id, Ok(Answer::new(lost)))]));
     }
 
     /// How it ended, if it has by this time.
@@ -142,7 +142,7 @@ impl Loss {
         let tell = |id, sink: &Arc<dyn Sink>| {
             let mut end = self.told.lock();
             match end.lost {
-                Some(lost) => sink.complete(vec![(id, Ok(Answer::Flag(lost)))]),
+                Some(lost) => sink.complete(vec![(id, Ok(Answer::new(lost)))]),
                 None => end.loops.push((id, sink.clone())),
             }
         };

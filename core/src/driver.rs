@@ -11,9 +11,9 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::answer::Answer;
 use crate::error::{Code, Error, Result};
 use crate::op::{Call, Op};
-use crate::operation::Answer;
 use crate::store::redis::hub;
 use crate::store::redis::link::Link;
 

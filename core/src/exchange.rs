@@ -6,13 +6,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::answer::Answer;
 use crate::client::Shared;
 use crate::clock::{ServerClock, sleep_for};
 use crate::decision::Source;
 use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
-use crate::lease::{Grant, Outcome};
-use crate::operation::{Answer, OnError, Operation, odd_reply, unsigned};
+use crate::operation::{OnError, Operation, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::store::redis::refusal::{self, Refusal};
 
@@ -104,7 +104,7 @@ impl Exchange {
 
     /// How many replicas are to be asked about before this step is taken.
     pub fn wanted_acks(&self, step: &Step) -> Option<(u32, Duration)> {
-        let granted = matches!(step, Step::Done(Ok(Answer::Grant(Grant { outcome: Outcome::Granted { .. }, .. }, _))));
+        let granted = matches!(step, Step::Done(Ok(answer)) if self.operation.is_grant(answer));
         self.replicas.filter(|_| granted)
     }
 
@@ -306,9 +306,8 @@ impl Exchange {
             }
             other => other,
         };
-        if let (Ok(Answer::Decision(decision)), Some(until)) = (&result, self.wait_until)
-            && !decision.allowed
-            && let Some(retry_after) = decision.retry_after
+        if let (Ok(answer), Some(until)) = (&result, self.wait_until)
+            && let Some(retry_after) = self.operation.retry_after(answer)
         {
             let pause = sleep_for(retry_after);
             if Instant::now().checked_add(pause).is_some_and(|then| then <= until) {

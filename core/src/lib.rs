@@ -16,6 +16,7 @@
 //! Durations are microseconds. ARCHITECTURE.md says where everything is.
 
 mod algorithm;
+mod answer;
 mod breaker;
 mod cache;
 mod client;
@@ -46,6 +47,7 @@ pub mod driver;
 pub mod testing;
 
 pub use algorithm::{ALL as ALGORITHMS, Algorithm};
+pub use answer::{Answer, AnswerValue};
 pub use cache::{
     Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, DEFAULT_WAIT_AFTER_LEASE, Getting, GettingMany,
     Got, MAX_GET_MANY, MAX_VALUE_BYTES, MIN_CACHE_LEASE, Once, OnceOptions, Part, Ticket, WhenAway,
@@ -69,8 +71,8 @@ pub use lock::{
     Acquiring, DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, Lock, LockOptions, LockState, LossListener, MAX_ACK_TIMEOUT,
     MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL, MAX_PERMITS, MIN_LOCK_TTL, Releasing,
 };
-pub use op::{FromAnswer, Op};
-pub use operation::{Answer, OnError, Stored};
+pub use op::Op;
+pub use operation::OnError;
 pub use policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, MIN_PERIOD, Policy, Rule};
 pub use script::scripts;
 pub use stock::{

@@ -1,14 +1,11 @@
 //! The definition of an operation, written once and without I/O: which script, which arguments, its twin, how the
 //! answer is read, and what is answered when Redis cannot.
 
-use crate::cache::Got;
-use crate::decision::{CombinedDecision, Decision, Source};
+use crate::answer::Answer;
+use crate::decision::Source;
 use crate::error::{Code, Error, Result};
-use crate::flight::{Claimed, Looked};
-use crate::lease::{Grant, Inspection};
 use crate::resp::Value;
 use crate::script::Script;
-use crate::stock::{LedgerEntry, StockPage, StockStatus, Taken, TakenAll};
 use crate::store::memory::Space;
 
 /// What a caller wants done when Redis cannot answer.
@@ -43,51 +40,6 @@ impl OnError {
             ))),
         }
     }
-}
-
-/// What an operation answers; bindings turn each kind into their language's value.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Answer {
-    /// Of a limiter.
-    Decision(Decision),
-    /// Of several limiters.
-    Combined(CombinedDecision),
-    /// Of an operation that only tells whether it did something.
-    Flag(bool),
-    /// Of an operation that tells how many it was about.
-    Count(u64),
-    /// Of a try to acquire a lock; true if an earlier copy of the question may still arrive.
-    Grant(Grant, bool),
-    /// Of a look at a lock.
-    Inspection(Inspection),
-    /// Of a look at entries of a cache, or of `once`: one for each.
-    Looked(Vec<Looked>),
-    /// Of a `get` that may wait.
-    Got(Got),
-    /// Of a claim.
-    Claimed(Claimed),
-    /// Of a take.
-    Taken(Taken),
-    /// Of a take of several stocks.
-    TakenAll(TakenAll),
-    /// Of a look at a stock.
-    StockStatus(StockStatus),
-    /// Some reservations of a stock.
-    StockPage(StockPage),
-    /// Some entries of a stock's ledger.
-    Ledger(Vec<LedgerEntry>),
-    /// For tests: a raw value with the milliseconds left (none: no TTL), or none if there is no key.
-    Stored(Option<Stored>),
-}
-
-/// For tests: what stands at a Redis key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
-    /// The raw bytes.
-    pub value: Vec<u8>,
-    /// Milliseconds until the server forgets it; none if it has no TTL.
-    pub ttl_ms: Option<u64>,
 }
 
 /// One call of one script. The first two arguments of every script, the time and the deadline, belong to whoever runs it.
@@ -133,6 +85,14 @@ pub(crate) trait Operation: Send + Sync {
     /// The answer that nobody computed, or none if this operation must not make one up.
     fn made_up(&self, _source: Source, _retry_after: u64) -> Option<Answer> {
         None
+    }
+    /// After how many microseconds a caller who waits may ask again; none if this answer ends its wait.
+    fn retry_after(&self, _answer: &Answer) -> Option<u64> {
+        None
+    }
+    /// Whether this answer grants something that replicas are to have too.
+    fn is_grant(&self, _answer: &Answer) -> bool {
+        false
     }
     /// What the caller gets for the final answer, whoever gave it.
     fn verdict(&self, answer: Answer) -> Result<Answer> {

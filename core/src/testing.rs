@@ -6,13 +6,14 @@ pub mod stock;
 
 use once_cell::race::OnceBox;
 
+use crate::answer::Answer;
 use crate::client::Client;
 use crate::decision::Decision;
 use crate::decision::Source;
 use crate::error::{Error, Result, shown};
 use crate::limiter::{Limiter, Unsettled};
 use crate::op::Op;
-use crate::operation::{Answer, Operation, Stored, odd_reply, unsigned};
+use crate::operation::{Operation, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::{Planted, Space};
@@ -130,12 +131,21 @@ impl Operation for Put {
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::Flag(unsigned(fields, 0)? == 1))
+        Ok(Answer::new(unsigned(fields, 0)? == 1))
     }
 
     fn describe(&self) -> String {
         format!("put of \"{}\"", shown(&self.key))
     }
+}
+
+/// What stands at a Redis key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// The raw bytes.
+    pub value: Vec<u8>,
+    /// Milliseconds until the server forgets it; none if it has no TTL.
+    pub ttl_ms: Option<u64>,
 }
 
 struct Get {
@@ -169,10 +179,10 @@ impl Operation for Get {
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
         match fields {
-            [Value::Int(-2), _] => Ok(Answer::Stored(None)),
+            [Value::Int(-2), _] => Ok(Answer::new(None::<Stored>)),
             [Value::Int(ttl), Value::Bytes(value)] => {
                 let ttl_ms = u64::try_from(*ttl).ok();
-                Ok(Answer::Stored(Some(Stored { value: value.clone(), ttl_ms })))
+                Ok(Answer::new(Some(Stored { value: value.clone(), ttl_ms })))
             }
             other => Err(odd_reply(format!("{other:?}"))),
         }

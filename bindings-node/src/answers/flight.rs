@@ -18,7 +18,7 @@
 
 use std::sync::Arc;
 
-use quotalock::{Answer, Claimed, Code, Error, FromAnswer, Got, Part, Result, Seen, convert};
+use quotalock::{Claimed, Got, Part, Result, Seen, convert};
 
 use super::{Answers, CLAIMED, PARTS, SEEN, flag};
 
@@ -45,16 +45,14 @@ impl Answers {
         self.numbers.extend([f64::from(CLAIMED), flag(first), flag(running), left, age, value]);
     }
 
-    pub(super) fn seen(&mut self, looked: &Answer) -> Result<()> {
-        let other = || Error::new(Code::Internal, "an answer about several keys came for one");
-        match Option::<Seen>::from_answer(looked.clone()).ok_or_else(other)? {
+    pub(super) fn seen(&mut self, seen: Option<&Seen>) {
+        match seen {
             Some(Seen { value, stale, age }) => {
                 let value = self.value(value.as_ref());
-                self.numbers.extend([f64::from(SEEN), 1.0, flag(stale), convert::ms(age) as f64, value]);
+                self.numbers.extend([f64::from(SEEN), 1.0, flag(*stale), convert::ms(*age) as f64, value]);
             }
             None => self.numbers.extend([f64::from(SEEN), 0.0]),
         }
-        Ok(())
     }
 
     pub(super) fn got(&mut self, got: &Got) {

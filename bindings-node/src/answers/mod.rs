@@ -26,8 +26,8 @@ mod sale;
 use std::sync::Arc;
 
 use quotalock::{
-    Answer, Code, CombinedDecision, Decision, Error, Getting, Holder, Inspection, Result, RuleDecision, Source, Ticket,
-    convert,
+    Answer, Code, CombinedDecision, Decision, Error, Getting, Holder, Inspection, Result, RuleDecision, Seen, Source,
+    Ticket, convert, testing::Stored,
 };
 
 pub use mailbox::{Lookout, Mailbox};
@@ -125,44 +125,53 @@ impl Answers {
 
     /// Writes the kind of an answer and what follows it.
     fn answer(&mut self, answer: &Result<Answer>) -> Result<()> {
-        match answer {
-            Ok(Answer::Decision(decision)) => {
-                self.numbers.push(f64::from(DECISION));
-                self.decision(decision)?;
-            }
-            Ok(Answer::Combined(combined)) => {
-                self.numbers.push(f64::from(COMBINED));
-                self.combined(combined)?;
-            }
-            Ok(Answer::Flag(yes)) => self.numbers.extend([f64::from(FLAG), flag(*yes)]),
-            Ok(Answer::Stored(None)) => self.numbers.extend([f64::from(STORED), 0.0]),
-            Ok(Answer::Stored(Some(stored))) => {
-                let text = self.text(stored.value.clone());
-                self.numbers.extend([f64::from(STORED), 1.0, stored.ttl_ms.map_or(-1.0, |ms| ms as f64), text]);
-            }
-            Ok(Answer::Inspection(inspection)) => {
-                self.numbers.push(f64::from(INSPECTION));
-                self.inspection(inspection);
-            }
-            Ok(Answer::Count(count)) => self.numbers.extend([f64::from(COUNT), *count as f64]),
-            Ok(Answer::Claimed(claimed)) => self.claimed(claimed),
-            Ok(looked @ Answer::Looked(_)) => self.seen(looked)?,
-            Ok(Answer::Got(got)) => {
-                self.numbers.push(f64::from(GOT));
-                self.got(got);
-            }
-            Ok(other) => {
-                let unknown = || Error::new(Code::Internal, format!("no value of JavaScript for {other:?}"));
-                let (kind, packed) = sale::packed(other).ok_or_else(unknown)?;
-                let text = self.text(packed);
-                self.numbers.extend([f64::from(kind), text]);
-            }
+        let answer = match answer {
+            Ok(answer) => answer,
             Err(error) => {
                 self.error(error);
-                error.decision().map_or(Ok(()), |decision| self.decision(decision))?;
+                return error.decision().map_or(Ok(()), |decision| self.decision(decision));
             }
+        };
+        if let Some(decision) = answer.get() {
+            self.numbers.push(f64::from(DECISION));
+            self.decision(decision)?;
+        } else if let Some(combined) = answer.get() {
+            self.numbers.push(f64::from(COMBINED));
+            self.combined(combined)?;
+        } else if let Some(yes) = answer.get() {
+            self.numbers.extend([f64::from(FLAG), flag(*yes)]);
+        } else if let Some(count) = answer.get::<u64>() {
+            self.numbers.extend([f64::from(COUNT), *count as f64]);
+        } else if let Some(got) = answer.get() {
+            self.numbers.push(f64::from(GOT));
+            self.got(got);
+        } else if let Some(seen) = answer.get::<Option<Seen>>() {
+            self.seen(seen.as_ref());
+        } else if let Some(claimed) = answer.get() {
+            self.claimed(claimed);
+        } else if let Some(inspection) = answer.get() {
+            self.numbers.push(f64::from(INSPECTION));
+            self.inspection(inspection);
+        } else if let Some(stored) = answer.get::<Option<Stored>>() {
+            self.stored(stored.as_ref());
+        } else {
+            let unknown = || Error::new(Code::Internal, format!("no value of JavaScript for {answer:?}"));
+            let (kind, packed) = sale::packed(answer).ok_or_else(unknown)?;
+            let text = self.text(packed);
+            self.numbers.extend([f64::from(kind), text]);
         }
         Ok(())
+    }
+
+    /// Writes what stands at a Redis key.
+    fn stored(&mut self, stored: Option<&Stored>) {
+        match stored {
+            None => self.numbers.extend([f64::from(STORED), 0.0]),
+            Some(Stored { value, ttl_ms }) => {
+                let text = self.text(value.clone());
+                self.numbers.extend([f64::from(STORED), 1.0, ttl_ms.map_or(-1.0, |ms| ms as f64), text]);
+            }
+        }
     }
 
     /// Writes an error without its decision.

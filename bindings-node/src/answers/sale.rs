@@ -10,37 +10,31 @@ use super::{LEDGER, STOCK_PAGE, STOCK_STATUS, TAKEN, TAKEN_ALL};
 /// Packs an answer of a stock: its kind, and the bytes; none for others.
 pub fn packed(answer: &Answer) -> Option<(u32, Vec<u8>)> {
     let mut packed = Packed::default();
-    let kind = match answer {
-        Answer::Taken(Taken { outcome, reservation, available }) => {
-            packed.bytes(outcome.as_str().as_bytes());
-            packed.number(*available);
-            packed.list(reservation.as_slice(), Packed::reservation);
-            TAKEN
-        }
-        Answer::TakenAll(TakenAll { outcome, refused, reservations, available }) => {
-            packed.bytes(outcome.as_str().as_bytes());
-            packed.maybe(refused.map(|place| place as u64));
-            packed.list(reservations, Packed::reservation);
-            packed.list(available, |packed, available| packed.number(*available));
-            TAKEN_ALL
-        }
-        Answer::StockStatus(StockStatus { phase, quantity, available, held, sold, buyers, per_buyer, ends }) => {
-            packed.bytes(phase.as_str().as_bytes());
-            [quantity, available, held, sold, buyers].into_iter().for_each(|number| packed.number(*number));
-            packed.maybe(*per_buyer);
-            packed.maybe(ends.map(convert::moment));
-            STOCK_STATUS
-        }
-        Answer::StockPage(StockPage { reservations, next }) => {
-            packed.list(reservations, Packed::reservation);
-            packed.maybe_bytes(next.as_ref().map(String::as_bytes));
-            STOCK_PAGE
-        }
-        Answer::Ledger(entries) => {
-            packed.list(entries, Packed::entry);
-            LEDGER
-        }
-        _ => return None,
+    let kind = if let Some(Taken { outcome, reservation, available }) = answer.get() {
+        packed.bytes(outcome.as_str().as_bytes());
+        packed.number(*available);
+        packed.list(reservation.as_slice(), Packed::reservation);
+        TAKEN
+    } else if let Some(TakenAll { outcome, refused, reservations, available }) = answer.get() {
+        packed.bytes(outcome.as_str().as_bytes());
+        packed.maybe(refused.map(|place| place as u64));
+        packed.list(reservations, Packed::reservation);
+        packed.list(available, |packed, available| packed.number(*available));
+        TAKEN_ALL
+    } else if let Some(status) = answer.get() {
+        let StockStatus { phase, quantity, available, held, sold, buyers, per_buyer, ends } = status;
+        packed.bytes(phase.as_str().as_bytes());
+        [quantity, available, held, sold, buyers].into_iter().for_each(|number| packed.number(*number));
+        packed.maybe(*per_buyer);
+        packed.maybe(ends.map(convert::moment));
+        STOCK_STATUS
+    } else if let Some(StockPage { reservations, next }) = answer.get() {
+        packed.list(reservations, Packed::reservation);
+        packed.maybe_bytes(next.as_ref().map(String::as_bytes));
+        STOCK_PAGE
+    } else {
+        packed.list(answer.get::<Vec<LedgerEntry>>()?, Packed::entry);
+        LEDGER
     };
     Some((kind, packed.bytes))
 }

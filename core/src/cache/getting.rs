@@ -9,11 +9,11 @@ use super::options::WhenAway;
 use super::place::Spec;
 use super::reader::{Next, Reader};
 use super::{Got, blocking};
+use crate::answer::Answer;
 use crate::desk::{Leave, Request};
 use crate::error::{Code, Error, Result};
 use crate::flight::{Look, Looked, Seen};
 use crate::op::{Op, typed};
-use crate::operation::Answer;
 use crate::store::redis::{hub, seat};
 
 /// A described `get`, or the beginning of a run. Dropped, it asks nothing.
@@ -89,7 +89,7 @@ impl Getting {
         }
     }
 
-    /// Hands it to the process' thread; its answer, an [`Answer::Got`], comes to `sink` under this number.
+    /// Hands it to the process' thread; its answer, a [`Got`], comes to `sink` under this number.
     /// [`driver::cancel`](crate::driver::cancel) takes it back.
     pub fn submit(self, id: u64, sink: &Arc<dyn hub::Sink>) {
         hub::request(Request::Read(self.reader), id, sink);
@@ -164,6 +164,7 @@ impl GettingMany {
             channel: None,
             luck: looks.into_iter().flat_map(|look| look.luck).collect(),
             load_when_away: self.spec.when_away == WhenAway::Load,
+            value_only: false,
             shown: format!("{} keys of {}", self.readers.len(), self.spec.shown).into(),
         };
         Op::of(&self.spec.shared, Box::new(look))

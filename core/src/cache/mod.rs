@@ -126,6 +126,7 @@ impl Cache {
             channel: None,
             luck: Vec::new(),
             load_when_away: false,
+            value_only: true,
             shown: place.shown.clone(),
         };
         Ok(Op::of(&self.spec.shared, Box::new(look)))

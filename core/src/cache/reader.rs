@@ -8,13 +8,14 @@ use super::Got;
 use super::options::WhenAway;
 use super::place::Place;
 use super::ticket::Ticket;
+use crate::answer::Answer;
 use crate::desk::Leave;
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::flight::{Look, Looked};
 use crate::fork::generation;
 use crate::lease::{Channel, Id};
-use crate::operation::{Answer, odd_reply};
+use crate::operation::odd_reply;
 
 /// Nobody rests longer than this before asking again: what a lost hint costs at most.
 const LONGEST_REST: Duration = Duration::from_secs(1);
@@ -78,6 +79,7 @@ impl Reader {
             channel: self.channel,
             luck: self.luck.clone(),
             load_when_away: spec.when_away == WhenAway::Load,
+            value_only: false,
             shown: self.place.shown.clone(),
         }
     }
@@ -90,9 +92,8 @@ impl Reader {
 
     /// Reads the answer to the last question.
     pub fn on_answer(&mut self, answer: Result<Answer>) -> Next {
-        let looked = match answer {
-            Ok(Answer::Looked(looked)) => looked,
-            Ok(other) => return Next::Done(Err(odd_reply(format!("{other:?}")))),
+        let looked = match answer.and_then(Answer::take::<Vec<Looked>>) {
+            Ok(looked) => looked,
             Err(error) => {
                 self.on_error(&error);
                 return Next::Done(Err(error));

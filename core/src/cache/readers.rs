@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use super::Got;
 use super::reader::{Next, Reader};
+use crate::answer::Answer;
 use crate::desk::{Leave, Stage};
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::lease::Channel;
-use crate::operation::Answer;
 use crate::store::redis::hub::Tag;
 
 struct Waiter {
@@ -148,7 +148,7 @@ impl Readers {
             Next::Done(done) => {
                 let behind = self.behind(number);
                 let theirs = Theirs::of(&done, failed);
-                self.end(number, done.map(Answer::Got));
+                self.end(number, done.map(Answer::new));
                 let others = behind.into_iter().filter(|number| !self.share(*number, &theirs)).collect();
                 self.ask_together(others);
             }
@@ -158,10 +158,10 @@ impl Readers {
     /// Gives one who waited for another's answer what that is to it; false if that is nothing.
     fn share(&mut self, number: u64, theirs: &Theirs) -> bool {
         match theirs {
-            Theirs::Answer(answer) => self.end(number, answer.clone().map(Answer::Got)),
+            Theirs::Answer(answer) => self.end(number, answer.clone().map(Answer::new)),
             Theirs::Failure(error) => self.fail(number, error),
             Theirs::Away => match self.all.get(&number).and_then(|waiter| waiter.reader.without_redis()) {
-                Some(got) => self.end(number, Ok(Answer::Got(got))),
+                Some(got) => self.end(number, Ok(Answer::new(got))),
                 None => return false,
             },
             Theirs::Nothing => return false,
@@ -172,7 +172,7 @@ impl Readers {
     /// Ends one for whom Redis has no answer.
     fn fail(&mut self, number: u64, error: &Error) {
         if let Some(answer) = self.all.get(&number).map(|waiter| waiter.reader.on_failure(error.clone())) {
-            self.end(number, answer.map(Answer::Got));
+            self.end(number, answer.map(Answer::new));
         }
     }
 
@@ -318,7 +318,7 @@ mod tests {
         }
 
         fn busy(&mut self, number: u64) {
-            self.readers.on_answer(number, Ok(Answer::Looked(vec![Looked::Busy { left: 60_000_000 }])));
+            self.readers.on_answer(number, Ok(Answer::new(vec![Looked::Busy { left: 60_000_000 }])));
         }
 
         /// Has all answers given, and returns them.
@@ -364,10 +364,9 @@ mod tests {
         assert!(bench.asking().is_empty());
         let load = || Looked::Load { token: 0, left: 0, at_hand: None };
         let mut bench = Bench::told(3, WhenAway::Load);
-        bench.readers.on_answer(1, Ok(Answer::Looked(vec![load()])));
+        bench.readers.on_answer(1, Ok(Answer::new(vec![load()])));
         let answers = bench.answers();
-        let loads =
-            |answer: &Result<Answer>| matches!(answer, Ok(Answer::Got(Got::Load(ticket))) if ticket.token() == 0);
+        let loads = |answer: &Result<Answer>| matches!(answer.as_ref().ok().and_then(Answer::get), Some(Got::Load(ticket)) if ticket.token() == 0);
         assert!(answers.len() == 3 && answers.iter().all(loads), "{answers:?}");
     }
 

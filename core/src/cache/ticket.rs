@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::options::WhenAway;
 use super::place::Place;
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::desk::Leave;
 use crate::error::{Error, Result};
@@ -13,7 +14,7 @@ use crate::flight::{Fail, Seen};
 use crate::fork::generation;
 use crate::lease::Id;
 use crate::op::{self, Op};
-use crate::operation::{Answer, Operation};
+use crate::operation::Operation;
 use crate::resp::Value;
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -183,7 +184,7 @@ impl<T: Operation> Operation for Closing<T> {
     fn without_redis(&self, _error: &Error) -> Option<Answer> {
         // Whoever loads when Redis is away has its value also when Redis goes away meanwhile; that it is not stored is no
         // reason to lose it.
-        (self.open.place.spec.when_away == WhenAway::Load).then_some(Answer::Flag(false))
+        (self.open.place.spec.when_away == WhenAway::Load).then_some(Answer::new(false))
     }
 
     fn describe(&self) -> String {

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use crate::answer::Answer;
 use crate::cache;
 use crate::client::Shared;
 use crate::error::Result;
@@ -17,7 +18,7 @@ use crate::exchange::Exchange;
 use crate::lease::{Channel, Grant, Id, Outcome};
 use crate::lock::{self, Due, Held, Passing, Place, Renewals};
 use crate::op::Task;
-use crate::operation::{Answer, Operation};
+use crate::operation::Operation;
 use crate::store::redis::hub::{Sink, Tag};
 use crate::store::redis::pool;
 
@@ -244,8 +245,7 @@ impl Desk {
             }
             Errand::PassOn(port, place, id, Passing { held, was_held, tag }) => {
                 let released = match &answer {
-                    Ok(Answer::Grant(grant, _)) => Ok(Answer::Flag(was_held && has_released(grant))),
-                    Ok(_) => Ok(Answer::Flag(false)),
+                    Ok(answer) => Ok(Answer::new(was_held && answer.get().is_some_and(has_released))),
                     Err(error) => {
                         // Nobody knows whether it was released: once more, for nobody.
                         self.leave(held.leave());
@@ -263,10 +263,7 @@ impl Desk {
                     (Ok(_), None) => {}
                     (Err(error), _) => self.leaves.failed(held.leave(), error),
                 }
-                tag.answer(answer.map(|answer| match answer {
-                    Answer::Flag(released) => Answer::Flag(released && was_held),
-                    other => other,
-                }));
+                tag.answer(answer.map(|answer| Answer::new(answer.get() == Some(&true) && was_held)));
             }
             Errand::Renew(due) => self.renewals.on_answer(&due, answer),
             Errand::Leave(leave) => {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::Leave;
+use crate::answer::Answer;
 use crate::cache::Reader;
 use crate::error::Result;
 use crate::lock::{Acquiring, Attempt, Held, Releasing};
-use crate::operation::{Answer, odd_reply};
+use crate::operation::odd_reply;
 
 /// What wants an answer.
 pub(crate) enum Request {
@@ -32,8 +33,8 @@ impl Request {
     /// Does it on this thread, on several servers.
     pub fn run(self) -> Result<Answer> {
         match self {
-            Request::Acquire(attempt) => Acquiring { attempt }.run_among_threads(&mut || false).map(Answer::Flag),
-            Request::Release { held, was_held } => Releasing { held: Some(held), was_held }.run().map(Answer::Flag),
+            Request::Acquire(attempt) => Acquiring { attempt }.run_among_threads(&mut || false).map(Answer::new),
+            Request::Release { held, was_held } => Releasing { held: Some(held), was_held }.run().map(Answer::new),
             Request::Read(_) => Err(odd_reply("a read of several servers".to_owned())),
         }
     }

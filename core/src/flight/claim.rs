@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
 use super::{Transition, flag, int, part_with_room, take_bytes};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
 use crate::lease::Id;
-use crate::operation::{Answer, Operation, odd_reply, unsigned};
+use crate::operation::{Operation, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -120,7 +121,7 @@ impl Operation for Claim {
             0 | 2 => None,
             other => return Err(odd_reply(format!("kind {other}"))),
         };
-        Ok(Answer::Claimed(Claimed {
+        Ok(Answer::new(Claimed {
             first: flag(fields, 0)?,
             value,
             running: kind == 0,

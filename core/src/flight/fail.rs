@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
 use super::{Keys, Transition, flag, int, part_with_room, wake};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
 use crate::lease::Id;
-use crate::operation::{Answer, Operation};
+use crate::operation::Operation;
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -52,7 +53,7 @@ impl Operation for Fail {
     }
 
     fn known(&self) -> Option<Answer> {
-        self.is_known.then_some(Answer::Flag(false))
+        self.is_known.then_some(Answer::new(false))
     }
 
     fn mutates(&self) -> bool {
@@ -87,7 +88,7 @@ impl Operation for Fail {
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::Flag(flag(fields, 0)?))
+        Ok(Answer::new(flag(fields, 0)?))
     }
 
     fn describe(&self) -> String {

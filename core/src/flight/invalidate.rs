@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
 use super::{Keys, Transition, flag, int, wake};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation};
+use crate::operation::Operation;
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -65,7 +66,7 @@ impl Operation for Invalidate {
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::Flag(flag(fields, 0)? | flag(fields, 1)?))
+        Ok(Answer::new(flag(fields, 0)? | flag(fields, 1)?))
     }
 
     fn describe(&self) -> String {

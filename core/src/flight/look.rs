@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
 use super::{Keys, Transition, int, register, take_bytes};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::{Error, Result};
 use crate::lease::{Channel, Id};
-use crate::operation::{Answer, Operation, odd_reply, unsigned};
+use crate::operation::{Operation, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -35,6 +36,8 @@ pub struct Look {
     pub luck: Vec<u64>,
     /// Whether, when Redis cannot answer, the caller is to load all of it.
     pub load_when_away: bool,
+    /// Whether the answer is only the first entry's value, or none: an `Option<Seen>` in place of what was found of each.
+    pub value_only: bool,
     /// What it is about, for messages: `cache "home" for "x"`.
     pub shown: Arc<str>,
 }
@@ -194,12 +197,17 @@ impl Operation for Look {
         if fields.len() != FIELDS * self.entries.len() {
             return Err(odd_reply(format!("{} fields", fields.len())));
         }
-        Ok(Answer::Looked(fields.chunks_mut(FIELDS).map(Look::read).collect::<Result<_>>()?))
+        let found = fields.chunks_mut(FIELDS).map(Look::read).collect::<Result<Vec<Looked>>>()?;
+        if self.value_only {
+            let seen = |looked| if let Looked::Seen(seen) = looked { Some(seen) } else { None };
+            return Ok(Answer::new(found.into_iter().next().and_then(seen)));
+        }
+        Ok(Answer::new(found))
     }
 
     fn without_redis(&self, _error: &Error) -> Option<Answer> {
         let load = || Looked::Load { token: 0, left: 0, at_hand: None };
-        self.load_when_away.then(|| Answer::Looked(self.entries.iter().map(|_| load()).collect()))
+        self.load_when_away.then(|| Answer::new(self.entries.iter().map(|_| load()).collect::<Vec<Looked>>()))
     }
 
     fn describe(&self) -> String {

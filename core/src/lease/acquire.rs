@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::table::{Held, Table, Waiter};
 use super::{Channel, HEARTBEAT, Id, MOST_HOLDERS, MOST_WAITERS, Queue, Transition, bytes, int, load_all, save};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation, odd_reply, unsigned};
+use crate::operation::{Operation, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -51,6 +52,8 @@ pub struct Grant {
     pub outcome: Outcome,
     /// Whether a value that was not ours stood at a key and was replaced.
     pub healed: bool,
+    /// Whether an earlier copy of the question was sent, of which nobody knows whether it arrived, or will.
+    pub repeated: bool,
 }
 
 /// What became of a try to acquire.
@@ -265,20 +268,21 @@ impl Operation for Acquire {
             (CANCELLED, 3) => Outcome::Cancelled { released },
             (other, count) => return Err(odd_reply(format!("outcome {other} with {count} fields"))),
         };
-        Ok(Answer::Grant(Grant { outcome, healed: unsigned(fields, 0)? == 1 }, false))
+        Ok(Answer::new(Grant { outcome, healed: unsigned(fields, 0)? == 1, repeated: false }))
     }
 
     fn decode_repeated(&self, fields: &[Value], source: Source) -> Result<Answer> {
-        let mut answer = self.decode(fields, source)?;
-        if let Answer::Grant(grant, repeated) = &mut answer {
-            *repeated = true;
-            let (Outcome::Refused { released, .. }
-            | Outcome::Granted { released, .. }
-            | Outcome::Cancelled { released }) = &mut grant.outcome;
-            // As of a release: who is not there any more was released by the first try.
-            *released = self.instead_of.is_some();
-        }
-        Ok(answer)
+        let mut grant: Grant = self.decode(fields, source)?.take()?;
+        grant.repeated = true;
+        let (Outcome::Refused { released, .. } | Outcome::Granted { released, .. } | Outcome::Cancelled { released }) =
+            &mut grant.outcome;
+        // As of a release: who is not there any more was released by the first try.
+        *released = self.instead_of.is_some();
+        Ok(Answer::new(grant))
+    }
+
+    fn is_grant(&self, answer: &Answer) -> bool {
+        answer.get::<Grant>().is_some_and(|grant| matches!(grant.outcome, Outcome::Granted { .. }))
     }
 
     fn describe(&self) -> String {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::{Id, Transition, flag, int, load_all, save};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation};
+use crate::operation::Operation;
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -65,7 +66,7 @@ impl Operation for Extend {
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::Flag(flag(fields, 0)?))
+        Ok(Answer::new(flag(fields, 0)?))
     }
 
     fn describe(&self) -> String {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::{Transition, int, load_all, save};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation, unsigned};
+use crate::operation::{Operation, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -64,7 +65,7 @@ impl Operation for ForceRelease {
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::Count(unsigned(fields, 0)?))
+        Ok(Answer::new(unsigned(fields, 0)?))
     }
 
     fn describe(&self) -> String {

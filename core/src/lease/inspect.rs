@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::{Transition, Who, bytes, int, load_all};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation, odd_reply, unsigned};
+use crate::operation::{Operation, odd_reply, unsigned};
 use crate::resp::Value;
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -105,7 +106,7 @@ impl Operation for Inspect {
                 left: unsigned(fields, 4)?,
             })
         };
-        Ok(Answer::Inspection(Inspection {
+        Ok(Answer::new(Inspection {
             token: unsigned(fields, 1)?,
             waiters: unsigned(fields, 2)?,
             holders: holders.chunks(HOLDER_FIELDS).map(holder).collect::<Result<_>>()?,

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::{Id, Transition, flag, int, load_all, save};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation};
+use crate::operation::Operation;
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -82,12 +83,12 @@ impl Operation for Release {
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::Flag(flag(fields, 0)?))
+        Ok(Answer::new(flag(fields, 0)?))
     }
 
     fn decode_repeated(&self, fields: &[Value], _source: Source) -> Result<Answer> {
         // What is not held any more was freed by the first try.
-        flag(fields, 0).map(|_| Answer::Flag(true))
+        flag(fields, 0).map(|_| Answer::new(true))
     }
 
     fn describe(&self) -> String {

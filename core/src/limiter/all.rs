@@ -7,9 +7,10 @@ use super::call::described;
 use super::memory::Memory;
 use super::scripts::{Scripts, of_several};
 use super::state::State;
+use crate::answer::Answer;
 use crate::decision::{CombinedDecision, Source};
 use crate::error::Result;
-use crate::operation::{Answer, Operation, odd_reply};
+use crate::operation::{Operation, odd_reply};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -120,7 +121,7 @@ impl Operation for AllCall {
         if self.memory.is_some() {
             let definitions: Vec<&Definition> = self.parts.iter().map(|part| &*part.definition).collect();
             let decisions = described(fields, &definitions, source)?;
-            return Ok(Answer::Combined(CombinedDecision::combine(decisions, source)));
+            return Ok(Answer::new(CombinedDecision::combine(decisions, source)));
         }
         if fields.len() != self.field_count() {
             return Err(odd_reply(format!("{} fields in place of {}", fields.len(), self.field_count())));
@@ -131,13 +132,13 @@ impl Operation for AllCall {
             decisions.push(part.definition.decision(own, part.cost, source)?);
             fields = others;
         }
-        Ok(Answer::Combined(CombinedDecision::combine(decisions, source)))
+        Ok(Answer::new(CombinedDecision::combine(decisions, source)))
     }
 
     fn made_up(&self, source: Source, retry_after: u64) -> Option<Answer> {
         let decision = |part: &Part| part.definition.made_up(part.cost, source, retry_after);
         let decisions = self.parts.iter().map(decision).collect();
-        Some(Answer::Combined(CombinedDecision::combine(decisions, source)))
+        Some(Answer::new(CombinedDecision::combine(decisions, source)))
     }
 
     fn may_run_locally(&self) -> bool {

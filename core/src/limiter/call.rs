@@ -7,9 +7,10 @@ use super::holds::{ID_SIZE, Unsettled};
 use super::memory::Memory;
 use super::scripts::Transition;
 use super::state::State;
+use crate::answer::Answer;
 use crate::decision::{Decision, RuleDecision, Source};
 use crate::error::{Error, Result, shown};
-use crate::operation::{Answer, Operation, odd_reply, unsigned};
+use crate::operation::{Operation, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -180,10 +181,10 @@ impl Operation for Call {
         let expected = self.definition.field_count();
         match self.verb {
             _ if self.memory.is_some() => match described(fields, &[&self.definition], source)?.as_slice() {
-                [decision] => Ok(Answer::Decision(decision.clone())),
+                [decision] => Ok(Answer::new(decision.clone())),
                 others => Err(odd_reply(format!("{} decisions about one key", others.len()))),
             },
-            Verb::Reset | Verb::Settle { .. } => Ok(Answer::Flag(last()? == 1)),
+            Verb::Reset | Verb::Settle { .. } => Ok(Answer::new(last()? == 1)),
             Verb::UpTo if fields.len() == expected + 1 => {
                 let taken = last()?;
                 let mut decision = self.definition.decision(&fields[..expected], taken, source)?;
@@ -191,10 +192,10 @@ impl Operation for Call {
                     // What is not enforced takes nothing away from the caller.
                     (decision.cost, decision.would_deny) = (self.amount, taken < self.amount);
                 }
-                Ok(Answer::Decision(decision))
+                Ok(Answer::new(decision))
             }
             _ if fields.len() == expected && self.verb != Verb::UpTo => {
-                Ok(Answer::Decision(self.definition.decision(fields, self.cost(), source)?))
+                Ok(Answer::new(self.definition.decision(fields, self.cost(), source)?))
             }
             _ => Err(odd_reply(format!("{} fields in place of {expected}", fields.len()))),
         }
@@ -208,21 +209,25 @@ impl Operation for Call {
         if self.verb == Verb::UpTo {
             decision.cost = if decision.allowed { self.amount.min(decision.remaining) } else { 0 };
         }
-        Some(Answer::Decision(decision))
+        Some(Answer::new(decision))
+    }
+
+    fn retry_after(&self, answer: &Answer) -> Option<u64> {
+        answer.get::<Decision>().filter(|decision| !decision.allowed)?.retry_after
     }
 
     fn verdict(&self, answer: Answer) -> Result<Answer> {
-        match answer {
-            Answer::Decision(decision) if self.verb == Verb::Require && !decision.allowed => {
+        match answer.get::<Decision>() {
+            Some(decision) if self.verb == Verb::Require && !decision.allowed => {
                 let when = match decision.retry_after {
                     Some(micros) => format!("try again in {} ms", micros.div_ceil(1_000)),
                     None => format!("never: cost {} is above the limit of {}", decision.cost, decision.limit),
                 };
                 let message =
                     format!("\"{}\" is over the limit of \"{}\": {when}", self.shown_key(), self.definition.name);
-                Err(Error::limited(message, decision))
+                Err(Error::limited(message, decision.clone()))
             }
-            other => Ok(other),
+            _ => Ok(answer),
         }
     }
 

@@ -14,11 +14,12 @@ mod twin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::answer::AnswerValue;
 use crate::client::Client;
 use crate::decision::{CombinedDecision, Decision};
 use crate::error::{Error, Result, shown};
 use crate::key;
-use crate::op::{FromAnswer, Op};
+use crate::op::Op;
 use crate::policy::{MAX_LIMIT, MAX_PERIOD, Policy};
 use crate::resp;
 use all::AllCall;
@@ -289,7 +290,7 @@ impl Limiter {
         self.call(Verb::Reset, key, 0, None, None)
     }
 
-    fn call<T: FromAnswer>(
+    fn call<T: AnswerValue>(
         &self,
         verb: Verb,
         key: &[u8],

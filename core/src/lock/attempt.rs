@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use super::Inner;
 use super::held::Held;
 use super::spec::describe_holder;
+use crate::answer::Answer;
 use crate::desk::Leave;
 use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
 use crate::lease::{Acquire, Channel, Grant, Id, Outcome, Queue};
-use crate::operation::{Answer, odd_reply};
 use crate::random;
 
 /// Nobody rests longer than this before asking again: what a lost hint costs at most.
@@ -156,9 +156,8 @@ impl Attempt {
 
     /// Reads the answer to the last question.
     pub fn on_answer(&mut self, answer: Result<Answer>) -> Next {
-        let (grant, repeated) = match answer {
-            Ok(Answer::Grant(grant, repeated)) => (grant, repeated),
-            Ok(other) => return Next::Failed(odd_reply(format!("{other:?}"))),
+        let grant = match answer.and_then(Answer::take::<Grant>) {
+            Ok(grant) => grant,
             // It was granted, but not by enough.
             Err(error) if error.code() == Code::NotAcquired => {
                 self.lock.refused(error.message().to_owned());
@@ -169,7 +168,7 @@ impl Attempt {
         self.outage = None;
         // A refused try left nothing.
         self.asked = !matches!(grant.outcome, Outcome::Refused { .. });
-        self.left |= repeated;
+        self.left |= grant.repeated;
         self.on_grant(grant)
     }
 

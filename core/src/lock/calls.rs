@@ -8,13 +8,14 @@ use super::held::Held;
 use super::tell;
 use super::{Attempt, Inner};
 use super::{blocking, quorum};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::desk::Request;
 use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::lease::Extend;
 use crate::op::typed;
-use crate::operation::{Answer, Operation};
+use crate::operation::Operation;
 use crate::resp::Value;
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -153,7 +154,7 @@ impl Releasing {
     pub fn submit(self, id: u64, sink: &Arc<dyn hub::Sink>) {
         match self.held {
             Some(held) => hub::request(Request::Release { held, was_held: self.was_held }, id, sink),
-            None => sink.complete(vec![(id, Ok(Answer::Flag(false)))]),
+            None => sink.complete(vec![(id, Ok(Answer::new(false)))]),
         }
     }
 }
@@ -206,7 +207,7 @@ impl Operation for ExtendCall {
     fn known(&self) -> Option<Answer> {
         // What was lost meanwhile stays lost: its holder may have been told.
         let is_held = self.held.as_ref().is_some_and(|held| held.is_held());
-        (!is_held).then_some(Answer::Flag(false))
+        (!is_held).then_some(Answer::new(false))
     }
 
     fn script(&self) -> &Script {
@@ -239,10 +240,10 @@ impl Operation for ExtendCall {
 
     fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
         let answer = self.extend.decode(fields, source)?;
-        let (Answer::Flag(done), Some(held)) = (&answer, &self.held) else { return Ok(answer) };
+        let (Some(done), Some(held)) = (answer.get::<bool>(), &self.held) else { return Ok(answer) };
         held.extended(self.sent, self.ttl, *done);
         // The answer may have come when the lease was over.
-        Ok(Answer::Flag(*done && held.is_held()))
+        Ok(Answer::new(*done && held.is_held()))
     }
 
     fn describe(&self) -> String {

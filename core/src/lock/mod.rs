@@ -14,12 +14,12 @@ mod tell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::answer::Answer;
 use crate::client::Client;
 use crate::error::{Code, Error, Result};
 use crate::fork::ForkCell;
 use crate::lease::{ALL_PERMITS, Inspect, Inspection};
 use crate::op::Op;
-use crate::operation::Answer;
 use crate::policy::MAX_PERIOD;
 
 pub(crate) use attempt::Attempt;
@@ -162,7 +162,7 @@ impl Lock {
         let call = ExtendCall::new(self.held_now(), ttl);
         Ok(match self.inner.spec.is_quorum() {
             false => Op::of(&self.inner.spec.shared, Box::new(call)),
-            true => Op::task(move || call.everywhere().map(Answer::Flag)),
+            true => Op::task(move || call.everywhere().map(Answer::new)),
         })
     }
 
@@ -244,7 +244,7 @@ impl Lock {
         let spec = &self.inner.spec;
         if spec.is_quorum() {
             let spec = spec.clone();
-            return Op::task(move || quorum::force_release(&spec).map(Answer::Count));
+            return Op::task(move || quorum::force_release(&spec).map(Answer::new));
         }
         Op::of(&spec.shared, Box::new(spec.force_release()))
     }

@@ -14,13 +14,14 @@ use once_cell::race::OnceBox;
 use super::attempt::{Attempt, taken_back};
 use super::held::Held;
 use super::spec::Spec;
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::desk::CLEAN_UP;
 use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
-use crate::lease::Outcome;
-use crate::operation::{Answer, Operation, unsigned};
+use crate::lease::{Grant, Outcome};
+use crate::operation::{Operation, unsigned};
 use crate::random;
 use crate::resp::Value;
 use crate::script::Script;
@@ -118,7 +119,7 @@ pub(super) fn release(held: &Held, interrupted: &mut dyn FnMut() -> bool) -> Res
 /// Takes the lock away from whoever holds it, everywhere: from how many, by the server that knew of most.
 pub(super) fn force_release(spec: &Spec) -> Result<u64> {
     let answers = everywhere(spec, &mut || false, |node, over| call(node, Box::new(node.force_release()), over));
-    let count = |answer: &Answer| if let Answer::Count(count) = answer { Some(*count) } else { None };
+    let count = |answer: &Answer| answer.get::<u64>().copied();
     Ok(most(spec, &answers, count)?.into_iter().max().unwrap_or_default())
 }
 
@@ -134,12 +135,14 @@ fn leave(attempt: &Attempt, interrupted: &mut dyn FnMut() -> bool) {
     everywhere(&attempt.lock.spec, &mut gives_up, take_back);
 }
 
+/// Whether a server answered so.
+fn says(answer: &Result<Answer>, what: bool) -> bool {
+    answer.as_ref().is_ok_and(|answer| answer.get() == Some(&what))
+}
+
 fn granted(answer: &Answer) -> Option<u64> {
-    match answer {
-        Answer::Grant(grant, _) => match grant.outcome {
-            Outcome::Granted { token, .. } => Some(token),
-            _ => None,
-        },
+    match answer.get::<Grant>()?.outcome {
+        Outcome::Granted { token, .. } => Some(token),
         _ => None,
     }
 }
@@ -159,8 +162,8 @@ fn most<T>(spec: &Spec, answers: &[Result<Answer>], read: impl Fn(&Answer) -> Op
 /// The flag that most of the servers answered.
 fn decided(spec: &Spec, answers: Vec<Result<Answer>>) -> Result<bool> {
     let (all, needed) = (answers.len(), majority(spec));
-    let yes = answers.iter().filter(|answer| matches!(answer, Ok(Answer::Flag(true)))).count();
-    let no = answers.iter().filter(|answer| matches!(answer, Ok(Answer::Flag(false)))).count();
+    let yes = answers.iter().filter(|answer| says(answer, true)).count();
+    let no = answers.iter().filter(|answer| says(answer, false)).count();
     match answers.into_iter().find_map(Result::err) {
         Some(error) if yes < needed && no <= all - needed => Err(error),
         _ => Ok(yes >= needed),
@@ -220,7 +223,7 @@ fn may_have_forgotten(node: &Spec, over: &AtomicBool) -> Result<bool> {
         return Ok(false);
     }
     let age = Age { key: node.keys[0].clone(), shown: node.shown.clone(), ttl: node.options.ttl };
-    Ok(matches!(call(node, Box::new(age), over)?, Answer::Flag(false)))
+    call(node, Box::new(age), over)?.take().map(|is_old: bool| !is_old)
 }
 
 /// Asks a server how old it is: true if it can be trusted to know what it granted for a ttl.
@@ -257,7 +260,7 @@ impl Operation for Age {
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
         let (seconds, keeps) = (unsigned(fields, 0)?, unsigned(fields, 1)? == 1);
-        Ok(Answer::Flag(keeps || seconds.saturating_mul(1_000_000) > self.ttl))
+        Ok(Answer::new(keeps || seconds.saturating_mul(1_000_000) > self.ttl))
     }
 
     fn describe(&self) -> String {

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use super::held::Held;
 use super::quorum;
+use crate::answer::Answer;
 use crate::desk::Work;
 use crate::error::Result;
 use crate::exchange::Exchange;
-use crate::operation::Answer;
 
 /// The longest that a deadline is not looked at: the clock of deadlines also runs while the machine sleeps, timers don't.
 const LONGEST_LOOK: Duration = Duration::from_secs(1);
@@ -53,11 +53,11 @@ pub(crate) struct Due {
 impl Due {
     /// What has to be done. It has a sixth of the ttl to be answered.
     pub fn work(&self) -> Work {
-        let Some(held) = self.held.upgrade() else { return Work::Task(Box::new(|| Ok(Answer::Flag(false)))) };
+        let Some(held) = self.held.upgrade() else { return Work::Task(Box::new(|| Ok(Answer::new(false)))) };
         let (ttl, spec) = (self.ttl, &held.spec);
         if spec.is_quorum() {
             let held = held.clone();
-            return Work::Task(Box::new(move || quorum::extend(&held, ttl).map(Answer::Flag)));
+            return Work::Task(Box::new(move || quorum::extend(&held, ttl).map(Answer::new)));
         }
         let exchange = Exchange::new(spec.shared.clone(), Box::new(spec.extend(held.id, ttl)), None);
         Work::Call(exchange.within(Duration::from_micros(ttl / 6)))
@@ -113,8 +113,8 @@ impl Renewals {
     /// Takes the answer to a renewal.
     pub fn on_answer(&mut self, due: &Due, answer: Result<Answer>) {
         let Some(held) = due.held.upgrade() else { return };
-        let next = match answer {
-            Ok(Answer::Flag(done)) => {
+        let next = match answer.and_then(Answer::take) {
+            Ok(done) => {
                 held.extended(due.sent, due.ttl, done);
                 Renewal::new(&held)
             }

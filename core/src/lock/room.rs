@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use super::attempt::{Attempt, LONGEST_REST, Next, taken_back};
 use super::held::Held;
+use crate::answer::Answer;
 use crate::desk::{Leave, Stage};
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::lease::{Acquire, Channel, Id};
-use crate::operation::Answer;
 use crate::store::redis::hub::Tag;
 
 /// What all that wait for the same thing have in common.
@@ -145,10 +145,10 @@ impl Room {
             match waiter.attempt.on_answer(answer) {
                 Next::Held(held) => {
                     self.on_held(place, held);
-                    self.end(waiter, Ok(Answer::Flag(true)), false);
+                    self.end(waiter, Ok(Answer::new(true)), false);
                 }
                 Next::Failed(error) => self.end(waiter, Err(error), true),
-                Next::Refused | Next::Listen | Next::Rest(_) => self.end(waiter, Ok(Answer::Flag(false)), true),
+                Next::Refused | Next::Listen | Next::Rest(_) => self.end(waiter, Ok(Answer::new(false)), true),
             }
             return;
         }
@@ -160,7 +160,7 @@ impl Room {
         match first.attempt.on_answer(answer) {
             Next::Held(held) => {
                 self.on_held(place, held);
-                self.end_first(place, Ok(Answer::Flag(true)), false);
+                self.end_first(place, Ok(Answer::new(true)), false);
             }
             Next::Listen => match self.channel {
                 Some(_) => self.ask(place),
@@ -172,7 +172,7 @@ impl Room {
                     self.ask(place);
                 }
             }
-            Next::Refused => self.end_first(place, Ok(Answer::Flag(false)), true),
+            Next::Refused => self.end_first(place, Ok(Answer::new(false)), true),
             Next::Failed(error) => self.end_first(place, Err(error), true),
         }
     }
@@ -226,14 +226,14 @@ impl Room {
         self.leave_if(
             |waiter| (waiter.stage == IN_LINE || waiter.stage.is_deaf()) && waiter.attempt.until <= now,
             |waiter| {
-                away.get(&waiter.attempt.lock.spec.keys).map_or(Ok(Answer::Flag(false)), |error| Err(error.clone()))
+                away.get(&waiter.attempt.lock.spec.keys).map_or(Ok(Answer::new(false)), |error| Err(error.clone()))
             },
         );
         for place in self.places(|waiter| waiter.stage.is_rested(now)) {
             if self.first(&place).is_some_and(|first| first.attempt.waits()) {
                 self.ask(&place);
             } else if let Some(over) = self.first(&place).map(|first| first.attempt.over()) {
-                self.end_first(&place, over.map(Answer::Flag), true);
+                self.end_first(&place, over.map(Answer::new), true);
             }
         }
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::attempt::Attempt;
 use super::held::Held;
+use crate::answer::Answer;
 use crate::desk::{Notice, Request};
 use crate::error::Result;
-use crate::operation::Answer;
 use crate::store::redis::hub::{self, Sink};
 
 /// Takes answers that are of no interest.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::id::Id;
 use super::sale::{self, STEP};
 use super::{Place, Transition, refused};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation, int, odd_reply, unsigned};
+use crate::operation::{Operation, int, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -63,7 +64,7 @@ impl Operation for Close {
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
         match unsigned(fields, 0)? {
-            outcome @ (0 | 1) => Ok(Answer::Flag(outcome == 1)),
+            outcome @ (0 | 1) => Ok(Answer::new(outcome == 1)),
             2 => Err(refused(format!("{} is not open: there is nothing to close", self.place.shown))),
             other => Err(odd_reply(format!("outcome {other}"))),
         }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::id::Hold;
 use super::sale::{self, STEP};
 use super::{Place, Transition};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation, flag, int};
+use crate::operation::{Operation, flag, int};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -68,7 +69,7 @@ impl Operation for Extend {
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::Flag(flag(fields, 0)?))
+        Ok(Answer::new(flag(fields, 0)?))
     }
 
     fn describe(&self) -> String {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::id::{self, Hold};
 use super::{Place, Transition, sale};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::{Error, Result, shown};
-use crate::operation::{Answer, Operation, bytes, int, odd_reply};
+use crate::operation::{Operation, bytes, int, odd_reply};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -196,7 +197,7 @@ impl Operation for ReadLedger {
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::Ledger(fields.chunks(3).map(|fields| self.read(fields)).collect::<Result<_>>()?))
+        Ok(Answer::new(fields.chunks(3).map(|fields| self.read(fields)).collect::<Result<Vec<LedgerEntry>>>()?))
     }
 
     fn describe(&self) -> String {

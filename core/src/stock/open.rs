@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::id::Id;
 use super::sale::{self, Opened, STEP, Sale};
 use super::{Opening, Place, StockOptions, Transition, refused};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation, int, odd_reply, unsigned};
+use crate::operation::{Operation, int, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -123,7 +124,7 @@ impl Operation for Open {
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
         match unsigned(fields, 0)? {
-            outcome @ (0 | 1) => Ok(Answer::Flag(outcome == 1)),
+            outcome @ (0 | 1) => Ok(Answer::new(outcome == 1)),
             2 => Err(refused(self.conflict(fields)?)),
             3 => {
                 let ends = self.opened().ends;

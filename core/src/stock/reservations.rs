@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::id::{self, Hold};
 use super::{Place, Transition, sale};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::{Error, Result, shown};
-use crate::operation::{Answer, Operation, bytes, int, odd_reply, unsigned};
+use crate::operation::{Operation, bytes, int, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -123,7 +124,7 @@ impl Operation for Reservations {
             (Some(Value::Int(-1)), _) | (_, None) => None,
             (_, Some(last)) => Some(format!("{}.{}", unsigned(fields, 0)?, last.id)),
         };
-        Ok(Answer::StockPage(StockPage { reservations, next }))
+        Ok(Answer::new(StockPage { reservations, next }))
     }
 
     fn describe(&self) -> String {

@@ -6,9 +6,10 @@ use super::memory::Memory;
 use super::options::MAX_QUANTITY;
 use super::sale::{self, STEP};
 use super::{Place, Transition, refused};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation, int, odd_reply, unsigned};
+use crate::operation::{Operation, int, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -79,7 +80,7 @@ impl Operation for Restock {
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
         let (stock, quantity) = (&self.place.shown, unsigned(fields, 1)?);
         match unsigned(fields, 0)? {
-            1 => Ok(Answer::Count(quantity)),
+            1 => Ok(Answer::new(quantity)),
             0 => Err(refused(format!("{stock} is not open: open it first"))),
             2 if self.prizes.is_empty() => Err(refused(format!("{stock} has prizes: give one for each unit"))),
             2 => Err(refused(format!("{stock} has no prizes: give none"))),

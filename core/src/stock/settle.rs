@@ -6,9 +6,10 @@ use super::id::Hold;
 use super::ledger::LedgerKind;
 use super::sale::{self, STEP};
 use super::{Place, Transition};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation, flag, int};
+use crate::operation::{Operation, flag, int};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -119,7 +120,7 @@ impl Operation for Settle {
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::Flag(flag(fields, 0)?))
+        Ok(Answer::new(flag(fields, 0)?))
     }
 
     fn describe(&self) -> String {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::sale::{self, STEP};
 use super::{Place, Transition};
+use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Answer, Operation, int, odd_reply, unsigned};
+use crate::operation::{Operation, int, odd_reply, unsigned};
 use crate::resp::Value;
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -104,7 +105,7 @@ impl Operation for Status {
         };
         let number = |at| if phase == StockPhase::NotOpen { Ok(0) } else { unsigned(fields, at) };
         let (available, held, sold) = (number(1)?, number(2)?, number(3)?);
-        Ok(Answer::StockStatus(StockStatus {
+        Ok(Answer::new(StockStatus {
             phase,
             quantity: available + held + sold,
             available,

@@ -7,11 +7,12 @@ use super::memory::Memory;
 use super::options::{MAX_PRIZES_OF_A_TAKE, check_hold, check_quantity, check_request_id};
 use super::sale::{self, STEP, Sale};
 use super::{Place, StockReservation, Transition, refused};
+use crate::answer::Answer;
 use crate::client::Client;
 use crate::decision::Source;
 use crate::error::{Error, Result};
 use crate::key;
-use crate::operation::{Answer, Operation, bytes, int, odd_reply, unsigned};
+use crate::operation::{Operation, bytes, int, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
@@ -310,9 +311,9 @@ impl Operation for Take {
         let reservations: Vec<StockReservation> = reservations.into_iter().flatten().collect();
         Ok(if self.verb == "take" {
             let available = available.first().copied().unwrap_or_default();
-            Answer::Taken(Taken { outcome, reservation: reservations.into_iter().next(), available })
+            Answer::new(Taken { outcome, reservation: reservations.into_iter().next(), available })
         } else {
-            Answer::TakenAll(TakenAll { outcome, refused, reservations, available })
+            Answer::new(TakenAll { outcome, refused, reservations, available })
         })
     }
 

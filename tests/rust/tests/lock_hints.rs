@@ -19,7 +19,7 @@ struct Teller(mpsc::Sender<bool>);
 impl Sink for Teller {
     fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
         for (_, answer) in answers {
-            self.0.send(matches!(answer, Ok(Answer::Flag(true)))).unwrap();
+            self.0.send(answer.is_ok_and(|answer| answer.get() == Some(&true))).unwrap();
         }
     }
 }

@@ -102,10 +102,7 @@ fn a_stray_reply_does_not_answer_the_next_call_on_a_link() {
                     thread::sleep(Duration::from_millis(1));
                     link.wake();
                 }
-                match link.take_done().remove(0).1.unwrap() {
-                    quotalock::Answer::Decision(decision) => decision.remaining,
-                    other => panic!("{other:?}"),
-                }
+                link.take_done().remove(0).1.unwrap().take::<quotalock::Decision>().unwrap().remaining
             };
             assert_eq!(ask(&first, b"a"), 99);
             echo.pause.store(pause, Ordering::Relaxed);

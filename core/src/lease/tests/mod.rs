@@ -13,8 +13,9 @@ use super::{
     ALL_PERMITS, Acquire, Extend, ForceRelease, Grant, HEARTBEAT, Id, Inspect, Inspection, LONGEST_TOMBSTONE,
     MOST_HOLDERS, MOST_TOMBSTONES, MOST_WAITERS, Outcome, Queue, Release, TABLE_MEMORY, form,
 };
+use crate::answer::Answer;
 use crate::decision::Source;
-use crate::operation::{Answer, Operation};
+use crate::operation::Operation;
 use crate::store::memory::{MemoryStore, Planted, Space};
 
 const START: u64 = 1_700_000_000_000_000;
@@ -67,7 +68,7 @@ impl Locks {
     }
 
     fn ask(&self, call: Acquire) -> Grant {
-        let Answer::Grant(grant, _) = self.run(&call) else { panic!("not a grant") };
+        let grant: Grant = self.run(&call).take().unwrap();
         grant
     }
 
@@ -92,7 +93,7 @@ impl Locks {
     fn release_and_cancel(&self, id: Id, cancel: u64) -> bool {
         let (keys, wake_prefix) = (self.keys.clone(), b"wake:".as_slice().into());
         let call = Release { keys, id, cancel, permits: self.permits, wake_prefix, shown: "it".into() };
-        matches!(self.run(&call), Answer::Flag(true))
+        self.run(&call).take().unwrap()
     }
 
     fn release(&self, id: Id) -> bool {
@@ -101,12 +102,12 @@ impl Locks {
 
     fn extend(&self, id: Id, ttl: u64) -> bool {
         let call = Extend { keys: self.keys.clone(), id, ttl, shown: "it".into() };
-        matches!(self.run(&call), Answer::Flag(true))
+        self.run(&call).take().unwrap()
     }
 
     fn inspect(&self) -> Inspection {
         let call = Inspect { keys: self.keys.clone(), shown: "it".into() };
-        let Answer::Inspection(inspection) = self.run(&call) else { panic!("not an inspection") };
+        let inspection: Inspection = self.run(&call).take().unwrap();
         inspection
     }
 

@@ -55,7 +55,8 @@ fn what_is_not_ours_counts_as_none_and_is_replaced_by_an_acquire() {
         plant(value);
         assert!(lock.inspect().healed && !lock.release(A) && !lock.extend(A, TTL));
         assert_eq!(lock.stored("k").unwrap(), value);
-        let healed = Grant { outcome: Outcome::Granted { token: START, released: false }, healed: true };
+        let healed =
+            Grant { outcome: Outcome::Granted { token: START, released: false }, healed: true, repeated: false };
         assert_eq!(lock.ask(lock.call(B)), healed);
         assert!(!lock.ask(lock.call(B)).healed);
     }

@@ -12,12 +12,12 @@ use std::time::Instant;
 use super::dial::on_thread;
 use super::link::Link;
 use super::listeners::Listeners;
+use crate::answer::Answer;
 use crate::desk::{Desk, Notice, Request, Sending, Work};
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Failure, Step};
 use crate::fork::ForkCell;
 use crate::op::{Call, Task};
-use crate::operation::Answer;
 
 /// Where answers go. Called on the hub's thread, once for all that came in one turn; must not block.
 pub trait Sink: Send + Sync {

@@ -10,10 +10,10 @@ use super::dial::{Connection, dial, hanging, on_thread};
 use super::patience::Patience;
 use super::queue::Queue;
 use super::up::{Job, Up};
+use crate::answer::Answer;
 use crate::client::Shared;
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Failure, Step};
-use crate::operation::Answer;
 
 /// A pipelined connection, made when needed and again when lost.
 pub(crate) struct Link<T> {

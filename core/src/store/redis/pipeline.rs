@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use super::patience::{interruption, sleep_until};
 use super::pool::{Broken, Wire, connected};
+use crate::answer::Answer;
 use crate::client::Shared;
 use crate::endpoint::Server;
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Failure, Step};
-use crate::operation::Answer;
 
 /// As many bytes are sent before their answers are read: the server works on these while it could take no more.
 const MOST: usize = 1 << 20;

@@ -8,12 +8,12 @@ use super::dial::{Connection, dial, not_redis};
 use super::patience::{Patience, SLICE, interruption, sleep_until};
 use super::refusal;
 use super::stream::Stream;
+use crate::answer::Answer;
 use crate::client::Shared;
 use crate::clock::ServerClock;
 use crate::endpoint::Server;
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Failure, Step};
-use crate::operation::Answer;
 use crate::resp::{self, Reader, Value};
 
 /// Idle connections kept beyond this number are closed.

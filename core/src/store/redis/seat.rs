@@ -6,10 +6,10 @@ use std::task::{Context, Poll, Waker};
 
 use super::hub::{self, Sink, cancel, submit};
 use super::patience::SLICE;
+use crate::answer::Answer;
 use crate::desk::Request;
 use crate::error::Result;
 use crate::op::Call;
-use crate::operation::Answer;
 
 /// What a thread waits for that has the process' thread wait.
 #[derive(Default)]

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::stream::Stream;
+use crate::answer::Answer;
 use crate::clock::ServerClock;
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Step};
-use crate::operation::Answer;
 use crate::resp::{Reader, Value, recycle};
 
 /// A turn reads this much of a socket, some thirty answers. Then the calls that they let loose go out, and the server

@@ -54,7 +54,16 @@ impl Side {
                 let luck = luck[..entries.len()].to_vec();
                 let entries = entries.iter().map(|entry| self.keys[*entry].clone()).collect();
                 let channel = channel.map(id);
-                let call = Look { entries, id: id(*n), ttl: *ttl, channel, luck, load_when_away: false, shown };
+                let call = Look {
+                    entries,
+                    id: id(*n),
+                    ttl: *ttl,
+                    channel,
+                    luck,
+                    load_when_away: false,
+                    value_only: false,
+                    shown,
+                };
                 Done::Looked(flight::look(&self.client, call).run().unwrap())
             }
             Act::Fill { load, ttl, fresh, stale, value } => {
