@@ -12,9 +12,7 @@ use crate::endpoint::{Endpoint, redacted};
 use crate::error::{Error, Result};
 use crate::fork::ForkCell;
 use crate::key;
-use crate::limiter::{Limiter, LimiterOptions};
 use crate::operation::OnError;
-use crate::policy::Policy;
 use crate::store::memory::MemoryStore;
 use crate::store::redis::hub::Port;
 use crate::store::redis::listening::Ears;
@@ -187,22 +185,6 @@ impl Client {
             engine: ForkCell::new(),
         };
         Ok(Client { shared: Arc::new(shared) })
-    }
-
-    /// Makes a limiter: a name, part of its Redis keys, and a policy.
-    ///
-    /// # Errors
-    /// `invalid_argument` for an empty or too long name.
-    pub fn limiter(&self, name: &str, policy: Policy) -> Result<Limiter> {
-        self.limiter_with(name, policy, LimiterOptions::default())
-    }
-
-    /// As [`limiter`](Client::limiter), with options.
-    ///
-    /// # Errors
-    /// `invalid_argument` for an empty or too long name or scope.
-    pub fn limiter_with(&self, name: &str, policy: Policy, options: LimiterOptions) -> Result<Limiter> {
-        Limiter::new(self, name, policy, options)
     }
 
     /// The host and port, socket path or `memory://` that this client talks to; never a password.

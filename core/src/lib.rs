@@ -19,6 +19,7 @@ mod algorithm;
 mod answer;
 mod breaker;
 mod cache;
+mod catalog;
 mod client;
 mod clock;
 mod decision;
@@ -39,6 +40,7 @@ mod policy;
 mod random;
 mod resp;
 mod script;
+mod space;
 mod stock;
 mod store;
 
@@ -52,6 +54,7 @@ pub use cache::{
     Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, DEFAULT_WAIT_AFTER_LEASE, Getting, GettingMany,
     Got, MAX_GET_MANY, MAX_VALUE_BYTES, MIN_CACHE_LEASE, Once, OnceOptions, Part, Ticket, WhenAway,
 };
+pub use catalog::scripts;
 pub use client::{
     Client, DEFAULT_PREFIX, DEFAULT_REQUEST_MEMORY, DEFAULT_TIMEOUT, DEFAULT_URL, MAX_REQUEST_MEMORY, MAX_TIMEOUT,
     Options, URL_VARIABLE, default_url,
@@ -74,7 +77,6 @@ pub use lock::{
 pub use op::Op;
 pub use operation::OnError;
 pub use policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, MIN_PERIOD, Policy, Rule};
-pub use script::scripts;
 pub use stock::{
     DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_MEMORY, LedgerEntry, LedgerKind, MAX_HOLD, MAX_LEDGER_CAP,
     MAX_PAGE, MAX_PRIZE_BYTES, MAX_PRIZES, MAX_PRIZES_OF_A_TAKE, MAX_QUANTITY, MAX_RESERVATIONS, MAX_STOCK_MEMORY,

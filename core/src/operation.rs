@@ -6,7 +6,7 @@ use crate::decision::Source;
 use crate::error::{Code, Error, Result};
 use crate::resp::Value;
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// What a caller wants done when Redis cannot answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,14 +1,7 @@
 //! A Lua script: constant text and its SHA-1.
 
-use crate::{flight, lease, limiter, stock};
-
 /// The head of every script: the clock and the deadline.
 const CLOCK: &str = include_str!("../scripts/clock.lua");
-
-/// Every script, of limiters, locks, caches and stocks, by a name that tells what it does.
-pub fn scripts() -> Vec<(String, String)> {
-    [limiter::scripts(), lease::scripts(), flight::scripts(), stock::scripts()].concat()
-}
 
 /// A script as the server runs it. Made from constant fragments only, so a server never holds more than a few.
 #[derive(Debug)]

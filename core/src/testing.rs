@@ -16,7 +16,7 @@ use crate::op::Op;
 use crate::operation::{Operation, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::{Planted, Space};
+use crate::space::{Planted, Space};
 
 /// Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of this client is decided, also
 /// on a real server; none goes back to the server's clock.

@@ -17,7 +17,7 @@ use crate::op::{self, Op};
 use crate::operation::Operation;
 use crate::resp::Value;
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// The longest error text that is remembered, in bytes.
 const MAX_ERROR_BYTES: usize = 1_024;

@@ -11,7 +11,7 @@ use crate::lease::Id;
 use crate::operation::{Operation, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// Stores a value if there is none and nobody is making one.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use super::{GOOD, HEADER, MAX_LEASE, form};
 use crate::error::Result;
 use crate::lease::Id;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// A key is kept so many milliseconds longer than anything in it counts.
 const SLACK_MS: u64 = 60_000;

@@ -11,7 +11,7 @@ use crate::lease::Id;
 use crate::operation::Operation;
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// Ends the lease of an id, whose error may be remembered for a while. Answers whether it had the lease.
 #[derive(Clone, Debug)]

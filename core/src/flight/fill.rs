@@ -11,7 +11,7 @@ use crate::lease::Id;
 use crate::operation::Operation;
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// Stores a value, unless something newer was stored or forgotten since its token was given. Answers whether it is stored.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::operation::Operation;
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// Forgets the value of an entry and whatever is being loaded for it. Answers whether there was a value, or a load under way.
 #[derive(Clone, Debug)]

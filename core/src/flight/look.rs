@@ -11,7 +11,7 @@ use crate::lease::{Channel, Id};
 use crate::operation::{Operation, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// Fields of a reply about one entry.
 const FIELDS: usize = 7;

@@ -16,7 +16,7 @@ use crate::lease::Channel;
 use crate::operation::{flag, int, odd_reply};
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 pub use claim::{Claim, Claimed};
 pub use fail::Fail;

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::operation::{Operation, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 const REFUSED: u64 = 0;
 const GRANTED: u64 = 1;

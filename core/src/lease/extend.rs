@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::operation::Operation;
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// Lengthens the lease of an id in every table, or in none. Answers whether it holds in all.
 #[derive(Clone, Debug)]

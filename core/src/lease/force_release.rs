@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::operation::{Operation, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// Frees all that anybody holds in the tables. Answers how many leases were ended.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::operation::{Operation, odd_reply, unsigned};
 use crate::resp::Value;
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 const HOLDER_FIELDS: usize = 6;
 

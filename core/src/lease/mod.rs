@@ -18,7 +18,7 @@ use once_cell::race::OnceBox;
 use crate::error::Result;
 use crate::operation::{bytes, flag, int};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 use table::Table;
 
 pub use acquire::{Acquire, Grant, Outcome};

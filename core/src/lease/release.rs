@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::operation::Operation;
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// Frees what an id holds and takes it away from those who wait, in every table. Answers whether it held in all.
 #[derive(Clone, Debug)]

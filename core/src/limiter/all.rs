@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::operation::{Operation, odd_reply};
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// One of the charges.
 pub(super) struct Part {

@@ -13,7 +13,7 @@ use crate::error::{Error, Result, shown};
 use crate::operation::{Operation, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {

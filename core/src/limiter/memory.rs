@@ -3,7 +3,7 @@
 use super::state::milliseconds;
 use crate::error::Result;
 use crate::resp::Value;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 const MAGIC: &[u8] = b"QR\x01";
 

@@ -321,6 +321,22 @@ impl Limiter {
 }
 
 impl Client {
+    /// Makes a limiter: a name, part of its Redis keys, and a policy.
+    ///
+    /// # Errors
+    /// `invalid_argument` for an empty or too long name.
+    pub fn limiter(&self, name: &str, policy: Policy) -> Result<Limiter> {
+        self.limiter_with(name, policy, LimiterOptions::default())
+    }
+
+    /// As [`limiter`](Client::limiter), with options.
+    ///
+    /// # Errors
+    /// `invalid_argument` for an empty or too long name or scope.
+    pub fn limiter_with(&self, name: &str, policy: Policy, options: LimiterOptions) -> Result<Limiter> {
+        Limiter::new(self, name, policy, options)
+    }
+
     /// Charges several keys, each by its own limiter and with its own cost, if all of them admit it, else none: one
     /// atomic call. 1 to [`MAX_CHARGES`] charges, no key twice for one limiter. All limiters are of this client. In a cluster they need
     /// a common [`scope`](LimiterOptions::scope).

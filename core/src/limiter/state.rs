@@ -10,7 +10,7 @@ use crate::algorithm::log::{ENTRY, LOG_MOST, Log};
 use crate::algorithm::{Charged, Definition, Moment, Words};
 use crate::error::Result;
 use crate::policy::{Policy, Rule};
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// A key's state, brought to `now`.
 pub(super) struct State<'a> {

@@ -6,7 +6,7 @@ use crate::algorithm::Charged;
 use crate::operation::int;
 use crate::policy::Policy;
 use crate::resp::Value;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// A transition's reply, and whether it charged or gave back anything.
 pub(super) struct Done {

@@ -18,7 +18,7 @@ use crate::op::typed;
 use crate::operation::Operation;
 use crate::resp::Value;
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 use crate::store::redis::{hub, pool, seat};
 
 /// A described acquisition. Dropped, it asks nothing.

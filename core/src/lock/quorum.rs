@@ -25,7 +25,7 @@ use crate::operation::{Operation, unsigned};
 use crate::random;
 use crate::resp::Value;
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 use crate::store::redis::dial::without_signals;
 use crate::store::redis::patience::{SLICE, interruption, sleep_until};
 use crate::store::redis::pool;

@@ -10,7 +10,7 @@ use crate::error::{Error, Result, shown};
 use crate::operation::{Operation, bytes, int, odd_reply};
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 const NUMBERS: usize = 6;
 

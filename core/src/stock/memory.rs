@@ -3,7 +3,7 @@
 use crate::error::{Result, wrong_type};
 use crate::operation::int;
 use crate::resp::Value;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// Where and how long a request is remembered.
 pub(super) struct Memory {

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::operation::{Operation, int, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 pub(super) struct Open {
     pub place: Arc<Place>,

@@ -8,7 +8,7 @@ use super::id::{Hold, Id};
 use super::ledger::{LedgerEntry, LedgerKind};
 use super::{Place, id};
 use crate::error::{Result, wrong_type};
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// How many holds a call ends.
 pub(super) const STEP: usize = 16;

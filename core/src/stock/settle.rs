@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::operation::{Operation, flag, int};
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 const MAGIC: &[u8] = b"QD\x01";
 

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::operation::{Operation, int, odd_reply, unsigned};
 use crate::resp::Value;
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// Where a sale stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -15,7 +15,7 @@ use crate::key;
 use crate::operation::{Operation, bytes, int, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
-use crate::store::memory::Space;
+use crate::space::Space;
 
 /// What became of a take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

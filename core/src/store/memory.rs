@@ -1,6 +1,5 @@
 //! `memory://`: everything in this process, decided by the Rust twins of the scripts.
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
@@ -8,53 +7,10 @@ use crate::clock::wall_micros;
 use crate::error::{Code, Error, Result, wrong_type};
 use crate::operation::Operation;
 use crate::resp::Value;
+use crate::space::{Object, Planted, Space};
 
 /// Expired keys are looked for when the store has doubled since the last time, but not below this size.
 const SWEEP_FROM: usize = 1_024;
-
-/// What a twin may do with keys; the same few things as its script does.
-pub(crate) trait Space {
-    /// The value of a key of our own type.
-    ///
-    /// # Errors
-    /// `wrong_type`, as Redis answers.
-    fn get(&self, key: &[u8]) -> Result<Option<&[u8]>>;
-    /// Up to `length` bytes of a value of our own type, from a place on; what is not there is left out.
-    fn range(&self, key: &[u8], from: u64, length: u64) -> &[u8];
-    /// Overwrites part of a value, which grows with zeros where it is too short; its TTL becomes `ttl` milliseconds.
-    fn set_range(&mut self, key: &[u8], from: u64, bytes: &[u8], ttl: u64);
-    /// Sets a value that is forgotten after `ttl` milliseconds.
-    fn set(&mut self, key: &[u8], value: Vec<u8>, ttl: u64);
-    /// A structure of our own, for what a script keeps in more than one string.
-    ///
-    /// # Errors
-    /// `wrong_type`, as Redis answers.
-    fn object(&mut self, key: &[u8]) -> Result<Option<&mut Object>>;
-    /// Sets a structure that is forgotten after `ttl` milliseconds.
-    fn set_object(&mut self, key: &[u8], object: Box<Object>, ttl: u64);
-    /// Has a key that there is forgotten after `ttl` milliseconds.
-    fn keep(&mut self, key: &[u8], ttl: u64);
-    /// Tells those who listen at a channel; in this process nobody does.
-    fn publish(&mut self, _channel: &[u8], _message: &[u8]) {}
-    /// Forgets a key; true if there was one.
-    fn delete(&mut self, key: &[u8]) -> bool;
-    /// For tests: plants a raw value without a TTL.
-    fn plant(&mut self, key: &[u8], value: Planted);
-    /// For tests: the milliseconds a key has left; -1 without a TTL, -2 without the key.
-    fn ttl(&self, key: &[u8]) -> i64;
-}
-
-/// A structure that a twin keeps.
-pub(crate) type Object = dyn Any + Send;
-
-/// What tests put at a key.
-pub(crate) enum Planted {
-    Text(Vec<u8>),
-    /// A value of another type than ours.
-    List,
-    /// The value it has, without its TTL.
-    Persisted,
-}
 
 enum Kept {
     Text(Vec<u8>),
