@@ -25,17 +25,25 @@ impl Answer {
         any.downcast_ref()
     }
 
-    /// Takes the answer out.
+    /// Takes the answer out; as an `Answer`, whatever it is.
     ///
     /// # Errors
     /// The answer itself if it is of another type.
     pub fn downcast<T: AnswerValue>(self) -> std::result::Result<T, Answer> {
-        if self.get::<T>().is_none() {
-            return Err(self);
+        let is_one = self.get::<T>().is_some();
+        let mut whole = Some(self);
+        let slot: &mut dyn Any = &mut whole;
+        if let Some(same) = slot.downcast_mut::<Option<T>>().and_then(Option::take) {
+            return Ok(same);
         }
-        let any: Box<dyn Any> = self.0;
-        // It was looked at a moment ago: of another type it cannot be.
-        any.downcast().map(|value| *value).map_err(|_| Answer::new(()))
+        match whole {
+            Some(answer) if is_one => {
+                let any: Box<dyn Any> = answer.0;
+                // It was looked at a moment ago: of another type it cannot be.
+                any.downcast().map(|value| *value).map_err(|_| Answer::new(()))
+            }
+            other => Err(other.unwrap_or_else(|| Answer::new(()))),
+        }
     }
 
     /// Takes the answer out.
