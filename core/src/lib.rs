@@ -36,8 +36,10 @@ mod op;
 mod operation;
 mod policy;
 mod random;
+mod refusing;
 mod resp;
 mod script;
+mod stand_in;
 mod stock;
 mod store;
 

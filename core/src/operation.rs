@@ -5,8 +5,8 @@ use crate::cache::Got;
 use crate::decision::{CombinedDecision, Decision, Source};
 use crate::error::{Code, Error, Result};
 use crate::flight::{Claimed, Looked};
-use crate::lease::{Grant, Inspection};
-use crate::resp::Value;
+use crate::lease::{Grant, Inspection, Outcome};
+use crate::resp::{Most, Value};
 use crate::script::Script;
 use crate::stock::{LedgerEntry, StockPage, StockStatus, Taken, TakenAll};
 use crate::store::memory::Space;
@@ -101,6 +101,22 @@ pub(crate) trait Operation: Send + Sync {
     fn encode_args(&self, out: &mut Vec<u8>);
     /// Whether it may write: then it carries a deadline.
     fn mutates(&self) -> bool;
+    /// The most that its script answers.
+    fn most(&self) -> Most {
+        Most::SMALL
+    }
+    /// Whether its script has written, as this answer shows: then Redis takes writes. Not sure is no.
+    fn has_written(&self, answer: &Answer) -> bool {
+        self.mutates()
+            && match answer {
+                Answer::Flag(done) => *done,
+                Answer::Grant(Grant { outcome: Outcome::Granted { .. }, .. }, repeated) => !repeated,
+                Answer::Claimed(claimed) => claimed.first,
+                Answer::Taken(taken) => taken.reservation.is_some(),
+                Answer::TakenAll(taken) => !taken.reservations.is_empty(),
+                _ => false,
+            }
+    }
     /// The answer, if it is known without asking.
     fn known(&self) -> Option<Answer> {
         None

@@ -13,7 +13,7 @@ use crate::error::{Error, Result, shown};
 use crate::limiter::{Limiter, Unsettled};
 use crate::op::Op;
 use crate::operation::{Answer, Operation, Stored, odd_reply, unsigned};
-use crate::resp::{self, Value};
+use crate::resp::{self, Most, Value};
 use crate::script::Script;
 use crate::store::memory::{Planted, Space};
 
@@ -165,6 +165,11 @@ impl Operation for Get {
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
         let value = space.get(&self.key).unwrap_or(None).map(<[u8]>::to_vec).unwrap_or_default();
         Ok(vec![Value::Int(1), Value::Int(now as i64), Value::Int(space.ttl(&self.key)), Value::Bytes(value)])
+    }
+
+    fn most(&self) -> Most {
+        // Whatever Redis may keep.
+        Most::of(0, 512 << 20)
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
-use super::{Transition, flag, int, part_with_room, take_bytes};
+use super::{MOST_PAYLOAD, Transition, flag, int, part_with_room, take_bytes};
 use crate::decision::Source;
 use crate::error::Result;
 use crate::lease::Id;
 use crate::operation::{Answer, Operation, odd_reply, unsigned};
-use crate::resp::{self, Value};
+use crate::resp::{self, Most, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
 
@@ -71,6 +71,10 @@ impl Operation for Claim {
             resp::number_part(out, number);
         }
         part_with_room(out, self.payload());
+    }
+
+    fn most(&self) -> Most {
+        Most::of(0, MOST_PAYLOAD)
     }
 
     fn mutates(&self) -> bool {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
-use super::{Keys, Transition, int, register, take_bytes};
+use super::{Keys, MOST_PAYLOAD, Transition, int, register, take_bytes};
 use crate::decision::Source;
 use crate::error::{Error, Result};
 use crate::lease::{Channel, Id};
 use crate::operation::{Answer, Operation, odd_reply, unsigned};
-use crate::resp::{self, Value};
+use crate::resp::{self, Most, Value};
 use crate::script::Script;
 use crate::store::memory::Space;
 
@@ -166,6 +166,11 @@ impl Operation for Look {
         for at in 0..self.entries.len() {
             resp::number_part(out, self.luck.get(at).copied().unwrap_or(0));
         }
+    }
+
+    fn most(&self) -> Most {
+        let count = self.entries.len();
+        Most::of(FIELDS * count, count.saturating_mul(MOST_PAYLOAD))
     }
 
     fn mutates(&self) -> bool {

@@ -7,7 +7,7 @@ use super::call::described;
 use super::memory::Memory;
 use super::scripts::{Scripts, of_several};
 use super::state::State;
-use crate::decision::{CombinedDecision, Source};
+use crate::decision::{CombinedDecision, Decision, Source};
 use crate::error::Result;
 use crate::operation::{Answer, Operation, odd_reply};
 use crate::resp::{self, Value};
@@ -132,6 +132,13 @@ impl Operation for AllCall {
             fields = others;
         }
         Ok(Answer::Combined(CombinedDecision::combine(decisions, source)))
+    }
+
+    fn has_written(&self, answer: &Answer) -> bool {
+        let Answer::Combined(combined) = answer else { return false };
+        let charged = |d: &Decision| d.allowed && !d.would_deny && d.cost > 0;
+        // A request that was seen before is only remembered.
+        self.memory.is_none() && combined.allowed && combined.decisions.iter().any(charged)
     }
 
     fn made_up(&self, source: Source, retry_after: u64) -> Option<Answer> {
