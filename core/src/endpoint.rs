@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::error::{Code, Error, Result, shown};
+use crate::error::{Code, Error, Result, cut, shown};
 
 /// A password. Prints as `***`, whoever prints it.
 #[derive(Clone, PartialEq, Eq)]
@@ -101,8 +101,10 @@ impl fmt::Display for Endpoint {
 /// The URL without what may be a password: everything before the last `@` but the scheme, the query, a scheme that is
 /// none of those people use, and a place that is no host with a port, or no path.
 pub fn redacted(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| KNOWN_SCHEMES.contains(scheme)) else {
-        return "***".into();
+    let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| is_scheme(scheme)) else {
+        // Without a scheme it may be the password alone, but not if it has a port.
+        let is_place = url.contains(':') && host_and_port(url).is_ok();
+        return if is_place { cut(url) } else { "***".into() };
     };
     let (login, rest) = rest.rsplit_once('@').map_or(("", rest), |(_, rest)| ("***@", rest));
     let (place, query) = rest.split_once('?').map_or((rest, ""), |(place, _)| (place, "?***"));
@@ -110,35 +112,16 @@ pub fn redacted(url: &str) -> String {
     let is_sound = match scheme {
         "unix" => place.starts_with('/') && !place.contains(['%', '#', ':']),
         "memory" => place.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_')),
-        _ => host_and_port(authority).is_ok() && !authority.contains('%') && database_of(database).is_ok(),
+        _ => host_and_port(authority).is_ok() && !authority.contains('%') && database_of(database, false).is_ok(),
     };
     let place = if is_sound { place } else { "***" };
-    crate::error::cut(&format!("{scheme}://{login}{place}{query}"))
+    cut(&format!("{scheme}://{login}{place}{query}"))
 }
 
-/// Schemes that a message may show: what stands there instead may be anything.
-const KNOWN_SCHEMES: [&str; 20] = [
-    "redis",
-    "rediss",
-    "unix",
-    "memory",
-    "redis+cluster",
-    "redis+sentinel",
-    "rediss+cluster",
-    "rediss+sentinel",
-    "redis+unix",
-    "redis+socket",
-    "redis-sentinel",
-    "redis-socket",
-    "valkey",
-    "valkeys",
-    "tcp",
-    "tls",
-    "ssl",
-    "http",
-    "https",
-    "memcached",
-];
+/// Whether a message may show a scheme: what stands there instead may be anything.
+fn is_scheme(text: &str) -> bool {
+    text.len() <= 16 && text.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'+' | b'-' | b'.'))
+}
 
 impl Endpoint {
     /// A peer's error, without the password should it be there.
@@ -183,7 +166,7 @@ impl Endpoint {
                 return Err(format!("needs {scheme}, which this version does not speak: use redis:// to one server"));
             }
             other => {
-                let known = KNOWN_SCHEMES.contains(&other).then(|| format!(" \"{other}\"")).unwrap_or_default();
+                let known = is_scheme(other).then(|| format!(" \"{other}\"")).unwrap_or_default();
                 return Err(format!("has the unknown scheme{known}: use redis, rediss, unix or memory"));
             }
         }
@@ -195,6 +178,8 @@ impl Endpoint {
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (user, password) = login.map_or(Ok((None, None)), credentials)?;
         let mut options = Options::parse(query)?;
+        // Whether what stands where a database should cannot be the end of a password whose '@' was forgotten.
+        let mut is_apart = login.is_some();
         let (address, database) = if scheme == "unix" {
             if !place.starts_with('/') {
                 return Err("has no absolute path: write it as unix:///run/redis.sock[?db=0]".into());
@@ -203,6 +188,7 @@ impl Endpoint {
         } else {
             let (authority, path) = place.split_once('/').unwrap_or((place, ""));
             let (host, port) = host_and_port(authority)?;
+            is_apart = !authority.contains(':') || login.is_some();
             let address = match (scheme, options.take("ca")) {
                 ("rediss", ca) => Address::Tls { host, port, ca: ca.map(PathBuf::from) },
                 (_, None) => Address::Tcp { host, port },
@@ -211,19 +197,22 @@ impl Endpoint {
             (address, path.to_owned())
         };
         options.finish()?;
-        let database = database_of(&database)?;
+        let database = database_of(&database, is_apart)?;
         Ok(Endpoint::Redis(Server { address, user, password, database }))
     }
 }
 
-/// The number of a database; 0 if none is given.
-fn database_of(digits: &str) -> std::result::Result<u32, String> {
+/// The number of a database; 0 if none is given. A message shows what is none only if it is `apart` from what may be a login.
+fn database_of(digits: &str, apart: bool) -> std::result::Result<u32, String> {
     if digits.is_empty() {
         return Ok(0);
     }
-    // What is no small number may be the end of a password.
     let number = digits.parse().ok().filter(|number| *number < 1 << 16 && digits.bytes().all(|b| b.is_ascii_digit()));
-    number.ok_or_else(|| "has a database that is none: use a number from 0 to 65535".into())
+    number.ok_or_else(|| {
+        let is_plain = digits.len() <= 16 && digits.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'));
+        let shown = if apart && is_plain { digits } else { "***" };
+        format!("has the database \"{shown}\", which is not a number: use 0 to 15")
+    })
 }
 
 type Credentials = (Option<String>, Option<Secret>);
@@ -254,10 +243,12 @@ fn host_and_port(authority: &str) -> std::result::Result<(String, u16), String> 
     }
     let port = match port {
         None => 6379,
-        // What is no port may be a password whose '@' was forgotten, or encoded.
-        Some(digits) => digits.parse::<u16>().ok().filter(|port| *port > 0).ok_or(
-            "has a port that is none: use a number from 1 to 65535, and write '@' between a login and the host",
-        )?,
+        Some(digits) => digits.parse::<u16>().ok().filter(|p| *p > 0).ok_or_else(|| {
+            // What is no number, or a long one, may be a password whose '@' was forgotten, or encoded.
+            let is_number = digits.len() <= 5 && digits.bytes().all(|b| b.is_ascii_digit());
+            let shown = if is_number { digits } else { "***" };
+            format!("has the port \"{shown}\", which is not one: use a number from 1 to 65535, and '@' behind a login")
+        })?,
     };
     let host = decoded(host)?;
     let is_v6 = authority.starts_with('[');

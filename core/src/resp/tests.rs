@@ -158,7 +158,7 @@ fn what_is_longer_than_the_answer_can_be_is_refused_when_it_says_so() {
     let value = vec![b'x'; 100_000];
     let mut wire = Vec::new();
     super::part(&mut wire, &value);
-    for (most, is_read) in [(Most::SMALL, true), (Most::TINY, false), (Most { bytes: 100_010, items: 0 }, true)] {
+    for (most, is_read) in [(Most::SMALL, true), (Most::TINY, false), (Most { bytes: 100_011, items: 0 }, true)] {
         let mut reader = Reader::default();
         reader.feed(&wire);
         assert_eq!(reader.next_reply(most).is_ok(), is_read, "{most:?}");
