@@ -9,10 +9,12 @@ use std::time::Duration;
 use crate::breaker::Breaker;
 use crate::clock::TestTime;
 use crate::endpoint::{Endpoint, redacted};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::fork::ForkCell;
 use crate::key;
 use crate::operation::OnError;
+use crate::refusing::Refusing;
+use crate::stand_in::StandIn;
 use crate::store::memory::MemoryStore;
 use crate::store::redis::hub::Port;
 use crate::store::redis::listening::Ears;
@@ -72,7 +74,7 @@ impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options")
             .field("url", &self.url.as_deref().map(redacted))
-            .field("prefix", &self.prefix)
+            .field("prefix", &shown(self.prefix.as_bytes()))
             .field("timeout", &self.timeout)
             .field("on_error", &self.on_error)
             .field("request_memory", &self.request_memory)
@@ -84,15 +86,15 @@ impl fmt::Debug for Options {
 #[derive(Default)]
 pub(crate) struct Engine {
     pub breaker: Breaker,
+    pub refusing: Refusing,
     pub memory: MemoryStore,
+    pub stand_in: StandIn,
     pub pool: Pool,
     pub port: Port,
     /// The idle subscriptions of threads that wait.
     pub ears: Ears,
     /// Held by every link of this client that is connected.
     connected: Arc<()>,
-    /// Whether `memory` holds anything that stands in for an absent Redis.
-    standing_in: AtomicBool,
 }
 
 impl Engine {
@@ -104,19 +106,6 @@ impl Engine {
     /// Whether there is a connection, whatever became of the last attempt to make one.
     pub fn is_connected(&self) -> bool {
         Arc::strong_count(&self.connected) > 1 || self.pool.has_idle()
-    }
-
-    /// The memory that decides while Redis is away.
-    pub fn stand_in(&self) -> &MemoryStore {
-        self.standing_in.store(true, Ordering::Relaxed);
-        &self.memory
-    }
-
-    /// Redis decides again: what stood in for it is forgotten.
-    pub fn recovered(&self) {
-        if self.standing_in.load(Ordering::Relaxed) && self.standing_in.swap(false, Ordering::Relaxed) {
-            self.memory.clear();
-        }
     }
 }
 

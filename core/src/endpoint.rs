@@ -1,9 +1,10 @@
 //! Where the state is kept: the URL, taken apart and checked.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::error::{Code, Error, Result, shown};
+use crate::error::{Code, Error, Result, cut, shown};
 
 /// A password. Prints as `***`, whoever prints it.
 #[derive(Clone, PartialEq, Eq)]
@@ -55,6 +56,27 @@ pub(crate) enum Endpoint {
     Redis(Server),
 }
 
+impl Server {
+    /// A peer's error, without the password should it be there.
+    pub fn scrubbed<'a>(&self, said: &'a str) -> Cow<'a, str> {
+        match &self.password {
+            Some(Secret(password)) if said.contains(&**password) => said.replace(&**password, "***").into(),
+            _ => said.into(),
+        }
+    }
+
+    /// What a peer said, fit to be shown: nothing of it that may quote the login.
+    pub fn quoted(&self, said: &str) -> Option<String> {
+        let Some(password) = &self.password else { return Some(shown(said.as_bytes())) };
+        // The rest may hold the password, or a part of it, in one guise or another.
+        let word = said.split_whitespace().next()?.trim_matches('"');
+        let is_plain = word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.'));
+        let (word, password) = (word.to_ascii_lowercase(), password.0.to_ascii_lowercase());
+        let tells = password.contains(&word) || word.contains(&password);
+        (is_plain && !word.is_empty() && word.len() <= 12 && !tells).then(|| format!("{}…", word.to_ascii_uppercase()))
+    }
+}
+
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.address {
@@ -76,23 +98,40 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// The URL without what may be a password: everything before the last `@` but the scheme, the query, and what stands
-/// where a port should be and is none.
+/// The URL without what may be a password: everything before the last `@` but the scheme, the query, a scheme that is
+/// none of those people use, and a place that is no host with a port, or no path.
 pub fn redacted(url: &str) -> String {
-    let scheme = url.find("://").map_or(0, |at| at + 3);
-    let (start, rest) = url.split_at(scheme);
+    let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| is_scheme(scheme)) else {
+        // Without a scheme it may be the password alone, but not if it has a port.
+        let is_place = url.contains(':') && host_and_port(url).is_ok();
+        return if is_place { cut(url) } else { "***".into() };
+    };
     let (login, rest) = rest.rsplit_once('@').map_or(("", rest), |(_, rest)| ("***@", rest));
     let (place, query) = rest.split_once('?').map_or((rest, ""), |(place, _)| (place, "?***"));
-    let colon = place.rfind(':').filter(|at| {
-        let port = place[at + 1..].split('/').next().unwrap_or_default();
-        // An IPv6 host, or no host at all but a path, has colons of its own.
-        !place.ends_with(']') && !place.starts_with('/') && !port.bytes().all(|b| b.is_ascii_digit())
-    });
-    let place = colon.map_or_else(|| place.to_owned(), |at| format!("{}:***", &place[..at]));
-    shown(format!("{start}{login}{place}{query}").as_bytes())
+    let (authority, database) = place.split_once('/').unwrap_or((place, ""));
+    let is_sound = match scheme {
+        "unix" => place.starts_with('/') && !place.contains(['%', '#', ':']),
+        "memory" => place.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_')),
+        _ => host_and_port(authority).is_ok() && !authority.contains('%') && database_of(database, false).is_ok(),
+    };
+    let place = if is_sound { place } else { "***" };
+    cut(&format!("{scheme}://{login}{place}{query}"))
+}
+
+/// Whether a message may show a scheme: what stands there instead may be anything.
+fn is_scheme(text: &str) -> bool {
+    text.len() <= 16 && text.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'+' | b'-' | b'.'))
 }
 
 impl Endpoint {
+    /// A peer's error, without the password should it be there.
+    pub fn scrubbed<'a>(&self, said: &'a str) -> Cow<'a, str> {
+        match self {
+            Endpoint::Redis(server) => server.scrubbed(said),
+            Endpoint::Memory => said.into(),
+        }
+    }
+
     /// The server to connect to.
     ///
     /// # Errors
@@ -127,8 +166,8 @@ impl Endpoint {
                 return Err(format!("needs {scheme}, which this version does not speak: use redis:// to one server"));
             }
             other => {
-                let other = shown(other.as_bytes());
-                return Err(format!("has the unknown scheme \"{other}\": use redis, rediss, unix or memory"));
+                let known = is_scheme(other).then(|| format!(" \"{other}\"")).unwrap_or_default();
+                return Err(format!("has the unknown scheme{known}: use redis, rediss, unix or memory"));
             }
         }
         // The login first, and nothing of it in a message: a password with a bare '/' or '?' must not be read as a host.
@@ -139,6 +178,8 @@ impl Endpoint {
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (user, password) = login.map_or(Ok((None, None)), credentials)?;
         let mut options = Options::parse(query)?;
+        // Whether what stands where a database should cannot be the end of a password whose '@' was forgotten.
+        let mut is_apart = login.is_some();
         let (address, database) = if scheme == "unix" {
             if !place.starts_with('/') {
                 return Err("has no absolute path: write it as unix:///run/redis.sock[?db=0]".into());
@@ -147,6 +188,7 @@ impl Endpoint {
         } else {
             let (authority, path) = place.split_once('/').unwrap_or((place, ""));
             let (host, port) = host_and_port(authority)?;
+            is_apart = !authority.contains(':') || login.is_some();
             let address = match (scheme, options.take("ca")) {
                 ("rediss", ca) => Address::Tls { host, port, ca: ca.map(PathBuf::from) },
                 (_, None) => Address::Tcp { host, port },
@@ -155,14 +197,23 @@ impl Endpoint {
             (address, path.to_owned())
         };
         options.finish()?;
-        let database = match database.as_str() {
-            "" => 0,
-            digits => digits.parse().map_err(|_| {
-                format!("has the database \"{}\", which is not a number: use 0 to 15", shown(digits.as_bytes()))
-            })?,
-        };
+        let database = database_of(&database, is_apart)?;
         Ok(Endpoint::Redis(Server { address, user, password, database }))
     }
+}
+
+/// The number of a database; 0 if none is given. A message shows what is none only if it is `apart` from what may be a login.
+fn database_of(digits: &str, apart: bool) -> std::result::Result<u32, String> {
+    if digits.is_empty() {
+        return Ok(0);
+    }
+    let number = digits.parse().ok().filter(|number| *number < 1 << 16 && digits.bytes().all(|b| b.is_ascii_digit()));
+    number.ok_or_else(|| {
+        let is_plain =
+            digits.len() <= 16 && digits.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'));
+        let shown = if apart && is_plain { digits } else { "***" };
+        format!("has the database \"{shown}\", which is not a number: use 0 to 15")
+    })
 }
 
 type Credentials = (Option<String>, Option<Secret>);
@@ -194,17 +245,38 @@ fn host_and_port(authority: &str) -> std::result::Result<(String, u16), String> 
     let port = match port {
         None => 6379,
         Some(digits) => digits.parse::<u16>().ok().filter(|p| *p > 0).ok_or_else(|| {
-            // What is no number may be a password whose '@' was forgotten.
-            let shown = if digits.bytes().all(|b| b.is_ascii_digit()) { digits } else { "***" };
-            format!("has the port \"{shown}\", which is not one: use a number from 1 to 65535")
+            // What is no number, or a long one, may be a password whose '@' was forgotten, or encoded.
+            let is_number = digits.len() <= 5 && digits.bytes().all(|b| b.is_ascii_digit());
+            let shown = if is_number { digits } else { "***" };
+            format!("has the port \"{shown}\", which is not one: use a number from 1 to 65535, and '@' behind a login")
         })?,
     };
     let host = decoded(host)?;
-    if host.chars().any(|c| c.is_whitespace() || c.is_control() || matches!(c, ',' | '\\' | '"')) {
-        return Err("has a host that cannot be: write it as redis://127.0.0.1:6379".into());
+    let is_v6 = authority.starts_with('[');
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_') || (is_v6 && matches!(c, ':' | '%'));
+    if !host.chars().all(fits) {
+        return Err("has a host that cannot be: write it as redis://127.0.0.1:6379, with '@' behind a login".into());
     }
     Ok((host, port))
 }
+
+/// Options of others that a message may show: what stands there instead may be the end of a password.
+const KNOWN_OPTIONS: [&str; 14] = [
+    "ca",
+    "db",
+    "database",
+    "ssl",
+    "tls",
+    "ssl_cert_reqs",
+    "timeout",
+    "socket_timeout",
+    "username",
+    "password",
+    "user",
+    "auth",
+    "prefix",
+    "protocol",
+];
 
 struct Options<'a>(Vec<(&'a str, String)>);
 
@@ -226,10 +298,10 @@ impl<'a> Options<'a> {
     fn finish(self) -> std::result::Result<(), String> {
         match self.0.first() {
             None => Ok(()),
-            Some((name, _)) => Err(format!(
-                "has the unknown option \"{}\": rediss:// takes ca, unix:// takes db",
-                shown(name.as_bytes())
-            )),
+            Some((name, _)) => {
+                let known = KNOWN_OPTIONS.contains(name).then(|| format!(" \"{name}\"")).unwrap_or_default();
+                Err(format!("has the unknown option{known}: rediss:// takes ca, unix:// takes db"))
+            }
         }
     }
 }

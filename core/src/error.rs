@@ -165,9 +165,23 @@ pub(crate) fn within(wait: Duration) -> String {
     if wait.is_zero() { "at once".to_owned() } else { format!("within {} ms", wait.as_millis()) }
 }
 
-/// Shows bytes of a key or an argument in a message: as text where it is text, cut at 60 characters.
+/// Shows bytes of a key or an argument in a message: as text where it is text, cut at 60 characters. A URL may stand
+/// where it should not, and its password is left out there too.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
+    match text.split_once("://") {
+        Some((scheme, rest)) if rest.contains('@') || is_ours(scheme) => crate::endpoint::redacted(&text),
+        _ => cut(&text),
+    }
+}
+
+/// Whether a URL with this scheme is one of ours.
+fn is_ours(scheme: &str) -> bool {
+    ["redis", "rediss", "unix"].iter().any(|ours| scheme.to_ascii_lowercase().ends_with(ours))
+}
+
+/// Text, cut at 60 characters.
+pub(crate) fn cut(text: &str) -> String {
     let mut out: String = text.chars().take(60).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if text.chars().nth(60).is_some() {
         out.push('…');

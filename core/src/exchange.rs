@@ -13,7 +13,8 @@ use crate::decision::Source;
 use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
 use crate::operation::{OnError, Operation, odd_reply, unsigned};
-use crate::resp::{self, Value};
+use crate::refusing::{Pass, Scope};
+use crate::resp::{self, Most, Value};
 use crate::store::redis::refusal::{self, Refusal};
 
 /// The pause before a refused call is sent again; it doubles.
@@ -60,6 +61,8 @@ pub(crate) struct Exchange {
     replicas: Option<(u32, Duration)>,
     /// Whether the last reply came from a server that others have replaced.
     elsewhere: bool,
+    /// Whether it is to show that a server works again which refused others.
+    pass: Pass,
     repeats: u32,
 }
 
@@ -80,6 +83,7 @@ impl Exchange {
             unknown: None,
             replicas: None,
             elsewhere: false,
+            pass: Pass::Usual,
             repeats: 0,
         }
     }
@@ -126,6 +130,11 @@ impl Exchange {
         &self.shared
     }
 
+    /// The most that its reply may be.
+    pub fn most(&self) -> Most {
+        self.operation.most()
+    }
+
     pub fn deadline(&self) -> Instant {
         self.deadline
     }
@@ -149,14 +158,20 @@ impl Exchange {
             let result = result.and_then(|mut reply| self.read(&mut reply, Source::Memory));
             return self.conclude(result, 0);
         }
-        match engine.breaker.admit(self.shared.timeout) {
-            Ok(()) => Step::Send,
+        let admitted = match engine.breaker.admit(self.shared.timeout) {
             // That no new connection could be made says nothing about those that there are.
-            Err(_) if engine.is_connected() => Step::Send,
+            Err(_) if engine.is_connected() => Ok(()),
+            admitted => admitted,
+        };
+        match admitted.and_then(|()| engine.refusing.admit(self.operation.mutates(), self.shared.timeout)) {
+            Ok(pass) => {
+                self.pass = pass;
+                Step::Send
+            }
             Err(refused) => {
                 let retry_after = refused.retry_after.as_micros() as u64;
                 let error = refused.error.unwrap_or_else(|| {
-                    Error::new(Code::Unavailable, format!("{} could not be reached a moment ago", self.shared.endpoint))
+                    Error::new(Code::Unavailable, format!("{} did not work a moment ago", self.shared.endpoint))
                 });
                 self.not_reached(error, retry_after)
             }
@@ -202,7 +217,7 @@ impl Exchange {
         let mut fields = match reply {
             Value::Array(fields) => fields,
             Value::Error(text) => return self.on_refusal(&text),
-            other => return Step::Done(Err(odd_reply(format!("{other:?}")))),
+            other => return Step::Done(Err(odd_reply(self.shared.endpoint.scrubbed(&format!("{other:?}")).into()))),
         };
         let now = Instant::now();
         if self.shared.test_time.get().is_none()
@@ -216,10 +231,23 @@ impl Exchange {
             let late = self.timed_out("arrived at the server too late and was not done");
             return self.again(late, Duration::ZERO);
         }
-        // Only a script that ran shows that Redis decides again: an error reply must not wipe what stands in for it.
-        engine.recovered();
         let result = self.read(&mut fields, Source::Redis);
+        self.note(&result);
         self.conclude(result, 0)
+    }
+
+    /// The script ran: shows those who were refused what works again.
+    fn note(&self, result: &Result<Answer>) {
+        let engine = self.shared.engine();
+        let (refusing, stand_in) = (&engine.refusing, &engine.stand_in);
+        if !refusing.is_on() && !stand_in.is_in_use() {
+            return;
+        }
+        let wrote = result.as_ref().is_ok_and(|answer| self.operation.has_written(answer));
+        refusing.ran(self.operation.mutates(), wrote);
+        if wrote {
+            stand_in.redis_wrote(&*self.operation);
+        }
     }
 
     /// Whether the last reply said that this server is not the right one (any more): the connection is to be given up.
@@ -264,8 +292,9 @@ impl Exchange {
     }
 
     fn on_refusal(&mut self, text: &str) -> Step {
-        let refusal = refusal::read(text, &*self.operation, &self.shared.endpoint.to_string());
-        self.elsewhere = matches!(refusal, Refusal::Elsewhere(_));
+        let text = self.shared.endpoint.scrubbed(text);
+        let refusal = refusal::read(&text, &*self.operation, &self.shared.endpoint.to_string());
+        self.elsewhere = matches!(refusal, Refusal::Elsewhere(..));
         match refusal {
             Refusal::NoScript if !self.with_text => {
                 self.with_text = true;
@@ -275,19 +304,35 @@ impl Exchange {
                 let message = format!("{} does not know a script that was just sent to it", self.shared.endpoint);
                 self.conclude(Err(Error::new(Code::Internal, message)), 0)
             }
-            Refusal::Later(error) | Refusal::Elsewhere(error) => self.again(error, FIRST_PAUSE),
+            Refusal::Later(error, scope) | Refusal::Elsewhere(error, scope) => self.refused(error, scope),
             Refusal::Final(error) => self.conclude(Err(error), 0),
         }
     }
 
+    /// The server does not work for now. Who only looks whether it does is not made to wait for it.
+    fn refused(&mut self, error: Error, scope: Scope) -> Step {
+        let is_patient = self.pass == Pass::Usual || self.operation.gives_back();
+        let pause = if is_patient { self.pause(FIRST_PAUSE) } else { None };
+        if pause.is_none() || self.pass == Pass::Probe {
+            self.shared.engine().refusing.refused(scope, &error);
+        }
+        pause.map_or_else(|| self.conclude(Err(error), 0), Step::Sleep)
+    }
+
     /// Sends again what did not run, after a pause that doubles, while there is time; else ends with `error`.
     fn again(&mut self, error: Error, pause: Duration) -> Step {
-        let pause = pause * 2u32.saturating_pow(self.repeats.min(8));
-        self.repeats += 1;
-        if self.repeats > 64 || Instant::now() + pause >= self.deadline {
-            return self.conclude(Err(error), 0);
+        match self.pause(pause) {
+            None => self.conclude(Err(error), 0),
+            Some(pause) if pause.is_zero() => Step::Send,
+            Some(pause) => Step::Sleep(pause),
         }
-        if pause.is_zero() { Step::Send } else { Step::Sleep(pause) }
+    }
+
+    /// How long to pause before it is sent again; none if there is no time for it.
+    fn pause(&mut self, first: Duration) -> Option<Duration> {
+        let pause = first * 2u32.saturating_pow(self.repeats.min(8));
+        self.repeats += 1;
+        (self.repeats <= 64 && Instant::now() + pause < self.deadline).then_some(pause)
     }
 
     fn read(&self, reply: &mut [Value], source: Source) -> Result<Answer> {
@@ -329,7 +374,7 @@ impl Exchange {
             OnError::Closed => made_up(Source::Closed),
             OnError::Local if self.operation.may_run_locally() => {
                 let engine = self.shared.engine();
-                let mut reply = engine.stand_in().run(&*self.operation, self.shared.test_time.get())?;
+                let mut reply = engine.stand_in.run(&*self.operation, self.shared.test_time.get())?;
                 Some(self.read(&mut reply, Source::Local)?)
             }
             OnError::Local => None,

@@ -10,10 +10,13 @@ use crate::error::{Error, Result, shown};
 /// The longest key, name or prefix in bytes, before encoding.
 pub const MAX_KEY_BYTES: usize = 1024;
 
-/// Checks a prefix: 1 to [`MAX_KEY_BYTES`] bytes, no braces.
+/// Checks a prefix: 1 to [`MAX_KEY_BYTES`] bytes, no braces, and no URL, which may hold a password.
 pub(crate) fn check_prefix(prefix: &str) -> Result<()> {
     if prefix.is_empty() {
         return Err(Error::invalid("prefix is empty: give a short name such as \"ql\""));
+    }
+    if prefix.contains("://") {
+        return Err(Error::invalid("prefix is a url: give the url as such, and a short prefix such as \"ql\""));
     }
     if prefix.len() > MAX_KEY_BYTES {
         return Err(too_long("prefix", prefix.as_bytes()));

@@ -38,9 +38,11 @@ mod op;
 mod operation;
 mod policy;
 mod random;
+mod refusing;
 mod resp;
 mod script;
 mod space;
+mod stand_in;
 mod stock;
 mod store;
 

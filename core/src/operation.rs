@@ -4,7 +4,7 @@
 use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::{Code, Error, Result};
-use crate::resp::Value;
+use crate::resp::{Most, Value};
 use crate::script::Script;
 use crate::space::Space;
 
@@ -53,6 +53,14 @@ pub(crate) trait Operation: Send + Sync {
     fn encode_args(&self, out: &mut Vec<u8>);
     /// Whether it may write: then it carries a deadline.
     fn mutates(&self) -> bool;
+    /// The most that its script answers.
+    fn most(&self) -> Most {
+        Most::SMALL
+    }
+    /// Whether its script has written, as this answer shows: then Redis takes writes. Not sure is no.
+    fn has_written(&self, answer: &Answer) -> bool {
+        self.mutates() && answer.get() == Some(&true)
+    }
     /// The answer, if it is known without asking.
     fn known(&self) -> Option<Answer> {
         None

@@ -1,14 +1,16 @@
 //! The wire format of Redis, version 2 of RESP: a writer of commands and an incremental reader of replies.
 //!
 //! Own code because it is the hot path of every driver: one buffer out, no allocation but the reply itself, and a reply
-//! may arrive in any number of pieces.
+//! may arrive in any number of pieces. The peer is not trusted: each byte is looked at once, and whoever asked says how
+//! long the reply can be.
 
+use std::fmt;
 use std::io::{self, Read};
 
 use crate::error::shown;
 
 /// A reply of the server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Value {
     /// No value.
     Nil,
@@ -22,10 +24,58 @@ pub enum Value {
     Array(Vec<Value>),
 }
 
-/// Longer replies than this are refused: nothing we ask for is that long.
-const MAX_BULK: usize = 512 << 20;
-/// More elements than this are refused.
-const MAX_ARRAY: usize = 1 << 20;
+/// Shown of an array at most.
+const SHOWN: usize = 8;
+
+impl fmt::Debug for Value {
+    /// Short, whatever a stranger sent.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Nil => f.write_str("Nil"),
+            Value::Int(number) => write!(f, "Int({number})"),
+            Value::Bytes(bytes) => write!(f, "Bytes(\"{}\")", shown(bytes)),
+            Value::Error(text) => write!(f, "Error(\"{}\")", shown(text.as_bytes())),
+            Value::Array(items) => {
+                let rest = items.len().saturating_sub(SHOWN);
+                let mut list = f.debug_list();
+                list.entries(items.iter().take(SHOWN));
+                if rest > 0 {
+                    list.entry(&format_args!("and {rest} more"));
+                }
+                list.finish()
+            }
+        }
+    }
+}
+
+/// The most that a reply may be. What is longer ends the connection when it says so, and is not waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Most {
+    /// As it travels.
+    pub bytes: usize,
+    /// The elements of all its arrays.
+    pub items: usize,
+}
+
+impl Most {
+    /// For what logs in, asks for the time or subscribes, and for hints.
+    pub const TINY: Most = Most { bytes: 4 << 10, items: 16 };
+    /// For numbers and short texts: a decision about as many keys as one call takes, with all their rules.
+    pub const SMALL: Most = Most { bytes: 160 << 10, items: 6 << 10 };
+
+    /// Room for as many fields, with as many bytes in all of them, beside what is small.
+    pub fn of(fields: usize, bytes: usize) -> Most {
+        /// What a field takes beside its bytes: the line of its length, or of a number.
+        const LINE: usize = 32;
+        Most {
+            bytes: fields.saturating_mul(LINE).saturating_add(bytes).saturating_add(Most::SMALL.bytes),
+            items: fields.saturating_add(Most::SMALL.items),
+        }
+    }
+}
+
+/// Lines are shorter than this: Redis' own texts are.
+const MAX_LINE: usize = 16 << 10;
 /// Deeper replies than this are refused: ours are flat.
 const MAX_DEPTH: usize = 8;
 
@@ -106,13 +156,26 @@ pub struct NotRedis {
     pub found: String,
 }
 
-/// Reads replies out of whatever pieces the socket delivers.
+/// Reads replies out of whatever pieces the socket delivers. What was understood of a reply is not looked at again.
 #[derive(Default)]
 pub struct Reader {
     buffer: Vec<u8>,
     start: usize,
     /// How long the buffer must be at least before another look at it makes sense.
     wanted: usize,
+    /// Up to where no end of the line under way was found.
+    scanned: usize,
+    /// The arrays under way, outermost first.
+    open: Vec<Open>,
+    /// How many bytes and elements of the reply under way were understood.
+    taken: Most,
+}
+
+/// An array under way.
+struct Open {
+    items: Vec<Value>,
+    /// How many are missing, at least one.
+    missing: usize,
 }
 
 impl Reader {
@@ -147,34 +210,69 @@ impl Reader {
             return;
         }
         self.wanted = self.wanted.saturating_sub(self.start);
+        self.scanned = self.scanned.saturating_sub(self.start);
         self.start = 0;
     }
 
     /// Whether nothing was read that no reply has taken yet.
     pub fn is_empty(&self) -> bool {
-        self.start == self.buffer.len()
+        self.start == self.buffer.len() && self.open.is_empty()
     }
 
-    /// The next whole reply, or none if more bytes are needed.
+    /// The next whole reply, or none if more bytes are needed. It may be as long as `most` says; the same must be said until
+    /// it is whole.
     ///
     /// # Errors
-    /// [`NotRedis`] for bytes that are not RESP: the connection is of no use any more.
-    pub fn next_reply(&mut self) -> Result<Option<Value>, NotRedis> {
+    /// [`NotRedis`] for bytes that are not RESP, or are more: the connection is of no use any more.
+    pub fn next_reply(&mut self, most: Most) -> Result<Option<Value>, NotRedis> {
         if self.missing() > 0 {
             return Ok(None);
         }
-        let mut cursor = Cursor { bytes: &self.buffer, at: self.start, wanted: 0 };
-        match cursor.value(0) {
-            Ok(value) => {
-                self.start = cursor.at;
-                Ok(Some(value))
+        loop {
+            let mut cursor = Cursor { bytes: &self.buffer, at: self.start, wanted: 0, scanned: self.scanned };
+            let left = most.bytes.saturating_sub(self.taken.bytes);
+            let part = cursor.part(left, most.items.saturating_sub(self.taken.items));
+            let mut value = match part {
+                Ok(Part::Array(length)) if self.open.len() < MAX_DEPTH => {
+                    self.taken.items += length;
+                    self.take_up_to(cursor.at);
+                    if length > 0 {
+                        // The count is the peer's word: no memory is reserved for it that others would miss.
+                        self.open.push(Open { items: Vec::with_capacity(length.min(64)), missing: length });
+                        continue;
+                    }
+                    Value::Array(Vec::new())
+                }
+                Ok(Part::Value(value)) => {
+                    self.take_up_to(cursor.at);
+                    value
+                }
+                Err(Stop::Incomplete) => {
+                    (self.wanted, self.scanned) = (cursor.wanted, cursor.scanned);
+                    return Ok(None);
+                }
+                Ok(Part::Array(_)) | Err(Stop::Garbage) => {
+                    return Err(NotRedis { found: shown(&self.buffer[self.start..]) });
+                }
+            };
+            loop {
+                let Some(array) = self.open.last_mut() else {
+                    self.taken = Most::default();
+                    return Ok(Some(value));
+                };
+                array.items.push(value);
+                array.missing -= 1;
+                if array.missing > 0 {
+                    break;
+                }
+                value = Value::Array(self.open.pop().map(|array| array.items).unwrap_or_default());
             }
-            Err(Stop::Incomplete) => {
-                self.wanted = cursor.wanted;
-                Ok(None)
-            }
-            Err(Stop::Garbage) => Err(NotRedis { found: shown(&self.buffer[self.start..]) }),
         }
+    }
+
+    fn take_up_to(&mut self, end: usize) {
+        self.taken.bytes += end - self.start;
+        self.start = end;
     }
 }
 
@@ -183,49 +281,63 @@ enum Stop {
     Garbage,
 }
 
+enum Part {
+    Value(Value),
+    /// The beginning of an array of so many.
+    Array(usize),
+}
+
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
     /// Up to where the bytes must reach at least.
     wanted: usize,
+    /// Up to where no end of a line was found before.
+    scanned: usize,
 }
 
 impl<'a> Cursor<'a> {
-    fn value(&mut self, depth: usize) -> Result<Value, Stop> {
+    /// The next part of a reply, which may have so many bytes and elements.
+    fn part(&mut self, bytes: usize, items: usize) -> Result<Part, Stop> {
         let kind = *self.bytes.get(self.at).ok_or(Stop::Incomplete)?;
-        if !matches!(kind, b':' | b'$' | b'*' | b'+' | b'-') || depth > MAX_DEPTH {
+        if !matches!(kind, b':' | b'$' | b'*' | b'+' | b'-') {
             return Err(Stop::Garbage);
         }
+        let begin = self.at;
         self.at += 1;
-        let line = self.line()?;
-        match kind {
-            b':' => Ok(Value::Int(integer(line)?)),
-            b'+' => Ok(Value::Bytes(line.to_vec())),
-            b'-' => Ok(Value::Error(String::from_utf8_lossy(line).into_owned())),
-            b'$' => match length(line, MAX_BULK)? {
-                None => Ok(Value::Nil),
-                Some(length) => self.bulk(length),
+        let line = self.line(bytes.min(MAX_LINE))?;
+        let value = match kind {
+            b':' => Value::Int(integer(line)?),
+            b'+' => Value::Bytes(line.to_vec()),
+            b'-' => Value::Error(String::from_utf8_lossy(line).into_owned()),
+            b'$' => match length(line, bytes.saturating_sub(self.at - begin + 2))? {
+                None => Value::Nil,
+                Some(length) => self.bulk(length)?,
             },
-            _ => match length(line, MAX_ARRAY)? {
-                None => Ok(Value::Nil),
-                Some(length) => self.array(length, depth),
+            _ => match length(line, items)? {
+                None => Value::Nil,
+                Some(length) => return Ok(Part::Array(length)),
             },
-        }
+        };
+        Ok(Part::Value(value))
     }
 
-    fn line(&mut self) -> Result<&'a [u8], Stop> {
-        let rest = &self.bytes[self.at..];
-        let Some(end) = rest.iter().position(|b| *b == b'\r') else {
-            // Redis' own lines are short; a longer one is a stranger's.
-            return Err(if rest.len() > 64 << 10 { Stop::Garbage } else { Stop::Incomplete });
-        };
-        match rest.get(end + 1) {
-            Some(b'\n') => {
-                self.at += end + 2;
-                Ok(&rest[..end])
+    fn line(&mut self, most: usize) -> Result<&'a [u8], Stop> {
+        let from = self.at.max(self.scanned);
+        let end = self.bytes[from..].iter().position(|b| *b == b'\r').map(|at| from + at);
+        // Redis' own lines are short; a longer one is a stranger's.
+        if end.unwrap_or(self.bytes.len()) - self.at > most {
+            return Err(Stop::Garbage);
+        }
+        self.scanned = end.unwrap_or(self.bytes.len());
+        match end.map(|end| self.bytes.get(end + 1)) {
+            Some(Some(b'\n')) => {
+                let line = &self.bytes[self.at..self.scanned];
+                self.at = self.scanned + 2;
+                Ok(line)
             }
-            Some(_) => Err(Stop::Garbage),
-            None => Err(Stop::Incomplete),
+            Some(Some(_)) => Err(Stop::Garbage),
+            Some(None) | None => Err(Stop::Incomplete),
         }
     }
 
@@ -241,15 +353,6 @@ impl<'a> Cursor<'a> {
         }
         self.at += length + 2;
         Ok(Value::Bytes(body.to_vec()))
-    }
-
-    fn array(&mut self, length: usize, depth: usize) -> Result<Value, Stop> {
-        // The count is the peer's word: an unfinished array must not make us reserve memory for it.
-        let mut items = Vec::with_capacity(length.min(64));
-        for _ in 0..length {
-            items.push(self.value(depth + 1)?);
-        }
-        Ok(Value::Array(items))
     }
 }
 

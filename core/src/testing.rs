@@ -14,7 +14,7 @@ use crate::error::{Error, Result, shown};
 use crate::limiter::{Limiter, Unsettled};
 use crate::op::Op;
 use crate::operation::{Operation, odd_reply, unsigned};
-use crate::resp::{self, Value};
+use crate::resp::{self, Most, Value};
 use crate::script::Script;
 use crate::space::{Planted, Space};
 
@@ -175,6 +175,11 @@ impl Operation for Get {
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
         let value = space.get(&self.key).unwrap_or(None).map(<[u8]>::to_vec).unwrap_or_default();
         Ok(vec![Value::Int(1), Value::Int(now as i64), Value::Int(space.ttl(&self.key)), Value::Bytes(value)])
+    }
+
+    fn most(&self) -> Most {
+        // Whatever Redis may keep.
+        Most::of(0, 512 << 20)
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
-use super::{Transition, flag, int, part_with_room, take_bytes};
+use super::{MOST_PAYLOAD, Transition, flag, int, part_with_room, take_bytes};
 use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
 use crate::lease::Id;
 use crate::operation::{Operation, odd_reply, unsigned};
-use crate::resp::{self, Value};
+use crate::resp::{self, Most, Value};
 use crate::script::Script;
 use crate::space::Space;
 
@@ -74,6 +74,10 @@ impl Operation for Claim {
         part_with_room(out, self.payload());
     }
 
+    fn most(&self) -> Most {
+        Most::of(0, MOST_PAYLOAD)
+    }
+
     fn mutates(&self) -> bool {
         true
     }
@@ -128,6 +132,10 @@ impl Operation for Claim {
             left: unsigned(fields, 2)?,
             age: unsigned(fields, 3)?,
         }))
+    }
+
+    fn has_written(&self, answer: &Answer) -> bool {
+        answer.get::<Claimed>().is_some_and(|claimed| claimed.first)
     }
 
     fn describe(&self) -> String {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
-use super::{Keys, Transition, int, register, take_bytes};
+use super::{Keys, MOST_PAYLOAD, Transition, int, register, take_bytes};
 use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::{Error, Result};
 use crate::lease::{Channel, Id};
 use crate::operation::{Operation, odd_reply, unsigned};
-use crate::resp::{self, Value};
+use crate::resp::{self, Most, Value};
 use crate::script::Script;
 use crate::space::Space;
 
@@ -169,6 +169,11 @@ impl Operation for Look {
         for at in 0..self.entries.len() {
             resp::number_part(out, self.luck.get(at).copied().unwrap_or(0));
         }
+    }
+
+    fn most(&self) -> Most {
+        let count = self.entries.len();
+        Most::of(FIELDS * count, count.saturating_mul(MOST_PAYLOAD))
     }
 
     fn mutates(&self) -> bool {

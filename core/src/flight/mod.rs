@@ -28,6 +28,8 @@ pub use look::{Look, Looked, Seen};
 pub(crate) const HEADER: usize = 116;
 /// A token is good for so many times the ttl of its lease.
 pub(crate) const GOOD: u64 = 10;
+/// The longest value, or text of an error, in bytes.
+pub(crate) const MOST_PAYLOAD: usize = 64 << 20;
 /// The longest lease in microseconds: an hour.
 pub const MAX_LEASE: u64 = 3_600_000_000;
 /// The longest that a value is fresh, or stale, in microseconds: ten years.

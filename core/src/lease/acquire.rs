@@ -285,6 +285,10 @@ impl Operation for Acquire {
         answer.get::<Grant>().is_some_and(|grant| matches!(grant.outcome, Outcome::Granted { .. }))
     }
 
+    fn has_written(&self, answer: &Answer) -> bool {
+        answer.get::<Grant>().is_some_and(|grant| self.is_grant(answer) && !grant.repeated)
+    }
+
     fn describe(&self) -> String {
         format!("acquire of {}", self.shown)
     }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Transition, Who, bytes, int, load_all};
+use super::{MAX_WHO_BYTES, MOST_HOLDERS, Transition, Who, bytes, int, load_all};
 use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
 use crate::operation::{Operation, odd_reply, unsigned};
-use crate::resp::Value;
+use crate::resp::{Most, Value};
 use crate::script::Script;
 use crate::space::Space;
 
@@ -70,6 +70,10 @@ impl Operation for Inspect {
     }
 
     fn encode_args(&self, _out: &mut Vec<u8>) {}
+
+    fn most(&self) -> Most {
+        Most::of(HOLDER_FIELDS * MOST_HOLDERS, MAX_WHO_BYTES * MOST_HOLDERS)
+    }
 
     fn mutates(&self) -> bool {
         false

@@ -8,7 +8,7 @@ use super::memory::Memory;
 use super::scripts::{Scripts, of_several};
 use super::state::State;
 use crate::answer::Answer;
-use crate::decision::{CombinedDecision, Source};
+use crate::decision::{CombinedDecision, Decision, Source};
 use crate::error::Result;
 use crate::operation::{Operation, odd_reply};
 use crate::resp::{self, Value};
@@ -133,6 +133,13 @@ impl Operation for AllCall {
             fields = others;
         }
         Ok(Answer::new(CombinedDecision::combine(decisions, source)))
+    }
+
+    fn has_written(&self, answer: &Answer) -> bool {
+        let Some(combined) = answer.get::<CombinedDecision>() else { return false };
+        let charged = |d: &Decision| d.allowed && !d.would_deny && d.cost > 0;
+        // A request that was seen before is only remembered.
+        self.memory.is_none() && combined.allowed && combined.decisions.iter().any(charged)
     }
 
     fn made_up(&self, source: Source, retry_after: u64) -> Option<Answer> {

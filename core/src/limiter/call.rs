@@ -201,6 +201,20 @@ impl Operation for Call {
         }
     }
 
+    fn has_written(&self, answer: &Answer) -> bool {
+        let charged =
+            |answer: &Answer| answer.get::<Decision>().is_some_and(|d| d.allowed && !d.would_deny && d.cost > 0);
+        match self.verb {
+            // A request that was seen before is only remembered.
+            Verb::Consume | Verb::Require | Verb::UpTo | Verb::Reserve { .. } => {
+                self.memory.is_none() && charged(answer)
+            }
+            Verb::Block => true,
+            Verb::Reset | Verb::Settle { .. } => answer.get() == Some(&true),
+            Verb::Look | Verb::Refund => false,
+        }
+    }
+
     fn made_up(&self, source: Source, retry_after: u64) -> Option<Answer> {
         if matches!(self.verb, Verb::Block | Verb::Reset | Verb::Settle { .. }) {
             return None;
@@ -223,6 +237,14 @@ impl Operation for Call {
                     Some(micros) => format!("try again in {} ms", micros.div_ceil(1_000)),
                     None => format!("never: cost {} is above the limit of {}", decision.cost, decision.limit),
                 };
+                if decision.source == Source::Closed {
+                    let (key, name) = (self.shown_key(), &self.definition.name);
+                    let message = format!(
+                        "\"{key}\" was not decided by \"{name}\": Redis could not be asked, and on_error=closed denies \
+                         meanwhile; {when}"
+                    );
+                    return Err(Error::limited(message, decision.clone()));
+                }
                 let message =
                     format!("\"{}\" is over the limit of \"{}\": {when}", self.shown_key(), self.definition.name);
                 Err(Error::limited(message, decision.clone()))

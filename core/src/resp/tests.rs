@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Reader, Value};
+use super::{MAX_LINE, Most, Reader, Value};
 
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -56,7 +56,7 @@ proptest! {
         encode(&value, &mut wire);
         let mut reader = Reader::default();
         reader.feed(&wire);
-        let ours = reader.next_reply().unwrap().unwrap();
+        let ours = reader.next_reply(Most::SMALL).unwrap().unwrap();
         prop_assert_eq!(&ours, &value);
         let theirs = of_the_crate(redis::parse_redis_value(&wire).unwrap());
         prop_assert_eq!(Some(without_error_texts(ours)), theirs);
@@ -70,7 +70,7 @@ proptest! {
         let mut read = Vec::new();
         for bytes in wire.chunks(piece) {
             reader.feed(bytes);
-            while let Some(value) = reader.next_reply().unwrap() {
+            while let Some(value) = reader.next_reply(Most::SMALL).unwrap() {
                 read.push(value);
             }
         }
@@ -81,14 +81,14 @@ proptest! {
     fn nothing_makes_it_panic(noise in prop::collection::vec(any::<u8>(), 0..200)) {
         let mut reader = Reader::default();
         reader.feed(&noise);
-        while let Ok(Some(_)) = reader.next_reply() {}
+        while let Ok(Some(_)) = reader.next_reply(Most::SMALL) {}
     }
 
     #[test]
     fn almost_redis_does_not_make_it_panic(noise in "[*$:+\\-0-9\r\nA-Z ]{0,60}") {
         let mut reader = Reader::default();
         reader.feed(noise.as_bytes());
-        while let Ok(Some(_)) = reader.next_reply() {}
+        while let Ok(Some(_)) = reader.next_reply(Most::SMALL) {}
     }
 }
 
@@ -96,5 +96,97 @@ proptest! {
 fn strangers_are_told_by_their_first_words() {
     let mut reader = Reader::default();
     reader.feed(b"HTTP/1.1 400 Bad Request\r\n");
-    assert!(reader.next_reply().unwrap_err().found.starts_with("HTTP/1.1 400"));
+    assert!(reader.next_reply(Most::SMALL).unwrap_err().found.starts_with("HTTP/1.1 400"));
+}
+
+/// Feeds a peer's word again and again until the reader has had enough, and tells how many bytes that took and how much
+/// memory it had then.
+fn fed_up(most: Most, first: &[u8], again: &[u8]) -> (usize, usize) {
+    let mut reader = Reader::default();
+    let (mut sent, mut held) = (0, 0);
+    for bytes in std::iter::once(first).chain(std::iter::repeat(again)) {
+        reader.feed(bytes);
+        sent += bytes.len();
+        let ended = reader.next_reply(most);
+        let values: usize = reader.open.iter().map(|array| array.items.capacity() * size_of::<Value>()).sum();
+        held = held.max(reader.buffer.capacity() + values);
+        if ended.is_err() {
+            break;
+        }
+        assert!(ended.unwrap().is_none() && sent < 64 << 20, "it is never enough");
+    }
+    (sent, held)
+}
+
+#[test]
+fn an_array_is_read_once_however_many_pieces_it_comes_in() {
+    let items = 1_000_000;
+    let most = Most { bytes: 4 << 20, items };
+    let mut reader = Reader::default();
+    reader.feed(format!("*{items}\r\n").as_bytes());
+    let began = std::time::Instant::now();
+    // Read anew at each piece, this takes half an hour.
+    for _ in 0..items / 10 {
+        assert_eq!(reader.next_reply(most), Ok(None));
+        reader.feed(&b":1\r\n".repeat(10));
+    }
+    let Ok(Some(Value::Array(read))) = reader.next_reply(most) else { panic!("it is whole") };
+    assert_eq!(read.len(), items);
+    assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());
+}
+
+#[test]
+fn what_is_longer_than_the_answer_can_be_is_refused_when_it_says_so() {
+    let most = Most::SMALL;
+    for header in [
+        "$536870912\r\n",
+        "$163841\r\n",
+        "*1048576\r\n",
+        "*6145\r\n",
+        "*3\r\n:1\r\n$163840\r\n",
+        "*2\r\n*3000\r\n*1\r\n*6144\r\n",
+        "$-2\r\n",
+        "*-2\r\n",
+        "$99999999999999999999\r\n",
+        "*1\r\n".repeat(9).as_str(),
+    ] {
+        let mut reader = Reader::default();
+        reader.feed(header.as_bytes());
+        assert!(reader.next_reply(most).is_err(), "{header:?}");
+        assert!(reader.buffer.capacity() < 4_096);
+    }
+    let value = vec![b'x'; 100_000];
+    let mut wire = Vec::new();
+    super::part(&mut wire, &value);
+    for (most, is_read) in [(Most::SMALL, true), (Most::TINY, false), (Most { bytes: 100_011, items: 0 }, true)] {
+        let mut reader = Reader::default();
+        reader.feed(&wire);
+        assert_eq!(reader.next_reply(most).is_ok(), is_read, "{most:?}");
+    }
+}
+
+#[test]
+fn what_never_ends_is_given_up_within_its_bounds() {
+    let half = Most { bytes: 64 << 10, items: 1_000_000 };
+    for (first, again) in [
+        (&b"-ERR "[..], &b"x"[..]),
+        (b"+", b"yyyyyyyy"),
+        (b":", b"1"),
+        (b"$", b"0"),
+        (b"*1000000\r\n", b":1\r\n"),
+        (b"*1000000\r\n", b"$0\r\n\r\n"),
+        (b"*1000000\r\n", b"*1\r\n:1\r\n"),
+        (b"*1000000\r\n", b"+yes\r\n"),
+    ] {
+        let (sent, held) = fed_up(half, first, again);
+        assert!(sent <= half.bytes.max(MAX_LINE) + 64, "{sent} bytes of {again:?}");
+        assert!(held <= 1 << 20, "{held} bytes of memory for {again:?}");
+    }
+}
+
+#[test]
+fn a_value_is_shown_short() {
+    let long = Value::Array(vec![Value::Bytes(vec![0; 1 << 20]); 1_000]);
+    let shown = format!("{long:?}");
+    assert!(shown.len() < 4_096 && shown.ends_with("and 992 more]"), "{shown}");
 }

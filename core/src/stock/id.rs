@@ -5,9 +5,13 @@
 
 use super::Place;
 use crate::error::{Error, Result, shown};
+use crate::key::MAX_KEY_BYTES;
 
 /// Of one take; all its tries have the same, and no other take ever has.
 pub(crate) type Id = [u8; 16];
+
+/// The longest member of a hold.
+pub(super) const MAX_MEMBER_BYTES: usize = ID + 8 + 1 + MAX_KEY_BYTES;
 
 const ID: usize = 16;
 const TIE: usize = 6;

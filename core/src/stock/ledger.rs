@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::id::{self, Hold};
+use super::id::{self, Hold, MAX_MEMBER_BYTES};
+use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_OF_A_TAKE};
 use super::{Place, Transition, sale};
 use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::{Error, Result, shown};
 use crate::operation::{Operation, bytes, int, odd_reply};
-use crate::resp::{self, Value};
+use crate::resp::{self, Most, Value};
 use crate::script::Script;
 use crate::space::Space;
 
@@ -178,6 +179,13 @@ impl Operation for ReadLedger {
     fn encode_args(&self, out: &mut Vec<u8>) {
         resp::part(out, self.after.as_deref().unwrap_or_default().as_bytes());
         resp::number_part(out, self.count);
+    }
+
+    fn most(&self) -> Most {
+        let prizes = MAX_PRIZES_OF_A_TAKE as usize * (4 + MAX_PRIZE_BYTES);
+        // An entry's id and its numbers stand beside the member.
+        let count = self.count as usize;
+        Most::of(3 * count, count * (128 + MAX_MEMBER_BYTES + prizes))
     }
 
     fn mutates(&self) -> bool {

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::id::{self, Hold};
+use super::id::{self, Hold, MAX_MEMBER_BYTES};
+use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_OF_A_TAKE};
 use super::{Place, Transition, sale};
 use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::{Error, Result, shown};
 use crate::operation::{Operation, bytes, int, odd_reply, unsigned};
-use crate::resp::{self, Value};
+use crate::resp::{self, Most, Value};
 use crate::script::Script;
 use crate::space::Space;
 
@@ -88,6 +89,12 @@ impl Operation for Reservations {
         }
         resp::part(out, self.from.as_ref().map_or(b"", |cursor| &cursor.member));
         resp::number_part(out, self.count);
+    }
+
+    fn most(&self) -> Most {
+        let each = MAX_PRIZES_OF_A_TAKE as usize;
+        let count = self.count as usize;
+        Most::of(count * (3 + each), count * (MAX_MEMBER_BYTES + each * MAX_PRIZE_BYTES))
     }
 
     fn mutates(&self) -> bool {

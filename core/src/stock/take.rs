@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::id::{self, Hold, Id};
+use super::id::{self, Hold, Id, MAX_MEMBER_BYTES};
 use super::memory::Memory;
-use super::options::{MAX_PRIZES_OF_A_TAKE, check_hold, check_quantity, check_request_id};
+use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_OF_A_TAKE, MAX_STOCKS, check_hold, check_quantity, check_request_id};
 use super::sale::{self, STEP, Sale};
 use super::{Place, StockReservation, Transition, refused};
 use crate::answer::Answer;
@@ -13,7 +13,7 @@ use crate::decision::Source;
 use crate::error::{Error, Result};
 use crate::key;
 use crate::operation::{Operation, bytes, int, odd_reply, unsigned};
-use crate::resp::{self, Value};
+use crate::resp::{self, Most, Value};
 use crate::script::Script;
 use crate::space::Space;
 
@@ -205,6 +205,13 @@ impl Operation for Take {
         }
     }
 
+    fn most(&self) -> Most {
+        let each = MAX_PRIZES_OF_A_TAKE as usize;
+        // A request that was seen before may have been about others.
+        let count = if self.memory.is_some() { MAX_STOCKS } else { self.items.len() };
+        Most::of(count * (4 + each), count * (MAX_MEMBER_BYTES + each * MAX_PRIZE_BYTES))
+    }
+
     fn mutates(&self) -> bool {
         true
     }
@@ -315,6 +322,11 @@ impl Operation for Take {
         } else {
             Answer::new(TakenAll { outcome, refused, reservations, available })
         })
+    }
+
+    fn has_written(&self, answer: &Answer) -> bool {
+        let one = answer.get::<Taken>().is_some_and(|taken| taken.reservation.is_some());
+        one || answer.get::<TakenAll>().is_some_and(|taken| !taken.reservations.is_empty())
     }
 
     fn describe(&self) -> String {

@@ -57,6 +57,13 @@ impl MemoryStore {
         look(&mut View { table: &mut self.table.lock().unwrap(), now, forgetting: false })
     }
 
+    /// Forgets these keys.
+    pub fn forget<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) {
+        if let Ok(mut table) = self.table.lock() {
+            keys.for_each(|key| drop(table.entries.remove(key)));
+        }
+    }
+
     /// Forgets everything.
     pub fn clear(&self) {
         if let Ok(mut table) = self.table.lock() {

@@ -2,23 +2,24 @@
 //! deadline; drivers that must not block dial on a thread that lives as long as the attempt.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Instant;
 
+use rustls::CertificateError;
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::patience::{Patience, interruption};
 use super::refusal;
+use super::resolve::{Unresolved, resolve};
 use super::stream::Stream;
 use super::trust;
 use crate::clock::ServerClock;
 use crate::endpoint::{Address, Server};
-use crate::error::{Code, Error, Result, shown};
-use crate::resp::{self, Reader, Value};
+use crate::error::{Code, Error, Result};
+use crate::resp::{self, Most, Reader, Value};
 
 /// A connection that answered, with what its answer told of the server's clock.
 pub(crate) struct Connection {
@@ -27,9 +28,9 @@ pub(crate) struct Connection {
 }
 
 /// Connects, logs in and asks the time, all within the caller's patience.
-pub(crate) fn dial(server: &Server, mut patience: Patience<'_>) -> Result<Connection> {
-    let stream = open(server, &mut patience)?;
-    greet(stream, server, &mut patience)
+pub(crate) fn dial(server: &Server, patience: &mut Patience<'_>) -> Result<Connection> {
+    let stream = open(server, patience)?;
+    greet(stream, server, patience)
 }
 
 /// Runs `work` on a thread of its own. The thread takes no signal: those belong to the host's threads.
@@ -82,9 +83,18 @@ fn failed(server: &Server, error: &io::Error) -> Error {
 /// The error for a peer that ended the handshake, or with whom we did.
 fn disagreed(server: &Server, ca: Option<&Path>, error: &io::Error) -> Error {
     let advice = match error.get_ref().and_then(|inner| inner.downcast_ref()) {
-        Some(rustls::Error::InvalidCertificate(_)) => {
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        )) => {
             trust::forget(ca);
-            "is its certificate for this name, and trusted (ca=)?"
+            "is this name among its certificate's (subjectAltName)?"
+        }
+        Some(error @ rustls::Error::InvalidCertificate(_)) => {
+            trust::forget(ca);
+            match trust::is_ca(error) {
+                true => "its certificate is its own CA: if it is yours, give it as ca= to the url",
+                false => "is its certificate trusted (ca=)?",
+            }
         }
         _ => "does this port speak TLS?",
     };
@@ -121,7 +131,12 @@ fn unix(path: &Path, patience: &mut Patience<'_>) -> io::Result<UnixStream> {
 
 fn tcp(server: &Server, host: &str, port: u16, patience: &mut Patience<'_>) -> Result<TcpStream> {
     let mut last = None;
-    for address in resolve(server, host, port, patience)? {
+    let addresses = resolve(host, port, patience).map_err(|unresolved| match unresolved {
+        Unresolved::Failed(why) => unavailable(server, &why),
+        Unresolved::GaveUp(e) => failed(server, &e),
+        Unresolved::NoThread(error) => error,
+    })?;
+    for address in addresses {
         match connect(&address, patience) {
             Ok(socket) => return Ok(socket),
             Err(e) if e.kind() == ErrorKind::Interrupted => return Err(interruption()),
@@ -146,28 +161,6 @@ fn connect(address: &SocketAddr, patience: &mut Patience<'_>) -> io::Result<TcpS
     Ok(socket.into())
 }
 
-/// The addresses of a host. The system's resolver has no deadline, so a name is looked up on a thread that is left
-/// behind if it takes too long.
-fn resolve(server: &Server, host: &str, port: u16, patience: &mut Patience<'_>) -> Result<Vec<SocketAddr>> {
-    if let Ok(ip) = host.parse() {
-        return Ok(vec![SocketAddr::new(ip, port)]);
-    }
-    let (tell, answer) = sync_channel(1);
-    let name = host.to_owned();
-    on_thread("quotalock-dns", move || {
-        let found = (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
-        // Nobody listens any more if the deadline has passed.
-        let _ = tell.send(found);
-    })?;
-    loop {
-        match answer.recv_timeout(patience.slice()) {
-            Ok(found) => return found.map_err(|e| unavailable(server, &e.to_string())),
-            Err(RecvTimeoutError::Timeout) => patience.look().map_err(|e| failed(server, &e))?,
-            Err(RecvTimeoutError::Disconnected) => return Err(unavailable(server, "the resolver failed")),
-        }
-    }
-}
-
 /// Logs in, selects the database and asks the time, in one write.
 fn greet(mut stream: Stream, server: &Server, patience: &mut Patience<'_>) -> Result<Connection> {
     let mut out = Vec::new();
@@ -186,8 +179,7 @@ fn greet(mut stream: Stream, server: &Server, patience: &mut Patience<'_>) -> Re
     resp::command(&mut out, &[b"TIME"]);
     asked.push("time");
 
-    let left = patience.deadline.saturating_duration_since(Instant::now());
-    stream.set_timeouts(left).and_then(|()| stream.write_all(&out)).map_err(|e| failed(server, &e))?;
+    send(&mut stream, &out, patience).map_err(|e| failed(server, &e))?;
     let mut reader = Reader::default();
     let mut time = None;
     for command in asked {
@@ -195,24 +187,44 @@ fn greet(mut stream: Stream, server: &Server, patience: &mut Patience<'_>) -> Re
     }
     let clock = time.as_ref().and_then(micros).map(|micros| ServerClock::new(micros, Instant::now()));
     let clock = clock.ok_or_else(|| not_redis(server, &format!("{time:?}")))?;
+    // What nobody asked for would be taken for the answer to the first call.
+    if !reader.is_empty() {
+        return Err(not_redis(server, "more than was asked for"));
+    }
     Ok(Connection { stream, clock })
+}
+
+/// Writes all of it, and has TLS give it to the socket.
+pub(crate) fn send(stream: &mut Stream, bytes: &[u8], patience: &mut Patience<'_>) -> io::Result<()> {
+    let mut written = 0;
+    while written < bytes.len() || stream.wants_write() {
+        stream.set_timeouts(patience.slice())?;
+        let rest = &bytes[written..];
+        let wrote = if rest.is_empty() { stream.flush().map(|()| 0) } else { stream.write(rest) };
+        match wrote {
+            Ok(n) => written += n,
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
+            Err(e) => return Err(e),
+        }
+        patience.look_up()?;
+    }
+    Ok(())
 }
 
 fn next_reply(stream: &mut Stream, reader: &mut Reader, server: &Server, patience: &mut Patience<'_>) -> Result<Value> {
     let mut buffer = [0; 512];
     loop {
-        match reader.next_reply() {
+        match reader.next_reply(Most::TINY) {
             Ok(Some(reply)) => return Ok(reply),
-            Ok(None) => {}
+            Ok(None) => patience.look_up().map_err(|e| failed(server, &e))?,
             Err(garbage) => return Err(not_redis(server, &garbage.found)),
         }
         match stream.set_timeouts(patience.slice()).and_then(|()| stream.read(&mut buffer)) {
             Ok(0) => return Err(unavailable(server, "it closed the connection at once")),
             Ok(n) => reader.feed(&buffer[..n]),
             Err(e) => match e.kind() {
-                ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {
-                    patience.look().map_err(|e| failed(server, &e))?;
-                }
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => {}
+                ErrorKind::Interrupted => patience.look().map_err(|e| failed(server, &e))?,
                 _ => return Err(failed(server, &e)),
             },
         }
@@ -221,12 +233,10 @@ fn next_reply(stream: &mut Stream, reader: &mut Reader, server: &Server, patienc
 
 /// The error for a peer that does not speak Redis.
 pub(crate) fn not_redis(server: &Server, found: &str) -> Error {
+    let said = server.quoted(found).map_or_else(String::new, |said| format!(" (\"{said}\")"));
     Error::new(
         Code::Unavailable,
-        format!(
-            "{server} answers, but not as Redis does (\"{}\"): point the url at Redis' own port",
-            shown(found.as_bytes())
-        ),
+        format!("{server} answers, but not as Redis does{said}: point the url at Redis' own port"),
     )
 }
 
@@ -239,18 +249,24 @@ fn check(server: &Server, command: &str, reply: Value) -> Result<Value> {
     if text.starts_with("NOPERM") {
         return Err(refusal::not_permitted(&text, None, &host));
     }
+    if refusal::is_unknown_command(&text) {
+        let advice = match command {
+            "select" => "or the server has one database only: take the database out of the url, or have it given back",
+            _ => "or this is no Redis: have it given back, or correct the url",
+        };
+        let message = format!("{host} does not know the command '{command}': it was renamed there, {advice}");
+        return Err(Error::new(Code::NotPermitted, message));
+    }
+    let said = server.quoted(&text).map_or_else(String::new, |said| format!(" (\"{said}\")"));
     if command == "select" {
-        let message = format!(
-            "database {} does not exist on {host} ({}): give one that does",
-            server.database,
-            shown(text.as_bytes())
-        );
-        return Err(Error::invalid(message));
+        let database = server.database;
+        let what = if text.contains("out of range") { "does not exist" } else { "cannot be selected" };
+        return Err(Error::invalid(format!("database {database} {what} on {host}{said}: give one that can be")));
     }
     if text.starts_with("ERR max number of clients") {
         return Err(unavailable(server, "it has no connection left: raise maxclients or use fewer processes"));
     }
-    Err(unavailable(server, &format!("it answered \"{}\"", shown(text.as_bytes()))))
+    Err(unavailable(server, &format!("it refused to be asked{said}")))
 }
 
 fn micros(time: &Value) -> Option<i64> {

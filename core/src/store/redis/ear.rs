@@ -15,7 +15,10 @@ use crate::endpoint::Server;
 use crate::error::{Code, Error, Result, shown};
 use crate::lease::{Channel, Id};
 use crate::random;
-use crate::resp::{self, Reader, Value};
+use crate::resp::{self, Most, Reader, Value};
+
+/// One that never ends is read this often before others have their turn.
+const READS_AT_ONCE: usize = 16;
 
 /// A connection that was subscribed.
 pub(crate) struct Ear {
@@ -50,8 +53,8 @@ fn hex(digit: u8) -> u8 {
 impl Ear {
     /// Connects and subscribes, within the caller's patience.
     pub fn open(server: &Server, prefix: &[u8], channel: Channel, patience: Patience<'_>) -> Result<Ear> {
-        let Patience { deadline, interrupted } = patience;
-        let Connection { stream, .. } = dial(server, Patience { deadline, interrupted: &mut *interrupted })?;
+        let mut patience = patience;
+        let Connection { stream, .. } = dial(server, &mut patience)?;
         let gone = |why: &str| {
             let message = format!("{server} went away while a waiter subscribed ({why}): look after the server");
             Error::new(Code::Unavailable, message)
@@ -60,10 +63,9 @@ impl Ear {
         let mut ear = Ear { stream, reader: Reader::default(), channel };
         let mut out = Vec::new();
         resp::command(&mut out, &[b"SUBSCRIBE", &[prefix, &channel].concat()]);
-        let mut patience = Patience { deadline, interrupted };
         ear.write(&out, &mut patience).map_err(|e| gone(&e.to_string()))?;
         loop {
-            match ear.next() {
+            match ear.next(&mut 0) {
                 Ok(Some(Value::Array(parts))) if parts.first() == Some(&Value::Bytes(b"subscribe".to_vec())) => {
                     return Ok(ear);
                 }
@@ -96,7 +98,7 @@ impl Ear {
     ) -> Result<Ear> {
         let now = Instant::now();
         let deadline = (now + shared.timeout).min(until.max(now + SLICE));
-        Ear::open(shared.endpoint.server()?, prefix, new_channel()?, Patience { deadline, interrupted })
+        Ear::open(shared.endpoint.server()?, prefix, new_channel()?, Patience::new(deadline, interrupted))
     }
 
     /// Where it listens.
@@ -113,7 +115,7 @@ impl Ear {
     /// # Errors
     /// `internal` if the caller was interrupted.
     pub fn wait(&mut self, id: &Id, until: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<Heard> {
-        let mut patience = Patience { deadline: until, interrupted };
+        let mut patience = Patience::new(until, interrupted);
         loop {
             let mut hints = Vec::new();
             if self.listen(&mut hints).is_err() {
@@ -123,24 +125,27 @@ impl Ear {
                 return Ok(Heard::Hint);
             }
             let slice = Instant::now() + patience.slice().min(until.saturating_duration_since(Instant::now()));
-            match poll(self.stream.as_raw_fd(), false, slice) {
-                Ok(()) => {}
-                Err(e) if e.kind() == ErrorKind::TimedOut => match patience.look() {
-                    Ok(()) => {}
-                    Err(e) if e.kind() == ErrorKind::Interrupted => return Err(interruption()),
-                    Err(_) => return Ok(Heard::Nothing),
-                },
+            let looked = match poll(self.stream.as_raw_fd(), false, slice) {
+                // Also of one that says something again and again, but not what is waited for.
+                Ok(()) => patience.look_up(),
+                Err(e) if e.kind() == ErrorKind::TimedOut => patience.look(),
                 Err(_) => return Ok(Heard::Gone),
+            };
+            match looked {
+                Ok(()) => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => return Err(interruption()),
+                Err(_) => return Ok(Heard::Nothing),
             }
         }
     }
 
-    /// Reads the hints that have come, without blocking.
+    /// Reads the hints that have come, or some of them, without blocking.
     ///
     /// # Errors
     /// That of the connection, which is of no use any more.
     pub fn listen(&mut self, hints: &mut Vec<Id>) -> io::Result<()> {
-        while let Some(message) = self.next()? {
+        let mut reads = 0;
+        while let Some(message) = self.next(&mut reads)? {
             let Value::Array(parts) = message else { continue };
             if let [Value::Bytes(kind), _, Value::Bytes(id)] = parts.as_slice()
                 && kind == b"message"
@@ -152,14 +157,18 @@ impl Ear {
         Ok(())
     }
 
-    /// The next message, if one is here whole.
-    fn next(&mut self) -> io::Result<Option<Value>> {
+    /// The next message, if one is here whole. After so many reads only what no poll would show is read.
+    fn next(&mut self, reads: &mut usize) -> io::Result<Option<Value>> {
         let mut buffer = [0; 1024];
         loop {
             let garbage = |_| io::Error::new(ErrorKind::InvalidData, "it does not speak as Redis does");
-            if let Some(message) = self.reader.next_reply().map_err(garbage)? {
+            if let Some(message) = self.reader.next_reply(Most::TINY).map_err(garbage)? {
                 return Ok(Some(message));
             }
+            if *reads >= READS_AT_ONCE && !self.stream.has_decrypted() {
+                return Ok(None);
+            }
+            *reads += 1;
             match self.stream.read(&mut buffer) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(n) => self.reader.feed(&buffer[..n]),

@@ -225,7 +225,7 @@ impl<T> Link<T> {
         late.into_iter().for_each(|(step, exchange, tag)| self.submit(step, exchange, tag));
         if let Some(shared) = silent {
             let (server, ms) = (&shared.endpoint, shared.timeout.as_millis());
-            let message = format!("{server} said nothing for {ms} ms: the call may or may not have been counted");
+            let message = format!("{server} gave no answer for {ms} ms: the call may or may not have been counted");
             self.hang_up(Error::new(Code::Timeout, message));
         }
     }
@@ -286,7 +286,7 @@ impl<T> Link<T> {
         let (wake, for_thread) = (self.wake.clone(), shared.clone());
         let spawned = on_thread("quotalock-dial", move || {
             let server = for_thread.endpoint.server();
-            let dialed = server.and_then(|server| dial(server, Patience { deadline, interrupted: &mut || false }));
+            let dialed = server.and_then(|server| dial(server, &mut Patience::new(deadline, &mut || false)));
             // Nobody listens any more if the link was closed meanwhile.
             let _ = tell.send(dialed);
             wake();

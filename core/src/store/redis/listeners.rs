@@ -114,7 +114,8 @@ fn open(shared: &Arc<Shared>, prefix: &Arc<[u8]>, ring: impl FnOnce() + Send + '
     let (tell_failed, shared, prefix) = (tell.clone(), shared.clone(), prefix.clone());
     let spawned = on_thread("quotalock-ear", move || {
         let open = || {
-            let patience = Patience { deadline: Instant::now() + shared.timeout, interrupted: &mut || false };
+            let mut interrupted = || false;
+            let patience = Patience::new(Instant::now() + shared.timeout, &mut interrupted);
             Ear::open(shared.endpoint.server()?, &prefix, new_channel()?, patience)
         };
         // Nobody listens any more if the client was closed meanwhile.

@@ -15,6 +15,7 @@ pub(crate) mod pipeline;
 pub(crate) mod pool;
 pub(crate) mod queue;
 pub(crate) mod refusal;
+mod resolve;
 pub(crate) mod seat;
 pub(crate) mod stream;
 pub(crate) mod trust;

@@ -36,10 +36,16 @@ pub(crate) fn sleep_until(until: Instant, interrupted: &mut dyn FnMut() -> bool)
 pub(crate) struct Patience<'a> {
     pub deadline: Instant,
     /// Asked after each slice; true ends the call.
-    pub interrupted: &'a mut dyn FnMut() -> bool,
+    interrupted: &'a mut dyn FnMut() -> bool,
+    /// When it was asked last.
+    asked: Instant,
 }
 
-impl Patience<'_> {
+impl<'a> Patience<'a> {
+    pub fn new(deadline: Instant, interrupted: &'a mut dyn FnMut() -> bool) -> Patience<'a> {
+        Patience { deadline, interrupted, asked: Instant::now() }
+    }
+
     /// How long to nap now: a slice, or what is left.
     pub fn slice(&self) -> Duration {
         let left = self.deadline.saturating_duration_since(Instant::now());
@@ -48,6 +54,7 @@ impl Patience<'_> {
 
     /// To be called after a nap without news: the error `TimedOut` when time is over, `Interrupted` when the caller was.
     pub fn look(&mut self) -> io::Result<()> {
+        self.asked = Instant::now();
         if (self.interrupted)() {
             return Err(ErrorKind::Interrupted.into());
         }
@@ -57,8 +64,19 @@ impl Patience<'_> {
         Ok(())
     }
 
+    /// To be called after news: a peer that says something again and again is not waited for any longer than a silent one.
+    /// As [`look`](Patience::look), but the caller's interruption is asked for no more often than with naps.
+    pub fn look_up(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        if now >= self.deadline || now.duration_since(self.asked) >= SLICE {
+            return self.look();
+        }
+        Ok(())
+    }
+
     /// Waits until a descriptor can be read or written.
     pub fn ready(&mut self, fd: RawFd, writing: bool) -> io::Result<()> {
+        self.look_up()?;
         loop {
             match poll(fd, writing, Instant::now() + self.slice()) {
                 Err(e) if e.kind() == ErrorKind::TimedOut => self.look()?,

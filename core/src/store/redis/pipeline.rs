@@ -128,7 +128,7 @@ impl Batch {
         let mut is_elsewhere = false;
         // Each within its own time; all began a moment ago.
         while let Some((_, exchange)) = self.sent.front() {
-            let reply = wire.receive(exchange.deadline(), server, interrupted)?;
+            let reply = wire.receive(exchange.deadline(), exchange.most(), server, interrupted)?;
             if let Some((at, mut exchange)) = self.sent.pop_front() {
                 let step = exchange.on_reply(reply, &mut wire.clock);
                 is_elsewhere |= exchange.wants_another_server();

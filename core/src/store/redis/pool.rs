@@ -14,7 +14,7 @@ use crate::clock::ServerClock;
 use crate::endpoint::Server;
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Failure, Step};
-use crate::resp::{self, Reader, Value};
+use crate::resp::{self, Most, Reader, Value};
 
 /// Idle connections kept beyond this number are closed.
 const KEPT: usize = 128;
@@ -54,9 +54,10 @@ impl Pool {
         self.idle.lock().is_ok_and(|idle| !idle.connections.is_empty())
     }
 
-    pub(super) fn keep(&self, wire: Wire) {
+    pub(super) fn keep(&self, mut wire: Wire) {
         // Bytes behind the reply would be taken for the answer to the next call.
         if wire.reader.is_empty()
+            && !wire.stream.has_decrypted()
             && let Ok(mut idle) = self.idle.lock()
             && !idle.closed
             && idle.connections.len() < KEPT
@@ -171,7 +172,7 @@ pub(super) fn connected(
     }
     let began = Instant::now();
     let breaker = &shared.engine().breaker;
-    match dial(server, Patience { deadline, interrupted }) {
+    match dial(server, &mut Patience::new(deadline, interrupted)) {
         Ok(Connection { stream, clock }) => {
             breaker.success();
             let slice = Duration::ZERO;
@@ -213,7 +214,7 @@ impl Wire {
     ) -> std::result::Result<Value, Broken> {
         self.clear();
         self.encode(exchange);
-        self.trip(exchange.deadline(), server, interrupted)
+        self.trip(exchange.deadline(), exchange.most(), server, interrupted)
     }
 
     /// Forgets what was encoded.
@@ -239,18 +240,19 @@ impl Wire {
         self.out.clear();
         let (replicas, ms) = (replicas.to_string(), patience.as_millis().to_string());
         resp::command(&mut self.out, &[b"WAIT", replicas.as_bytes(), ms.as_bytes()]);
-        self.trip(Instant::now() + patience + timeout, server, interrupted)
+        self.trip(Instant::now() + patience + timeout, Most::TINY, server, interrupted)
     }
 
     /// Writes what was encoded and reads one reply.
     fn trip(
         &mut self,
         deadline: Instant,
+        most: Most,
         server: &Server,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> std::result::Result<Value, Broken> {
         self.send(deadline, server, interrupted)?;
-        self.receive(deadline, server, interrupted)
+        self.receive(deadline, most, server, interrupted)
     }
 
     /// Writes what was encoded.
@@ -262,8 +264,10 @@ impl Wire {
     ) -> std::result::Result<(), Broken> {
         self.bound(deadline).map_err(|e| gone(server, &e.to_string()))?;
         let mut written = 0;
-        while written < self.out.len() {
-            match self.stream.write(&self.out[written..]) {
+        while written < self.out.len() || self.stream.wants_write() {
+            let rest = &self.out[written..];
+            let wrote = if rest.is_empty() { self.stream.flush().map(|()| 0) } else { self.stream.write(rest) };
+            match wrote {
                 Ok(n) => written += n,
                 Err(e) => match e.kind() {
                     ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {
@@ -276,6 +280,10 @@ impl Wire {
                     _ => return Err(gone(server, &e.to_string())),
                 },
             }
+            // One that takes it in crumbs is not waited for any longer than one that takes nothing.
+            if written < self.out.len() && Instant::now() >= deadline {
+                return Err(Broken::TimedOut);
+            }
         }
         Ok(())
     }
@@ -284,13 +292,15 @@ impl Wire {
     pub fn receive(
         &mut self,
         deadline: Instant,
+        most: Most,
         server: &Server,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> std::result::Result<Value, Broken> {
         // Of several replies one read may have brought more than the first.
-        if let Some(reply) = self.next(server)? {
+        if let Some(reply) = self.next(most, server)? {
             return Ok(reply);
         }
+        let mut asked = None;
         loop {
             let long = self.reader.missing() > self.buffer.len();
             let read = match long {
@@ -309,21 +319,23 @@ impl Wire {
                     _ => return Err(gone(server, &e.to_string())),
                 },
             }
-            match self.next(server)? {
-                Some(reply) => {
-                    self.last_used = Instant::now();
-                    return Ok(reply);
-                }
-                None if Instant::now() >= deadline => return Err(Broken::TimedOut),
-                None => {}
+            if let Some(reply) = self.next(most, server)? {
+                self.last_used = Instant::now();
+                return Ok(reply);
+            }
+            // One that drips is not waited for any longer than one that says nothing.
+            let now = Instant::now();
+            if now >= deadline || now.duration_since(*asked.get_or_insert(now)) >= SLICE {
+                self.pause(deadline, interrupted)?;
+                asked = Some(now);
             }
         }
     }
 
     /// The next reply, if it is here whole.
-    fn next(&mut self, server: &Server) -> std::result::Result<Option<Value>, Broken> {
+    fn next(&mut self, most: Most, server: &Server) -> std::result::Result<Option<Value>, Broken> {
         let garbage = |found: &str| Broken::Failed(Failure::Unknown(not_redis(server, found)));
-        self.reader.next_reply().map_err(|error| garbage(&error.found))
+        self.reader.next_reply(most).map_err(|error| garbage(&error.found))
     }
 
     /// After a nap on the socket: is it over, and how long may the next nap be?

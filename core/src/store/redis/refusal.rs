@@ -2,20 +2,23 @@
 
 use crate::error::{Code, Error, shown, wrong_type};
 use crate::operation::Operation;
+use crate::refusing::Scope;
 use crate::script::Script;
 
 /// What to do after an error reply.
 pub(crate) enum Refusal {
     /// The script is not loaded: send its text.
     NoScript,
-    /// It did not run and may run soon: try again within the deadline, else this error.
-    Later(Error),
+    /// It did not run and may run soon: try again within the deadline, else this error. Tells what else is refused.
+    Later(Error, Scope),
     /// As `Later`, but on a new connection: this server was demoted, and the name may lead to another by now.
-    Elsewhere(Error),
+    Elsewhere(Error, Scope),
     /// It is of no use to try again.
     Final(Error),
 }
 
+/// Of the codes below, those that only what writes gets.
+const OF_WRITES: [&str; 3] = ["MISCONF", "NOREPLICAS", "READONLY"];
 /// Codes that prove that the script did not run, and pass by themselves.
 const PASSING: [&str; 6] = ["LOADING", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS", "BUSY", "MISCONF"];
 /// The same, from a server that is (or follows) no master.
@@ -47,6 +50,13 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
     if code == "NOPERM" || text.contains("can't run this command") {
         return Refusal::Final(not_permitted(text, Some(operation.script()), server));
     }
+    if is_unknown_command(text) {
+        let message = format!(
+            "{server} does not know EVAL or EVALSHA: they were renamed there, or this is no Redis; have them given back, or \
+             correct the url"
+        );
+        return Refusal::Final(Error::new(Code::NotPermitted, message));
+    }
     if inner("OOM") {
         let message = format!(
             "{server} is full (maxmemory reached, nothing may be evicted), {} was not done: raise maxmemory or give \
@@ -60,13 +70,14 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
             format!("{server} is a node of a Redis Cluster, which this version does not speak: use one server");
         return Refusal::Final(Error::new(Code::Unavailable, message).lasting());
     }
+    let scope = if OF_WRITES.into_iter().any(inner) { Scope::Writes } else { Scope::All };
     if DEMOTED.into_iter().any(inner) {
         let message = format!("{server} is a replica ({}): point the url at the master", shown(text.as_bytes()));
-        return Refusal::Elsewhere(Error::new(Code::Unavailable, message));
+        return Refusal::Elsewhere(Error::new(Code::Unavailable, message), scope);
     }
     if PASSING.into_iter().any(inner) {
         let message = format!("{server} does not work for now ({}): wait or look into its log", shown(text.as_bytes()));
-        return Refusal::Later(Error::new(Code::Unavailable, message));
+        return Refusal::Later(Error::new(Code::Unavailable, message), scope);
     }
     if text.contains("max number of clients") {
         let message = format!("{server} has no connection left (maxclients): raise it or use fewer processes");
@@ -78,6 +89,11 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
         shown(text.as_bytes())
     );
     Refusal::Final(Error::new(Code::Internal, message))
+}
+
+/// Whether the server does not know what it was asked, as where an operator renamed commands.
+pub(crate) fn is_unknown_command(text: &str) -> bool {
+    text.starts_with("ERR unknown command")
 }
 
 /// The error for a refused login, if that is what the reply says.

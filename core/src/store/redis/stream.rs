@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustls::{ClientConnection, StreamOwned};
+use rustls::ClientConnection;
 
 use super::patience::Patience;
 
@@ -17,8 +17,73 @@ const SURELY_ALIVE: Duration = Duration::from_millis(1);
 /// A stream to a server. Blocking until [`set_nonblocking`](Stream::set_nonblocking) says otherwise.
 pub(crate) enum Stream {
     Tcp(TcpStream),
-    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
+    Tls(Box<Tls>),
     Unix(UnixStream),
+}
+
+/// A connection over TLS. Each read and write is one step of the socket's at most, as without TLS: rustls' own stream reads on
+/// until a record is whole, however long the peer takes to send it.
+pub(crate) struct Tls {
+    conn: ClientConnection,
+    sock: TcpStream,
+}
+
+impl Tls {
+    /// Gives the socket what it takes at once.
+    fn send_some(&mut self) -> io::Result<()> {
+        self.conn.write_tls(&mut self.sock).map(drop)
+    }
+
+    /// Reads once, and takes in the records that are whole.
+    fn receive_some(&mut self) -> io::Result<()> {
+        if self.conn.read_tls(&mut self.sock)? == 0 && self.conn.is_handshaking() {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        self.conn.process_new_packets().map(drop).map_err(|error| {
+            // Tells the peer why, if it listens.
+            let _ = self.send_some();
+            io::Error::new(ErrorKind::InvalidData, error)
+        })
+    }
+
+    /// What was decrypted; else reads once. `WouldBlock` also when what came is no whole record yet.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.conn.reader().read(buffer) {
+            Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+            read => return read,
+        }
+        self.send_pending()?;
+        self.receive_some()?;
+        self.conn.reader().read(buffer)
+    }
+
+    /// Encrypts as much as there is room for, and gives the socket what it takes at once.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.send_pending()?;
+        if self.conn.wants_write() {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        let taken = self.conn.writer().write(bytes)?;
+        self.send_pending()?;
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.send_pending()?;
+        if self.conn.wants_write() { Err(ErrorKind::WouldBlock.into()) } else { Ok(()) }
+    }
+
+    fn send_pending(&mut self) -> io::Result<()> {
+        if !self.conn.wants_write() {
+            return Ok(());
+        }
+        match self.send_some() {
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {
+                Ok(())
+            }
+            sent => sent,
+        }
+    }
 }
 
 impl Stream {
@@ -32,16 +97,16 @@ impl Stream {
         let invalid = |e: String| io::Error::new(ErrorKind::InvalidInput, e);
         let name = rustls::pki_types::ServerName::try_from(host.to_owned()).map_err(|e| invalid(e.to_string()))?;
         let connection = ClientConnection::new(config, name).map_err(|e| invalid(e.to_string()))?;
-        let mut tls = StreamOwned::new(connection, socket);
+        let mut tls = Tls { conn: connection, sock: socket };
         tls.sock.set_nonblocking(true)?;
-        while tls.conn.is_handshaking() {
-            match tls.conn.complete_io(&mut tls.sock) {
-                Ok(_) => {}
-                Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                    let writing = tls.conn.wants_write();
-                    patience.ready(tls.sock.as_raw_fd(), writing)?;
-                }
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+        while tls.conn.is_handshaking() || tls.conn.wants_write() {
+            // One step at a time: a peer that drips is not waited for any longer than a silent one.
+            let writing = tls.conn.wants_write();
+            let step = if writing { tls.send_some() } else { tls.receive_some() };
+            match step {
+                Ok(()) => patience.look_up()?,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => patience.ready(tls.sock.as_raw_fd(), writing)?,
+                Err(e) if e.kind() == ErrorKind::Interrupted => patience.look_up()?,
                 Err(e) => return Err(e),
             }
         }
@@ -72,11 +137,32 @@ impl Stream {
         matches!(self, Stream::Tls(tls) if tls.conn.wants_write())
     }
 
+    /// Whether bytes wait that no poll shows: TLS has decrypted them.
+    pub fn has_decrypted(&mut self) -> bool {
+        let Stream::Tls(tls) = self else { return false };
+        tls.conn.process_new_packets().is_ok_and(|state| state.plaintext_bytes_to_read() > 0)
+    }
+
+    /// How much has come that was not read yet; over TLS at most so much.
+    pub fn arrived(&mut self) -> usize {
+        let mut arrived: libc::c_int = 0;
+        // SAFETY: the call writes one int, which outlives it; the descriptor is open for as long as `self`.
+        let failed = unsafe { libc::ioctl(self.as_raw_fd(), libc::FIONREAD, &raw mut arrived) } != 0;
+        let decrypted = match self {
+            Stream::Tls(tls) => tls.conn.process_new_packets().map_or(0, |state| state.plaintext_bytes_to_read()),
+            _ => 0,
+        };
+        if failed { 0 } else { usize::try_from(arrived).unwrap_or(0) + decrypted }
+    }
+
     /// Whether the peer has hung up on a connection that was idle since then, or has said what nobody asked for. Costs
     /// one system call at most; never blocks.
     pub fn hung_up(&mut self, idle_since: Instant) -> bool {
         if idle_since.elapsed() < SURELY_ALIVE {
             return false;
+        }
+        if self.has_decrypted() {
+            return true;
         }
         let mut byte = 0_u8;
         // SAFETY: the buffer is one byte and outlives the call; the descriptor is open for as long as `self`.

@@ -4,9 +4,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustls::{ClientConfig, RootCertStore};
-use rustls_pki_types::CertificateDer;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme};
 use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::error::{Code, Error, Result};
 use crate::fork::ForkCell;
@@ -42,13 +45,15 @@ pub(crate) fn forget(ca: Option<&Path>) {
 fn read(ca: Option<&Path>) -> Result<Arc<ClientConfig>> {
     let bad = |what: String| Error::invalid(format!("{what}: give a PEM file with the certificate to trust"));
     let mut roots = RootCertStore::empty();
+    let mut pinned = Vec::new();
     match ca {
         Some(path) => {
             let shown_path = path.display();
             let certificates = CertificateDer::pem_file_iter(path).map_err(|e| bad(format!("ca {shown_path}: {e}")))?;
             for certificate in certificates {
                 let certificate = certificate.map_err(|e| bad(format!("ca {shown_path}: {e}")))?;
-                roots.add(certificate).map_err(|e| bad(format!("ca {shown_path}: {e}")))?;
+                roots.add(certificate.clone()).map_err(|e| bad(format!("ca {shown_path}: {e}")))?;
+                pinned.push(certificate);
             }
             if roots.is_empty() {
                 return Err(bad(format!("ca {shown_path} holds no certificate")));
@@ -60,8 +65,72 @@ fn read(ca: Option<&Path>) -> Result<Arc<ClientConfig>> {
         }
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
+    let internal = |e: &dyn std::fmt::Display| Error::new(Code::Internal, e.to_string());
+    let config = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
-        .map_err(|e| Error::new(Code::Internal, e.to_string()))?;
-    Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
+        .map_err(|e| internal(&e))?;
+    if pinned.is_empty() {
+        return Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()));
+    }
+    let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+    let verifier = Arc::new(Pinned { usual: usual.map_err(|e| internal(&e))?, certificates: pinned });
+    Ok(Arc::new(config.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()))
+}
+
+/// Trusts what the file's certificates vouch for, as is usual, and the file's certificates themselves where a server shows one:
+/// what `openssl req -x509` makes is its own CA, which by the book is no server's.
+#[derive(Debug)]
+struct Pinned {
+    usual: Arc<WebPkiServerVerifier>,
+    certificates: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> std::result::Result<ServerCertVerified, rustls::Error> {
+        let verdict = self.usual.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        match verdict {
+            // Looked at after its dates, and before what it may be used for.
+            Err(error) if is_ca(&error) && self.certificates.iter().any(|pinned| pinned == end_entity) => {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verdict => verdict,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
+        self.usual.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
+        self.usual.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.usual.supported_verify_schemes()
+    }
+}
+
+/// Whether a certificate was refused for nothing but that it is a CA's.
+pub(crate) fn is_ca(error: &rustls::Error) -> bool {
+    // rustls has no name for it, but carries that of the library below.
+    let rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) = error else { return false };
+    format!("{inner:?}").contains("CaUsedAsEndEntity")
 }

@@ -9,9 +9,10 @@ use std::time::Instant;
 use super::stream::Stream;
 use crate::answer::Answer;
 use crate::clock::ServerClock;
+use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Step};
-use crate::resp::{Reader, Value, recycle};
+use crate::resp::{Most, Reader, recycle};
 
 /// A turn reads this much of a socket, some thirty answers. Then the calls that they let loose go out, and the server
 /// works on these while the next turn reads on; reading all at once makes the two wait for each other.
@@ -25,6 +26,14 @@ const READS_A_TURN: usize = 16;
 /// A call with its owner's mark.
 pub(crate) type Job<T> = (Exchange, T);
 
+/// A call on the wire.
+struct Slot<T> {
+    /// None if the caller's time was over before the reply came.
+    job: Option<Job<T>>,
+    /// The most that its reply may be, whoever still waits for it.
+    most: Most,
+}
+
 /// A pipelined connection.
 pub(crate) struct Up<T> {
     stream: Stream,
@@ -34,9 +43,11 @@ pub(crate) struct Up<T> {
     written: usize,
     /// What was just read; kept, so that it is not zeroed for each turn.
     buffer: Box<[u8]>,
-    /// In the order of the wire; none where the caller's time was over before the reply came.
-    pending: VecDeque<Option<Job<T>>>,
-    /// When the server last said something, or was asked something after a silence.
+    /// In the order of the wire.
+    pending: VecDeque<Slot<T>>,
+    /// So many of the first in `pending` are waited for by nobody.
+    idle: usize,
+    /// When the server last gave an answer, or was asked something after a silence. A part of one is none.
     heard: Instant,
     /// Whether calls were sent again: then those in `pending` are not in the order of their deadlines.
     unordered: bool,
@@ -58,6 +69,7 @@ impl<T> Up<T> {
             written: 0,
             buffer: vec![0; PIECE].into(),
             pending: VecDeque::new(),
+            idle: 0,
             heard: Instant::now(),
             unordered: false,
             leaving: false,
@@ -90,7 +102,7 @@ impl<T> Up<T> {
 
     /// Whether nobody waits for a reply.
     pub fn is_free(&self) -> bool {
-        self.pending.iter().all(Option::is_none)
+        self.idle == self.pending.len()
     }
 
     /// Whether the server was demoted: nothing new goes to it.
@@ -107,17 +119,30 @@ impl<T> Up<T> {
     }
 
     pub fn into_jobs(self) -> Vec<Job<T>> {
-        self.pending.into_iter().flatten().collect()
+        self.pending.into_iter().filter_map(|slot| slot.job).collect()
+    }
+
+    fn jobs(&self) -> impl Iterator<Item = &Job<T>> {
+        self.pending.range(self.idle..).filter_map(|slot| slot.job.as_ref())
     }
 
     /// Takes the first call that fits out of those that wait for replies; its reply will be dropped.
     pub fn take_first(&mut self, fits: impl Fn(&Job<T>) -> bool) -> Option<Job<T>> {
-        self.pending.iter_mut().find(|slot| slot.as_ref().is_some_and(&fits))?.take()
+        let mut slots = self.pending.range_mut(self.idle..);
+        let taken = slots.find(|slot| slot.job.as_ref().is_some_and(&fits))?.job.take();
+        self.pass_idle();
+        taken
+    }
+
+    fn pass_idle(&mut self) {
+        while self.pending.get(self.idle).is_some_and(|slot| slot.job.is_none()) {
+            self.idle += 1;
+        }
     }
 
     /// When the first caller's time is over.
     pub fn next_deadline(&self) -> Option<Instant> {
-        let mut deadlines = self.pending.iter().flatten().map(|(exchange, _)| exchange.deadline());
+        let mut deadlines = self.jobs().map(|(exchange, _)| exchange.deadline());
         if self.unordered { deadlines.min() } else { deadlines.next() }
     }
 
@@ -133,10 +158,11 @@ impl<T> Up<T> {
             self.heard = Instant::now();
             self.unordered = false;
         }
-        let last = self.pending.back().and_then(Option::as_ref);
+        let last = self.pending.back().and_then(|slot| slot.job.as_ref());
         self.unordered |= last.is_some_and(|(before, _)| before.deadline() > exchange.deadline());
         exchange.encode(&mut self.out, &self.clock);
-        self.pending.push_back(Some((exchange, tag)));
+        let most = exchange.most();
+        self.pending.push_back(Slot { job: Some((exchange, tag)), most });
     }
 
     /// Reads what has come, or a piece of it. Calls to be sent at once go to `again`; the error ends the connection.
@@ -148,7 +174,9 @@ impl<T> Up<T> {
         napping: &mut Vec<(Instant, Job<T>)>,
     ) -> Option<Error> {
         self.more = false;
-        let mut reads = 0;
+        let (mut reads, mut size) = (0, 0);
+        // What is here when a caller's time is over: an answer must not be called late for want of reading.
+        let mut here = None;
         loop {
             let long = self.reader.missing() > PIECE;
             let read = match long {
@@ -162,41 +190,56 @@ impl<T> Up<T> {
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
                 Err(e) => return Some(self.gone(&e.to_string())),
             };
-            self.heard = Instant::now();
             if !long {
                 self.reader.feed(&self.buffer[..read]);
             }
-            loop {
-                let reply = match self.reader.next_reply() {
-                    Ok(Some(reply)) => reply,
-                    Ok(None) => break,
-                    Err(garbage) => return Some(self.gone(&format!("it sent \"{}\"", garbage.found))),
-                };
-                match self.pending.pop_front() {
-                    Some(Some((mut exchange, tag))) => {
-                        let step = exchange.on_reply(reply, &mut self.clock);
-                        self.leaving |= exchange.wants_another_server();
-                        match step {
-                            Step::Done(answer) => done.push((tag, answer)),
-                            Step::Send => again.push((exchange, tag)),
-                            Step::Sleep(pause) => napping.push((Instant::now() + pause, (exchange, tag))),
-                        }
-                    }
-                    Some(None) => {}
-                    None => return Some(self.stray(&reply)),
-                }
+            if let Some(broken) = self.take_replies(again, done, napping) {
+                return Some(broken);
             }
-            reads += 1;
-            // An answer that is here must not be called late for want of reading.
+            (reads, size) = (reads + 1, size + read);
             if self.next_deadline().is_some_and(|first| first <= now) {
-                continue;
+                // No more than that: a peer that never ends would have the others of the loop wait.
+                if size < *here.get_or_insert_with(|| size + self.stream.arrived()) {
+                    continue;
+                }
             }
             // A poll shows what a socket still has, but not what TLS does.
             let hidden = matches!(self.stream, Stream::Tls(_));
             if !hidden || reads >= READS_A_TURN {
-                self.more = hidden;
+                self.more = hidden && self.stream.has_decrypted();
                 return None;
             }
+        }
+    }
+
+    /// Hands out the replies that are whole.
+    fn take_replies(
+        &mut self,
+        again: &mut Vec<Job<T>>,
+        done: &mut Vec<(T, Result<Answer>)>,
+        napping: &mut Vec<(Instant, Job<T>)>,
+    ) -> Option<Error> {
+        loop {
+            let Some(most) = self.pending.front().map(|slot| slot.most) else {
+                return if self.reader.is_empty() { None } else { Some(self.stray()) };
+            };
+            let reply = match self.reader.next_reply(most) {
+                Ok(Some(reply)) => reply,
+                Ok(None) => return None,
+                Err(garbage) => return Some(self.gone(&format!("it sent \"{}\"", garbage.found))),
+            };
+            self.heard = Instant::now();
+            self.idle = self.idle.saturating_sub(1);
+            if let Some((mut exchange, tag)) = self.pending.pop_front().and_then(|slot| slot.job) {
+                let step = exchange.on_reply(reply, &mut self.clock);
+                self.leaving |= exchange.wants_another_server();
+                match step {
+                    Step::Done(answer) => done.push((tag, answer)),
+                    Step::Send => again.push((exchange, tag)),
+                    Step::Sleep(pause) => napping.push((Instant::now() + pause, (exchange, tag))),
+                }
+            }
+            self.pass_idle();
         }
     }
 
@@ -223,18 +266,15 @@ impl<T> Up<T> {
         Ok(())
     }
 
-    fn server(&self) -> String {
-        let first = self.pending.iter().flatten().next();
-        first.map_or_else(|| "Redis".to_owned(), |(exchange, _)| exchange.shared().endpoint.to_string())
-    }
-
     fn gone(&self, why: &str) -> Error {
-        let message =
-            format!("{} went away during the call ({why}): it may or may not have been counted", self.server());
+        let endpoint = self.jobs().next().map(|(exchange, _)| &exchange.shared().endpoint);
+        let server = endpoint.map_or_else(|| "Redis".to_owned(), Endpoint::to_string);
+        let why = endpoint.map_or_else(|| why.into(), |endpoint| endpoint.scrubbed(why));
+        let message = format!("{server} went away during the call ({why}): it may or may not have been counted");
         Error::new(Code::Unavailable, message)
     }
 
-    fn stray(&self, reply: &Value) -> Error {
-        Error::new(Code::Unavailable, format!("{} answered what nobody asked: {reply:?}", self.server()))
+    fn stray(&self) -> Error {
+        self.gone("it answered what nobody asked")
     }
 }
