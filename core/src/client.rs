@@ -3,22 +3,17 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::breaker::Breaker;
 use crate::clock::TestTime;
 use crate::endpoint::{Endpoint, redacted};
 use crate::error::{Error, Result, shown};
 use crate::fork::ForkCell;
 use crate::key;
 use crate::operation::OnError;
-use crate::refusing::Refusing;
-use crate::stand_in::StandIn;
-use crate::store::memory::MemoryStore;
-use crate::store::redis::hub::Port;
-use crate::store::redis::listening::Ears;
-use crate::store::redis::pool::Pool;
+use crate::redis::hub;
+use crate::session::Session;
 
 /// The environment variable that is asked when no URL is given.
 pub const URL_VARIABLE: &str = "QUOTALOCK_URL";
@@ -82,63 +77,12 @@ impl fmt::Debug for Options {
     }
 }
 
-/// What must not outlive a fork: sockets, locks, memory of failures.
-#[derive(Default)]
-pub(crate) struct Engine {
-    pub breaker: Breaker,
-    pub refusing: Refusing,
-    pub memory: MemoryStore,
-    pub stand_in: StandIn,
-    pub pool: Pool,
-    pub port: Port,
-    /// The idle subscriptions of threads that wait.
-    pub ears: Ears,
-    /// Held by every link of this client that is connected.
-    connected: Arc<()>,
-}
-
-impl Engine {
-    /// For a link to hold while it is connected.
-    pub fn connected(&self) -> Arc<()> {
-        self.connected.clone()
-    }
-
-    /// Whether there is a connection, whatever became of the last attempt to make one.
-    pub fn is_connected(&self) -> bool {
-        Arc::strong_count(&self.connected) > 1 || self.pool.has_idle()
-    }
-}
-
-/// What a client, its limiters and their calls share.
-pub(crate) struct Shared {
-    pub endpoint: Endpoint,
-    pub prefix: String,
-    pub timeout: Duration,
-    pub on_error: OnError,
-    /// Microseconds.
-    pub request_memory: u64,
-    pub test_time: TestTime,
-    closed: AtomicBool,
-    engine: ForkCell<Engine>,
-}
-
-impl Shared {
-    /// This process' engine, made at the first use.
-    pub fn engine(&self) -> &Engine {
-        self.engine.get_or_init(Engine::default)
-    }
-
-    pub fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Relaxed)
-    }
-}
-
 /// A client of one Redis, or of this process' memory. Cheap to clone; clones are the same client.
 ///
 /// Making one does no I/O: connections are made at the first call, and again in each forked process.
 #[derive(Clone)]
 pub struct Client {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<Session>,
 }
 
 impl Client {
@@ -162,7 +106,7 @@ impl Client {
                 "request_memory of {memory:?} is not between 1 ms and 1 day: change it"
             )));
         }
-        let shared = Shared {
+        let shared = Session {
             endpoint,
             prefix: options.prefix,
             timeout: options.timeout,
@@ -170,6 +114,7 @@ impl Client {
             // Until then the client itself repeats a call whose reply was lost.
             request_memory: memory.max(options.timeout).as_micros() as u64,
             test_time: TestTime::default(),
+            hang_up: hub::hang_up,
             closed: AtomicBool::new(false),
             engine: ForkCell::new(),
         };
@@ -188,12 +133,6 @@ impl Client {
 
     /// Closes the connections. Later calls answer `closed`; closing twice does nothing.
     pub fn close(&self) {
-        if !self.shared.closed.swap(true, Ordering::Relaxed)
-            && let Some(engine) = self.shared.engine.get()
-        {
-            engine.pool.close();
-            engine.port.close();
-            engine.ears.close();
-        }
+        self.shared.close();
     }
 }

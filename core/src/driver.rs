@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use crate::answer::Answer;
 use crate::error::{Code, Error, Result};
 use crate::op::{Call, Op};
-use crate::store::redis::hub;
-use crate::store::redis::link::Link;
+use crate::redis::hub;
+use crate::redis::link::Link;
 
-pub use crate::store::redis::hub::Sink;
+pub use crate::redis::hub::Sink;
 
 /// Submits calls under numbers of the caller's to the process' thread. Returns those that were answered at once (from
 /// memory, or by the failure policy); the others come to `sink`, on another thread.

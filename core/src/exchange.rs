@@ -7,15 +7,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::answer::Answer;
-use crate::client::Shared;
 use crate::clock::{ServerClock, sleep_for};
+use crate::connection::wire::Failure;
 use crate::decision::Source;
 use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
 use crate::operation::{OnError, Operation, odd_reply, unsigned};
+use crate::refusal::{self, Refusal};
 use crate::refusing::{Pass, Scope};
 use crate::resp::{self, Most, Value};
-use crate::store::redis::refusal::{self, Refusal};
+use crate::session::Session;
 
 /// The pause before a refused call is sent again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
@@ -33,17 +34,9 @@ pub(crate) enum Step {
     Sleep(Duration),
 }
 
-/// How a connection failed a call.
-pub(crate) enum Failure {
-    /// No byte of the call can have been acted upon.
-    NotSent(Error),
-    /// The call was sent; nobody knows whether it ran.
-    Unknown(Error),
-}
-
 /// One operation of one caller.
 pub(crate) struct Exchange {
-    shared: Arc<Shared>,
+    shared: Arc<Session>,
     operation: Box<dyn Operation>,
     /// How long an attempt may take.
     timeout: Duration,
@@ -67,7 +60,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    pub fn new(shared: Arc<Shared>, operation: Box<dyn Operation>, wait: Option<Duration>) -> Exchange {
+    pub fn new(shared: Arc<Session>, operation: Box<dyn Operation>, wait: Option<Duration>) -> Exchange {
         let now = Instant::now();
         // A wait without end in sight is cut at a century: `Instant` cannot hold much more.
         let latest = Duration::from_micros(crate::policy::MAX_PERIOD);
@@ -126,7 +119,7 @@ impl Exchange {
         }
     }
 
-    pub fn shared(&self) -> &Arc<Shared> {
+    pub fn shared(&self) -> &Arc<Session> {
         &self.shared
     }
 

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::answer::{Answer, AnswerValue};
-use crate::client::{Client, Shared};
+use crate::client::Client;
 use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::operation::Operation;
-use crate::store::redis::{pipeline, pool, seat};
+use crate::redis::{blocking, pipeline, seat};
+use crate::session::Session;
 
 /// A described call. Nothing happens until it is [`run`](Op::run), `.await`ed, or handed to a driver.
 #[must_use = "nothing happens until it is run or awaited"]
@@ -37,7 +38,7 @@ impl<T: AnswerValue> Op<T> {
     }
 
     /// As [`new`](Op::new), for who has no client but what it shares.
-    pub(crate) fn of(shared: &Arc<Shared>, operation: Box<dyn Operation>) -> Op<T> {
+    pub(crate) fn of(shared: &Arc<Session>, operation: Box<dyn Operation>) -> Op<T> {
         Op { call: Call::One(Exchange::new(shared.clone(), operation, None)), answer: PhantomData }
     }
 
@@ -66,7 +67,7 @@ impl<T: AnswerValue> Op<T> {
     /// As the method that described it says.
     pub fn run_interruptibly(self, interrupted: &mut dyn FnMut() -> bool) -> Result<T> {
         typed(match self.call {
-            Call::One(exchange) => pool::run(exchange, interrupted),
+            Call::One(exchange) => blocking::run(exchange, interrupted),
             Call::Several(task) => task(),
         })
     }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
+use crate::memory::MemoryStore;
 use crate::operation::Operation;
 use crate::resp::Value;
-use crate::store::memory::MemoryStore;
 
 /// When Redis has taken every write for so long, all that stood in for it is forgotten.
 const QUIET: Duration = Duration::from_secs(60);

@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use super::Got;
 use super::reader::{Next, Reader};
+use crate::connection::patience::interruption;
 use crate::desk::Request;
 use crate::error::Result;
 use crate::op::typed;
-use crate::store::redis::hub::{self, Sink};
-use crate::store::redis::listening::Listening;
-use crate::store::redis::patience::interruption;
-use crate::store::redis::pool;
-use crate::store::redis::seat::Sitting;
+use crate::redis::blocking;
+use crate::redis::hub::{self, Sink};
+use crate::redis::listening::Listening;
+use crate::redis::seat::Sitting;
 
 /// Asks, and waits on this thread.
 pub(super) fn get(mut reader: Reader, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
@@ -23,7 +23,7 @@ pub(super) fn get(mut reader: Reader, interrupted: &mut dyn FnMut() -> bool) -> 
         if let Some(channel) = listening.channel() {
             reader.hear_at(channel);
         }
-        let answer = pool::run(reader.exchange(), interrupted);
+        let answer = blocking::run(reader.exchange(), interrupted);
         let step = match reader.on_answer(answer) {
             Next::Done(done) => return done,
             Next::Listen => listening.listen(interrupted),
@@ -40,7 +40,7 @@ pub(super) fn get(mut reader: Reader, interrupted: &mut dyn FnMut() -> bool) -> 
 
 /// Asks once on this thread; if it has to wait, the process' thread does.
 pub(super) fn get_among_threads(mut reader: Reader, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
-    let answer = pool::run(reader.exchange(), interrupted);
+    let answer = blocking::run(reader.exchange(), interrupted);
     if let Next::Done(done) = reader.on_answer(answer) {
         return done;
     }

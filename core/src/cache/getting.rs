@@ -14,7 +14,7 @@ use crate::desk::{Leave, Request};
 use crate::error::{Code, Error, Result};
 use crate::flight::{Look, Looked, Seen};
 use crate::op::{Op, typed};
-use crate::store::redis::{hub, seat};
+use crate::redis::{hub, seat};
 
 /// A described `get`, or the beginning of a run. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]

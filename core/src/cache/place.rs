@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::options::{DEFAULT_WAIT_AFTER_LEASE, WhenAway, check_value};
 use super::reader::Reader;
-use crate::client::Shared;
 use crate::desk::Leave;
 use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result, shown, span, within};
@@ -15,10 +14,11 @@ use crate::lease::{Channel, Id};
 use crate::op::Op;
 use crate::policy::MAX_PERIOD;
 use crate::random;
+use crate::session::Session;
 
 /// What all entries of a cache, or of a `once`, have in common. Durations are microseconds.
 pub(crate) struct Spec {
-    pub shared: Arc<Shared>,
+    pub shared: Arc<Session>,
     /// As it calls itself: `cache "home"`.
     pub shown: String,
     pub stem: Vec<u8>,

@@ -11,7 +11,7 @@ use crate::desk::{Leave, Stage};
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::lease::Channel;
-use crate::store::redis::hub::Tag;
+use crate::redis::hub::Tag;
 
 struct Waiter {
     reader: Reader,
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
     use crate::client::{Client, Options};
     use crate::flight::Looked;
-    use crate::store::redis::hub::Sink;
+    use crate::redis::hub::Sink;
 
     const CHANNEL: Channel = *b"0123456789abcdef";
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Notice;
-use crate::client::Shared;
 use crate::error::Error;
 use crate::exchange::Exchange;
 use crate::operation::Operation;
-use crate::store::redis::{hub, pipeline};
+use crate::redis::{hub, pipeline};
+use crate::session::Session;
 
 /// What taking back may cost a caller, who waits for it.
 pub(crate) const CLEAN_UP: Duration = Duration::from_millis(100);
@@ -20,7 +20,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// A call that takes back; its answer is of no interest. What is left all the same ends by itself.
 pub(crate) struct Leave {
-    pub shared: Arc<Shared>,
+    pub shared: Arc<Session>,
     operation: Box<dyn Fn() -> Box<dyn Operation> + Send>,
     /// Until when the process' thread sends it again if it fails.
     until: Option<Instant>,
@@ -28,7 +28,7 @@ pub(crate) struct Leave {
 }
 
 impl Leave {
-    pub fn new(shared: &Arc<Shared>, operation: impl Operation + Clone + 'static) -> Leave {
+    pub fn new(shared: &Arc<Session>, operation: impl Operation + Clone + 'static) -> Leave {
         let operation = Box::new(move || -> Box<dyn Operation> { Box::new(operation.clone()) });
         Leave { shared: shared.clone(), operation, until: None, pause: FIRST_PAUSE }
     }
@@ -98,7 +98,7 @@ impl Leaves {
 
     /// Those of a client that is about to close, for a last time.
     pub fn of(&mut self, port: u64) -> Vec<Leave> {
-        self.take(|_, leave| leave.shared.engine().port.id() == port)
+        self.take(|_, leave| leave.shared.engine().number == port)
     }
 
     /// When to look again.

@@ -12,15 +12,15 @@ use std::time::Instant;
 
 use crate::answer::Answer;
 use crate::cache;
-use crate::client::Shared;
 use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::lease::{Channel, Grant, Id, Outcome};
 use crate::lock::{self, Due, Held, Passing, Place, Renewals};
 use crate::op::Task;
 use crate::operation::Operation;
-use crate::store::redis::hub::{Sink, Tag};
-use crate::store::redis::pool;
+use crate::redis::blocking;
+use crate::redis::hub::{Sink, Tag};
+use crate::session::Session;
 
 use leave::Leaves;
 pub(crate) use leave::{CLEAN_UP, Leave};
@@ -158,7 +158,7 @@ impl Desk {
     }
 
     /// Which clients' waiters need a subscription, and what they have in common.
-    pub fn deaf(&self) -> Vec<(u64, Arc<Shared>, Arc<[u8]>)> {
+    pub fn deaf(&self) -> Vec<(u64, Arc<Session>, Arc<[u8]>)> {
         let deaf = |(port, waiting): (&u64, &Waiting)| {
             waiting.deaf().map(|(shared, wake_prefix)| (*port, shared.clone(), wake_prefix.clone()))
         };
@@ -281,7 +281,7 @@ impl Desk {
                 lock::Wish::Ask(place, id, exchange) => {
                     // What asks replicas would hold up all behind it.
                     let work = match exchange.is_solitary() {
-                        true => Work::Task(Box::new(move || pool::run(exchange, &mut || false))),
+                        true => Work::Task(Box::new(move || blocking::run(exchange, &mut || false))),
                         false => Work::Call(exchange),
                     };
                     self.dispatch(work, Errand::Ask(port, place, id));
@@ -315,7 +315,7 @@ impl Desk {
         self.send(leave.shared.clone(), leave.operation(), Errand::Leave(leave));
     }
 
-    fn send(&mut self, shared: Arc<Shared>, operation: Box<dyn Operation>, errand: Errand) {
+    fn send(&mut self, shared: Arc<Session>, operation: Box<dyn Operation>, errand: Errand) {
         self.dispatch(Work::Call(Exchange::new(shared, operation, None)), errand);
     }
 
@@ -327,8 +327,8 @@ impl Desk {
 }
 
 /// The number of a client's port.
-fn port(shared: &Shared) -> u64 {
-    shared.engine().port.id()
+fn port(shared: &Session) -> u64 {
+    shared.engine().number
 }
 
 fn has_released(grant: &Grant) -> bool {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::cache::Readers;
-use crate::client::Shared;
 use crate::error::Result;
 use crate::lease::{Channel, Id};
 use crate::lock::Room;
+use crate::session::Session;
 
 /// All of them.
 #[derive(Default)]
@@ -23,7 +23,7 @@ impl Waiting {
     }
 
     /// What those who need a subscription have in common; none if nobody does.
-    pub fn deaf(&self) -> Option<(&Arc<Shared>, &Arc<[u8]>)> {
+    pub fn deaf(&self) -> Option<(&Arc<Session>, &Arc<[u8]>)> {
         let at_locks = self.room.any().filter(|_| self.room.is_deaf());
         let at_locks = at_locks.map(|attempt| &attempt.lock.spec).map(|spec| (&spec.shared, &spec.wake_prefix));
         let readers = self.readers.any().filter(|_| self.readers.is_deaf());

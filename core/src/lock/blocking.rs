@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::attempt::{Attempt, Next};
+use crate::connection::patience::{interruption, sleep_until};
 use crate::desk::{Leave, Request};
 use crate::error::Result;
 use crate::op::typed;
-use crate::store::redis::hub::{self, Sink};
-use crate::store::redis::listening::Listening;
-use crate::store::redis::patience::{interruption, sleep_until};
-use crate::store::redis::pool;
-use crate::store::redis::seat::Sitting;
+use crate::redis::blocking;
+use crate::redis::hub::{self, Sink};
+use crate::redis::listening::Listening;
+use crate::redis::seat::Sitting;
 
 /// Acquires, and waits on this thread.
 pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
@@ -23,7 +23,7 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
     let result = loop {
         attempt.hear_at(listening.channel());
         let question = attempt.ask(None);
-        let step = match attempt.on_answer(pool::run(attempt.lock.spec.exchange(question), interrupted)) {
+        let step = match attempt.on_answer(blocking::run(attempt.lock.spec.exchange(question), interrupted)) {
             Next::Held(held) => {
                 super::tell::keep_if_renewed(&held);
                 break Ok(true);
@@ -54,7 +54,7 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
 /// Asks once on this thread; if it has to wait, the process' thread does.
 pub(super) fn acquire_among_threads(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
     let question = attempt.ask_once();
-    let ended = match attempt.on_answer(pool::run(attempt.lock.spec.exchange(question), interrupted)) {
+    let ended = match attempt.on_answer(blocking::run(attempt.lock.spec.exchange(question), interrupted)) {
         Next::Held(held) => {
             super::tell::keep(&held);
             return Ok(true);

@@ -16,10 +16,10 @@ use crate::exchange::Exchange;
 use crate::lease::Extend;
 use crate::op::typed;
 use crate::operation::Operation;
+use crate::redis::{self, hub, seat};
 use crate::resp::Value;
 use crate::script::Script;
 use crate::space::Space;
-use crate::store::redis::{hub, pool, seat};
 
 /// A described acquisition. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]
@@ -130,7 +130,7 @@ impl Releasing {
         }
         let release = held.spec.release(held.id, 0);
         let exchange = Exchange::new(held.spec.shared.clone(), Box::new(release), None);
-        let released: bool = typed(pool::run(exchange, interrupted))?;
+        let released: bool = typed(redis::blocking::run(exchange, interrupted))?;
         tell::freed(&held);
         Ok(released && self.was_held)
     }

@@ -15,6 +15,8 @@ use super::attempt::{Attempt, taken_back};
 use super::held::Held;
 use super::spec::Spec;
 use crate::answer::Answer;
+use crate::connection::dial::without_signals;
+use crate::connection::patience::{SLICE, interruption, sleep_until};
 use crate::decision::Source;
 use crate::desk::CLEAN_UP;
 use crate::endpoint::Endpoint;
@@ -23,12 +25,10 @@ use crate::exchange::Exchange;
 use crate::lease::{Grant, Outcome};
 use crate::operation::{Operation, unsigned};
 use crate::random;
+use crate::redis::blocking;
 use crate::resp::Value;
 use crate::script::Script;
 use crate::space::Space;
-use crate::store::redis::dial::without_signals;
-use crate::store::redis::patience::{SLICE, interruption, sleep_until};
-use crate::store::redis::pool;
 
 /// The least time that each server is given.
 const LEAST: Duration = Duration::from_millis(5);
@@ -214,7 +214,7 @@ fn everywhere(
 fn call(node: &Spec, operation: Box<dyn Operation>, over: &AtomicBool) -> Result<Answer> {
     let within = Duration::from_micros(node.options.ttl / 20).max(LEAST);
     let exchange = Exchange::new(node.shared.clone(), operation, None).within(within);
-    pool::run(exchange, &mut || over.load(Ordering::Relaxed))
+    blocking::run(exchange, &mut || over.load(Ordering::Relaxed))
 }
 
 /// Whether a server could have granted what it knows no more.

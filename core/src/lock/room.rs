@@ -12,7 +12,7 @@ use crate::desk::{Leave, Stage};
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::lease::{Acquire, Channel, Id};
-use crate::store::redis::hub::Tag;
+use crate::redis::hub::Tag;
 
 /// What all that wait for the same thing have in common.
 pub(crate) type Place = Arc<[Vec<u8>]>;

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::options::{LockOptions, MAX_LOCK_NAMES, MAX_PERMITS};
-use crate::client::{Client, Shared};
+use crate::client::Client;
 use crate::clock::boot_micros;
 use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result, shown, span, within};
 use crate::exchange::Exchange;
 use crate::key;
 use crate::lease::{Acquire, Extend, ForceRelease, Id, Release, Who};
+use crate::session::Session;
 
 /// What kind of lock it is; part of its Redis key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl Kind {
 
 /// What all acquisitions of a lock have in common.
 pub(crate) struct Spec {
-    pub shared: Arc<Shared>,
+    pub shared: Arc<Session>,
     pub kind: Kind,
     pub names: Vec<Vec<u8>>,
     pub keys: Arc<[Vec<u8>]>,

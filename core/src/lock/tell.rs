@@ -7,7 +7,7 @@ use super::held::Held;
 use crate::answer::Answer;
 use crate::desk::{Notice, Request};
 use crate::error::Result;
-use crate::store::redis::hub::{self, Sink};
+use crate::redis::hub::{self, Sink};
 
 /// Takes answers that are of no interest.
 struct Nobody;

@@ -15,9 +15,9 @@ use super::{
 };
 use crate::answer::Answer;
 use crate::decision::Source;
+use crate::memory::MemoryStore;
 use crate::operation::Operation;
 use crate::space::{Planted, Space};
-use crate::store::memory::MemoryStore;
 
 const START: u64 = 1_700_000_000_000_000;
 const SECOND: u64 = 1_000_000;

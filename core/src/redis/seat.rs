@@ -5,8 +5,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use super::hub::{self, Sink, cancel, submit};
-use super::patience::SLICE;
 use crate::answer::Answer;
+use crate::connection::patience::SLICE;
 use crate::desk::Request;
 use crate::error::Result;
 use crate::op::Call;

@@ -5,12 +5,12 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use super::dial::{Connection, dial, not_redis};
-use super::patience::{Patience, SLICE, interruption};
+use super::patience::{Patience, interruption};
 use super::stream::{Stream, poll};
-use crate::client::Shared;
 use crate::endpoint::Server;
 use crate::error::{Code, Error, Result, shown};
 use crate::lease::{Channel, Id};
@@ -87,18 +87,6 @@ impl Ear {
                 Err(e) => return Err(gone(&shown(e.to_string().as_bytes()))),
             }
         }
-    }
-
-    /// Connects and subscribes on a channel of its own, for one who waits until `until` and has a slice at least.
-    pub fn for_waiter(
-        shared: &Shared,
-        prefix: &[u8],
-        until: Instant,
-        interrupted: &mut dyn FnMut() -> bool,
-    ) -> Result<Ear> {
-        let now = Instant::now();
-        let deadline = (now + shared.timeout).min(until.max(now + SLICE));
-        Ear::open(shared.endpoint.server()?, prefix, new_channel()?, Patience::new(deadline, interrupted))
     }
 
     /// Where it listens.
@@ -192,5 +180,44 @@ impl Ear {
             }
         }
         Ok(())
+    }
+}
+
+/// Idle subscriptions kept beyond this number are closed.
+const KEPT: usize = 8;
+
+/// The idle subscriptions of one client in one process.
+#[derive(Default)]
+pub(crate) struct Ears {
+    idle: Mutex<Vec<Ear>>,
+}
+
+impl Ears {
+    /// One that still hears.
+    pub fn take(&self) -> Option<Ear> {
+        let mut idle = self.idle.lock().ok()?;
+        while let Some(mut ear) = idle.pop() {
+            // Hints for earlier waiters are of no use.
+            if ear.listen(&mut Vec::new()).is_ok() {
+                return Some(ear);
+            }
+        }
+        None
+    }
+
+    /// Keeps one for the next who waits.
+    pub fn keep(&self, ear: Ear) {
+        if let Ok(mut idle) = self.idle.lock()
+            && idle.len() < KEPT
+        {
+            idle.push(ear);
+        }
+    }
+
+    /// Closes those that are idle.
+    pub fn close(&self) {
+        if let Ok(mut idle) = self.idle.lock() {
+            idle.clear();
+        }
     }
 }

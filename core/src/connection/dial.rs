@@ -12,13 +12,13 @@ use rustls::CertificateError;
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::patience::{Patience, interruption};
-use super::refusal;
 use super::resolve::{Unresolved, resolve};
 use super::stream::Stream;
 use super::trust;
 use crate::clock::ServerClock;
 use crate::endpoint::{Address, Server};
 use crate::error::{Code, Error, Result};
+use crate::refusal;
 use crate::resp::{self, Most, Reader, Value};
 
 /// A connection that answered, with what its answer told of the server's clock.

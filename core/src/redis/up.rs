@@ -6,9 +6,9 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::stream::Stream;
 use crate::answer::Answer;
 use crate::clock::ServerClock;
+use crate::connection::stream::Stream;
 use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Step};

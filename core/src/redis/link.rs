@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::Instant;
 
-use super::dial::{Connection, dial, hanging, on_thread};
-use super::patience::Patience;
 use super::queue::Queue;
 use super::up::{Job, Up};
 use crate::answer::Answer;
-use crate::client::Shared;
+use crate::connection::dial::{Connection, dial, hanging, on_thread};
+use crate::connection::patience::Patience;
+use crate::connection::wire::Failure;
 use crate::error::{Code, Error, Result};
-use crate::exchange::{Exchange, Failure, Step};
+use crate::exchange::{Exchange, Step};
+use crate::session::Session;
 
 /// A pipelined connection, made when needed and again when lost.
 pub(crate) struct Link<T> {
@@ -39,7 +40,7 @@ enum State<T> {
 
 struct Dialing {
     result: Receiver<Result<Connection>>,
-    shared: Arc<Shared>,
+    shared: Arc<Session>,
     began: Instant,
     deadline: Instant,
 }

@@ -5,17 +5,17 @@ use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use super::dial::on_thread;
 use super::link::Link;
 use super::listeners::Listeners;
 use crate::answer::Answer;
+use crate::connection::dial::on_thread;
+use crate::connection::wire::Failure;
 use crate::desk::{Desk, Notice, Request, Sending, Work};
 use crate::error::{Code, Error, Result};
-use crate::exchange::{Exchange, Failure, Step};
+use crate::exchange::{Exchange, Step};
 use crate::fork::ForkCell;
 use crate::op::{Call, Task};
 
@@ -23,38 +23,6 @@ use crate::op::{Call, Task};
 pub trait Sink: Send + Sync {
     /// Takes answers, each with the number its call was submitted under.
     fn complete(&self, answers: Vec<(u64, Result<Answer>)>);
-}
-
-/// A client's place at the hub.
-pub(crate) struct Port {
-    id: u64,
-}
-
-impl Default for Port {
-    fn default() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        Port { id: NEXT.fetch_add(1, Ordering::Relaxed) }
-    }
-}
-
-impl Port {
-    /// Its number.
-    pub fn id(&self) -> u64 {
-        self.id
-    }
-
-    /// Hangs up; calls under way end with `closed`.
-    pub fn close(&self) {
-        if let Some(hub) = Hub::awake() {
-            hub.tell(|inbox| inbox.closed.push(self.id));
-        }
-    }
-}
-
-impl Drop for Port {
-    fn drop(&mut self) {
-        self.close();
-    }
 }
 
 /// Who waits for one answer. Dropped without one (the hub failed), it answers itself: nobody waits for ever.
@@ -173,7 +141,7 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
         match exchange.start() {
             Step::Done(answer) => answered.push((id, answer)),
             step => {
-                let port = exchange.shared().engine().port.id;
+                let port = exchange.shared().engine().number;
                 let tag = Tag::new(id, sink);
                 submissions.push(Submission { port, step, exchange, tag });
             }
@@ -203,6 +171,13 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
 pub fn cancel(id: u64, sink: &Arc<dyn Sink>) {
     if let Some(hub) = Hub::awake() {
         hub.tell(|inbox| inbox.cancelled.push((id, sink.clone())));
+    }
+}
+
+/// Hangs up for the client whose engine has this number; calls under way end with `closed`.
+pub(crate) fn hang_up(number: u64) {
+    if let Some(hub) = Hub::awake() {
+        hub.tell(|inbox| inbox.closed.push(number));
     }
 }
 
@@ -293,7 +268,7 @@ fn work(hub: &Arc<Hub>, bell: &UnixStream) {
                 Work::Task(task) => do_alone(hub, task, tag),
                 Work::Call(mut exchange) => {
                     let step = exchange.start();
-                    let port = exchange.shared().engine().port.id;
+                    let port = exchange.shared().engine().number;
                     links.entry(port).or_insert_with(make).submit(step, exchange, tag);
                 }
             }

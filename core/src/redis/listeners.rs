@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
-use super::dial::on_thread;
-use super::ear::{Ear, new_channel};
-use super::patience::Patience;
-use crate::client::Shared;
+use crate::connection::dial::on_thread;
+use crate::connection::ear::{Ear, new_channel};
+use crate::connection::patience::Patience;
 use crate::desk::Desk;
 use crate::error::{Code, Error, Result};
+use crate::session::Session;
 
 /// The pause before a subscription that was lost is made again.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -25,7 +25,7 @@ enum State {
 }
 
 struct Listener {
-    shared: Arc<Shared>,
+    shared: Arc<Session>,
     prefix: Arc<[u8]>,
     state: State,
 }
@@ -103,13 +103,13 @@ impl Listeners {
 }
 
 impl Listener {
-    fn new(shared: Arc<Shared>, prefix: Arc<[u8]>, ring: impl FnOnce() + Send + 'static) -> Listener {
+    fn new(shared: Arc<Session>, prefix: Arc<[u8]>, ring: impl FnOnce() + Send + 'static) -> Listener {
         Listener { state: open(&shared, &prefix, ring), shared, prefix }
     }
 }
 
 /// Begins to subscribe, on a thread that lives as long as the attempt.
-fn open(shared: &Arc<Shared>, prefix: &Arc<[u8]>, ring: impl FnOnce() + Send + 'static) -> State {
+fn open(shared: &Arc<Session>, prefix: &Arc<[u8]>, ring: impl FnOnce() + Send + 'static) -> State {
     let (tell, result) = sync_channel(1);
     let (tell_failed, shared, prefix) = (tell.clone(), shared.clone(), prefix.clone());
     let spawned = on_thread("quotalock-ear", move || {

@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::patience::{interruption, sleep_until};
-use super::pool::{Broken, Wire, connected};
+use super::blocking::{connected, encode};
 use crate::answer::Answer;
-use crate::client::Shared;
+use crate::connection::patience::{interruption, sleep_until};
+use crate::connection::wire::{Broken, Failure, Wire};
 use crate::endpoint::Server;
 use crate::error::{Error, Result};
-use crate::exchange::{Exchange, Failure, Step};
+use crate::exchange::{Exchange, Step};
+use crate::session::Session;
 
 /// As many bytes are sent before their answers are read: the server works on these while it could take no more.
 const MOST: usize = 1 << 20;
@@ -75,7 +76,7 @@ impl Batch {
         None
     }
 
-    fn trip(&mut self, shared: &Shared, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
+    fn trip(&mut self, shared: &Session, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
         let server = match shared.endpoint.server() {
             Ok(server) => server,
             Err(error) => {
@@ -108,14 +109,14 @@ impl Batch {
     /// Writes the call that was begun and those that go with it, and reads as many answers.
     fn exchange(
         &mut self,
-        shared: &Shared,
+        shared: &Session,
         server: &Server,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> std::result::Result<(), Broken> {
         let pool = &shared.engine().pool;
         let deadline = self.sent.front().map_or_else(Instant::now, |(_, exchange)| exchange.deadline());
         let mut wire = loop {
-            let dialed = connected(pool, shared, server, deadline, interrupted);
+            let dialed = connected(shared, server, deadline, interrupted);
             let mut wire = dialed.map_err(|error| Broken::Failed(Failure::NotSent(error)))?;
             self.encode(&mut wire);
             match wire.send(deadline, server, interrupted) {
@@ -145,11 +146,11 @@ impl Batch {
     /// Encodes what was begun, and begins more while there is room.
     fn encode(&mut self, wire: &mut Wire) {
         wire.clear();
-        let mut size = self.sent.iter().fold(0, |_, (_, exchange)| wire.encode(exchange));
+        let mut size = self.sent.iter().fold(0, |_, (_, exchange)| encode(wire, exchange));
         while size < MOST
             && let Some(exchange) = self.begin_one()
         {
-            size = wire.encode(exchange);
+            size = encode(wire, exchange);
         }
     }
 

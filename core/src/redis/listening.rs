@@ -1,57 +1,18 @@
 //! Who waits on its own thread: it rests until a hint comes, on a subscription that is kept for the next who waits.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
-use super::ear::{Ear, Heard};
-use super::patience::sleep_until;
-use crate::client::Shared;
+use crate::connection::ear::{Ear, Heard, new_channel};
+use crate::connection::patience::{Patience, SLICE, sleep_until};
 use crate::error::Result;
 use crate::fork::generation;
 use crate::lease::{Channel, Id};
-
-/// Idle subscriptions kept beyond this number are closed.
-const KEPT: usize = 8;
-
-/// The idle subscriptions of one client in one process.
-#[derive(Default)]
-pub(crate) struct Ears {
-    idle: Mutex<Vec<Ear>>,
-}
-
-impl Ears {
-    /// One that still hears.
-    pub fn take(&self) -> Option<Ear> {
-        let mut idle = self.idle.lock().ok()?;
-        while let Some(mut ear) = idle.pop() {
-            // Hints for earlier waiters are of no use.
-            if ear.listen(&mut Vec::new()).is_ok() {
-                return Some(ear);
-            }
-        }
-        None
-    }
-
-    /// Keeps one for the next who waits.
-    pub fn keep(&self, ear: Ear) {
-        if let Ok(mut idle) = self.idle.lock()
-            && idle.len() < KEPT
-        {
-            idle.push(ear);
-        }
-    }
-
-    /// Closes those that are idle.
-    pub fn close(&self) {
-        if let Ok(mut idle) = self.idle.lock() {
-            idle.clear();
-        }
-    }
-}
+use crate::session::Session;
 
 /// One caller's wait on its own thread. Dropped, it leaves its subscription to the next.
 pub(crate) struct Listening {
-    shared: Arc<Shared>,
+    shared: Arc<Session>,
     /// What channels' names begin with.
     prefix: Arc<[u8]>,
     /// When its caller's patience is over.
@@ -62,7 +23,7 @@ pub(crate) struct Listening {
 
 impl Listening {
     /// Begins to wait; it hears nothing yet.
-    pub fn new(shared: &Arc<Shared>, prefix: &Arc<[u8]>, until: Instant) -> Listening {
+    pub fn new(shared: &Arc<Session>, prefix: &Arc<[u8]>, until: Instant) -> Listening {
         Listening { shared: shared.clone(), prefix: prefix.clone(), until, ear: None, generation: generation() }
     }
 
@@ -89,7 +50,11 @@ impl Listening {
     }
 
     fn subscribe(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
-        self.ear = Some(Ear::for_waiter(&self.shared, &self.prefix, self.until, interrupted)?);
+        let now = Instant::now();
+        // One who waits has a slice at least.
+        let deadline = (now + self.shared.timeout).min(self.until.max(now + SLICE));
+        let patience = Patience::new(deadline, interrupted);
+        self.ear = Some(Ear::open(self.shared.endpoint.server()?, &self.prefix, new_channel()?, patience)?);
         Ok(())
     }
 

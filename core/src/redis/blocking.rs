@@ -1,0 +1,135 @@
+//! The blocking driver: a connection per thread at work, kept for the next call; one write and one read per call.
+
+use std::time::Instant;
+
+use crate::answer::Answer;
+use crate::connection::dial::{dial, not_redis};
+use crate::connection::patience::{Patience, interruption, sleep_until};
+use crate::connection::wire::{Broken, Failure, Wire};
+use crate::endpoint::Server;
+use crate::error::{Code, Result};
+use crate::exchange::{Exchange, Step};
+use crate::refusal;
+use crate::resp::Value;
+use crate::session::Session;
+
+/// Drives an exchange to its end on this thread.
+pub(crate) fn run(mut exchange: Exchange, interrupted: &mut dyn FnMut() -> bool) -> Result<Answer> {
+    let shared = exchange.shared().clone();
+    loop {
+        let step = match exchange.start() {
+            Step::Send => send(&mut exchange, &shared, interrupted),
+            step => step,
+        };
+        match step {
+            Step::Done(answer) => return answer,
+            Step::Send => {}
+            Step::Sleep(pause) => sleep_until(Instant::now() + pause, interrupted)?,
+        }
+    }
+}
+
+/// One attempt: takes or makes a connection and repeats on it for as long as the exchange asks at once.
+fn send(exchange: &mut Exchange, shared: &Session, interrupted: &mut dyn FnMut() -> bool) -> Step {
+    let server = match shared.endpoint.server() {
+        Ok(server) => server,
+        Err(error) => return Step::Done(Err(error)),
+    };
+    let pool = &shared.engine().pool;
+    let mut wire = match connected(shared, server, exchange.deadline(), interrupted) {
+        Ok(wire) => wire,
+        Err(error) => return exchange.on_failure(Failure::NotSent(error)),
+    };
+    loop {
+        let reply = match ask(&mut wire, exchange, server, interrupted) {
+            Ok(reply) => reply,
+            Err(Broken::Interrupted) => return Step::Done(Err(interruption())),
+            Err(Broken::TimedOut) => {
+                let asked = exchange.deadline().checked_sub(shared.timeout);
+                asked.into_iter().for_each(|then| pool.distrust(then));
+                return exchange.on_timeout();
+            }
+            // The peer was gone before we wrote: another connection may do.
+            Err(Broken::Failed(Failure::NotSent(_))) => {
+                match connected(shared, server, exchange.deadline(), interrupted) {
+                    Ok(fresh) => {
+                        wire = fresh;
+                        continue;
+                    }
+                    Err(error) => return exchange.on_failure(Failure::NotSent(error)),
+                }
+            }
+            Err(Broken::Failed(failure)) => return exchange.on_failure(failure),
+        };
+        let mut step = exchange.on_reply(reply, &mut wire.clock);
+        if let Some((replicas, patience)) = exchange.wanted_acks(&step) {
+            step = match wire.acks(replicas, patience, shared.timeout, server, interrupted) {
+                Ok(Value::Int(acks)) => exchange.on_acks(acks.max(0) as u64, step),
+                Ok(Value::Error(text)) => {
+                    return Step::Done(Err(refusal::not_permitted(&text, None, &server.to_string())));
+                }
+                Ok(other) => return exchange.on_failure(Failure::Unknown(not_redis(server, &format!("{other:?}")))),
+                Err(Broken::Interrupted) => return Step::Done(Err(interruption())),
+                Err(Broken::TimedOut) => return exchange.on_timeout(),
+                Err(Broken::Failed(Failure::NotSent(error) | Failure::Unknown(error))) => {
+                    return Step::Done(Err(error));
+                }
+            };
+        }
+        if exchange.wants_another_server() {
+            pool.distrust(Instant::now());
+            return step;
+        }
+        if !matches!(step, Step::Send) {
+            pool.keep(wire);
+            return step;
+        }
+    }
+}
+
+/// An idle connection that still has its peer, or a new one.
+pub(super) fn connected(
+    shared: &Session,
+    server: &Server,
+    deadline: Instant,
+    interrupted: &mut dyn FnMut() -> bool,
+) -> Result<Wire> {
+    if let Some(wire) = shared.engine().pool.take() {
+        return Ok(wire);
+    }
+    let began = Instant::now();
+    let breaker = &shared.engine().breaker;
+    match dial(server, &mut Patience::new(deadline, interrupted)) {
+        Ok(connection) => {
+            breaker.success();
+            Ok(Wire::new(connection))
+        }
+        Err(error) => {
+            // An interruption says nothing about the server, nor does a dial that had little time left.
+            let hurried = error.code() == Code::Timeout && deadline < began + shared.timeout / 2;
+            if error.code() != Code::Internal && !hurried {
+                breaker.failure(began.elapsed(), &error);
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Sends the call and reads its reply. After an error the connection is of no use.
+fn ask(
+    wire: &mut Wire,
+    exchange: &Exchange,
+    server: &Server,
+    interrupted: &mut dyn FnMut() -> bool,
+) -> std::result::Result<Value, Broken> {
+    wire.clear();
+    encode(wire, exchange);
+    wire.trip(exchange.deadline(), exchange.most(), server, interrupted)
+}
+
+/// Encodes a call behind those that are to be sent with it; returns the size of all in bytes.
+pub(super) fn encode(wire: &mut Wire, exchange: &Exchange) -> usize {
+    let (out, clock) = wire.to_send();
+    exchange.encode(out, clock);
+    out.len()
+}

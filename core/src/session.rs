@@ -1,0 +1,104 @@
+//! What a client, its limiters and their calls share: its settings, and what it has in each process.
+//!
+//! This is the one place that knows which server a call goes to.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::breaker::Breaker;
+use crate::clock::TestTime;
+use crate::connection::ear::Ears;
+use crate::connection::pool::Pool;
+use crate::endpoint::Endpoint;
+use crate::fork::ForkCell;
+use crate::memory::MemoryStore;
+use crate::operation::OnError;
+use crate::refusing::Refusing;
+use crate::stand_in::StandIn;
+
+/// The settings of a client, and what it has in this process.
+pub(crate) struct Session {
+    pub endpoint: Endpoint,
+    pub prefix: String,
+    pub timeout: Duration,
+    pub on_error: OnError,
+    /// Microseconds.
+    pub request_memory: u64,
+    pub test_time: TestTime,
+    /// Called with the number of an engine whose client is closed, or gone.
+    pub hang_up: fn(u64),
+    pub closed: AtomicBool,
+    pub engine: ForkCell<Engine>,
+}
+
+impl Session {
+    /// This process' engine, made at the first use.
+    pub fn engine(&self) -> &Engine {
+        self.engine.get_or_init(|| Engine::new(self.hang_up))
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Closes the connections; later calls answer `closed`.
+    pub fn close(&self) {
+        if !self.closed.swap(true, Ordering::Relaxed)
+            && let Some(engine) = self.engine.get()
+        {
+            engine.pool.close();
+            (engine.hang_up)(engine.number);
+            engine.ears.close();
+        }
+    }
+}
+
+/// What must not outlive a fork: sockets, locks, memory of failures.
+pub(crate) struct Engine {
+    /// No other engine of this process has it, nor ever had.
+    pub number: u64,
+    hang_up: fn(u64),
+    pub breaker: Breaker,
+    pub refusing: Refusing,
+    pub memory: MemoryStore,
+    pub stand_in: StandIn,
+    pub pool: Pool,
+    /// The idle subscriptions of threads that wait.
+    pub ears: Ears,
+    /// Held by every link of this client that is connected.
+    connected: Arc<()>,
+}
+
+impl Engine {
+    fn new(hang_up: fn(u64)) -> Engine {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Engine {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            hang_up,
+            breaker: Breaker::default(),
+            refusing: Refusing::default(),
+            memory: MemoryStore::default(),
+            stand_in: StandIn::default(),
+            pool: Pool::default(),
+            ears: Ears::default(),
+            connected: Arc::default(),
+        }
+    }
+
+    /// For a link to hold while it is connected.
+    pub fn connected(&self) -> Arc<()> {
+        self.connected.clone()
+    }
+
+    /// Whether there is a connection, whatever became of the last attempt to make one.
+    pub fn is_connected(&self) -> bool {
+        Arc::strong_count(&self.connected) > 1 || self.pool.has_idle()
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        (self.hang_up)(self.number);
+    }
+}

@@ -1,4 +1,0 @@
-//! Where state lives: a Redis server, which runs the Lua, or this process, which runs the twins.
-
-pub(crate) mod memory;
-pub(crate) mod redis;
