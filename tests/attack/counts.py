@@ -85,6 +85,10 @@ class Count:
         """Gives back `amount` of the `estimate` of a reservation, where that still counts."""
         raise NotImplementedError
 
+    def lasts(self, now: int) -> bool:
+        """Whether it is carried on for a policy that is not the one that calls."""
+        return not self.seen(now, self.rule).empty()
+
     def forget(self, hold: str) -> None:
         """A reservation is over: what it left is a cost like any other."""
         raise NotImplementedError
@@ -200,6 +204,9 @@ class SlidingWindow(Count):
 
     Old windows of another period count in full in the new one that they reach into. Neither window counts more than
     the limit, so nobody waits for longer than full ones make wait.
+
+    Question: what if a reservation of this window gives back more than the window still counts, since there was a
+    refund or the limit was lowered? Answer: the rest comes from the window before, as of a refund.
     """
 
     def __init__(self, rule: Rule) -> None:
@@ -264,7 +271,7 @@ class SlidingWindow(Count):
 
     def give_back(self, now: int, hold: str, estimate: int, amount: int) -> None:
         if hold in self.holds:
-            self.current -= min(amount, self.current)
+            self.refund(now, amount)
         elif hold in self.before:
             self.previous -= min(amount, self.previous)
         self._tidy()
@@ -272,6 +279,10 @@ class SlidingWindow(Count):
     def forget(self, hold: str) -> None:
         self.holds.discard(hold)
         self.before.discard(hold)
+
+    def lasts(self, now: int) -> bool:
+        """Question: when is a sliding window over that only another policy has? Answer: a period after its window."""
+        return not self.empty() and now < self.start + 2 * self.rule.period
 
     def _tidy(self) -> None:
         if not self.current:
@@ -298,7 +309,7 @@ class SlidingLog(Count):
     def beside(self, rule: Rule, kept: int) -> SlidingLog:
         """A new rule's log, that shares the history of this one."""
         made = SlidingLog(rule)
-        made.entries, made.gone = list(self.entries), kept
+        made.entries, made.gone, made.holds = list(self.entries), kept, dict(self.holds)
         return made
 
     def trim(self, kept: int) -> None:
@@ -358,6 +369,8 @@ class TokenBucket(Count):
     By another rate the tokens that were taken stay taken, and fill as fast as they now do; no bucket is emptier than
     empty. A reservation gets back what the bucket has not filled again since it was charged.
 
+    Question: what is a fraction of a microsecond by another rate? Answer: it is rounded up, to a whole one.
+
     Question: whose tokens are filled first? Answer: those taken first. So each reservation has a moment at which its
     tokens are there again, which is when the bucket would have been full right after it.
     """
@@ -378,7 +391,9 @@ class TokenBucket(Count):
             self._fill()
             return
         full = now + min((self.full - now) / old, Fraction(rule.capacity)) * new
-        self.holds = {hold: now + max(Fraction(0), then - now) / old * new for hold, then in self.holds.items()}
+        if old != new:
+            full = min(Fraction(-(-full // 1)), now + rule.capacity * new)
+            self.holds = {hold: now + max(Fraction(0), then - now) / old * new for hold, then in self.holds.items()}
         self.moved = full != self.full
         self.full = full
 

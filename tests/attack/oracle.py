@@ -102,14 +102,14 @@ class Oracle:
         one that has none begins with what another of its algorithm counts that nobody else found."""
         state = self.states.get((limiter.name, limiter.scope, key), State())
         state.latest = max(state.latest, now)
-        holds, all_counts, moved = self._end_holds(state, now)
+        all_counts = state.own + state.carried
         mine: dict[int, int] = {}
 
         def free(place: int) -> bool:
             return place not in mine.values()
 
         for place, rule in enumerate(limiter.policy):
-            if place < len(state.own) and same(state.own[place].rule, rule):
+            if place < len(all_counts) and same(all_counts[place].rule, rule):
                 mine[place] = place
         for place, rule in enumerate(limiter.policy):
             if place not in mine:
@@ -135,11 +135,11 @@ class Oracle:
                 count = COUNTS[rule.algorithm](rule)
             counts.append(count.seen(now, rule))
         carried = [count for other, count in enumerate(all_counts) if other not in claimed]
-        moved = moved or any(count.moved for count in counts)
-        view = View(now, counts, carried, holds, state.block, moved)
+        view = View(now, counts, carried, dict(state.holds), state.block, any(count.moved for count in counts))
         if (limiter.name, limiter.scope, key) in self.foreign:
             view.foreign = view.moved = True
         self._block(view)
+        self._end_holds(view)
         return view
 
     def _block(self, view: View) -> None:
@@ -151,22 +151,24 @@ class Oracle:
         elif until > view.now + length:
             view.block, view.moved = (view.now + length, length), True
 
-    def _end_holds(self, state: State, now: int) -> tuple[dict[str, Hold], list[Count], bool]:
-        """Reservations end by themselves, at their end and not when somebody looks; one of the future begins now."""
-        counts = [count.copied() for count in state.own + state.carried]
-        left, moved = {}, False
-        for name, hold in sorted(state.holds.items(), key=lambda item: item[1].until):
-            if hold.start > now:
-                hold, moved = replace(hold, start=now, until=now + hold.until - hold.start), True
-            if now < hold.until:
-                left[name] = hold
+    def _end_holds(self, view: View) -> None:
+        """Reservations end by themselves; one of the future begins now.
+
+        Question: how much does one that is `returned` give back to a bucket if nobody calls at its end? Answer: what is
+        not filled again when the next call finds it.
+        """
+        for name, hold in list(view.holds.items()):
+            if hold.start > view.now:
+                hold = replace(hold, start=view.now, until=view.now + hold.until - hold.start)
+                view.holds[name], view.moved = hold, True
+            if view.now < hold.until:
                 continue
-            moved = True
-            for count in counts:
+            for count in view.counts:
                 if hold.returned and hold.actual is None:
-                    count.give_back(hold.until, name, hold.estimate, hold.estimate)
+                    count.give_back(view.now, name, hold.estimate, hold.estimate)
                 count.forget(name)
-        return left, counts, moved
+            del view.holds[name]
+            view.moved = True
 
     def keep(self, limiter: Limiter, key: str, view: View) -> None:
         """Writes what a call leaves. What others count is carried until it is over, ten of them at most; a log that
@@ -175,7 +177,7 @@ class Oracle:
         carried = [
             count
             for count in view.carried
-            if not isinstance(count, SlidingLog) and not count.seen(view.now, count.rule).empty()
+            if not isinstance(count, SlidingLog) and count.lasts(view.now)
         ]
         logs = [count for count in view.counts if isinstance(count, SlidingLog)]
         for log in logs:
