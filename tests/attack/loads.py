@@ -18,11 +18,12 @@ class Broken(Exception):
 
 @dataclass
 class Entry:
-    """What a cache has for a key: a value and since when; and since when a failed load keeps others from loading."""
+    """What a cache has for a key: a value and since when, and when a load failed, beside a stale value or not."""
 
     value: bytes | None = None
     since: int | None = None
     failed: int | None = None
+    beside: bool = False
 
 
 class Loader:
@@ -103,12 +104,13 @@ class Caching(Telling):
         except quotalock.LoadFailed:
             real = "failed"
         kept = entry.failed is not None and self.now < entry.failed + self.errors
+        kept = kept and (age != "none" or not entry.beside)
         loads = age != "fresh" and not kept
         model: bytes | str | None
         if loads:
             model = "broken" if fails else value
             if fails:
-                entry.failed = self.now
+                entry.failed, entry.beside = self.now, age == "stale"
             else:
                 self.entries[key] = Entry(value, self.now)
         else:
