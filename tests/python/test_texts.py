@@ -1,5 +1,5 @@
-"""Wherever a text may be given, a `str` that has no UTF-8 form is refused by an error with a code. What was given as URL
-or as a prefix is in no message."""
+"""Wherever a text may be given, a `str` without a UTF-8 form is refused by an error with a code; what was given as a URL
+or prefix is in no message."""
 
 from __future__ import annotations
 
@@ -131,6 +131,13 @@ def test_no_message_shows_a_url(surface: Surface, what: str, given: object) -> N
         surface.module.Client(**{"url": "memory://", what: given})
     assert SECRET not in str(refused.value) + repr(refused.value)
     assert refused.value.__cause__ is refused.value.__context__ is None
+
+
+def test_a_url_of_the_environment_that_is_no_text_is_not_the_default(
+    surface: Surface, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUOTALOCK_URL", "redis://h\udcff")
+    assert surface.module.Client().server == "h\ufffd:6379"
 
 
 def test_what_a_loader_raises_gets_out_whatever_its_text(surface: Surface) -> None:
