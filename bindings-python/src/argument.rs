@@ -56,6 +56,8 @@ texts! {
     Name: "name", shown;
     /// The label of a lock.
     Label: "label", shown;
+    /// The name of an algorithm.
+    Algorithm: "algorithm", shown;
     /// The id of a reservation.
     Id: "id", shown;
     /// Where a list goes on.
@@ -64,32 +66,33 @@ texts! {
     After: "after", shown;
 }
 
-/// One of a few words. What is none of them is the core's to refuse, surrogates too.
+/// One of a few words, or the text of an error. What has no UTF-8 form in it is replaced: what is no word then is the
+/// core's to refuse.
 pub struct Word<'a>(pub Cow<'a, str>);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Word<'a> {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        lossy(given).map(Word)
+        match given.extract::<&str>() {
+            Ok(text) => Ok(Word(text.into())),
+            Err(_) => Ok(Word(given.cast::<PyString>()?.to_string_lossy().into_owned().into())),
+        }
     }
 }
 
-fn text<'a>(what: &str, given: Borrowed<'a, '_, PyAny>, show: fn(&Bound<'_, PyAny>) -> String) -> PyResult<&'a str> {
+/// The text of a `str`; `show` says how a message shows it.
+pub fn text<'a>(
+    what: &str,
+    given: Borrowed<'a, '_, PyAny>,
+    show: fn(&Bound<'_, PyAny>) -> String,
+) -> PyResult<&'a str> {
     let named = [what.to_owned(), show(&given)].join(" ");
     if !given.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err(format!("{} is {}: give a str", named.trim_end(), kind(&given))));
     }
     let refused = |_| invalid(given.py(), format!("{} has no UTF-8 form: change it", named.trim_end()));
     given.extract::<&str>().map_err(refused)
-}
-
-/// The text of a `str`; what has no UTF-8 form in it is replaced.
-pub fn lossy<'a>(given: Borrowed<'a, '_, PyAny>) -> PyResult<Cow<'a, str>> {
-    match given.extract::<&str>() {
-        Ok(text) => Ok(text.into()),
-        Err(_) => Ok(given.cast::<PyString>()?.to_string_lossy().into_owned().into()),
-    }
 }
 
 /// The bytes of a `str`, as UTF-8, or of `bytes`.

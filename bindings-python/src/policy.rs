@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use quotalock::{Algorithm, Policy, convert};
 
-use crate::argument::{Word, kind, lossy, seconds, shown, whole};
+use crate::argument::{self, kind, seconds, shown, whole};
 use crate::error::raised;
 
 /// One limit as an object: at most `limit` per `period` seconds, counted by `algorithm`; `capacity` is the most at once
@@ -20,18 +20,18 @@ pub struct Rule(quotalock::Rule);
 #[pymethods]
 impl Rule {
     #[new]
-    #[pyo3(signature = (limit, period, algorithm = Word("fixed-window".into()), capacity = None),
+    #[pyo3(signature = (limit, period, algorithm = argument::Algorithm("fixed-window"), capacity = None),
            text_signature = "(limit, period, algorithm='fixed-window', capacity=None)")]
     fn new(
         limit: &Bound<'_, PyAny>,
         period: &Bound<'_, PyAny>,
-        algorithm: Word<'_>,
+        algorithm: argument::Algorithm<'_>,
         capacity: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rule> {
         let py = limit.py();
         let (limit, period) = (whole("limit", limit.as_borrowed())?, seconds("period", period.as_borrowed())?);
         let capacity = capacity.map(|capacity| whole("capacity", capacity.as_borrowed())).transpose()?;
-        let rule = Algorithm::parse(&algorithm.0).and_then(|algorithm| {
+        let rule = Algorithm::parse(algorithm.0).and_then(|algorithm| {
             let rule = quotalock::Rule::new(algorithm, limit, period)?;
             capacity.map_or(Ok(rule), |capacity| rule.with_capacity(capacity))
         });
@@ -92,7 +92,7 @@ impl Rule {
 /// Reads a policy: text, a [`Rule`], or several rules.
 pub fn policy(given: &Bound<'_, PyAny>) -> PyResult<Policy> {
     let policy = if let Some(text) = text(given)? {
-        Policy::parse(&text)
+        Policy::parse(text)
     } else if let Ok(rule) = given.cast::<Rule>() {
         Policy::new([rule.get().0])
     } else {
@@ -109,14 +109,14 @@ pub fn policy(given: &Bound<'_, PyAny>) -> PyResult<Policy> {
 /// The text of a policy: as it was given, or of its rules.
 pub fn spelled<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
     Ok(match text(given)? {
-        Some(text) => text,
+        Some(text) => text.into(),
         None => policy(given)?.to_string().into(),
     })
 }
 
-/// The text of a policy, if it is one. Surrogates are the parser's to refuse, as all that is no policy.
-fn text<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<Option<Cow<'a, str>>> {
-    given.is_instance_of::<PyString>().then(|| lossy(given.as_borrowed())).transpose()
+fn text<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<Option<&'a str>> {
+    let is_text = given.is_instance_of::<PyString>();
+    is_text.then(|| argument::text("policy", given.as_borrowed(), shown)).transpose()
 }
 
 fn refused(given: &Bound<'_, PyAny>) -> PyErr {
