@@ -4,7 +4,7 @@
 
 const { inspect } = require('node:util')
 const native = require('./native.js')
-const { bytesOf, options, refusal, signalOf } = require('./argument.js')
+const { bytesOf, options, refusal, signalOf, text } = require('./argument.js')
 const { submitDescribed } = require('./channel.js')
 const { construct, failure } = require('./errors.js')
 const { fly, join, load: fill, settled, storable, waitOf } = require('./flight.js')
@@ -42,10 +42,10 @@ class Cache {
   /** @type {Surface['getJson']} */
   async getJson(key, load, given) {
     const bytes = await this.#get(this.getJson, key, load, given, (value) => {
-      const text = value === null ? null : JSON.stringify(value, finite)
-      if (text === undefined)
+      const json = value === null ? null : JSON.stringify(value, readable)
+      if (json === undefined)
         throw refusal('what was loaded', value, 'something that JSON has, or null if there is none')
-      return text
+      return json
     })
     return JSON.parse(bytes === null ? 'null' : bytes.toString())
   }
@@ -157,15 +157,17 @@ function isTicket(part) {
 }
 
 /**
- * A value within one that is to be JSON: no NaN, of which JSON.stringify would make null.
+ * A value within one that is to be JSON, which every language must read back: no NaN, of which JSON.stringify would make
+ * null, and no text without a UTF-8 form.
  * @param {string} key
  * @param {unknown} value
  */
-function finite(key, value) {
+function readable(key, value) {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     throw refusal(key === '' ? 'what was loaded' : `what was loaded, at ${inspect(key)},`, value, 'a finite number')
   }
-  return value
+  text('what was loaded, at', key)
+  return typeof value === 'string' ? text('what was loaded:', value) : value
 }
 
 /**

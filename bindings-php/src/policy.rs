@@ -28,7 +28,7 @@ impl<'a> PolicyArgument<'a> {
         const WANTED: &std::ffi::CStr = c"Quotalock\\Rule|array|string";
         if let Some(text) = self.0.zend_str() {
             let text = std::str::from_utf8(text.as_bytes())
-                .map_err(|_| Error::new(Code::InvalidPolicy, "policy is not UTF-8: write it as \"10/minute\""))?;
+                .map_err(|_| Error::new(Code::InvalidArgument, "policy is not UTF-8: encode it"))?;
             return Ok(text.into());
         }
         if let Some(rule) = rule(self.0) {

@@ -1,5 +1,7 @@
 //! What callers give: each type takes one kind of argument out of a Python object, or says what is wrong with it.
 
+use std::borrow::Cow;
+
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyString};
@@ -27,6 +29,70 @@ impl<'a, 'py> FromPyObject<'a, 'py> for RequestId<'a> {
     fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         octets("request_id", given).map(RequestId)
     }
+}
+
+/// Types that each take the text of one kind of argument: a `str` that has a UTF-8 form.
+macro_rules! texts {
+    ($($(#[$about:meta])* $Type:ident: $what:literal, $show:expr;)*) => {$(
+        $(#[$about])*
+        pub struct $Type<'a>(pub &'a str);
+
+        impl<'a, 'py> FromPyObject<'a, 'py> for $Type<'a> {
+            type Error = PyErr;
+
+            fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+                text($what, given, $show).map($Type)
+            }
+        }
+    )*};
+}
+
+texts! {
+    /// A URL, which no message shows: it may hold a password.
+    Url: "url", |_| String::new();
+    /// A prefix. Who takes a URL for it finds no password in a message.
+    Prefix: "prefix", |_| String::new();
+    /// The name of a limiter, a cache or a `once`.
+    Name: "name", shown;
+    /// The label of a lock.
+    Label: "label", shown;
+    /// The name of an algorithm.
+    Algorithm: "algorithm", shown;
+    /// The id of a reservation.
+    Id: "id", shown;
+    /// Where a list goes on.
+    Cursor: "cursor", shown;
+    /// The id of an entry of a ledger.
+    After: "after", shown;
+}
+
+/// One of a few words, or the text of an error. What has no UTF-8 form in it is replaced: what is no word then is the
+/// core's to refuse.
+pub struct Word<'a>(pub Cow<'a, str>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Word<'a> {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match given.extract::<&str>() {
+            Ok(text) => Ok(Word(text.into())),
+            Err(_) => Ok(Word(given.cast::<PyString>()?.to_string_lossy().into_owned().into())),
+        }
+    }
+}
+
+/// The text of a `str`; `show` says how a message shows it.
+pub fn text<'a>(
+    what: &str,
+    given: Borrowed<'a, '_, PyAny>,
+    show: fn(&Bound<'_, PyAny>) -> String,
+) -> PyResult<&'a str> {
+    let named = [what.to_owned(), show(&given)].join(" ");
+    if !given.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err(format!("{} is {}: give a str", named.trim_end(), kind(&given))));
+    }
+    let refused = |_| invalid(given.py(), format!("{} has no UTF-8 form: change it", named.trim_end()));
+    given.extract::<&str>().map_err(refused)
 }
 
 /// The bytes of a `str`, as UTF-8, or of `bytes`.

@@ -3,9 +3,9 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::PyTuple;
 
-use crate::argument::{kind, shown, whole};
+use crate::argument::{Id, kind, shown, whole};
 use crate::stock::Stock;
 
 /// A stock and what is said about it.
@@ -21,10 +21,7 @@ pub fn takes<'py>(given: &Bound<'py, PyAny>) -> PyResult<Vec<Item<'py, u64>>> {
 
 /// Reads reservations: tuples `(stock, id)`.
 pub fn reservations<'py>(given: &Bound<'py, PyAny>) -> PyResult<Vec<Item<'py, String>>> {
-    items("reservations", "id", given, |id| {
-        let refused = |_| PyTypeError::new_err(format!("id {} is {}: give a str", shown(id), kind(id)));
-        id.cast::<PyString>().map_err(refused)?.extract()
-    })
+    items("reservations", "id", given, |id| id.extract::<Id<'_>>().map(|id| id.0.to_owned()))
 }
 
 impl<T> Item<'_, T> {

@@ -59,14 +59,6 @@ impl Carrier {
     }
 }
 
-impl Drop for Carrier {
-    fn drop(&mut self) {
-        if let Some(loops) = &self.loops {
-            Python::try_attach(|py| loops.close(py));
-        }
-    }
-}
-
 /// Makes a call without the GIL. Signal handlers run meanwhile, and what one of them raises ends the call.
 pub fn interruptibly<T: Send>(
     py: Python<'_>,

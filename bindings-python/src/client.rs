@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use quotalock::{LimiterCache, LimiterOptions, OnError, Options, convert};
 
-use crate::argument::{Cost, Key, RequestId, octets, seconds, whole};
+use crate::argument::{Cost, Key, Label, Name, Prefix, RequestId, Url, Word, octets, seconds, whole};
 use crate::basket::{self, Item};
 use crate::cache::{self, Cache};
 use crate::carrier::Carrier;
@@ -31,17 +31,18 @@ pub struct Client {
 #[pymethods]
 impl Client {
     #[new]
-    #[pyo3(signature = (url = None, prefix = "ql", timeout = None, on_error = "raise", request_memory = None),
+    #[pyo3(signature = (url = None, prefix = Prefix("ql"), timeout = None, on_error = Word("raise".into()), request_memory = None),
            text_signature = "(url=None, prefix='ql', timeout=0.5, on_error='raise', request_memory=60.0)")]
     fn new(
         py: Python<'_>,
-        url: Option<String>,
-        prefix: &str,
+        url: Option<Url<'_>>,
+        prefix: Prefix<'_>,
         timeout: Option<&Bound<'_, PyAny>>,
-        on_error: &str,
+        on_error: Word<'_>,
         request_memory: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Client> {
-        let mut options = Options { url, prefix: prefix.to_owned(), ..Options::default() };
+        let url = url.map(|url| url.0.to_owned());
+        let mut options = Options { url, prefix: prefix.0.to_owned(), ..Options::default() };
         if let Some(given) = timeout {
             options.timeout = convert::duration(seconds("timeout", given.as_borrowed())?);
         }
@@ -49,7 +50,7 @@ impl Client {
             options.request_memory = convert::duration(seconds("request_memory", given.as_borrowed())?);
         }
         let made =
-            OnError::parse(on_error).and_then(|on_error| quotalock::Client::new(Options { on_error, ..options }));
+            OnError::parse(&on_error.0).and_then(|on_error| quotalock::Client::new(Options { on_error, ..options }));
         let core = made.map_err(|error| raised(py, &error))?;
         Ok(Client::of(core, None))
     }
@@ -63,14 +64,14 @@ impl Client {
     #[pyo3(signature = (name, policy, scope = None, enforce = true))]
     fn limiter<'py>(
         slf: &Bound<'py, Self>,
-        name: &str,
+        name: Name<'_>,
         policy: &Bound<'py, PyAny>,
         scope: Option<&Bound<'py, PyAny>>,
         enforce: bool,
     ) -> PyResult<Limiter> {
         let octets = scope.map(|scope| octets("scope", scope.as_borrowed())).transpose()?;
         let options = LimiterOptions { scope: octets.map(<[u8]>::to_vec), enforce };
-        let limiter = slf.get().core.limiter_with(name, self::policy(policy)?, options);
+        let limiter = slf.get().core.limiter_with(name.0, self::policy(policy)?, options);
         let limiter = limiter.map_err(|error| raised(slf.py(), &error))?;
         Ok(Limiter::new(limiter, slf.clone().unbind(), scope.map(|scope| scope.clone().unbind())))
     }
@@ -93,17 +94,17 @@ impl Client {
     fn _limit(
         &self,
         py: Python<'_>,
-        name: &str,
+        name: Name<'_>,
         key: Key<'_>,
         policy: &Bound<'_, PyAny>,
         cost: Cost,
     ) -> PyResult<Py<PyAny>> {
-        let limiter = self.limiters.limiter(name, &spelled(policy)?).map_err(|error| raised(py, &error))?;
+        let limiter = self.limiters.limiter(name.0, &spelled(policy)?).map_err(|error| raised(py, &error))?;
         self.carrier.make(py, limiter.consume(key.0, cost.0))
     }
 
     /// Makes a handle for a mutex.
-    #[pyo3(signature = (name, ttl = None, wait = None, fair = false, renew = true, max_hold = None, floor = None, label = "",
+    #[pyo3(signature = (name, ttl = None, wait = None, fair = false, renew = true, max_hold = None, floor = None, label = Label(""),
                         replicas_ack = None, ack_timeout = None),
            text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
     #[expect(clippy::too_many_arguments)]
@@ -116,16 +117,16 @@ impl Client {
         renew: bool,
         max_hold: Maybe<'_, 'py>,
         floor: Maybe<'_, 'py>,
-        label: &str,
+        label: Label<'_>,
         replicas_ack: Maybe<'_, 'py>,
         ack_timeout: Maybe<'_, 'py>,
     ) -> PyResult<Lock> {
-        let given = Given { ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout };
+        let given = Given { ttl, wait, fair, renew, max_hold, floor, label: label.0, replicas_ack, ack_timeout };
         Lock::new(slf, one(name)?, given, |core, names, options| core.lock(names[0], options))
     }
 
     /// Makes a handle for several mutexes that are granted all or none.
-    #[pyo3(signature = (names, ttl = None, wait = None, fair = false, renew = true, max_hold = None, floor = None, label = "",
+    #[pyo3(signature = (names, ttl = None, wait = None, fair = false, renew = true, max_hold = None, floor = None, label = Label(""),
                         replicas_ack = None, ack_timeout = None),
            text_signature = "($self, names, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
     #[expect(clippy::too_many_arguments)]
@@ -138,16 +139,16 @@ impl Client {
         renew: bool,
         max_hold: Maybe<'_, 'py>,
         floor: Maybe<'_, 'py>,
-        label: &str,
+        label: Label<'_>,
         replicas_ack: Maybe<'_, 'py>,
         ack_timeout: Maybe<'_, 'py>,
     ) -> PyResult<Lock> {
-        let given = Given { ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout };
+        let given = Given { ttl, wait, fair, renew, max_hold, floor, label: label.0, replicas_ack, ack_timeout };
         Lock::new(slf, several(names)?, given, |core, names, options| core.lock_all(names, options))
     }
 
     /// Makes a handle for `weight` of a semaphore's `permits`.
-    #[pyo3(signature = (name, permits, weight = None, ttl = None, wait = None, fair = false, renew = true, max_hold = None, floor = None, label = "",
+    #[pyo3(signature = (name, permits, weight = None, ttl = None, wait = None, fair = false, renew = true, max_hold = None, floor = None, label = Label(""),
                         replicas_ack = None, ack_timeout = None),
            text_signature = "($self, name, permits, weight=1, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
     #[expect(clippy::too_many_arguments)]
@@ -162,18 +163,18 @@ impl Client {
         renew: bool,
         max_hold: Maybe<'_, 'py>,
         floor: Maybe<'_, 'py>,
-        label: &str,
+        label: Label<'_>,
         replicas_ack: Maybe<'_, 'py>,
         ack_timeout: Maybe<'_, 'py>,
     ) -> PyResult<Lock> {
         let permits = whole("permits", permits.as_borrowed())?;
         let weight = weight.map_or(Ok(1), |weight| whole("weight", weight.as_borrowed()))?;
-        let given = Given { ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout };
+        let given = Given { ttl, wait, fair, renew, max_hold, floor, label: label.0, replicas_ack, ack_timeout };
         Lock::new(slf, one(name)?, given, |core, names, options| core.semaphore(names[0], permits, weight, options))
     }
 
     /// Makes a handle for the reading side of a read-write lock.
-    #[pyo3(signature = (name, ttl = None, wait = None, fair = false, renew = true, max_hold = None, floor = None, label = "",
+    #[pyo3(signature = (name, ttl = None, wait = None, fair = false, renew = true, max_hold = None, floor = None, label = Label(""),
                         replicas_ack = None, ack_timeout = None),
            text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
     #[expect(clippy::too_many_arguments)]
@@ -186,16 +187,16 @@ impl Client {
         renew: bool,
         max_hold: Maybe<'_, 'py>,
         floor: Maybe<'_, 'py>,
-        label: &str,
+        label: Label<'_>,
         replicas_ack: Maybe<'_, 'py>,
         ack_timeout: Maybe<'_, 'py>,
     ) -> PyResult<Lock> {
-        let given = Given { ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout };
+        let given = Given { ttl, wait, fair, renew, max_hold, floor, label: label.0, replicas_ack, ack_timeout };
         Lock::new(slf, one(name)?, given, |core, names, options| core.read_lock(names[0], options))
     }
 
     /// Makes a handle for the writing side of a read-write lock.
-    #[pyo3(signature = (name, ttl = None, wait = None, fair = false, renew = true, max_hold = None, floor = None, label = "",
+    #[pyo3(signature = (name, ttl = None, wait = None, fair = false, renew = true, max_hold = None, floor = None, label = Label(""),
                         replicas_ack = None, ack_timeout = None),
            text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
     #[expect(clippy::too_many_arguments)]
@@ -208,11 +209,11 @@ impl Client {
         renew: bool,
         max_hold: Maybe<'_, 'py>,
         floor: Maybe<'_, 'py>,
-        label: &str,
+        label: Label<'_>,
         replicas_ack: Maybe<'_, 'py>,
         ack_timeout: Maybe<'_, 'py>,
     ) -> PyResult<Lock> {
-        let given = Given { ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout };
+        let given = Given { ttl, wait, fair, renew, max_hold, floor, label: label.0, replicas_ack, ack_timeout };
         Lock::new(slf, one(name)?, given, |core, names, options| core.write_lock(names[0], options))
     }
 
@@ -270,31 +271,31 @@ impl Client {
            text_signature = "($self, name, ttl=86400.0, lease=10.0, errors=0.0)")]
     fn once<'py>(
         slf: &Bound<'py, Self>,
-        name: &str,
+        name: Name<'_>,
         ttl: Maybe<'_, 'py>,
         lease: Maybe<'_, 'py>,
         errors: Maybe<'_, 'py>,
     ) -> PyResult<Once> {
-        Once::new(slf, name, ttl, lease, errors)
+        Once::new(slf, name.0, ttl, lease, errors)
     }
 
     /// Makes a cache.
     #[pyo3(signature = (name, fresh = None, stale = None, lease = None, negative = None, errors = None, beta = None,
-                        when_away = "raise"),
+                        when_away = Word("raise".into())),
            text_signature = "($self, name, fresh=60.0, stale=0.0, lease=10.0, negative=None, errors=1.0, beta=1.0, when_away='raise')")]
     #[expect(clippy::too_many_arguments)]
     fn cache<'py>(
         slf: &Bound<'py, Self>,
-        name: &str,
+        name: Name<'_>,
         fresh: Maybe<'_, 'py>,
         stale: Maybe<'_, 'py>,
         lease: Maybe<'_, 'py>,
         negative: Maybe<'_, 'py>,
         errors: Maybe<'_, 'py>,
         beta: Maybe<'_, 'py>,
-        when_away: &str,
+        when_away: Word<'_>,
     ) -> PyResult<Cache> {
-        Cache::new(slf, name, cache::Given { fresh, stale, lease, negative, errors, beta, when_away })
+        Cache::new(slf, name.0, cache::Given { fresh, stale, lease, negative, errors, beta, when_away: &when_away.0 })
     }
 
     /// Stores what was loaded.
@@ -305,8 +306,8 @@ impl Client {
 
     /// Tells that a load came to nothing, and why, if others are to know.
     #[pyo3(signature = (ticket, error))]
-    fn _fail(&self, py: Python<'_>, ticket: &Ticket, error: Option<&str>) -> PyResult<Py<PyAny>> {
-        self.carrier.make(py, Ok(ticket.core(py)?.fail(error)))
+    fn _fail(&self, py: Python<'_>, ticket: &Ticket, error: Option<Word<'_>>) -> PyResult<Py<PyAny>> {
+        self.carrier.make(py, Ok(ticket.core(py)?.fail(error.as_ref().map(|error| &*error.0))))
     }
 
     /// A future for what another loads, or a ticket to load it.

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use quotalock::{Unsettled, convert};
 
-use crate::argument::{Amount, Cost, Key, RequestId, octets, seconds, whole};
+use crate::argument::{Amount, Cost, Id, Key, RequestId, Word, octets, seconds, whole};
 use crate::client::Client;
 use crate::error::raised;
 use crate::reservation::Reservation;
@@ -76,13 +76,14 @@ impl Limiter {
     }
 
     /// Charges `estimate` and holds it for `ttl` seconds, until the reservation is settled.
-    #[pyo3(signature = (key, estimate, ttl, unsettled = "spent"))]
+    #[pyo3(signature = (key, estimate, ttl, unsettled = Word("spent".into())),
+           text_signature = "($self, key, estimate, ttl, unsettled='spent')")]
     fn reserve(
         &self,
         key: &Bound<'_, PyAny>,
         estimate: &Bound<'_, PyAny>,
         ttl: &Bound<'_, PyAny>,
-        unsettled: &str,
+        unsettled: Word<'_>,
     ) -> PyResult<Reservation> {
         let (reservation, decision) = self._reserve(key, estimate, ttl, unsettled)?;
         Ok(reservation.with(decision))
@@ -94,21 +95,21 @@ impl Limiter {
         key: &Bound<'_, PyAny>,
         estimate: &Bound<'_, PyAny>,
         ttl: &Bound<'_, PyAny>,
-        unsettled: &str,
+        unsettled: Word<'_>,
     ) -> PyResult<(Reservation, Py<PyAny>)> {
         let py = key.py();
         let octets = octets("key", key.as_borrowed())?;
         let (estimate, ttl) = (whole("estimate", estimate.as_borrowed())?, seconds("ttl", ttl.as_borrowed())?);
-        let reserved = Unsettled::parse(unsettled).and_then(|how| self.core.reserve(octets, estimate, ttl, how));
+        let reserved = Unsettled::parse(&unsettled.0).and_then(|how| self.core.reserve(octets, estimate, ttl, how));
         let (reservation, call) = reserved.map_err(|error| raised(py, &error))?;
         let decision = self.client.get().carrier().make(py, Ok(call))?;
         Ok((Reservation::new(reservation, self.client.clone_ref(py), key.clone().unbind()), decision))
     }
 
     /// The reservation of this id, made here or in another process.
-    fn reservation(&self, key: &Bound<'_, PyAny>, id: &str) -> PyResult<Reservation> {
+    fn reservation(&self, key: &Bound<'_, PyAny>, id: Id<'_>) -> PyResult<Reservation> {
         let py = key.py();
-        let found = self.core.reservation(octets("key", key.as_borrowed())?, id);
+        let found = self.core.reservation(octets("key", key.as_borrowed())?, id.0);
         let reservation = found.map_err(|error| raised(py, &error))?;
         Ok(Reservation::new(reservation, self.client.clone_ref(py), key.clone().unbind()))
     }

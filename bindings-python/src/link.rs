@@ -1,5 +1,6 @@
 //! One connection on one asyncio loop. The loop watches its descriptors; no thread touches Python.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -28,6 +29,10 @@ pub struct LoopDriver {
     context: Py<PyAny>,
     /// Touched only under the GIL; while it is locked nothing of Python runs but a future's `cancelled`.
     state: Ours<Mutex<State>>,
+    /// Rings for the loop without a word of Python.
+    bell: Ours<Arc<dyn Sink>>,
+    /// Whether the last who could make calls has gone.
+    is_dismissed: AtomicBool,
 }
 
 struct State {
@@ -93,8 +98,10 @@ impl LoopDriver {
         let py = event_loop.py();
         let link = LoopLink::new(Caller::is_wanted).map_err(|error| raised(py, &error))?;
         let context = call(&py.import("contextvars")?.getattr("Context")?, [])?;
-        let wake_fd = link.wake_fd();
+        let (wake_fd, bell) = (link.wake_fd(), link.sink());
         let driver = LoopDriver {
+            bell: Ours::new(bell),
+            is_dismissed: AtomicBool::new(false),
             event_loop: event_loop.clone().unbind(),
             create_future: event_loop.getattr(intern!(py, "create_future"))?.unbind(),
             context: context.clone().unbind(),
@@ -219,8 +226,11 @@ impl LoopDriver {
         done.waiting.iter().try_for_each(|future| LoopDriver::mind(slf, future.bind(slf.py())))
     }
 
-    /// Takes what the link rings for: a connection that was made, or an answer of another thread.
+    /// Takes what the link rings for: a connection that was made, an answer of another thread, or a dismissal.
     pub fn wake(slf: &Bound<'_, Self>) -> PyResult<()> {
+        if slf.get().is_dismissed.load(Ordering::Relaxed) {
+            return LoopDriver::_retire(slf);
+        }
         LoopDriver::work(slf, LoopLink::wake)
     }
 
@@ -250,6 +260,14 @@ impl LoopDriver {
         if retire().is_err() {
             slf.get().hang_up(py);
         }
+    }
+
+    /// Has the loop retire this driver when it runs next; one that is closed instead lets go of it. For destructors: they
+    /// run wherever the last reference goes, also while an exception is on its way, and then nothing of Python may be
+    /// called. Takes no lock that is held while an object may go.
+    pub fn dismiss(&self) {
+        self.is_dismissed.store(true, Ordering::Relaxed);
+        self.bell.complete(Vec::new());
     }
 
     /// Hangs up and returns the calls under way, ended with `closed`. On a closed loop nobody waits for them any more.

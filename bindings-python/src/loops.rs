@@ -58,13 +58,7 @@ impl Loops {
 
     /// Hangs up everywhere; calls under way end with `closed`.
     pub fn close(&self, py: Python<'_>) {
-        for driver in self.take() {
-            if driver.get().is_ours() {
-                LoopDriver::retire(driver.bind(py));
-            } else {
-                std::mem::forget(driver);
-            }
-        }
+        self.take_ours().iter().for_each(|driver| LoopDriver::retire(driver.bind(py)));
     }
 
     /// Makes a driver for a loop. Those of closed loops hang up; those of the parent of a fork are forgotten, for
@@ -72,9 +66,8 @@ impl Loops {
     fn add(&self, event_loop: &Bound<'_, PyAny>) -> PyResult<Py<LoopDriver>> {
         let py = event_loop.py();
         let made = LoopDriver::attach(event_loop)?;
-        let (ours, foreign): (Vec<_>, Vec<_>) = self.take().into_iter().partition(|driver| driver.get().is_ours());
-        foreign.into_iter().for_each(std::mem::forget);
-        let (kept, over): (Vec<_>, Vec<_>) = ours.into_iter().partition(|driver| driver.get().has_open_loop(py));
+        let (kept, over): (Vec<_>, Vec<_>) =
+            self.take_ours().into_iter().partition(|driver| driver.get().has_open_loop(py));
         over.iter().for_each(|driver| drop(driver.get().hang_up(py)));
         let mut drivers = self.lock();
         drivers.extend(kept);
@@ -82,11 +75,21 @@ impl Loops {
         Ok(made)
     }
 
-    fn take(&self) -> Vec<Py<LoopDriver>> {
-        std::mem::take(&mut *self.lock())
+    /// Takes the drivers out. Those of the parent of a fork are forgotten.
+    fn take_ours(&self) -> Vec<Py<LoopDriver>> {
+        let drivers = std::mem::take(&mut *self.lock());
+        let (ours, foreign): (Vec<_>, Vec<_>) = drivers.into_iter().partition(|driver| driver.get().is_ours());
+        foreign.into_iter().for_each(std::mem::forget);
+        ours
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Py<LoopDriver>>> {
         self.drivers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Loops {
+    fn drop(&mut self) {
+        self.take_ours().iter().for_each(|driver| driver.get().dismiss());
     }
 }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use quotalock::{Algorithm, Policy, convert};
 
-use crate::argument::{kind, seconds, shown, whole};
+use crate::argument::{self, kind, seconds, shown, whole};
 use crate::error::raised;
 
 /// One limit as an object: at most `limit` per `period` seconds, counted by `algorithm`; `capacity` is the most at once
@@ -20,17 +20,18 @@ pub struct Rule(quotalock::Rule);
 #[pymethods]
 impl Rule {
     #[new]
-    #[pyo3(signature = (limit, period, algorithm = "fixed-window", capacity = None))]
+    #[pyo3(signature = (limit, period, algorithm = argument::Algorithm("fixed-window"), capacity = None),
+           text_signature = "(limit, period, algorithm='fixed-window', capacity=None)")]
     fn new(
         limit: &Bound<'_, PyAny>,
         period: &Bound<'_, PyAny>,
-        algorithm: &str,
+        algorithm: argument::Algorithm<'_>,
         capacity: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rule> {
         let py = limit.py();
         let (limit, period) = (whole("limit", limit.as_borrowed())?, seconds("period", period.as_borrowed())?);
         let capacity = capacity.map(|capacity| whole("capacity", capacity.as_borrowed())).transpose()?;
-        let rule = Algorithm::parse(algorithm).and_then(|algorithm| {
+        let rule = Algorithm::parse(algorithm.0).and_then(|algorithm| {
             let rule = quotalock::Rule::new(algorithm, limit, period)?;
             capacity.map_or(Ok(rule), |capacity| rule.with_capacity(capacity))
         });
@@ -114,7 +115,8 @@ pub fn spelled<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
 }
 
 fn text<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<Option<&'a str>> {
-    given.cast::<PyString>().ok().map(|text| text.to_str().map_err(|_| refused(given))).transpose()
+    let is_text = given.is_instance_of::<PyString>();
+    is_text.then(|| argument::text("policy", given.as_borrowed(), shown)).transpose()
 }
 
 fn refused(given: &Bound<'_, PyAny>) -> PyErr {

@@ -3,14 +3,14 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::argument::{kind, shown};
+use crate::argument::{Label, kind, shown};
 use crate::client::Client;
 use crate::lock::Lock;
 use crate::lock_options::{Given, Maybe};
 
 /// Makes a handle for a mutex over several independent servers, one for each client: held if most of them granted it.
 #[pyfunction]
-#[pyo3(signature = (clients, name, ttl = None, wait = None, renew = true, max_hold = None, floor = None, label = ""),
+#[pyo3(signature = (clients, name, ttl = None, wait = None, renew = true, max_hold = None, floor = None, label = Label("")),
        text_signature = "(clients, name, ttl=30.0, wait=0.0, renew=True, max_hold=3600.0, floor=0, label='')")]
 #[expect(clippy::too_many_arguments)]
 pub fn quorum_lock<'py>(
@@ -21,9 +21,10 @@ pub fn quorum_lock<'py>(
     renew: bool,
     max_hold: Maybe<'_, 'py>,
     floor: Maybe<'_, 'py>,
-    label: &str,
+    label: Label<'_>,
 ) -> PyResult<Lock> {
-    let given = Given { ttl, wait, fair: false, renew, max_hold, floor, label, replicas_ack: None, ack_timeout: None };
+    let given =
+        Given { ttl, wait, fair: false, renew, max_hold, floor, label: label.0, replicas_ack: None, ack_timeout: None };
     Lock::quorum(&read(clients)?, name, given)
 }
 

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 use quotalock::{DEFAULT_HOLD, Opening, StockOptions};
 
-use crate::argument::{RequestId, kind, octets, seconds, shown, whole};
+use crate::argument::{After, Cursor, Id, RequestId, kind, octets, seconds, shown, whole};
 use crate::client::Client;
 use crate::error::raised;
 use crate::lock_options::Maybe;
@@ -127,19 +127,19 @@ impl Stock {
     }
 
     /// Sells what a reservation holds: False if its hold is over.
-    fn confirm(&self, py: Python<'_>, id: &str) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.confirm(id))
+    fn confirm(&self, py: Python<'_>, id: Id<'_>) -> PyResult<Py<PyAny>> {
+        self.client.get().carrier().make(py, self.core.confirm(id.0))
     }
 
     /// Returns what a reservation holds to stock: False if its hold is over.
-    fn cancel(&self, py: Python<'_>, id: &str) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.cancel(id))
+    fn cancel(&self, py: Python<'_>, id: Id<'_>) -> PyResult<Py<PyAny>> {
+        self.client.get().carrier().make(py, self.core.cancel(id.0))
     }
 
     /// Has a hold last for at least `hold` seconds from now: False if it is over.
     #[pyo3(signature = (id, hold = None), text_signature = "($self, id, hold=600.0)")]
-    fn extend(&self, py: Python<'_>, id: &str, hold: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.extend(id, self::hold(hold)?))
+    fn extend(&self, py: Python<'_>, id: Id<'_>, hold: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
+        self.client.get().carrier().make(py, self.core.extend(id.0, self::hold(hold)?))
     }
 
     /// The numbers of the sale.
@@ -149,14 +149,14 @@ impl Stock {
 
     /// Lists holds that are not over, those that end first first.
     #[pyo3(signature = (cursor = None, count = None), text_signature = "($self, cursor=None, count=100)")]
-    fn reservations(&self, py: Python<'_>, cursor: Option<&str>, count: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.reservations(cursor, self::count(count)?))
+    fn reservations(&self, py: Python<'_>, cursor: Option<Cursor<'_>>, count: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
+        self.client.get().carrier().make(py, self.core.reservations(cursor.map(|cursor| cursor.0), self::count(count)?))
     }
 
     /// Reads entries of the ledger, those after the entry `after`.
     #[pyo3(signature = (after = None, count = None), text_signature = "($self, after=None, count=100)")]
-    fn ledger(&self, py: Python<'_>, after: Option<&str>, count: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.ledger(after, self::count(count)?))
+    fn ledger(&self, py: Python<'_>, after: Option<After<'_>>, count: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
+        self.client.get().carrier().make(py, self.core.ledger(after.map(|after| after.0), self::count(count)?))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

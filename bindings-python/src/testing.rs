@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use quotalock::testing::{self, Kind};
 
-use crate::argument::{Key, whole};
+use crate::argument::{Key, Word, whole};
 use crate::client::Client;
 use crate::error::raised;
 
@@ -18,8 +18,8 @@ pub fn set_time(client: &Client, micros: Option<&Bound<'_, PyAny>>, py: Python<'
 /// Replaces what stands at a raw Redis key: `string` puts the value without a TTL, `list` a list of another program,
 /// `persist` takes away the TTL of what is there.
 #[pyfunction]
-pub fn put(py: Python<'_>, client: &Client, redis_key: Key<'_>, kind: &str, value: Key<'_>) -> PyResult<Py<PyAny>> {
-    let kind = Kind::parse(kind).map_err(|error| raised(py, &error))?;
+pub fn put(py: Python<'_>, client: &Client, redis_key: Key<'_>, kind: Word<'_>, value: Key<'_>) -> PyResult<Py<PyAny>> {
+    let kind = Kind::parse(&kind.0).map_err(|error| raised(py, &error))?;
     client.carrier().make(py, Ok(testing::put(client.core(), redis_key.0, kind, value.0)))
 }
 

@@ -33,8 +33,9 @@ pub const MAX_REQUEST_MEMORY: Duration = Duration::from_secs(86_400);
 
 /// The URL of a client that is given none: what [`URL_VARIABLE`] says, which is then owned, else [`DEFAULT_URL`].
 pub fn default_url() -> Cow<'static, str> {
-    let from_environment = std::env::var(URL_VARIABLE).ok().filter(|url| !url.is_empty());
-    from_environment.map_or(DEFAULT_URL.into(), Cow::Owned)
+    // One that is no text is a wrong one, and not the default.
+    let from_environment = std::env::var_os(URL_VARIABLE).filter(|url| !url.is_empty());
+    from_environment.map_or(DEFAULT_URL.into(), |url| Cow::Owned(url.to_string_lossy().into_owned()))
 }
 
 /// How a client is made. Every field has the documented default.

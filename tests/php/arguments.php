@@ -83,7 +83,6 @@ test('a policy is a text, a rule or a list of rules', function () {
     contains('empty', refused('invalid_policy', fn () => $client->limiter('n', []))->getMessage());
     $mixed = refused('invalid_policy', fn () => $client->limiter('n', [$minute, '10/minute']));
     contains('string', $mixed->getMessage());
-    refused('invalid_policy', fn () => $client->limiter('n', "10/minute\xff"));
 });
 
 test('a rule has a capacity', function () {
@@ -113,6 +112,8 @@ test('text that is not UTF-8 is refused where text is needed', function () {
     contains('name', refused('invalid_argument', fn () => client()->limiter("\xff", '1/s'))->getMessage());
     contains('url', refused('invalid_argument', fn () => new Client("redis://\xff"))->getMessage());
     contains('prefix', refused('invalid_argument', fn () => new Client('memory://', "\xff"))->getMessage());
+    contains('policy', refused('invalid_argument', fn () => client()->limiter('n', "10/minute\xff"))->getMessage());
+    contains('algorithm', refused('invalid_argument', fn () => new Rule(1, 1000, "\xff"))->getMessage());
 });
 
 test('too few and too many arguments are PHP\'s own errors', function () {

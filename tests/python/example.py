@@ -44,3 +44,6 @@ for side in (client.read_lock("doc", renew=False), client.write_lock(b"doc", max
 existed: bool = per_user.reset("user:42")
 if quotalock.limit("checkout", "user:42", "10/minute"):
     print("welcome")
+
+quotalock.testing.set_time(client, 1_700_000_000_000_000)
+late: quotalock.Decision = users.consume("43")

@@ -31,6 +31,7 @@ async def main() -> None:
 
         existed: bool = await checkout.reset("user:42")
         print(existed, await asyncio.wait_for(checkout.peek("user:42", cost=2), 1.0))
+        await aio.testing.set_time(client, 1_700_000_000_000_000)
     if await aio.limit("checkout", "user:42", "10/minute"):
         print("welcome")
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from . import testing as testing
 from ._errors import (
     Closed,
     CrossSlot,

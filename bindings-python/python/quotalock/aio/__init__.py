@@ -57,6 +57,7 @@ from .._native import (
     Taken,
     TakenAll,
 )
+from . import testing as testing
 from ._cache import Cache, Once
 from ._limiter import Limiter, Reservation
 from ._lock import Lock

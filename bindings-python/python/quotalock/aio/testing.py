@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .. import _native
-from . import Client
+
+if TYPE_CHECKING:
+    from . import Client
 
 __all__ = ["get", "put", "set_time"]
 
