@@ -9,7 +9,6 @@ const BY_HAND = `
   import { createRequire } from 'node:module'
   const require = createRequire(process.cwd() + '/tests/node/fake.mjs')
   const [timers, promises] = [require('node:timers'), require('node:timers/promises')]
-  const realExit = setTimeout
   function fake() {
     const replaced = []
     const replace = (of, name, fake) => {
