@@ -2,8 +2,22 @@
 
 // What callers give: the types of arguments. Their values are judged by the core.
 
-const { toUSVString, inspect } = require('node:util')
+const { inspect, toUSVString, types } = require('node:util')
 const { failure } = require('./errors.js')
+
+/** What looks like an address, and may have a password in it. */
+const ADDRESS = /:\/\/|@/
+
+/**
+ * What of a value an error shows, after a space: a word or a number. Objects and addresses may hold passwords, and errors go
+ * into logs.
+ * @param {unknown} given
+ */
+function shown(given) {
+  if ((typeof given === 'object' && given !== null) || typeof given === 'function') return ''
+  if (typeof given === 'string' && ADDRESS.test(given)) return ''
+  return ` ${inspect(given, { maxStringLength: 60 })}`
+}
 
 /**
  * Says that an argument cannot be, and what would be right.
@@ -12,8 +26,7 @@ const { failure } = require('./errors.js')
  * @param {string} wanted
  */
 function refusal(what, given, wanted) {
-  const shown = inspect(given, { depth: 0, maxStringLength: 60, breakLength: Infinity })
-  return failure('invalid_argument', `${what} ${shown} is ${kind(given)}: give ${wanted}`)
+  return failure('invalid_argument', `${what}${shown(given)} is ${kind(given)}: give ${wanted}`)
 }
 
 /** @param {unknown} given */
@@ -38,7 +51,7 @@ function isText(text) {
  */
 function text(what, given) {
   if (typeof given !== 'string') throw refusal(what, given, 'a string')
-  if (!isText(given)) throw failure('invalid_argument', `${what} ${inspect(given)} has no UTF-8 form: change it`)
+  if (!isText(given)) throw failure('invalid_argument', `${what}${shown(given)} has no UTF-8 form: change it`)
   return given
 }
 
@@ -59,7 +72,8 @@ function number(what, given) {
  */
 function bytesOf(what, given) {
   if (typeof given === 'string') return Buffer.from(text(what, given))
-  if (given instanceof Uint8Array) return Buffer.from(given.buffer, given.byteOffset, given.byteLength)
+  // Not by its class: test environments bring their own.
+  if (types.isUint8Array(given)) return Buffer.from(given.buffer, given.byteOffset, given.byteLength)
   throw refusal(what, given, 'a string or a Uint8Array')
 }
 
@@ -106,10 +120,23 @@ function options(given, known) {
   if (typeof given !== 'object' || given === null) throw refusal('options', given, `an object { ${known.join(', ')} }`)
   for (const name in given) {
     if (!known.includes(name)) {
-      throw failure('invalid_argument', `option ${inspect(name)} is unknown: use ${known.join(', ')}`)
+      throw failure('invalid_argument', `option${shown(name)} is unknown: use ${known.join(', ')}`)
     }
   }
   return given
+}
+
+/**
+ * The address of a server: text, or a URL of Node's. Whatever is wrong with it, none of it is shown.
+ * @param {unknown} given
+ */
+function address(given) {
+  // Not by its class: test environments bring their own.
+  const isUrl = Object.prototype.toString.call(given) === '[object URL]'
+  const url = isUrl ? /** @type {URL} */ (given).href : given
+  if (typeof url !== 'string') throw failure('invalid_argument', `url is ${kind(url)}: give a string or a URL`)
+  if (!isText(url)) throw failure('invalid_argument', 'url has no UTF-8 form: change it')
+  return url
 }
 
 /**
@@ -148,4 +175,4 @@ function signalOf(given) {
   return signal
 }
 
-module.exports = { bytesIfGiven, bytesOf, flag, kept, number, options, policyOf, refusal, signalOf, text }
+module.exports = { address, bytesIfGiven, bytesOf, flag, kept, number, options, policyOf, refusal, signalOf, text }

@@ -6,9 +6,10 @@
 const native = require('./native.js')
 const { bytesOf, text } = require('./argument.js')
 const { construct, failure } = require('./errors.js')
+const { inbox } = require('./inbox.js')
 const pending = require('./pending.js')
 
-const { executor, listen, release, take } = pending
+const { executor, listen, prepare, release, take } = pending
 
 /** How many numbers a call has, and where among them is the one that its answer names. */
 const WIDTH = 6
@@ -23,9 +24,7 @@ const SHORT = 40
 
 const calls = new Float64Array(1024 * WIDTH)
 const keys = Buffer.allocUnsafeSlow(64 << 10)
-/** @type {import('./decision.js').Numbers} */
-const inbox = new Float64Array(16 << 10)
-const channel = new native.Channel(calls, keys, inbox, settle)
+const channel = new native.Channel(calls, keys, inbox, settle, flush)
 const CODES = native.codes()
 
 /**
@@ -58,6 +57,7 @@ let scheduled = false
  */
 function submit(verb, limiter, key, amount, timeoutMs, signal) {
   const length = write(limiter, key)
+  prepare(signal)
   return enqueue(verb, limiter.number, amount, timeoutMs, length, signal)
 }
 
@@ -71,6 +71,7 @@ function submit(verb, limiter, key, amount, timeoutMs, signal) {
  */
 function submitDescribed(caller, signal, describe) {
   if (numbers === calls.length) flush()
+  prepare(signal)
   construct(caller, () => describe(channel))
   return enqueue(DESCRIBED, described++, 0, 0, 0, signal)
 }
@@ -99,7 +100,8 @@ function enqueue(verb, place, amount, timeoutMs, length, signal) {
   if (signal !== undefined) listen(signal, id, takeBack)
   if (!scheduled) {
     scheduled = true
-    setImmediate(flush)
+    // Not by setImmediate: tests replace it, before this file is read or after, and theirs may never fire.
+    channel.remind()
   }
   return promise
 }
@@ -210,6 +212,7 @@ const owners = new FinalizationRegistry((/** @type {number} */ number) => {
  * @returns {Promise<any>}
  */
 function submitNow(caller, make, signal, takeBack = cancel) {
+  prepare(signal)
   const promise = new Promise(executor)
   const id = take()
   try {

@@ -2,7 +2,6 @@
 
 // What a consume of several keys is given: charges, as the native half takes them.
 
-const { inspect } = require('node:util')
 const { bytesOf, number, refusal } = require('./argument.js')
 const { failure } = require('./errors.js')
 const { handleOf } = require('./limiter.js')
@@ -23,8 +22,7 @@ function packed(given) {
     if (!Array.isArray(charge)) throw refusal('charge', charge, WANTED)
     const [limiter, key, cost = 1] = charge
     if (charge.length < 2 || charge.length > 3) {
-      const shown = inspect(charge, { depth: 0, maxStringLength: 60, breakLength: Infinity })
-      throw failure('invalid_argument', `charge ${shown} has ${charge.length} elements: give ${WANTED}`)
+      throw failure('invalid_argument', `a charge has ${charge.length} elements: give ${WANTED}`)
     }
     const bytes = bytesOf('key', key)
     numbers.push(handleOf(limiter).number, number('cost', cost), bytes.length)

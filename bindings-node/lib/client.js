@@ -5,6 +5,7 @@
 const { inspect } = require('node:util')
 const native = require('./native.js')
 const {
+  address,
   bytesIfGiven,
   bytesOf,
   flag,
@@ -52,7 +53,7 @@ class Client {
   }
 
   /**
-   * @param {string} [url]
+   * @param {string | URL} [url]
    * @param {import('../index.js').ClientOptions} [given]
    */
   constructor(url, given) {
@@ -62,7 +63,7 @@ class Client {
       onError = 'raise',
       requestMemoryMs = 60_000,
     } = options(given, CLIENT_OPTIONS)
-    const where = url === undefined ? undefined : text('url', url)
+    const where = url === undefined ? undefined : address(url)
     const how = /** @type {const} */ ([
       text('prefix', prefix),
       number('timeoutMs', timeoutMs),

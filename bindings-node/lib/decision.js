@@ -2,6 +2,7 @@
 
 // What a limiter answers, read from the numbers that the native half writes (src/answers.rs).
 
+const { inbox, notByNew } = require('./inbox.js')
 const { sources } = require('./native.js')
 
 /** @type {Record<number, any>} */
@@ -9,7 +10,7 @@ const SOURCES = sources()
 /** How many numbers a rule has. */
 const WIDTH = 5
 
-/** @typedef {Float64Array & Record<number, any>} Numbers read where they are known to be */
+/** @typedef {import('./inbox.js').Numbers} Numbers */
 
 class RuleDecision {
   /**
@@ -17,6 +18,7 @@ class RuleDecision {
    * @param {number} at
    */
   constructor(numbers, at) {
+    if (numbers !== inbox) throw notByNew(RuleDecision)
     this.allowed = numbers[at] === 1
     this.limit = numbers[at + 1]
     this.remaining = numbers[at + 2]
@@ -33,6 +35,7 @@ class Decision {
    * @param {number} end
    */
   constructor(numbers, at, end) {
+    if (numbers !== inbox) throw notByNew(Decision)
     this.allowed = numbers[at] === 1
     this.wouldDeny = numbers[at + 8] === 1
     this.limit = numbers[at + 1]
@@ -57,6 +60,7 @@ class CombinedDecision {
    * @param {number} end
    */
   constructor(numbers, at, end) {
+    if (numbers !== inbox) throw notByNew(CombinedDecision)
     this.allowed = numbers[at] === 1
     this.wouldDeny = numbers[at + 1] === 1
     this.binding = numbers[at + 2]

@@ -2,7 +2,9 @@
 
 // What caches and `once` answer, read from the numbers that the native half writes (src/answers/flight.rs).
 
-/** @typedef {import('./decision.js').Numbers} Numbers */
+const { inbox, notByNew } = require('./inbox.js')
+
+/** @typedef {import('./inbox.js').Numbers} Numbers */
 
 /**
  * Where the numbers of an answer lead.
@@ -28,6 +30,7 @@ class Claimed {
    * @param {Source} from
    */
   constructor(numbers, at, from) {
+    if (numbers !== inbox) throw notByNew(Claimed)
     this.first = numbers[at] === 1
     this.running = numbers[at + 1] === 1
     this.remainingMs = numbers[at + 2]
@@ -43,6 +46,7 @@ class Seen {
    * @param {Source} from
    */
   constructor(numbers, at, from) {
+    if (numbers !== inbox) throw notByNew(Seen)
     this.value = value(numbers[at + 2], from)
     this.stale = numbers[at] === 1
     this.ageMs = numbers[at + 1]

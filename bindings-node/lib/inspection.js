@@ -2,10 +2,12 @@
 
 // Who holds a lock, read from the numbers that the native half writes (src/answers.rs).
 
+const { inbox, notByNew } = require('./inbox.js')
+
 /** How many numbers a holder has. */
 const WIDTH = 7
 
-/** @typedef {import('./decision.js').Numbers} Numbers */
+/** @typedef {import('./inbox.js').Numbers} Numbers */
 
 class Holder {
   /**
@@ -14,6 +16,7 @@ class Holder {
    * @param {(number: number) => Buffer} text
    */
   constructor(numbers, at, text) {
+    if (numbers !== inbox) throw notByNew(Holder)
     this.host = text(numbers[at]).toString()
     this.pid = numbers[at + 1]
     this.label = text(numbers[at + 2]).toString()
@@ -32,6 +35,7 @@ class Inspection {
    * @param {(number: number) => Buffer} text
    */
   constructor(numbers, at, end, text) {
+    if (numbers !== inbox) throw notByNew(Inspection)
     this.token = numbers[at]
     this.waiters = numbers[at + 1]
     this.healed = numbers[at + 2] === 1

@@ -23,8 +23,10 @@ export declare class Channel {
   fill(ticket: Ticket, value?: Buffer | undefined | null): void
   /** Describes the end of a load that came to nothing; with a text it is remembered. */
   fail(ticket: Ticket, error?: string | undefined | null): void
-  /** Makes a channel that calls `answered` when there is something to collect. */
-  constructor(calls: Float64Array, keys: Uint8Array, inbox: Float64Array, answered: () => unknown)
+  /** Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush. */
+  constructor(calls: Float64Array, keys: Uint8Array, inbox: Float64Array, answered: () => unknown, due: () => unknown)
+  /** Reminds JavaScript to flush, once it has done what it does now. */
+  remind(): void
   /** Gives a limiter a handle. */
   add(limiter: Limiter): number
   /** Frees a handle. */

@@ -119,7 +119,7 @@ function release(id) {
 
 /**
  * Settles calls by their answers.
- * @param {import('./decision.js').Numbers} answers
+ * @param {import('./inbox.js').Numbers} answers
  * @param {number} length how many numbers they are
  * @param {Source} from what they refer to
  */
@@ -127,14 +127,29 @@ function settle(answers, length, from) {
   for (let at = 0; at < length; at += answers[at]) {
     const resolve = release(answers[at + 1])
     if (answers[at + 2] === DECISION) resolve(new Decision(answers, at + 3, at + answers[at]))
-    else if (resolve !== nobody) settleOther(resolve, answers, at, from)
+    else if (resolve !== nobody) settleSafely(resolve, answers, at, from)
+  }
+}
+
+/**
+ * Settles a call whose answer is no decision. Whatever goes wrong is that call's error: those behind it are answered too.
+ * @param {Resolver} resolve
+ * @param {import('./inbox.js').Numbers} answers
+ * @param {number} at
+ * @param {Source} from
+ */
+function settleSafely(resolve, answers, at, from) {
+  try {
+    settleOther(resolve, answers, at, from)
+  } catch (error) {
+    resolve(Promise.reject(error))
   }
 }
 
 /**
  * Settles a call whose answer is no decision.
  * @param {Resolver} resolve
- * @param {import('./decision.js').Numbers} answers
+ * @param {import('./inbox.js').Numbers} answers
  * @param {number} at
  * @param {Source} from
  */
@@ -207,6 +222,14 @@ function listen(signal, id, takeBack) {
   }
 }
 
+/**
+ * Begins to listen to the signal of a call, before there is a call: one of a test environment's may throw.
+ * @param {AbortSignal | undefined} signal
+ */
+function prepare(signal) {
+  if (signal !== undefined) underSignal(signal)
+}
+
 /** @param {AbortSignal} signal */
 function underSignal(signal) {
   const known = underSignals.get(signal)
@@ -218,4 +241,4 @@ function underSignal(signal) {
   return aborts
 }
 
-module.exports = { executor, listen, release, settle, take }
+module.exports = { executor, listen, prepare, release, settle, take }

@@ -2,11 +2,13 @@
 
 // What stocks answer.
 
-/** @typedef {InstanceType<typeof import('./packed.js').Packed>} Packed */
+const { notByNew } = require('./inbox.js')
+const { Packed } = require('./packed.js')
 
 class StockReservation {
   /** @param {Packed} packed */
   constructor(packed) {
+    if (!(packed instanceof Packed)) throw notByNew(StockReservation)
     this.id = packed.text()
     this.quantity = packed.number()
     this.buyer = packed.bytes()
@@ -18,6 +20,7 @@ class StockReservation {
 class Taken {
   /** @param {Packed} packed */
   constructor(packed) {
+    if (!(packed instanceof Packed)) throw notByNew(Taken)
     this.outcome = packed.text()
     this.available = packed.number()
     this.reservation = reservations(packed)[0] ?? null
@@ -27,6 +30,7 @@ class Taken {
 class TakenAll {
   /** @param {Packed} packed */
   constructor(packed) {
+    if (!(packed instanceof Packed)) throw notByNew(TakenAll)
     this.outcome = packed.text()
     this.refused = packed.maybeNumber()
     this.reservations = reservations(packed)
@@ -37,6 +41,7 @@ class TakenAll {
 class StockStatus {
   /** @param {Packed} packed */
   constructor(packed) {
+    if (!(packed instanceof Packed)) throw notByNew(StockStatus)
     this.phase = packed.text()
     this.quantity = packed.number()
     this.available = packed.number()
@@ -51,6 +56,7 @@ class StockStatus {
 class StockPage {
   /** @param {Packed} packed */
   constructor(packed) {
+    if (!(packed instanceof Packed)) throw notByNew(StockPage)
     this.reservations = reservations(packed)
     this.next = packed.maybeText()
   }
@@ -59,6 +65,7 @@ class StockPage {
 class LedgerEntry {
   /** @param {Packed} packed */
   constructor(packed) {
+    if (!(packed instanceof Packed)) throw notByNew(LedgerEntry)
     this.id = packed.text()
     this.number = packed.number()
     this.kind = packed.text()

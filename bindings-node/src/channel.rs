@@ -1,23 +1,24 @@
 //! The way between one JavaScript environment (the main thread or a worker) and the core.
 //!
-//! JavaScript writes the calls of a tick into two arrays that it shares with us and flushes them with one call. Answers
-//! that come later lie in a mailbox; a bell wakes JavaScript once for all of them, and it collects them into a third
-//! shared array. Nothing here waits, and no promise is known here: a call is a whole number
+//! JavaScript writes the calls of a tick into two arrays that it shares with us and flushes them with one call. It has us
+//! remind it to: its own timers may be replaced by those of a test, which never fire. Answers that come later lie in a
+//! mailbox; a bell wakes JavaScript once for all of them, and it collects them into a third shared array. Nothing here waits, and no promise is known here: a call is a whole number
 //! below 2^53 that JavaScript gives to no second one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{Buffer, BufferSlice, Float64Array, Function, Uint8Array};
-use napi::{Env, sys};
+use napi::Env;
+use napi::bindgen_prelude::{Buffer, BufferSlice, Float64Array, Function, Uint8Array, Unknown};
 use napi_derive::napi;
 use quotalock::driver::{self, Sink};
 use quotalock::{Answer, Code, Op, Source};
 
 use crate::answers::{Answers, Lookout, Mailbox};
+use crate::bell::{Reminders, bell, hold};
 use crate::call::{self, Asked, VERBS};
 use crate::client::{Client, Limiter};
-use crate::error::{Result, failed};
+use crate::error::Result;
 use crate::look::Look;
 use crate::testing;
 
@@ -43,22 +44,23 @@ pub struct Channel {
     /// What is being collected, and how far.
     pub(crate) collecting: Answers,
     collected: usize,
-    /// Calls whose answer was not collected yet.
+    /// Calls whose answer was not collected yet, and the reminder that is due.
     under_way: usize,
+    reminders: Reminders,
 }
 
 #[napi]
 impl Channel {
-    /// Makes a channel that calls `answered` when there is something to collect.
+    /// Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush.
     #[napi(constructor, catch_unwind)]
     pub fn new(
         calls: Float64Array,
         keys: Uint8Array,
         inbox: Float64Array,
-        answered: Function<(), napi::bindgen_prelude::Unknown<'static>>,
+        answered: Function<(), Unknown<'static>>,
+        due: Function<(), Unknown<'static>>,
     ) -> Result<Channel> {
-        let bell = answered.build_threadsafe_function::<()>().weak::<true>().build().map_err(failed)?;
-        let mailbox = Arc::new(Mailbox::new(bell));
+        let mailbox = Arc::new(Mailbox::new(bell(&answered)?));
         Ok(Channel {
             calls,
             keys,
@@ -72,7 +74,16 @@ impl Channel {
             collecting: Answers::default(),
             collected: 0,
             under_way: 0,
+            reminders: Reminders::new(&due)?,
         })
+    }
+
+    /// Reminds JavaScript to flush, once it has done what it does now.
+    #[napi(catch_unwind)]
+    pub fn remind(&mut self, env: Env) {
+        if self.reminders.ring() {
+            self.expect(env, 1);
+        }
     }
 
     /// Gives a limiter a handle.
@@ -119,6 +130,8 @@ impl Channel {
         self.described.clear();
         self.submit(env, ops);
         self.look(env, looks);
+        let reminded = self.reminders.done();
+        self.settled(env, usize::from(reminded));
     }
 
     /// Replaces what stands at a Redis key, under the number `id`. Collect afterwards.
@@ -197,7 +210,7 @@ impl Channel {
     /// More calls will be answered.
     pub(crate) fn expect(&mut self, env: Env, count: usize) {
         if self.under_way == 0 && count > 0 {
-            self.hold(env, true);
+            hold(self.mailbox.bell(), env, true);
         }
         self.under_way += count;
     }
@@ -211,21 +224,9 @@ impl Channel {
         if count > 0 {
             self.under_way = self.under_way.saturating_sub(count);
             if self.under_way == 0 {
-                self.hold(env, false);
+                hold(self.mailbox.bell(), env, false);
             }
         }
-    }
-
-    /// Keeps the environment from ending, or lets it.
-    fn hold(&self, env: Env, hold: bool) {
-        let handle = &self.mailbox.bell().handle;
-        handle.with_read_aborted(|gone| {
-            if !gone {
-                let change = if hold { sys::napi_ref_threadsafe_function } else { sys::napi_unref_threadsafe_function };
-                // SAFETY: the function was not finalized (`gone`), and this is the thread of its environment.
-                unsafe { change(env.raw(), handle.get_raw()) };
-            }
-        });
     }
 }
 

@@ -5,6 +5,7 @@
 #![cfg_attr(test, allow(dead_code, reason = "what JavaScript calls is registered outside of tests only"))]
 
 mod answers;
+mod bell;
 mod cache;
 mod call;
 mod channel;

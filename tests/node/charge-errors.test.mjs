@@ -18,7 +18,7 @@ test('arguments of a wrong type are rejected, and named', async () => {
     [[], 'no charge', 'at least one'],
     [[limiter, 'k'], 'charge', 'is an object', '[limiter, key]'],
     [['k'], "charge 'k' is a string", '[limiter, key, cost]'],
-    [[[]], 'charge [] has 0 elements'],
+    [[[]], 'charge has 0 elements'],
     [[[limiter]], '1 elements'],
     [[[limiter, 'k', 1, 2]], '4 elements'],
     [[['n', 'k']], "limiter 'n' is a string", 'a Limiter'],

@@ -2,16 +2,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use napi::Status;
-use napi::bindgen_prelude::Unknown;
-use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use quotalock::driver::Sink;
 use quotalock::{Answer, Result};
 
 use super::Answers;
-
-/// Wakes JavaScript. It holds the environment open only while calls are under way.
-pub type Bell = ThreadsafeFunction<(), Unknown<'static>, (), Status, false, true>;
+use crate::bell::Bell;
 
 /// Where the core's thread leaves answers for JavaScript.
 pub struct Mailbox {
@@ -25,7 +21,7 @@ impl Mailbox {
         Mailbox { answers: Mutex::default(), bell }
     }
 
-    /// What wakes JavaScript.
+    /// What wakes JavaScript, and holds its environment open while calls are under way.
     pub fn bell(&self) -> &Bell {
         &self.bell
     }

@@ -1,0 +1,23 @@
+'use strict'
+
+// The numbers of answers. What is made of others would be no answer, and may have no end.
+
+const { failure } = require('./errors.js')
+
+/** @typedef {Float64Array & Record<number, any>} Numbers read where they are known to be */
+
+/**
+ * Where the native half writes answers (src/answers/mod.rs). Nobody outside of this package has it.
+ * @type {Numbers}
+ */
+const inbox = new Float64Array(16 << 10)
+
+/**
+ * Says that a class is none that callers construct.
+ * @param {Function} type
+ */
+function notByNew(type) {
+  return failure('invalid_argument', `a ${type.name} is what Quotalock answers with: it is not made by new`)
+}
+
+module.exports = { inbox, notByNew }
