@@ -2,6 +2,7 @@
 //! those who wait. It hands operations to the hub's links and takes their answers.
 
 mod leave;
+mod outage;
 mod request;
 mod stage;
 mod waiting;
@@ -23,6 +24,7 @@ use crate::store::redis::pool;
 
 use leave::Leaves;
 pub(crate) use leave::{CLEAN_UP, Leave};
+pub(crate) use outage::Outage;
 pub(crate) use request::{Notice, Request};
 pub(crate) use stage::Stage;
 use waiting::Waiting;
