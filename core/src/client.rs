@@ -15,7 +15,7 @@ use crate::key;
 use crate::limiter::{Limiter, LimiterOptions};
 use crate::operation::OnError;
 use crate::policy::Policy;
-use crate::store::memory::MemoryStore;
+use crate::store::memory::{Lease, MemoryStore};
 use crate::store::redis::hub::Port;
 use crate::store::redis::listening::Ears;
 use crate::store::redis::pool::Pool;
@@ -45,7 +45,9 @@ pub fn default_url() -> Cow<'static, str> {
 /// How a client is made. Every field has the documented default.
 #[derive(Clone)]
 pub struct Options {
-    /// `redis://`, `rediss://`, `unix://` or `memory://`; none takes [`default_url`].
+    /// `redis://`, `rediss://`, `unix://` or `memory://`; none takes [`default_url`]. All clients of `memory://` in a process
+    /// share it for as long as the process lives; `memory://name` is one of its own, that is forgotten when the last of its
+    /// clients is closed or dropped. A forked child begins with empty ones.
     pub url: Option<String>,
     /// What every Redis key starts with; no braces.
     pub prefix: String,
@@ -83,10 +85,10 @@ impl fmt::Debug for Options {
 }
 
 /// What must not outlive a fork: sockets, locks, memory of failures.
-#[derive(Default)]
 pub(crate) struct Engine {
     pub breaker: Breaker,
-    pub memory: MemoryStore,
+    /// What `memory://` keeps, shared with other clients of the process; of a client of Redis, its own.
+    pub memory: Lease,
     pub pool: Pool,
     pub port: Port,
     /// The idle subscriptions of threads that wait.
@@ -98,6 +100,22 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
+    fn new(endpoint: &Endpoint) -> Engine {
+        let memory = match endpoint {
+            Endpoint::Memory(name) => Lease::of(name),
+            Endpoint::Redis(_) => Lease::default(),
+        };
+        Engine {
+            breaker: Breaker::default(),
+            memory,
+            pool: Pool::default(),
+            port: Port::default(),
+            ears: Ears::default(),
+            connected: Arc::default(),
+            standing_in: AtomicBool::new(false),
+        }
+    }
+
     /// For a link to hold while it is connected.
     pub fn connected(&self) -> Arc<()> {
         self.connected.clone()
@@ -138,7 +156,7 @@ pub(crate) struct Shared {
 impl Shared {
     /// This process' engine, made at the first use.
     pub fn engine(&self) -> &Engine {
-        self.engine.get_or_init(Engine::default)
+        self.engine.get_or_init(|| Engine::new(&self.endpoint))
     }
 
     pub fn is_closed(&self) -> bool {
@@ -186,6 +204,10 @@ impl Client {
             closed: AtomicBool::new(false),
             engine: ForkCell::new(),
         };
+        if shared.endpoint.is_memory() {
+            // From now on it is one of those that keep the memory.
+            shared.engine();
+        }
         Ok(Client { shared: Arc::new(shared) })
     }
 
@@ -205,6 +227,11 @@ impl Client {
         Limiter::new(self, name, policy, options)
     }
 
+    /// Whether it keeps everything in this process.
+    pub fn is_in_memory(&self) -> bool {
+        self.shared.endpoint.is_memory()
+    }
+
     /// The host and port, socket path or `memory://` that this client talks to; never a password.
     pub fn server(&self) -> String {
         self.shared.endpoint.to_string()
@@ -220,6 +247,7 @@ impl Client {
         if !self.shared.closed.swap(true, Ordering::Relaxed)
             && let Some(engine) = self.shared.engine.get()
         {
+            engine.memory.end();
             engine.pool.close();
             engine.port.close();
             engine.ears.close();

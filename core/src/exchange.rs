@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use crate::client::Shared;
 use crate::clock::{ServerClock, sleep_for};
 use crate::decision::Source;
-use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
 use crate::lease::{Grant, Outcome};
 use crate::operation::{Answer, OnError, Operation, odd_reply, unsigned};
@@ -144,7 +143,7 @@ impl Exchange {
             return Step::Done(Ok(answer));
         }
         let engine = self.shared.engine();
-        if self.shared.endpoint == Endpoint::Memory {
+        if self.shared.endpoint.is_memory() {
             let result = engine.memory.run(&*self.operation, self.shared.test_time.get());
             let result = result.and_then(|mut reply| self.read(&mut reply, Source::Memory));
             return self.conclude(result, 0);

@@ -8,7 +8,6 @@ use super::Inner;
 use super::held::Held;
 use super::spec::describe_holder;
 use crate::desk::{Leave, Outage};
-use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
 use crate::lease::{Acquire, Channel, Grant, Id, Outcome, Queue};
 use crate::operation::{Answer, odd_reply};
@@ -209,7 +208,7 @@ impl Attempt {
     }
 
     pub fn is_in_memory(&self) -> bool {
-        self.lock.spec.shared.endpoint == Endpoint::Memory
+        self.lock.spec.shared.endpoint.is_memory()
     }
 
     /// What takes back all that the attempt may have left, or will leave when a late question arrives; none if that is

@@ -16,7 +16,6 @@ use super::held::Held;
 use super::spec::Spec;
 use crate::decision::Source;
 use crate::desk::CLEAN_UP;
-use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::lease::Outcome;
@@ -216,7 +215,7 @@ fn call(node: &Spec, operation: Box<dyn Operation>, over: &AtomicBool) -> Result
 
 /// Whether a server could have granted what it knows no more.
 fn may_have_forgotten(node: &Spec, over: &AtomicBool) -> Result<bool> {
-    if node.shared.endpoint == Endpoint::Memory {
+    if node.shared.endpoint.is_memory() {
         return Ok(false);
     }
     let age = Age { key: node.keys[0].clone(), shown: node.shown.clone(), ttl: node.options.ttl };
