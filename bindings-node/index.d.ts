@@ -340,8 +340,9 @@ export type Deed = () => Value | null | undefined | PromiseLike<Value | null | u
 export class Client implements Disposable, AsyncDisposable {
   /**
    * Makes a client.
-   * @param url `redis://`, `rediss://`, `unix://` or `memory://`; if left out the environment variable `QUOTALOCK_URL`, then
-   * `redis://127.0.0.1:6379`.
+   * @param url `redis://`, `rediss://`, `unix://`, `memory://`, which all clients of this process share, worker threads
+   * included, or `memory://name`, one of its own that is gone when the last of its clients is closed; if left out the
+   * environment variable `QUOTALOCK_URL`, then `redis://127.0.0.1:6379`.
    * @param options the prefix, the timeout, what is answered when Redis cannot, and how long requests are remembered.
    * @throws {InvalidArgumentError} for a URL or an option that cannot be.
    */
@@ -953,7 +954,7 @@ export function quorumLock(clients: readonly Client[], name: Key, options?: Quor
 export const testing: {
   /**
    * Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of a client is decided, also on a
-   * real server; null goes back to the server's clock.
+   * real server; null goes back to the server's clock. Other clients of the same server or memory keep theirs.
    */
   setTime(client: Client, micros: number | null): void
   /** Replaces what stands at a Redis key: a raw string or a list, without a TTL; `persist` only takes away the TTL. */

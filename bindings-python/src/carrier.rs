@@ -18,7 +18,7 @@ pub struct Carrier {
 impl Carrier {
     /// For the calls of this client, which are awaited if there are `loops`.
     pub fn new(core: &quotalock::Client, loops: Option<Loops>) -> Carrier {
-        Carrier { in_memory: core.server() == "memory://", loops }
+        Carrier { in_memory: core.is_in_memory(), loops }
     }
 
     /// Where calls are awaited; none for a client that blocks.

@@ -41,7 +41,9 @@ pub fn default_url() -> Cow<'static, str> {
 /// How a client is made. Every field has the documented default.
 #[derive(Clone)]
 pub struct Options {
-    /// `redis://`, `rediss://`, `unix://` or `memory://`; none takes [`default_url`].
+    /// `redis://`, `rediss://`, `unix://` or `memory://`; none takes [`default_url`]. All clients of `memory://` in a process
+    /// share it for as long as the process lives; `memory://name` is one of its own, that is forgotten when the last of its
+    /// clients is closed or dropped. A forked child begins with empty ones.
     pub url: Option<String>,
     /// What every Redis key starts with; no braces.
     pub prefix: String,
@@ -119,7 +121,16 @@ impl Client {
             closed: AtomicBool::new(false),
             engine: ForkCell::new(),
         };
+        if shared.endpoint.is_memory() {
+            // From now on it is one of those that keep the memory.
+            shared.engine();
+        }
         Ok(Client { shared: Arc::new(shared) })
+    }
+
+    /// Whether it keeps everything in this process.
+    pub fn is_in_memory(&self) -> bool {
+        self.shared.endpoint.is_memory()
     }
 
     /// The host and port, socket path or `memory://` that this client talks to; never a password.

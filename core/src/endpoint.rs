@@ -6,6 +6,9 @@ use std::path::PathBuf;
 
 use crate::error::{Code, Error, Result, cut, shown};
 
+/// The longest name of a memory, in bytes.
+const MAX_MEMORY_NAME: usize = 255;
+
 /// A password. Prints as `***`, whoever prints it.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
@@ -52,7 +55,8 @@ pub(crate) struct Server {
 /// A parsed URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
-    Memory,
+    /// The memory of this name in this process; the empty name is that of `memory://`.
+    Memory(String),
     Redis(Server),
 }
 
@@ -92,7 +96,7 @@ impl fmt::Display for Server {
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Endpoint::Memory => f.write_str("memory://"),
+            Endpoint::Memory(name) => write!(f, "memory://{name}"),
             Endpoint::Redis(server) => server.fmt(f),
         }
     }
@@ -128,7 +132,7 @@ impl Endpoint {
     pub fn scrubbed<'a>(&self, said: &'a str) -> Cow<'a, str> {
         match self {
             Endpoint::Redis(server) => server.scrubbed(said),
-            Endpoint::Memory => said.into(),
+            Endpoint::Memory(_) => said.into(),
         }
     }
 
@@ -139,13 +143,22 @@ impl Endpoint {
     pub fn server(&self) -> Result<&Server> {
         match self {
             Endpoint::Redis(server) => Ok(server),
-            Endpoint::Memory => Err(Error::new(Code::Internal, "memory:// has no connections")),
+            Endpoint::Memory(_) => Err(Error::new(Code::Internal, "memory:// has no connections")),
         }
     }
 
-    /// Whether it leads to the same server, as far as the address tells.
+    /// Whether it is memory of this process.
+    pub fn is_memory(&self) -> bool {
+        matches!(self, Endpoint::Memory(_))
+    }
+
+    /// Whether it leads to the same server, as far as the address tells, or to the same memory.
     pub fn is_server_of(&self, other: &Endpoint) -> bool {
-        matches!((self, other), (Endpoint::Redis(one), Endpoint::Redis(other)) if one.address == other.address)
+        match (self, other) {
+            (Endpoint::Redis(one), Endpoint::Redis(other)) => one.address == other.address,
+            (Endpoint::Memory(one), Endpoint::Memory(other)) => one == other,
+            _ => false,
+        }
     }
 
     /// Parses `redis://`, `rediss://`, `unix://` and `memory://` URLs.
@@ -159,8 +172,7 @@ impl Endpoint {
             return Err(format!("has no scheme: {FORM}"));
         };
         match scheme {
-            "memory" if rest.is_empty() => return Ok(Endpoint::Memory),
-            "memory" => return Err("has something after memory://: leave it out".into()),
+            "memory" => return memory(rest).map(Endpoint::Memory),
             "redis" | "rediss" | "unix" => {}
             "redis+cluster" | "redis+sentinel" => {
                 return Err(format!("needs {scheme}, which this version does not speak: use redis:// to one server"));
@@ -214,6 +226,18 @@ fn database_of(digits: &str, apart: bool) -> std::result::Result<u32, String> {
         let shown = if apart && is_plain { digits } else { "***" };
         format!("has the database \"{shown}\", which is not a number: use 0 to 15")
     })
+}
+
+/// Checks the name of a memory.
+fn memory(name: &str) -> std::result::Result<String, String> {
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
+    if !plain || name.len() > MAX_MEMORY_NAME {
+        return Err(format!(
+            "has a name that cannot be: write memory://, or memory://name with up to {MAX_MEMORY_NAME} letters, digits, \
+             '-', '_' and '.'"
+        ));
+    }
+    Ok(name.to_owned())
 }
 
 type Credentials = (Option<String>, Option<Secret>);

@@ -10,7 +10,6 @@ use crate::answer::Answer;
 use crate::clock::{ServerClock, sleep_for};
 use crate::connection::wire::Failure;
 use crate::decision::Source;
-use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
 use crate::operation::{OnError, Operation, odd_reply, unsigned};
 use crate::refusal::{self, Refusal};
@@ -146,7 +145,7 @@ impl Exchange {
             return Step::Done(Ok(answer));
         }
         let engine = self.shared.engine();
-        if self.shared.endpoint == Endpoint::Memory {
+        if self.shared.endpoint.is_memory() {
             let result = engine.memory.run(&*self.operation, self.shared.test_time.get());
             let result = result.and_then(|mut reply| self.read(&mut reply, Source::Memory));
             return self.conclude(result, 0);

@@ -12,7 +12,7 @@ use crate::connection::ear::Ears;
 use crate::connection::pool::Pool;
 use crate::endpoint::Endpoint;
 use crate::fork::ForkCell;
-use crate::memory::MemoryStore;
+use crate::memory::Part;
 use crate::operation::OnError;
 use crate::refusing::Refusing;
 use crate::stand_in::StandIn;
@@ -35,7 +35,7 @@ pub(crate) struct Session {
 impl Session {
     /// This process' engine, made at the first use.
     pub fn engine(&self) -> &Engine {
-        self.engine.get_or_init(|| Engine::new(self.hang_up))
+        self.engine.get_or_init(|| Engine::new(self))
     }
 
     pub fn is_closed(&self) -> bool {
@@ -47,6 +47,7 @@ impl Session {
         if !self.closed.swap(true, Ordering::Relaxed)
             && let Some(engine) = self.engine.get()
         {
+            engine.memory.end();
             engine.pool.close();
             (engine.hang_up)(engine.number);
             engine.ears.close();
@@ -61,7 +62,8 @@ pub(crate) struct Engine {
     hang_up: fn(u64),
     pub breaker: Breaker,
     pub refusing: Refusing,
-    pub memory: MemoryStore,
+    /// What `memory://` keeps, shared with other clients of the process; of a client of Redis, its own.
+    pub memory: Part,
     pub stand_in: StandIn,
     pub pool: Pool,
     /// The idle subscriptions of threads that wait.
@@ -71,14 +73,18 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    fn new(hang_up: fn(u64)) -> Engine {
+    fn new(session: &Session) -> Engine {
         static NEXT: AtomicU64 = AtomicU64::new(1);
+        let memory = match &session.endpoint {
+            Endpoint::Memory(name) => Part::of(name),
+            Endpoint::Redis(_) => Part::default(),
+        };
         Engine {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
-            hang_up,
+            hang_up: session.hang_up,
             breaker: Breaker::default(),
             refusing: Refusing::default(),
-            memory: MemoryStore::default(),
+            memory,
             stand_in: StandIn::default(),
             pool: Pool::default(),
             ears: Ears::default(),

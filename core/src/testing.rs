@@ -19,7 +19,8 @@ use crate::script::Script;
 use crate::space::{Planted, Space};
 
 /// Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of this client is decided, also
-/// on a real server; none goes back to the server's clock.
+/// on a real server; none goes back to the server's clock. It is this client's alone, also on a `memory://` that others share;
+/// TTLs run in real time.
 ///
 /// # Errors
 /// `invalid_argument` for a time out of bounds.

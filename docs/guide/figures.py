@@ -125,7 +125,8 @@ def press(policy: str, start: int, opened: bool) -> tuple[list[int], int]:
     """Asks for one at a time, again as soon as it can be admitted, for 100 minutes from a start; maybe with one call
     long before, which opens a window that ends just after the start. Tells when it was admitted and the longest wait.
     """
-    client = quotalock.Client("memory://")
+    # One of its own each time: nothing of the last one is left.
+    client = quotalock.Client("memory://pressed")
     limiter = client.limiter("pressed", policy)
     now, longest = start, 0
     times = []

@@ -66,7 +66,7 @@ def per_second(times: Sequence[int]) -> list[int]:
 
 def replay(algorithm: str) -> Admitted:
     """Offers the client's requests to a limiter at the times at which they came."""
-    client = quotalock.Client("memory://")
+    client = quotalock.Client(f"memory://{algorithm}")
     limiter = client.limiter("replay", f"{algorithm} {LIMIT}/{PERIOD}s")
     admitted = []
     for time in offered():

@@ -82,7 +82,7 @@ def test_entries_that_the_cap_took_away_are_told() -> None:
 
 
 def sold_out(quantity: int) -> quotalock.Stock:
-    stock = quotalock.Client("memory://").stock("sale:42")
+    stock = quotalock.Client("memory://ledger").stock("sale:42")
     stock.open(quantity)
     for number in range(quantity):
         reservation = stock.take(f"buyer {number}").reservation

@@ -49,7 +49,7 @@ def test_the_first_call_heals_it(server_url: str, request: pytest.FixtureRequest
 
 
 def test_the_demo_watches_the_key_that_the_limiter_writes() -> None:
-    with quotalock.Client("memory://") as client:
+    with quotalock.Client("memory://leftover") as client:
         assert client.limiter("checkout", "1/100ms").redis_key("hot-item") == OUR_KEY
 
 

@@ -185,6 +185,30 @@ MUTANTS = [
         Edit(f"{RUST}/flight/look.rs", "if entry.is_leased(now) {", "if entry.is_leased(now) && !early {"),
     ),
     Mutant(
+        "who waits for a loader fails when the server is away for a moment",
+        f"{RUST}/cache/reader.rs",
+        "if self.is_waiting() { self.outage.outlasts",
+        "if self.is_waiting() && self.id.is_empty() { self.outage.outlasts",
+    ),
+    Mutant(
+        "who waits on its own thread fails when it cannot listen for a moment",
+        f"{RUST}/cache/blocking.rs",
+        "match reader.outlasts(&error) {",
+        "match reader.outlasts(&error).filter(|_| false) {",
+    ),
+    Mutant(
+        "all who wait for a loader load when the server is away for a moment",
+        f"{RUST}/cache/reader.rs",
+        " && !self.is_waiting(),",
+        ",",
+    ),
+    Mutant(
+        "who waited through an outage hears no hint after it",
+        f"{RUST}/cache/reader.rs",
+        "self.channel = channel;",
+        "self.channel = channel.or(self.channel);",
+    ),
+    Mutant(
         "nobody refreshes early",
         f"{LUA}/flight/look.lua",
         "local early = is_value",

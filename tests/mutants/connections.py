@@ -7,6 +7,36 @@ from mutant import RUST, Mutant
 TESTS = ("stray", "fork", "refusals", "pressure")
 MUTANTS = [
     Mutant(
+        "each client has a memory of its own",
+        f"{RUST}/client.rs",
+        "Endpoint::Memory(name) => Lease::of(name),",
+        "Endpoint::Memory(_) => Lease::default(),",
+    ),
+    Mutant(
+        "a memory is kept when nobody has it any more",
+        f"{RUST}/store/memory.rs",
+        "if *clients == 0 {",
+        "if *clients == usize::MAX {",
+    ),
+    Mutant(
+        "one client's end takes the memory of others along",
+        f"{RUST}/store/memory.rs",
+        "*clients -= 1;",
+        "*clients = 0;",
+    ),
+    Mutant(
+        "the time of one test has what another client keeps forgotten",
+        f"{RUST}/store/memory.rs",
+        "View { table: &mut table, wall, grace }",
+        "View { table: &mut table, wall: time.unwrap_or(wall), grace }",
+    ),
+    Mutant(
+        "a fault within memory makes all its clients useless",
+        f"{RUST}/store/memory.rs",
+        "table.entries.clear();\n            self.table.clear_poison();",
+        "self.table.clear_poison();",
+    ),
+    Mutant(
         "a child uses its parent's sockets",
         f"{RUST}/fork.rs",
         "GENERATION.fetch_add(1, Ordering::Relaxed);",

@@ -93,7 +93,7 @@ test('a signal ends the wait, which leaves nothing', async () => {
 })
 
 test('what makes no quorum is refused', async () => {
-  const all = [1, 2, 3].map(() => new Client('memory://'))
+  const all = [1, 2, 3].map((n) => new Client(`memory://${n}`))
   const [first] = /** @type {[Client]} */ (/** @type {unknown} */ (all))
   for (const [given, options, said] of /** @type {[any, any, RegExp][]} */ ([
     [[], {}, /0 clients make no quorum/],
@@ -114,7 +114,7 @@ test('what makes no quorum is refused', async () => {
 
 test('on memory it is a lock as well', async () => {
   const lock = await quorumLock(
-    [1, 2, 3].map(() => new Client('memory://')),
+    [1, 2, 3].map((n) => new Client(`memory://${n}`)),
     Buffer.from('n'),
   )
   assert.deepEqual([await lock.extend(), await lock.forceRelease(), await lock.extend()], [true, 1, false])

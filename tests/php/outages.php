@@ -84,6 +84,30 @@ function firstAnswer(\Closure $call): mixed
     return $answer;
 }
 
+test('who waits for a loader outlasts a restart, and loads nothing', function () {
+    foreach (['raise', 'load'] as $whenAway) {
+        $server = new RedisServer('--appendonly', 'yes');
+        $prefix = prefix();
+        $got = [];
+        (new Client($server->url(), $prefix))->cache('home', leaseMs: 60_000)->get(
+            'x',
+            function () use ($server, $prefix, $whenAway, &$got) {
+                $wait = fn () => (new Client($server->url(), $prefix))->cache('home', whenAway: $whenAway)
+                    ->get('x', fn () => 'loaded too', 20_000);
+                $waiters = array_map(fn () => forked($wait), range(1, 10));
+                $redis = redis($server->url());
+                eventually(fn () => count($redis->pubsub('channels')) === 10, fn () => 'not all wait');
+                $server->kill();
+                usleep(100_000);
+                $server->start('--appendonly', 'yes');
+                $got = $waiters;
+                return 'loaded';
+            },
+        );
+        same(array_fill(0, 10, 'loaded'), array_map(fn ($waiter) => $waiter(), $got), "what waiters get ($whenAway)");
+    }
+});
+
 test('a flushed script is sent again', function () {
     $limiter = client(server())->limiter('n', '100/minute');
     for ($left = 99; $left > 90; $left--) {

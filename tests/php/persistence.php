@@ -92,6 +92,24 @@ test('thousands of limiters and policies are no matter', function () {
     same(0, $client->limiter('n1', '1/minute')->peek('k')->remaining, 'remaining of the first');
 });
 
+test('clients share the memory of their process by its name, and a child begins with none', function () {
+    [$prefix, $name] = [prefix(), prefix()];
+    $left = fn (string $url, int $timeoutMs): int => (new Client($url, $prefix, $timeoutMs))
+        ->limiter('shared', '9/hour')->consume('k')->remaining;
+    foreach (["memory://$name", 'memory://'] as $url) {
+        same([8, 7], [$left($url, 500), $left($url, 600)], "what is left on $url");
+        same(8, forked(fn () => $left($url, 500))(), "what is left to a child on $url");
+        same(6, $left($url, 700), "what is left on $url then");
+    }
+    // The last client that is closed takes a memory with a name along.
+    foreach ([500, 600, 700] as $timeoutMs) {
+        foreach (["memory://$name", 'memory://'] as $url) {
+            (new Client($url, $prefix, $timeoutMs))->close();
+        }
+    }
+    same([8, 5], [$left("memory://$name", 500), $left('memory://', 500)], 'what is left after closing');
+});
+
 test('making a client and a limiter anew costs microseconds', function () {
     $prefix = prefix();
     $once = fn () => (new Client('memory://', $prefix))->limiter('checkout', '10/minute;100/hour');

@@ -85,7 +85,7 @@ test('one server may be gone, but not two', function () {
 });
 
 test('what makes no quorum is refused', function () {
-    $clients = [client(), client(), client()];
+    $clients = array_map(fn (int $n) => client("memory://$n"), [1, 2, 3]);
     $wrong = [
         '0 clients make no quorum' => fn () => quorum_lock([], 'n'),
         '2 clients make no quorum' => fn () => quorum_lock([$clients[0], $clients[1]], 'n'),
@@ -107,7 +107,7 @@ test('what makes no quorum is refused', function () {
 });
 
 test('it works for as long as all its clients are open', function () {
-    $clients = [client(), client(), client()];
+    $clients = array_map(fn (int $n) => client("memory://$n"), [1, 2, 3]);
     $lock = quorum_lock($clients, 'n');
     same(true, $lock->acquire(), 'whether it is acquired');
     $clients[1]->close();

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from surface import SURFACES, Surface
+from surface import SURFACES, Surface, fresh_memory
 
 _numbers = itertools.count()
 
@@ -67,4 +67,4 @@ def client(surface: Surface, store_url: str, prefix: str) -> Iterator[Any]:
 @pytest.fixture
 def local(surface: Surface) -> Any:
     """A client for what is not about a store."""
-    return surface.module.Client("memory://")
+    return surface.module.Client(fresh_memory())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import itertools
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any
@@ -12,6 +13,14 @@ import quotalock
 import quotalock.testing
 from quotalock import aio
 from quotalock.aio import testing as aio_testing
+
+
+_memories = itertools.count()
+
+
+def fresh_memory() -> str:
+    """The URL of memory that no other test has: all clients of `memory://` share it."""
+    return f"memory://{next(_memories)}"
 
 
 class Surface:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import quotalock
-from surface import Surface
+from surface import Surface, fresh_memory
 
 
 class Loader:
@@ -311,7 +311,7 @@ def test_what_can_never_be_right_is_refused(surface: Surface, client: Any) -> No
 
 def test_keys_and_names(surface: Surface) -> None:
     module = "quotalock" if surface.name == "python" else "quotalock.aio"
-    client = surface.module.Client("memory://")
+    client = surface.module.Client(fresh_memory())
     pages, orders = client.cache("pages"), client.once("orders")
     assert (pages.name, orders.name) == ("pages", "orders")
     assert pages.redis_key("ł") == "ql:cache:pages:{ł}".encode()

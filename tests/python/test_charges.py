@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import quotalock
 from quotalock import aio
-from surface import Surface
+from surface import Surface, fresh_memory
 
 NOW = 1_700_000_000_000_000
 
 
-def client_of(surface: Surface, url: str = "memory://", **options: Any) -> Any:
-    client = surface.module.Client(url, **options)
+def client_of(surface: Surface, url: str | None = None, **options: Any) -> Any:
+    client = surface.module.Client(url or fresh_memory(), **options)
     surface.call(surface.testing.set_time, client, NOW)
     return client
 
@@ -106,7 +106,7 @@ def test_a_request_is_remembered_as_long_as_the_client_says(surface: Surface) ->
         assert surface.call(limiter.consume, "k", request_id="r").remaining == remaining
     for memory in (0, -1, 86_401, True, "60"):
         with pytest.raises(quotalock.InvalidArgument, match="request_memory"):
-            surface.module.Client("memory://", request_memory=memory)
+            surface.module.Client(fresh_memory(), request_memory=memory)
 
 
 def test_a_reservation_says_what_it_is(surface: Surface) -> None:
@@ -223,7 +223,7 @@ def test_charges_that_cannot_be_together_are_refused(surface: Surface) -> None:
     with pytest.raises(quotalock.InvalidArgument, match="twice"):
         surface.call(client.consume_all, [(limiter, "k"), (limiter, b"k")])
     # Of another client of this face, and of either client of the other face.
-    for other in (client_of(surface), quotalock.Client("memory://"), aio.Client("memory://")):
+    for other in (client_of(surface), quotalock.Client(fresh_memory()), aio.Client(fresh_memory())):
         with pytest.raises(quotalock.InvalidArgument, match='limiter "other" is another client\'s'):
             surface.call(client.consume_all, [(limiter, "k"), (other.limiter("other", "10/minute"), "k")])
     assert surface.call(limiter.peek, "k").remaining == 10

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import quotalock
 from servers import Server
-from surface import Surface
+from surface import Surface, fresh_memory
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,7 @@ def test_on_error_answers_in_place_of_redis(surface: Surface, on_error: str, all
 
 
 def test_require_raises_with_its_decision(surface: Surface) -> None:
-    checkout = surface.module.Client("memory://").limiter("checkout", "1/minute")
+    checkout = surface.module.Client(fresh_memory()).limiter("checkout", "1/minute")
     assert surface.call(checkout.require, "user:42").allowed
     with pytest.raises(quotalock.RateLimited) as caught:
         surface.call(checkout.require, "user:42")

@@ -14,6 +14,7 @@ from typing import Any
 import measure
 import pytest
 import quotalock
+from surface import fresh_memory
 
 # A handler runs at most 50 ms late, and this machine has much to do.
 SOON = 1.0
@@ -35,7 +36,7 @@ def silent(silent_url: str) -> quotalock.Limiter:
 @pytest.fixture
 def denied() -> quotalock.Limiter:
     """A limiter in memory that has nothing left."""
-    limiter = quotalock.Client("memory://").limiter("checkout", "1/minute")
+    limiter = quotalock.Client(fresh_memory()).limiter("checkout", "1/minute")
     assert limiter.consume("k")
     return limiter
 
@@ -126,7 +127,7 @@ def time_out(silent_url: str) -> None:
 
 
 def wait_in_memory(_: str) -> None:
-    limiter = quotalock.Client("memory://").limiter("checkout", "1/2s")
+    limiter = quotalock.Client(fresh_memory()).limiter("checkout", "1/2s")
     assert limiter.consume("k")
     assert limiter.wait("k", timeout=LONG)
 

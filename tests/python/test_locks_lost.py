@@ -11,7 +11,7 @@ import pytest
 import quotalock
 from locks import PATIENT, until_left_alone
 from quotalock import aio
-from surface import run
+from surface import fresh_memory, run
 
 
 def test_the_loss_cancels_the_block(store_url: str, prefix: str) -> None:
@@ -69,7 +69,7 @@ def counting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.usefixtures("counting")
 def test_what_ends_a_block_that_was_cancelled() -> None:
     async def body() -> None:
-        client = aio.Client("memory://")
+        client = aio.Client(fresh_memory())
         entered = asyncio.Event()
 
         async def work(then: str, cancelled: bool) -> str:
@@ -108,7 +108,7 @@ def test_what_ends_a_block_that_was_cancelled() -> None:
 
 def test_an_outer_cancellation_in_the_same_tick_is_not_swallowed(counting: bool) -> None:
     async def body() -> None:
-        client = aio.Client("memory://")
+        client = aio.Client(fresh_memory())
         lock = client.lock("sku:42", ttl=0.1, renew=False, cancel_on_loss=True)
 
         async def work(is_first: bool) -> None:

@@ -12,7 +12,7 @@ import pytest
 import quotalock
 from conftest import STORES
 from quotalock import aio
-from surface import Surface
+from surface import Surface, fresh_memory
 
 # Longer than a stall of a machine that is shared, and soon shorter than the servers have been up.
 TTL = 3.0
@@ -122,7 +122,7 @@ def test_one_server_may_be_gone_but_not_two(surface: Surface, clients: list[Any]
 
 def test_what_makes_no_quorum_is_refused(surface: Surface) -> None:
     make = surface.module.quorum_lock
-    clients = [surface.module.Client("memory://") for _ in range(3)]
+    clients = [surface.module.Client(fresh_memory()) for _ in range(3)]
     for few in ([], clients[:2]):
         with pytest.raises(quotalock.InvalidArgument, match=f"{len(few)} clients make no quorum"):
             make(few, "n")
@@ -132,7 +132,7 @@ def test_what_makes_no_quorum_is_refused(surface: Surface) -> None:
         make(clients, "n", ttl=0.001)
     with pytest.raises(quotalock.InvalidArgument, match="name"):
         make(clients, "")
-    other = (aio if surface.name == "python" else quotalock).Client("memory://")
+    other = (aio if surface.name == "python" else quotalock).Client(fresh_memory())
     for wrong in (clients[0], 5, [*clients, "memory://"], [*clients[:2], other]):
         with pytest.raises(TypeError):
             make(wrong, "n")
@@ -142,7 +142,7 @@ def test_what_makes_no_quorum_is_refused(surface: Surface) -> None:
 
 def test_on_memory_it_is_a_lock_as_well(surface: Surface) -> None:
     call = surface.call
-    clients = (surface.module.Client("memory://") for _ in range(3))
+    clients = (surface.module.Client(fresh_memory()) for _ in range(3))
     lock = surface.module.quorum_lock(clients, b"n", wait=LONG)
     assert hold(surface, lock, lock.extend) is True
     assert call(lock.acquire)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import quotalock
 from quotalock import aio
-from surface import Surface
+from surface import Surface, fresh_memory
 
 
 def test_a_sale_from_its_opening_to_its_end(surface: Surface, client: Any) -> None:
@@ -139,7 +139,7 @@ def test_what_can_never_be_right_is_refused(surface: Surface, client: Any) -> No
     call(sale.open, 5, 2)
     call(other.open, 5)
     foreign = call(other.take, "ada").reservation.id
-    elsewhere = surface.module.Client("memory://").stock("sale:42")
+    elsewhere = surface.module.Client(fresh_memory()).stock("sale:42")
     pair = client.take_all
     refused: list[tuple[str, Any, tuple[Any, ...]]] = [
         ("name", client.stock, ("",)),
@@ -189,7 +189,7 @@ def test_what_can_never_be_right_is_refused(surface: Surface, client: Any) -> No
 
 @pytest.mark.parametrize("name", [42, None, bytearray(b"k"), ["k"]])
 def test_a_name_or_buyer_of_another_type_is_a_type_error(surface: Surface, name: Any) -> None:
-    client = surface.module.Client("memory://")
+    client = surface.module.Client(fresh_memory())
     with pytest.raises(TypeError, match="give a str or bytes"):
         client.stock(name)
     with pytest.raises(TypeError, match="give a str or bytes"):
@@ -198,7 +198,7 @@ def test_a_name_or_buyer_of_another_type_is_a_type_error(surface: Surface, name:
 
 @pytest.mark.parametrize("takes", [42, None, "ab", [42], [("sale", 1)], [()], [("a", 1, 2)]])
 def test_what_is_no_basket_is_a_type_error(surface: Surface, takes: Any) -> None:
-    client = surface.module.Client("memory://")
+    client = surface.module.Client(fresh_memory())
     with pytest.raises(TypeError, match="tuples"):
         surface.call(client.take_all, takes, "ada")
     with pytest.raises(TypeError, match="tuples"):
@@ -206,7 +206,7 @@ def test_what_is_no_basket_is_a_type_error(surface: Surface, takes: Any) -> None
 
 
 def test_more_of_what_is_no_basket(surface: Surface) -> None:
-    client = surface.module.Client("memory://")
+    client = surface.module.Client(fresh_memory())
     sale = client.stock("s")
     with pytest.raises(TypeError, match="give a str"):
         surface.call(client.confirm_all, [(sale, 42)])
@@ -217,7 +217,7 @@ def test_more_of_what_is_no_basket(surface: Surface) -> None:
 
 
 def test_names_and_keys_are_as_given(surface: Surface) -> None:
-    client = surface.module.Client("memory://")
+    client = surface.module.Client(fresh_memory())
     sale = client.stock("sale:ł", b"shop")
     assert (sale.name, sale.scope) == ("sale:ł", b"shop")
     whole = "ql:stock:{shop}:{sale:ł}".encode()
@@ -227,7 +227,7 @@ def test_names_and_keys_are_as_given(surface: Surface) -> None:
 
 def test_they_read_as_what_they_say(surface: Surface) -> None:
     module = "quotalock" if surface.name == "python" else "quotalock.aio"
-    client = surface.module.Client("memory://")
+    client = surface.module.Client(fresh_memory())
     surface.call(surface.testing.set_time, client, 1_700_000_000_000_000)
     sale = client.stock("sale")
     assert repr(sale) == f"<{module}.Stock 'sale'>"

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 import quotalock
 from quotalock import Rule
-from surface import Surface
+from surface import Surface, fresh_memory
 
 HERE = Path(__file__).parent
 
 
 def limiter(policy: Any = "2/minute") -> quotalock.Limiter:
-    client = quotalock.Client("memory://")
+    client = quotalock.Client(fresh_memory())
     quotalock.testing.set_time(client, 1_700_000_000_000_000)
     return client.limiter("checkout", policy)
 
@@ -150,7 +150,7 @@ TIMES = [
 @pytest.mark.parametrize("verb", ["consume", "peek", "require", "refund"])
 @pytest.mark.parametrize(("cost", "shown"), COSTS)
 def test_a_cost_that_is_none_is_refused(surface: Surface, verb: str, cost: Any, shown: str) -> None:
-    client = surface.module.Client("memory://")
+    client = surface.module.Client(fresh_memory())
     with pytest.raises(quotalock.InvalidArgument) as caught:
         surface.call(getattr(client.limiter("checkout", "1/minute"), verb), "k", cost)
     assert shown in str(caught.value)
@@ -160,13 +160,13 @@ def test_a_cost_that_is_none_is_refused(surface: Surface, verb: str, cost: Any, 
 @pytest.mark.parametrize(("verb", "name"), [("wait", "timeout"), ("block", "duration")])
 @pytest.mark.parametrize(("time", "shown"), TIMES)
 def test_a_time_that_is_none_is_refused(surface: Surface, verb: str, name: str, time: Any, shown: str) -> None:
-    client = surface.module.Client("memory://")
+    client = surface.module.Client(fresh_memory())
     with pytest.raises(quotalock.InvalidArgument) as caught:
         surface.call(getattr(client.limiter("checkout", "1/minute"), verb), "k", time)
     assert shown in str(caught.value).lower() or shown in str(caught.value)
     assert name in str(caught.value)
     with pytest.raises(quotalock.InvalidArgument):
-        surface.module.Client("memory://", timeout=time)
+        surface.module.Client(fresh_memory(), timeout=time)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_rule_of_what_is_no_number_is_refused(arguments: Any) -> None:
 
 @pytest.mark.parametrize("key", [42, None, bytearray(b"k"), ["k"]])
 def test_a_key_of_another_type_is_a_type_error(surface: Surface, key: Any) -> None:
-    client = surface.module.Client("memory://")
+    client = surface.module.Client(fresh_memory())
     with pytest.raises(TypeError, match="give a str or bytes"):
         surface.call(client.limiter("checkout", "1/minute").consume, key)
 
@@ -231,7 +231,7 @@ def test_a_closed_client_answers_closed(surface: Surface, url: str, prefix: str)
 
 
 def test_with_closes() -> None:
-    with quotalock.Client("memory://") as client:
+    with quotalock.Client(fresh_memory()) as client:
         checkout = client.limiter("checkout", "1/minute")
         assert checkout.consume("k")
     with pytest.raises(quotalock.Closed):
@@ -242,7 +242,7 @@ def test_async_with_closes() -> None:
     with Surface("python-aio") as surface:
 
         async def body() -> Any:
-            async with surface.module.Client("memory://") as client:
+            async with surface.module.Client(fresh_memory()) as client:
                 checkout = client.limiter("checkout", "1/minute")
                 assert await checkout.consume("k")
             return checkout
@@ -294,3 +294,20 @@ def test_importing_the_package_imports_no_asyncio() -> None:
     call = "quotalock.Client('memory://').limiter('a', '1/s').consume('k')"
     code = f"import sys, quotalock; {call}; print('asyncio' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
+
+
+def test_clients_share_the_memory_of_their_process_by_its_name(surface: Surface) -> None:
+    url = fresh_memory()
+
+    def left(client: Any) -> int:
+        remaining: int = surface.call(client.limiter("shared", "9/hour").consume, url).remaining
+        return remaining
+
+    clients = [surface.module.Client(url, timeout=timeout) for timeout in (0.5, 0.6)]
+    plain = [surface.module.Client("memory://") for _ in range(2)]
+    assert [left(client) for client in [*clients, *plain]] == [8, 7, 8, 7]
+    assert [clients[0].server, plain[0].server] == [url, "memory://"]
+    for client in [*clients, *plain]:
+        surface.call(client.close)
+    # One with a name goes with its last client; the other stays.
+    assert [left(surface.module.Client(each)) for each in (url, "memory://")] == [8, 6]

@@ -49,7 +49,8 @@ class Client:
     using it. Making one does no I/O: connections are made at the first call, and again in each forked process.
 
     `url` is `redis://`, `rediss://`, `unix://` or `memory://`; without one `QUOTALOCK_URL` of the environment is taken,
-    else `redis://127.0.0.1:6379`. `prefix` begins every Redis key. `timeout` is what a call may take in seconds,
+    else `redis://127.0.0.1:6379`. All clients of `memory://` in a process share it; `memory://name` is one of its own, gone
+    when the last of its clients is closed or collected. `prefix` begins every Redis key. `timeout` is what a call may take in seconds,
     connecting included. `on_error` says what is answered when Redis cannot: `raise`, `open` (admit), `closed` (deny) or
     `local` (the same policy, in this process' memory). `request_memory` is how long a call with a request id is
     remembered, in seconds: 1 ms to a day, and never less than the `timeout`.
@@ -1213,7 +1214,7 @@ def check_function(what: str, given: object) -> None:
 
 def set_time(client: Client | LoopClient, micros: int | None) -> None:
     """Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of this client is decided,
-    also on a real server; None goes back to the server's clock."""
+    also on a real server; None goes back to the server's clock. Other clients of the same server or memory keep theirs."""
 
 @overload
 def put(client: Client, redis_key: str | bytes, kind: str, value: str | bytes) -> bool:

@@ -1,8 +1,9 @@
 """For tests of what uses Quotalock: a time of one's own, and raw values under a limiter's keys.
 
-    client = quotalock.Client("memory://")
+    client = quotalock.Client("memory://name-of-the-test")
     testing.set_time(client, 1_700_000_000_000_000)
 
+The time is that client's: other clients of the same memory, or of the same server, decide in real time.
 `quotalock.aio.testing` has the same for the clients of `quotalock.aio`.
 """
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::Got;
 use super::reader::{Next, Reader};
-use crate::connection::patience::interruption;
+use crate::connection::patience::{interruption, sleep_until};
 use crate::desk::Request;
 use crate::error::Result;
 use crate::op::typed;
@@ -20,20 +20,20 @@ pub(super) fn get(mut reader: Reader, interrupted: &mut dyn FnMut() -> bool) -> 
     let spec = &reader.place.spec;
     let mut listening = Listening::new(&spec.shared, &spec.wake_prefix, reader.until);
     loop {
-        if let Some(channel) = listening.channel() {
-            reader.hear_at(channel);
-        }
+        reader.hear_at(listening.channel());
         let answer = blocking::run(reader.exchange(), interrupted);
         let step = match reader.on_answer(answer) {
             Next::Done(done) => return done,
             Next::Listen => listening.listen(interrupted),
             Next::Rest(until) => match listening.rest(&reader.place.topic(), until, interrupted) {
-                Ok(()) if Instant::now() >= reader.until => return Err(reader.late()),
+                Ok(()) if Instant::now() >= reader.until => return reader.over(),
                 rested => rested,
             },
         };
-        if let Err(error) = step {
-            return reader.on_failure(error);
+        let Err(error) = step else { continue };
+        match reader.outlasts(&error) {
+            Some(until) => sleep_until(until, interrupted)?,
+            None => return reader.on_failure(error),
         }
     }
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::options::{DEFAULT_WAIT_AFTER_LEASE, WhenAway, check_value};
 use super::reader::Reader;
 use crate::desk::Leave;
-use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result, shown, span, within};
 use crate::flight::{Fail, Fill, Invalidate, Keys, MAX_LUCK, topic};
 use crate::key;
@@ -49,7 +48,7 @@ impl Spec {
     }
 
     pub fn is_in_memory(&self) -> bool {
-        self.shared.endpoint == Endpoint::Memory
+        self.shared.endpoint.is_memory()
     }
 
     /// What tells an attempt from all others, and for each key how early it refreshes: -ln(u) * beta.

@@ -9,7 +9,7 @@ use super::options::WhenAway;
 use super::place::Place;
 use super::ticket::Ticket;
 use crate::answer::Answer;
-use crate::desk::Leave;
+use crate::desk::{Leave, Outage};
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::flight::{Look, Looked};
@@ -45,6 +45,7 @@ pub(crate) struct Reader {
     pending: bool,
     /// How long the lease of whoever loads lasted, when last heard; none if nobody said.
     busy: Option<u64>,
+    outage: Outage,
     /// Whether it belongs to a thread that waits for its own calls.
     pub here: bool,
     generation: u64,
@@ -55,7 +56,9 @@ impl Reader {
         let (id, luck) = place.spec.draw(1)?;
         let until = Instant::now() + wait;
         let generation = generation();
-        Ok(Reader { place, id, luck, wait, until, channel: None, pending: false, busy: None, here: false, generation })
+        let outage = Outage::default();
+        let (channel, busy, pending, here) = (None, None, false, false);
+        Ok(Reader { place, id, luck, wait, until, channel, pending, busy, outage, here, generation })
     }
 
     /// Whether it was told that another loads.
@@ -63,9 +66,9 @@ impl Reader {
         self.busy.is_some()
     }
 
-    /// Where hints for it will be heard from now on.
-    pub fn hear_at(&mut self, channel: Channel) {
-        self.channel = Some(channel);
+    /// Where hints for it will be heard from now on, if anywhere.
+    pub fn hear_at(&mut self, channel: Option<Channel>) {
+        self.channel = channel;
     }
 
     /// The next question.
@@ -78,7 +81,8 @@ impl Reader {
             ttl: spec.lease,
             channel: self.channel,
             luck: self.luck.clone(),
-            load_when_away: spec.when_away == WhenAway::Load,
+            // Who waits outlasts an absence first.
+            load_when_away: spec.when_away == WhenAway::Load && !self.is_waiting(),
             value_only: false,
             shown: self.place.shown.clone(),
         }
@@ -96,9 +100,16 @@ impl Reader {
             Ok(looked) => looked,
             Err(error) => {
                 self.on_error(&error);
-                return Next::Done(Err(error));
+                return match self.outlasts(&error) {
+                    Some(until) => Next::Rest(until),
+                    None => Next::Done(self.on_failure(error)),
+                };
             }
         };
+        // A server that answers but cannot be listened to is not all there yet.
+        if self.channel.is_some() {
+            self.outage.end();
+        }
         match <[Looked; 1]>::try_from(looked) {
             Ok([looked]) => self.on_looked(looked),
             Err(other) => Next::Done(Err(odd_reply(format!("{} entries", other.len())))),
@@ -108,6 +119,22 @@ impl Reader {
     /// Reads the error that the last question came to: what was refused has left nothing.
     pub fn on_error(&mut self, error: &Error) {
         self.pending &= matches!(error.code(), Code::Timeout | Code::Unavailable | Code::Internal);
+    }
+
+    /// Until when to rest before what has failed so is tried again; none if that is of no use. Who was told that another loads
+    /// outlasts a restart: else all who wait would load at once, or fail, while that one is about to store.
+    pub fn outlasts(&mut self, error: &Error) -> Option<Instant> {
+        if self.is_waiting() { self.outage.outlasts(error, self.until, self.id[0]) } else { None }
+    }
+
+    /// Knows of the outage that another has seen.
+    pub fn learn(&mut self, other: &Outage) {
+        self.outage.learn(other);
+    }
+
+    /// What it knows of the server's absence.
+    pub fn outage(&self) -> Outage {
+        self.outage.clone()
     }
 
     /// What it gets where Redis cannot be asked: the duty to load without a lease, if that is what its cache says; none if it
@@ -163,8 +190,15 @@ impl Reader {
         may_have.then(|| self.place.leave(self.id))
     }
 
-    /// The error of a wait that is over.
-    pub fn late(&self) -> Error {
+    /// What it gets when its wait is over: an error, or what it gets without Redis if that has been away until now.
+    pub fn over(&self) -> Result<Got> {
+        match self.outage.error() {
+            Some(error) => self.on_failure(error.clone()),
+            None => Err(self.late()),
+        }
+    }
+
+    fn late(&self) -> Error {
         self.place.late(self.wait, self.busy.unwrap_or(0))
     }
 }

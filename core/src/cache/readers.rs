@@ -28,8 +28,6 @@ enum Theirs {
     Answer(Result<Got>),
     /// Redis has none, for this reason; to ask once more for each would only make them late.
     Failure(Error),
-    /// Redis was away, and who asked loads all the same.
-    Away,
     /// It was about who asked alone.
     Nothing,
 }
@@ -41,7 +39,6 @@ impl Theirs {
             (_, Some(error)) => Theirs::Failure(error),
             (Ok(Got::Found(_)), _) => Theirs::Answer(done.clone()),
             (Err(error), _) if error.code() == Code::LoadFailed => Theirs::Answer(done.clone()),
-            (Ok(Got::Load(ticket)), _) if ticket.token() == 0 => Theirs::Away,
             _ => Theirs::Nothing,
         }
     }
@@ -110,8 +107,13 @@ impl Readers {
     pub fn on_deafness(&mut self, error: &Error) {
         self.channel = None;
         for number in self.numbers(|waiter| waiter.stage.is_deaf()) {
-            let behind = self.behind(number);
-            [number].into_iter().chain(behind).for_each(|number| self.fail(number, error));
+            match self.all.get_mut(&number).and_then(|waiter| waiter.reader.outlasts(error)) {
+                Some(until) => self.rest(number, until),
+                None => {
+                    let behind = self.behind(number);
+                    [number].into_iter().chain(behind).for_each(|number| self.fail(number, error));
+                }
+            }
         }
     }
 
@@ -138,13 +140,7 @@ impl Readers {
                 None => waiter.stage = Stage::Deaf,
             },
             Next::Rest(until) if !waiter.stage.rest(until) => self.ask(number),
-            Next::Rest(until) => {
-                for behind in self.behind(number) {
-                    if let Some(waiter) = self.all.get_mut(&behind) {
-                        waiter.stage = Stage::Resting(until.min(waiter.reader.until));
-                    }
-                }
-            }
+            Next::Rest(until) => self.rest(number, until),
             Next::Done(done) => {
                 let behind = self.behind(number);
                 let theirs = Theirs::of(&done, failed);
@@ -155,15 +151,23 @@ impl Readers {
         }
     }
 
+    /// Has one rest, and those behind it, who know now what it knows.
+    fn rest(&mut self, number: u64, until: Instant) {
+        let behind = self.behind(number);
+        let Some(outage) = self.all.get(&number).map(|waiter| waiter.reader.outage()) else { return };
+        for resting in [number].into_iter().chain(behind) {
+            if let Some(waiter) = self.all.get_mut(&resting) {
+                waiter.reader.learn(&outage);
+                waiter.stage = Stage::Resting(until.min(waiter.reader.until));
+            }
+        }
+    }
+
     /// Gives one who waited for another's answer what that is to it; false if that is nothing.
     fn share(&mut self, number: u64, theirs: &Theirs) -> bool {
         match theirs {
             Theirs::Answer(answer) => self.end(number, answer.clone().map(Answer::new)),
             Theirs::Failure(error) => self.fail(number, error),
-            Theirs::Away => match self.all.get(&number).and_then(|waiter| waiter.reader.without_redis()) {
-                Some(got) => self.end(number, Ok(Answer::new(got))),
-                None => return false,
-            },
             Theirs::Nothing => return false,
         }
         true
@@ -179,7 +183,7 @@ impl Readers {
     /// Takes back those whose callers don't wait any more.
     pub fn cancel(&mut self, is_it: impl Fn(&Tag) -> bool) {
         for number in self.numbers(|waiter| is_it(&waiter.tag)) {
-            self.leave(number, Error::new(Code::Closed, "the call was taken back by its caller"));
+            self.leave(number, Err(Error::new(Code::Closed, "the call was taken back by its caller")));
         }
     }
 
@@ -187,8 +191,8 @@ impl Readers {
     pub fn turn(&mut self, now: Instant) {
         // Who asks is answered in its own time.
         for number in self.numbers(|waiter| !waiter.stage.is_asking() && waiter.reader.until <= now) {
-            let late = self.all.get(&number).map(|waiter| waiter.reader.late());
-            late.into_iter().for_each(|late| self.leave(number, late));
+            let over = self.all.get(&number).map(|waiter| waiter.reader.over());
+            over.into_iter().for_each(|over| self.leave(number, over));
         }
         let due = self.numbers(|waiter| waiter.stage.is_rested(now));
         self.ask_together(due);
@@ -244,17 +248,15 @@ impl Readers {
     fn ask(&mut self, number: u64) {
         let channel = self.channel;
         let Some(waiter) = self.all.get_mut(&number) else { return };
-        if let Some(channel) = channel {
-            waiter.reader.hear_at(channel);
-        }
+        waiter.reader.hear_at(channel);
         waiter.stage = Stage::ASKS;
         self.wishes.push(Wish::Ask(number, waiter.reader.exchange()));
     }
 
     /// Ends one that has no answer for those behind it.
-    fn leave(&mut self, number: u64, error: Error) {
+    fn leave(&mut self, number: u64, over: Result<Got>) {
         let behind = self.behind(number);
-        self.end(number, Err(error));
+        self.end(number, over.map(Answer::new));
         self.ask_together(behind);
     }
 
@@ -321,6 +323,12 @@ mod tests {
             self.readers.on_answer(number, Ok(Answer::new(vec![Looked::Busy { left: 60_000_000 }])));
         }
 
+        fn be_late(&mut self, number: u64) {
+            if let Some(waiter) = self.readers.all.get_mut(&number) {
+                waiter.reader.until = Instant::now();
+            }
+        }
+
         /// Has all answers given, and returns them.
         fn answers(&mut self) -> Vec<Result<Answer>> {
             for wish in std::mem::take(&mut self.readers.wishes) {
@@ -354,20 +362,35 @@ mod tests {
 
     #[test]
     fn what_redis_cannot_say_to_one_it_cannot_say_to_all() {
-        let away = || Err(Error::new(Code::Unavailable, "away"));
-        let mut bench = Bench::told(3, WhenAway::Raise);
-        bench.readers.on_answer(1, away());
-        let answers = bench.answers();
-        assert!(
-            answers.len() == 3 && answers.iter().all(|answer| answer.as_ref().is_err_and(|e| e.message() == "away"))
-        );
-        assert!(bench.asking().is_empty());
-        let load = || Looked::Load { token: 0, left: 0, at_hand: None };
-        let mut bench = Bench::told(3, WhenAway::Load);
-        bench.readers.on_answer(1, Ok(Answer::new(vec![load()])));
-        let answers = bench.answers();
+        let away = || Error::new(Code::Unavailable, "away");
+        let raises = |answer: &Result<Answer>| answer.as_ref().is_err_and(|error| error.message() == "away");
         let loads = |answer: &Result<Answer>| matches!(answer.as_ref().ok().and_then(Answer::get), Some(Got::Load(ticket)) if ticket.token() == 0);
-        assert!(answers.len() == 3 && answers.iter().all(loads), "{answers:?}");
+        for when_away in [WhenAway::Raise, WhenAway::Load] {
+            let mut bench = Bench::told(3, when_away);
+            bench.readers.on_answer(1, Err(away()));
+            assert!(bench.asking().is_empty() && bench.answers().is_empty(), "they outlast it for a while");
+            assert!(bench.readers.all.values().all(|waiter| waiter.reader.outage().error().is_some()), "all know");
+            bench.readers.turn(Instant::now() + Duration::from_millis(100));
+            assert_eq!(bench.asking(), [1]);
+            bench.be_late(1);
+            bench.readers.on_answer(1, Err(away()));
+            let answers = bench.answers();
+            let is_told = |answer| if when_away == WhenAway::Load { loads(answer) } else { raises(answer) };
+            assert!(answers.len() == 3 && answers.iter().all(is_told), "{answers:?}");
+            assert!(bench.asking().is_empty());
+        }
+    }
+
+    #[test]
+    fn who_lost_its_subscription_makes_another() {
+        let mut bench = Bench::new(1, WhenAway::Raise);
+        assert_eq!(bench.asking(), [1]);
+        bench.busy(1);
+        bench.readers.on_deafness(&Error::new(Code::Unavailable, "away"));
+        bench.readers.turn(Instant::now() + Duration::from_secs(1));
+        assert_eq!(bench.asking(), [1]);
+        bench.busy(1);
+        assert!(bench.readers.is_deaf(), "else no hint would reach it");
     }
 
     #[test]
@@ -386,9 +409,7 @@ mod tests {
     #[test]
     fn who_is_late_speaks_for_nobody_else() {
         let mut bench = Bench::told(2, WhenAway::Raise);
-        if let Some(waiter) = bench.readers.all.get_mut(&1) {
-            waiter.reader.until = Instant::now();
-        }
+        bench.be_late(1);
         bench.busy(1);
         assert_eq!(bench.asking(), [2]);
     }

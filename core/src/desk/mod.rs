@@ -2,6 +2,7 @@
 //! those who wait. It hands operations to the hub's links and takes their answers.
 
 mod leave;
+mod outage;
 mod request;
 mod stage;
 mod waiting;
@@ -24,6 +25,7 @@ use crate::session::Session;
 
 use leave::Leaves;
 pub(crate) use leave::{CLEAN_UP, Leave};
+pub(crate) use outage::Outage;
 pub(crate) use request::{Notice, Request};
 pub(crate) use stage::Stage;
 use waiting::Waiting;

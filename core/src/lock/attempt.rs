@@ -8,8 +8,7 @@ use super::Inner;
 use super::held::Held;
 use super::spec::describe_holder;
 use crate::answer::Answer;
-use crate::desk::Leave;
-use crate::endpoint::Endpoint;
+use crate::desk::{Leave, Outage};
 use crate::error::{Code, Error, Result};
 use crate::lease::{Acquire, Channel, Grant, Id, Outcome, Queue};
 use crate::random;
@@ -18,10 +17,6 @@ use crate::random;
 pub(super) const LONGEST_REST: Duration = Duration::from_secs(1);
 /// Those further back in the queue look a little later, so that they don't all come when a holder has died.
 const APART: Duration = Duration::from_millis(20);
-/// For how long those who wait outlast a server that is away: a restart, or most failovers.
-const LONGEST_OUTAGE: Duration = Duration::from_secs(3);
-/// How long they rest meanwhile, and up to half of it less; what cannot be reached was asked for next to nothing.
-const AWAY: Duration = Duration::from_millis(100);
 /// In memory nobody gives hints.
 const IN_MEMORY: Duration = Duration::from_millis(5);
 /// How much longer than a call a tombstone stands: the estimate of the server's clock may be off.
@@ -57,8 +52,7 @@ pub(crate) struct Attempt {
     left: bool,
     /// When the last question was sent, in the time of the handle.
     sent: u64,
-    /// Since when the server has been away, and how that shows; none if it answered.
-    outage: Option<(Instant, Error)>,
+    outage: Outage,
 }
 
 impl Attempt {
@@ -71,7 +65,8 @@ impl Attempt {
         let who = lock.spec.who();
         let number = lock.begin(wait)?;
         let until = Instant::now() + wait;
-        Ok(Attempt { lock, id, number, until, channel: None, who, asked: false, left: false, sent: 0, outage: None })
+        let outage = Outage::default();
+        Ok(Attempt { lock, id, number, until, channel: None, who, asked: false, left: false, sent: 0, outage })
     }
 
     /// Whether its caller has abandoned it.
@@ -91,12 +86,12 @@ impl Attempt {
 
     /// How it ends when its time is over: refused, or failed if the server has been away until now.
     pub fn over(&self) -> Result<bool> {
-        self.outage.as_ref().map_or(Ok(false), |(_, error)| Err(error.clone()))
+        self.outage.error().map_or(Ok(false), |error| Err(error.clone()))
     }
 
     /// Knows of the outage that another has seen.
     pub fn learn(&mut self, other: &Attempt) {
-        self.outage = self.outage.take().or_else(|| other.outage.clone());
+        self.outage.learn(&other.outage);
     }
 
     /// Until when to rest before what has failed so is tried again; none if that is of no use.
@@ -106,11 +101,7 @@ impl Attempt {
         }
         // What was asked may still arrive.
         self.left |= self.asked;
-        let now = Instant::now();
-        let since = self.outage.as_ref().map_or(now, |(since, _)| *since);
-        self.outage = Some((since, error.clone()));
-        let rest = AWAY.mul_f64(1.0 - 0.5 * f64::from(self.id[0]) / 255.0);
-        (now - since < LONGEST_OUTAGE).then(|| (now + rest).min(self.until))
+        self.outage.outlasts(error, self.until, self.id[0])
     }
 
     /// The next question, in place of the holder `instead_of` if that one passes the lock on.
@@ -165,7 +156,7 @@ impl Attempt {
             }
             Err(error) => return self.outlasts(&error).map_or(Next::Failed(error), Next::Rest),
         };
-        self.outage = None;
+        self.outage.end();
         // A refused try left nothing.
         self.asked = !matches!(grant.outcome, Outcome::Refused { .. });
         self.left |= grant.repeated;
@@ -216,7 +207,7 @@ impl Attempt {
     }
 
     pub fn is_in_memory(&self) -> bool {
-        self.lock.spec.shared.endpoint == Endpoint::Memory
+        self.lock.spec.shared.endpoint.is_memory()
     }
 
     /// What takes back all that the attempt may have left, or will leave when a late question arrives; none if that is

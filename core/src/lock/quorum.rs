@@ -19,7 +19,6 @@ use crate::connection::dial::without_signals;
 use crate::connection::patience::{SLICE, interruption, sleep_until};
 use crate::decision::Source;
 use crate::desk::CLEAN_UP;
-use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::lease::{Grant, Outcome};
@@ -219,7 +218,7 @@ fn call(node: &Spec, operation: Box<dyn Operation>, over: &AtomicBool) -> Result
 
 /// Whether a server could have granted what it knows no more.
 fn may_have_forgotten(node: &Spec, over: &AtomicBool) -> Result<bool> {
-    if node.shared.endpoint == Endpoint::Memory {
+    if node.shared.endpoint.is_memory() {
         return Ok(false);
     }
     let age = Age { key: node.keys[0].clone(), shown: node.shown.clone(), ttl: node.options.ttl };

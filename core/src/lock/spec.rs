@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::options::{LockOptions, MAX_LOCK_NAMES, MAX_PERMITS};
 use crate::client::Client;
 use crate::clock::boot_micros;
-use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result, shown, span, within};
 use crate::exchange::Exchange;
 use crate::key;
@@ -71,7 +70,7 @@ impl Spec {
         check_permits(permits, weight, kind)?;
         options.check()?;
         let shared = client.shared.clone();
-        if options.replicas_ack > 0 && shared.endpoint == Endpoint::Memory {
+        if options.replicas_ack > 0 && shared.endpoint.is_memory() {
             return Err(Error::invalid("replicas_ack needs replicas, and memory:// has none: leave it out"));
         }
         let stem = key::lock_stem(&shared.prefix, kind.in_key());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use quotalock::{Cache, Got, Result, Ticket};
+use quotalock::{Cache, Getting, Got, Result, Ticket};
 
 use crate::futures::block_on;
 
@@ -28,7 +28,14 @@ pub const WAYS: [Way; 3] = [Way::Here, Way::AmongThreads, Way::Awaited];
 /// # Panics
 /// If the key cannot be one.
 pub fn get(way: Way, cache: &Cache, key: &[u8], wait: Duration) -> Result<Got> {
-    let getting = cache.get(key, wait).unwrap();
+    run(way, cache.get(key, wait).unwrap())
+}
+
+/// As [`get`], of what was described.
+///
+/// # Errors
+/// Those of [`Cache::get`].
+pub fn run(way: Way, getting: Getting) -> Result<Got> {
     match way {
         Way::Here => getting.run(),
         Way::AmongThreads => getting.run_among_threads(&mut || false),

@@ -121,7 +121,7 @@ impl Locks {
     }
 
     fn with_space<T>(&self, look: impl FnOnce(&mut dyn Space) -> T) -> T {
-        self.store.with_space(self.now, look)
+        self.store.with_space(look)
     }
 
     /// Who was told, and did not ask again.

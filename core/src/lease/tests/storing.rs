@@ -36,9 +36,11 @@ fn a_table_is_kept_for_a_day_after_its_last_lease() {
     let lock = Locks::with(1);
     let ttl = || lock.with_space(|space| space.ttl(b"k"));
     lock.take(Acquire { ttl: TTL + 1, ..lock.call(A) });
-    assert_eq!(ttl(), (TABLE_MEMORY + TTL / 1_000 + 1) as i64);
+    // TTLs run in real time.
+    let is_about = |expected: u64| (0..60_000).contains(&(expected as i64 - ttl()));
+    assert!(is_about(TABLE_MEMORY + TTL / 1_000 + 1), "{}", ttl());
     lock.release(A);
-    assert_eq!(ttl(), TABLE_MEMORY as i64);
+    assert!(is_about(TABLE_MEMORY), "{}", ttl());
 }
 
 #[test]
