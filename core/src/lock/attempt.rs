@@ -10,7 +10,7 @@ use super::spec::describe_holder;
 use crate::desk::Leave;
 use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result};
-use crate::lease::{Acquire, Channel, Grant, Id, Outcome, Queue};
+use crate::lease::{Acquire, Channel, Grant, Id, Outcome, PATIENCE, Queue};
 use crate::operation::{Answer, odd_reply};
 use crate::random;
 
@@ -47,6 +47,7 @@ pub(crate) struct Attempt {
     pub id: Id,
     /// Which of the handle's attempts it is.
     pub number: u64,
+    began: Instant,
     /// When waiting ends.
     pub until: Instant,
     channel: Option<Channel>,
@@ -70,8 +71,21 @@ impl Attempt {
         let id = random::bytes()?;
         let who = lock.spec.who();
         let number = lock.begin(wait)?;
-        let until = Instant::now() + wait;
-        Ok(Attempt { lock, id, number, until, channel: None, who, asked: false, left: false, sent: 0, outage: None })
+        let began = Instant::now();
+        let until = began + wait;
+        Ok(Attempt {
+            lock,
+            id,
+            number,
+            began,
+            until,
+            channel: None,
+            who,
+            asked: false,
+            left: false,
+            sent: 0,
+            outage: None,
+        })
     }
 
     /// Whether its caller has abandoned it.
@@ -150,6 +164,8 @@ impl Attempt {
             wake_prefix: spec.wake_prefix.clone(),
             who: self.who.clone(),
             instead_of: None,
+            waited: self.began.elapsed().as_micros() as u64,
+            token: 0,
             shown: spec.shown.clone(),
         }
     }
@@ -208,7 +224,10 @@ impl Attempt {
     fn rest(&self, wait: u64, place: u64) -> Instant {
         let longest = LONGEST_REST.mul_f64(1.0 - 0.2 * f64::from(self.id[0]) / 255.0);
         let free = Duration::from_micros(wait).saturating_add(APART * place.min(50) as u32);
-        (Instant::now() + free.min(longest)).min(self.until)
+        let next = (Instant::now() + free.min(longest)).min(self.until);
+        // From then on it waits in order, which nobody else notices.
+        let turn = self.began + Duration::from_micros(PATIENCE);
+        if self.lock.spec.in_order() || turn <= Instant::now() { next } else { next.min(turn) }
     }
 
     /// As a rest, but in memory, where no hint comes, a short one.

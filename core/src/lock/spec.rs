@@ -107,9 +107,10 @@ impl Spec {
         self.permits == self.weight
     }
 
-    /// Whether those who wait do so in order. A writer always does, so that readers who come later do not starve it.
+    /// Whether those who wait do so in order from the start. Readers and writers always do, so that neither starve the
+    /// others.
     pub fn in_order(&self) -> bool {
-        self.options.fair || self.kind == Kind::Write
+        self.options.fair || matches!(self.kind, Kind::Read | Kind::Write)
     }
 
     /// Who asks, for those who look.
