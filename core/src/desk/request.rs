@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Leave;
 use crate::cache::Reader;
 use crate::error::Result;
-use crate::lock::{Acquiring, Attempt, Held, Releasing};
+use crate::lock::{Acquiring, Attempt, Held, Releasing, Spec};
 use crate::operation::{Answer, odd_reply};
 
 /// What wants an answer.
@@ -43,8 +43,8 @@ impl Request {
 pub(crate) enum Notice {
     /// Renew it and tell its loss.
     Keep(Arc<Held>),
-    /// Something was freed by another thread.
-    Freed(Arc<Held>),
+    /// A lock was freed by another thread.
+    Freed(Arc<Spec>),
     /// A caller has abandoned its attempt.
     Abandoned,
     /// Send this.

@@ -15,7 +15,9 @@ use crate::operation::{Answer, odd_reply};
 use crate::random;
 
 /// Nobody rests longer than this before asking again: what a lost hint costs at most.
-pub(super) const LONGEST_REST: Duration = Duration::from_secs(1);
+const LONGEST_REST: Duration = Duration::from_secs(1);
+/// For how long the next in a line leaves it to the holder to hand the lock on, before it asks.
+pub(super) const SHORT_HOLD: Duration = Duration::from_millis(100);
 /// Those further back in the queue look a little later, so that they don't all come when a holder has died.
 const APART: Duration = Duration::from_millis(20);
 /// For how long those who wait outlast a server that is away: a restart, or most failovers.
@@ -98,6 +100,11 @@ impl Attempt {
         self.until > Instant::now()
     }
 
+    /// Whether its last question was not just now; false if there was none.
+    pub fn asked_long_ago(&self) -> bool {
+        self.sent > 0 && self.lock.spec.now().saturating_sub(self.sent) >= SHORT_HOLD.as_micros() as u64
+    }
+
     /// Where hints for it will be heard from now on, if anywhere.
     pub fn hear_at(&mut self, channel: Option<Channel>) {
         self.channel = channel;
@@ -175,10 +182,14 @@ impl Attempt {
         let (grant, repeated) = match answer {
             Ok(Answer::Grant(grant, repeated)) => (grant, repeated),
             Ok(other) => return Next::Failed(odd_reply(format!("{other:?}"))),
-            // It was granted, but not by enough.
+            // It was granted, but too few replicas have it. Asked again it is granted again, and they are asked once more.
             Err(error) if error.code() == Code::NotAcquired => {
                 self.lock.refused(error.message().to_owned());
-                return Next::Refused;
+                if !self.waits() {
+                    return Next::Refused;
+                }
+                self.outage = None;
+                return Next::Rest((Instant::now() + AWAY).min(self.until));
             }
             Err(error) => return self.outlasts(&error).map_or(Next::Failed(error), Next::Rest),
         };
