@@ -26,8 +26,6 @@ const LONGEST_OUTAGE: Duration = Duration::from_secs(3);
 const AWAY: Duration = Duration::from_millis(100);
 /// In memory nobody gives hints.
 const IN_MEMORY: Duration = Duration::from_millis(5);
-/// How much longer than a call a tombstone stands: the estimate of the server's clock may be off.
-const LATER: Duration = Duration::from_secs(1);
 
 /// What follows from an answer.
 pub(crate) enum Next {
@@ -158,22 +156,10 @@ impl Attempt {
 
     /// The question of one who does not wait.
     pub fn question(&self) -> Acquire {
-        let spec = &self.lock.spec;
         Acquire {
-            keys: spec.keys.clone(),
-            id: self.id,
-            ttl: spec.options.ttl,
             floor: self.lock.floor(),
-            permits: spec.permits,
-            weight: spec.weight,
-            queue: Queue::No,
-            channel: Channel::default(),
-            wake_prefix: spec.wake_prefix.clone(),
-            who: self.who.clone(),
-            instead_of: None,
             waited: self.began.elapsed().as_micros() as u64,
-            token: 0,
-            shown: spec.shown.clone(),
+            ..self.lock.spec.question(self.id, self.who.clone())
         }
     }
 
@@ -254,13 +240,8 @@ impl Attempt {
     /// nothing.
     pub fn leave(&self) -> Option<Leave> {
         let spec = &self.lock.spec;
-        let release = || spec.release(self.id, self.tombstone());
+        let release = || spec.release(self.id, spec.tombstone());
         (self.asked || self.left).then(|| Leave::new(&spec.shared, release()).again_until(spec.options.ttl))
-    }
-
-    /// For how long late questions are refused, in microseconds.
-    pub fn tombstone(&self) -> u64 {
-        (self.lock.spec.shared.timeout + LATER).as_micros() as u64
     }
 }
 

@@ -23,8 +23,8 @@ use crate::operation::Answer;
 use crate::policy::MAX_PERIOD;
 
 pub(crate) use attempt::Attempt;
-use calls::{ExtendCall, ForceReleaseCall};
 pub use calls::{Acquiring, Releasing};
+use calls::{ExtendCall, ForceReleaseCall};
 pub(crate) use held::Held;
 pub use held::{LockState, LossListener};
 pub use options::{

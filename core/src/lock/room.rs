@@ -77,7 +77,9 @@ impl Room {
         let line = self.lines.entry(place.clone()).or_default();
         line.push_back(Waiter { attempt, tag, stage: IN_LINE });
         // The first asks in its own time, but who comes later may have less.
-        if line.len() == 1 || line.front().is_some_and(|first| first.stage.is_resting() && first.attempt.asked_long_ago()) {
+        if line.len() == 1
+            || line.front().is_some_and(|first| first.stage.is_resting() && first.attempt.asked_long_ago())
+        {
             self.ask(&place);
         }
     }

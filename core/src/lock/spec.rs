@@ -10,7 +10,10 @@ use crate::endpoint::Endpoint;
 use crate::error::{Code, Error, Result, shown, span, within};
 use crate::exchange::Exchange;
 use crate::key;
-use crate::lease::{Acquire, Extend, ForceRelease, Id, Release, Who};
+use crate::lease::{Acquire, Channel, Extend, ForceRelease, Id, Queue, Release, Who};
+
+/// How much longer than a call a tombstone stands: the estimate of the server's clock may be off.
+const LATER: Duration = Duration::from_secs(1);
 
 /// What kind of lock it is; part of its Redis key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +141,31 @@ impl Spec {
     pub fn exchange(&self, question: Acquire) -> Exchange {
         let patience = Duration::from_micros(self.options.ack_timeout);
         Exchange::new(self.shared.clone(), Box::new(question), None).acked_by(self.options.replicas_ack, patience)
+    }
+
+    /// The question of one who does not wait, under an attempt's id.
+    pub fn question(&self, id: Id, who: Arc<[u8]>) -> Acquire {
+        Acquire {
+            keys: self.keys.clone(),
+            id,
+            ttl: self.options.ttl,
+            floor: self.options.floor,
+            permits: self.permits,
+            weight: self.weight,
+            queue: Queue::No,
+            channel: Channel::default(),
+            wake_prefix: self.wake_prefix.clone(),
+            who,
+            instead_of: None,
+            waited: 0,
+            token: 0,
+            shown: self.shown.clone(),
+        }
+    }
+
+    /// For how long questions are refused that arrive after their attempt has ended, in microseconds.
+    pub fn tombstone(&self) -> u64 {
+        (self.shared.timeout + LATER).as_micros() as u64
     }
 
     /// Frees what an attempt has; for `cancel` microseconds late questions of it are refused.
