@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import time
 from collections.abc import Callable, Iterator
@@ -119,6 +120,21 @@ def test_an_acquisition_that_asks_for_a_replica_is_refused_without_it(primary: S
     assert not first.acquire()
     # What the primary has of it is taken back.
     until(lambda: not first.inspect().holders)
+
+
+def test_a_wait_outlasts_a_replica_that_is_away_for_a_while(primary: Server, replica: Server) -> None:
+    cut_off(replica)
+    first = lock(primary, replicas_ack=1)
+    began = time.monotonic()
+    assert not first.acquire(0.5)
+    assert time.monotonic() - began > 0.5
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        acquiring = pool.submit(first.acquire, LONG)
+        until(lambda: bool(first.inspect().holders))
+        replica.command("REPLICAOF", "127.0.0.1", str(primary.port))
+        assert acquiring.result()
+    fail_over(primary, replica)
+    assert lock(replica).inspect().holders[0].token == first.token
 
 
 def test_what_the_replica_has_outlives_a_failover(primary: Server, replica: Server) -> None:

@@ -39,6 +39,28 @@ def test_it_is_held_and_renewed_while_one_stands_still(servers: list[Server]) ->
     assert other.acquire()
 
 
+def test_one_that_was_away_is_asked_again_so_that_the_next_may_go(servers: list[Server]) -> None:
+    lock, other = lock_of(servers), lock_of(servers)
+    servers[1].sigstop()
+    assert lock.acquire()
+    servers[1].sigcont()
+    there = quotalock.Client(servers[1].url, timeout=2.0).lock("sku:42")
+    give_up = time.monotonic() + LONG
+    # A renewal takes it.
+    while not there.inspect().holders:
+        assert lock.held
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+    assert there.inspect().holders[0].token == lock.token
+    servers[0].sigstop()
+    time.sleep(1.5 * TTL)
+    assert lock.held
+    assert not other.acquire(0.5)
+    servers[0].sigcont()
+    assert lock.release()
+    assert other.acquire()
+
+
 def test_while_two_stand_still_it_is_lost_at_its_deadline(servers: list[Server]) -> None:
     lock, other = lock_of(servers), lock_of(servers)
     assert lock.acquire()

@@ -1,36 +1,51 @@
--- Takes permits of every table, or of none: then it may wait in those that refuse.
+-- Takes permits of every table, or of none: then it may wait, in those that refuse, or in all if it waits in order.
 -- KEYS the tables.  ARGV[3..] id, ttl, floor of the token, permits there are, weight, queue (0 no, 1 for a hint, 2 in
--- order), channel, what channels' names begin with, who, the holder to release first or ''.
+-- order), channel, what channels' names begin with, who, the holder to release first or '', for how long it has waited,
+-- the token that it has elsewhere or 0.
 -- Reply: {1, now, healed, outcome, released, ..}; outcome 0 refused: wait, place, who holds; 1 granted: token; 2 cancelled.
--- Invariant: the permits held are never more than there are; an id whose tombstone stands gets none.
+-- Invariant: the permits held are never more than there are; an id whose tombstone stands gets none; who waits in order is
+-- overtaken by nobody whom it must wait for.
 local id, ttl, floor, permits = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local weight, queue, channel, prefix = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10]
-local who, leaving = ARGV[11], ARGV[12]
-local tables, token, recorded = load_all(leaving), math.max(now, floor + 1), 0
+local who, leaving, since, token = ARGV[11], ARGV[12], math.max(now - tonumber(ARGV[13]), 0), tonumber(ARGV[14])
+local tables, fresh, recorded = load_all(leaving), math.max(now, floor + 1), 0
 local outcome, owned, healed, released = 1, true, 0, leaving ~= '' and 1 or 0
+for _, t in ipairs(tables) do
+  t.waits_at = find(t.waiters, id, WAITER)
+  if t.waits_at then since = math.min(since, (struct.unpack('<I8', t.waiters, t.waits_at + 24))) end
+end
+local ordered = in_order(queue, since)
+-- It stands in every table or only where it is refused: in some of them it could keep those out for whom it waits.
+local stands = ordered and queue > 0
 for _, t in ipairs(tables) do
   if t.foreign then healed = 1 end
   if not t.left then released = 0 end
   if find(t.tombstones, id, TOMBSTONE) then outcome = 2 end
-  token = math.max(token, t.last + 1)
-  t.held_at, t.waits_at = holding(t.holders, id), find(t.waiters, id, WAITER)
+  fresh = math.max(fresh, t.last + 1)
+  t.held_at = holding(t.holders, id)
   if t.held_at then
     recorded = math.max(recorded, (struct.unpack('<I8', t.holders, t.held_at + 32)))
   else
     -- Whoever waits in order, or was told, goes before all but those of them before it.
-    local others, ahead = #t.waiters / WAITER - (t.waits_at and 1 or 0), 0
-    for at = 1, t.waits_at and string.byte(t.waiters, t.waits_at + 36) > 1 and t.waits_at - 1 or #t.waiters, WAITER do
-      local till, _, wanted, how = struct.unpack('<I8I8I4B', t.waiters, at + 16)
-      if how > 1 then ahead, t.earliest = ahead + wanted, math.min(t.earliest, till) end
+    local turn = place(t.waiters, since, id)
+    local first = ordered or t.waits_at and string.byte(t.waiters, t.waits_at + 36) > 1
+    local earlier, ahead = (turn - 1) / WAITER, 0
+    if t.waits_at and t.waits_at < turn then earlier = earlier - 1 end
+    for at = 1, first and turn - 1 or #t.waiters, WAITER do
+      local till, came, wanted, how = struct.unpack('<I8I8I4B', t.waiters, at + 16)
+      if at ~= t.waits_at and (how > 1 or in_order(how, came)) then
+        ahead, t.earliest = ahead + wanted, math.min(t.earliest, till)
+      end
     end
     t.full = t.count >= MOST or t.held + weight > permits
-    t.refuses = t.full or t.held + ahead + weight > permits or leaving ~= '' and others > 0
+    t.refuses = t.full or t.held + ahead + weight > permits or leaving ~= '' and earlier > 0
     owned = false
     if t.refuses and outcome == 1 then outcome = 0 end
+    if not t.waits_at and #t.waiters >= WAITER * MOST then stands = false end
   end
 end
-if owned and recorded > floor then token = recorded end
-local wait, place, holder = 0, 0, ''
+if owned and recorded > floor then token = recorded elseif token == 0 then token = fresh end
+local wait, behind, holder = 0, 0, ''
 for _, t in ipairs(tables) do
   local changed, freed = t.foreign or t.dirty, t.left
   if outcome == 1 then
@@ -43,17 +58,19 @@ for _, t in ipairs(tables) do
       t.held, t.latest = t.held + weight, math.max(t.latest, now + ttl)
     end
     t.last = math.max(t.last, token)
-  elseif outcome == 0 and t.refuses then
-    wait = math.max(wait, t.earliest < EXACT and t.earliest - now or HEARTBEAT)
-    place = math.max(place, t.waits_at and (t.waits_at - 1) / WAITER or #t.waiters / WAITER)
-    if t.full and holder == '' and t.holders ~= '' then
-      holder = string.sub(t.holders, 55, 54 + struct.unpack('<I2', t.holders, 53))
+  elseif outcome == 0 and (t.refuses or stands and not t.held_at) then
+    if t.refuses then
+      wait = math.max(wait, t.earliest < EXACT and t.earliest - now or HEARTBEAT)
+      behind = math.max(behind, t.waits_at and (t.waits_at - 1) / WAITER or #t.waiters / WAITER)
+      if t.full and holder == '' and t.holders ~= '' then
+        holder = string.sub(t.holders, 55, 54 + struct.unpack('<I2', t.holders, 53))
+      end
     end
     if queue > 0 and (t.waits_at or #t.waiters < WAITER * MOST) then
-      local at = t.waits_at or #t.waiters + 1
-      local since = t.waits_at and struct.unpack('<I8', t.waiters, at + 24) or now
+      if t.waits_at then dismiss(t, t.waits_at) end
+      local at = place(t.waiters, since, id)
       t.waiters = string.sub(t.waiters, 1, at - 1) .. struct.pack('<c16I8I8I4Bc16', id, now + HEARTBEAT, since, weight,
-        queue, channel) .. string.sub(t.waiters, at + WAITER)
+        queue, channel) .. string.sub(t.waiters, at)
       changed = true
     end
   elseif outcome == 0 and queue > 0 and t.waits_at then
@@ -66,4 +83,4 @@ for _, t in ipairs(tables) do
 end
 if outcome == 1 then return {1, now, healed, 1, released, token} end
 if outcome == 2 then return {1, now, healed, 2, released} end
-return {1, now, healed, 0, released, wait, place, holder}
+return {1, now, healed, 0, released, wait, behind, holder}

@@ -4,7 +4,7 @@
 -- was told), channel (c16); holders: id, deadline, ttl, token, since (I8), weight (I4), who (I2 and as many bytes).
 -- Invariant: a value of another form counts as none; what is over is gone, and so is the holder `leaving`.
 local string, math = string, math
-local HEARTBEAT, RIGHT_OF_WAY, MOST, DAY, LONGEST = 1500000, 50000, 1024, 86400000, 3700000000
+local HEARTBEAT, RIGHT_OF_WAY, PATIENCE, MOST, DAY, LONGEST = 1500000, 50000, 500000, 1024, 86400000, 3700000000
 local EXACT = 9007199254740992
 local TOMBSTONE, WAITER, HOLDER = 24, 53, 54
 local NONE = 'QK\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0'

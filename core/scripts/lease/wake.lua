@@ -1,17 +1,18 @@
 -- Tells the first waiters who fit that permits are free. Included after form.
 -- Those in order first, since nobody is granted before them. One that only wants a hint goes before newcomers once it was
--- told, but not for long: if it does not ask again it is forgotten.
+-- told, but not for long: if it does not ask again it is forgotten. Once it has waited for long enough it is in order too.
 -- Marks them in the table and returns where they stand, for publish once the table is saved.
+local function in_order(how, since) return how % 128 == 2 or now - since >= PATIENCE end
 local function wake(t, permits)
   local room, told, cuts = permits - t.held, {}, {}
-  for how = 2, 1, -1 do
+  for pass = 1, 2 do
     for at = 1, room > 0 and #t.waiters or 0, WAITER do
-      local weight, mark = struct.unpack('<I4B', t.waiters, at + 32)
-      if mark % 128 == how then
+      local since, weight, how = struct.unpack('<I8I4B', t.waiters, at + 24)
+      if in_order(how, since) == (pass == 1) then
         if weight <= room then
           room = room - weight
-          if mark < 128 then told[#told + 1] = at end
-        elseif how == 2 then
+          if how < 128 then told[#told + 1] = at end
+        elseif pass == 1 then
           room = 0
           break
         end
@@ -22,7 +23,7 @@ local function wake(t, permits)
   table.sort(told)
   for n, at in ipairs(told) do
     local till, since, weight, how = struct.unpack('<I8I8I4B', t.waiters, at + 16)
-    if how == 1 then till = math.min(till, now + RIGHT_OF_WAY) end
+    if not in_order(how, since) then till = math.min(till, now + RIGHT_OF_WAY) end
     cuts[3 * n - 2], cuts[3 * n - 1] = at + 16, at + 37
     cuts[3 * n] = struct.pack('<I8I8I4B', till, since, weight, how + 128)
   end
@@ -37,7 +38,7 @@ local function publish(t, told, prefix)
 end
 -- Takes the waiter at a place away; whether others may profit.
 local function dismiss(t, at)
-  local how = string.byte(t.waiters, at + 36)
+  local since, _, how = struct.unpack('<I8I4B', t.waiters, at + 24)
   t.waiters = string.sub(t.waiters, 1, at - 1) .. string.sub(t.waiters, at + WAITER)
-  return how ~= 1
+  return how ~= 1 or in_order(how, since)
 end

@@ -122,9 +122,9 @@ impl Desk {
     pub fn notice(&mut self, notice: Notice) {
         match notice {
             Notice::Keep(held) => self.renewals.keep(&held),
-            Notice::Freed(held) => {
-                if let Some(waiting) = self.waiting.get_mut(&port(&held.spec.shared)) {
-                    waiting.room.on_freed(&held.spec.keys);
+            Notice::Freed(spec) => {
+                if let Some(waiting) = self.waiting.get_mut(&port(&spec.shared)) {
+                    waiting.room.on_freed(&spec.keys);
                 }
             }
             Notice::Abandoned => self.waiting.values_mut().for_each(|waiting| waiting.room.sweep()),

@@ -6,7 +6,7 @@ use super::Leave;
 use crate::answer::Answer;
 use crate::cache::Reader;
 use crate::error::Result;
-use crate::lock::{Acquiring, Attempt, Held, Releasing};
+use crate::lock::{Acquiring, Attempt, Held, Releasing, Spec};
 use crate::operation::odd_reply;
 
 /// What wants an answer.
@@ -44,8 +44,8 @@ impl Request {
 pub(crate) enum Notice {
     /// Renew it and tell its loss.
     Keep(Arc<Held>),
-    /// Something was freed by another thread.
-    Freed(Arc<Held>),
+    /// A lock was freed by another thread.
+    Freed(Arc<Spec>),
     /// A caller has abandoned its attempt.
     Abandoned,
     /// Send this.

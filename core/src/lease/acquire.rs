@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::table::{Held, Table, Waiter};
+use super::table::{Held, Table, Waiter, waits_in_order};
 use super::{Channel, HEARTBEAT, Id, MOST_HOLDERS, MOST_WAITERS, Queue, Transition, bytes, int, load_all, save};
 use crate::answer::Answer;
 use crate::decision::Source;
@@ -39,8 +39,12 @@ pub struct Acquire {
     pub wake_prefix: Arc<[u8]>,
     /// Who wants to hold, for people; at most [`MAX_WHO_BYTES`](super::MAX_WHO_BYTES).
     pub who: Arc<[u8]>,
-    /// A holder to release first. Then it is granted only if nobody else waits.
+    /// A holder to release first. Then it is granted only if nobody waits who came before.
     pub instead_of: Option<Id>,
+    /// For how many microseconds it has waited; a table that knows of more goes by that.
+    pub waited: u64,
+    /// The token that it has on other servers; 0 gets it a new one.
+    pub token: u64,
     /// What it is about, for messages: `lock "invoice:42"`.
     pub shown: Arc<str>,
 }
@@ -92,6 +96,16 @@ struct Standing {
     refusal: Option<Refusal>,
 }
 
+/// Since when a try waits, and whether in order.
+#[derive(Clone, Copy)]
+struct Turn {
+    since: u64,
+    in_order: bool,
+    /// Whether it stands in every table if one refuses. Else it stands only where it is refused: in some of the others it
+    /// could keep those out for whom it waits.
+    stands: bool,
+}
+
 /// Why a table refuses.
 struct Refusal {
     wait: u64,
@@ -100,22 +114,36 @@ struct Refusal {
 }
 
 impl Acquire {
-    fn standing(&self, table: &Table, now: u64) -> Standing {
+    fn turn(&self, tables: &[Table], now: u64) -> Turn {
+        let known = tables.iter().filter_map(|table| table.waiting(&self.id).map(|at| table.waiters[at].since)).min();
+        let since = known.into_iter().fold(now.saturating_sub(self.waited), u64::min);
+        let in_order = waits_in_order(self.queue == Queue::Order, since, now);
+        let has_room = |table: &Table| {
+            let knows = table.holding(&self.id).is_some() || table.waiting(&self.id).is_some();
+            knows || table.waiters.len() < MOST_WAITERS
+        };
+        Turn { since, in_order, stands: in_order && self.queue != Queue::No && tables.iter().all(has_room) }
+    }
+
+    fn standing(&self, table: &Table, turn: Turn, now: u64) -> Standing {
         let (holding, waiting) = (table.holding(&self.id), table.waiting(&self.id));
-        let refusal = if holding.is_some() { None } else { self.refusal(table, waiting, now) };
+        let refusal = if holding.is_some() { None } else { self.refusal(table, waiting, turn, now) };
         Standing { holding, waiting, refusal }
     }
 
-    fn refusal(&self, table: &Table, waiting: Option<usize>, now: u64) -> Option<Refusal> {
+    fn refusal(&self, table: &Table, waiting: Option<usize>, turn: Turn, now: u64) -> Option<Refusal> {
+        let place = table.place(turn.since, &self.id);
+        let goes_first = turn.in_order || waiting.is_some_and(|at| table.waiters[at].goes_first(now));
+        let stop = if goes_first { place } else { table.waiters.len() };
         let full = table.holders.len() >= MOST_HOLDERS || table.held() + self.weight > self.permits;
-        let ahead: u64 = table.ahead(waiting).map(|waiter| waiter.weight).sum();
-        let others = table.waiters.len() - usize::from(waiting.is_some());
+        let ahead: u64 = table.ahead(stop, waiting, now).map(|waiter| waiter.weight).sum();
+        let earlier = place - usize::from(waiting.is_some_and(|at| at < place));
         let fits = !full && table.held() + ahead + self.weight <= self.permits;
-        if fits && (self.instead_of.is_none() || others == 0) {
+        if fits && (self.instead_of.is_none() || earlier == 0) {
             return None;
         }
         let deadlines = table.holders.iter().map(|held| held.deadline);
-        let earliest = deadlines.chain(table.ahead(waiting).map(|waiter| waiter.until)).min();
+        let earliest = deadlines.chain(table.ahead(stop, waiting, now).map(|waiter| waiter.until)).min();
         Some(Refusal {
             wait: earliest.map_or(HEARTBEAT, |earliest| earliest - now),
             place: waiting.unwrap_or(table.waiters.len()) as u64,
@@ -125,7 +153,7 @@ impl Acquire {
 
     fn take(&self, table: &mut Table, standing: &Standing, token: u64, now: u64) {
         if let Some(at) = standing.waiting {
-            table.dismiss(at);
+            table.dismiss(at, now);
         }
         match standing.holding {
             Some(at) => {
@@ -145,23 +173,23 @@ impl Acquire {
         table.last = table.last.max(token);
     }
 
-    /// Leaves a waiter, in its place if it has one; whether there was room.
-    fn wait(&self, table: &mut Table, waiting: Option<usize>, now: u64) -> bool {
-        let since = waiting.map_or(now, |at| table.waiters[at].since);
+    /// Leaves a waiter, in the place that it came for; whether there was room.
+    fn wait(&self, table: &mut Table, waiting: Option<usize>, since: u64, now: u64) -> bool {
+        match waiting {
+            Some(at) => drop(table.waiters.remove(at)),
+            None if table.waiters.len() >= MOST_WAITERS => return false,
+            None => {}
+        }
         let waiter = Waiter {
             id: self.id,
             until: now + HEARTBEAT,
             since,
             weight: self.weight,
-            in_order: self.queue == Queue::Order,
+            fair: self.queue == Queue::Order,
             told: false,
             channel: self.channel,
         };
-        match waiting {
-            Some(at) => table.waiters[at] = waiter,
-            None if table.waiters.len() < MOST_WAITERS => table.waiters.push(waiter),
-            None => return false,
-        }
+        table.waiters.insert(table.place(since, &self.id), waiter);
         true
     }
 }
@@ -176,7 +204,7 @@ impl Operation for Acquire {
     }
 
     fn arg_count(&self) -> usize {
-        10
+        12
     }
 
     fn encode_args(&self, out: &mut Vec<u8>) {
@@ -188,6 +216,8 @@ impl Operation for Acquire {
         resp::part(out, &self.wake_prefix);
         resp::part(out, &self.who);
         resp::part(out, self.instead_of.as_ref().map_or(&[], |id| id.as_slice()));
+        resp::number_part(out, self.waited);
+        resp::number_part(out, self.token);
     }
 
     fn mutates(&self) -> bool {
@@ -200,7 +230,8 @@ impl Operation for Acquire {
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
         let tables = load_all(space, &self.keys, now, self.instead_of.as_ref())?;
-        let standings: Vec<Standing> = tables.iter().map(|table| self.standing(table, now)).collect();
+        let turn = self.turn(&tables, now);
+        let standings: Vec<Standing> = tables.iter().map(|table| self.standing(table, turn, now)).collect();
         let outcome = match () {
             () if tables.iter().any(|table| table.is_cancelled(&self.id)) => CANCELLED,
             () if standings.iter().any(|standing| standing.refusal.is_some()) => REFUSED,
@@ -210,8 +241,11 @@ impl Operation for Acquire {
             .map(|(standing, table)| standing.holding.map(|at| table.holders[at].token))
             .collect();
         let recorded = owned.and_then(|tokens| tokens.into_iter().max()).filter(|token| *token > self.floor);
-        let fresh = || tables.iter().map(|table| table.last + 1).fold(now.max(self.floor + 1), u64::max);
-        let token = recorded.unwrap_or_else(fresh);
+        let token = match (recorded, self.token) {
+            (Some(recorded), _) => recorded,
+            (None, 0) => tables.iter().map(|table| table.last + 1).fold(now.max(self.floor + 1), u64::max),
+            (None, known) => known,
+        };
         let healed = tables.iter().any(|table| table.foreign);
         let released = self.instead_of.is_some() && tables.iter().all(|table| table.left);
         let mut worst = Refusal { wait: 0, place: 0, holder: Vec::new() };
@@ -230,12 +264,15 @@ impl Operation for Acquire {
                     if worst.holder.is_empty() {
                         worst.holder = refusal.holder;
                     }
-                    changed |= self.queue != Queue::No && self.wait(&mut table, standing.waiting, now);
+                    changed |= self.queue != Queue::No && self.wait(&mut table, standing.waiting, turn.since, now);
+                }
+                None if turn.stands && standing.holding.is_none() => {
+                    changed |= self.wait(&mut table, standing.waiting, turn.since, now);
                 }
                 // Not this table refuses: those who wait in it need not wait for the others.
                 None if self.queue != Queue::No => {
                     if let Some(at) = standing.waiting {
-                        freed |= table.dismiss(at);
+                        freed |= table.dismiss(at, now);
                         changed = true;
                     }
                 }

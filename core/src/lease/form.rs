@@ -25,11 +25,11 @@ pub(super) fn decode(value: &[u8]) -> Option<Table> {
     for _ in 0..waiters {
         let (id, until, since, weight) = (rest.take()?, rest.exact()?, rest.exact()?, rest.weight()?);
         let [how] = rest.take()?;
-        let (told, in_order) = (how & TOLD != 0, how & !TOLD == 2);
-        if !in_order && how & !TOLD != 1 {
+        let (told, fair) = (how & TOLD != 0, how & !TOLD == 2);
+        if !fair && how & !TOLD != 1 {
             return None;
         }
-        table.waiters.push(Waiter { id, until, since, weight, in_order, told, channel: rest.take()? });
+        table.waiters.push(Waiter { id, until, since, weight, fair, told, channel: rest.take()? });
     }
     while !rest.0.is_empty() {
         let id = rest.take()?;
@@ -56,7 +56,7 @@ pub(super) fn encode(table: &Table) -> Vec<u8> {
         value.extend_from_slice(&waiter.id);
         put(&mut value, &[waiter.until, waiter.since]);
         value.extend_from_slice(&(waiter.weight as u32).to_le_bytes());
-        value.push(if waiter.in_order { 2 } else { 1 } | if waiter.told { TOLD } else { 0 });
+        value.push(if waiter.fair { 2 } else { 1 } | if waiter.told { TOLD } else { 0 });
         value.extend_from_slice(&waiter.channel);
     }
     for held in &table.holders {

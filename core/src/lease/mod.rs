@@ -32,6 +32,8 @@ pub(crate) use who::Who;
 pub(crate) const HEARTBEAT: u64 = 1_500_000;
 /// For how long a waiter that only wants a hint goes before newcomers once it was told, in microseconds.
 pub(crate) const RIGHT_OF_WAY: u64 = 50_000;
+/// For how long a waiter that only wants a hint may be overtaken; from then on it waits in order. In microseconds.
+pub(crate) const PATIENCE: u64 = 500_000;
 /// The most holders of a table.
 pub(crate) const MOST_HOLDERS: usize = 1_024;
 /// The most waiters of a table.
@@ -61,7 +63,7 @@ pub enum Queue {
     /// Not at all.
     #[default]
     No = 0,
-    /// For a hint that it is worth asking again.
+    /// For a hint that it is worth asking again; before those who come later once it has waited for half a second.
     Hint = 1,
     /// Before everybody who comes later, for a hint as well.
     Order = 2,
@@ -83,6 +85,7 @@ fn save(space: &mut dyn Space, key: &[u8], table: &Table, now: u64, told: &[usiz
 const FORM: &str = include_str!("../../scripts/lease/form.lua");
 const LOAD: &str = include_str!("../../scripts/lease/load.lua");
 const FIND: &str = include_str!("../../scripts/lease/find.lua");
+const PLACE: &str = include_str!("../../scripts/lease/place.lua");
 const RENEW: &str = include_str!("../../scripts/lease/renew.lua");
 const SAVE: &str = include_str!("../../scripts/lease/save.lua");
 const WAKE: &str = include_str!("../../scripts/lease/wake.lua");
@@ -123,7 +126,7 @@ impl Transition {
         const INSPECT: &str = include_str!("../../scripts/lease/inspect.lua");
         const FORCE_RELEASE: &str = include_str!("../../scripts/lease/force_release.lua");
         match self {
-            Transition::Acquire => &[FORM, LOAD, FIND, RENEW, SAVE, WAKE, ACQUIRE],
+            Transition::Acquire => &[FORM, LOAD, FIND, PLACE, RENEW, SAVE, WAKE, ACQUIRE],
             Transition::Release => &[FORM, LOAD, FIND, SAVE, WAKE, RELEASE],
             Transition::Extend => &[FORM, LOAD, FIND, RENEW, SAVE, EXTEND],
             Transition::Inspect => &[FORM, LOAD, INSPECT],

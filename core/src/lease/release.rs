@@ -68,7 +68,7 @@ impl Operation for Release {
             let mut changed = table.changed || self.cancel > 0;
             let mut freed = table.left;
             if let Some(at) = table.waiting(&self.id) {
-                freed |= table.dismiss(at);
+                freed |= table.dismiss(at, now);
                 changed = true;
             }
             if self.cancel > 0 {

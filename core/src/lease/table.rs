@@ -1,8 +1,8 @@
-//! A table of leases: twin of `scripts/lease/{form,load,find,renew,save,wake}.lua`.
+//! A table of leases: twin of `scripts/lease/{form,load,find,place,renew,save,wake}.lua`.
 
 use std::collections::VecDeque;
 
-use super::{Channel, HEARTBEAT, Id, LONGEST_TOMBSTONE, MOST_TOMBSTONES, RIGHT_OF_WAY, TABLE_MEMORY, form};
+use super::{Channel, HEARTBEAT, Id, LONGEST_TOMBSTONE, MOST_TOMBSTONES, PATIENCE, RIGHT_OF_WAY, TABLE_MEMORY, form};
 
 /// An id that was cancelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,18 +18,28 @@ pub(super) struct Waiter {
     pub until: u64,
     pub since: u64,
     pub weight: u64,
-    /// Whether it goes before those who come later; else it only wants a hint.
-    pub in_order: bool,
+    /// Whether it waits in order from the start; else it only wants a hint.
+    pub fair: bool,
     /// Whether it got its hint and did not ask again yet.
     pub told: bool,
     pub channel: Channel,
 }
 
 impl Waiter {
-    /// Whether it goes before newcomers.
-    pub fn goes_first(&self) -> bool {
-        self.in_order || self.told
+    /// Whether it goes before those who come later.
+    pub fn in_order(&self, now: u64) -> bool {
+        waits_in_order(self.fair, self.since, now)
     }
+
+    /// Whether it goes before newcomers.
+    pub fn goes_first(&self, now: u64) -> bool {
+        self.in_order(now) || self.told
+    }
+}
+
+/// Whether nobody overtakes who has waited since then.
+pub(super) fn waits_in_order(fair: bool, since: u64, now: u64) -> bool {
+    fair || now.saturating_sub(since) >= PATIENCE
 }
 
 /// One who holds.
@@ -116,10 +126,17 @@ impl Table {
         self.waiters.iter().position(|waiter| waiter.id == *id)
     }
 
-    /// Those who are granted before a waiter: in order or told, and before its place if it is one of them.
-    pub fn ahead(&self, waiting: Option<usize>) -> impl Iterator<Item = &Waiter> {
-        let place = waiting.filter(|at| self.waiters[*at].goes_first()).unwrap_or(self.waiters.len());
-        self.waiters[..place].iter().filter(|waiter| waiter.goes_first())
+    /// Where a waiter belongs: behind the last who came before it. What came in one microsecond is told apart by its id, so
+    /// the order is the same in all tables, and no two can each wait for the other's turn.
+    pub fn place(&self, since: u64, id: &Id) -> usize {
+        let came_before = |waiter: &Waiter| (waiter.since, &waiter.id) < (since, id);
+        self.waiters.iter().rposition(came_before).map_or(0, |last| last + 1)
+    }
+
+    /// Those among the first `stop` who go before this waiter.
+    pub fn ahead(&self, stop: usize, waiting: Option<usize>, now: u64) -> impl Iterator<Item = &Waiter> {
+        let others = self.waiters[..stop].iter().enumerate().filter(move |(at, _)| Some(*at) != waiting);
+        others.map(|(_, waiter)| waiter).filter(move |waiter| waiter.goes_first(now))
     }
 
     /// Lengthens a lease; it never becomes shorter.
@@ -129,9 +146,9 @@ impl Table {
     }
 
     /// Takes a waiter away; whether others may profit.
-    pub fn dismiss(&mut self, at: usize) -> bool {
+    pub fn dismiss(&mut self, at: usize, now: u64) -> bool {
         let waiter = self.waiters.remove(at);
-        waiter.goes_first()
+        waiter.goes_first(now)
     }
 
     /// Refuses an id from now on.
@@ -146,14 +163,16 @@ impl Table {
 
     /// Marks the first waiters who fit, and returns their places: those in order first, since nobody is granted before
     /// them. One that only wants a hint goes before newcomers once it was told, but not for long: if it does not ask again
-    /// it is forgotten.
+    /// it is forgotten. Once it has waited for long enough it is in order too.
     pub fn wake(&mut self, permits: u64, now: u64) -> Vec<usize> {
         let (mut room, mut told) = (permits.saturating_sub(self.held()), Vec::new());
         for in_order in [true, false] {
             if room == 0 {
                 break;
             }
-            for (at, waiter) in self.waiters.iter_mut().enumerate().filter(|(_, waiter)| waiter.in_order == in_order) {
+            for (at, waiter) in
+                self.waiters.iter_mut().enumerate().filter(|(_, waiter)| waiter.in_order(now) == in_order)
+            {
                 if waiter.weight <= room {
                     room -= waiter.weight;
                     if !std::mem::replace(&mut waiter.told, true) {

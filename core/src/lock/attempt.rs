@@ -10,17 +10,19 @@ use super::spec::describe_holder;
 use crate::answer::Answer;
 use crate::desk::{Leave, Outage};
 use crate::error::{Code, Error, Result};
-use crate::lease::{Acquire, Channel, Grant, Id, Outcome, Queue};
+use crate::lease::{Acquire, Channel, Grant, Id, Outcome, PATIENCE, Queue};
 use crate::random;
 
 /// Nobody rests longer than this before asking again: what a lost hint costs at most.
-pub(super) const LONGEST_REST: Duration = Duration::from_secs(1);
+const LONGEST_REST: Duration = Duration::from_secs(1);
+/// How long one rests whose grant too few replicas have, before they are asked again.
+const UNTIL_REPLICAS: Duration = Duration::from_millis(100);
+/// For how long the next in a line leaves it to the holder to hand the lock on, before it asks.
+pub(super) const SHORT_HOLD: Duration = Duration::from_millis(100);
 /// Those further back in the queue look a little later, so that they don't all come when a holder has died.
 const APART: Duration = Duration::from_millis(20);
 /// In memory nobody gives hints.
 const IN_MEMORY: Duration = Duration::from_millis(5);
-/// How much longer than a call a tombstone stands: the estimate of the server's clock may be off.
-const LATER: Duration = Duration::from_secs(1);
 
 /// What follows from an answer.
 pub(crate) enum Next {
@@ -42,6 +44,7 @@ pub(crate) struct Attempt {
     pub id: Id,
     /// Which of the handle's attempts it is.
     pub number: u64,
+    began: Instant,
     /// When waiting ends.
     pub until: Instant,
     channel: Option<Channel>,
@@ -64,9 +67,21 @@ impl Attempt {
         let id = random::bytes()?;
         let who = lock.spec.who();
         let number = lock.begin(wait)?;
-        let until = Instant::now() + wait;
-        let outage = Outage::default();
-        Ok(Attempt { lock, id, number, until, channel: None, who, asked: false, left: false, sent: 0, outage })
+        let began = Instant::now();
+        let until = began + wait;
+        Ok(Attempt {
+            lock,
+            id,
+            number,
+            began,
+            until,
+            channel: None,
+            who,
+            asked: false,
+            left: false,
+            sent: 0,
+            outage: Outage::default(),
+        })
     }
 
     /// Whether its caller has abandoned it.
@@ -77,6 +92,11 @@ impl Attempt {
     /// Whether the caller waits at all.
     pub fn waits(&self) -> bool {
         self.until > Instant::now()
+    }
+
+    /// Whether its last question was not just now; false if there was none.
+    pub fn asked_long_ago(&self) -> bool {
+        self.sent > 0 && self.lock.spec.now().saturating_sub(self.sent) >= SHORT_HOLD.as_micros() as u64
     }
 
     /// Where hints for it will be heard from now on, if anywhere.
@@ -128,20 +148,10 @@ impl Attempt {
 
     /// The question of one who does not wait.
     pub fn question(&self) -> Acquire {
-        let spec = &self.lock.spec;
         Acquire {
-            keys: spec.keys.clone(),
-            id: self.id,
-            ttl: spec.options.ttl,
             floor: self.lock.floor(),
-            permits: spec.permits,
-            weight: spec.weight,
-            queue: Queue::No,
-            channel: Channel::default(),
-            wake_prefix: spec.wake_prefix.clone(),
-            who: self.who.clone(),
-            instead_of: None,
-            shown: spec.shown.clone(),
+            waited: self.began.elapsed().as_micros() as u64,
+            ..self.lock.spec.question(self.id, self.who.clone())
         }
     }
 
@@ -149,10 +159,14 @@ impl Attempt {
     pub fn on_answer(&mut self, answer: Result<Answer>) -> Next {
         let grant = match answer.and_then(Answer::take::<Grant>) {
             Ok(grant) => grant,
-            // It was granted, but not by enough.
+            // It was granted, but too few replicas have it. Asked again it is granted again, and they are asked once more.
             Err(error) if error.code() == Code::NotAcquired => {
                 self.lock.refused(error.message().to_owned());
-                return Next::Refused;
+                if !self.waits() {
+                    return Next::Refused;
+                }
+                self.outage.end();
+                return Next::Rest((Instant::now() + UNTIL_REPLICAS).min(self.until));
             }
             Err(error) => return self.outlasts(&error).map_or(Next::Failed(error), Next::Rest),
         };
@@ -198,7 +212,10 @@ impl Attempt {
     fn rest(&self, wait: u64, place: u64) -> Instant {
         let longest = LONGEST_REST.mul_f64(1.0 - 0.2 * f64::from(self.id[0]) / 255.0);
         let free = Duration::from_micros(wait).saturating_add(APART * place.min(50) as u32);
-        (Instant::now() + free.min(longest)).min(self.until)
+        let next = (Instant::now() + free.min(longest)).min(self.until);
+        // From then on it waits in order, which nobody else notices.
+        let turn = self.began + Duration::from_micros(PATIENCE);
+        if self.lock.spec.in_order() || turn <= Instant::now() { next } else { next.min(turn) }
     }
 
     /// As a rest, but in memory, where no hint comes, a short one.
@@ -214,13 +231,8 @@ impl Attempt {
     /// nothing.
     pub fn leave(&self) -> Option<Leave> {
         let spec = &self.lock.spec;
-        let release = || spec.release(self.id, self.tombstone());
+        let release = || spec.release(self.id, spec.tombstone());
         (self.asked || self.left).then(|| Leave::new(&spec.shared, release()).again_until(spec.options.ttl))
-    }
-
-    /// For how long late questions are refused, in microseconds.
-    pub fn tombstone(&self) -> u64 {
-        (self.lock.spec.shared.timeout + LATER).as_micros() as u64
     }
 }
 

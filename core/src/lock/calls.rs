@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::held::Held;
+use super::spec::Spec;
 use super::tell;
 use super::{Attempt, Inner};
 use super::{blocking, quorum};
@@ -13,7 +14,7 @@ use crate::decision::Source;
 use crate::desk::Request;
 use crate::error::Result;
 use crate::exchange::Exchange;
-use crate::lease::Extend;
+use crate::lease::{Extend, ForceRelease};
 use crate::op::typed;
 use crate::operation::Operation;
 use crate::redis::{self, hub, seat};
@@ -131,7 +132,7 @@ impl Releasing {
         let release = held.spec.release(held.id, 0);
         let exchange = Exchange::new(held.spec.shared.clone(), Box::new(release), None);
         let released: bool = typed(redis::blocking::run(exchange, interrupted))?;
-        tell::freed(&held);
+        tell::freed(&held.spec);
         Ok(released && self.was_held)
     }
 
@@ -248,5 +249,56 @@ impl Operation for ExtendCall {
 
     fn describe(&self) -> String {
         self.extend.describe()
+    }
+}
+
+/// A forced release, of which those who wait in this process hear at once.
+pub(super) struct ForceReleaseCall {
+    spec: Arc<Spec>,
+    release: ForceRelease,
+}
+
+impl ForceReleaseCall {
+    pub fn new(spec: &Arc<Spec>) -> ForceReleaseCall {
+        ForceReleaseCall { spec: spec.clone(), release: spec.force_release() }
+    }
+}
+
+impl Operation for ForceReleaseCall {
+    fn script(&self) -> &Script {
+        self.release.script()
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        self.release.key(at)
+    }
+
+    fn arg_count(&self) -> usize {
+        self.release.arg_count()
+    }
+
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        self.release.encode_args(out);
+    }
+
+    fn mutates(&self) -> bool {
+        true
+    }
+
+    fn repeatable(&self) -> bool {
+        self.release.repeatable()
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        self.release.twin(space, now)
+    }
+
+    fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
+        tell::freed(&self.spec);
+        self.release.decode(fields, source)
+    }
+
+    fn describe(&self) -> String {
+        self.release.describe()
     }
 }

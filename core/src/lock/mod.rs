@@ -23,8 +23,8 @@ use crate::op::Op;
 use crate::policy::MAX_PERIOD;
 
 pub(crate) use attempt::Attempt;
-use calls::ExtendCall;
 pub use calls::{Acquiring, Releasing};
+use calls::{ExtendCall, ForceReleaseCall};
 pub(crate) use held::Held;
 pub use held::{LockState, LossListener};
 pub use options::{
@@ -34,7 +34,8 @@ pub use options::{
 use options::{check_floor, check_ttl};
 pub(crate) use renewals::{Due, Renewals};
 pub(crate) use room::{Passing, Place, Room, Wish};
-use spec::{Kind, Spec};
+use spec::Kind;
+pub(crate) use spec::Spec;
 
 /// A handle for a lock: a lease that ends by itself. Cheap to clone; clones are the same handle. Made by [`Client::lock`]
 /// and its neighbours.
@@ -246,7 +247,7 @@ impl Lock {
             let spec = spec.clone();
             return Op::task(move || quorum::force_release(&spec).map(Answer::new));
         }
-        Op::of(&spec.shared, Box::new(spec.force_release()))
+        Op::of(&spec.shared, Box::new(ForceReleaseCall::new(spec)))
     }
 
     /// The names, as they were given.

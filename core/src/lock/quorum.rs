@@ -3,6 +3,10 @@
 //! It survives the loss of some servers, and replaces no fencing token: one whose clock jumps, or that forgets what it
 //! granted, counts like any other. A server that was started a short while ago and keeps no append-only file may have
 //! forgotten: it has no vote until everything that it could have granted is over.
+//!
+//! A server that was away, or forgot, is given the grant anew when it is extended, so that losing servers one after the other
+//! does not cost the lock. That adds no vote to the one under way: most of the others have just said that they hold it, so
+//! nobody else can have a majority, whatever the server may have forgotten.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +25,7 @@ use crate::decision::Source;
 use crate::desk::CLEAN_UP;
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
-use crate::lease::{Grant, Outcome};
+use crate::lease::{Acquire, Grant, Outcome};
 use crate::operation::{Operation, unsigned};
 use crate::random;
 use crate::redis::blocking;
@@ -105,13 +109,34 @@ fn round(attempt: &Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<u64
 pub(super) fn extend(held: &Held, ttl: u64) -> Result<bool> {
     let spec = &held.spec;
     let answers = everywhere(spec, &mut || false, |node, over| call(node, Box::new(node.extend(held.id, ttl)), over));
-    decided(spec, answers)
+    let lacks = |(node, answer)| says(answer, false).then_some(node);
+    let lacking: Vec<&Spec> = nodes(spec).zip(&answers).filter_map(lacks).collect();
+    let done = decided(spec, answers)?;
+    if done && !lacking.is_empty() {
+        regain(held, ttl, &lacking);
+    }
+    Ok(done)
+}
+
+/// Gives the grant anew to servers that don't have it, where nobody else does.
+fn regain(held: &Held, ttl: u64, lacking: &[&Spec]) {
+    at_each(lacking, &mut || !held.is_held(), |node, over| {
+        let question = Acquire { ttl, token: held.token, ..node.question(held.id, node.who()) };
+        let answer = call(node, Box::new(question), over);
+        // Released meanwhile: that may have come here before the grant.
+        if !held.is_held() {
+            return call(node, Box::new(node.release(held.id, node.tombstone())), &AtomicBool::new(false));
+        }
+        answer
+    });
 }
 
 /// Releases everywhere: true if most of the servers held it.
 pub(super) fn release(held: &Held, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
     let spec = &held.spec;
-    let answers = everywhere(spec, interrupted, |node, over| call(node, Box::new(node.release(held.id, 0)), over));
+    // A renewal under way may be about to give it to a server anew.
+    let release = |node: &Spec| Box::new(node.release(held.id, node.tombstone()));
+    let answers = everywhere(spec, interrupted, |node, over| call(node, release(node), over));
     decided(spec, answers)
 }
 
@@ -124,13 +149,13 @@ pub(super) fn force_release(spec: &Spec) -> Result<u64> {
 
 /// Takes back everywhere what an attempt may have left.
 fn leave(attempt: &Attempt, interrupted: &mut dyn FnMut() -> bool) {
-    let cancel = attempt.tombstone();
     let mut since = None;
     let mut gives_up = || {
         since = since.or_else(|| interrupted().then(Instant::now));
         since.is_some_and(|since| since.elapsed() >= CLEAN_UP)
     };
-    let take_back = |node: &Spec, over: &AtomicBool| call(node, Box::new(node.release(attempt.id, cancel)), over);
+    let take_back =
+        |node: &Spec, over: &AtomicBool| call(node, Box::new(node.release(attempt.id, node.tombstone())), over);
     everywhere(&attempt.lock.spec, &mut gives_up, take_back);
 }
 
@@ -174,13 +199,27 @@ fn majority(spec: &Spec) -> usize {
     all / 2 + 1
 }
 
-/// Does something for each server at once. `interrupted` is asked now and then, on this thread; true ends what is under way.
+/// The lock on each of the servers.
+fn nodes(spec: &Spec) -> impl Iterator<Item = &Spec> {
+    std::iter::once(spec).chain(spec.others.iter().map(Arc::as_ref))
+}
+
+/// Does something for each server at once.
 fn everywhere(
     spec: &Spec,
     interrupted: &mut dyn FnMut() -> bool,
     what: impl Fn(&Spec, &AtomicBool) -> Result<Answer> + Sync,
 ) -> Vec<Result<Answer>> {
-    let nodes = || std::iter::once(spec).chain(spec.others.iter().map(Arc::as_ref));
+    at_each(&nodes(spec).collect::<Vec<_>>(), interrupted, what)
+}
+
+/// Does something for each of these servers at once. `interrupted` is asked now and then, on this thread; true ends what is
+/// under way.
+fn at_each(
+    nodes: &[&Spec],
+    interrupted: &mut dyn FnMut() -> bool,
+    what: impl Fn(&Spec, &AtomicBool) -> Result<Answer> + Sync,
+) -> Vec<Result<Answer>> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         // Nothing is ever sent: it closes when the last thread has ended.
@@ -193,7 +232,7 @@ fn everywhere(
             };
             without_signals(|| std::thread::Builder::new().spawn_scoped(scope, work))
         };
-        let threads: Vec<_> = nodes().map(start).collect();
+        let threads: Vec<_> = nodes.iter().copied().map(start).collect();
         drop(working);
         while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(SLICE) {
             if interrupted() {

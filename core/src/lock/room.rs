@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use super::attempt::{Attempt, LONGEST_REST, Next, taken_back};
+use super::attempt::{Attempt, Next, SHORT_HOLD, taken_back};
 use super::held::Held;
 use crate::answer::Answer;
 use crate::desk::{Leave, Stage};
@@ -76,8 +76,11 @@ impl Room {
         attempt.lock.refused("others of this process wait for it".to_owned());
         let line = self.lines.entry(place.clone()).or_default();
         line.push_back(Waiter { attempt, tag, stage: IN_LINE });
-        if line.len() == 1 {
-            self.begin(&place);
+        // The first asks in its own time, but who comes later may have less.
+        if line.len() == 1
+            || line.front().is_some_and(|first| first.stage.is_resting() && first.attempt.asked_long_ago())
+        {
+            self.ask(&place);
         }
     }
 
@@ -288,14 +291,17 @@ impl Room {
         self.lines.get(place).and_then(VecDeque::front)
     }
 
-    /// Has the first in a line begin: it asks, unless this process itself is known to hold the lock.
+    /// Has the next in a line begin: it asks, but not at once if the one before it was just granted the lock, and is known to
+    /// hold it: that one may hand it on before.
     fn begin(&mut self, place: &Place) {
         let holder = self.holders.get(place).and_then(Weak::upgrade).filter(|held| held.is_held());
         match (holder, self.lines.get_mut(place).and_then(VecDeque::front_mut)) {
-            // Who does not wait must hear it from Redis: the holder may not know yet that it lost the lock.
-            (Some(held), Some(first)) if first.attempt.waits() => {
-                let left = Duration::from_micros(held.remaining()).min(LONGEST_REST);
-                first.stage = Stage::Resting((Instant::now() + left).min(first.attempt.until));
+            // In order it must stand in the table before those who come later.
+            (Some(held), Some(first)) if first.attempt.waits() && !first.attempt.lock.spec.in_order() => {
+                let now = Instant::now();
+                // It asks in any case: the holder may not know yet that it lost the lock.
+                let rest = SHORT_HOLD.min(Duration::from_micros(held.remaining())).min((first.attempt.until - now) / 2);
+                first.stage = Stage::Resting(now + rest);
                 // A refusal must be able to say who holds it.
                 first.attempt.lock.refused("another handle of this process holds it".to_owned());
             }

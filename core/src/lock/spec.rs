@@ -9,8 +9,11 @@ use crate::clock::boot_micros;
 use crate::error::{Code, Error, Result, shown, span, within};
 use crate::exchange::Exchange;
 use crate::key;
-use crate::lease::{Acquire, Extend, ForceRelease, Id, Release, Who};
+use crate::lease::{Acquire, Channel, Extend, ForceRelease, Id, Queue, Release, Who};
 use crate::session::Session;
+
+/// How much longer than a call a tombstone stands: the estimate of the server's clock may be off.
+const LATER: Duration = Duration::from_secs(1);
 
 /// What kind of lock it is; part of its Redis key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,9 +110,10 @@ impl Spec {
         self.permits == self.weight
     }
 
-    /// Whether those who wait do so in order. A writer always does, so that readers who come later do not starve it.
+    /// Whether those who wait do so in order from the start. Readers and writers always do, so that neither starve the
+    /// others.
     pub fn in_order(&self) -> bool {
-        self.options.fair || self.kind == Kind::Write
+        self.options.fair || matches!(self.kind, Kind::Read | Kind::Write)
     }
 
     /// Who asks, for those who look.
@@ -137,6 +141,31 @@ impl Spec {
     pub fn exchange(&self, question: Acquire) -> Exchange {
         let patience = Duration::from_micros(self.options.ack_timeout);
         Exchange::new(self.shared.clone(), Box::new(question), None).acked_by(self.options.replicas_ack, patience)
+    }
+
+    /// The question of one who does not wait, under an attempt's id.
+    pub fn question(&self, id: Id, who: Arc<[u8]>) -> Acquire {
+        Acquire {
+            keys: self.keys.clone(),
+            id,
+            ttl: self.options.ttl,
+            floor: self.options.floor,
+            permits: self.permits,
+            weight: self.weight,
+            queue: Queue::No,
+            channel: Channel::default(),
+            wake_prefix: self.wake_prefix.clone(),
+            who,
+            instead_of: None,
+            waited: 0,
+            token: 0,
+            shown: self.shown.clone(),
+        }
+    }
+
+    /// For how long questions are refused that arrive after their attempt has ended, in microseconds.
+    pub fn tombstone(&self) -> u64 {
+        (self.shared.timeout + LATER).as_micros() as u64
     }
 
     /// Frees what an attempt has; for `cancel` microseconds late questions of it are refused.

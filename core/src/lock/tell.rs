@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::attempt::Attempt;
 use super::held::Held;
+use super::spec::Spec;
 use crate::answer::Answer;
 use crate::desk::{Notice, Request};
 use crate::error::Result;
@@ -29,8 +30,8 @@ pub(super) fn keep_if_renewed(held: &Arc<Held>) {
 }
 
 /// Tells those who wait in this process that something was freed.
-pub(super) fn freed(held: &Arc<Held>) {
-    hub::notify_if_awake(Notice::Freed(held.clone()));
+pub(super) fn freed(spec: &Arc<Spec>) {
+    hub::notify_if_awake(Notice::Freed(spec.clone()));
 }
 
 /// Releases in the background what nobody holds any more.

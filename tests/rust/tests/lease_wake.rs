@@ -63,6 +63,8 @@ impl Lock {
             wake_prefix: self.wake_prefix.clone(),
             who: b"me".as_slice().into(),
             instead_of,
+            waited: 0,
+            token: 0,
             shown: "lock \"it\"".into(),
         };
         lease::acquire(&self.client, call).run().map(|grant| grant.outcome)

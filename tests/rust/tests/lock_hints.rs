@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use quotalock::driver::Sink;
 use quotalock::{Answer, Lock, LockOptions, Result};
-use quotalock_tests::{client, fresh_prefix, stores};
+use quotalock_tests::{client, fresh_prefix, operator, servers, stores};
 
 /// Two handles of one lock.
 fn two(url: &str, what: &str) -> (Lock, Lock) {
@@ -53,6 +53,65 @@ fn gets_it_after(what: &str, free: impl Fn(Lock)) {
 #[test]
 fn a_waiter_gets_what_was_released_by_force() {
     gets_it_after("forced", |holder| assert_eq!(holder.force_release().run().unwrap(), 1));
+}
+
+/// How late a waiter may hear of it, on a machine that is shared: it would rest for up to a second.
+const SOON: Duration = Duration::from_millis(250);
+
+#[test]
+fn a_short_wait_asks_the_server_whatever_this_process_believes() {
+    for (name, url) in servers() {
+        let (holder, other) = two(&url, "deleted");
+        assert!(a_try(&holder), "{name}");
+        operator::command(&url, &["DEL", std::str::from_utf8(&holder.redis_keys()[0]).unwrap()]);
+        let waiting = acquire(&other, Duration::from_millis(300));
+        assert_eq!(waiting.recv_timeout(Duration::from_secs(20)), Ok(true), "{name}");
+        assert!(other.release().run().unwrap());
+    }
+}
+
+#[test]
+fn a_short_wait_behind_a_long_one_asks_too() {
+    for (name, url) in servers() {
+        let client = client(&url, &fresh_prefix("behind"));
+        let lock = || client.lock(b"sku:42", LockOptions { ttl: 60_000_000, ..LockOptions::default() }).unwrap();
+        let (holder, patient, hasty) = (lock(), lock(), lock());
+        assert!(a_try(&holder), "{name}");
+        let first = acquire(&patient, Duration::from_secs(20));
+        // Until it rests.
+        while holder.inspect().run().unwrap().waiters == 0 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(150));
+        operator::command(&url, &["DEL", std::str::from_utf8(&holder.redis_keys()[0]).unwrap()]);
+        let began = Instant::now();
+        let second = acquire(&hasty, Duration::from_millis(300));
+        assert_eq!(first.recv_timeout(Duration::from_secs(20)), Ok(true), "{name}");
+        assert!(began.elapsed() < SOON, "{name}: after {:?}", began.elapsed());
+        assert_eq!(second.recv_timeout(Duration::from_secs(20)), Ok(false), "{name}");
+    }
+}
+
+#[test]
+fn a_forced_release_is_heard_at_once() {
+    for (name, url) in stores() {
+        let client = client(&url, &fresh_prefix("heard"));
+        let lock = || client.lock(b"sku:42", LockOptions { ttl: 60_000_000, ..LockOptions::default() }).unwrap();
+        for _ in 0..5 {
+            let (holder, first, second) = (lock(), lock(), lock());
+            assert!(a_try(&holder), "{name}");
+            let (mine, next) = (acquire(&first, Duration::from_secs(20)), acquire(&second, Duration::from_secs(20)));
+            std::thread::sleep(Duration::from_millis(120));
+            let began = Instant::now();
+            assert_eq!(lock().force_release().run().unwrap(), 1, "{name}");
+            assert_eq!(mine.recv_timeout(Duration::from_secs(20)), Ok(true), "{name}");
+            // The one behind it leaves it to `first` to hand the lock on, but not for long.
+            assert_eq!(lock().force_release().run().unwrap(), 1, "{name}");
+            assert_eq!(next.recv_timeout(Duration::from_secs(20)), Ok(true), "{name}");
+            assert!(began.elapsed() < SOON, "{name}: after {:?}", began.elapsed());
+            assert!(second.release().run().unwrap());
+        }
+    }
 }
 
 #[test]

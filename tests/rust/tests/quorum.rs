@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use quotalock::{Client, Code, Lock, LockOptions, LockState, Options};
-use quotalock_tests::{client, fresh_prefix, servers};
+use quotalock_tests::{client, fresh_prefix, operator, servers};
 
 const NOW: Duration = Duration::ZERO;
 const LONG: Duration = Duration::from_secs(20);
@@ -54,6 +54,59 @@ fn most_decide() {
     assert_eq!(lock(&clients).force_release().run().unwrap(), 1);
     told.recv_timeout(LONG).unwrap();
     assert_eq!((second.state(), second.extend(None).unwrap().run().unwrap()), (LockState::Lost, false));
+}
+
+#[test]
+fn a_server_that_forgot_is_asked_again_where_nobody_else_holds_it() {
+    let prefix = fresh_prefix("again");
+    let (clients, urls) = (clients(&prefix), servers());
+    let lock = lock(&clients);
+    assert!(acquired(&lock, LONG));
+    let token = lock.token();
+    let single = |at: usize| clients[at].lock(b"sku:42", options()).unwrap();
+    let holders = |at: usize| single(at).inspect().run().unwrap().holders;
+    let forget = |at: usize| {
+        let key = String::from_utf8(single(at).redis_keys()[0].clone()).unwrap();
+        operator::command(&urls[at].1, &["DEL", &key]);
+    };
+    // One after the other: each of them would have cost a vote.
+    for round in 0..6 {
+        forget(round % 3);
+        assert!(lock.extend(None).unwrap().run().unwrap(), "round {round}");
+        let token_there = holders(round % 3).first().map(|holder| holder.token);
+        assert_eq!(token_there, token, "round {round}");
+    }
+    forget(1);
+    let other = single(1);
+    assert!(acquired(&other, LONG) && lock.extend(None).unwrap().run().unwrap());
+    assert_eq!(holders(1)[0].token, other.token().unwrap(), "what another holds is left to it");
+    // Two have forgotten: what is left is no majority, and takes nothing back.
+    forget(0);
+    assert!(!lock.extend(None).unwrap().run().unwrap() && lock.state() == LockState::Lost);
+    assert!(holders(0).is_empty());
+    lock.release().run().unwrap();
+    assert!(other.is_held() && holders(2).is_empty());
+}
+
+#[test]
+fn what_was_released_is_given_to_no_server_anew() {
+    let clients = clients(&fresh_prefix("released"));
+    let urls = servers();
+    for turn in 0..20 {
+        let lock = lock(&clients);
+        assert!(acquired(&lock, LONG), "turn {turn}");
+        let single = clients[turn % 3].lock(b"sku:42", options()).unwrap();
+        operator::command(&urls[turn % 3].1, &["DEL", std::str::from_utf8(&single.redis_keys()[0]).unwrap()]);
+        let extending = lock.extend(None).unwrap();
+        let thread = std::thread::spawn(move || extending.run());
+        std::thread::sleep(Duration::from_micros(200 * turn as u64));
+        assert!(lock.release().run().is_ok());
+        thread.join().unwrap().ok();
+        for client in &clients {
+            let holders = client.lock(b"sku:42", options()).unwrap().inspect().run().unwrap().holders;
+            assert!(holders.is_empty(), "turn {turn}: {holders:?}");
+        }
+    }
 }
 
 #[test]

@@ -89,13 +89,13 @@ fn several_tables_are_taken_together_or_not_at_all() {
     lock.several(&["b"]);
     lock.take(Acquire { floor: START + 100, ..lock.call(A) });
     lock.several(&["a", "b", "c"]);
-    assert_eq!(lock.wait(B, Queue::Order), None);
+    assert_eq!(lock.wait(B, Queue::Hint), None);
     assert_eq!(["a", "b", "c"].map(|key| lock.table(key).waiters.len()), [0, 1, 0], "only where it is refused");
     assert!(lock.stored("a").is_none());
     lock.several(&["b"]).release(A);
     assert_eq!(lock.told("b"), [B]);
     lock.several(&["a", "b", "c"]);
-    assert_eq!(lock.wait(B, Queue::Order), Some(START + 102));
+    assert_eq!(lock.wait(B, Queue::Hint), Some(START + 102));
     assert_eq!(["a", "b", "c"].map(|key| lock.table(key).last), [START + 102; 3]);
     assert!(lock.extend(B, 2 * TTL));
     lock.several(&["c"]).release(B);

@@ -2,17 +2,18 @@
 
 mod ending;
 mod granting;
+mod order;
 mod storing;
 mod waiting;
 
 use std::sync::Arc;
 
-use super::RIGHT_OF_WAY;
 use super::table::{Table, Waiter};
 use super::{
     ALL_PERMITS, Acquire, Extend, ForceRelease, Grant, HEARTBEAT, Id, Inspect, Inspection, LONGEST_TOMBSTONE,
     MOST_HOLDERS, MOST_TOMBSTONES, MOST_WAITERS, Outcome, Queue, Release, TABLE_MEMORY, form,
 };
+use super::{PATIENCE, RIGHT_OF_WAY};
 use crate::answer::Answer;
 use crate::decision::Source;
 use crate::memory::MemoryStore;
@@ -64,6 +65,8 @@ impl Locks {
             wake_prefix: b"wake:".as_slice().into(),
             who: id[..1].into(),
             instead_of: None,
+            waited: 0,
+            token: 0,
             shown: "it".into(),
         }
     }

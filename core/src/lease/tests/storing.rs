@@ -68,9 +68,9 @@ fn what_is_not_ours_counts_as_none_and_is_replaced_by_an_acquire() {
 fn a_stored_table_is_read_as_it_was_written() {
     let mut table = Table { last: 7, ..Table::default() };
     table.bury(A, 5);
-    for (n, (in_order, told)) in [(false, false), (true, false), (false, true), (true, true)].into_iter().enumerate() {
+    for (n, (fair, told)) in [(false, false), (true, false), (false, true), (true, true)].into_iter().enumerate() {
         let n = n as u64;
-        let waiter = Waiter { id: B, until: n, since: n + 1, weight: ALL_PERMITS, in_order, told, channel: C };
+        let waiter = Waiter { id: B, until: n, since: n + 1, weight: ALL_PERMITS, fair, told, channel: C };
         table.waiters.push(waiter);
     }
     let value = form::encode(&table);

@@ -105,7 +105,7 @@ fn who_gives_up_passes_its_hint_on() {
 }
 
 #[test]
-fn a_lock_is_handed_over_only_if_nobody_else_waits() {
+fn a_lock_is_handed_over_only_if_nobody_waits_who_came_before() {
     let lock = Locks::with(1);
     lock.acquire(A);
     lock.wait(B, Queue::Hint);
@@ -120,6 +120,11 @@ fn a_lock_is_handed_over_only_if_nobody_else_waits() {
     assert_eq!(hand_over(D, B), refused(false, RIGHT_OF_WAY));
     assert!(lock.acquire(C).is_some());
     assert_eq!(lock.table("k").waiters.len(), 1);
+    // Those who came later are overtaken by nobody.
+    lock.wait(D, Queue::Hint);
+    let hand_over_late = Acquire { waited: 1, instead_of: Some(C), queue: Queue::Hint, ..lock.call(B) };
+    assert!(matches!(lock.ask(hand_over_late).outcome, Outcome::Granted { released: true, .. }));
+    assert!(lock.release(B) && lock.acquire(D).is_some() && lock.release(D) && lock.acquire(C).is_some());
     // Cancelled or not, who holds is released.
     lock.release_and_cancel(D, SECOND);
     assert_eq!(hand_over(D, C), Outcome::Cancelled { released: true });
@@ -131,11 +136,11 @@ fn who_waits_for_several_does_not_stop_those_who_want_only_what_is_free() {
     let mut lock = Locks::with(1);
     lock.several(&["a"]).acquire(A);
     lock.several(&["b"]).acquire(B);
-    lock.several(&["a", "b"]).wait(C, Queue::Order);
+    lock.several(&["a", "b"]).wait(C, Queue::Hint);
     lock.several(&["b"]).wait(D, Queue::Hint);
     lock.release(B);
     assert_eq!(lock.told("b"), [C]);
-    lock.several(&["a", "b"]).wait(C, Queue::Order);
+    lock.several(&["a", "b"]).wait(C, Queue::Hint);
     assert_eq!(lock.told("b"), [D], "a refuses, so the hint of b is passed on");
     assert!(lock.several(&["b"]).acquire(D).is_some());
 }

@@ -23,6 +23,8 @@ pub enum Act {
         queue: Queue,
         who: Vec<u8>,
         instead_of: Option<u8>,
+        waited: u64,
+        token: u64,
     },
     /// Whose, and for how long it stays cancelled.
     Release(u8, u64),
@@ -91,12 +93,25 @@ fn act() -> impl Strategy<Value = Act> {
         prop::collection::vec(any::<u8>(), 0..20),
         Just(vec![b'x'; 256])
     ];
-    let acquire =
-        (0..IDS, ttl(), floor, weight, queue, who, prop_oneof![3 => Just(None), 1 => (0..IDS).prop_map(Some)]);
+    // Half a second is how long one who wants a hint may be overtaken.
+    let waited =
+        prop_oneof![6 => Just(0), 3 => 0_u64..1_000_000, 1 => prop::sample::select(vec![499_999, 500_000, 1 << 51])];
+    let token = prop_oneof![12 => Just(0), 1 => START..START + 1_000_000];
+    let acquire = (
+        0..IDS,
+        ttl(),
+        floor,
+        weight,
+        queue,
+        who,
+        prop_oneof![3 => Just(None), 1 => (0..IDS).prop_map(Some)],
+        waited,
+        token,
+    );
     let cancel = prop_oneof![12 => Just(0_u64), 1 => prop::sample::select(&LENGTHS[..]), 4 => 1_u64..2_000_000, 1 => 1_u64..3_700_000_000];
     prop_oneof![
-        24 => acquire.prop_map(|(id, ttl, floor, weight, queue, who, instead_of)| {
-            Act::Acquire { id, ttl, floor, weight, queue, who, instead_of }
+        24 => acquire.prop_map(|(id, ttl, floor, weight, queue, who, instead_of, waited, token)| {
+            Act::Acquire { id, ttl, floor, weight, queue, who, instead_of, waited, token }
         }),
         12 => (0..IDS, cancel).prop_map(|(id, cancel)| Act::Release(id, cancel)),
         5 => (0..IDS, ttl()).prop_map(|(id, ttl)| Act::Extend(id, ttl)),

@@ -55,7 +55,7 @@ impl Side {
         let (keys, shown): (_, Arc<str>) = (self.chosen(&step.tables), "lock \"it\"".into());
         let (permits, wake_prefix): (_, Arc<[u8]>) = (self.permits, b"wake:".as_slice().into());
         match &step.act {
-            Act::Acquire { id: n, ttl, floor, weight, queue, who, instead_of } => {
+            Act::Acquire { id: n, ttl, floor, weight, queue, who, instead_of, waited, token } => {
                 let call = Acquire {
                     keys,
                     id: id(*n),
@@ -69,6 +69,8 @@ impl Side {
                     wake_prefix,
                     who: who.as_slice().into(),
                     instead_of: instead_of.filter(|other| other != n).map(id),
+                    waited: *waited,
+                    token: *token,
                     shown,
                 };
                 Done::Grant(lease::acquire(&self.client, call).run().unwrap())
@@ -155,6 +157,17 @@ fn play(played: &Played, permits: u64, damaged: bool, steps: &[Step]) -> TestCas
 #[test]
 fn twin_and_script_agree() {
     let cases = || (permits(), any::<bool>(), prop::collection::vec(step(), STEPS));
-    let expected = ["granted", "again", "refused", "cancelled", "handed over", "freed", "extended", "healed", "told"];
+    let expected = [
+        "granted",
+        "again",
+        "refused",
+        "cancelled",
+        "handed over",
+        "freed",
+        "extended",
+        "healed",
+        "told",
+        "known elsewhere",
+    ];
     agree(CASES, cases, &expected, |played, (permits, damaged, steps)| play(played, permits, damaged, &steps));
 }

@@ -99,7 +99,7 @@ impl Model {
         self.tables.iter_mut().for_each(|table| table.bring_to(now));
         let tables = &step.tables;
         match (&step.act, done) {
-            (Act::Acquire { id, ttl, floor, weight, instead_of, .. }, Done::Grant(grant)) => {
+            (Act::Acquire { id, ttl, floor, weight, instead_of, token: known, .. }, Done::Grant(grant)) => {
                 prop_assert!(!grant.healed, "what nobody damaged was healed");
                 let instead_of = instead_of.filter(|other| other != id);
                 let left = instead_of.map_or(Some(false), |other| self.holds(tables, other));
@@ -115,7 +115,7 @@ impl Model {
                 match &grant.outcome {
                     Outcome::Granted { token, .. } => {
                         played.count("granted");
-                        self.granted(step, (*id, *ttl, *floor, *weight), *token, held, now, played)?;
+                        self.granted(step, (*id, *ttl, *floor, *weight), (*token, *known), held, now, played)?;
                     }
                     Outcome::Cancelled { .. } => {
                         played.count("cancelled");
@@ -174,7 +174,7 @@ impl Model {
         &mut self,
         step: &Step,
         (id, ttl, floor, weight): (u8, u64, u64, Weight),
-        token: u64,
+        (token, known): (u64, u64),
         held: Option<bool>,
         now: u64,
         played: &Played,
@@ -188,12 +188,17 @@ impl Model {
         } else {
             let above = |tokens: &Vec<u64>| tokens.iter().max().is_some_and(|token| *token > floor);
             prop_assert!(held != Some(true) || !recorded.as_ref().is_some_and(above), "a new token for what holds");
-            prop_assert!(token > floor && token >= now, "token {} at {} with floor {}", token, now, floor);
+            if known > 0 {
+                played.count("known elsewhere");
+                prop_assert_eq!(token, known);
+            } else {
+                prop_assert!(token > floor && token >= now, "token {} at {} with floor {}", token, now, floor);
+            }
         }
         for n in &step.tables {
             let table = &mut self.tables[*n];
             prop_assert!(!table.cancelled.contains_key(&id), "a cancelled id was granted");
-            prop_assert!(same || token > table.token, "token {} after {}", token, table.token);
+            prop_assert!(same || known > 0 || token > table.token, "token {} after {}", token, table.token);
             table.token = table.token.max(token);
             let fresh = Lease { deadline: 0, ttl: 0, weight, token, sure: true };
             let lease = table.leases.entry(id).or_insert(fresh);
