@@ -6,6 +6,11 @@
 if left_1 < 0 then left_1 = 0 end
 if reset_1 < 0 then reset_1 = 0 end
 --[end]
+if ends and not write then
+  --[each]
+  if ends[N_1] then wait_1, reset_1 = math.min(wait_1, ends[N_1] - now), math.min(reset_1, ends[N_1] - now) end
+  --[end]
+end
 local blocked = block_until > now and block_until - now or 0
 if write then
   local life = blocked

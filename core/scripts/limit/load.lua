@@ -25,7 +25,7 @@ local wait_1, left_1, reset_1 = 0, 0, 0
 --> constants
 local foreign, dirty, block_length, block_until = false, false, 0, 0
 local holds, hold_size, earliest, latest, newest, marks = '', ALL_HOLD_SIZE, 0, 0, 0, 0
-local other_count, other_names, other_words, others_until = 0, '', '', 0
+local other_count, other_names, other_words, others_until, ends = 0, '', '', 0, nil
 --[log]
 -- Only what stands before the log, which may be long.
 local value = redis.call('GETRANGE', KEYS[1], '0', 'ALL_END')

@@ -92,6 +92,30 @@ if foreign then
   records, block_length, block_until, dirty = {}, 0, 0, true
   holds, earliest, latest, newest, marks = '', 0, 0, 0, 0
 end
+-- When each has nothing to say any more, which a TTL may have told already. A log's cannot be kept without its rule.
+for _, record in ipairs(records) do
+  local kind, period, words, stop = record.kind, record.period, record.words, 0
+  if kind ~= 5 then
+    local charged = kind == 2 and 2 or kind == 3 and 1 or 3
+    local back, last_there = words[charged] > now, math.min(words[charged], now)
+    local window = last_there - last_there % period
+    words[charged] = last_there
+    if kind == 1 then
+      words[2] = math.min(words[2], last_there + period)
+      stop = words[1] > 0 and words[2] or 0
+    elseif kind == 2 then
+      stop = words[1] > 0 and window + period or 0
+    elseif kind == 3 then
+      stop = words[2] > 0 and window + 2 * period or words[3] > 0 and window + period or 0
+    else
+      local full = last_there + math.ceil(record.capacity * period / record.limit) + 1
+      if words[1] > full then words[1], words[2] = full, 0 end
+      stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
+    end
+    dirty = dirty or back and stop > now
+  end
+  record.stop = stop
+end
 local rules = {}
 --[each]
 rules[N_1] = {name = NAME_1, kind = ID_1, limit = limit_1, period = period_1}
@@ -102,9 +126,14 @@ for pass = 1, 4 do
       if sources[r] then break end
       local own = record.period == rule.period and (rule.kind ~= 4 or record.limit == rule.limit)
       local fits_here = pass == 1 and record.name == rule.name or own and (pass == 2 and s == r or pass == 3)
-        or pass == 4 and rule.kind ~= 5
+        or pass == 4 and rule.kind ~= 5 and record.stop > now
       if record.kind == rule.kind and not record.taken and fits_here then
         sources[r], record.taken, record.own = record, true, own
+        if not own then
+          -- Written down, it lives as long as the rule of now has it; until then it may be gone when it would have been.
+          ends, dirty = ends or {}, true
+          ends[r] = record.stop
+        end
       end
     end
     --[log]
@@ -122,31 +151,11 @@ for r in ipairs(rules) do
 end
 -- Rules of another policy of this name, as there are while a new one is deployed: kept for it until they end.
 for _, record in ipairs(records) do
-  local kind, period, words = record.kind, record.period, record.words
-  if not record.own and kind ~= 5 then
-    local charged = kind == 2 and 2 or kind == 3 and 1 or 3
-    local back = words[charged] > now
-    local last_there = back and now or words[charged]
-    words[charged] = last_there
-    local window, stop = last_there - last_there % period, 0
-    if kind == 1 then
-      words[2] = math.min(words[2], last_there + period)
-      stop = words[1] > 0 and words[2] or 0
-    elseif kind == 2 then
-      stop = words[1] > 0 and window + period or 0
-    elseif kind == 3 then
-      stop = words[2] > 0 and window + 2 * period or words[3] > 0 and window + period or 0
-    else
-      local full = last_there + math.ceil(record.capacity * period / record.limit)
-      if words[1] > full then words[1], words[2] = full, 0 end
-      stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
-    end
-    if stop > now and other_count < 10 then
-      other_count, others_until, dirty = other_count + 1, math.max(others_until, stop), dirty or back
-      other_names = other_names .. record.name
-      other_words = other_words .. struct.pack('<' .. string.rep('I8', counts[kind]), unpack(words))
-      layout[#layout + 1] = record
-    end
+  if not record.own and record.stop > now and other_count < 10 then
+    other_count, others_until = other_count + 1, math.max(others_until, record.stop)
+    other_names = other_names .. record.name
+    other_words = other_words .. struct.pack('<' .. string.rep('I8', counts[record.kind]), unpack(record.words))
+    layout[#layout + 1] = record
   end
 end
 local moved, old_size, nothing = #layout ~= #records, hold_size, string.rep('\0', 16)

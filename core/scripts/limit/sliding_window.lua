@@ -29,7 +29,6 @@ end
 --> carry
 local kept = sources[N_1]
 if kept and not kept.own then
-  if last_1 > now then last_1, dirty = now, true end
   -- Each old window counts where its last charge was, or may have been.
   local window, here, before = now - now % period_1, 0, 0
   local function count(charged, amount)

@@ -15,7 +15,6 @@ end
 local kept = sources[N_1]
 if kept and not kept.own then
   -- Another rate: the tokens taken stay taken, and fill again as fast as they now do.
-  if last_1 > now then last_1, dirty = now, true end
   local function refilled(filled, part)
     local ahead = filled - last_1 + part / kept.limit
     ahead = ahead * kept.limit / kept.period * period_1 / limit_1

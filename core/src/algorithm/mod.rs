@@ -59,8 +59,8 @@ pub(crate) struct Definition {
     /// Whether it needs the log of all admissions.
     pub has_log: bool,
     /// Takes over what was counted at another rate or by another period, as of the last charge: what it makes of it must
-    /// not depend on when it is asked, since a call that writes nothing may have asked before. True if the clock went back.
-    pub carry: fn(&Rule, &mut Words, Rate, u64) -> bool,
+    /// not depend on when it is asked, since a call that writes nothing may have asked before.
+    pub carry: fn(&Rule, &mut Words, Rate, u64),
     /// Brings the state to now: forgets what is over and clamps an impossible future. True if the clock went back: then
     /// the state must be written even if the call is denied.
     pub settle: fn(&Rule, &mut Words, &Moment) -> bool,
@@ -92,9 +92,7 @@ impl Definition {
 }
 
 /// Where nothing is to be taken over: the words mean the same by any period.
-fn carry_nothing(_rule: &Rule, _words: &mut Words, _kept: Rate, _now: u64) -> bool {
-    false
-}
+fn carry_nothing(_rule: &Rule, _words: &mut Words, _kept: Rate, _now: u64) {}
 
 /// A charge from the future is of now: the clock went back.
 fn clamp(last: &mut u64, now: u64) -> bool {

@@ -37,9 +37,8 @@ fn share(a: u64, b: u64, c: u64) -> u64 {
     (u128::from(a) * u128::from(b) / u128::from(c)) as u64
 }
 
-fn carry(rule: &Rule, words: &mut Words, kept: Rate, now: u64) -> bool {
+fn carry(rule: &Rule, words: &mut Words, kept: Rate, now: u64) {
     let [last, current, previous, _] = words;
-    let back = clamp(last, now);
     // Each old window counts where its last charge was, or may have been.
     let (mut here, mut before, window) = (0, 0, start(rule, now));
     for (charged, amount) in [(Some(*last), *current), ((*last - *last % kept.period).checked_sub(1), *previous)] {
@@ -51,7 +50,6 @@ fn carry(rule: &Rule, words: &mut Words, kept: Rate, now: u64) -> bool {
     }
     (*current, *previous) = (here, before);
     *last = (*last).max(window);
-    back
 }
 
 fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {

@@ -61,12 +61,10 @@ pub(crate) fn refilled(rule: &Rule, kept: Rate, last: u64, at: Filled) -> u64 {
     last + (distance.ceil().min(most as f64) as u64)
 }
 
-fn carry(rule: &Rule, words: &mut Words, kept: Rate, now: u64) -> bool {
+fn carry(rule: &Rule, words: &mut Words, kept: Rate, _now: u64) {
     // The tokens taken stay taken, and fill again as fast as they now do.
     let [tat, part, last, _] = words;
-    let back = clamp(last, now);
     (*tat, *part) = (refilled(rule, kept, *last, Filled { at: *tat, part: *part }), 0);
-    back
 }
 
 fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {

@@ -85,39 +85,40 @@ impl Name {
 pub(super) struct Record {
     name: Name,
     words: Words,
+    /// When it has nothing to say any more, which a TTL may have told already.
+    stop: u64,
 }
 
 impl Record {
-    /// Brings one that is carried along to now, and tells when it has nothing to say any more; a log's cannot be kept
-    /// without its rule. True if the clock went back.
-    fn settle(&mut self, now: u64) -> (u64, bool) {
+    /// Finds out when it ends; a log's cannot be kept without its rule. True if the clock went back.
+    pub fn settle(&mut self, now: u64) -> bool {
         let (id, Rate { limit, period }) = (self.name.definition().id, self.name.rate());
         let words = &mut self.words;
         let charged = match id {
             1 | 4 => 2,
             2 => 1,
             3 => 0,
-            _ => return (0, false),
+            _ => return false,
         };
         let back = words[charged] > now;
         let last = words[charged].min(now);
         words[charged] = last;
         // In floating point, as the script does it: exact enough for an end that cannot be.
-        let full = last + (self.name.capacity as f64 * period as f64 / limit as f64).ceil() as u64;
+        let full = last + (self.name.capacity as f64 * period as f64 / limit as f64).ceil() as u64 + 1;
         match id {
             1 => words[1] = words[1].min(last + period),
             4 if words[0] > full => (words[0], words[1]) = (full, 0),
             _ => {}
         }
         let start = last - last % period;
-        let until = match (id, *words) {
+        self.stop = match (id, *words) {
             (1 | 2, [0, ..]) | (3, [_, 0, 0, _]) | (4, [0, ..]) => 0,
             (1, [_, stop, ..]) => stop,
             (2, _) | (3, [_, 0, ..]) => start + period,
             (3, _) => start + 2 * period,
             (_, [full, part, ..]) => full + u64::from(part > 0),
         };
-        (until, back)
+        back && self.stop > now
     }
 
     fn has_log(&self) -> bool {
@@ -154,8 +155,8 @@ pub(super) struct Placed {
     pub words: Words,
     /// Which record they are from.
     pub source: Option<usize>,
-    /// The rate with which they were kept, if it was another.
-    pub kept: Option<Rate>,
+    /// The rate with which they were kept, if it was another, and until when.
+    pub kept: Option<(Rate, u64)>,
 }
 
 /// What is to be kept of rules that another policy of this name has, as there are while a new one is deployed.
@@ -165,8 +166,6 @@ pub(super) struct Others {
     sources: Vec<usize>,
     /// When the last of them ends.
     pub until: u64,
-    /// Whether the clock went back.
-    pub back: bool,
 }
 
 impl Others {
@@ -190,7 +189,7 @@ impl Others {
 /// Gives each record to its rule: to the one that it names; else to the rule in its place, else to the first one, that
 /// counts as it does; else to the first of the same algorithm. A rule with a log takes none of another period: it begins
 /// with what the one with the longest memory counts, else at the log's end.
-pub(super) fn place(policy: &Policy, records: &[Record], log_end: u64) -> Vec<Placed> {
+pub(super) fn place(policy: &Policy, records: &[Record], log_end: u64, now: u64) -> Vec<Placed> {
     let rules = policy.rules();
     let mut placed: Vec<Option<Placed>> = vec![None; rules.len()];
     let mut taken = vec![false; records.len()];
@@ -202,10 +201,10 @@ pub(super) fn place(policy: &Policy, records: &[Record], log_end: u64) -> Vec<Pl
                 1 => record.name == Name::of(rule),
                 2 => *s == r && record.name.counts_as(rule),
                 3 => record.name.counts_as(rule),
-                _ => record.name.algorithm == rule.algorithm() && !definition.has_log,
+                _ => record.name.algorithm == rule.algorithm() && record.stop > now && !definition.has_log,
             };
             if let Some((s, record)) = records.iter().enumerate().find(fits) {
-                let kept = (!record.name.counts_as(rule)).then(|| record.name.rate());
+                let kept = (!record.name.counts_as(rule)).then(|| (record.name.rate(), record.stop));
                 (taken[s], *place) = (true, Some(Placed { words: record.words, source: Some(s), kept }));
             } else if pass == 4 && definition.has_log {
                 let logs = (0..records.len()).filter(|s| records[*s].has_log());
@@ -224,13 +223,10 @@ pub(super) fn others(placed: &[Placed], records: &[Record], now: u64) -> Others 
     let mut others = Others::default();
     let own = |s: usize| placed.iter().any(|rule| rule.source == Some(s) && rule.kept.is_none());
     for (s, record) in records.iter().enumerate().filter(|(s, _)| !own(*s)) {
-        let mut record = *record;
-        let (until, back) = record.settle(now);
-        if until > now && others.count() < MOST_OTHERS {
-            others.records.push(record);
+        if record.stop > now && others.count() < MOST_OTHERS {
+            others.records.push(*record);
             others.sources.push(s);
-            others.until = others.until.max(until);
-            others.back |= back;
+            others.until = others.until.max(record.stop);
         }
     }
     others
@@ -314,7 +310,7 @@ pub(super) fn parse(value: &[u8], with_log: bool) -> Option<Parsed> {
         for word in &mut words[..name.definition().words.len()] {
             [*word] = reader.numbers()?;
         }
-        parsed.records.push(Record { name, words });
+        parsed.records.push(Record { name, words, stop: 0 });
     }
     while let Some(id) = reader.byte() {
         match id {

@@ -25,6 +25,8 @@ pub(super) struct State<'a> {
     pub holds: Holds,
     /// Rules that another policy of this name has.
     others: Others,
+    /// When what a rule took over from one of another rate may be gone, as long as it is not written down.
+    ends: Vec<Option<u64>>,
     /// Whether a value stood at the key.
     pub present: bool,
     /// Whether that value was not ours.
@@ -43,9 +45,10 @@ impl<'a> State<'a> {
         let value = space.get(key)?.filter(|value| !with_log || !value.is_empty());
         let parsed = value.map(|value| form::parse(value, with_log));
         let foreign = matches!(parsed, Some(None));
-        let parsed = parsed.flatten().unwrap_or_default();
+        let mut parsed = parsed.flatten().unwrap_or_default();
+        let back = parsed.records.iter_mut().fold(false, |back, record| record.settle(now) || back);
         let log = if with_log { parsed.log.unwrap_or_default() } else { Log::default() };
-        let placed = form::place(policy, &parsed.records, log.next);
+        let placed = form::place(policy, &parsed.records, log.next, now);
         let others = form::others(&placed, &parsed.records, now);
         let layout = form::layout(policy, &placed, &parsed.records, &others);
         let mut state = State {
@@ -59,11 +62,13 @@ impl<'a> State<'a> {
             holds: parsed.holds,
             present: value.is_some(),
             foreign,
-            dirty: foreign || others.back,
+            dirty: foreign || back,
+            ends: placed.iter().map(|rule| rule.kept.map(|(_, stop)| stop)).collect(),
             others,
         };
         state.holds.arrange(&layout, policy.rules().len());
-        for (i, kept) in placed.iter().enumerate().filter_map(|(i, rule)| Some((i, rule.kept?))) {
+        for (i, (kept, _)) in placed.iter().enumerate().filter_map(|(i, rule)| Some((i, rule.kept?))) {
+            state.dirty = true;
             state.carry(i, kept);
         }
         if state.block_until > now + state.block_length {
@@ -86,7 +91,7 @@ impl<'a> State<'a> {
     /// Takes over what was counted at another rate, the shares of holds included.
     fn carry(&mut self, i: usize, kept: Rate) {
         let (rule, words) = (&self.policy.rules()[i], &mut self.words[i]);
-        self.dirty |= (of(rule).carry)(rule, words, kept, self.now);
+        (of(rule).carry)(rule, words, kept, self.now);
         if of(rule).has_capacity {
             let (last, bucket) = (words[2], self.bucket(i));
             self.holds.refill(bucket, |filled| match filled.at > last {
@@ -181,6 +186,11 @@ impl<'a> State<'a> {
     fn over(&self) -> u32 {
         let rules = self.policy.rules().iter().zip(&self.words).enumerate();
         rules.filter(|(_, (rule, words))| of(rule).is_fresh(words)).fold(0, |over, (i, _)| over | 1 << i)
+    }
+
+    /// How long a time is at most that is told of a rule by a call that writes nothing.
+    pub fn most(&self, i: usize) -> u64 {
+        self.ends[i].map_or(u64::MAX, |end| end - self.now)
     }
 
     pub fn block_left(&self) -> u64 {

@@ -19,9 +19,10 @@ impl State<'_> {
         let healed = u64::from(write && self.foreign);
         let mut reply = vec![Value::Int(1), int(self.now), int(healed), int(self.block_left())];
         for (i, wait) in waits.iter().enumerate() {
-            reply.push(wait.map_or(Value::Int(-1), int));
+            let most = if write { u64::MAX } else { self.most(i) };
+            reply.push(wait.map_or(Value::Int(-1), |wait| int(wait.min(most))));
             reply.push(int(self.remaining(space, i)));
-            reply.push(int(self.reset_after(space, i)));
+            reply.push(int(self.reset_after(space, i).min(most)));
         }
         if write {
             self.save(space);
