@@ -93,9 +93,9 @@ impl Client {
 
 fn rule(given: &RuleInput) -> quotalock::Result<quotalock::Rule> {
     let algorithm = Algorithm::parse(&given.algorithm)?;
-    let rule = quotalock::Rule::new(algorithm, unsigned("limit", given.limit)?, micros("period", given.period_ms)?)?;
-    let Some(capacity) = given.capacity else { return Ok(rule) };
-    rule.with_capacity(unsigned("capacity", capacity)?)
+    let (limit, period) = (unsigned("limit", given.limit)?, micros("period", given.period_ms)?);
+    let capacity = given.capacity.map(|capacity| unsigned("capacity", capacity)).transpose()?;
+    quotalock::Rule::of(algorithm, limit, period, capacity)
 }
 
 /// A named policy.

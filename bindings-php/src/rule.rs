@@ -33,10 +33,9 @@ impl Rule {
     #[php(defaults(algorithm = DEFAULT_ALGORITHM))]
     pub fn __construct(limit: Int, periodMs: Int, algorithm: Text, capacity: Maybe<Int>) -> Outcome<Rule> {
         let (limit, period) = (limit.unsigned(1, "limit")?, periodMs.micros(2, "period")?);
-        let mut rule = quotalock::Rule::new(Algorithm::parse(&algorithm.utf8(3, "algorithm")?)?, limit, period)?;
-        if let Some(capacity) = capacity.0 {
-            rule = rule.with_capacity(capacity.unsigned(4, "capacity")?)?;
-        }
+        let algorithm = Algorithm::parse(&algorithm.utf8(3, "algorithm")?)?;
+        let capacity = capacity.0.map(|capacity| capacity.unsigned(4, "capacity")).transpose()?;
+        let rule = quotalock::Rule::of(algorithm, limit, period, capacity)?;
         class::fill_this([
             property::int(rule.limit()),
             property::int(convert::ms(rule.period())),

@@ -31,10 +31,8 @@ impl Rule {
         let py = limit.py();
         let (limit, period) = (whole("limit", limit.as_borrowed())?, seconds("period", period.as_borrowed())?);
         let capacity = capacity.map(|capacity| whole("capacity", capacity.as_borrowed())).transpose()?;
-        let rule = Algorithm::parse(algorithm.0).and_then(|algorithm| {
-            let rule = quotalock::Rule::new(algorithm, limit, period)?;
-            capacity.map_or(Ok(rule), |capacity| rule.with_capacity(capacity))
-        });
+        let algorithm = Algorithm::parse(algorithm.0);
+        let rule = algorithm.and_then(|algorithm| quotalock::Rule::of(algorithm, limit, period, capacity));
         rule.map(Rule).map_err(|error| raised(py, &error))
     }
 

@@ -26,8 +26,23 @@ pub struct Rule {
     limit: u64,
     period: u64,
     capacity: u64,
-    /// Limit and period without their common divisor, where a capacity makes the exact interval count.
-    reduced: (u64, u64),
+    /// As the algorithm computes with them.
+    rate: Rate,
+}
+
+/// A limit and a period; without their common divisor where a capacity makes the exact interval count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rate {
+    pub limit: u64,
+    pub period: u64,
+}
+
+impl Rate {
+    /// Without the common divisor.
+    pub fn reduced(limit: u64, period: u64) -> Rate {
+        let divisor = greatest_common_divisor(limit, period);
+        Rate { limit: limit / divisor, period: period / divisor }
+    }
 }
 
 impl Rule {
@@ -36,6 +51,24 @@ impl Rule {
     /// # Errors
     /// `invalid_policy` for an amount or period out of these bounds.
     pub fn new(algorithm: Algorithm, limit: u64, period: u64) -> Result<Rule> {
+        Rule::of(algorithm, limit, period, None)
+    }
+
+    /// The same rule with another capacity: the most that may be consumed at once, 1 to [`MAX_LIMIT`].
+    ///
+    /// # Errors
+    /// As [`of`](Rule::of).
+    pub fn with_capacity(self, capacity: u64) -> Result<Rule> {
+        Rule::of(self.algorithm, self.limit, self.period, Some(capacity))
+    }
+
+    /// As [`new`](Rule::new), with a capacity: the most that may be consumed at once, 1 to [`MAX_LIMIT`]; without one it is
+    /// the limit.
+    ///
+    /// # Errors
+    /// As [`new`](Rule::new); `invalid_policy` for a capacity with an algorithm that takes none, for 0, or for so much that
+    /// it would take decades to fill.
+    pub fn of(algorithm: Algorithm, limit: u64, period: u64, capacity: Option<u64>) -> Result<Rule> {
         let refuse = |message: String| Err(Error::new(Code::InvalidPolicy, message));
         if limit == 0 {
             return refuse("amount 0 admits nobody: give at least 1".into());
@@ -57,43 +90,32 @@ impl Rule {
         if period > MAX_PERIOD {
             return refuse(format!("period of {period} µs is over 36500 days: give less"));
         }
-        Ok(Rule { algorithm, limit, period, capacity: limit, reduced: (limit, period) }).and_then(Rule::checked)
-    }
-
-    /// The same rule with another capacity: the most that may be consumed at once, 1 to [`MAX_LIMIT`].
-    ///
-    /// # Errors
-    /// `invalid_policy` for an algorithm that takes none, for 0, or for so much that it would take decades to fill.
-    pub fn with_capacity(self, capacity: u64) -> Result<Rule> {
-        if !self.algorithm.definition().has_capacity {
-            let name = self.algorithm.name();
-            return Err(Error::new(Code::InvalidPolicy, format!("capacity does not go with {name}: leave it out")));
+        if !algorithm.definition().has_capacity {
+            if capacity.is_some() {
+                let name = algorithm.name();
+                return refuse(format!("capacity does not go with {name}: leave it out"));
+            }
+            return Ok(Rule { algorithm, limit, period, capacity: limit, rate: Rate { limit, period } });
         }
-        Rule { capacity, ..self }.checked()
-    }
-
-    fn checked(mut self) -> Result<Rule> {
-        if !self.algorithm.definition().has_capacity {
-            return Ok(self);
-        }
-        let refuse = |message: String| Err(Error::new(Code::InvalidPolicy, message));
-        if self.capacity == 0 {
+        let (given, capacity, rate) = (capacity, capacity.unwrap_or(limit), Rate::reduced(limit, period));
+        if capacity == 0 {
             return refuse("capacity 0 admits nobody: give at least 1".into());
         }
-        let divisor = greatest_common_divisor(self.limit, self.period);
-        let (limit, period) = (self.limit / divisor, self.period / divisor);
         let fits = |a: u64, b: u64| u128::from(a) * u128::from(b) <= u128::from(MAX_LIMIT);
         // Lua counts exactly to 2^53: both products appear there.
-        if !fits(self.capacity, limit)
-            || u128::from(self.capacity) * u128::from(period) > u128::from(limit) * u128::from(MAX_PERIOD)
+        if !fits(capacity, rate.limit)
+            || u128::from(capacity) * u128::from(rate.period) > u128::from(rate.limit) * u128::from(MAX_PERIOD)
         {
-            let (given, capacity) = (self.limit, self.capacity);
-            return refuse(format!(
-                "amount {given} with capacity {capacity} is too much to be counted exactly: give less"
-            ));
+            return refuse(match given {
+                Some(_) => {
+                    format!("amount {limit} with capacity {capacity} is too much to be counted exactly: give less")
+                }
+                None => format!(
+                    "amount {limit} is too much to be counted exactly in a bucket that holds as many: give a smaller capacity"
+                ),
+            });
         }
-        self.reduced = (limit, period);
-        Ok(self)
+        Ok(Rule { algorithm, limit, period, capacity, rate })
     }
 
     /// How the rule counts.
@@ -117,8 +139,8 @@ impl Rule {
     }
 
     /// Limit and period as the algorithm computes with them.
-    pub(crate) fn reduced(&self) -> (u64, u64) {
-        self.reduced
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
     }
 }
 

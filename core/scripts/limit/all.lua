@@ -1,6 +1,7 @@
 -- Charges several keys if all of them admit it, else none.
 -- KEYS one for each charge.  ARGV[3] how many; then for each its form, whether its denial counts, cost, the rules'.
--- Reply: {1, now, then the fields of each charge}.
+-- With a request id there follow a number that stands for the keys, and how long the request is remembered.
+-- Reply: {1, now, with a request id that number, then the fields of each charge}.
 -- Invariant: each key is read before any is written, and none stands twice in KEYS.
 local count, at, decisions, charged = tonumber(ARGV[3]), 4, {}, true
 for n = 1, count do
@@ -9,7 +10,7 @@ for n = 1, count do
   if not decide(KEYS[n], at + 2) and ARGV[at + 1] == '1' then charged = false end
   decisions[n], at = decide, at + form.size
 end
-local reply = {1, now}
+local reply = {1, now, tonumber(ARGV[at])}
 for n = 1, count do
   local answer = decisions[n](charged)
   for field = 3, #answer do reply[#reply + 1] = answer[field] end

@@ -1,5 +1,5 @@
 -- One of several charges: decides, then waits to hear whether all are admitted. See all.lua.
--- ARGV[at] its cost.
+-- ARGV[at] its cost, and behind it what a single call is told from the heading on.
 local cost = tonumber(ARGV[at])
 --> wait
 local admitted = block_until <= now

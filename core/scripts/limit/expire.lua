@@ -1,21 +1,28 @@
 -- Ends the holds whose time is over: what nobody settled counts as spent, or is returned if the caller chose so.
 -- A rule that is as new counts no hold any more. Included in load: takes `over`, the rules that are as new.
--- A hold from the future begins now: the clock went back. One that makes no sense is dropped.
-local remaining
-earliest, latest, newest, marks, remaining, dirty = EXACT, 0, 0, 0, {}, true
-for place = 1, #holds, HOLD_SIZE do
-  local id, since, stop, amount, state, filled, counted = struct.unpack(HOLD, holds, place)
-  if stop < EXACT and since <= stop and amount <= MOST then
-    counted = counted - bit.band(counted, over)
+-- A hold from the future begins now: the clock went back. One that makes no sense is dropped. What a rule of another policy
+-- is to get back waits for that policy, or for that rule's end.
+local remaining, every = {}, 2 ^ (ALL_COUNT + other_count) - 1
+earliest, latest, newest, marks, dirty = EXACT, 0, 0, 0, true
+for hold = 1, #holds, hold_size do
+  local id, since, stop, held, owed, state, counted = struct.unpack(HOLD, holds, hold)
+  if stop < EXACT and since <= stop and stop - since <= LONGEST and held <= MOST and owed <= MOST then
+    counted = bit.band(counted, every - over)
     if since > now then
       since, stop = now, now + stop - since
     end
-    if stop > now then
-      remaining[#remaining + 1] = struct.pack(HOLD, id, since, stop, amount, state, filled, counted)
-      earliest, latest, newest = math.min(earliest, stop), math.max(latest, stop), math.max(newest, since)
-      marks = bit.bor(marks, counted)
-    elseif state == RETURNED then
+    local amount = state == SETTLED and owed or state == RETURNED and stop <= now and held or 0
+    if amount > 0 then
       --? refund
+      counted = counted - bit.band(counted, ALL_MARKS)
+    end
+    local waits = amount > 0 and counted > 0
+    if state == SETTLED and not waits then owed, counted = 0, 0 end
+    if stop > now or waits then
+      remaining[#remaining + 1] = struct.pack(HOLD, id, since, stop, held, owed, state, counted)
+        .. string.sub(holds, hold + HOLD_HEAD, hold + hold_size - 1)
+      earliest, latest, newest = math.min(earliest, waits and 0 or stop), math.max(latest, stop), math.max(newest, since)
+      marks = bit.bor(marks, counted)
     end
   end
 end
@@ -26,8 +33,8 @@ if fresh_1 and bit.band(marks, MARK_1) > 0 then over = over + MARK_1 end
 --[end]
 if over > 0 then
   for n, hold in ipairs(remaining) do
-    local counted = struct.unpack('<I2', hold, HOLD_SIZE - 1)
-    remaining[n] = string.sub(hold, 1, HOLD_SIZE - 2) .. struct.pack('<I2', counted - bit.band(counted, over))
+    local counted = struct.unpack('<I4', hold, 50)
+    remaining[n] = string.sub(hold, 1, 49) .. struct.pack('<I4', bit.band(counted, every - over)) .. string.sub(hold, 54)
   end
   marks = marks - over
 end

@@ -6,6 +6,11 @@
 if left_1 < 0 then left_1 = 0 end
 if reset_1 < 0 then reset_1 = 0 end
 --[end]
+if ends and not write then
+  --[each]
+  if ends[N_1] then wait_1, reset_1 = math.min(wait_1, ends[N_1] - now), math.min(reset_1, ends[N_1] - now) end
+  --[end]
+end
 local blocked = block_until > now and block_until - now or 0
 if write then
   local life = blocked
@@ -21,21 +26,27 @@ if write then
     local tail = ''
     if blocked > 0 then tail = struct.pack('<BI8I8', 0, block_length, block_until) end
     if holds ~= '' then
-      tail = tail .. struct.pack('<BI8I8I8I8I8', 251, earliest, latest, newest, marks, #holds / HOLD_SIZE) .. holds
+      tail = tail .. struct.pack('<BI8I8I8I8I8', 251, earliest, latest, newest, marks, #holds / hold_size) .. holds
     end
-    local head = 'QL\1'
-    --[each]
-    head = head .. struct.pack(FORMAT_1, ID_1, period_1, words_1)
-    --[end]
-    if others ~= '' then head = head .. others end
     --[log]
     --@ save_log
     --[end]
     --[plain]
+    --@ head
+    --[direct]
     redis.call('SET', KEYS[1], head .. tail, 'PX', ttl)
     --[end]
+    --[queued]
+    sets[#sets + 1] = {KEYS[1], head .. tail, ttl}
+    --[end]
+    --[end]
   elseif value then
+    --[direct]
     redis.call('DEL', KEYS[1])
+    --[end]
+    --[queued]
+    dels[#dels + 1] = KEYS[1]
+    --[end]
   end
 end
 local reply = {1, now, write and foreign and 1 or 0, blocked, ALL_ANSWERS}

@@ -1,10 +1,14 @@
 -- fixed-window: at most `limit` in [open, stop); the window opens at the first admitted call.
--- Invariant after settle: count == 0 and stop == 0, or now < stop <= now + period.
+-- Words: count, stop, the last charge. Invariant after settle: all 0, or now < stop <= last + period and last <= now.
 --> settle
+local back = last_1 > now
+if back then last_1 = now end
+-- No window is open for longer than a period after its last charge: the clock went back, or the period was longer.
+if stop_1 > last_1 + period_1 then stop_1 = last_1 + period_1 end
 if count_1 == 0 or stop_1 <= now then
-  count_1, stop_1 = 0, 0
-elseif stop_1 > now + period_1 then
-  stop_1, dirty = now + period_1, true
+  count_1, stop_1, last_1 = 0, 0, 0
+elseif back then
+  dirty = true
 end
 --> wait
 if count_1 + cost > limit_1 then
@@ -12,10 +16,10 @@ if count_1 + cost > limit_1 then
 end
 --> charge
 if count_1 == 0 then stop_1 = now + period_1 end
-count_1 = count_1 + cost
+count_1, last_1 = count_1 + cost, now
 if count_1 > MOST then count_1 = MOST end
 --> refund
 count_1 = count_1 - amount
-if count_1 <= 0 then count_1, stop_1 = 0, 0 end
+if count_1 <= 0 then count_1, stop_1, last_1 = 0, 0, 0 end
 --> show
 left_1, reset_1 = limit_1 - count_1, stop_1 - now

@@ -3,5 +3,5 @@ if charged then
   local ttl = math.ceil(memory / 1000) + 1
   if virtual and ttl < 3600000 then ttl = 3600000 end
   local answer = struct.pack('<I8' .. string.rep('i8', #reply - 2), now + memory, unpack(reply, 3))
-  redis.call('SET', KEYS[#KEYS], 'QR\1' .. answer, 'PX', ttl)
+  sets[#sets + 1] = {KEYS[#KEYS], 'QR\1' .. answer, ttl}
 end

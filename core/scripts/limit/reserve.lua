@@ -9,11 +9,11 @@ if wait_1 ~= 0 then admitted = false end
 local write = admitted or dirty
 if admitted then
   --> charge
-  local filled = 0
+  local filled = ''
   --> filled
   local stop = now + tonumber(ARGV[ALL_NEXT + 1])
   earliest = holds ~= '' and math.min(earliest, stop) or stop
-  latest, newest, marks = math.max(latest, stop), now, ALL_MARKS
-  holds = holds .. struct.pack(HOLD, ARGV[ALL_NEXT], now, stop, cost, tonumber(ARGV[ALL_NEXT + 2]), filled,
-    ALL_MARKS)
+  latest, newest, marks = math.max(latest, stop), now, bit.bor(marks, ALL_MARKS)
+  holds = holds .. struct.pack(HOLD, ARGV[ALL_NEXT], now, stop, cost, 0, tonumber(ARGV[ALL_NEXT + 2]), ALL_MARKS)
+    .. filled .. string.rep('\0', hold_size - HOLD_HEAD - #filled)
 end

@@ -1,9 +1,10 @@
 -- Writes a state with a log: what changed of it, or all of it when it has to be larger, smaller or elsewhere.
--- Included in finish: takes `head` (all before the log's own record), `tail` (block and holds) and `ttl`.
+-- Included in finish: takes `tail` (block and holds) and `ttl`. A user who may not call one of the commands is refused before
+-- anything changed: writing nothing is refused as well, and a TTL is for garbage only.
 local oldest = next
 --> oldest
 local live = next - oldest
-local start = #head + 41
+local start = ALL_LOG + 40 + #other_names + #other_words
 if base ~= start or live > room or room > 16 + live + live / 2 then
   local ring, count = '', live - 1
   if live > 0 then
@@ -21,17 +22,32 @@ if base ~= start or live > room or room > 16 + live + live / 2 then
   --> renumber
   next, room, base = live, live + (live - live % 4) / 4 + 8, start
   ring = ring .. string.rep('\0', ENTRY * (room - live))
-  head = 'QL\1'
-  --[each]
-  head = head .. struct.pack(FORMAT_1, ID_1, period_1, words_1)
+  --@ head
+  head = head .. struct.pack(LOG, 250, next, sum, last, room, base + ENTRY * room + #tail)
+  --[direct]
+  redis.call('SET', KEYS[1], head .. ring .. tail, 'PX', ttl)
   --[end]
-  head = head .. others
-  redis.call('SET', KEYS[1], head .. struct.pack(LOG, 250, next, sum, last, room, base + ENTRY * room + #tail) .. ring .. tail, 'PX', ttl)
+  --[queued]
+  sets[#sets + 1] = {KEYS[1], head .. ring .. tail, ttl}
+  --[end]
 else
+  --@ head
+  head = head .. struct.pack(LOG, 250, next, sum, last, room, base + ENTRY * room + #tail)
+  --[direct]
+  redis.call('SETRANGE', KEYS[1], '0', '')
+  redis.call('PEXPIRE', KEYS[1], ttl)
   if logged then
     redis.call('SETRANGE', KEYS[1], base + ENTRY * ((next - 1) % room), struct.pack('<I7I5', last, sum))
   end
   if tail ~= '' then redis.call('SETRANGE', KEYS[1], base + ENTRY * room, tail) end
-  redis.call('SETRANGE', KEYS[1], '0', head .. struct.pack(LOG, 250, next, sum, last, room, base + ENTRY * room + #tail))
-  redis.call('PEXPIRE', KEYS[1], ttl)
+  redis.call('SETRANGE', KEYS[1], '0', head)
+  --[end]
+  --[queued]
+  expiries[#expiries + 1] = {KEYS[1], ttl}
+  if logged then
+    ranges[#ranges + 1] = {KEYS[1], base + ENTRY * ((next - 1) % room), struct.pack('<I7I5', last, sum)}
+  end
+  if tail ~= '' then ranges[#ranges + 1] = {KEYS[1], base + ENTRY * room, tail} end
+  ranges[#ranges + 1] = {KEYS[1], '0', head}
+  --[end]
 end

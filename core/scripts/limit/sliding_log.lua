@@ -2,20 +2,25 @@
 -- Words: the number of the first entry that still counts for this rule, how much counts, and that entry's time and sum.
 -- Invariant after settle: used == 0 and first == next, or the entry `first` is younger than the period.
 --> fits
-from = first_1 <= next and next - first_1 <= room and used_1 <= LOG_MOST and total_1 < WRAP and from
+fits = fits and first_1 <= next and next - first_1 <= room and used_1 <= LOG_MOST and total_1 < WRAP
 --> oldest
 if first_1 < oldest then oldest = first_1 end
 --> gather
 if first_1 >= from then first_1, time_1, total_1 = from, last, sum end
 --> settle
-if first_1 == next then
+if first_1 == next or last <= now - period_1 then
   used_1 = 0
 elseif time_1 <= now - period_1 then
   local gone
   first_1, time_1, total_1, gone = beyond(first_1, total_1, now - period_1)
-  used_1 = math.min(used_1, (sum - gone) % WRAP)
+  used_1 = first_1 == next and 0 or math.min(used_1, (sum - gone) % WRAP)
 end
-if used_1 == 0 then first_1, time_1, total_1 = next, 0, 0 end
+if used_1 == 0 then
+  first_1, time_1, total_1 = next, 0, 0
+elseif time_1 > last then
+  -- An entry that says that it is younger than the last one was damaged: it ends with that.
+  time_1, dirty = last, true
+end
 --> wait
 if used_1 + cost > limit_1 then
   if cost > limit_1 then
@@ -27,7 +32,9 @@ if used_1 + cost > limit_1 then
       local _
       _, time = beyond(first_1, total_1, nil, limit_1 - cost)
     end
-    wait_1 = math.max(1, math.min(time, now) + period_1 - now)
+    -- What cannot be was damaged: there is room when the last one ends.
+    if time <= now - period_1 or time > last then time = last end
+    wait_1 = time + period_1 - now
   end
 end
 --> bound

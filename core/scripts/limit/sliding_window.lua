@@ -1,7 +1,8 @@
 -- sliding-window: the previous window's count, weighted by how much of it lies in the last period, and the current one's.
 -- Admitted when previous * (period - e) + (current + cost) * period <= limit * period, e the time into the window.
 -- That is current + cost + weight <= limit, with weight = ceil(previous * (period - e) / period).
--- Invariant after settle: all words 0, or start is that of now's window, and no count is above the limit.
+-- Words: a time in the current window, not before its last charge (its start, if it has none), current, previous.
+-- Invariant after settle: all words 0, or the time lies in now's window, and no count is above the limit.
 --> helpers
 -- floor(a * b / c) for a <= c. Products reach 2^104: beyond 2^53 they are compared in two parts of 52 bits.
 local function share(a, b, c)
@@ -25,28 +26,39 @@ local function share(a, b, c)
   while estimate < b and covers(estimate + 1) do estimate = estimate + 1 end
   return estimate
 end
---> settle
-local window = now - now % period_1
-if kept_1 ~= period_1 and start_1 > 0 then
-  -- The period changed: each old window counts where it reaches to.
-  local counts = {[window] = 0, [window - period_1] = 0}
-  local function count(stop, amount)
-    local place = stop > window and window or stop > window - period_1 and window - period_1
-    if place then counts[place] = counts[place] + amount end
+--> carry
+local kept = sources[N_1]
+if kept and not kept.own then
+  -- Each old window counts where its last charge was, or may have been.
+  local window, here, before = now - now % period_1, 0, 0
+  local function count(charged, amount)
+    local place = charged - charged % period_1
+    if place == window then
+      here = here + amount
+    elseif place == window - period_1 then
+      before = before + amount
+    end
   end
-  count(start_1 + kept_1, current_1)
-  count(start_1, previous_1)
-  current_1, previous_1, dirty = counts[window], counts[window - period_1], true
-elseif start_1 < window then
-  previous_1 = start_1 >= window - period_1 and current_1 or 0
-  current_1 = 0
-elseif start_1 > now then
-  dirty = true
+  count(last_1, current_1)
+  local start = last_1 - last_1 % kept.period
+  if start > 0 then count(start - 1, previous_1) end
+  current_1, previous_1, last_1 = here, before, math.max(last_1, window)
+end
+--> settle
+local window, back = now - now % period_1, last_1 > now
+if back then last_1 = now end
+if last_1 < window then
+  previous_1 = last_1 >= window - period_1 and current_1 or 0
+  current_1, last_1 = 0, window
 end
 -- A lowered limit: more than the limit would deny for longer than the policy says.
 if current_1 > limit_1 then current_1 = limit_1 end
 if previous_1 > limit_1 then previous_1 = limit_1 end
-start_1 = (current_1 > 0 or previous_1 > 0) and window or 0
+if current_1 == 0 and previous_1 == 0 then
+  last_1 = 0
+elseif back then
+  dirty = true
+end
 --> wait
 if cost > limit_1 then
   wait_1 = -1
@@ -60,7 +72,7 @@ else
   end
 end
 --> charge
-start_1, current_1 = now - now % period_1, current_1 + cost
+last_1, current_1 = now, current_1 + cost
 --> refund
 -- From the current window first, if it was charged there.
 local window, given = now - now % period_1, amount
@@ -69,8 +81,7 @@ if since >= window then
   current_1 = math.max(0, current_1 - amount)
 end
 if since >= window - period_1 then previous_1 = math.max(0, previous_1 - given) end
-start_1 = window
-if current_1 == 0 and previous_1 == 0 then start_1 = 0 end
+if current_1 == 0 and previous_1 == 0 then last_1 = 0 end
 --> show
 local gone = now % period_1
 left_1 = limit_1 - current_1 - previous_1 + share(gone, previous_1, period_1)

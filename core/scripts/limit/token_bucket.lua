@@ -1,7 +1,7 @@
 -- token-bucket: `capacity` tokens at most, filled at `limit` per `period`, as GCRA: the theoretical arrival time (TAT) is
 -- the time at which the bucket is full again. limit and period come reduced, so that T = period/limit is exact in
--- fractions of 1/limit microsecond: TAT is tat + part/whole. Every product stays below 2^53 (the core sees to it).
--- Invariant after settle: all words 0, or now < TAT <= now + capacity * T.
+-- fractions of 1/limit microsecond: TAT is tat + part/limit. Every product stays below 2^53 (the core sees to it).
+-- Words: tat, part, the last charge. Invariant after settle: all 0, or now < TAT <= last + capacity * T and last <= now.
 --> constants
 -- T, and the time in which the whole capacity is filled.
 local step_1, step_part_1, full_1, full_part_1 = period_1, 0, capacity_1 * period_1, 0
@@ -11,22 +11,37 @@ if limit_1 > 1 then
   full_1 = capacity_1 * step_1 + (full_part_1 - full_part_1 % limit_1) / limit_1
   full_part_1 = full_part_1 % limit_1
 end
---> settle
-if tat_1 < now or tat_1 == now and part_1 == 0 then
-  tat_1, part_1, whole_1 = 0, 0, 0
-else
-  if whole_1 ~= limit_1 or part_1 >= limit_1 or kept_1 ~= period_1 then
-    -- The rate changed: the tokens taken stay taken.
-    local ahead = tat_1 - now
-    if whole_1 > 0 and kept_1 > 0 then
-      ahead = (ahead + part_1 / whole_1) * whole_1 / kept_1 * period_1 / limit_1
+--> carry
+local kept = sources[N_1]
+if kept and not kept.own then
+  -- Another rate: the tokens taken stay taken, and fill again as fast as they now do.
+  local function refilled(filled, part)
+    local ahead = filled - last_1 + part / kept.limit
+    ahead = ahead * kept.limit / kept.period * period_1 / limit_1
+    return last_1 + math.min(math.ceil(ahead), full_1 + 1)
+  end
+  if tat_1 > last_1 then tat_1 = refilled(tat_1, part_1) end
+  part_1 = 0
+  for hold = 1, #holds, hold_size do
+    local filled, part = struct.unpack('<I8I8', holds, hold + FILLED_1)
+    if filled > last_1 then
+      holds = string.sub(holds, 1, hold + FILLED_1 - 1) .. struct.pack('<I8I8', refilled(filled, part), 0)
+        .. string.sub(holds, hold + FILLED_1 + 16)
     end
-    tat_1, part_1, dirty = now + math.min(math.ceil(ahead), full_1 + 1), 0, true
   end
-  if tat_1 - now > full_1 or tat_1 - now == full_1 and part_1 > full_part_1 then
-    tat_1, part_1, dirty = now + full_1, full_part_1, true
-  end
-  whole_1 = limit_1
+end
+--> settle
+local back = last_1 > now
+if back then last_1 = now end
+if part_1 >= limit_1 then part_1 = 0 end
+-- It was never emptier than empty at its last charge: the capacity was larger, or the clock went back.
+if tat_1 - last_1 > full_1 or tat_1 - last_1 == full_1 and part_1 > full_part_1 then
+  tat_1, part_1 = last_1 + full_1, full_part_1
+end
+if tat_1 < now or tat_1 == now and part_1 == 0 then
+  tat_1, part_1, last_1 = 0, 0, 0
+elseif back then
+  dirty = true
 end
 --> wait
 if cost > capacity_1 then
@@ -44,29 +59,29 @@ local taken_1 = cost
 if taken_1 > capacity_1 then taken_1 = capacity_1 end
 part_1 = part_1 + taken_1 * step_part_1
 tat_1 = (tat_1 > 0 and tat_1 or now) + taken_1 * step_1 + (part_1 - part_1 % limit_1) / limit_1
-part_1, whole_1 = part_1 % limit_1, limit_1
+part_1, last_1 = part_1 % limit_1, now
 -- More than what is left is only ever charged by a settlement; it empties the bucket.
 if tat_1 - now > full_1 or tat_1 - now == full_1 and part_1 > full_part_1 then
   tat_1, part_1 = now + full_1, full_part_1
 end
 --> filled
--- The earliest of several buckets counts for all.
-if filled == 0 or tat_1 < filled then filled = tat_1 end
+filled = filled .. struct.pack('<I8I8', tat_1, part_1)
 --> refund
--- What is above the capacity changes nothing, but would leave the exact range. Of a hold no more comes back than was not
--- filled again since.
+-- What is above the capacity changes nothing, but would leave the exact range.
 local given = math.min(amount, capacity_1)
 local rest = given * step_part_1
 local time = given * step_1 + (rest - rest % limit_1) / limit_1
-tat_1, whole_1 = tat_1 > 0 and tat_1 or now, limit_1
-if filled > 0 and (time > filled - now or time == filled - now and rest % limit_1 > 0) then
-  tat_1 = tat_1 - math.max(0, filled - now)
-else
-  part_1 = part_1 - rest % limit_1
-  tat_1 = tat_1 - time
-  if part_1 < 0 then tat_1, part_1 = tat_1 - 1, part_1 + limit_1 end
+rest = rest % limit_1
+if hold then
+  -- Of a hold no more comes back than was not filled again since.
+  local open, part = struct.unpack('<I8I8', holds, hold + FILLED_1)
+  if open < now or part >= limit_1 then part = 0 end
+  open = open < now and 0 or open - now
+  if time > open or time == open and rest > part then time, rest = open, part end
 end
-if tat_1 < now or tat_1 == now and part_1 == 0 then tat_1, part_1, whole_1 = 0, 0, 0 end
+tat_1, part_1 = (tat_1 > 0 and tat_1 or now) - time, part_1 - rest
+if part_1 < 0 then tat_1, part_1 = tat_1 - 1, part_1 + limit_1 end
+if tat_1 < now or tat_1 == now and part_1 == 0 then tat_1, part_1, last_1 = 0, 0, 0 end
 --> show
 left_1, reset_1 = capacity_1, 0
 if tat_1 > 0 then

@@ -1,19 +1,20 @@
 //! `calendar-window`: windows start at multiples of the period since the epoch, `floor(now / period)`.
 //!
-//! Words: count, start of the window they were counted in (not its index: a start keeps its meaning when the period of
-//! the policy changes). Twin of `scripts/limit/calendar_window.lua`.
+//! Words: count, the last charge (not the index of its window: a time keeps its meaning when the period of the policy
+//! changes). Twin of `scripts/limit/calendar_window.lua`.
 
-use super::{Charged, Definition, Moment, Words};
+use super::{Charged, Definition, Moment, Words, carry_nothing, clamp};
 use crate::policy::{MAX_LIMIT, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
     id: 2,
     name: "calendar-window",
     lua: include_str!("../../scripts/limit/calendar_window.lua"),
-    words: &["count", "start"],
-    fresh: 0,
+    words: &["count", "last"],
+    fresh: &[0],
     has_capacity: false,
     has_log: false,
+    carry: carry_nothing,
     settle,
     wait,
     charge,
@@ -26,19 +27,15 @@ fn start(rule: &Rule, now: u64) -> u64 {
     now - now % rule.period()
 }
 
-fn settle(rule: &Rule, words: &mut Words, kept: u64, at: &Moment) -> bool {
+fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
     let now = at.now;
-    let [count, counted, ..] = words;
-    let current = start(rule, now);
-    if *count == 0 || *counted + kept <= current {
-        (*count, *counted) = (0, 0);
+    let [count, last, ..] = words;
+    let back = clamp(last, now);
+    if *count == 0 || *last < start(rule, now) {
+        *words = Words::default();
         return false;
     }
-    // A start in the future means that the clock went back: its count stands for the current window. So does that of a
-    // window of another period that reaches into it.
-    let changed = *counted > now || kept != rule.period();
-    *counted = current;
-    changed
+    back
 }
 
 fn left(rule: &Rule, now: u64) -> u64 {
@@ -56,10 +53,9 @@ fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
     }
 }
 
-fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
-    let now = at.now;
+fn charge(_rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     words[0] = (words[0] + cost).min(MAX_LIMIT);
-    words[1] = start(rule, now);
+    words[1] = at.now;
 }
 
 fn refund(_rule: &Rule, words: &mut Words, _at: &Moment, amount: u64, _charged: &Charged) {

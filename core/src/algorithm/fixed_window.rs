@@ -1,18 +1,19 @@
 //! `fixed-window`: the window opens at the first admitted call and is `[open, end)`.
 //!
-//! Words: count, window end. Twin of `scripts/limit/fixed_window.lua`.
+//! Words: count, window end, the last charge. Twin of `scripts/limit/fixed_window.lua`.
 
-use super::{Charged, Definition, Moment, Words};
+use super::{Charged, Definition, Moment, Words, carry_nothing, clamp};
 use crate::policy::{MAX_LIMIT, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
     id: 1,
     name: "fixed-window",
     lua: include_str!("../../scripts/limit/fixed_window.lua"),
-    words: &["count", "stop"],
-    fresh: 0,
+    words: &["count", "stop", "last"],
+    fresh: &[0],
     has_capacity: false,
     has_log: false,
+    carry: carry_nothing,
     settle,
     wait,
     charge,
@@ -21,19 +22,17 @@ pub(super) const DEFINITION: Definition = Definition {
     reset_after,
 };
 
-fn settle(rule: &Rule, words: &mut Words, _kept: u64, at: &Moment) -> bool {
+fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
     let now = at.now;
-    let [count, end, ..] = words;
+    let [count, end, last, _] = words;
+    let back = clamp(last, now);
+    // No window is open for longer than a period after its last charge: the clock went back, or the period was longer.
+    *end = (*end).min(*last + rule.period());
     if *count == 0 || *end <= now {
-        (*count, *end) = (0, 0);
+        *words = Words::default();
         return false;
     }
-    let latest = now + rule.period();
-    let clamped = *end > latest;
-    if clamped {
-        *end = latest;
-    }
-    clamped
+    back
 }
 
 fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
@@ -50,18 +49,18 @@ fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
 
 fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     let now = at.now;
-    let [count, end, ..] = words;
+    let [count, end, last, _] = words;
     if *count == 0 {
         *end = now + rule.period();
     }
+    *last = now;
     *count = (*count + cost).min(MAX_LIMIT);
 }
 
 fn refund(_rule: &Rule, words: &mut Words, _at: &Moment, amount: u64, _charged: &Charged) {
-    let [count, end, ..] = words;
-    *count = count.saturating_sub(amount);
-    if *count == 0 {
-        *end = 0;
+    words[0] = words[0].saturating_sub(amount);
+    if words[0] == 0 {
+        *words = Words::default();
     }
 }
 

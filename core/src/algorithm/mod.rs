@@ -7,12 +7,12 @@ mod fixed_window;
 pub(crate) mod log;
 mod sliding_log;
 mod sliding_window;
-mod token_bucket;
+pub(crate) mod token_bucket;
 
 use std::fmt;
 
 use crate::error::{Code, Error, Result, shown};
-use crate::policy::Rule;
+use crate::policy::{Rate, Rule};
 
 /// How many numbers are kept for one rule; an algorithm may need fewer.
 pub(crate) const MAX_WORDS: usize = 4;
@@ -27,11 +27,18 @@ pub(crate) struct Moment<'a> {
     pub entries: log::Entries<'a>,
 }
 
+/// When a bucket will have filled again what was charged: the microsecond, and the fraction as the bucket counts it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Filled {
+    pub at: u64,
+    pub part: u64,
+}
+
 /// What is known of the charge that is given back.
 pub(crate) struct Charged {
     pub since: u64,
-    /// When a bucket will have filled it again; 0 if that is not known.
-    pub filled: u64,
+    /// Of a hold of a bucket: no more comes back than was not filled again.
+    pub filled: Option<Filled>,
 }
 
 /// One algorithm: pure functions of (rule, state, moment, cost). Times are server microseconds.
@@ -40,21 +47,23 @@ pub(crate) struct Definition {
     pub id: u8,
     pub name: &'static str,
     /// The same functions in Lua: sections `settle`, `wait`, `charge`, `refund` and `show`, and before them, where needed,
-    /// `constants` (of a rule) and `helpers` (for all its rules). They read `now` and `cost` or `amount`, and the rule's
-    /// arguments; change its words; set `dirty`, `wait_1`, `left_1` and `reset_1`.
+    /// `constants` (of a rule), `helpers` (for all its rules) and `carry`. They read `now` and `cost` or `amount`, and the
+    /// rule's arguments; change its words; set `dirty`, `wait_1`, `left_1` and `reset_1`.
     pub lua: &'static str,
     /// What the Lua calls the numbers that it keeps.
     pub words: &'static [&'static str],
-    /// Which of them is 0 if and only if the rule is as new.
-    pub fresh: usize,
+    /// Which of them are all 0 if and only if the rule is as new.
+    pub fresh: &'static [usize],
     /// Whether a rule of it may say a capacity; without one it is the limit.
     pub has_capacity: bool,
     /// Whether it needs the log of all admissions.
     pub has_log: bool,
-    /// Brings the state to now: forgets what is over and clamps an impossible future (the clock went back, or the
-    /// policy changed). True when it clamped: then the state must be written even if the call is denied.
-    /// The third argument is the period with which the state was kept: another one if the policy changed.
-    pub settle: fn(&Rule, &mut Words, u64, &Moment) -> bool,
+    /// Takes over what was counted at another rate or by another period, as of the last charge: what it makes of it must
+    /// not depend on when it is asked, since a call that writes nothing may have asked before.
+    pub carry: fn(&Rule, &mut Words, Rate, u64),
+    /// Brings the state to now: forgets what is over and clamps an impossible future. True if the clock went back: then
+    /// the state must be written even if the call is denied.
+    pub settle: fn(&Rule, &mut Words, &Moment) -> bool,
     /// The wait until `cost` is admitted: `Some(0)` admitted now, `None` never.
     pub wait: fn(&Rule, &Words, &Moment, u64) -> Option<u64>,
     pub charge: fn(&Rule, &mut Words, &Moment, u64),
@@ -65,6 +74,11 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
+    /// Whether these words say that the rule is as new.
+    pub fn is_fresh(&self, words: &Words) -> bool {
+        self.fresh.iter().all(|word| words[*word] == 0)
+    }
+
     /// What the Lua is told about a rule.
     pub fn arguments(&self) -> &'static [&'static str] {
         if self.has_capacity { &["limit", "period", "capacity"] } else { &["limit", "period"] }
@@ -77,9 +91,14 @@ impl Definition {
     }
 }
 
-/// How many bytes a rule's record takes: id, period, words.
-pub(crate) fn record_size(algorithm: Algorithm) -> usize {
-    1 + 8 * (1 + algorithm.0.words.len())
+/// Where nothing is to be taken over: the words mean the same by any period.
+fn carry_nothing(_rule: &Rule, _words: &mut Words, _kept: Rate, _now: u64) {}
+
+/// A charge from the future is of now: the clock went back.
+fn clamp(last: &mut u64, now: u64) -> bool {
+    let back = *last > now;
+    *last = (*last).min(now);
+    back
 }
 
 /// How a rule counts.

@@ -4,7 +4,7 @@
 //! Twin of `scripts/limit/sliding_log.lua`.
 
 use super::log::{Edge, LOG_MOST, Log};
-use super::{Charged, Definition, Moment, Words};
+use super::{Charged, Definition, Moment, Words, carry_nothing};
 use crate::policy::Rule;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -12,9 +12,10 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "sliding-log",
     lua: include_str!("../../scripts/limit/sliding_log.lua"),
     words: &["first", "used", "time", "total"],
-    fresh: 1,
+    fresh: &[1],
     has_capacity: false,
     has_log: true,
+    carry: carry_nothing,
     settle,
     wait,
     charge,
@@ -28,23 +29,28 @@ fn empty(log: &Log) -> Words {
     [log.next, 0, 0, 0]
 }
 
-fn settle(rule: &Rule, words: &mut Words, _kept: u64, at: &Moment) -> bool {
+fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
     let (entries, log) = (&at.entries, at.entries.log);
     let [first, used, time, total] = *words;
-    if first == log.next {
+    if first == log.next || log.last + rule.period() <= at.now {
         words[1] = 0;
     } else if time + rule.period() <= at.now {
         let found = entries.beyond(first, total, Edge::Time(at.now - rule.period()));
-        *words = [found.number, used.min(log.since(found.gone)), found.time, found.total];
+        let used = if found.number == log.next { 0 } else { used.min(log.since(found.gone)) };
+        *words = [found.number, used, found.time, found.total];
     }
     if words[1] == 0 {
         *words = empty(log);
+        return false;
     }
-    false
+    // An entry that says that it is younger than the last one was damaged: it ends with that.
+    let damaged = words[2] > log.last;
+    words[2] = words[2].min(log.last);
+    damaged
 }
 
 fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
-    let [first, used, mut time, total] = *words;
+    let ([first, used, mut time, total], log) = (*words, at.entries.log);
     if cost > rule.limit() {
         return None;
     }
@@ -53,10 +59,14 @@ fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
     }
     // The first entry after whose end the rest leaves room.
     let left = rule.limit() - cost;
-    if at.entries.log.since(total) > left {
+    if log.since(total) > left {
         time = at.entries.beyond(first, total, Edge::Left(left)).time;
     }
-    Some((time.min(at.now) + rule.period()).saturating_sub(at.now).max(1))
+    // What cannot be was damaged: there is room when the last one ends.
+    if time + rule.period() <= at.now || time > log.last {
+        time = log.last;
+    }
+    Some(time + rule.period() - at.now)
 }
 
 fn charge(_rule: &Rule, words: &mut Words, at: &Moment, _cost: u64) {

@@ -3,17 +3,18 @@
 //! Admitted when `previous * (period - e) + (current + cost) * period <= limit * period`, `e` the time into the window, in
 //! exact integers. Words: start of the current window, current, previous. Twin of `scripts/limit/sliding_window.lua`.
 
-use super::{Charged, Definition, Moment, Words};
-use crate::policy::Rule;
+use super::{Charged, Definition, Moment, Words, clamp};
+use crate::policy::{Rate, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
     id: 3,
     name: "sliding-window",
     lua: include_str!("../../scripts/limit/sliding_window.lua"),
-    words: &["start", "current", "previous"],
-    fresh: 0,
+    words: &["last", "current", "previous"],
+    fresh: &[1, 2],
     has_capacity: false,
     has_log: false,
+    carry,
     settle,
     wait,
     charge,
@@ -36,30 +37,37 @@ fn share(a: u64, b: u64, c: u64) -> u64 {
     (u128::from(a) * u128::from(b) / u128::from(c)) as u64
 }
 
-fn settle(rule: &Rule, words: &mut Words, kept: u64, at: &Moment) -> bool {
-    let now = at.now;
-    let [counted, current, previous, _] = words;
-    let window = start(rule, now);
-    let mut changed = *counted > now;
-    if kept != rule.period() && *counted > 0 {
-        // The period changed: each old window counts where it reaches to.
-        let (mut here, mut before) = (0, 0);
-        for (stop, amount) in [(*counted + kept, *current), (*counted, *previous)] {
-            if stop > window {
-                here += amount;
-            } else if stop + rule.period() > window {
-                before += amount;
-            }
+fn carry(rule: &Rule, words: &mut Words, kept: Rate, now: u64) {
+    let [last, current, previous, _] = words;
+    // Each old window counts where its last charge was, or may have been.
+    let (mut here, mut before, window) = (0, 0, start(rule, now));
+    for (charged, amount) in [(Some(*last), *current), ((*last - *last % kept.period).checked_sub(1), *previous)] {
+        match charged.map(|charged| start(rule, charged)) {
+            Some(place) if place == window => here += amount,
+            Some(place) if place + rule.period() == window => before += amount,
+            _ => {}
         }
-        (*current, *previous, changed) = (here, before, true);
-    } else if *counted < window {
-        *previous = if *counted + rule.period() >= window { *current } else { 0 };
-        *current = 0;
+    }
+    (*current, *previous) = (here, before);
+    *last = (*last).max(window);
+}
+
+fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
+    let now = at.now;
+    let [last, current, previous, _] = words;
+    let back = clamp(last, now);
+    let (window, counted) = (start(rule, now), start(rule, *last));
+    if counted < window {
+        *previous = if counted + rule.period() >= window { *current } else { 0 };
+        (*current, *last) = (0, window);
     }
     // A lowered limit: more than the limit would deny for longer than the policy says.
     (*current, *previous) = ((*current).min(rule.limit()), (*previous).min(rule.limit()));
-    *counted = if *current == 0 && *previous == 0 { 0 } else { window };
-    changed
+    if *current == 0 && *previous == 0 {
+        *last = 0;
+        return false;
+    }
+    back
 }
 
 fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
@@ -77,16 +85,15 @@ fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
     Some(left + period - share((limit - cost).min(current), period, current))
 }
 
-fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
-    let now = at.now;
-    words[0] = start(rule, now);
+fn charge(_rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
+    words[0] = at.now;
     words[1] += cost;
 }
 
 fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Charged) {
     let since = charged.since;
     let now = at.now;
-    let [counted, current, previous, _] = words;
+    let [last, current, previous, _] = words;
     let (window, mut given) = (start(rule, now), amount);
     if since >= window {
         given = amount.saturating_sub(*current);
@@ -95,7 +102,9 @@ fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Ch
     if since + rule.period() >= window {
         *previous = previous.saturating_sub(given);
     }
-    *counted = if *current == 0 && *previous == 0 { 0 } else { window };
+    if *current == 0 && *previous == 0 {
+        *last = 0;
+    }
 }
 
 fn remaining(rule: &Rule, words: &Words, at: &Moment) -> u64 {

@@ -2,20 +2,21 @@
 //!
 //! The state is the theoretical arrival time (TAT): the moment at which the bucket is full again. With `T = period/limit`,
 //! a call is admitted when `now >= max(now, TAT) + cost*T - capacity*T`. `T` is kept exactly, in fractions of the reduced
-//! limit, so nothing drifts. Words: TAT in microseconds, its fraction, the fraction's denominator. Twin of
+//! limit, so nothing drifts. Words: TAT in microseconds, its fraction, the last charge. Twin of
 //! `scripts/limit/token_bucket.lua`.
 
-use super::{Charged, Definition, Moment, Words};
-use crate::policy::Rule;
+use super::{Charged, Definition, Filled, Moment, Words, clamp};
+use crate::policy::{Rate, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
     id: 4,
     name: "token-bucket",
     lua: include_str!("../../scripts/limit/token_bucket.lua"),
-    words: &["tat", "part", "whole"],
-    fresh: 0,
+    words: &["tat", "part", "last"],
+    fresh: &[0],
     has_capacity: true,
     has_log: false,
+    carry,
     settle,
     wait,
     charge,
@@ -26,15 +27,14 @@ pub(super) const DEFINITION: Definition = Definition {
 
 /// Time in units of one `denominator`th of a microsecond.
 fn tokens(rule: &Rule, count: u64) -> u128 {
-    let (_, period) = rule.reduced();
-    u128::from(count) * u128::from(period)
+    u128::from(count) * u128::from(rule.rate().period)
 }
 
 fn denominator(rule: &Rule) -> u128 {
-    u128::from(rule.reduced().0)
+    u128::from(rule.rate().limit)
 }
 
-/// How far the TAT lies ahead of now, in these units.
+/// How far a TAT lies ahead of now, in these units.
 fn ahead(rule: &Rule, words: &Words, now: u64) -> u128 {
     let [tat, part, ..] = *words;
     u128::from(tat.saturating_sub(now)) * denominator(rule) + u128::from(part)
@@ -44,35 +44,46 @@ fn put(rule: &Rule, words: &mut Words, now: u64, ahead: u128) {
     let whole = denominator(rule);
     *words = match ahead {
         0 => Words::default(),
-        _ => [now + (ahead / whole) as u64, (ahead % whole) as u64, whole as u64, 0],
+        _ => [now + (ahead / whole) as u64, (ahead % whole) as u64, words[2], 0],
     };
 }
 
-fn settle(rule: &Rule, words: &mut Words, kept: u64, at: &Moment) -> bool {
+/// When what another rate fills at this time is filled, if it began at `last`. In floating point, as the script does it:
+/// the same operations in the same order.
+pub(crate) fn refilled(rule: &Rule, kept: Rate, last: u64, at: Filled) -> u64 {
+    if at.at <= last {
+        return at.at;
+    }
+    let Rate { limit, period } = rule.rate();
+    let distance = (at.at - last) as f64 + at.part as f64 / kept.limit as f64;
+    let distance = distance * kept.limit as f64 / kept.period as f64 * period as f64 / limit as f64;
+    let most = (tokens(rule, rule.capacity()) / denominator(rule)) as u64 + 1;
+    last + (distance.ceil().min(most as f64) as u64)
+}
+
+fn carry(rule: &Rule, words: &mut Words, kept: Rate, _now: u64) {
+    // The tokens taken stay taken, and fill again as fast as they now do.
+    let [tat, part, last, _] = words;
+    (*tat, *part) = (refilled(rule, kept, *last, Filled { at: *tat, part: *part }), 0);
+}
+
+fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
     let now = at.now;
-    let [tat, part, of, _] = *words;
-    let (whole, period) = rule.reduced();
-    if tat < now || tat == now && part == 0 {
+    let [tat, part, last, _] = words;
+    let back = clamp(last, now);
+    if *part >= rule.rate().limit {
+        *part = 0;
+    }
+    // It was never emptier than empty at its last charge: the capacity was larger, or the clock went back.
+    let (full, charged) = (tokens(rule, rule.capacity()), *last);
+    if *tat >= charged && ahead(rule, words, charged) > full {
+        put(rule, words, charged, full);
+    }
+    if words[0] < now || words[0] == now && words[1] == 0 {
         *words = Words::default();
         return false;
     }
-    let full = tokens(rule, rule.capacity());
-    if of != whole || part >= whole || kept != period {
-        // The rate changed: the tokens taken stay taken. In floating point, as the script does it: the same operations
-        // in the same order.
-        let mut distance = (tat - now) as f64;
-        if of > 0 && kept > 0 {
-            distance += part as f64 / of as f64;
-            distance = distance * of as f64 / kept as f64 * period as f64 / whole as f64;
-        }
-        let most = (full / denominator(rule)) as u64 + 1;
-        *words = [now + (distance.ceil().min(most as f64) as u64), 0, whole, 0];
-        put(rule, words, now, ahead(rule, words, now).min(full));
-        return true;
-    }
-    let distance = ahead(rule, words, now);
-    put(rule, words, now, distance.min(full));
-    distance > full
+    back
 }
 
 fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
@@ -90,15 +101,17 @@ fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     // More than what is left is only ever charged by a settlement; it empties the bucket.
     let full = tokens(rule, rule.capacity());
     let distance = ahead(rule, words, now) + tokens(rule, cost.min(rule.capacity()));
+    words[2] = now;
     put(rule, words, now, distance.min(full));
 }
 
 fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Charged) {
     let now = at.now;
     let mut given = tokens(rule, amount.min(rule.capacity()));
-    if charged.filled > 0 {
+    if let Some(Filled { at, part }) = charged.filled {
         // Of a hold no more comes back than was not filled again since.
-        given = given.min(u128::from(charged.filled.saturating_sub(now)) * denominator(rule));
+        let part = if at < now || part >= rule.rate().limit { 0 } else { part };
+        given = given.min(u128::from(at.saturating_sub(now)) * denominator(rule) + u128::from(part));
     }
     let distance = ahead(rule, words, now).saturating_sub(given);
     put(rule, words, now, distance);

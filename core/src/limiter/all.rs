@@ -9,8 +9,8 @@ use super::scripts::{Scripts, of_several};
 use super::state::State;
 use crate::answer::Answer;
 use crate::decision::{CombinedDecision, Decision, Source};
-use crate::error::Result;
-use crate::operation::{Operation, odd_reply};
+use crate::error::{Error, Result};
+use crate::operation::{Operation, odd_reply, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::space::Space;
@@ -26,14 +26,23 @@ pub(super) struct Part {
 }
 
 pub(super) struct AllCall {
+    /// In the order of their keys, so that the same charges in another order are the same call.
     parts: Vec<Part>,
+    /// Where the caller has each.
+    places: Vec<usize>,
     memory: Option<Memory>,
+    /// What stands for all keys, in what is remembered of a request.
+    print: u64,
     script: Arc<Script>,
 }
 
 impl AllCall {
     /// Describes the call: limiters' definitions, whole Redis keys and costs.
     pub fn new(charges: Vec<(Arc<Definition>, Vec<u8>, u64)>, memory: Option<Memory>) -> AllCall {
+        let mut charges: Vec<_> = charges.into_iter().enumerate().collect();
+        charges.sort_by(|(_, (_, key, _)), (_, (_, other, _))| key.cmp(other));
+        let (places, charges): (Vec<usize>, Vec<_>) = charges.into_iter().unzip();
+        let print = memory.as_ref().map_or(0, |_| print(&charges));
         // The forms in an order of their own, so that the same set of policies needs the same script.
         let mut forms: Vec<&Scripts> = charges.iter().map(|(definition, ..)| &*definition.scripts).collect();
         forms.sort_by_key(|form| form.shape());
@@ -44,7 +53,14 @@ impl AllCall {
         };
         let forms_of: Vec<usize> = charges.iter().map(|(definition, ..)| place(definition)).collect();
         let part = |((definition, key, cost), form)| Part { definition, key, cost, form };
-        AllCall { parts: charges.into_iter().zip(forms_of).map(part).collect(), memory, script }
+        AllCall { parts: charges.into_iter().zip(forms_of).map(part).collect(), places, memory, print, script }
+    }
+
+    /// The decisions, which are in the order of the keys, in that of the caller.
+    fn combined(&self, decisions: Vec<Decision>, source: Source) -> Answer {
+        let mut placed: Vec<(usize, Decision)> = self.places.iter().copied().zip(decisions).collect();
+        placed.sort_by_key(|(place, _)| *place);
+        Answer::new(CombinedDecision::combine(placed.into_iter().map(|(_, decision)| decision).collect(), source))
     }
 
     fn field_count(&self) -> usize {
@@ -67,7 +83,7 @@ impl Operation for AllCall {
 
     fn arg_count(&self) -> usize {
         let parts: usize = self.parts.iter().map(|part| 3 + part.definition.policy_arg_count).sum();
-        1 + parts + usize::from(self.memory.is_some())
+        1 + parts + 2 * usize::from(self.memory.is_some())
     }
 
     fn encode_args(&self, out: &mut Vec<u8>) {
@@ -79,6 +95,7 @@ impl Operation for AllCall {
             out.extend_from_slice(&part.definition.policy_args);
         }
         if let Some(memory) = &self.memory {
+            resp::number_part(out, self.print);
             resp::number_part(out, memory.length);
         }
     }
@@ -104,6 +121,7 @@ impl Operation for AllCall {
         let denied = |(part, state): (&Part, &State)| part.definition.enforce && !state.decide(space, part.cost);
         let charged = !self.parts.iter().zip(&states).any(denied);
         let mut reply = vec![Value::Int(1), Value::Int(now as i64)];
+        reply.extend(self.memory.as_ref().map(|_| Value::Int(self.print as i64)));
         for (part, state) in self.parts.iter().zip(states) {
             let fields = state.charge_with(space, part.cost, charged).split_off(2);
             match &self.memory {
@@ -119,9 +137,12 @@ impl Operation for AllCall {
 
     fn decode(&self, mut fields: &[Value], source: Source) -> Result<Answer> {
         if self.memory.is_some() {
+            if unsigned(fields, 0)? != self.print {
+                let message = "request_id was used for other charges before: give another to another request";
+                return Err(Error::invalid(message));
+            }
             let definitions: Vec<&Definition> = self.parts.iter().map(|part| &*part.definition).collect();
-            let decisions = described(fields, &definitions, source)?;
-            return Ok(Answer::new(CombinedDecision::combine(decisions, source)));
+            return Ok(self.combined(described(&fields[1..], &definitions, source)?, source));
         }
         if fields.len() != self.field_count() {
             return Err(odd_reply(format!("{} fields in place of {}", fields.len(), self.field_count())));
@@ -132,7 +153,7 @@ impl Operation for AllCall {
             decisions.push(part.definition.decision(own, part.cost, source)?);
             fields = others;
         }
-        Ok(Answer::new(CombinedDecision::combine(decisions, source)))
+        Ok(self.combined(decisions, source))
     }
 
     fn has_written(&self, answer: &Answer) -> bool {
@@ -145,7 +166,7 @@ impl Operation for AllCall {
     fn made_up(&self, source: Source, retry_after: u64) -> Option<Answer> {
         let decision = |part: &Part| part.definition.made_up(part.cost, source, retry_after);
         let decisions = self.parts.iter().map(decision).collect();
-        Some(Answer::new(CombinedDecision::combine(decisions, source)))
+        Some(self.combined(decisions, source))
     }
 
     fn may_run_locally(&self) -> bool {
@@ -156,4 +177,14 @@ impl Operation for AllCall {
         let part = |part: &Part| format!("\"{}\"", part.definition.shown_key(&part.key));
         format!("consume_all of {}", self.parts.iter().map(part).collect::<Vec<_>>().join(", "))
     }
+}
+
+/// A number that other keys do not have: 52 bits of a hash of all of them.
+fn print(charges: &[(Arc<Definition>, Vec<u8>, u64)]) -> u64 {
+    let mut hash = sha1_smol::Sha1::new();
+    for (_, key, _) in charges {
+        hash.update(&(key.len() as u64).to_le_bytes());
+        hash.update(key);
+    }
+    hash.digest().bytes().iter().take(7).fold(0, |print, byte| print << 8 | u64::from(*byte)) >> 4
 }

@@ -3,7 +3,7 @@
 //! A server runs straight code on locals much faster than loops over tables, so a script is composed: the lines of
 //! `scripts/limit/{load,<transition>,finish}.lua` in order, where
 //! * the lines between `--[each]` and `--[end]` stand once for each rule; those after `--[log]` or `--[plain]` only if a rule
-//!   has a log, or none has,
+//!   has a log, or none has; those after `--[queued]` or `--[direct]` only if writes wait for the end of the script, or not,
 //! * a line `--> section` stands for that section of each rule's algorithm, `--? section` for that of each rule that counts
 //!   a hold, `--@ file` for the file of that name,
 //! * names that end in `_1` are the first rule's, the other rules' end in their number; some stand for all that a rule's
@@ -11,14 +11,16 @@
 
 use std::fmt::Write as _;
 
-use super::form::{LOG_SIZE, MAGIC};
-use crate::algorithm::{self, Algorithm};
+use super::form::{self, LOG_SIZE, MAGIC};
+use super::holds::{FILLED_SIZE, SIZE as HOLD_SIZE};
+use crate::algorithm::Algorithm;
 
-/// Where the arguments of the first rule stand in ARGV, after the time, the deadline and the amount.
-pub(super) const FIRST_ARGUMENT: usize = 4;
+/// Where the arguments of the first rule stand in ARGV, after the time, the deadline, the amount and the heading.
+pub(super) const FIRST_ARGUMENT: usize = 5;
 
 /// The files that others include.
-const INCLUDED: [(&str, &str); 6] = [
+const INCLUDED: [(&str, &str); 7] = [
+    ("head", include_str!("../../scripts/limit/head.lua")),
     ("place", include_str!("../../scripts/limit/place.lua")),
     ("expire", include_str!("../../scripts/limit/expire.lua")),
     ("log", include_str!("../../scripts/limit/log.lua")),
@@ -27,56 +29,102 @@ const INCLUDED: [(&str, &str); 6] = [
     ("save_log", include_str!("../../scripts/limit/save_log.lua")),
 ];
 
-/// The names of a policy's rules, whose arguments are counted from `first` behind `base`.
-pub(super) fn names(algorithms: &[Algorithm], base: &'static str, first: usize) -> Vec<Names> {
-    let mut argument = first;
-    let name = |(i, algorithm): (usize, &Algorithm)| {
-        let names = Names { algorithm: *algorithm, number: i + 1, base, first_argument: argument };
-        argument += names.argument_count();
-        names
-    };
-    algorithms.iter().enumerate().map(name).collect()
+/// The rules that a part is written out for, and how it writes.
+pub(super) struct Form {
+    rules: Vec<Names>,
+    /// Whether writes wait for the end of the script.
+    queued: bool,
 }
 
-/// Writes a part out.
-pub(super) fn append(text: &mut String, rules: &[Names], part: &str, outer: &str) {
-    let with_log = has_log(rules);
-    let mut lines = part.lines();
-    while let Some(line) = lines.next() {
-        let code = line.trim_start();
-        let indent = format!("{outer}{}", &line[..line.len() - code.len()]);
-        let mut block = || lines.by_ref().take_while(|line| line.trim_start() != "--[end]").collect::<Vec<_>>();
-        if code == "--[each]" {
-            let block = block();
-            for rule in rules {
-                block.iter().for_each(|line| put(text, outer, &rule.write(line)));
-            }
-        } else if code == "--[log]" || code == "--[plain]" {
-            let block = block();
-            if (code == "--[log]") == with_log {
-                append(text, rules, &block.join("\n"), outer);
-            }
-        } else if let Some(section) = code.strip_prefix("--? ") {
-            for rule in rules {
-                rule.append_section(text, section, &indent, "if bit.band(counted, MARK_1) > 0 then -- rule N_1");
-            }
-        } else if let Some(section) = code.strip_prefix("--> ") {
-            if section == "charge" && with_log {
-                append(text, rules, included("append"), &indent);
-            }
-            for (i, rule) in rules.iter().enumerate() {
-                // Helpers are the same for all rules of an algorithm.
-                let again = rules[..i].iter().any(|r| r.algorithm == rule.algorithm);
-                if !(section == "helpers" && again) {
-                    rule.append_section(text, section, &indent, "do -- rule N_1");
+impl Form {
+    /// One of no rules, for what is there once.
+    pub fn none() -> Form {
+        Form { rules: Vec::new(), queued: true }
+    }
+
+    /// One of rules with these algorithms, whose arguments are counted from `first` behind `base`; before them stands the
+    /// heading.
+    pub fn new(algorithms: &[Algorithm], base: &'static str, first: usize, queued: bool) -> Form {
+        let (mut argument, mut prefix, mut buckets) = (first, MAGIC.len() + 1, 0);
+        let name = |(i, algorithm): (usize, &Algorithm)| {
+            let definition = algorithm.definition();
+            let name = (prefix, form::name_size(definition));
+            let names =
+                Names { algorithm: *algorithm, number: i + 1, base, first_argument: argument, name, bucket: buckets };
+            argument += names.argument_count();
+            prefix += name.1;
+            buckets += usize::from(definition.has_capacity);
+            names
+        };
+        Form { rules: algorithms.iter().enumerate().map(name).collect(), queued }
+    }
+
+    /// How many arguments its rules have.
+    pub fn argument_count(&self) -> usize {
+        self.rules.iter().map(Names::argument_count).sum()
+    }
+
+    /// Writes a part out.
+    pub fn append(&self, text: &mut String, part: &str, outer: &str) {
+        let rules = &self.rules;
+        let with_log = has_log(rules);
+        let mut lines = part.lines();
+        while let Some(line) = lines.next() {
+            let code = line.trim_start();
+            let indent = format!("{outer}{}", &line[..line.len() - code.len()]);
+            if let Some(condition) = code.strip_prefix("--[") {
+                let block = block(&mut lines);
+                let holds = match condition.trim_end_matches(']') {
+                    "each" => {
+                        for rule in rules {
+                            block.iter().for_each(|line| put(text, outer, &rule.write(line)));
+                        }
+                        false
+                    }
+                    "log" => with_log,
+                    "plain" => !with_log,
+                    "queued" => self.queued,
+                    _ => !self.queued,
+                };
+                if holds {
+                    self.append(text, &block.join("\n"), outer);
                 }
+            } else if let Some(section) = code.strip_prefix("--? ") {
+                for rule in rules {
+                    rule.append_section(text, section, &indent, "if bit.band(counted, MARK_1) > 0 then -- rule N_1");
+                }
+            } else if let Some(section) = code.strip_prefix("--> ") {
+                if section == "charge" && with_log {
+                    self.append(text, included("append"), &indent);
+                }
+                for (i, rule) in rules.iter().enumerate() {
+                    // Helpers are the same for all rules of an algorithm.
+                    let again = rules[..i].iter().any(|r| r.algorithm == rule.algorithm);
+                    if !(section == "helpers" && again) {
+                        rule.append_section(text, section, &indent, "do -- rule N_1");
+                    }
+                }
+            } else if let Some(file) = code.strip_prefix("--@ ") {
+                self.append(text, included(file), &indent);
+            } else {
+                put(text, outer, &whole(line, rules));
             }
-        } else if let Some(file) = code.strip_prefix("--@ ") {
-            append(text, rules, included(file), &indent);
-        } else {
-            put(text, outer, &whole(line, rules));
         }
     }
+}
+
+/// The lines of a block up to its end; others may stand in it.
+fn block<'a>(lines: &mut std::str::Lines<'a>) -> Vec<&'a str> {
+    let (mut block, mut open) = (Vec::new(), 1);
+    for line in lines {
+        let code = line.trim_start();
+        open = if code == "--[end]" { open - 1 } else { open + usize::from(code.starts_with("--[")) };
+        if open == 0 {
+            break;
+        }
+        block.push(line);
+    }
+    block
 }
 
 fn has_log(rules: &[Names]) -> bool {
@@ -96,16 +144,29 @@ fn whole(line: &str, rules: &[Names]) -> String {
     if !line.contains("ALL_") {
         return line.to_owned();
     }
-    let records = rules.iter().map(|rule| algorithm::record_size(rule.algorithm)).sum::<usize>();
+    let definitions = || rules.iter().map(|rule| rule.algorithm.definition());
+    let words: Vec<String> = rules.iter().map(|rule| rule.write("words_1")).collect();
+    let word_count: usize = definitions().map(|definition| definition.words.len()).sum();
+    let prefix = MAGIC.len() + 1 + definitions().map(form::name_size).sum::<usize>();
     let log = if has_log(rules) { LOG_SIZE as usize } else { 0 };
     // What a script expects: the value, or all that stands before the log's entries.
-    let size = MAGIC.len() + records + log;
+    let size = prefix + 8 * word_count + log;
+    let buckets = definitions().filter(|definition| definition.has_capacity).count();
     let answers: Vec<String> = rules.iter().map(|rule| rule.write("wait_1, left_1, reset_1")).collect();
     let described: Vec<String> = rules.iter().map(|rule| rule.write("top_1, wait_1, left_1, reset_1")).collect();
     let next = FIRST_ARGUMENT + rules.iter().map(Names::argument_count).sum::<usize>();
-    let counts: Vec<String> = algorithm::ALL.iter().map(|a| a.definition().words.len().to_string()).collect();
+    let heading = rules.first().map_or(String::new(), |rule| format!("ARGV[{}{}]", rule.base, rule.first_argument - 1));
+    let listed = |sizes: Vec<usize>| sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let (counts, name_sizes) = form::sizes();
     line.replace("ALL_ANSWERS", &answers.join(", "))
-        .replace("ALL_WORD_COUNTS", &counts.join(", "))
+        .replace("ALL_WORD_COUNTS", &listed(counts))
+        .replace("ALL_NAME_SIZES", &listed(name_sizes))
+        .replace("ALL_WORDS", &words.join(", "))
+        .replace("ALL_FORMAT", &format!("<{}", "I8".repeat(word_count)))
+        .replace("ALL_HEADING", &heading)
+        .replace("ALL_HOLD_SIZE", &(HOLD_SIZE + FILLED_SIZE * buckets).to_string())
+        .replace("ALL_PREFIX", &prefix.to_string())
+        .replace("ALL_LOG", &(prefix + 8 * word_count + 1).to_string())
         .replace("ALL_END", &size.saturating_sub(1).to_string())
         .replace("ALL_COUNT", &rules.len().to_string())
         .replace("ALL_DESCRIBED", &described.join(", "))
@@ -115,7 +176,7 @@ fn whole(line: &str, rules: &[Names]) -> String {
 }
 
 /// The names of one rule.
-pub(super) struct Names {
+struct Names {
     algorithm: Algorithm,
     /// From 1.
     number: usize,
@@ -123,10 +184,14 @@ pub(super) struct Names {
     base: &'static str,
     /// The place of its first argument.
     first_argument: usize,
+    /// Where its name stands in the heading, from 0, and how long it is.
+    name: (usize, usize),
+    /// How many buckets stand before it.
+    bucket: usize,
 }
 
 impl Names {
-    pub fn argument_count(&self) -> usize {
+    fn argument_count(&self) -> usize {
         self.algorithm.definition().arguments().len()
     }
 
@@ -137,14 +202,16 @@ impl Names {
         let arguments = suffixed(definition.arguments());
         let values: Vec<String> =
             (0..arguments.len()).map(|i| format!("tonumber(ARGV[{}{}])", self.base, self.first_argument + i)).collect();
+        let fresh: Vec<String> = definition.fresh.iter().map(|word| format!("{} == 0", words[*word])).collect();
         code.replace("words_1", &words.join(", "))
             .replace("sum_1", &words.join(" + "))
             .replace("zeros_1", &vec!["0"; words.len()].join(", "))
             .replace("arguments_1", &arguments.join(", "))
             .replace("values_1", &values.join(", "))
-            .replace("FORMAT_1", &format!("'<BI8{}'", "I8".repeat(words.len())))
+            .replace("NAME_1", &format!("string.sub(heading, {}, {})", self.name.0 + 1, self.name.0 + self.name.1))
+            .replace("FILLED_1", &(HOLD_SIZE + FILLED_SIZE * self.bucket).to_string())
             .replace("ID_1", &definition.id.to_string())
-            .replace("fresh_1", &format!("{} == 0", words[definition.fresh]))
+            .replace("fresh_1", &fresh.join(" and "))
             .replace("top_1", if definition.has_capacity { "capacity_1" } else { "limit_1" })
             .replace("MARK_1", &(1_u32 << (self.number - 1)).to_string())
             .replace("N_1", &self.number.to_string())
@@ -169,8 +236,9 @@ impl Names {
 mod tests {
     use super::*;
 
-    const SECTIONS: [&str; 13] = [
+    const SECTIONS: [&str; 14] = [
         "bound",
+        "carry",
         "charge",
         "constants",
         "filled",
@@ -200,7 +268,7 @@ mod tests {
                 );
             }
         }
-        for algorithm in algorithm::ALL {
+        for algorithm in crate::algorithm::ALL {
             for section in ["settle", "wait", "charge", "refund", "show"] {
                 assert!(algorithm.definition().section(section).is_some(), "{algorithm:?} has no {section}");
             }

@@ -1,11 +1,12 @@
-//! The form of a stored state: its records, and which rule each belongs to. Twin of `scripts/limit/place.lua`.
+//! The form of a stored state: the names of its rules, what each of them counted, and which rule of now takes what over.
+//! Twin of `scripts/limit/place.lua`.
 
-use super::holds::Holds;
+use super::holds::{Holds, Layout};
 use crate::algorithm::log::{ENTRY, LOG_MOST, Log, WRAP};
-use crate::algorithm::{Algorithm, Words};
-use crate::policy::{Policy, Rule};
+use crate::algorithm::{self, Algorithm, Definition, Words};
+use crate::policy::{MAX_LIMIT, MAX_PERIOD, Policy, Rate, Rule};
 
-pub(super) const MAGIC: &[u8] = b"QL\x01";
+pub(super) const MAGIC: &[u8] = b"QL\x02";
 pub(super) const BLOCK: u8 = 0;
 pub(super) const LOG: u8 = 250;
 pub(super) const HOLDS: u8 = 251;
@@ -15,35 +16,113 @@ pub(super) const LOG_SIZE: u64 = 41;
 const EXACT: u64 = 1 << 53;
 /// What a script reads of a state that may have a log.
 const PREFIX: usize = 1024;
-/// How many records of other policies are kept.
+/// How many rules of other policies are kept.
 const MOST_OTHERS: usize = 10;
+/// How many rules a state has: those of a policy, and of others.
+const MOST: u8 = 20;
+/// How many bytes a number of a name takes.
+const NAME_NUMBER: usize = 7;
 
-/// What is kept for one rule.
-pub(super) struct Record {
-    id: u8,
-    period: u64,
-    words: Words,
+/// How many bytes the name of a rule takes: its algorithm, limit, period, and capacity if it may have one.
+pub(super) fn name_size(definition: &Definition) -> usize {
+    1 + NAME_NUMBER * definition.arguments().len()
 }
 
-impl Record {
-    /// When it has nothing to say any more; a log's cannot be kept without its rule.
-    fn stop(&self) -> u64 {
-        match self.id {
-            1 => self.words[1],
-            2 => self.words[1] + self.period,
-            3 => self.words[0] + 2 * self.period,
-            4 => self.words[0],
-            _ => 0,
+/// What every state of a policy begins with: the magic, how many rules, and the name of each. A rule is itself, with all
+/// that its text says: no other is taken for it, whatever they have in common.
+pub(super) fn heading(policy: &Policy) -> Vec<u8> {
+    let mut heading = MAGIC.to_vec();
+    heading.push(policy.rules().len() as u8);
+    policy.rules().iter().for_each(|rule| heading.extend_from_slice(&Name::of(rule).bytes()));
+    heading
+}
+
+/// What a rule says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Name {
+    algorithm: Algorithm,
+    limit: u64,
+    period: u64,
+    /// The limit, for those that may not say one.
+    capacity: u64,
+}
+
+impl Name {
+    fn of(rule: &Rule) -> Name {
+        Name { algorithm: rule.algorithm(), limit: rule.limit(), period: rule.period(), capacity: rule.capacity() }
+    }
+
+    fn definition(&self) -> &'static Definition {
+        self.algorithm.definition()
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![self.definition().id];
+        let numbers = [self.limit, self.period, self.capacity];
+        for number in &numbers[..self.definition().arguments().len()] {
+            bytes.extend_from_slice(&number.to_le_bytes()[..NAME_NUMBER]);
+        }
+        bytes
+    }
+
+    fn rate(&self) -> Rate {
+        match self.definition().has_capacity {
+            true => Rate::reduced(self.limit, self.period),
+            false => Rate { limit: self.limit, period: self.period },
         }
     }
 
-    fn has_log(&self) -> bool {
-        Algorithm::by_id(self.id).is_some_and(|algorithm| algorithm.definition().has_log)
+    /// Whether they count the same, however much they admit: of two buckets that fill alike, or by one period.
+    fn counts_as(&self, rule: &Rule) -> bool {
+        let (own, other) = (self.rate(), rule.rate());
+        let alike = !self.definition().has_capacity || own.limit == other.limit;
+        self.algorithm == rule.algorithm() && own.period == other.period && alike
+    }
+}
+
+/// What was counted for one rule.
+#[derive(Clone, Copy)]
+pub(super) struct Record {
+    name: Name,
+    words: Words,
+    /// When it has nothing to say any more, which a TTL may have told already.
+    stop: u64,
+}
+
+impl Record {
+    /// Finds out when it ends; a log's cannot be kept without its rule. True if the clock went back.
+    pub fn settle(&mut self, now: u64) -> bool {
+        let (id, Rate { limit, period }) = (self.name.definition().id, self.name.rate());
+        let words = &mut self.words;
+        let charged = match id {
+            1 | 4 => 2,
+            2 => 1,
+            3 => 0,
+            _ => return false,
+        };
+        let back = words[charged] > now;
+        let last = words[charged].min(now);
+        words[charged] = last;
+        // In floating point, as the script does it: exact enough for an end that cannot be.
+        let full = last + (self.name.capacity as f64 * period as f64 / limit as f64).ceil() as u64 + 1;
+        match id {
+            1 => words[1] = words[1].min(last + period),
+            4 if words[0] > full => (words[0], words[1]) = (full, 0),
+            _ => {}
+        }
+        let start = last - last % period;
+        self.stop = match (id, *words) {
+            (1 | 2, [0, ..]) | (3, [_, 0, 0, _]) | (4, [0, ..]) => 0,
+            (1, [_, stop, ..]) => stop,
+            (2, _) | (3, [_, 0, ..]) => start + period,
+            (3, _) => start + 2 * period,
+            (_, [full, part, ..]) => full + u64::from(part > 0),
+        };
+        back && self.stop > now
     }
 
-    fn fits(&self, rule: &Rule, same_period: bool) -> bool {
-        let own = rule.algorithm().definition().id == self.id;
-        own && (rule.reduced().1 == self.period || !same_period)
+    fn has_log(&self) -> bool {
+        self.name.definition().has_log
     }
 }
 
@@ -74,61 +153,95 @@ pub(super) fn put_log(value: &mut Vec<u8>, log: &Log, behind: usize) {
 #[derive(Clone, Copy)]
 pub(super) struct Placed {
     pub words: Words,
-    /// The period with which they were kept.
-    pub kept: u64,
     /// Which record they are from.
     pub source: Option<usize>,
+    /// The rate with which they were kept, if it was another, and until when.
+    pub kept: Option<(Rate, u64)>,
 }
 
-/// Gives each record to its rule: by place, else to the first rule of the same algorithm and period, else of the same
-/// algorithm. Records of no rule (the policy lost it) are dropped. A rule with a log takes none of another period: it
-/// begins with what the one with the longest memory counts, else at the log's end.
-pub(super) fn place(policy: &Policy, records: &[Record], log_end: u64) -> Vec<Placed> {
+/// What is to be kept of rules that another policy of this name has, as there are while a new one is deployed.
+#[derive(Default)]
+pub(super) struct Others {
+    records: Vec<Record>,
+    sources: Vec<usize>,
+    /// When the last of them ends.
+    pub until: u64,
+}
+
+impl Others {
+    pub fn count(&self) -> usize {
+        self.records.len()
+    }
+
+    pub fn names(&self) -> Vec<u8> {
+        self.records.iter().flat_map(|record| record.name.bytes()).collect()
+    }
+
+    pub fn words(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for record in &self.records {
+            put_numbers(&mut bytes, &record.words[..record.name.definition().words.len()]);
+        }
+        bytes
+    }
+}
+
+/// Gives each record to its rule: to the one that it names; else to the rule in its place, else to the first one, that
+/// counts as it does; else to the first of the same algorithm. A rule with a log takes none of another period: it begins
+/// with what the one with the longest memory counts, else at the log's end.
+pub(super) fn place(policy: &Policy, records: &[Record], log_end: u64, now: u64) -> Vec<Placed> {
     let rules = policy.rules();
-    let of = |i: usize| Placed { words: records[i].words, kept: records[i].period, source: Some(i) };
     let mut placed: Vec<Option<Placed>> = vec![None; rules.len()];
-    let longest = (0..records.len()).filter(|i| records[*i].has_log()).min_by_key(|i| records[*i].words[0]);
-    let mut spare = Vec::new();
-    for (i, record) in records.iter().enumerate() {
-        match rules.get(i) {
-            Some(rule) if record.fits(rule, true) => placed[i] = Some(of(i)),
-            _ => spare.push(i),
-        }
-    }
-    for same_period in [true, false] {
-        for (rule, place) in rules.iter().zip(&mut placed).filter(|(_, place)| place.is_none()) {
-            let has_log = rule.algorithm().definition().has_log;
-            let found = spare.iter().position(|i| records[*i].fits(rule, same_period || has_log));
-            *place = match (found, longest) {
-                (Some(at), _) => Some(of(spare.remove(at))),
-                (None, Some(longest)) if has_log && !same_period => Some(Placed { kept: rule.period(), ..of(longest) }),
-                (None, None) if has_log && !same_period => {
-                    Some(Placed { words: [log_end, 0, 0, 0], kept: rule.period(), source: None })
-                }
-                _ => None,
+    let mut taken = vec![false; records.len()];
+    for pass in 1..=4 {
+        for (r, (rule, place)) in rules.iter().zip(&mut placed).enumerate().filter(|(_, (_, place))| place.is_none()) {
+            let definition = rule.algorithm().definition();
+            let fits = |(s, record): &(usize, &Record)| match pass {
+                _ if taken[*s] => false,
+                1 => record.name == Name::of(rule),
+                2 => *s == r && record.name.counts_as(rule),
+                3 => record.name.counts_as(rule),
+                _ => record.name.algorithm == rule.algorithm() && record.stop > now && !definition.has_log,
             };
+            if let Some((s, record)) = records.iter().enumerate().find(fits) {
+                let kept = (!record.name.counts_as(rule)).then(|| (record.name.rate(), record.stop));
+                (taken[s], *place) = (true, Some(Placed { words: record.words, source: Some(s), kept }));
+            } else if pass == 4 && definition.has_log {
+                let logs = (0..records.len()).filter(|s| records[*s].has_log());
+                let longest = logs.min_by_key(|s| records[*s].words[0]);
+                let words = longest.map_or([log_end, 0, 0, 0], |s| records[s].words);
+                *place = Some(Placed { words, source: longest, kept: None });
+            }
         }
     }
-    let fresh = |rule: &Rule| Placed { words: Words::default(), kept: rule.reduced().1, source: None };
-    rules.iter().zip(placed).map(|(rule, place)| place.unwrap_or_else(|| fresh(rule))).collect()
+    let fresh = Placed { words: Words::default(), source: None, kept: None };
+    placed.into_iter().map(|place| place.unwrap_or(fresh)).collect()
 }
 
-/// The records of rules that another policy of this name has, as there are while a new one is deployed: kept for it until
-/// they end. Returns them as stored, and when the last one ends.
-pub(super) fn others(policy: &Policy, placed: &[Placed], records: &[Record], now: u64) -> (Vec<u8>, u64) {
-    let own = |i: usize| {
-        let mut rules = policy.rules().iter().zip(placed);
-        rules.any(|(rule, place)| place.source == Some(i) && records[i].fits(rule, true))
-    };
-    let kept = (0..records.len()).filter(|i| !own(*i)).map(|i| &records[i]).filter(|record| record.stop() > now);
-    let (mut bytes, mut until) = (Vec::new(), 0);
-    for record in kept.take(MOST_OTHERS) {
-        let count = Algorithm::by_id(record.id).map_or(0, |algorithm| algorithm.definition().words.len());
-        put(&mut bytes, record.id, &[record.period]);
-        put_numbers(&mut bytes, &record.words[..count]);
-        until = until.max(record.stop());
+/// What no rule took over as its own is kept for its policy until it ends.
+pub(super) fn others(placed: &[Placed], records: &[Record], now: u64) -> Others {
+    let mut others = Others::default();
+    let own = |s: usize| placed.iter().any(|rule| rule.source == Some(s) && rule.kept.is_none());
+    for (s, record) in records.iter().enumerate().filter(|(s, _)| !own(*s)) {
+        if record.stop > now && others.count() < MOST_OTHERS {
+            others.records.push(*record);
+            others.sources.push(s);
+            others.until = others.until.max(record.stop);
+        }
     }
-    (bytes, until)
+    others
+}
+
+/// Where the rules' shares of a hold are, before and now.
+pub(super) fn layout(policy: &Policy, placed: &[Placed], records: &[Record], others: &Others) -> Layout {
+    let is_bucket = |definition: &Definition| definition.has_capacity;
+    let own = policy.rules().iter().zip(placed);
+    let own = own.map(|(rule, place)| (place.source, is_bucket(rule.algorithm().definition())));
+    let carried = others.sources.iter().map(|s| (Some(*s), is_bucket(records[*s].name.definition())));
+    Layout {
+        before: records.iter().map(|record| is_bucket(record.name.definition())).collect(),
+        now: own.chain(carried).collect(),
+    }
 }
 
 /// A place in a value that is read from front to back.
@@ -143,6 +256,21 @@ impl Reader<'_> {
         let byte = *self.text.get(self.position)?;
         self.position += 1;
         Some(byte)
+    }
+
+    fn name(&mut self) -> Option<Name> {
+        let algorithm = Algorithm::by_id(self.byte()?)?;
+        let mut numbers = [0; 3];
+        for number in &mut numbers[..algorithm.definition().arguments().len()] {
+            let mut bytes = [0; 8];
+            bytes[..NAME_NUMBER].copy_from_slice(self.text.get(self.position..self.position + NAME_NUMBER)?);
+            *number = u64::from_le_bytes(bytes);
+            self.position += NAME_NUMBER;
+        }
+        let [limit, period, capacity] = numbers;
+        let capacity = if algorithm.definition().has_capacity { capacity } else { limit };
+        let sound = [limit, capacity].iter().all(|n| (1..=MAX_LIMIT).contains(n)) && (1..=MAX_PERIOD).contains(&period);
+        sound.then_some(Name { algorithm, limit, period, capacity })
     }
 
     fn numbers<const N: usize>(&mut self) -> Option<[u64; N]> {
@@ -174,29 +302,32 @@ pub(super) fn parse(value: &[u8], with_log: bool) -> Option<Parsed> {
     value.strip_prefix(MAGIC)?;
     let text = if with_log { &value[..value.len().min(PREFIX)] } else { value };
     let mut reader = Reader { whole: value, text, position: MAGIC.len() };
+    let count = reader.byte().filter(|count| (1..=MOST).contains(count))?;
+    let names = (0..count).map(|_| reader.name()).collect::<Option<Vec<Name>>>()?;
     let (mut parsed, mut blocked) = (Parsed::default(), false);
+    for name in names {
+        let mut words = Words::default();
+        for word in &mut words[..name.definition().words.len()] {
+            [*word] = reader.numbers()?;
+        }
+        parsed.records.push(Record { name, words, stop: 0 });
+    }
     while let Some(id) = reader.byte() {
         match id {
             LOG if parsed.log.is_none() && !blocked => parsed.log = Some(reader.log()?),
             BLOCK if !blocked => {
                 [parsed.block_length, parsed.block_until] = reader.numbers()?;
-                blocked = true;
+                blocked = parsed.block_length <= MAX_PERIOD;
+                blocked.then_some(())?;
             }
             HOLDS => {
                 if with_log && parsed.log.is_none() {
                     reader.text = value;
                 }
                 let numbers = reader.numbers()?;
-                parsed.holds = Holds::read(numbers, &reader.text[reader.position..])?;
+                let buckets = parsed.records.iter().filter(|record| record.name.definition().has_capacity).count();
+                parsed.holds = Holds::read(numbers, &reader.text[reader.position..], buckets)?;
                 reader.position = reader.text.len();
-            }
-            _ if parsed.log.is_none() && !blocked => {
-                let (definition, [period]) = (Algorithm::by_id(id)?.definition(), reader.numbers()?);
-                let mut words = Words::default();
-                for word in &mut words[..definition.words.len()] {
-                    [*word] = reader.numbers()?;
-                }
-                parsed.records.push(Record { id, period, words });
             }
             _ => return None,
         }
@@ -208,4 +339,11 @@ pub(super) fn parse(value: &[u8], with_log: bool) -> Option<Parsed> {
     };
     let sound = !with_log || parsed.records.iter().filter(|record| record.has_log()).all(in_log);
     sound.then_some(parsed)
+}
+
+/// What Lua is told of the sizes: of each algorithm's words, and of each one's names.
+/// The algorithms are listed in the order of their ids.
+pub(super) fn sizes() -> (Vec<usize>, Vec<usize>) {
+    let of = |size: fn(&Definition) -> usize| algorithm::ALL.iter().map(|a| size(a.definition())).collect();
+    (of(|definition| definition.words.len()), of(name_size))
 }

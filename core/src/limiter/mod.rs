@@ -105,11 +105,12 @@ impl Limiter {
             key::check_scope(scope)?;
         }
         let mut policy_args = Vec::new();
-        let mut policy_arg_count = 0;
+        let mut policy_arg_count = 1;
+        resp::part(&mut policy_args, &form::heading(&policy));
         for rule in policy.rules() {
-            let (limit, period) = rule.reduced();
+            let rate = rule.rate();
             let told = rule.algorithm().definition().arguments().len();
-            for number in &[limit, period, rule.capacity()][..told] {
+            for number in &[rate.limit, rate.period, rule.capacity()][..told] {
                 resp::number_part(&mut policy_args, *number);
             }
             policy_arg_count += told;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use once_cell::race::OnceBox;
 
-use super::compose::{FIRST_ARGUMENT, Names, append, names};
+use super::compose::{FIRST_ARGUMENT, Form};
 use crate::algorithm::{self, Algorithm};
 use crate::policy::Policy;
 use crate::script::Script;
@@ -18,6 +18,8 @@ const DESCRIBE: &str = include_str!("../../scripts/limit/describe.lua");
 const REMEMBER: &str = include_str!("../../scripts/limit/remember.lua");
 const CHARGE: &str = include_str!("../../scripts/limit/charge.lua");
 const ALL: &str = include_str!("../../scripts/limit/all.lua");
+const QUEUE: &str = include_str!("../../scripts/limit/queue.lua");
+const WRITE: &str = include_str!("../../scripts/limit/write.lua");
 const RETURN: &str = "return reply\n";
 
 /// What is done with a limiter's key; a script each.
@@ -73,10 +75,10 @@ impl Transition {
         const RESET: &str = include_str!("../../scripts/limit/reset.lua");
         match self {
             Transition::Consume => &[LOAD, CONSUME, FINISH, RETURN],
-            Transition::ConsumeOnce => &[RECALL, LOAD, CONSUME, FINISH, DESCRIBE, REMEMBER, RETURN],
+            Transition::ConsumeOnce => &[RECALL, QUEUE, LOAD, CONSUME, FINISH, DESCRIBE, REMEMBER, WRITE, RETURN],
             Transition::UpTo => &[LOAD, UP_TO, FINISH, "reply[#reply + 1] = taken\n", RETURN],
             Transition::Refund => &[LOAD, REFUND, FINISH, RETURN],
-            Transition::RefundOnce => &[RECALL, LOAD, REFUND, FINISH, DESCRIBE, REMEMBER, RETURN],
+            Transition::RefundOnce => &[RECALL, QUEUE, LOAD, REFUND, FINISH, DESCRIBE, REMEMBER, WRITE, RETURN],
             Transition::Block => &[LOAD, BLOCK, FINISH, RETURN],
             Transition::Reserve => &[LOAD, RESERVE, FINISH, RETURN],
             Transition::Settle => &[LOAD, SETTLE, FINISH, "reply[#reply + 1] = settled\n", RETURN],
@@ -126,8 +128,9 @@ impl Scripts {
 
     fn compose(&self, transition: Transition) -> String {
         let mut text = String::new();
-        let rules = names(&self.algorithms, "", FIRST_ARGUMENT);
-        transition.parts().iter().for_each(|part| append(&mut text, &rules, part, ""));
+        let queued = transition.parts().contains(&QUEUE);
+        let form = Form::new(&self.algorithms, "", FIRST_ARGUMENT, queued);
+        transition.parts().iter().for_each(|part| form.append(&mut text, part, ""));
         text
     }
 }
@@ -139,26 +142,28 @@ fn shape(algorithms: &[Algorithm]) -> Shape {
 /// The script that charges several keys, whose policies have these forms.
 pub(super) fn of_several(forms: &[&Scripts], once: bool) -> Arc<Script> {
     let make = || {
-        let mut text = String::new();
+        let (mut text, once_for_all) = (String::new(), Form::none());
         if once {
-            append(&mut text, &[], RECALL, "");
+            once_for_all.append(&mut text, RECALL, "");
         }
+        once_for_all.append(&mut text, QUEUE, "");
         text.push_str("local forms = {}\n");
         for (n, form) in forms.iter().enumerate() {
-            let rules = names(&form.algorithms, "at + ", 1);
-            let size = 3 + rules.iter().map(Names::argument_count).sum::<usize>();
+            let form = Form::new(&form.algorithms, "at + ", 2, true);
+            let size = 4 + form.argument_count();
             let _ = writeln!(text, "forms[{}] = {{size = {size}, decide = function(key, at)", n + 1);
             let mut inner = String::new();
             let described = if once { DESCRIBE } else { "" };
             let parts = [LOAD, CHARGE, FINISH, described, RETURN];
-            parts.iter().for_each(|part| append(&mut inner, &rules, part, "  "));
+            parts.iter().for_each(|part| form.append(&mut inner, part, "  "));
             text.push_str(&inner.replace("KEYS[1]", "key"));
             text.push_str("end}\n");
         }
-        append(&mut text, &[], ALL, "");
+        once_for_all.append(&mut text, ALL, "");
         if once {
-            append(&mut text, &[], REMEMBER, "");
+            once_for_all.append(&mut text, REMEMBER, "");
         }
+        once_for_all.append(&mut text, WRITE, "");
         text.push_str(RETURN);
         Arc::new(Script::new(&[&text]))
     };

@@ -1,15 +1,16 @@
 //! The state of a limiter's key: twin of `scripts/limit/{load,place,collapse,expire,finish,save_log}.lua`.
 //!
-//! Value: `QL`, a version byte, then a record per rule of `id, period, words` (unsigned 64 bit, little endian); with a
-//! sliding-log a record 250 and the [`Log`]; if the key is blocked, a record 0: `length, until`; if amounts are held, a
+//! Value: `QL`, a version byte, how many rules, their names (`id, limit, period`, and of a bucket its capacity), then what
+//! each of them counted (its words, unsigned 64 bit, little endian); with a sliding-log a record 250 and the [`Log`]; if the key is blocked, a record 0: `length, until`; if amounts are held, a
 //! record 251 and the [`Holds`]. A value of another form is not ours: it counts as none and is replaced.
 
-use super::form::{self, MAGIC, put, put_numbers};
-use super::holds::Holds;
+use super::form::{self, MAGIC, Others, put, put_numbers};
+use super::holds::{Holds, Return};
 use crate::algorithm::log::{ENTRY, LOG_MOST, Log};
-use crate::algorithm::{Charged, Definition, Moment, Words};
+use crate::algorithm::token_bucket::refilled;
+use crate::algorithm::{Charged, Definition, Filled, Moment, Words};
 use crate::error::Result;
-use crate::policy::{Policy, Rule};
+use crate::policy::{Policy, Rate, Rule};
 use crate::space::Space;
 
 /// A key's state, brought to `now`.
@@ -22,8 +23,10 @@ pub(super) struct State<'a> {
     pub block_length: u64,
     pub block_until: u64,
     pub holds: Holds,
-    /// Records of rules that another policy of this name has, and until when they say something.
-    others: (Vec<u8>, u64),
+    /// Rules that another policy of this name has.
+    others: Others,
+    /// When what a rule took over from one of another rate may be gone, as long as it is not written down.
+    ends: Vec<Option<u64>>,
     /// Whether a value stood at the key.
     pub present: bool,
     /// Whether that value was not ours.
@@ -42,12 +45,12 @@ impl<'a> State<'a> {
         let value = space.get(key)?.filter(|value| !with_log || !value.is_empty());
         let parsed = value.map(|value| form::parse(value, with_log));
         let foreign = matches!(parsed, Some(None));
-        let parsed = parsed.flatten().unwrap_or_default();
+        let mut parsed = parsed.flatten().unwrap_or_default();
+        let back = parsed.records.iter_mut().fold(false, |back, record| record.settle(now) || back);
         let log = if with_log { parsed.log.unwrap_or_default() } else { Log::default() };
-        let placed = form::place(policy, &parsed.records, log.next);
-        let sources: Vec<Option<usize>> = placed.iter().map(|rule| rule.source).collect();
-        let unmoved = parsed.records.len() == sources.len() && sources.iter().enumerate().all(|(i, s)| *s == Some(i));
-        let remapped = value.is_some() && !unmoved;
+        let placed = form::place(policy, &parsed.records, log.next, now);
+        let others = form::others(&placed, &parsed.records, now);
+        let layout = form::layout(policy, &placed, &parsed.records, &others);
         let mut state = State {
             policy,
             key,
@@ -57,29 +60,50 @@ impl<'a> State<'a> {
             block_length: parsed.block_length,
             block_until: parsed.block_until,
             holds: parsed.holds,
-            others: form::others(policy, &placed, &parsed.records, now),
             present: value.is_some(),
             foreign,
-            dirty: foreign,
+            dirty: foreign || back,
+            ends: placed.iter().map(|rule| rule.kept.map(|(_, stop)| stop)).collect(),
+            others,
         };
-        if remapped {
-            state.holds.remap(&sources);
+        state.holds.arrange(&layout, policy.rules().len());
+        for (i, (kept, _)) in placed.iter().enumerate().filter_map(|(i, rule)| Some((i, rule.kept?))) {
+            state.dirty = true;
+            state.carry(i, kept);
         }
         if state.block_until > now + state.block_length {
             (state.block_until, state.dirty) = (now + state.block_length, true);
         }
         state.collapse(space);
         let moment = Moment::new(now, &state.log, space, key);
-        for ((rule, words), placed) in policy.rules().iter().zip(&mut state.words).zip(&placed) {
-            state.dirty |= (of(rule).settle)(rule, words, placed.kept, &moment);
+        for (rule, words) in policy.rules().iter().zip(&mut state.words) {
+            state.dirty |= (of(rule).settle)(rule, words, &moment);
         }
         if let Some(returned) = state.holds.expire(now, state.over()) {
             state.dirty = true;
-            returned.iter().for_each(|hold| state.refund(space, hold.amount, &hold.charged(), hold.counted));
+            returned.iter().for_each(|hold| state.give(space, hold));
             // What came back may have made rules as new.
             state.holds.uncount(state.over());
         }
         Ok(state)
+    }
+
+    /// Takes over what was counted at another rate, the shares of holds included.
+    fn carry(&mut self, i: usize, kept: Rate) {
+        let (rule, words) = (&self.policy.rules()[i], &mut self.words[i]);
+        (of(rule).carry)(rule, words, kept, self.now);
+        if of(rule).has_capacity {
+            let (last, bucket) = (words[2], self.bucket(i));
+            self.holds.refill(bucket, |filled| match filled.at > last {
+                true => Filled { at: refilled(rule, kept, last, filled), part: 0 },
+                false => filled,
+            });
+        }
+    }
+
+    /// How many buckets stand before a rule.
+    fn bucket(&self, i: usize) -> usize {
+        self.policy.rules()[..i].iter().filter(|rule| of(rule).has_capacity).count()
     }
 
     pub fn rule_count(&self) -> usize {
@@ -131,26 +155,42 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Gives back an amount to the rules that count it: a bit each.
-    pub fn refund(&mut self, space: &dyn Space, amount: u64, charged: &Charged, counted: u16) {
+    /// Gives back an amount to every rule.
+    pub fn refund(&mut self, space: &dyn Space, amount: u64) {
+        let charged = Charged { since: self.now, filled: None };
         let moment = Moment::new(self.now, &self.log, space, self.key);
-        for (i, (rule, words)) in self.policy.rules().iter().zip(&mut self.words).enumerate() {
-            if counted & 1 << i != 0 {
-                (of(rule).refund)(rule, words, &moment, amount, charged);
-            }
+        for (rule, words) in self.policy.rules().iter().zip(&mut self.words) {
+            (of(rule).refund)(rule, words, &moment, amount, &charged);
         }
     }
 
-    /// When the first of the buckets is full again: 0 if there is none.
-    pub fn filled(&self) -> u64 {
+    /// Gives back some of what was held, to the rules that count it.
+    pub fn give(&mut self, space: &dyn Space, hold: &Return) {
+        let moment = Moment::new(self.now, &self.log, space, self.key);
+        let mut buckets = 0;
+        for (i, (rule, words)) in self.policy.rules().iter().zip(&mut self.words).enumerate() {
+            if hold.counted & 1 << i != 0 {
+                (of(rule).refund)(rule, words, &moment, hold.amount, &hold.charged(buckets));
+            }
+            buckets += usize::from(of(rule).has_capacity);
+        }
+    }
+
+    /// When each of the buckets is full again.
+    pub fn filled(&self) -> Vec<Filled> {
         let buckets = self.policy.rules().iter().zip(&self.words).filter(|(rule, _)| of(rule).has_capacity);
-        buckets.map(|(_, words)| words[0]).min().unwrap_or(0)
+        buckets.map(|(_, words)| Filled { at: words[0], part: words[1] }).collect()
     }
 
     /// The rules that are as new: a bit each.
-    fn over(&self) -> u16 {
+    fn over(&self) -> u32 {
         let rules = self.policy.rules().iter().zip(&self.words).enumerate();
-        rules.filter(|(_, (rule, words))| words[of(rule).fresh] == 0).fold(0, |over, (i, _)| over | 1 << i)
+        rules.filter(|(_, (rule, words))| of(rule).is_fresh(words)).fold(0, |over, (i, _)| over | 1 << i)
+    }
+
+    /// How long a time is at most that is told of a rule by a call that writes nothing.
+    pub fn most(&self, i: usize) -> u64 {
+        self.ends[i].map_or(u64::MAX, |end| end - self.now)
     }
 
     pub fn block_left(&self) -> u64 {
@@ -171,7 +211,7 @@ impl<'a> State<'a> {
     pub fn save(&mut self, space: &mut dyn Space) {
         let resets = (0..self.words.len()).map(|i| self.reset_after(space, i));
         let held = if self.holds.is_empty() { 0 } else { self.holds.latest().saturating_sub(self.now) };
-        let others = self.others.1.saturating_sub(self.now);
+        let others = self.others.until.saturating_sub(self.now);
         let life = resets.chain([self.block_left(), held, others]).max().unwrap_or(0);
         if life == 0 {
             space.delete(self.key);
@@ -195,12 +235,13 @@ impl<'a> State<'a> {
 
     /// All that stands before the log.
     fn head(&self) -> Vec<u8> {
-        let mut head = MAGIC.to_vec();
+        let mut head = form::heading(self.policy);
+        head[MAGIC.len()] += self.others.count() as u8;
+        head.extend_from_slice(&self.others.names());
         for (rule, words) in self.policy.rules().iter().zip(&self.words) {
-            put(&mut head, of(rule).id, &[rule.reduced().1]);
             put_numbers(&mut head, &words[..of(rule).words.len()]);
         }
-        head.extend_from_slice(&self.others.0);
+        head.extend_from_slice(&self.others.words());
         head
     }
 

@@ -2,7 +2,6 @@
 
 use super::holds::{Hold, ID_SIZE, Settlement, Unsettled, all_rules};
 use super::state::State;
-use crate::algorithm::Charged;
 use crate::operation::int;
 use crate::policy::Policy;
 use crate::resp::Value;
@@ -20,9 +19,10 @@ impl State<'_> {
         let healed = u64::from(write && self.foreign);
         let mut reply = vec![Value::Int(1), int(self.now), int(healed), int(self.block_left())];
         for (i, wait) in waits.iter().enumerate() {
-            reply.push(wait.map_or(Value::Int(-1), int));
+            let most = if write { u64::MAX } else { self.most(i) };
+            reply.push(wait.map_or(Value::Int(-1), |wait| int(wait.min(most))));
             reply.push(int(self.remaining(space, i)));
-            reply.push(int(self.reset_after(space, i)));
+            reply.push(int(self.reset_after(space, i).min(most)));
         }
         if write {
             self.save(space);
@@ -84,8 +84,7 @@ impl State<'_> {
     }
 
     pub fn give_back(mut self, space: &mut dyn Space, amount: u64) -> Done {
-        let charged = Charged { since: self.now, filled: 0 };
-        self.refund(space, amount, &charged, all_rules(self.rule_count()));
+        self.refund(space, amount);
         let waits = self.waits(space, 1);
         Done { reply: self.finish(space, self.present, &waits), charged: true }
     }
@@ -110,7 +109,8 @@ impl State<'_> {
             self.charge(space, cost);
             let (since, stop) = (self.now, self.now + length);
             let (filled, counted) = (self.filled(), all_rules(self.rule_count()));
-            self.holds.add(&Hold { id, since, stop, amount: cost, state: unsettled as u8, filled, counted });
+            let hold = Hold { id, since, stop, amount: cost, owed: 0, state: unsettled as u8, counted };
+            self.holds.add(&hold, &filled);
         }
         Done { reply: self.finish(space, charged || self.dirty, &waits), charged }
     }
@@ -119,12 +119,14 @@ impl State<'_> {
         let (settled, write) = match self.holds.settle(id, actual, self.now) {
             Settlement::Gone => (false, false),
             Settlement::Before(same) => (same, false),
-            Settlement::Now(hold) => {
-                if hold.amount > actual {
-                    self.refund(space, hold.amount - actual, &hold.charged(), hold.counted);
-                } else if actual > hold.amount {
-                    self.charge(space, actual - hold.amount);
+            Settlement::Less(hold) => {
+                if hold.amount > 0 {
+                    self.give(space, &hold);
                 }
+                (true, true)
+            }
+            Settlement::More(cost) => {
+                self.charge(space, cost);
                 (true, true)
             }
         };

@@ -106,8 +106,7 @@ fn rule(text: &str, policy: &str) -> Result<Rule> {
     let Some(period) = count.checked_mul(micros).filter(|p| (1..=MAX_PERIOD).contains(p)) else {
         return Err(refused(format!("period \"{count} {word}\" is not between 1 ms and 36500 days: change it")));
     };
-    let rule = Rule::new(algorithm, limit, period)?;
-    capacity.map_or(Ok(rule), |capacity| rule.with_capacity(capacity))
+    Rule::of(algorithm, limit, period, capacity)
 }
 
 fn number(digits: &str, what: &str, most: u64) -> Result<u64> {

@@ -21,8 +21,9 @@ pub enum Event {
         since: u64,
         /// How much.
         amount: u64,
-        /// When a bucket has filled again what was charged then, of which no more comes back; 0 of a plain refund.
-        filled: u64,
+        /// How much a bucket was missing right after it was charged, in units of 1/period token: of a hold no more comes
+        /// back than it has not filled again since; none of a plain refund.
+        missing: Option<u128>,
     },
 }
 
@@ -143,13 +144,10 @@ fn sliding_log(rule: &Rule, history: &[Event], now: u64, cost: u128) -> bool {
     used + cost <= rule.limit().into()
 }
 
-/// When a bucket will be full again; 0 for other rules.
-pub fn filled(rule: &Rule, history: &[Event], now: u64) -> u64 {
-    if rule.algorithm().name() != "token-bucket" {
-        return 0;
-    }
-    let missing = u128::from(rule.capacity()) * u128::from(rule.period()) - bucket_level(rule, history, now);
-    now + (missing / u128::from(rule.limit())) as u64
+/// How much a bucket is missing, in units of 1/period token; none for other rules.
+pub fn missing(rule: &Rule, history: &[Event], now: u64) -> Option<u128> {
+    let is_bucket = rule.algorithm().name() == "token-bucket";
+    is_bucket.then(|| u128::from(rule.capacity()) * u128::from(rule.period()) - bucket_level(rule, history, now))
 }
 
 fn token_bucket(rule: &Rule, history: &[Event], now: u64, cost: u128) -> bool {
@@ -170,11 +168,11 @@ fn bucket_level(rule: &Rule, history: &[Event], now: u64) -> u128 {
                 fill(&mut level, &mut last, at);
                 level = level.saturating_sub(u128::from(cost) * period);
             }
-            Event::Refunded { at, amount, filled, .. } => {
+            Event::Refunded { at, since, amount, missing } => {
                 fill(&mut level, &mut last, at);
-                let open = u128::from(filled.saturating_sub(at)) * u128::from(rule.limit());
                 let given = u128::from(amount) * period;
-                level = full.min(level + if filled > 0 { given.min(open) } else { given });
+                let open = missing.map(|m| m.saturating_sub(u128::from(at - since) * u128::from(rule.limit())));
+                level = full.min(level + open.map_or(given, |open| given.min(open)));
             }
         }
     }

@@ -33,8 +33,8 @@ struct Hold {
     stop: u64,
     amount: u64,
     unsettled: Unsettled,
-    /// When the first of the buckets has filled it again.
-    filled: u64,
+    /// Of each rule that is a bucket, how much it was missing then.
+    missing: Vec<Option<u128>>,
     /// The rules that still count it: none that was as new since.
     counted: Vec<bool>,
 }
@@ -59,14 +59,14 @@ impl Key {
     fn refund(&mut self, at: u64, amount: u64) {
         self.rules
             .iter_mut()
-            .for_each(|(_, history)| history.push(Event::Refunded { at, since: at, amount, filled: 0 }));
+            .for_each(|(_, history)| history.push(Event::Refunded { at, since: at, amount, missing: None }));
     }
 
     /// Gives back some of what was held, to the rules that still count it.
     fn give_back(&mut self, at: u64, hold: &Hold, amount: u64) {
-        let counting = self.rules.iter_mut().zip(&hold.counted).filter(|(_, counted)| **counted);
-        counting.for_each(|((_, history), _)| {
-            history.push(Event::Refunded { at, since: hold.since, amount, filled: hold.filled })
+        let shares = self.rules.iter_mut().zip(&hold.missing).zip(&hold.counted);
+        shares.filter(|(_, counted)| **counted).for_each(|(((_, history), missing), _)| {
+            history.push(Event::Refunded { at, since: hold.since, amount, missing: *missing })
         });
     }
 
@@ -177,9 +177,9 @@ fn perform(act: &Act, limiter: &Limiter, key: &mut Key, now: u64) -> Result<Opti
                 key.charge(now, *estimate);
                 let (id, counted) = (reservation.id(), vec![true; key.rules.len()]);
                 let (since, stop, amount, unsettled) = (now, now + length, *estimate, *unsettled);
-                let full = key.rules.iter().map(|(rule, history)| definitions::filled(rule, history, now));
-                let filled = full.filter(|at| *at > 0).min().unwrap_or(0);
-                key.holds.push(Hold { id, since, stop, amount, unsettled, filled, counted });
+                let missing =
+                    key.rules.iter().map(|(rule, history)| definitions::missing(rule, history, now)).collect();
+                key.holds.push(Hold { id, since, stop, amount, unsettled, missing, counted });
             }
             (*estimate, decision)
         }

@@ -116,13 +116,15 @@ impl Side {
 
 /// The number of the next entry and the ring's slots, as a stored value says them (see `core/scripts/limit/log.lua`).
 fn ring(policy: &Policy, value: &[u8]) -> (u64, u64) {
-    let words = |name: &str| match name {
-        "fixed-window" | "calendar-window" => 2,
-        "sliding-log" => 4,
-        _ => 3,
+    // Its name, and what it counts.
+    let size = |name: &str| match name {
+        "calendar-window" => 15 + 16,
+        "sliding-log" => 15 + 32,
+        "token-bucket" => 22 + 24,
+        _ => 15 + 24,
     };
-    let at = 3 + policy.rules().iter().map(|rule| 9 + 8 * words(rule.algorithm().name())).sum::<usize>();
-    assert_eq!(value[at], 250, "no log behind the records");
+    let at = 4 + policy.rules().iter().map(|rule| size(rule.algorithm().name())).sum::<usize>();
+    assert_eq!(value[at], 250, "no log behind the rules");
     let number = |n: usize| u64::from_le_bytes(value[at + 1 + 8 * n..][..8].try_into().unwrap());
     (number(0), number(3))
 }
