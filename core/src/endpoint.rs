@@ -209,7 +209,8 @@ fn database_of(digits: &str, apart: bool) -> std::result::Result<u32, String> {
     }
     let number = digits.parse().ok().filter(|number| *number < 1 << 16 && digits.bytes().all(|b| b.is_ascii_digit()));
     number.ok_or_else(|| {
-        let is_plain = digits.len() <= 16 && digits.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'));
+        let is_plain =
+            digits.len() <= 16 && digits.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'));
         let shown = if apart && is_plain { digits } else { "***" };
         format!("has the database \"{shown}\", which is not a number: use 0 to 15")
     })
