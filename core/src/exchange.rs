@@ -6,14 +6,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::answer::Answer;
+use crate::breaker::Refused;
+use crate::client::Shared;
 use crate::clock::{ServerClock, sleep_for};
 use crate::connection::wire::Failure;
 use crate::decision::Source;
 use crate::error::{Code, Error, Result};
+use crate::lease::{Grant, Outcome};
+use crate::answer::Answer;
 use crate::operation::{OnError, Operation, odd_reply, unsigned};
-use crate::refusal::{self, Refusal};
-use crate::refusing::{Pass, Scope};
+use crate::refusing::{Pass, Refusing, Scope};
 use crate::resp::{self, Most, Value};
 use crate::session::Session;
 
@@ -155,7 +157,7 @@ impl Exchange {
             Err(_) if engine.is_connected() => Ok(()),
             admitted => admitted,
         };
-        match admitted.and_then(|()| engine.refusing.admit(self.operation.mutates(), self.shared.timeout)) {
+        match admitted.and_then(|()| self.pass_by(&engine.refusing)) {
             Ok(pass) => {
                 self.pass = pass;
                 Step::Send
@@ -167,6 +169,16 @@ impl Exchange {
                 });
                 self.not_reached(error, retry_after)
             }
+        }
+    }
+
+    /// How it may go by a server that may be refusing.
+    fn pass_by(&self, refusing: &Refusing) -> std::result::Result<Pass, Refused> {
+        // What stands in would admit whom Redis has denied, and still denies where it cannot write.
+        let glances = self.shared.on_error == OnError::Local && self.operation.may_run_locally();
+        match refusing.admit(self.operation.mutates(), self.shared.timeout) {
+            Err(_) if glances && refusing.reads() => Ok(Pass::Glance),
+            pass => pass,
         }
     }
 
@@ -236,7 +248,9 @@ impl Exchange {
             return;
         }
         let wrote = result.as_ref().is_ok_and(|answer| self.operation.has_written(answer));
-        refusing.ran(self.operation.mutates(), wrote);
+        if wrote || self.pass != Pass::Glance {
+            refusing.ran(self.operation.mutates(), wrote);
+        }
         if wrote {
             stand_in.redis_wrote(&*self.operation);
         }
@@ -286,7 +300,7 @@ impl Exchange {
     fn on_refusal(&mut self, text: &str) -> Step {
         let text = self.shared.endpoint.scrubbed(text);
         let refusal = refusal::read(&text, &*self.operation, &self.shared.endpoint.to_string());
-        self.elsewhere = matches!(refusal, Refusal::Elsewhere(..));
+        self.elsewhere = self.pass != Pass::Glance && matches!(refusal, Refusal::Elsewhere(..));
         match refusal {
             Refusal::NoScript if !self.with_text => {
                 self.with_text = true;
@@ -305,7 +319,7 @@ impl Exchange {
     fn refused(&mut self, error: Error, scope: Scope) -> Step {
         let is_patient = self.pass == Pass::Usual || self.operation.gives_back();
         let pause = if is_patient { self.pause(FIRST_PAUSE) } else { None };
-        if pause.is_none() || self.pass == Pass::Probe {
+        if self.pass == Pass::Probe || (self.pass == Pass::Usual && pause.is_none()) {
             self.shared.engine().refusing.refused(scope, &error);
         }
         pause.map_or_else(|| self.conclude(Err(error), 0), Step::Sleep)

@@ -47,6 +47,8 @@ pub(crate) enum Pass {
     Usual,
     /// To look whether Redis works again.
     Probe,
+    /// For what Redis can still tell by reading: not a word of a refusal counts.
+    Glance,
 }
 
 impl Default for Refusing {
@@ -81,6 +83,11 @@ impl Refusing {
         }
         let error = self.last.lock().ok().and_then(|last| last.clone());
         Err(Refused { error, retry_after: Duration::from_micros(until.saturating_sub(now)).max(SHORTEST) })
+    }
+
+    /// Whether a call that writes is still answered if it turns out that it need not, as a denial need not.
+    pub fn reads(&self) -> bool {
+        self.only_writes.load(Ordering::Relaxed)
     }
 
     /// Whether anything is refused, as far as is known.

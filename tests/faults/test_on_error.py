@@ -75,7 +75,12 @@ def test_closed(worker: Worker, away: Server) -> None:
         # Not never: somebody may come back, and soon.
         assert 1 <= decision["retry_after_ms"] <= 1000
     assert measure.median_ms(answers) < 1
-    assert worker.ask("require", **LIMITER, key="k", cost=1)["error"] == "limited"
+    required = worker.ask("require", **LIMITER, key="k", cost=1)
+    assert required["error"] == "limited"
+    # Nobody is over any limit.
+    assert "Redis could not be asked" in required["message"]
+    assert "on_error=closed" in required["message"]
+    assert "over" not in required["message"]
     check_recovery(worker, away)
 
 

@@ -70,6 +70,46 @@ def test_tls_without_the_ca_is_refused(worker: Worker, tls_port: int) -> None:
         assert word in answer["message"]
 
 
+@pytest.fixture(scope="session")
+def self_signed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `openssl req -x509` makes: certificates that are their own CAs, for 127.0.0.1 and for another host."""
+    folder = tmp_path_factory.mktemp("self-signed")
+    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=t")
+    for name, names in (("own", "IP:127.0.0.1"), ("same", "IP:127.0.0.1"), ("elsewhere", "DNS:elsewhere.test")):
+        files = ("-keyout", f"{name}.key", "-out", f"{name}.pem", "-addext", f"subjectAltName={names}")
+        subprocess.run(["openssl", "req", "-x509", *key, *files], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+def with_certificate(folder: Path, name: str, port: int) -> Server:
+    files = ("--tls-cert-file", str(folder / f"{name}.pem"), "--tls-key-file", str(folder / f"{name}.key"))
+    return Server("redis-7.0", "--tls-port", str(port), "--tls-auth-clients", "no", *files)
+
+
+def test_a_self_signed_certificate_is_trusted_where_it_is_given_and_nowhere_else(
+    worker: Worker, self_signed: Path
+) -> None:
+    port = free_port()
+    url = f"rediss://127.0.0.1:{port}"
+    own, same, elsewhere = (self_signed / f"{name}.pem" for name in ("own", "same", "elsewhere"))
+    with with_certificate(self_signed, "own", port):
+        assert consume(worker, f"{url}?ca={own}")["remaining"] == 4
+        both = self_signed / "both.pem"
+        both.write_text(same.read_text() + own.read_text())
+        assert consume(worker, f"{url}?ca={both}")["remaining"] == 3
+        # Neither without it, nor with one that only says the same.
+        for refused in (url, f"{url}?ca={same}", f"{url}?ca={elsewhere}"):
+            worker.client(refused)
+            answer = worker.ask("consume", limiter="place", policy=POLICY, key="k", cost=1)
+            assert answer["error"] == "unavailable"
+            assert "certificate" in answer["message"]
+            assert "ca=" in answer["message"]
+    with with_certificate(self_signed, "elsewhere", port):
+        worker.client(f"{url}?ca={elsewhere}")
+        answer = worker.ask("consume", limiter="place", policy=POLICY, key="k", cost=1)
+        assert (answer["error"], "subjectAltName" in answer["message"]) == ("unavailable", True)
+
+
 def test_a_ca_file_that_is_none_is_refused(worker: Worker, tls_port: int, certificates: Path) -> None:
     for name in ("missing.pem", "server.key"):
         worker.client(f"rediss://127.0.0.1:{tls_port}?ca={certificates / name}")

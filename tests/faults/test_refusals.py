@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import hostile
 import measure
 import pytest
 from servers import Server, ServerError
@@ -46,6 +47,11 @@ def cured(worker: Worker) -> None:
         while "error" in (answer := consume(worker)):
             assert time.monotonic() < end + stalls.worst, answer
     assert answer["result"]["source"] == "redis"
+
+
+def echo(peer: hostile.Peer) -> None:
+    while True:
+        peer.send(peer.receive())
 
 
 def is_busy(server: Server) -> bool:
@@ -90,7 +96,27 @@ class TestLogin:
         cured(worker)
 
     def test_wrong_database(self, worker: Worker, server: Server) -> None:
-        refused(worker, f"{server.url}/99", "invalid_argument", "database 99", place(server))
+        refused(worker, f"{server.url}/99", "invalid_argument", "database 99", "does not exist", place(server))
+
+    @pytest.mark.parametrize(("command", "url"), [("SELECT", "/1"), ("TIME", ""), ("EVALSHA", "")])
+    def test_a_command_that_was_renamed(self, worker: Worker, command: str, url: str) -> None:
+        with Server("redis-7.0", "--rename-command", command, "") as renamed:
+            answer = refused(worker, renamed.url + url, "not_permitted", "renamed", place(renamed))
+            assert command in answer["message"].upper()
+            assert "does not exist" not in answer["message"]
+
+    def test_what_is_quoted_from_a_login_is_not_shown(self, worker: Worker) -> None:
+        """A server without AUTH quotes its arguments: unknown command `AUTH`, with args beginning with: 'sw0rdfish'."""
+        with Server("redis-7.0", "--rename-command", "AUTH", "") as renamed:
+            for login in (f":{SECRET}", f"app:{SECRET}", f":{WRONG}"):
+                refused(worker, with_login(renamed, login), "not_permitted", "auth", "renamed", place(renamed))
+
+    def test_what_an_echo_says_is_not_shown(self, worker: Worker) -> None:
+        """What sends back all it gets answers a login with the login."""
+        with hostile.Hostile("connection", echo) as bad:
+            for login in (f":{SECRET}", f"app:{SECRET}", f"{SECRET}:{WRONG}"):
+                url = f"redis://{login}@127.0.0.1:{bad.port}"
+                refused(worker, url, "unavailable", "not as Redis", f"127.0.0.1:{bad.port}")
 
 
 class TestRights:

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 
-# A byte as often as this: far more often than any timeout, and for far longer.
-DRIPS_EVERY = 0.01
+# A byte as often as this: no nap of a client's ends without news, and yet nothing is whole for seconds.
+DRIPS_EVERY = 0.0003
 FLOOD = 64 << 10
 
 
@@ -42,7 +42,7 @@ class Peer:
                 self._tls.do_handshake()
             except ssl.SSLWantReadError:
                 self._flush()
-                self._incoming.write(self._receive())
+                self._incoming.write(self.receive())
                 continue
             except ssl.SSLError:
                 raise Gone from None
@@ -93,7 +93,7 @@ class Peer:
     def be_silent(self) -> None:
         """Says nothing until the client has hung up."""
         while True:
-            self._receive()
+            self.receive()
 
     def _encrypted(self, data: bytes) -> Iterator[bytes]:
         if not self._tls:
@@ -116,12 +116,13 @@ class Peer:
             try:
                 return self._tls.read(FLOOD)
             except ssl.SSLWantReadError:
-                self._incoming.write(self._receive())
+                self._incoming.write(self.receive())
             except ssl.SSLError:
                 raise Gone from None
-        return self._receive()
+        return self.receive()
 
-    def _receive(self) -> bytes:
+    def receive(self) -> bytes:
+        """The next bytes, past TLS."""
         while not self._over.is_set():
             try:
                 data = self._connection.recv(FLOOD)
@@ -174,8 +175,8 @@ _HINT = b"*3\r\n$7\r\nmessage\r\n$4\r\nelse\r\n$16\r\n0123456789abcdef\r\n"
 WAYS: dict[str, Callable[[Peer], None]] = {
     "never answers": _then_silent(b""),
     "closes in the middle": _close(b"*7\r\n:1\r\n$20\r\nhal"),
-    "drips an array": _drip(b"*2\r\n", b":1\r\n$0\r\n\r\n"),
-    "drips a value": _drip(b"$100000\r\n", b"x"),
+    "drips an array": _drip(b"*16\r\n", b"$200\r\n" + 200 * b"x" + b"\r\n"),
+    "drips a value": _drip(b"$4000\r\n", b"x"),
     "drips an error": _drip(b"-ERR ", b"x"),
     "endless array": _endless(b"*1048576\r\n", b":1\r\n"),
     "array that just fits": _endless(b"*6000\r\n", b"$0\r\n\r\n"),

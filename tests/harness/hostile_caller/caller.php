@@ -31,7 +31,7 @@ function attack(array $request): array
     $note = function (string $side, callable $call) use (&$longest, &$calls, &$codes): void {
         [$began, $code] = [hrtime(true), 'ok'];
         try {
-            $call();
+            $code = $call() === false ? 'not_acquired' : 'ok';
         } catch (QuotalockException $error) {
             $code = $error->getErrorCode();
         }

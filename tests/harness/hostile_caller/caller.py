@@ -52,6 +52,11 @@ class Tally:
         self.threads = max(self.threads, status("Threads"))
 
 
+def granted(acquired: bool) -> str:  # noqa: FBT001 -- that is what it is about
+    """What came of an acquisition."""
+    return "ok" if acquired else "not_acquired"
+
+
 def answer(bad: Tally, good: Tally, before: int) -> dict[str, Any]:
     """The answer to one attack."""
     return {
@@ -81,7 +86,7 @@ def attack(request: dict[str, Any]) -> dict[str, Any]:
                 code = "ok"
                 try:
                     if request["call"] == "acquire":
-                        bad_client.lock("bad").acquire(wait=request["wait_ms"] / 1e3)
+                        code = granted(bad_client.lock("bad").acquire(wait=request["wait_ms"] / 1e3))
                     else:
                         limiter.consume("k")
                 except quotalock.QuotalockError as error:
@@ -120,7 +125,7 @@ async def attack_aio(request: dict[str, Any]) -> dict[str, Any]:
                 code = "ok"
                 try:
                     if request["call"] == "acquire":
-                        await bad_client.lock("bad").acquire(wait=request["wait_ms"] / 1e3)
+                        code = granted(await bad_client.lock("bad").acquire(wait=request["wait_ms"] / 1e3))
                     else:
                         await limiter.consume("k")
                 except quotalock.QuotalockError as error:

@@ -29,11 +29,11 @@ struct Tally {
 }
 
 impl Tally {
-    fn of(until: Instant, mut call: impl FnMut() -> Result<(), Error>) -> Tally {
+    fn of(until: Instant, mut call: impl FnMut() -> Result<bool, Error>) -> Tally {
         let mut tally = Tally::default();
         while Instant::now() < until {
             let began = Instant::now();
-            let code = call().err().map_or("ok", |error| error.code().as_str());
+            let code = call().map_or_else(|error| error.code().as_str(), |done| if done { "ok" } else { "not_acquired" });
             tally.longest = tally.longest.max(began.elapsed());
             tally.calls += 1;
             tally.codes.insert(code);
@@ -61,7 +61,7 @@ fn attack(request: &Value, with_futures: bool) -> Value {
     let limiter = good.limiter("good", Policy::parse("1000000/1s").unwrap()).unwrap();
     let consume = |limiter: &quotalock::Limiter| {
         let op = limiter.consume(b"k", 1)?;
-        if with_futures { block_on(op).map(drop) } else { op.run().map(drop) }
+        if with_futures { block_on(op).map(|_| true) } else { op.run().map(|_| true) }
     };
     consume(&limiter).unwrap();
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
@@ -71,7 +71,7 @@ fn attack(request: &Value, with_futures: bool) -> Value {
         if request["call"] == "acquire" {
             let lock = bad.lock(b"bad", LockOptions::default())?;
             let acquiring = lock.acquire(ms("wait_ms"))?;
-            return if with_futures { block_on(acquiring).map(drop) } else { acquiring.run().map(drop) };
+            return if with_futures { block_on(acquiring) } else { acquiring.run() };
         }
         consume(&bad.limiter("bad", Policy::parse("5/1h")?)?)
     };
