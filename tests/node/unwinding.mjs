@@ -88,7 +88,8 @@ const ENDINGS = {
     going.next()
     going.throw(new RangeError('the end'))
   },
-  loading: (make) => new Client('memory://').cache('c').get('k', async () => /** @type {any} */ ([await make(), throws()])),
+  loading: (make) =>
+    new Client('memory://').cache('c').get('k', async () => /** @type {any} */ ([await make(), throws()])),
   called: async (make) => [await make(), await new Client('memory://').limiter('n', '1/s').wait('', { timeoutMs: 1 })],
 }
 
