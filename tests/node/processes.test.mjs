@@ -64,6 +64,24 @@ test('process.exit with locks held and waited for is a plain exit', async () => 
   for (let i = 0; i < 20; i++) assert.deepEqual(await run(text()), { code: 3, signal: null, output: '' })
 })
 
+for (const end of ['', 'process.exit(0)', 'throw new Error()']) {
+  test(`what a process holds at its end ends with its ttl at the latest: ${end || 'the last line'}`, async () => {
+    const prefix = freshPrefix()
+    const [ttlMs, hold] = [1000, `new Client(${JSON.stringify(redis())}, { prefix: '${prefix}' }).lock('sku:42', `]
+    const text = `import { Client } from 'quotalock'; globalThis.kept = await ${hold} { ttlMs: ${ttlMs} }); ${end}`
+    await run(text)
+    const ended = Date.now()
+    const lock = await client(redis(), { prefix }).lock('sku:42', { waitMs: 10_000, ttlMs: 60_000 })
+    assert.ok(Date.now() - ended < ttlMs + 5000)
+    await lock.release()
+    // What ends without a word leaves it there.
+    await run(text.replace(`${ttlMs} }`, '60_000 }'))
+    const { holders } = await lock.inspect()
+    if (end !== '') assert.equal(holders.length, 1)
+    await lock.forceRelease()
+  })
+}
+
 test('a worker terminated with locks held and waited for, fifty times, leaves none', async () => {
   const text = `
     import { Worker } from 'node:worker_threads'

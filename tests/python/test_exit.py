@@ -9,6 +9,8 @@ import sys
 import time
 
 import pytest
+import quotalock
+from locks import wait_until
 
 EXITS = 20
 
@@ -243,7 +245,38 @@ async def main():
 asyncio.run(main())
 """
 
-CASES = {name.lower(): code for name, code in list(globals().items()) if name.isupper() and isinstance(code, str)}
+HOLDING = """
+import asyncio, os, signal, sys, threading
+import quotalock
+from quotalock import aio
+url, name = os.environ["URL"], os.environ["NAME"]
+kept = [each.Client(url, timeout=10).lock(f"{name}-{each.__name__}", ttl=TTL) for each in (quotalock, aio)]
+assert kept[0].acquire()
+assert asyncio.run(kept[1].acquire())
+def hold(held=threading.Event()):
+    lock = quotalock.Client(url, timeout=10).lock(f"{name}-daemon", ttl=TTL)
+    assert lock.acquire()
+    held.set()
+    threading.Event().wait()
+held = threading.Event()
+threading.Thread(target=hold, args=(held,), daemon=True).start()
+held.wait()
+"""
+HELD = ("quotalock", "quotalock.aio", "daemon")
+# How the program ends, and what it leaves to its ttl for certain: a daemon thread has no end of its own.
+ENDS: dict[str, tuple[str, ...]] = {
+    "": ("daemon",),
+    "sys.exit(1)": ("daemon",),
+    "sys.excepthook = print; raise ValueError": ("daemon",),
+    "os._exit(0)": HELD,
+    "os.kill(os.getpid(), signal.SIGKILL)": HELD,
+}
+
+CASES = {
+    name.lower(): code
+    for name, code in list(globals().items())
+    if name.isupper() and name != "HOLDING" and isinstance(code, str)
+}
 
 
 @pytest.fixture(scope="module")
@@ -269,3 +302,28 @@ def test_exits(case: str, url: str, plain: float) -> None:
             ends = [(process.communicate(timeout=30)[0], process.returncode) for process in exits]
             assert ends == [("", 0)] * len(exits)
         assert time.monotonic() - started < 30 + plain
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_what_is_held_ends_with_its_ttl(end: str, url: str, prefix: str) -> None:
+    """At the latest; what is released before that is no promise."""
+    ttl = 1.0
+    environment = {**os.environ, "URL": url, "NAME": prefix}
+    subprocess.run([sys.executable, "-c", HOLDING.replace("TTL", str(ttl)) + end], env=environment, check=False)
+    ended = time.time()
+    client = quotalock.Client(url, timeout=10)
+    locks = {each: client.lock(f"{prefix}-{each}") for each in HELD}
+    seen = {each: lock.inspect().holders for each, lock in locks.items()}
+    assert all(holder.until <= ended + ttl for holders in seen.values() for holder in holders), "it was renewed"
+    wait_until(lambda: not any(lock.inspect().holders for lock in locks.values()))
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_what_ends_without_a_word_is_left_to_its_ttl(end: str, url: str, prefix: str) -> None:
+    environment = {**os.environ, "URL": url, "NAME": prefix}
+    subprocess.run([sys.executable, "-c", HOLDING.replace("TTL", "60.0") + end], env=environment, check=False)
+    client = quotalock.Client(url, timeout=10)
+    for each in ENDS[end]:
+        lock = client.lock(f"{prefix}-{each}")
+        assert lock.inspect().holders
+        lock.force_release()

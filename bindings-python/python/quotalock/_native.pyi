@@ -498,8 +498,8 @@ class Lock:
 
     What is held is known by this process' own clock: from before the request was sent for `ttl`, less 1 % and 2 ms.
     Past that the handle is lost, whatever Redis says. A forked child does not hold what its parent holds. A handle that
-    is dropped while it holds is released in the background if `renew` is on; else, as when the process ends, its ttl
-    ends it.
+    is dropped while it holds is released in the background if `renew` is on; else its ttl ends it. When the process
+    ends, it may be released, and ends with its ttl at the latest.
 
     Calls that ask Redis raise `Unavailable`, `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever `on_error`
     says.
