@@ -236,8 +236,8 @@ function underSignal(signal) {
   if (known !== undefined) return known
   /** @type {Set<() => void>} */
   const aborts = new Set()
-  underSignals.set(signal, aborts)
   signal.addEventListener('abort', () => aborts.forEach((abort) => void abort()), { once: true })
+  underSignals.set(signal, aborts)
   return aborts
 }
 

@@ -107,7 +107,7 @@ test('a thread that is terminated in the middle of calls of every kind leaves no
         more()
       }
       const controller = new AbortController()
-      for (let i = 0; i < 500; i++) limiter.wait('full', { timeoutMs: 60_000, cost: 900_000, signal: controller.signal }).catch(() => {})
+      for (let i = 0; i < 500; i++) limiter.wait('full', { timeoutMs: 7_200_000, cost: 900_000, signal: controller.signal }).catch(() => {})
       setTimeout(() => parentPort.postMessage('busy'), Math.random() * 20)
       setTimeout(() => controller.abort(), Math.random() * 20)
     `)}
