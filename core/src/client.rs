@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::fork::ForkCell;
 use crate::key;
 use crate::limiter::{Limiter, LimiterOptions};
+use crate::lock::Tenures;
 use crate::operation::OnError;
 use crate::policy::Policy;
 use crate::store::memory::MemoryStore;
@@ -91,6 +92,8 @@ pub(crate) struct Engine {
     pub port: Port,
     /// The idle subscriptions of threads that wait.
     pub ears: Ears,
+    /// What locks are held.
+    pub tenures: Tenures,
     /// Held by every link of this client that is connected.
     connected: Arc<()>,
     /// Whether `memory` holds anything that stands in for an absent Redis.
@@ -141,8 +144,18 @@ impl Shared {
         self.engine.get_or_init(Engine::default)
     }
 
+    /// This process' engine, if it has one.
+    pub fn engine_if_made(&self) -> Option<&Engine> {
+        self.engine.get()
+    }
+
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Takes no more calls; false if it took none before.
+    pub fn end(&self) -> bool {
+        !self.closed.swap(true, Ordering::Relaxed)
     }
 }
 
@@ -213,16 +226,5 @@ impl Client {
     /// What every Redis key of this client starts with.
     pub fn prefix(&self) -> &str {
         &self.shared.prefix
-    }
-
-    /// Closes the connections. Later calls answer `closed`; closing twice does nothing.
-    pub fn close(&self) {
-        if !self.shared.closed.swap(true, Ordering::Relaxed)
-            && let Some(engine) = self.shared.engine.get()
-        {
-            engine.pool.close();
-            engine.port.close();
-            engine.ears.close();
-        }
     }
 }

@@ -61,6 +61,8 @@ pub(crate) struct Exchange {
     /// Whether the last reply came from a server that others have replaced.
     elsewhere: bool,
     repeats: u32,
+    /// Whether it is done for a client that is closed.
+    parting: bool,
 }
 
 impl Exchange {
@@ -81,12 +83,19 @@ impl Exchange {
             replicas: None,
             elsewhere: false,
             repeats: 0,
+            parting: false,
         }
     }
 
     /// The same, but to be done in less time than the client's timeout.
     pub fn within(mut self, timeout: Duration) -> Exchange {
         self.timeout = timeout.min(self.shared.timeout);
+        self
+    }
+
+    /// The same, but a closed client does it too: what it held is given back.
+    pub fn parting(mut self) -> Exchange {
+        self.parting = true;
         self
     }
 
@@ -132,7 +141,7 @@ impl Exchange {
 
     /// Begins an attempt: answered at once from memory or by the failure policy, or to be sent.
     pub fn start(&mut self) -> Step {
-        if self.shared.is_closed() {
+        if self.shared.is_closed() && !self.parting {
             let message = "the client was closed: make a new one, or close it later";
             return Step::Done(Err(Error::new(Code::Closed, message)));
         }

@@ -20,6 +20,7 @@ mod breaker;
 mod cache;
 mod client;
 mod clock;
+mod closing;
 mod decision;
 mod desk;
 mod endpoint;

@@ -102,6 +102,11 @@ impl Held {
         is_live(self.state())
     }
 
+    /// Whether its end was noticed.
+    pub fn has_ended(&self) -> bool {
+        !is_live(self.lock().state)
+    }
+
     /// Microseconds until the deadline; 0 if it is not held.
     pub fn remaining(&self) -> u64 {
         if self.is_held() { self.deadline().saturating_sub(self.spec.now()) } else { 0 }
