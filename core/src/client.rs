@@ -142,9 +142,4 @@ impl Client {
     pub fn prefix(&self) -> &str {
         &self.shared.prefix
     }
-
-    /// Closes the connections. Later calls answer `closed`; closing twice does nothing.
-    pub fn close(&self) {
-        self.shared.close();
-    }
 }

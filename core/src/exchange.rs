@@ -6,15 +6,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::answer::Answer;
 use crate::breaker::Refused;
-use crate::client::Shared;
 use crate::clock::{ServerClock, sleep_for};
 use crate::connection::wire::Failure;
 use crate::decision::Source;
 use crate::error::{Code, Error, Result};
-use crate::lease::{Grant, Outcome};
-use crate::answer::Answer;
 use crate::operation::{OnError, Operation, odd_reply, unsigned};
+use crate::refusal::{self, Refusal};
 use crate::refusing::{Pass, Refusing, Scope};
 use crate::resp::{self, Most, Value};
 use crate::session::Session;
@@ -58,6 +57,8 @@ pub(crate) struct Exchange {
     /// Whether it is to show that a server works again which refused others.
     pass: Pass,
     repeats: u32,
+    /// Whether it is done for a client that is closed.
+    parting: bool,
 }
 
 impl Exchange {
@@ -79,12 +80,19 @@ impl Exchange {
             elsewhere: false,
             pass: Pass::Usual,
             repeats: 0,
+            parting: false,
         }
     }
 
     /// The same, but to be done in less time than the client's timeout.
     pub fn within(mut self, timeout: Duration) -> Exchange {
         self.timeout = timeout.min(self.shared.timeout);
+        self
+    }
+
+    /// The same, but a closed client does it too: what it held is given back.
+    pub fn parting(mut self) -> Exchange {
+        self.parting = true;
         self
     }
 
@@ -135,7 +143,7 @@ impl Exchange {
 
     /// Begins an attempt: answered at once from memory or by the failure policy, or to be sent.
     pub fn start(&mut self) -> Step {
-        if self.shared.is_closed() {
+        if self.shared.is_closed() && !self.parting {
             let message = "the client was closed: make a new one, or close it later";
             return Step::Done(Err(Error::new(Code::Closed, message)));
         }

@@ -12,6 +12,7 @@ use crate::connection::ear::Ears;
 use crate::connection::pool::Pool;
 use crate::endpoint::Endpoint;
 use crate::fork::ForkCell;
+use crate::holdings::Holdings;
 use crate::memory::Part;
 use crate::operation::OnError;
 use crate::refusing::Refusing;
@@ -42,16 +43,14 @@ impl Session {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Closes the connections; later calls answer `closed`.
-    pub fn close(&self) {
-        if !self.closed.swap(true, Ordering::Relaxed)
-            && let Some(engine) = self.engine.get()
-        {
-            engine.memory.end();
-            engine.pool.close();
-            (engine.hang_up)(engine.number);
-            engine.ears.close();
-        }
+    /// This process' engine, if it has one.
+    pub fn engine_if_made(&self) -> Option<&Engine> {
+        self.engine.get()
+    }
+
+    /// Takes no more calls; false if it took none before.
+    pub fn end(&self) -> bool {
+        !self.closed.swap(true, Ordering::Relaxed)
     }
 }
 
@@ -68,6 +67,8 @@ pub(crate) struct Engine {
     pub pool: Pool,
     /// The idle subscriptions of threads that wait.
     pub ears: Ears,
+    /// What is held through the client.
+    pub holdings: Holdings,
     /// Held by every link of this client that is connected.
     connected: Arc<()>,
 }
@@ -88,8 +89,21 @@ impl Engine {
             stand_in: StandIn::default(),
             pool: Pool::default(),
             ears: Ears::default(),
+            holdings: Holdings::default(),
             connected: Arc::default(),
         }
+    }
+
+    /// Has the process' thread hang up for this client: calls under way end with `closed`.
+    pub fn hang_up(&self) {
+        (self.hang_up)(self.number);
+    }
+
+    /// Closes the connections that lie idle, and leaves its part of the memory.
+    pub fn close(&self) {
+        self.memory.end();
+        self.pool.close();
+        self.ears.close();
     }
 
     /// For a link to hold while it is connected.
@@ -105,6 +119,6 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        (self.hang_up)(self.number);
+        self.hang_up();
     }
 }

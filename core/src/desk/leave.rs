@@ -39,9 +39,9 @@ impl Leave {
         Leave { until: Some(Instant::now() + Duration::from_micros(ttl)), ..self }
     }
 
-    /// What it does.
-    pub fn operation(&self) -> Box<dyn Operation> {
-        (self.operation)()
+    /// What it does, whether or not its client is closed.
+    pub fn exchange(&self) -> Exchange {
+        Exchange::new(self.shared.clone(), (self.operation)(), None).parting()
     }
 
     /// Sends it on this thread, and waits a little for the answer.
@@ -51,7 +51,7 @@ impl Leave {
 
     /// As [`send_here`](Leave::send_here), of several calls of one client, which travel together.
     pub fn send_all_here(leaves: impl IntoIterator<Item = Leave>) {
-        let exchange = |leave: Leave| Exchange::new(leave.shared.clone(), leave.operation(), None).within(CLEAN_UP);
+        let exchange = |leave: Leave| leave.exchange().within(CLEAN_UP);
         pipeline::run_all(leaves.into_iter().map(exchange).collect(), &mut || false);
     }
 

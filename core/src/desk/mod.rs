@@ -81,6 +81,8 @@ pub(crate) struct Desk {
     leaves: Leaves,
     errands: HashMap<u64, Errand>,
     next: u64,
+    /// Whether a client is being closed whose connection there still is.
+    closing: bool,
     tray: Arc<Tray>,
     /// What is to be sent now.
     pub out: Vec<Sending>,
@@ -134,12 +136,14 @@ impl Desk {
 
     /// The client of a port was closed.
     pub fn close(&mut self, port: u64) {
+        self.closing = true;
         if let Some(mut waiting) = self.waiting.remove(&port) {
             waiting.close();
             self.grant(port, waiting.room.wishes);
             self.grant_readers(port, waiting.readers.wishes);
         }
         self.leaves.of(port).into_iter().for_each(|leave| self.leave(leave));
+        self.closing = false;
     }
 
     /// The calls of this client among what is to be sent, with their numbers.
@@ -268,11 +272,10 @@ impl Desk {
                 tag.answer(answer.map(|answer| Answer::new(answer.get() == Some(&true) && was_held)));
             }
             Errand::Renew(due) => self.renewals.on_answer(&due, answer),
-            Errand::Leave(leave) => {
-                if let Err(error) = answer {
-                    self.leaves.failed(leave, &error);
-                }
-            }
+            Errand::Leave(leave) => match answer {
+                Err(error) if !leave.shared.is_closed() => self.leaves.failed(leave, &error),
+                _ => {}
+            },
         }
     }
 
@@ -314,7 +317,13 @@ impl Desk {
     }
 
     fn leave(&mut self, leave: Leave) {
-        self.send(leave.shared.clone(), leave.operation(), Errand::Leave(leave));
+        let exchange = leave.exchange();
+        // The link of a closed client has gone, and another would stay.
+        let work = match leave.shared.is_closed() && !self.closing {
+            true => Work::Task(Box::new(move || blocking::run(exchange, &mut || false))),
+            false => Work::Call(exchange),
+        };
+        self.dispatch(work, Errand::Leave(leave));
     }
 
     fn send(&mut self, shared: Arc<Session>, operation: Box<dyn Operation>, errand: Errand) {

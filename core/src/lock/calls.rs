@@ -109,6 +109,8 @@ impl Releasing {
         if let Some(held) = &held {
             held.give_up();
         }
+        // The close of its client has given it back.
+        let held = held.filter(|held| !held.spec.clients().any(|client| client.is_closed()));
         Releasing { held, was_held }
     }
 

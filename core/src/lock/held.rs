@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::spec::Spec;
 use crate::desk::Leave;
 use crate::fork::generation;
+use crate::holdings::Holding;
 use crate::lease::Id;
 
 /// How sure a handle is of its lock.
@@ -64,6 +65,17 @@ struct Tenure {
 /// How long a lease that was asked for at `sent` is certain to last: RELIABILITY of clocks is taken as 1 % and 2 ms.
 fn certain_until(sent: u64, ttl: u64) -> u64 {
     sent + ttl.saturating_sub(ttl / 100 + 2_000)
+}
+
+impl Holding for Held {
+    fn is_held(&self) -> bool {
+        is_live(self.state())
+    }
+
+    fn has_ended(&self) -> bool {
+        // What nobody has looked at since its end may still look held.
+        !is_live(self.lock().state)
+    }
 }
 
 impl Held {

@@ -11,7 +11,7 @@ mod room;
 mod spec;
 mod tell;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use crate::answer::Answer;
@@ -32,6 +32,7 @@ pub use options::{
     MAX_PERMITS, MIN_LOCK_TTL,
 };
 use options::{check_floor, check_ttl};
+pub(crate) use quorum::release as release_everywhere;
 pub(crate) use renewals::{Due, Renewals};
 pub(crate) use room::{Passing, Place, Room, Wish};
 use spec::Kind;
@@ -265,8 +266,10 @@ impl Lock {
         self.inner.spec.options.ttl
     }
 
+    /// What it holds or lost; none once that was given back, also by the close of its client.
     fn held_now(&self) -> Option<Arc<Held>> {
-        self.inner.seat().held.clone()
+        let held = self.inner.seat().held.clone();
+        held.filter(|held| held.state() != LockState::Released)
     }
 }
 
@@ -322,11 +325,15 @@ impl Inner {
         self.seat().floor.max(self.spec.options.floor)
     }
 
-    /// Takes a grant for the attempt of this number; false if that was abandoned.
+    /// Takes a grant for the attempt of this number; false if that was abandoned, or its client closed.
     fn granted(&self, held: &Arc<Held>, number: u64) -> bool {
+        // In this order: either this sees the close, or the close sees the grant.
+        let holding: Weak<Held> = Arc::downgrade(held);
+        self.spec.clients().for_each(|client| client.engine().holdings.add(holding.clone()));
+        let is_open = !self.spec.clients().any(|client| client.is_closed());
         let mut seat = self.seat();
         seat.floor = seat.floor.max(held.token);
-        let is_wanted = seat.attempt == number;
+        let is_wanted = seat.attempt == number && is_open;
         if is_wanted {
             seat.held = Some(held.clone());
         }

@@ -132,7 +132,7 @@ fn regain(held: &Held, ttl: u64, lacking: &[&Spec]) {
 }
 
 /// Releases everywhere: true if most of the servers held it.
-pub(super) fn release(held: &Held, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
+pub(crate) fn release(held: &Held, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
     let spec = &held.spec;
     // A renewal under way may be about to give it to a server anew.
     let release = |node: &Spec| Box::new(node.release(held.id, node.tombstone()));
@@ -251,7 +251,9 @@ fn at_each(
 /// A call of one server, which has a twentieth of the ttl to answer it, unless it is `over` before.
 fn call(node: &Spec, operation: Box<dyn Operation>, over: &AtomicBool) -> Result<Answer> {
     let within = Duration::from_micros(node.options.ttl / 20).max(LEAST);
+    let parting = operation.gives_back();
     let exchange = Exchange::new(node.shared.clone(), operation, None).within(within);
+    let exchange = if parting { exchange.parting() } else { exchange };
     blocking::run(exchange, &mut || over.load(Ordering::Relaxed))
 }
 

@@ -132,6 +132,11 @@ impl Spec {
         self.shared.test_time.get().unwrap_or_else(boot_micros)
     }
 
+    /// What the clients share that it is held through.
+    pub fn clients(&self) -> impl Iterator<Item = &Arc<Session>> {
+        std::iter::once(&self.shared).chain(self.others.iter().map(|other| &other.shared))
+    }
+
     /// Whether it is over several servers.
     pub fn is_quorum(&self) -> bool {
         !self.others.is_empty()

@@ -1,0 +1,101 @@
+//! The end of a client: what is held through it is given back, then its connections are closed.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::answer::Answer;
+use crate::client::Client;
+use crate::exchange::Exchange;
+use crate::lock::{self, Held};
+use crate::op::Op;
+use crate::redis::pipeline;
+use crate::session::Session;
+
+impl Client {
+    /// Closes the client. Locks and permits that are held through it are released, and who waits for one ends with `closed` and
+    /// leaves its place; that takes one timeout of the client at most, after which what could not be given back ends with its
+    /// ttl. Then the connections are closed. Later calls answer `closed`, and no handle of the client is held; closing twice does
+    /// nothing.
+    pub fn close(&self) {
+        Closing::begin(self).run();
+    }
+
+    /// As [`close`](Client::close), for who must not block: the client is closed at once, and the answer, true, comes when all
+    /// was given back.
+    pub fn close_elsewhere(&self) -> Op<bool> {
+        let closing = Closing::begin(self);
+        Op::task(move || {
+            closing.run();
+            Ok(Answer::new(true))
+        })
+    }
+}
+
+/// A close that has begun: no call is taken any more. Dropped, it hangs up.
+struct Closing {
+    /// None if it was closed before.
+    shared: Option<Arc<Session>>,
+    held: Vec<Arc<Held>>,
+}
+
+impl Closing {
+    fn begin(client: &Client) -> Closing {
+        let shared = client.shared.end().then(|| client.shared.clone());
+        // A child of a fork has an engine of its own, which holds nothing of its parent's.
+        let engine = shared.as_ref().and_then(|shared| shared.engine_if_made());
+        let held = engine.map(|engine| engine.holdings.take::<Held>()).unwrap_or_default();
+        held.iter().for_each(|held| held.give_up());
+        // Those who wait on the process' thread leave while it still has its connection.
+        engine.into_iter().for_each(|engine| engine.hang_up());
+        Closing { shared, held }
+    }
+
+    /// Gives back what is held.
+    fn run(mut self) {
+        let Some(shared) = &self.shared else { return };
+        let end = Instant::now() + shared.timeout;
+        let (several, single): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.held).into_iter().partition(|held| held.spec.is_quorum());
+        let release = |held: Arc<Held>| {
+            let release = Box::new(held.spec.release(held.id, 0));
+            Exchange::new(held.spec.shared.clone(), release, None).parting()
+        };
+        // What could not be told ends with its ttl.
+        pipeline::run_all(single.into_iter().map(release).collect(), &mut || Instant::now() >= end);
+        for held in several.iter().take_while(|_| Instant::now() < end) {
+            let _ = lock::release_everywhere(held, &mut || Instant::now() >= end);
+        }
+    }
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        if let Some(engine) = self.shared.as_ref().and_then(|shared| shared.engine_if_made()) {
+            engine.close();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::client::Options;
+    use crate::lock::LockOptions;
+
+    #[test]
+    fn what_has_ended_is_not_remembered() {
+        let client = Client::new(Options { url: Some("memory://".into()), ..Options::default() }).unwrap();
+        let kept = client.lock(b"kept", LockOptions::default()).unwrap();
+        assert!(kept.acquire(Duration::ZERO).unwrap().run().unwrap());
+        for _ in 0..1_000 {
+            let lock = client.lock(b"another", LockOptions::default()).unwrap();
+            assert!(lock.acquire(Duration::ZERO).unwrap().run().unwrap());
+            assert!(lock.release().run().unwrap());
+        }
+        let holdings = &client.shared.engine().holdings;
+        assert!(holdings.count() < 200);
+        assert_eq!(holdings.take::<Held>().len(), 1);
+    }
+}
