@@ -95,6 +95,10 @@ test-faults: build build-workers ## Kills, freezes and restarts what a limit or 
 test-incident: build ## Lives through the incident once more, shorter, and runs the examples
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/incident
 
+.PHONY: matrix
+matrix: build build-workers ## Runs the suites on the versions people have: ONLY=node-24 one row of them
+	env -u MAKEFLAGS -u MFLAGS python3 tools/matrix.py $(ONLY)
+
 .PHONY: lint lint-rust lint-python lint-php lint-node lint-lua
 lint: lint-rust lint-python lint-php lint-node lint-lua ## Checks style, types and scripts; a warning fails
 

@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT / "tests" / "harness"))
 import machine
 from rounds import DEADLINE, PERIOD_US, PLENTY
 from run import dump_scripts
-from servers import BINARIES, Server
+from servers import NAMES, Server
 from tables import table
 
 KEYS, BATCH, SHORT = 100, 500, 100
@@ -45,7 +45,7 @@ def main() -> int:
     logs = []
     holds = []
     stocks = []
-    for name in BINARIES:
+    for name in NAMES:
         with Server(name) as server:
             client = redis.Redis(port=server.port)
             for algorithm in ALGORITHMS:

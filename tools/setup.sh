@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the build, the lint and the tests need, and nothing that is already there.
+# Installs what the build, the lint and the tests need, and nothing that is already there: `setup.sh [PACKAGE ...]`, with
+# further Debian packages.
 #
 # Each step looks first and touches the network only when something is missing, so a second run takes
 # well under a second. Python packages go into .venv/, Node packages into bindings-node/node_modules/.
@@ -15,6 +16,7 @@ apt_packages=(
   php-symfony-lock                                                   # a peer of make bench-locks
   php-symfony-cache php-illuminate-cache php-illuminate-redis        # peers of the test of stampedes
   lua-check php-codesniffer                                          # linters
+  "$@"
 )
 
 say() { printf 'setup: %s\n' "$*"; }

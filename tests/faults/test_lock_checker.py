@@ -12,7 +12,8 @@ from pathlib import Path
 import measure
 import pytest
 from lock_history import Report, check, check_immortals, check_liveness
-from lock_load import PYTHON, Load, Trouble, lock, ttls
+from lock_load import Load, Trouble, lock, ttls
+from programs import PYTHON
 from proxy import Proxy
 from servers import Server
 
@@ -64,7 +65,7 @@ def test_what_is_known_to_be_wrong_is_found(mutant: Mutant) -> None:
 
 def watch(mutant: Mutant) -> Report:
     crew = [mutant.name] * 5
-    languages = {mutant.name: (1, [PYTHON, str(BY_HAND)], mutant.name)}
+    languages = {mutant.name: (1, [*PYTHON, str(BY_HAND)], mutant.name)}
     with (
         Server("redis-7.0") as server,
         Proxy(server.port) as proxy,

@@ -26,19 +26,19 @@ from typing import Any
 
 from clock_steps import ClockSteps
 from lock_history import Record, read
+from programs import NODE, PHP, PYTHON
 from proxy import Faults, Proxy
 from servers import ROOT, Server
 
 HERE = Path(__file__).resolve().parent / "lock_worker"
-PYTHON = str(ROOT / ".venv/bin/python")
 # The number of its lanes, what starts it, and maybe its kind.
 Command = tuple[Any, ...]
 LANGUAGES: dict[str, Command] = {
     "rust": (3, [str(ROOT / "target/debug/examples/lock_worker")]),
-    "python": (2, [PYTHON, str(HERE / "worker.py")]),
-    "aio": (2, [PYTHON, str(HERE / "worker.py")], "aio"),
-    "php": (1, ["php", "-d", f"extension={ROOT}/bindings-php/modules/ratelimit.so", str(HERE / "worker.php")]),
-    "node": (2, ["node", str(HERE / "worker.mjs")]),
+    "python": (2, [*PYTHON, str(HERE / "worker.py")]),
+    "aio": (2, [*PYTHON, str(HERE / "worker.py")], "aio"),
+    "php": (1, [*PHP, str(HERE / "worker.php")]),
+    "node": (2, [*NODE, str(HERE / "worker.mjs")]),
 }
 STARTED_WITHIN = 20.0
 ENDED_WITHIN = 20.0

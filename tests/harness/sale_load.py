@@ -15,16 +15,17 @@ from collections.abc import Sequence
 from types import TracebackType
 
 import quotalock
-from lock_load import PYTHON, Command
+from lock_load import Command
+from programs import NODE, PHP, PYTHON
 from sale_history import Entry
 from servers import ROOT
 
 WORKERS = ROOT / "tests/harness/sale_worker"
 LANGUAGES: dict[str, Command] = {
-    "python": (4, [PYTHON, str(WORKERS / "worker.py")]),
-    "aio": (6, [PYTHON, str(WORKERS / "worker.py")], "aio"),
-    "php": (1, ["php", "-d", f"extension={ROOT}/bindings-php/modules/ratelimit.so", str(WORKERS / "worker.php")]),
-    "node": (6, ["node", str(WORKERS / "worker.mjs")]),
+    "python": (4, [*PYTHON, str(WORKERS / "worker.py")]),
+    "aio": (6, [*PYTHON, str(WORKERS / "worker.py")], "aio"),
+    "php": (1, [*PHP, str(WORKERS / "worker.php")]),
+    "node": (6, [*NODE, str(WORKERS / "worker.mjs")]),
 }
 LOOKS_EVERY = 0.01
 QUIET = 0.3

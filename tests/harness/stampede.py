@@ -22,17 +22,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from programs import NODE, PHP, PYTHON
 from servers import ROOT
 
 Record = dict[str, Any]
 
 WORKERS = ROOT / "tests/harness/cache_worker"
-PYTHON = str(ROOT / ".venv/bin/python")
 LANGUAGES = {
-    "python": [PYTHON, str(WORKERS / "worker.py")],
-    "aio": [PYTHON, str(WORKERS / "worker.py")],
-    "php": ["php", "-d", f"extension={ROOT}/bindings-php/modules/ratelimit.so", str(WORKERS / "worker.php")],
-    "node": ["node", str(WORKERS / "worker.mjs")],
+    "python": [*PYTHON, str(WORKERS / "worker.py")],
+    "aio": [*PYTHON, str(WORKERS / "worker.py")],
+    "php": [*PHP, str(WORKERS / "worker.php")],
+    "node": [*NODE, str(WORKERS / "worker.mjs")],
 }
 READY_WITHIN = 30.0
 ENDED_WITHIN = 30.0

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from types import FrameType
 
-from servers import BINARIES, Server, ServerError
+from servers import NAMES, Server, ServerError
 
 # How long the command may take to end after it was asked to.
 ENDED_WITHIN = 10.0
@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGINT, _leave)
     try:
         with contextlib.ExitStack() as stack:
-            servers = {name: stack.enter_context(Server(name)) for name in BINARIES}
+            servers = {name: stack.enter_context(Server(name)) for name in NAMES}
             return run(arguments[1:], environment(servers))
     except ServerError as error:
         print(f"with_servers: {error}", file=sys.stderr)

@@ -34,16 +34,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from programs import NODE, PHP, PYTHON
 from servers import ROOT
 
 Answer = dict[str, Any]
 
 HERE = Path(__file__).resolve().parent
 LANGUAGES = {
-    "python": [str(ROOT / ".venv/bin/python"), "-m", "worker.worker"],
-    "aio": [str(ROOT / ".venv/bin/python"), "-m", "worker.worker", "aio"],
-    "php": ["php", "-d", f"extension={ROOT}/bindings-php/modules/ratelimit.so", str(HERE / "worker/worker.php")],
-    "node": ["node", str(HERE / "worker/worker.mjs")],
+    "python": [*PYTHON, "-m", "worker.worker"],
+    "aio": [*PYTHON, "-m", "worker.worker", "aio"],
+    "php": [*PHP, str(HERE / "worker/worker.php")],
+    "node": [*NODE, str(HERE / "worker/worker.mjs")],
 }
 RUST = [str(ROOT / "target/debug/examples/worker")]
 

