@@ -74,7 +74,7 @@ def attack(server: str, url: str, seconds: float, seed: int, only: list[str]) ->
     shares = sum(share for share, _, _ in ways.values())
     for kind, (share, way, seen) in ways.items():
         ends = time.monotonic() + seconds * share / shares
-        number = seed * 1_000_000_000
+        number = seed * 1_000_000_000 + list(servers()).index(server) * 100_000_000
         while time.monotonic() < ends and outcome.failed[kind] < SHOWN:
             outcome.told[kind] += 1
             if wrong := told(way, number):
