@@ -232,7 +232,10 @@ class SlidingWindow(Count):
             if old != period:
                 self.moved = True
             current, previous, holds, before = 0, 0, set[str](), set[str]()
-            for begin, count, of in ((self.start, self.current, self.holds), (self.start - old, self.previous, self.before)):
+            for begin, count, of in (
+                (self.start, self.current, self.holds),
+                (self.start - old, self.previous, self.before),
+            ):
                 if begin + old > start:
                     current, holds = current + count, holds | of
                 elif begin + old > start - period:
@@ -328,7 +331,9 @@ class SlidingLog(Count):
     def settle(self, now: int, rule: Rule) -> None:
         self.moved = any(time > now for time, _, _ in self.entries)
         self.entries = [(min(time, now), amount, before) for time, amount, before in self.entries]
-        self.gone = max([self.gone, *(before + amount for time, amount, before in self.entries if time <= now - rule.period)])
+        self.gone = max(
+            [self.gone, *(before + amount for time, amount, before in self.entries if time <= now - rule.period)]
+        )
         self.holds = {hold: min(time, now) for hold, time in self.holds.items() if time > now - rule.period}
 
     def _counted(self) -> list[tuple[int, int]]:

@@ -174,11 +174,7 @@ class Oracle:
         """Writes what a call leaves. What others count is carried until it is over, ten of them at most; a log that
         nobody here has is forgotten."""
         self.foreign.discard((limiter.name, limiter.scope, key))
-        carried = [
-            count
-            for count in view.carried
-            if not isinstance(count, SlidingLog) and count.lasts(view.now)
-        ]
+        carried = [count for count in view.carried if not isinstance(count, SlidingLog) and count.lasts(view.now)]
         logs = [count for count in view.counts if isinstance(count, SlidingLog)]
         for log in logs:
             log.trim(min(other.gone for other in logs))
@@ -188,7 +184,9 @@ class Oracle:
         else:
             self.states[limiter.name, limiter.scope, key] = state
             state.latest = view.now
-            ends = [view.now + count.seen(view.now, count.rule).reset_after(view.now) for count in state.own + state.carried]
+            ends = [
+                view.now + count.seen(view.now, count.rule).reset_after(view.now) for count in state.own + state.carried
+            ]
             ends += [hold.until for hold in view.holds.values()] + [view.block[0] if view.block else 0]
             state.over = ends
 
@@ -216,7 +214,10 @@ class Oracle:
         return (
             any(now < over <= state.latest for over in state.over)
             or any(count.ahead(now) and not any(same(count.rule, rule) for rule in limiter.policy) for count in counts)
-            or (any(hold.start > now for hold in state.holds.values()) and any(isinstance(count, SlidingWindow) for count in counts))
+            or (
+                any(hold.start > now for hold in state.holds.values())
+                and any(isinstance(count, SlidingWindow) for count in counts)
+            )
             or (len(logs) + len(wanted) > 2 and bool(logs) and (bool(strange) or len(logs) < len(wanted)))
             or (bool(state.holds) and bool(logs) and not wanted)
         )
@@ -326,9 +327,7 @@ class Oracle:
             self.requests[place] = (now + REMEMBERED, answer)
         return answer
 
-    def reserve(
-        self, limiter: Limiter, key: str, estimate: int, ttl: int, returned: bool, name: str, now: int
-    ) -> Says:
+    def reserve(self, limiter: Limiter, key: str, estimate: int, ttl: int, returned: bool, name: str, now: int) -> Says:
         """Charges an estimate and holds it."""
         return self._charge(limiter, key, estimate, now, name, Hold(now, now + ttl, estimate, returned))[0]
 
@@ -371,9 +370,7 @@ class Oracle:
         self.states.pop((limiter.name, limiter.scope, key), None)
         return live
 
-    def consume_all(
-        self, charges: list[tuple[Limiter, str, int]], now: int, request: str | None = None
-    ) -> AllSays:
+    def consume_all(self, charges: list[tuple[Limiter, str, int]], now: int, request: str | None = None) -> AllSays:
         """Charges all keys or none; one that is on trial denies no other, and is charged what it admits itself.
 
         Question: what does a repeated id answer if the charges come in another order? Answer: each key its own first
@@ -388,7 +385,8 @@ class Oracle:
             return combined([known[limiter.name, limiter.scope, key] for limiter, key, _ in charges])
         views = [self.look(limiter, key, now) for limiter, key, _ in charges]
         alone = [
-            self.says(limiter, view, cost, writes=cost > 0) for (limiter, _, cost), view in zip(charges, views, strict=True)
+            self.says(limiter, view, cost, writes=cost > 0)
+            for (limiter, _, cost), view in zip(charges, views, strict=True)
         ]
         passes = all(answer.allowed for answer in alone)
         answers = []
