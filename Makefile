@@ -17,7 +17,7 @@ SUITE = python3 tools/suite.py $@
 WITH_SERVERS = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m python3 tests/harness/with_servers.py --
 # All that may run beside each other; the faults freeze and kill servers by the clock and the incident is a load on the
 # whole machine, so they run alone.
-BESIDE := test-rust test-python test-php test-node test-interop test-bench
+BESIDE := test-rust test-python test-php test-node test-interop test-attack test-bench
 ALONE := test-faults test-incident
 # How many suites run at once; the output of each is printed in one piece when it is done. They all run, whichever
 # fails, and find everything built.
@@ -81,6 +81,16 @@ test-mutants: ## Breaks the core on purpose, fault by fault, and expects red tes
 test-interop: build-python build-php build-node build-workers ## Runs processes of all languages on the same keys
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/interop
 
+test-attack: build-python ## Tells random stories to an oracle and to every server, for a minute
+	$(WITH_SERVERS) $(PYTHON) tests/attack/run.py --seconds 60
+
+# For as long as one likes.
+SECONDS ?= 60
+SEED ?= 1
+.PHONY: attack
+attack: build-python ## The same by hand: SECONDS=3600 SEED=2
+	python3 tests/harness/with_servers.py -- $(PYTHON) tests/attack/run.py --seconds $(SECONDS) --seed $(SEED)
+
 test-bench: build ## Runs every measurement for an instant, so that the bench does not rot
 	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \
 		&& $(PYTHON) bench/locks.py --quick >/dev/null && $(PYTHON) bench/cache.py --quick >/dev/null'
@@ -113,6 +123,7 @@ lint-python:
 	.venv/bin/mypy --no-error-summary bindings-python/python tools tests/harness tests/incident tests/interop tests/faults examples docs
 	.venv/bin/mypy --no-error-summary tests/python
 	.venv/bin/mypy --no-error-summary bench
+	.venv/bin/mypy --no-error-summary tests/attack
 
 lint-php:
 	phpcs

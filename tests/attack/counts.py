@@ -13,6 +13,8 @@ from fractions import Fraction
 
 from rules import Rule
 
+LARGEST = 2**52
+
 
 class Count:
     """What the ways to count have in common. `rule` is the one that it was last seen by, `moved` whether the last look
@@ -85,6 +87,10 @@ class Count:
         """Gives back `amount` of the `estimate` of a reservation, where that still counts."""
         raise NotImplementedError
 
+    def ahead(self, now: int) -> bool:
+        """Whether it was written at a time that is still to come."""
+        return False
+
     def lasts(self, now: int) -> bool:
         """Whether it is carried on for a policy that is not the one that calls."""
         return not self.seen(now, self.rule).empty()
@@ -98,6 +104,8 @@ class FixedWindow(Count):
     """The first charge opens a window that ends a period later.
 
     A window of another period ends as it would have, or one new period from the call that finds it.
+
+    Question: how far over its limit can a settlement bring a window? Answer: no count is above 2^52.
     """
 
     def __init__(self, rule: Rule) -> None:
@@ -126,7 +134,7 @@ class FixedWindow(Count):
     def charge(self, now: int, amount: int, hold: str | None = None) -> None:
         if not self.total:
             self.end = now + self.rule.period
-        self.total += amount
+        self.total = min(self.total + amount, LARGEST)
         self.holds |= {hold} if hold else set()
 
     def refund(self, now: int, amount: int) -> None:
@@ -180,7 +188,7 @@ class CalendarWindow(Count):
         return self.start + self.rule.period - now if self.total else 0
 
     def charge(self, now: int, amount: int, hold: str | None = None) -> None:
-        self.total += amount
+        self.total = min(self.total + amount, LARGEST)
         self.holds |= {hold} if hold else set()
 
     def refund(self, now: int, amount: int) -> None:
@@ -224,7 +232,10 @@ class SlidingWindow(Count):
             if old != period:
                 self.moved = True
             current, previous, holds, before = 0, 0, set[str](), set[str]()
-            for begin, count, of in ((self.start, self.current, self.holds), (self.start - old, self.previous, self.before)):
+            for begin, count, of in (
+                (self.start, self.current, self.holds),
+                (self.start - old, self.previous, self.before),
+            ):
                 if begin + old > start:
                     current, holds = current + count, holds | of
                 elif begin + old > start - period:
@@ -280,15 +291,16 @@ class SlidingWindow(Count):
         self.holds.discard(hold)
         self.before.discard(hold)
 
+    def ahead(self, now: int) -> bool:
+        return self.start > now
+
     def lasts(self, now: int) -> bool:
         """Question: when is a sliding window over that only another policy has? Answer: a period after its window."""
         return not self.empty() and now < self.start + 2 * self.rule.period
 
     def _tidy(self) -> None:
-        if not self.current:
-            self.holds = set()
-        if not self.previous:
-            self.before = set()
+        if self.empty():
+            self.holds, self.before = set(), set()
 
 
 class SlidingLog(Count):
@@ -319,7 +331,9 @@ class SlidingLog(Count):
     def settle(self, now: int, rule: Rule) -> None:
         self.moved = any(time > now for time, _, _ in self.entries)
         self.entries = [(min(time, now), amount, before) for time, amount, before in self.entries]
-        self.gone = max([self.gone, *(before + amount for time, amount, before in self.entries if time <= now - rule.period)])
+        self.gone = max(
+            [self.gone, *(before + amount for time, amount, before in self.entries if time <= now - rule.period)]
+        )
         self.holds = {hold: min(time, now) for hold, time in self.holds.items() if time > now - rule.period}
 
     def _counted(self) -> list[tuple[int, int]]:
@@ -359,6 +373,9 @@ class SlidingLog(Count):
         if hold in self.holds:
             self.refund(now, amount)
 
+    def ahead(self, now: int) -> bool:
+        return any(time > now for time, _, _ in self.entries)
+
     def forget(self, hold: str) -> None:
         self.holds.pop(hold, None)
 
@@ -394,7 +411,7 @@ class TokenBucket(Count):
         if old != new:
             full = min(Fraction(-(-full // 1)), now + rule.capacity * new)
             self.holds = {hold: now + max(Fraction(0), then - now) / old * new for hold, then in self.holds.items()}
-        self.moved = full != self.full
+        self.moved = old != new or full != self.full
         self.full = full
 
     def used(self, at: int, cost: int) -> bool:

@@ -114,7 +114,7 @@ class Damager:
         self.seen["steps"] += 1
         testing.set_time(self.client, now)
 
-    def _state(self, limiter: Any, policy: Policy, chance: random.Random) -> bytes | None:  # noqa: ANN401
+    def _state(self, limiter: Any, policy: Policy, chance: random.Random) -> bytes | None:
         """A state that is full or nearly so, maybe with a reservation."""
         limiter.reset("k")
         most = min(rule.capacity for rule in policy)
@@ -129,7 +129,7 @@ class Damager:
         stored = testing.get(self.client, limiter.redis_key("k"))
         return None if stored is None else stored[0]
 
-    def check(self, limiter: Any, policy: Policy, value: bytes) -> str:  # noqa: ANN401
+    def check(self, limiter: Any, policy: Policy, value: bytes) -> str:
         """What a damaged value does that none may."""
         key = limiter.redis_key("k")
         try:
@@ -137,7 +137,7 @@ class Damager:
         except quotalock.QuotalockError as error:
             return f"{error.code}: {error}"
 
-    def _waits(self, limiter: Any, policy: Policy, key: bytes, value: bytes) -> str:  # noqa: ANN401
+    def _waits(self, limiter: Any, policy: Policy, key: bytes, value: bytes) -> str:
         """A denial is for as long as the policy says, and is over when it says."""
         testing.put(self.client, key, "string", value)
         self._at(START)
@@ -152,7 +152,7 @@ class Damager:
         self._at(START + round(first.retry_after * 1e6))
         return "" if limiter.consume("k").allowed else f"denied again after {first.retry_after} s"
 
-    def _ends(self, limiter: Any, policy: Policy, key: bytes, value: bytes) -> str:  # noqa: ANN401
+    def _ends(self, limiter: Any, policy: Policy, key: bytes, value: bytes) -> str:
         """Once a call has seen it, it is over after the policy's time."""
         testing.put(self.client, key, "string", value)
         self._at(START)
@@ -163,7 +163,9 @@ class Damager:
             return ""
         for place, (rule, says) in enumerate(zip(policy, after.rules, strict=True)):
             if (says.remaining, says.reset_after) != (rule.capacity, 0.0):
-                return f"rules[{place}]: not as new in the end: {says.remaining} of {rule.capacity}, {says.reset_after} s"
+                return (
+                    f"rules[{place}]: not as new in the end: {says.remaining} of {rule.capacity}, {says.reset_after} s"
+                )
         return ""
 
 
@@ -172,7 +174,7 @@ def most_wait(rule: Rule) -> int:
     return longest(rule, rule.limit if rule.algorithm == "sliding-window" else 1)
 
 
-def blocked(decision: Any) -> bool:  # noqa: ANN401
+def blocked(decision: Any) -> bool:
     """Whether the value has become that of a blocked key: a block lasts as long as somebody said."""
     waits = [rule.retry_after for rule in decision.rules]
     return decision.retry_after is not None and None not in waits and decision.retry_after > max(waits)

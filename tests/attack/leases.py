@@ -123,7 +123,9 @@ class Locking:
             handle = self.handles[place]
             ops = (self.acquire, self.release, self.extend, self.force, self.inspect)
             op = self.chance.choices(ops, (50, 25, 12, 3, 10))[0]
-            self.done.append(f"at {self.now} {op.__name__} {place} {handle.about} {handle.names} ttl={handle.ttl} weight={handle.weight}")
+            self.done.append(
+                f"at {self.now} {op.__name__} {place} {handle.about} {handle.names} ttl={handle.ttl} weight={handle.weight}"
+            )
             wrong = op(place, handle) or self.look()
             if wrong:
                 return [f"{wrong}\n  " + "\n  ".join(self.done)]
@@ -145,7 +147,9 @@ class Locking:
         if state == "lost":
             self.release(place, handle)
         tables = [self.table(name) for name in handle.names]
-        free = all(sum(grant.weight for grant in table.holding(self.now)) + handle.weight <= handle.permits for table in tables)
+        free = all(
+            sum(grant.weight for grant in table.holding(self.now)) + handle.weight <= handle.permits for table in tables
+        )
         real = handle.real.acquire()
         if real is not free:
             return f"acquire: the server says {real}, the model {free}"

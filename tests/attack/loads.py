@@ -153,7 +153,9 @@ class Claiming(Telling):
 
     def told(self) -> list[str]:
         """Claims, runs, releases."""
-        return self.steps((self.claim, self.claim, self.run, self.run, self.release), (0, 0, 1, self.ttl // 2, self.ttl - 1, self.ttl))
+        return self.steps(
+            (self.claim, self.claim, self.run, self.run, self.release), (0, 0, 1, self.ttl // 2, self.ttl - 1, self.ttl)
+        )
 
     def first(self, key: str) -> tuple[bytes | None, int] | None:
         """What the first gave and when, while that is remembered."""

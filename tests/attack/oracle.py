@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from counts import COUNTS, Count, SlidingLog
+from counts import COUNTS, Count, SlidingLog, SlidingWindow
 from rules import AllSays, Policy, Rule, RuleSays, Says, longest
 
 REMEMBERED = 60_000_000
@@ -119,7 +119,7 @@ class Oracle:
                         break
         claimed = set(mine.values())
         for place, rule in enumerate(limiter.policy):
-            if place not in mine:
+            if place not in mine and rule.algorithm != "sliding-log":
                 for other, count in enumerate(all_counts):
                     if free(other) and count.rule.algorithm == rule.algorithm:
                         mine[place] = other
@@ -174,11 +174,7 @@ class Oracle:
         """Writes what a call leaves. What others count is carried until it is over, ten of them at most; a log that
         nobody here has is forgotten."""
         self.foreign.discard((limiter.name, limiter.scope, key))
-        carried = [
-            count
-            for count in view.carried
-            if not isinstance(count, SlidingLog) and count.lasts(view.now)
-        ]
+        carried = [count for count in view.carried if not isinstance(count, SlidingLog) and count.lasts(view.now)]
         logs = [count for count in view.counts if isinstance(count, SlidingLog)]
         for log in logs:
             log.trim(min(other.gone for other in logs))
@@ -188,14 +184,43 @@ class Oracle:
         else:
             self.states[limiter.name, limiter.scope, key] = state
             state.latest = view.now
-            ends = [view.now + count.seen(view.now, count.rule).reset_after(view.now) for count in state.own + state.carried]
+            ends = [
+                view.now + count.seen(view.now, count.rule).reset_after(view.now) for count in state.own + state.carried
+            ]
             ends += [hold.until for hold in view.holds.values()] + [view.block[0] if view.block else 0]
             state.over = ends
 
     def unsure(self, limiter: Limiter, key: str, now: int) -> bool:
-        """Whether something of a key was over before the clock went back: it may or may not be gone."""
+        """Whether the guides say nothing of what a call finds, which the stories then leave out.
+
+        Question: what does a clock that goes back find of what was over before? Answer: it may be gone or not.
+
+        Question: what if the policy changes as the clock goes back? Answer: as of each alone, but not in which order.
+
+        Question: what does a reservation give back to a sliding window whose clock went back behind the reservation, if
+        the window had moved on? Answer: as if it had been charged now, so maybe what others took.
+
+        Question: what does a log with a new period find in a policy of several? Answer: what another of them counts.
+
+        Question: is a log forgotten when a policy without one is denied? Answer: only while there are reservations.
+        """
         state = self.states.get((limiter.name, limiter.scope, key))
-        return state is not None and any(now < over <= state.latest for over in state.over)
+        if state is None:
+            return False
+        counts = state.own + state.carried
+        logs = [count.rule for count in counts if isinstance(count, SlidingLog)]
+        wanted = [rule for rule in limiter.policy if rule.algorithm == "sliding-log"]
+        strange = [rule for rule in wanted if not any(same(log, rule) for log in logs)]
+        return (
+            any(now < over <= state.latest for over in state.over)
+            or any(count.ahead(now) and not any(same(count.rule, rule) for rule in limiter.policy) for count in counts)
+            or (
+                any(hold.start > now for hold in state.holds.values())
+                and any(isinstance(count, SlidingWindow) for count in counts)
+            )
+            or (len(logs) + len(wanted) > 2 and bool(logs) and (bool(strange) or len(logs) < len(wanted)))
+            or (bool(state.holds) and bool(logs) and not wanted)
+        )
 
     # What a call answers.
 
@@ -302,9 +327,7 @@ class Oracle:
             self.requests[place] = (now + REMEMBERED, answer)
         return answer
 
-    def reserve(
-        self, limiter: Limiter, key: str, estimate: int, ttl: int, returned: bool, name: str, now: int
-    ) -> Says:
+    def reserve(self, limiter: Limiter, key: str, estimate: int, ttl: int, returned: bool, name: str, now: int) -> Says:
         """Charges an estimate and holds it."""
         return self._charge(limiter, key, estimate, now, name, Hold(now, now + ttl, estimate, returned))[0]
 
@@ -347,13 +370,13 @@ class Oracle:
         self.states.pop((limiter.name, limiter.scope, key), None)
         return live
 
-    def consume_all(
-        self, charges: list[tuple[Limiter, str, int]], now: int, request: str | None = None
-    ) -> AllSays:
+    def consume_all(self, charges: list[tuple[Limiter, str, int]], now: int, request: str | None = None) -> AllSays:
         """Charges all keys or none; one that is on trial denies no other, and is charged what it admits itself.
 
         Question: what does a repeated id answer if the charges come in another order? Answer: each key its own first
         decision, and who binds is found among them anew.
+
+        Question: is a call remembered that passed and charged nothing, since all are on trial? Answer: yes.
         """
         places = frozenset((limiter.name, limiter.scope, key) for limiter, key, _ in charges)
         place = ("consume_all", places, request)
@@ -362,7 +385,8 @@ class Oracle:
             return combined([known[limiter.name, limiter.scope, key] for limiter, key, _ in charges])
         views = [self.look(limiter, key, now) for limiter, key, _ in charges]
         alone = [
-            self.says(limiter, view, cost, writes=cost > 0) for (limiter, _, cost), view in zip(charges, views, strict=True)
+            self.says(limiter, view, cost, writes=cost > 0)
+            for (limiter, _, cost), view in zip(charges, views, strict=True)
         ]
         passes = all(answer.allowed for answer in alone)
         answers = []
@@ -376,8 +400,7 @@ class Oracle:
             if cost and view.moved:
                 self.keep(limiter, key, view)
             answers.append(answer)
-        charged = passes and any(cost and not answer.would_deny for (_, _, cost), answer in zip(charges, answers, strict=True))
-        if request is not None and charged:
+        if request is not None and passes:
             by_place = {
                 (limiter.name, limiter.scope, key): answer
                 for (limiter, key, _), answer in zip(charges, answers, strict=True)

@@ -74,7 +74,7 @@ def attack(server: str, url: str, seconds: float, seed: int, only: list[str]) ->
     shares = sum(share for share, _, _ in ways.values())
     for kind, (share, way, seen) in ways.items():
         ends = time.monotonic() + seconds * share / shares
-        number = seed * 1_000_000_000
+        number = seed * 1_000_000_000 + list(servers()).index(server) * 100_000_000
         while time.monotonic() < ends and outcome.failed[kind] < SHOWN:
             outcome.told[kind] += 1
             if wrong := told(way, number):
@@ -89,7 +89,7 @@ def told(way: Attack, seed: int) -> list[str]:
     """What a seed shows; a call that raises is wrong too."""
     try:
         return way(seed)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return [f"{type(error).__name__}: {error}"]
 
 
@@ -125,9 +125,7 @@ def main() -> int:
     print(f"the oracle agrees with {compared - len(unlike):,} of {compared:,} published steps")
     seconds = given.seconds * min(given.jobs, len(chosen)) / len(chosen)
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
-        running = [
-            pool.submit(attack, server, servers()[server], seconds, given.seed, only) for server in chosen
-        ]
+        running = [pool.submit(attack, server, servers()[server], seconds, given.seed, only) for server in chosen]
         outcomes = [one.result() for one in running]
     for outcome in outcomes:
         print(*outcome.shown, sep="\n", end="\n" if outcome.shown else "")

@@ -121,7 +121,9 @@ class Selling:
         if not self.stock.open(sale.quantity, sale.per_buyer, None if sale.ends is None else sale.ends / 1e6):
             return ["not opened"]
         for number in range(self.chance.randint(10, 60)):
-            self.now += self.chance.choice((0, 0, 1_000, 100_000, 1_000_000, 10_000_000, 60_000_000, 3_600_000_000, DAY))
+            self.now += self.chance.choice(
+                (0, 0, 1_000, 100_000, 1_000_000, 10_000_000, 60_000_000, 3_600_000_000, DAY)
+            )
             testing.set_time(client, self.now)
             self.shop.seen["steps"] += 1
             op = self.chance.choices(

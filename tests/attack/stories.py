@@ -69,7 +69,20 @@ def story(seed: int) -> Story:
     return Teller(chance, about).tell()
 
 
-THEMES = ("plain", "plain", "policies", "policies", "policies", "holds", "holds", "requests", "several", "clock", "large", "long")
+THEMES = (
+    "plain",
+    "plain",
+    "policies",
+    "policies",
+    "policies",
+    "holds",
+    "holds",
+    "requests",
+    "several",
+    "clock",
+    "large",
+    "long",
+)
 
 
 class Teller:
@@ -86,7 +99,8 @@ class Teller:
         chance = self.chance
         policies = self.policies()
         limiters = [
-            By("main", written(policy), enforce=chance.random() > (0.3 if self.about == "several" else 0.06)) for policy in policies
+            By("main", written(policy), enforce=chance.random() > (0.3 if self.about == "several" else 0.06))
+            for policy in policies
         ]
         if self.about in ("several", "requests") or chance.random() < 0.1:
             limiters += [By("other", written(self.policy()), enforce=chance.random() > 0.2)]
@@ -113,14 +127,32 @@ class Teller:
         chance = self.chance
         algorithm = algorithm or chance.choice(ALGORITHMS)
         if self.about == "large":
-            limit = chance.choice((LARGEST, LARGEST - 1, 2**40 + 1, 10**9 + 7, 999_999_937, 7, 1, chance.randint(1, LARGEST)))
+            limit = chance.choice(
+                (LARGEST, LARGEST - 1, 2**40 + 1, 10**9 + 7, 999_999_937, 7, 1, chance.randint(1, LARGEST))
+            )
             period = chance.choice((1_000, 7_000, 1_000_000, 60_000_000, DAY, 7 * DAY, CENTURY // 3, CENTURY))
         elif self.about == "long":
             limit = chance.choice((1, 2, 3, 10, 100, 1_000_003))
-            period = chance.choice((365 * DAY, 10_000 * DAY, 19_000 * DAY, 19_700 * DAY, 20_000 * DAY, 30_000 * DAY, CENTURY))
+            period = chance.choice(
+                (365 * DAY, 10_000 * DAY, 19_000 * DAY, 19_700 * DAY, 20_000 * DAY, 30_000 * DAY, CENTURY)
+            )
         else:
             limit = chance.choice((1, 1, 2, 2, 3, 5, 7, 10, 12, 20, 100, 1000))
-            period = chance.choice((1_000, 3_000, 7_000, 10_000, 1_000_000, 3_000_000, 10_000_000, 60_000_000, 100_000_000, 3_600_000_000, DAY))
+            period = chance.choice(
+                (
+                    1_000,
+                    3_000,
+                    7_000,
+                    10_000,
+                    1_000_000,
+                    3_000_000,
+                    10_000_000,
+                    60_000_000,
+                    100_000_000,
+                    3_600_000_000,
+                    DAY,
+                )
+            )
         capacity = limit
         if algorithm == "token-bucket" and chance.random() < 0.6:
             capacity = chance.choice((1, 2, 3, 5, 9, 10, 100, limit, max(1, limit // 2), min(LARGEST, limit * 3)))
@@ -148,13 +180,17 @@ class Teller:
         chance, rules = self.chance, list(policy)
         place = chance.randrange(len(rules))
         rule = rules[place]
-        how = chance.choice(("limit", "period", "same-fraction", "add", "add", "remove", "reorder", "algorithm", "capacity"))
+        how = chance.choice(
+            ("limit", "period", "same-fraction", "add", "add", "remove", "reorder", "algorithm", "capacity")
+        )
         if how == "limit":
             limit = max(1, chance.choice((rule.limit * 2, rule.limit // 2, rule.limit + 1, rule.limit * 10)))
             limit = min(limit, LARGEST)
             rules[place] = replace(rule, limit=limit, capacity=limit if rule.capacity == rule.limit else rule.capacity)
         elif how == "period":
-            period = chance.choice((rule.period * 2, rule.period // 2, rule.period * 10, rule.period // 10, rule.period * 60))
+            period = chance.choice(
+                (rule.period * 2, rule.period // 2, rule.period * 10, rule.period // 10, rule.period * 60)
+            )
             rules[place] = replace(rule, period=min(CENTURY, max(1_000, period // 1_000 * 1_000)))
         elif how == "same-fraction" and rule.algorithm == "token-bucket":
             times = chance.choice((2, 3, 60))
@@ -173,7 +209,12 @@ class Teller:
             algorithm = chance.choice(ALGORITHMS)
             rules[place] = Rule(algorithm, rule.limit, rule.period, rule.limit)
         elif rule.algorithm == "token-bucket":
-            rules[place] = replace(rule, capacity=min(LARGEST, max(1, chance.choice((rule.capacity * 2, rule.capacity // 2, rule.capacity + 1)))))
+            rules[place] = replace(
+                rule,
+                capacity=min(
+                    LARGEST, max(1, chance.choice((rule.capacity * 2, rule.capacity // 2, rule.capacity + 1)))
+                ),
+            )
         return tuple(rules[:10])
 
     # Calls.
@@ -184,21 +225,50 @@ class Teller:
         period = chance.choice(self.periods)
         back = self.about == "clock" and chance.random() < 0.25 or chance.random() < 0.015
         if back:
-            return -chance.choice((1, 2, period // 3, period - 1, period, period + 1, 2 * period, 3_600_000_000, 30 * DAY))
+            return -chance.choice(
+                (1, 2, period // 3, period - 1, period, period + 1, 2 * period, 3_600_000_000, 30 * DAY)
+            )
         return chance.choice(
-            (0, 0, 0, 1, 1, 2, period // 10, period // 7, period // 3, period // 2, period - 1, period, period + 1, chance.randint(0, period))
+            (
+                0,
+                0,
+                0,
+                1,
+                1,
+                2,
+                period // 10,
+                period // 7,
+                period // 3,
+                period // 2,
+                period - 1,
+                period,
+                period + 1,
+                chance.randint(0, period),
+            )
         )
 
     def cost(self) -> int:
         """A cost: small ones, and what is about a limit."""
         chance = self.chance
         limit = chance.choice(self.limits)
-        return min(LARGEST, chance.choice((1, 1, 1, 1, 2, 3, limit, limit - 1, limit + 1, limit // 2, limit // 3 + 1, 0)))
+        return min(
+            LARGEST, chance.choice((1, 1, 1, 1, 2, 3, limit, limit - 1, limit + 1, limit // 2, limit // 3 + 1, 0))
+        )
 
     def step(self, by: int) -> Step:
         """One call."""
         chance = self.chance
-        likely: dict[str, int] = {"consume": 50, "peek": 12, "consume_up_to": 8, "refund": 8, "block": 2, "reset": 1, "reserve": 5, "settle": 5, "consume_all": 2}
+        likely: dict[str, int] = {
+            "consume": 50,
+            "peek": 12,
+            "consume_up_to": 8,
+            "refund": 8,
+            "block": 2,
+            "reset": 1,
+            "reserve": 5,
+            "settle": 5,
+            "consume_all": 2,
+        }
         if self.about == "holds":
             likely |= {"reserve": 25, "settle": 25, "cancel": 8, "consume": 25}
         if self.about == "several":

@@ -85,7 +85,7 @@ class Telling:
             self.real.append(self._real(by))
             self.model.append(Limiter(by.name, parse(by.policy), by.scope, by.enforce))
 
-    def _real(self, by: By) -> Any:  # noqa: ANN401
+    def _real(self, by: By) -> Any:
         return self.teller.client.limiter(f"{self.name}-{by.name}", by.policy, by.scope, by.enforce)
 
     def step(self, step: Step) -> str:
@@ -148,7 +148,10 @@ class Telling:
             answer = reservation.decision
             says = self.oracle.reserve(model, key, step.cost, step.ttl, step.returned, step.label, now)
         elif step.op == "consume":
-            answer, says = real.consume(key, step.cost, request), self.oracle.consume(model, key, step.cost, now, request)
+            answer, says = (
+                real.consume(key, step.cost, request),
+                self.oracle.consume(model, key, step.cost, now, request),
+            )
         elif step.op == "peek":
             answer, says = real.peek(key, step.cost), self.oracle.peek(model, key, step.cost, now)
         elif step.op == "consume_up_to":
@@ -161,7 +164,7 @@ class Telling:
             self.denied = now + says.retry_after
         return self.differ(says, answer)
 
-    def differ(self, says: Says, answer: Any) -> str:  # noqa: ANN401
+    def differ(self, says: Says, answer: Any) -> str:
         """The fields of a decision that differ."""
         found = compared(says, answer)
         for place, (rule, real) in enumerate(zip(says.rules, answer.rules, strict=False)):
@@ -174,7 +177,7 @@ class Telling:
             found.append("bool")
         return "; ".join(found)
 
-    def all_differ(self, says: AllSays, answer: Any) -> str:  # noqa: ANN401
+    def all_differ(self, says: AllSays, answer: Any) -> str:
         """The fields of a decision about several keys that differ."""
         found = compared(says, answer)
         if len(says.decisions) != len(answer.decisions):
@@ -185,7 +188,7 @@ class Telling:
         return "; ".join(found)
 
 
-def compared(says: Says | AllSays | RuleSays, answer: Any) -> list[str]:  # noqa: ANN401
+def compared(says: Says | AllSays | RuleSays, answer: Any) -> list[str]:
     """The fields of two answers that differ; a server's durations are in seconds."""
     found = []
     for field in fields(says):
@@ -202,9 +205,18 @@ def compared(says: Says | AllSays | RuleSays, answer: Any) -> list[str]:  # noqa
 def shown(difference: Difference) -> str:
     """A difference for people."""
     story = difference.story
-    lines = [f"limiter {place}: {by.name} {by.policy}" + (f" scope {by.scope}" if by.scope else "") + ("" if by.enforce else " on trial") for place, by in enumerate(story.limiters)]
+    lines = [
+        f"limiter {place}: {by.name} {by.policy}"
+        + (f" scope {by.scope}" if by.scope else "")
+        + ("" if by.enforce else " on trial")
+        for place, by in enumerate(story.limiters)
+    ]
     default = Step("consume")
     for step in story.steps:
-        told = " ".join(f"{field.name}={getattr(step, field.name)}" for field in fields(step) if field.name not in ("op", "by") and getattr(step, field.name) != getattr(default, field.name))
+        told = " ".join(
+            f"{field.name}={getattr(step, field.name)}"
+            for field in fields(step)
+            if field.name not in ("op", "by") and getattr(step, field.name) != getattr(default, field.name)
+        )
         lines.append(f"  {step.op} by {step.by} {told}")
     return "\n".join([*lines, f"  -> {difference.what}"])
