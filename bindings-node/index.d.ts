@@ -340,13 +340,13 @@ export type Deed = () => Value | null | undefined | PromiseLike<Value | null | u
 export class Client implements Disposable, AsyncDisposable {
   /**
    * Makes a client.
-   * @param url `redis://`, `rediss://`, `unix://`, `memory://`, which all clients of this process share, worker threads
-   * included, or `memory://name`, one of its own that is gone when the last of its clients is closed; if left out the
-   * environment variable `QUOTALOCK_URL`, then `redis://127.0.0.1:6379`.
+   * @param url as text or as a `URL`: `redis://`, `rediss://`, `unix://`, `memory://`, which all clients of this process share,
+   * worker threads included, or `memory://name`, one of its own that is gone when the last of its clients is closed; if left
+   * out the environment variable `QUOTALOCK_URL`, then `redis://127.0.0.1:6379`. No error shows its password.
    * @param options the prefix, the timeout, what is answered when Redis cannot, and how long requests are remembered.
    * @throws {InvalidArgumentError} for a URL or an option that cannot be.
    */
-  constructor(url?: string, options?: ClientOptions)
+  constructor(url?: string | URL, options?: ClientOptions)
   /** The host and port, socket path or `memory://` that this client talks to; never a password. */
   readonly server: string
   /** What every Redis key starts with. */

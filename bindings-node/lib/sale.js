@@ -5,8 +5,10 @@
 const { notByNew } = require('./inbox.js')
 const { Packed } = require('./packed.js')
 
+/** @typedef {InstanceType<typeof Packed>} Answer */
+
 class StockReservation {
-  /** @param {Packed} packed */
+  /** @param {Answer} packed */
   constructor(packed) {
     if (!(packed instanceof Packed)) throw notByNew(StockReservation)
     this.id = packed.text()
@@ -18,7 +20,7 @@ class StockReservation {
 }
 
 class Taken {
-  /** @param {Packed} packed */
+  /** @param {Answer} packed */
   constructor(packed) {
     if (!(packed instanceof Packed)) throw notByNew(Taken)
     this.outcome = packed.text()
@@ -28,7 +30,7 @@ class Taken {
 }
 
 class TakenAll {
-  /** @param {Packed} packed */
+  /** @param {Answer} packed */
   constructor(packed) {
     if (!(packed instanceof Packed)) throw notByNew(TakenAll)
     this.outcome = packed.text()
@@ -39,7 +41,7 @@ class TakenAll {
 }
 
 class StockStatus {
-  /** @param {Packed} packed */
+  /** @param {Answer} packed */
   constructor(packed) {
     if (!(packed instanceof Packed)) throw notByNew(StockStatus)
     this.phase = packed.text()
@@ -54,7 +56,7 @@ class StockStatus {
 }
 
 class StockPage {
-  /** @param {Packed} packed */
+  /** @param {Answer} packed */
   constructor(packed) {
     if (!(packed instanceof Packed)) throw notByNew(StockPage)
     this.reservations = reservations(packed)
@@ -63,7 +65,7 @@ class StockPage {
 }
 
 class LedgerEntry {
-  /** @param {Packed} packed */
+  /** @param {Answer} packed */
   constructor(packed) {
     if (!(packed instanceof Packed)) throw notByNew(LedgerEntry)
     this.id = packed.text()
@@ -80,17 +82,17 @@ class LedgerEntry {
   }
 }
 
-/** @param {Packed} packed */
+/** @param {Answer} packed */
 function prizes(packed) {
   return packed.list((packed) => packed.bytes())
 }
 
-/** @param {Packed} packed */
+/** @param {Answer} packed */
 function reservations(packed) {
   return packed.list((packed) => new StockReservation(packed))
 }
 
-/** @param {Packed} packed */
+/** @param {Answer} packed */
 function entries(packed) {
   return packed.list((packed) => new LedgerEntry(packed))
 }

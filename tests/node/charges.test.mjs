@@ -296,9 +296,14 @@ test('finished calls leave no memory behind', async () => {
     await rounds(100)
     const [before, after] = [await rounds(50), await rounds(200)]
     const grown = { heap: (after.heapUsed - before.heapUsed) >> 20, rss: (after.rss - before.rss) >> 20 }
-    console.log(grown.heap < 4 && grown.rss < 16 ? 'fine' : grown)
+    console.log(grown.heap < 4 && grown.rss < 8 ? 'fine' : grown)
   `
-  assert.deepEqual(await run(text, ['--expose-gc']), { code: 0, signal: null, output: 'fine\n' })
+  // What V8 keeps for young objects grows by itself, up to 48 MiB or 128, as Node has it, and tells nothing about us.
+  assert.deepEqual(await run(text, ['--expose-gc', '--max-semi-space-size=1']), {
+    code: 0,
+    signal: null,
+    output: 'fine\n',
+  })
 })
 
 function aborter() {

@@ -28,7 +28,7 @@ const HOLDERS = {
   boxed: new String(ADDRESS),
   shown: { [inspect.custom]: () => SECRET },
   texted: { toString: () => SECRET, toJSON: () => SECRET },
-  tagged: { get [Symbol.toStringTag]() { return SECRET } }, // biome-ignore format: one line each
+  tagged: { [Symbol.toStringTag]: SECRET },
   keyed: { [ADDRESS]: 1 },
   symbol: Symbol('x'),
 }
@@ -140,7 +140,7 @@ test('a URL is an address', async () => {
   const url = new URL(ADDRESS)
   assert.equal(new quotalock.Client(url).server, new quotalock.Client(ADDRESS).server)
   assert.equal(new quotalock.Client(new URL('memory://')).server, 'memory://')
-  assert.ok((await client(/** @type {any} */ (new URL(redis()))).limiter('n', '1/s').consume('k')).allowed)
+  assert.ok((await client(new URL(redis())).limiter('n', '1/s').consume('k')).allowed)
 })
 
 test('a URL says what is in it, whatever it is', async () => {
@@ -150,9 +150,9 @@ test('a URL says what is in it, whatever it is', async () => {
   const url = new URL(redis())
   Object.assign(url, { username: user, password })
   try {
-    assert.ok((await client(/** @type {any} */ (url)).limiter('n', '1/s').consume('k')).allowed)
+    assert.ok((await client(url).limiter('n', '1/s').consume('k')).allowed)
     url.password = 'other'
-    const wrong = client(/** @type {any} */ (url)).limiter('n', '1/s')
+    const wrong = client(url).limiter('n', '1/s')
     await assert.rejects(wrong.consume('k'), (error) => !shownOf(error).includes('other'))
   } finally {
     await admin.acl('DELUSER', user)
@@ -166,7 +166,11 @@ test('no object shows the address of its client', async () => {
   const objects = [own, limiter, own.cache('n'), own.once('n'), own.stock('n'), await own.lock('n', { acquire: false })]
   const reservation = limiter.reservation('k', '0'.repeat(32))
   for (const object of [...objects, reservation, await limiter.consume('k')]) {
-    for (const options of [{}, { showHidden: true, depth: 9 }, { customInspect: false, showHidden: true, getters: true }]) {
+    for (const options of [
+      {},
+      { showHidden: true, depth: 9 },
+      { customInspect: false, showHidden: true, getters: true },
+    ]) {
       assert.ok(!inspect(object, options).includes(SECRET), inspect(object, options))
     }
     assert.ok(!`${JSON.stringify(object)}${Object.entries(object)}${object}`.includes(SECRET))

@@ -58,7 +58,7 @@ export function freshPrefix() {
 
 /**
  * A client with a prefix of its own. Tests share two cores with builds and other suites: an answer may take its time.
- * @param {string} url
+ * @param {string | URL} url
  * @param {import('quotalock').ClientOptions} [options]
  */
 export function client(url, options) {

@@ -19,6 +19,7 @@ function same<A, B>(_: Equal<A, B>): void {}
 const options: quotalock.ClientOptions = { prefix: 'shop', timeoutMs: 500, onError: 'local', requestMemoryMs: 60_000 }
 await using client = new Client('redis://127.0.0.1:6379', options)
 using plain = new Client()
+new Client(new URL('redis://127.0.0.1:6379'))
 const rules: readonly Rule[] = [
   { limit: 5, periodMs: 1000 },
   { limit: 9, periodMs: 60_000, algorithm: 'calendar-window' },
@@ -216,6 +217,8 @@ new quotalock.Lock()
 lock.token = 5
 // @ts-expect-error not one of the four
 new Client('memory://', { onError: 'sometimes' })
+// @ts-expect-error the address is text or a URL
+new Client({ host: '127.0.0.1' })
 // @ts-expect-error limiters are made by clients
 new quotalock.Limiter()
 // @ts-expect-error decisions are read

@@ -1,0 +1,70 @@
+"""Faults of the Node package: who is called, what is shown, what is made."""
+
+from __future__ import annotations
+
+from mutant import Mutant
+
+LIB = "bindings-node/lib"
+# Those in tests/node that find them.
+TESTS = ("fake-timers", "constructors", "secrets", "signals", "unwinding")
+NODE = ("node",)
+MUTANTS = [
+    Mutant(
+        "a batch is flushed by a timer that tests replace",
+        f"{LIB}/channel.js",
+        "channel.remind()",
+        "setImmediate(flush)",
+        suites=NODE,
+    ),
+    Mutant(
+        "one bell alone reminds, and is heard without end",
+        "bindings-node/src/bell.rs",
+        "self.bells.swap(0, 1);",
+        "",
+        suites=NODE,
+    ),
+    Mutant(
+        "anybody makes combined decisions",
+        f"{LIB}/decision.js",
+        "if (numbers !== inbox) throw notByNew(CombinedDecision)",
+        "",
+        suites=NODE,
+    ),
+    Mutant(
+        "an error shows objects",
+        f"{LIB}/argument.js",
+        "if ((typeof given === 'object' && given !== null) || typeof given === 'function') return ''",
+        "",
+        suites=NODE,
+    ),
+    Mutant(
+        "an error shows addresses",
+        f"{LIB}/argument.js",
+        "if (typeof given === 'string' && ADDRESS.test(given)) return ''",
+        "",
+        suites=NODE,
+    ),
+    Mutant(
+        "an answer that cannot be read ends its batch",
+        f"{LIB}/pending.js",
+        "settleSafely(resolve, answers, at, from)\n  }\n}",
+        "settleOther(resolve, answers, at, from)\n  }\n}",
+        suites=NODE,
+    ),
+    Mutant(
+        "a signal counts as listened to that cannot be",
+        f"{LIB}/pending.js",
+        "signal.addEventListener('abort', () => aborts.forEach((abort) => void abort()), { once: true })\n"
+        "  underSignals.set(signal, aborts)",
+        "underSignals.set(signal, aborts)\n"
+        "  signal.addEventListener('abort', () => aborts.forEach((abort) => void abort()), { once: true })",
+        suites=NODE,
+    ),
+    Mutant(
+        "a signal is listened to after its call is made",
+        f"{LIB}/channel.js",
+        "  prepare(signal)\n  return enqueue(",
+        "  return enqueue(",
+        suites=NODE,
+    ),
+]
