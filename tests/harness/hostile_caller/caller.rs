@@ -33,7 +33,8 @@ impl Tally {
         let mut tally = Tally::default();
         while Instant::now() < until {
             let began = Instant::now();
-            let code = call().map_or_else(|error| error.code().as_str(), |done| if done { "ok" } else { "not_acquired" });
+            let code =
+                call().map_or_else(|error| error.code().as_str(), |done| if done { "ok" } else { "not_acquired" });
             tally.longest = tally.longest.max(began.elapsed());
             tally.calls += 1;
             tally.codes.insert(code);
