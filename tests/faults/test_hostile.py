@@ -1,4 +1,4 @@
-"""A peer is not trusted: whatever it says at whatever stage costs its callers their timeout, and nobody else anything."""
+"""A peer is not trusted: whatever it says, at whatever stage, costs its callers their timeout, and others nothing."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Calls a hostile server and a good one at the same time, in Python: `caller.py [aio]`. See test_hostile.py.
 
 A line of its input is an attack: `bad` and `good` (URLs), `timeout_ms`, `seconds`, and what is asked of the bad one,
-`call`: `consume`, or `acquire` with a wait of `wait_ms`. The answer to each is a line with the longest calls and how many
-there were, the codes of the bad one's errors, and of this process how many threads it had at most and by how much its
-memory grew.
+`call`: `consume`, or `acquire` with a wait of `wait_ms`. The answer to each is a line with the longest calls and their
+number, the codes of the bad one's errors, and of this process how many threads it had at most and by how much its memory
+grew.
 """
 
 from __future__ import annotations
