@@ -2,7 +2,7 @@
 
 A line of its input is an attack: `bad` and `good` (URLs), `timeout_ms`, `seconds`, and what is asked of the bad one,
 `call`: `consume`, or `acquire` with a wait of `wait_ms`. The answer to each is a line with the longest calls and their
-number, the codes of the bad one's errors, and of this process how many threads it had at most and by how much its memory
+number, the codes of the bad one's errors, and of this process how many threads it had at most and how much its memory
 grew.
 """
 
