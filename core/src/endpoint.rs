@@ -118,7 +118,8 @@ pub fn redacted(url: &str) -> String {
         "memory" => place.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_')),
         _ => host_and_port(authority).is_ok() && !authority.contains('%') && database_of(database, false).is_ok(),
     };
-    let place = if is_sound { place } else { "***" };
+    // An '@' that was encoded has no login before it.
+    let place = if is_sound && !url.contains("%40") { place } else { "***" };
     cut(&format!("{scheme}://{login}{place}{query}"))
 }
 

@@ -47,7 +47,7 @@ pub(crate) enum Pass {
     Usual,
     /// To look whether Redis works again.
     Probe,
-    /// For what Redis can still tell by reading: not a word of a refusal counts.
+    /// For what Redis can still tell by reading. If it is refused, that is no news.
     Glance,
 }
 
@@ -85,7 +85,7 @@ impl Refusing {
         Err(Refused { error, retry_after: Duration::from_micros(until.saturating_sub(now)).max(SHORTEST) })
     }
 
-    /// Whether a call that writes is still answered if it turns out that it need not, as a denial need not.
+    /// Whether a call is still answered if it turns out that it has nothing to write, as a denial has not.
     pub fn reads(&self) -> bool {
         self.only_writes.load(Ordering::Relaxed)
     }

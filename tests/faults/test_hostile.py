@@ -1,4 +1,4 @@
-"""A peer is not trusted: whatever it says at whatever stage, it costs its callers their timeout, and nobody else anything."""
+"""A peer is not trusted: whatever it says, at whatever stage, costs its callers their timeout, and others nothing."""
 
 from __future__ import annotations
 
@@ -96,7 +96,18 @@ def good() -> Iterator[Server]:
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A server's certificate that is its own CA."""
     folder = tmp_path_factory.mktemp("hostile")
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+    ]
     names = ["-subj", "/CN=hostile", "-addext", "subjectAltName=IP:127.0.0.1"]
     files = ["-keyout", "own.key", "-out", "own.pem"]
     subprocess.run([*command, *names, *files], cwd=folder, check=True, capture_output=True)
@@ -140,7 +151,9 @@ def some(*names: str) -> dict[str, Any]:
 
 
 # With these everything begins that a connection's later stages share.
-FEW = some("never answers", "closes in the middle", "drips an array", "endless array", "endless value", "what nobody asked")
+FEW = some(
+    "never answers", "closes in the middle", "drips an array", "endless array", "endless value", "what nobody asked"
+)
 
 
 def test_in_the_greeting(caller: Caller, good: Server) -> None:

@@ -35,6 +35,7 @@ def until(server: Server, condition: Callable[[Server], bool]) -> None:
 def a_disk_that_takes_nothing(server: Server) -> Iterator[None]:
     """MISCONF: a snapshot has failed, for a folder lies where its file should."""
     obstacle = server.folder / "dump.rdb" / "obstacle"
+    obstacle.parent.unlink(missing_ok=True)
     obstacle.mkdir(parents=True)
     server.command("CONFIG", "SET", "save", "3600 1000000")
     server.command("BGSAVE")
@@ -106,7 +107,8 @@ def test_a_refusal_that_lasts_is_answered_at_once(
         assert answer.get("error", answer.get("result", {}).get("source")) in {"unavailable", "local"}, answer
     assert measure.slowest_ms([first]) <= TIMEOUT_MS + 50 + stalls.worst_ms
     assert measure.slowest_ms(answers) <= 50 + stalls.worst_ms
-    assert measure.median_ms(answers) < 2
+    # A server that still reads is asked each time by `local`, but once.
+    assert measure.median_ms(answers) < (1 if on_error == "raise" else 20)
     with measure.Stalls() as stalls:
         end = time.monotonic() + NOTICED
         while (answer := consume(worker, "k")).get("result", {}).get("source") != "redis":
@@ -169,3 +171,16 @@ def test_local_limits_while_reads_work_and_writes_do_not(worker: Worker, server:
     assert answer["result"]["remaining"] == 2
     with trouble(server):
         assert admitted(4) == 3
+
+
+def test_a_login_that_fails_is_tried_by_one_now_and_then(worker: Worker, server: Server) -> None:
+    server.command("ACL", "SETUSER", "app", "on", ">right", "~*", "+@all")
+    worker.client(server.url.replace("redis://", "redis://app:wrong@"), timeout_ms=TIMEOUT_MS)
+    server.called()
+    began = time.monotonic()
+    answers = [consume(worker, "k") for _ in range(300)]
+    took = time.monotonic() - began
+    assert {answer["error"] for answer in answers} == {"not_permitted"}
+    assert measure.median_ms(answers) < 1
+    # Every 10 ms at most, for a refused login costs next to nothing.
+    assert server.called()["auth"] <= 2 + took / 0.01

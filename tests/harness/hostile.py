@@ -1,8 +1,8 @@
-"""A server that means no good, or is sick: it speaks as Redis does up to a stage, and from then on in one of many wrong ways.
+"""A server that means no good, or is sick: it speaks as Redis does up to a stage, and then in one of many wrong ways.
 
-The stages: `connection` (before anything is asked, as in place of TLS), `greeting` (the first answer), `reply` (to a script),
-`subscription` (to SUBSCRIBE) and `hints` (after that). Up to there it answers TIME, AUTH and SELECT, and every script as an acquisition of a lock that
-is held, so that callers wait and subscribe.
+The stages: `connection` (before anything is asked, as in place of TLS), `greeting` (the first answer), `reply` (to a
+script), `subscription` (to SUBSCRIBE) and `hints` (after that). Up to there it answers TIME, AUTH and SELECT, and every
+script as an acquisition of a lock that is held, so that callers wait and subscribe.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mutant import RUST, Mutant
+from mutant import RUST, Edit, Mutant
 
-TESTS = ("stray", "fork", "refusals", "pressure")
+TESTS = ("stray", "fork", "refusals", "refusing", "pressure", "hostile", "secrets")
 MUTANTS = [
     Mutant(
         "each client has a memory of its own",
@@ -65,5 +65,148 @@ MUTANTS = [
         f"{RUST}/store/redis/up.rs",
         "self.out.len() - self.written >= MOST_UNSENT",
         "false",
+    ),
+    Mutant(
+        "a greeting that drips is waited for",
+        f"{RUST}/store/redis/dial.rs",
+        "Ok(None) => patience.look_up().map_err(|e| failed(server, &e))?,",
+        "Ok(None) => {}",
+    ),
+    Mutant(
+        "a handshake of TLS that drips is waited for",
+        f"{RUST}/store/redis/stream.rs",
+        "Ok(()) => patience.look_up()?,",
+        "Ok(()) => {}",
+        also=Edit(
+            f"{RUST}/store/redis/patience.rs",
+            "        self.look_up()?;\n        loop {",
+            "        loop {",
+        ),
+    ),
+    Mutant(
+        "a reply that drips is waited for",
+        f"{RUST}/store/redis/pool.rs",
+        "if now >= deadline || now.duration_since(*asked.get_or_insert(now)) >= SLICE {",
+        "if false {",
+    ),
+    Mutant(
+        "who takes a request in crumbs is waited for",
+        f"{RUST}/store/redis/pool.rs",
+        "if written < self.out.len() && Instant::now() >= deadline {",
+        "if false {",
+    ),
+    Mutant(
+        "a part of an answer keeps a link",
+        f"{RUST}/store/redis/up.rs",
+        "Ok(None) => return None,",
+        "Ok(None) => { self.heard = Instant::now(); return None }",
+    ),
+    Mutant(
+        "who waits is kept by hints for others",
+        f"{RUST}/store/redis/ear.rs",
+        "Ok(()) => patience.look_up(),",
+        "Ok(()) => Ok(()),",
+    ),
+    Mutant(
+        "hints that never end are read to their end",
+        f"{RUST}/store/redis/ear.rs",
+        "if *reads >= READS_AT_ONCE",
+        "if false",
+    ),
+    Mutant(
+        "an array may have as many elements as the peer says",
+        f"{RUST}/resp.rs",
+        "_ => match length(line, items)? {",
+        "_ => match length(line, usize::MAX)? {",
+    ),
+    Mutant(
+        "a value may be as long as the peer says",
+        f"{RUST}/resp.rs",
+        "b'$' => match length(line, bytes.saturating_sub(self.at - begin + 2))? {",
+        "b'$' => match length(line, 512 << 20)? {",
+    ),
+    Mutant(
+        "what was understood of a reply does not count",
+        f"{RUST}/resp.rs",
+        "self.taken.bytes += end - self.start;",
+        "",
+    ),
+    Mutant(
+        "a greeting may have more than was asked for",
+        f"{RUST}/store/redis/dial.rs",
+        "if !reader.is_empty() {",
+        "if false {",
+    ),
+    Mutant(
+        "each dial has a thread that looks its name up",
+        f"{RUST}/store/redis/resolve.rs",
+        "if waiting.len() > 1 {",
+        "if false {",
+    ),
+    Mutant(
+        "a refusal that lasts is not remembered",
+        f"{RUST}/exchange.rs",
+        "self.shared.engine().refusing.refused(scope, &error);",
+        "",
+    ),
+    Mutant(
+        "who looks whether a server works again waits for it",
+        f"{RUST}/exchange.rs",
+        "let is_patient = self.pass == Pass::Usual ||",
+        "let is_patient = true ||",
+    ),
+    Mutant(
+        "that something was read shows that writes work",
+        f"{RUST}/refusing.rs",
+        "if wrote || !self.only_writes.load(Ordering::Relaxed) {",
+        "if true {",
+    ),
+    Mutant(
+        "what stands in for Redis is forgotten when it has read something",
+        f"{RUST}/exchange.rs",
+        "        if wrote {\n            stand_in",
+        "        if true {\n            stand_in",
+    ),
+    Mutant(
+        "what stands in for Redis is forgotten when it has written another key",
+        f"{RUST}/stand_in.rs",
+        "if quiet >= QUIET {",
+        "if true {",
+    ),
+    Mutant(
+        "whom Redis denies, what stands in for it admits",
+        f"{RUST}/exchange.rs",
+        "Err(_) if glances && refusing.reads()",
+        "Err(_) if false && glances && refusing.reads()",
+    ),
+    Mutant(
+        "who was denied because nobody could be asked is said to be over the limit",
+        f"{RUST}/limiter/call.rs",
+        "if decision.source == Source::Closed {",
+        "if false {",
+    ),
+    Mutant(
+        "a peer is quoted that quotes the login",
+        f"{RUST}/endpoint.rs",
+        "let Some(password) = &self.password else { return Some(shown(said.as_bytes())) };",
+        "let Some(password) = self.password.as_ref().filter(|_| false) else { return Some(shown(said.as_bytes())) };",
+    ),
+    Mutant(
+        "a url is shown whose '@' was forgotten",
+        f"{RUST}/endpoint.rs",
+        "let place = if is_sound &&",
+        "let place = if true ||",
+    ),
+    Mutant(
+        "a url may be a prefix",
+        f"{RUST}/key.rs",
+        'if prefix.contains("://") {',
+        "if false {",
+    ),
+    Mutant(
+        "any certificate that is its own CA is trusted",
+        f"{RUST}/store/redis/trust.rs",
+        "Err(error) if is_ca(&error) && self.certificates.iter().any(|pinned| pinned == end_entity) => {",
+        "Err(error) if is_ca(&error) => {",
     ),
 ]

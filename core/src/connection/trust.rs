@@ -134,3 +134,58 @@ pub(crate) fn is_ca(error: &rustls::Error) -> bool {
     let rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) = error else { return false };
     format!("{inner:?}").contains("CaUsedAsEndEntity")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// What `openssl req -x509` makes for a host.
+    fn self_signed(file: &str, host: &str) -> (PathBuf, CertificateDer<'static>) {
+        let folder = std::env::temp_dir().join(format!("quotalock-trust-{}-{file}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let names = format!("subjectAltName=DNS:{host}");
+        let made = Command::new("openssl")
+            .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
+            .args(["-subj", "/CN=t", "-addext", &names, "-keyout", "key.pem", "-out", "own.pem"])
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{made:?}");
+        let path = folder.join("own.pem");
+        let certificate = CertificateDer::from_pem_file(&path).unwrap();
+        (path, certificate)
+    }
+
+    fn verdict(pinned: &CertificateDer<'static>, shown: &CertificateDer<'_>, host: &str, later: Duration) -> String {
+        let mut roots = RootCertStore::empty();
+        roots.add(pinned.clone()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
+        let verifier = Pinned { usual, certificates: vec![pinned.clone()] };
+        let now = UnixTime::since_unix_epoch(Duration::from_secs(UnixTime::now().as_secs()) + later);
+        let name = ServerName::try_from(host.to_owned()).unwrap();
+        format!("{:?}", verifier.verify_server_cert(shown, &[], &name, &[], now))
+    }
+
+    #[test]
+    fn a_certificate_that_is_its_own_ca_is_trusted_where_it_is_given_for_its_names_and_its_time() {
+        let (path, own) = self_signed("own", "cache.test");
+        let (other_path, other) = self_signed("other", "cache.test");
+        let day = Duration::from_secs(86_400);
+        assert!(verdict(&own, &own, "cache.test", Duration::ZERO).starts_with("Ok"));
+        for (verdict, why) in [
+            (verdict(&other, &own, "cache.test", Duration::ZERO), "CaUsedAsEndEntity"),
+            (verdict(&own, &own, "else.test", Duration::ZERO), "NotValidForName"),
+            (verdict(&own, &own, "cache.test", 3 * day), "Expired"),
+        ] {
+            assert!(verdict.starts_with("Err") && verdict.contains(why), "{why}: {verdict}");
+        }
+        assert!(config(Some(&path)).is_ok());
+        for path in [path, other_path] {
+            std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+        }
+    }
+}

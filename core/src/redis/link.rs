@@ -3,6 +3,7 @@
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::Instant;
 
@@ -43,6 +44,14 @@ struct Dialing {
     shared: Arc<Session>,
     began: Instant,
     deadline: Instant,
+    /// Tells the thread that nobody waits for it any more.
+    over: Arc<AtomicBool>,
+}
+
+impl Drop for Dialing {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
 }
 
 impl<T> Link<T> {
@@ -284,16 +293,18 @@ impl<T> Link<T> {
         let Some((last, _)) = self.waiting.latest() else { return };
         let (shared, deadline) = (last.shared().clone(), last.deadline());
         let (tell, result) = sync_channel(1);
-        let (wake, for_thread) = (self.wake.clone(), shared.clone());
+        let (wake, for_thread, over) = (self.wake.clone(), shared.clone(), Arc::new(AtomicBool::new(false)));
+        let is_over = over.clone();
         let spawned = on_thread("quotalock-dial", move || {
             let server = for_thread.endpoint.server();
-            let dialed = server.and_then(|server| dial(server, &mut Patience::new(deadline, &mut || false)));
+            let mut is_over = || is_over.load(Ordering::Relaxed);
+            let dialed = server.and_then(|server| dial(server, &mut Patience::new(deadline, &mut is_over)));
             // Nobody listens any more if the link was closed meanwhile.
             let _ = tell.send(dialed);
             wake();
         });
         match spawned {
-            Ok(()) => self.state = State::Dialing(Dialing { result, shared, began: Instant::now(), deadline }),
+            Ok(()) => self.state = State::Dialing(Dialing { result, shared, began: Instant::now(), deadline, over }),
             Err(error) => {
                 for (mut exchange, tag) in self.waiting.take_all() {
                     let step = exchange.on_failure(Failure::NotSent(error.clone()));

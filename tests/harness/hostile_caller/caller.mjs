@@ -58,8 +58,7 @@ async function attack(/** @type {Record<string, any>} */ request) {
   const [bad, good] = [new Tally(request.seconds), new Tally(request.seconds)]
   const hostile = badClient.limiter('bad', '5/1h')
   const waitMs = request.wait_ms
-  const ask =
-    request.call === 'acquire' ? () => badClient.lock('bad', { waitMs }) : () => hostile.consume('k')
+  const ask = request.call === 'acquire' ? () => badClient.lock('bad', { waitMs }) : () => hostile.consume('k')
   const callBad = async () => {
     while (bad.more()) await bad.note(async () => void (await ask()))
   }

@@ -27,7 +27,8 @@ function attack(array $request): array
     $before = status('VmRSS');
     $hostile = $bad->limiter('bad', '5/1h');
     $end = hrtime(true) + (int) ($request['seconds'] * 1e9);
-    [$longest, $calls, $codes] = [['bad' => 0.0, 'good' => 0.0], ['bad' => 0, 'good' => 0], ['bad' => [], 'good' => []]];
+    [$longest, $calls] = [['bad' => 0.0, 'good' => 0.0], ['bad' => 0, 'good' => 0]];
+    $codes = ['bad' => [], 'good' => []];
     $note = function (string $side, callable $call) use (&$longest, &$calls, &$codes): void {
         [$began, $code] = [hrtime(true), 'ok'];
         try {

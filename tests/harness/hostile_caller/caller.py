@@ -1,8 +1,9 @@
 """Calls a hostile server and a good one at the same time, in Python: `caller.py [aio]`. See test_hostile.py.
 
-A line of its input is an attack: `bad` and `good` (URLs), `timeout_ms`, `seconds`, and what is asked of the bad one, `call`:
-`consume`, or `acquire` with a wait of `wait_ms`. The answer to each is a line with the longest calls and how many there were, the
-codes of the bad one's errors, and of this process how many threads it had at most and by how much its memory grew.
+A line of its input is an attack: `bad` and `good` (URLs), `timeout_ms`, `seconds`, and what is asked of the bad one,
+`call`: `consume`, or `acquire` with a wait of `wait_ms`. The answer to each is a line with the longest calls and their
+number, the codes of the bad one's errors, and of this process how many threads it had at most and how much its memory
+grew.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Tally:
         self.threads = max(self.threads, status("Threads"))
 
 
-def granted(acquired: bool) -> str:  # noqa: FBT001 -- that is what it is about
+def granted(acquired: bool) -> str:
     """What came of an acquisition."""
     return "ok" if acquired else "not_acquired"
 
@@ -74,7 +75,10 @@ def answer(bad: Tally, good: Tally, before: int) -> dict[str, Any]:
 def attack(request: dict[str, Any]) -> dict[str, Any]:
     """One attack on threads."""
     timeout = request["timeout_ms"] / 1e3
-    with quotalock.Client(request["bad"], timeout=timeout) as bad_client, quotalock.Client(request["good"]) as good_client:
+    with (
+        quotalock.Client(request["bad"], timeout=timeout) as bad_client,
+        quotalock.Client(request["good"]) as good_client,
+    ):
         good_client.limiter("good", "1000000/1s").consume("k")
         before = begin()
         bad, good = Tally(request["seconds"]), Tally(request["seconds"])

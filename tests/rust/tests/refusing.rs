@@ -1,0 +1,129 @@
+//! A server that answers and does not write: calls are answered at once, limits still limit, and what works again is noticed
+//! by what shows it. In all languages and for each reason: `tests/faults/test_refusing.py`.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use quotalock::{Client, Code, Decision, Limiter, OnError, Options, Policy, Result, Source};
+use quotalock_tests::operator::command;
+use quotalock_tests::stalls::Stalls;
+use quotalock_tests::{fresh_prefix, servers};
+
+const TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The tests here change their server: one at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn server() -> String {
+    servers().into_iter().find(|(name, _)| name == "redis-7.0").unwrap().1
+}
+
+fn limiter(on_error: OnError) -> Limiter {
+    let options = Options {
+        url: Some(server()),
+        prefix: fresh_prefix("refusing"),
+        timeout: TIMEOUT,
+        on_error,
+        ..Options::default()
+    };
+    Client::new(options).unwrap().limiter("n", Policy::parse("3/hour").unwrap()).unwrap()
+}
+
+fn consume(limiter: &Limiter, key: &str) -> Result<Decision> {
+    limiter.consume(key.as_bytes(), 1)?.run()
+}
+
+/// Has the server refuse writes for as long as it lives.
+struct NoWrites;
+
+impl NoWrites {
+    fn begin() -> NoWrites {
+        command(&server(), &["CONFIG", "SET", "min-replicas-to-write", "1"]);
+        NoWrites
+    }
+}
+
+impl Drop for NoWrites {
+    fn drop(&mut self) {
+        command(&server(), &["CONFIG", "SET", "min-replicas-to-write", "0"]);
+    }
+}
+
+fn until_redis_wrote(limiter: &Limiter, key: &str) -> Decision {
+    let stalls = Stalls::watch();
+    let began = Instant::now();
+    let answer = loop {
+        match consume(limiter, key) {
+            Ok(decision) if decision.source == Source::Redis => break decision,
+            _ => assert!(began.elapsed() < Duration::from_secs(20), "Redis is not asked again"),
+        }
+    };
+    let took = began.elapsed();
+    assert!(took < Duration::from_millis(400) + stalls.worst(), "noticed after {took:?}");
+    answer
+}
+
+#[test]
+fn a_refusal_that_lasts_is_answered_at_once_and_its_end_noticed() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let limiter = limiter(OnError::Raise);
+    assert!(consume(&limiter, "k").is_ok());
+    let trouble = NoWrites::begin();
+    let code = |answer: Result<Decision>| answer.unwrap_err().code();
+    assert_eq!(code(consume(&limiter, "k")), Code::Unavailable);
+    let stalls = Stalls::watch();
+    let began = Instant::now();
+    for _ in 0..50 {
+        assert_eq!(code(consume(&limiter, "k")), Code::Unavailable);
+    }
+    // The first of them took a quarter of a second.
+    let (took, stood_still) = (began.elapsed(), stalls.worst());
+    assert!(took < TIMEOUT / 2 + stood_still, "{took:?}");
+    // Who only reads is not concerned.
+    assert_eq!(limiter.peek(b"k", 1).unwrap().run().unwrap().source, Source::Redis);
+    drop(trouble);
+    until_redis_wrote(&limiter, "k");
+}
+
+#[test]
+fn local_goes_on_while_redis_reads_and_does_not_write() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let limiter = limiter(OnError::Local);
+    (0..3).for_each(|_| drop(consume(&limiter, "spent").unwrap()));
+    let admitted = |times: usize| {
+        let mut count = 0;
+        for _ in 0..times {
+            count += usize::from(consume(&limiter, "k").unwrap().allowed);
+            // These read, and so are answered by Redis.
+            assert_eq!(limiter.peek(b"k", 1).unwrap().run().unwrap().source, Source::Redis);
+            let denied = consume(&limiter, "spent").unwrap();
+            assert_eq!((denied.allowed, denied.source), (false, Source::Redis));
+        }
+        count
+    };
+    let trouble = NoWrites::begin();
+    assert_eq!(admitted(12), 3, "of twelve");
+    drop(trouble);
+    // Another key was written: what stood in for this one still counts.
+    until_redis_wrote(&limiter, "another");
+    let trouble = NoWrites::begin();
+    assert_eq!(admitted(3), 0, "of three more");
+    drop(trouble);
+    assert_eq!(until_redis_wrote(&limiter, "k").remaining, 2, "Redis knows nothing of it");
+    let trouble = NoWrites::begin();
+    assert_eq!(admitted(4), 3, "the key was decided by Redis, and begins anew");
+    drop(trouble);
+}
+
+#[test]
+fn closed_does_not_say_that_somebody_is_over_a_limit() {
+    let url = Some("redis://127.0.0.1:1".to_owned());
+    let client = Client::new(Options { url, on_error: OnError::Closed, ..Options::default() }).unwrap();
+    let limiter = client.limiter("n", Policy::parse("3/hour").unwrap()).unwrap();
+    let error = limiter.require(b"user:42", 1).unwrap().run().unwrap_err();
+    assert_eq!(error.code(), Code::Limited);
+    for words in ["user:42", "Redis could not be asked", "on_error=closed"] {
+        assert!(error.message().contains(words), "{error}");
+    }
+    assert!(!error.message().contains("over"), "{error}");
+}
