@@ -1,5 +1,5 @@
 """Breaks the core on purpose, one fault at a time, and fails unless the tests turn red for each: those of the core that
-its theme names, the history of locks, or both.
+its theme names, the history of locks, those of the Node package, or several.
 
 Works on a copy of the tracked files, so that a stopped run leaves nothing broken. Run by `make test-mutants`;
 `run.py WORD ...` only does those whose description, file or theme has one of the words.
@@ -18,13 +18,15 @@ import caches
 import connections
 import limiters
 import locks
+import node
 import stocks
 from mutant import Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
 COPY = ROOT / "target" / "mutants"
-# Each has MUTANTS, and TESTS: those in tests/rust/tests that find them where the unit tests and the vectors do not.
-THEMES = [limiters, connections, locks, caches, stocks]
+# Each has MUTANTS, and TESTS: those in tests/rust/tests that find them where the unit tests and the vectors do not; of
+# the Node package those in tests/node.
+THEMES = [limiters, connections, locks, caches, stocks, node]
 # Those tests that tell most in least time come first; what follows is only built if they stay green.
 FIRST = ["--lib", "--test", "vectors"]
 CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]
@@ -32,7 +34,9 @@ SERVERS = [sys.executable, str(ROOT / "tests/harness/with_servers.py"), "--"]
 WORKER = ["cargo", "build", "--quiet", "-p", "quotalock-tests", "--example", "lock_worker"]
 HISTORY = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "tests/faults/test_lock_history.py"]
 # How tests that fail end, by suite; a fault may also have them hang.
-RED = {"core": (101, 124, 137), "history": (1, 124, 137)}
+RED = {"core": (101, 124, 137), "history": (1, 124, 137), "node": (1, 124, 137)}
+NODE_PACKAGE = ["npm", "run", "build", "--silent", "--prefix", "bindings-node"]
+NODE = ["node", "--test"]
 
 
 def copy_tree() -> None:
@@ -47,6 +51,12 @@ def copy_tree() -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             # With new times: cargo must not take what an earlier, stopped run built for this.
             shutil.copyfile(source, target)
+    # What `make setup` installs beside them.
+    (COPY / "bindings-node/node_modules").symlink_to(ROOT / "bindings-node/node_modules")
+    (COPY / "node_modules").mkdir()
+    (COPY / "node_modules/quotalock").symlink_to(COPY / "bindings-node")
+    for name in ("ioredis", "@sinonjs"):
+        (COPY / "node_modules" / name).symlink_to(ROOT / "bindings-node/node_modules" / name)
 
 
 class NoTestError(Exception):
@@ -71,12 +81,14 @@ def steps(suite: str, tests: tuple[str, ...]) -> list[tuple[list[str], list[str]
     """What builds, and what runs, one part of a suite after the other."""
     if suite == "history":
         return [(WORKER, HISTORY)]
+    if suite == "node":
+        return [(NODE_PACKAGE, [*SERVERS, *NODE, *(f"tests/node/{test}.test.mjs" for test in tests)])]
     later = [word for test in tests for word in ("--test", test)]
     return [([*CARGO, *chosen, "--no-run"], [*SERVERS, *CARGO, *chosen]) for chosen in (FIRST, later)]
 
 
 def passes(suite: str, tests: tuple[str, ...]) -> bool:
-    """Runs one of the suites in the copy, with these of the tests of the core; true if it is green."""
+    """Runs one of the suites in the copy, with these of the tests of the core or of Node; true if it is green."""
     for build, run in steps(suite, tests):
         if execute(build) != 0:
             raise NoTestError("it does not build")
@@ -127,7 +139,7 @@ def main(words: list[str]) -> int:
         print(f"no mutant is about {', '.join(words)}")
         return 1
     copy_tree()
-    suites = {(suite, theme.TESTS if suite == "core" else ()) for mutant, theme in chosen for suite in mutant.suites}
+    suites = {(suite, theme.TESTS if suite != "history" else ()) for mutant, theme in chosen for suite in mutant.suites}
     for suite, tests in sorted(suites):
         try:
             why = "" if passes(suite, tests) else f"the tests of {suite} ({', '.join(tests)}) fail"
