@@ -423,7 +423,10 @@ export class Client implements Disposable, AsyncDisposable {
    * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an option that cannot be.
    */
   cache(name: string, options?: CacheOptions): Cache
-  /** Closes the connections; calls under way and later ones are rejected with `closed`. Closing twice does nothing. */
+  /**
+   * Gives back locks and permits that are held through it, within `timeoutMs`, and closes the connections. Calls under way
+   * and later ones are rejected with `closed`, and what was held is `lost`. Closing twice does nothing.
+   */
   close(): Promise<void>
   [Symbol.dispose](): void
   [Symbol.asyncDispose](): Promise<void>

@@ -203,16 +203,17 @@ class Client {
     )
   }
 
+  /** @type {Surface['close']} */
   async close() {
-    this.#native.close()
+    await submitDescribed(this.close, undefined, (channel) => channel.closeClient(this.#native))
   }
 
   [Symbol.dispose]() {
-    this.#native.close()
+    void this.close()
   }
 
   async [Symbol.asyncDispose]() {
-    this.#native.close()
+    await this.close()
   }
 
   [inspect.custom]() {

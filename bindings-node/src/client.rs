@@ -52,12 +52,6 @@ impl Client {
         self.inner.server()
     }
 
-    /// Closes the connections; calls under way end with `closed`.
-    #[napi(catch_unwind)]
-    pub fn close(&self) {
-        self.inner.close();
-    }
-
     /// Makes a limiter by a policy's text.
     #[napi(catch_unwind)]
     pub fn limiter_by_text(

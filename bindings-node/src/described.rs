@@ -75,6 +75,12 @@ impl Channel {
         Ok(Reservation { inner })
     }
 
+    /// Closes a client, and describes that what it held is given back.
+    #[napi(catch_unwind)]
+    pub fn close_client(&mut self, client: &Client) -> Result<()> {
+        self.describe(|_| Ok(client.inner.close_elsewhere().erased()))
+    }
+
     /// Describes a settlement; of no amount a cancellation.
     #[napi(catch_unwind)]
     pub fn settle(&mut self, reservation: &Reservation, actual: Option<f64>) -> Result<()> {

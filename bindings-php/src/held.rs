@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use quotalock::Lock;
+use quotalock::{Lock, Releasing};
 
 use crate::call;
 use crate::registry::{Handle, Handles};
@@ -37,7 +37,7 @@ pub fn forget(number: u64) {
 
 /// Releases a lock of which nobody will know any more.
 pub fn give_back(lock: &Lock) {
-    release(std::iter::once(lock));
+    release(std::iter::once(lock.release()));
 }
 
 /// Releases what is held through a client that is about to close.
@@ -45,23 +45,22 @@ pub fn give_back_of(handle: &Rc<Handle>) {
     let is_its = |(_, of): &(Lock, Handles)| of.iter().any(|of| Rc::ptr_eq(of, handle));
     let (its, others) = HELD.take().into_iter().partition(|(_, held)| is_its(held));
     HELD.set(others);
-    give_back_all_of(&its);
+    give_back_all_of(&its, Lock::forfeit);
 }
 
 /// Releases what is held, for the end of the request.
 pub fn give_back_all() {
-    give_back_all_of(&HELD.take());
+    give_back_all_of(&HELD.take(), Lock::release);
 }
 
-fn give_back_all_of(held: &BTreeMap<u64, (Lock, Handles)>) {
+fn give_back_all_of(held: &BTreeMap<u64, (Lock, Handles)>, how: fn(&Lock) -> Releasing) {
     // What was made last was made within the others.
-    release(held.values().rev().map(|(lock, _)| lock));
+    release(held.values().rev().map(|(lock, _)| how(lock)));
 }
 
-fn release<'a>(locks: impl Iterator<Item = &'a Lock>) {
+fn release(releases: impl Iterator<Item = Releasing>) {
     let end = Instant::now() + PATIENCE;
-    for lock in locks {
-        let releasing = lock.release();
+    for releasing in releases {
         // There is nobody to tell an error; what is only described counts as released here, and ends with its ttl.
         if Instant::now() < end {
             let _ = call::until(end, |asked| releasing.run_interruptibly(asked));

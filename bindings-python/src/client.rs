@@ -315,10 +315,16 @@ impl Client {
         self.looped(py)?.wait_for(py, waiting.take(py)?)
     }
 
-    /// Closes the connections. Later calls raise `Closed`; closing twice does nothing.
+    /// Gives back what is held and closes the connections. Later calls raise `Closed`; closing twice does nothing.
     fn close(&self, py: Python<'_>) {
-        self.core.close();
+        py.detach(|| self.core.close());
         self.carrier.close(py);
+    }
+
+    /// Closes the client for its callers; the future is done when what it held was given back. For a loop, which then calls
+    /// `close`.
+    fn _give_back(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.carrier.make_napping(py, Ok(self.core.close_elsewhere()))
     }
 
     /// The host and port, socket path or `memory://`; never a password.

@@ -14,8 +14,7 @@ use crate::session::Session;
 impl Client {
     /// Closes the client. Locks and permits that are held through it are released, and who waits for one ends with `closed` and
     /// leaves its place; that takes one timeout of the client at most, after which what could not be given back ends with its
-    /// ttl. Then the connections are closed. Later calls answer `closed`, and no handle of the client is held; closing twice does
-    /// nothing.
+    /// ttl. Then the connections are closed. Later calls answer `closed`, and what was held is lost; closing twice does nothing.
     pub fn close(&self) {
         Closing::begin(self).run();
     }
@@ -44,7 +43,7 @@ impl Closing {
         // A child of a fork has an engine of its own, which holds nothing of its parent's.
         let engine = shared.as_ref().and_then(|shared| shared.engine_if_made());
         let held = engine.map(|engine| engine.holdings.take::<Held>()).unwrap_or_default();
-        held.iter().for_each(|held| held.give_up());
+        held.iter().for_each(|held| held.lose());
         // Those who wait on the process' thread leave while it still has its connection.
         engine.into_iter().for_each(|engine| engine.hang_up());
         Closing { shared, held }

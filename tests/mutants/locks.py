@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutant import LUA, RUST, Edit, Mutant
 
 BOTH = ("core", "history")
-TESTS = ("locks", "lease_wake", "lock_hints", "lock_away", "quorum", "twin_lease")
+TESTS = ("locks", "lease_wake", "lock_hints", "lock_away", "lock_close", "lock_waits", "quorum", "twin_lease")
 MUTANTS = [
     Mutant(
         "a lease lasts for a microsecond too long",
@@ -48,15 +48,15 @@ MUTANTS = [
     Mutant(
         "a lock is handed over although others wait",
         f"{LUA}/lease/acquire.lua",
-        " or leaving ~= '' and others > 0",
+        " or leaving ~= '' and earlier > 0",
         "",
-        Edit(f"{RUST}/lease/acquire.rs", "self.instead_of.is_none() || others == 0", "others == others"),
+        Edit(f"{RUST}/lease/acquire.rs", "self.instead_of.is_none() || earlier == 0", "earlier == earlier"),
     ),
     Mutant(
         "a token is given twice",
         f"{LUA}/lease/acquire.lua",
-        "math.max(token, t.last + 1)",
-        "math.max(token, t.last)",
+        "math.max(fresh, t.last + 1)",
+        "math.max(fresh, t.last)",
         Edit(f"{RUST}/lease/acquire.rs", "table.last + 1", "table.last"),
     ),
     Mutant(
@@ -69,12 +69,12 @@ MUTANTS = [
     Mutant(
         "who gives up keeps its hint",
         f"{LUA}/lease/wake.lua",
-        "return how ~= 1",
-        "return how == 2",
+        "return how ~= 1 or in_order(how, since)",
+        "return in_order(how, since)",
         Edit(
             f"{RUST}/lease/table.rs",
-            "self.waiters.remove(at);\n        waiter.goes_first()",
-            "self.waiters.remove(at);\n        waiter.in_order && !waiter.told",
+            "self.waiters.remove(at);\n        waiter.goes_first(now)",
+            "self.waiters.remove(at);\n        waiter.in_order(now)",
         ),
     ),
     Mutant(
@@ -166,8 +166,8 @@ MUTANTS = [
     Mutant(
         "fencing tokens are counted, and not by the clock",
         f"{LUA}/lease/acquire.lua",
-        "local tables, token, recorded = load_all(leaving), math.max(now, floor + 1), 0",
-        "local tables, token, recorded = load_all(leaving), floor + 1, 0",
+        "local tables, fresh, recorded = load_all(leaving), math.max(now, floor + 1), 0",
+        "local tables, fresh, recorded = load_all(leaving), floor + 1, 0",
         Edit(f"{RUST}/lease/acquire.rs", "fold(now.max(self.floor + 1), u64::max)", "fold(self.floor + 1, u64::max)"),
         suites=BOTH,
     ),
@@ -177,5 +177,97 @@ MUTANTS = [
         "t.full = t.count >= MOST or t.held + weight > permits\n",
         "t.full = t.count >= MOST or t.held >= permits\n    weight = math.min(weight, permits - t.held)\n",
         suites=BOTH,
+    ),
+    Mutant(
+        "who has waited for long is overtaken on and on",
+        f"{LUA}/lease/wake.lua",
+        "return how % 128 == 2 or now - since >= PATIENCE end",
+        "return how % 128 == 2 end",
+        Edit(f"{RUST}/lease/table.rs", "fair || now.saturating_sub(since) >= PATIENCE", "fair || since > now + PATIENCE"),
+    ),
+    Mutant(
+        "readers that wait do not do so in order",
+        f"{RUST}/lock/spec.rs",
+        "matches!(self.kind, Kind::Read | Kind::Write)",
+        "matches!(self.kind, Kind::Write)",
+    ),
+    Mutant(
+        "who waits for several names keeps its place only where it is refused",
+        f"{LUA}/lease/acquire.lua",
+        "local stands = ordered and queue > 0",
+        "local stands = false",
+        Edit(f"{RUST}/lease/acquire.rs", "stands: in_order && self.queue", "stands: in_order && since > now && self.queue"),
+    ),
+    Mutant(
+        "who waits in order stands at the end whenever it came",
+        f"{LUA}/lease/place.lua",
+        "while at > 1 and not precedes(",
+        "while at > 1 and now < 0 and not precedes(",
+        Edit(
+            f"{RUST}/lease/table.rs",
+            "rposition(came_before).map_or(0, |last| last + 1)",
+            "rposition(came_before).map_or(self.waiters.len(), |_| self.waiters.len())",
+        ),
+    ),
+    Mutant(
+        "who begins to wait in order does not ask then",
+        f"{RUST}/lock/attempt.rs",
+        "if self.lock.spec.in_order() || turn <= Instant::now() { next } else { next.min(turn) }",
+        "if turn < self.began { turn } else { next }",
+    ),
+    Mutant(
+        "a wait leaves it to what this process believes to hold",
+        f"{RUST}/lock/room.rs",
+        "SHORT_HOLD.min(Duration::from_micros(held.remaining())).min((first.attempt.until - now) / 2)",
+        "SHORT_HOLD.max(Duration::from_micros(held.remaining())).min(first.attempt.until - now)",
+        Edit(
+            f"{RUST}/lock/room.rs",
+            "            self.ask(&place);\n        }\n    }\n\n    /// Whether anybody waits for a hint",
+            "            self.begin(&place);\n        }\n    }\n\n    /// Whether anybody waits for a hint",
+        ),
+    ),
+    Mutant(
+        "who waits in this process does not hear of a forced release",
+        f"{RUST}/lock/calls.rs",
+        "        tell::freed(&self.spec);\n        self.release.decode(",
+        "        self.release.decode(",
+    ),
+    Mutant(
+        "a server that was away is not asked for its vote again",
+        f"{RUST}/lock/quorum.rs",
+        "if done && !lacking.is_empty() {",
+        "if !done && !lacking.is_empty() {",
+    ),
+    Mutant(
+        "a late renewal gives what was released to a server anew",
+        f"{RUST}/lock/quorum.rs",
+        "let release = |node: &Spec| Box::new(node.release(held.id, node.tombstone()));",
+        "let release = |node: &Spec| Box::new(node.release(held.id, 0));",
+        Edit(f"{RUST}/lock/quorum.rs", "if !held.is_held() {\n            return call(", "if held.token == 0 {\n            return call("),
+    ),
+    Mutant(
+        "a wait ends when too few replicas have the grant",
+        f"{RUST}/lock/attempt.rs",
+        "                if !self.waits() {\n                    return Next::Refused;\n                }\n                self.outage = None;",
+        "                if self.sent > 0 {\n                    return Next::Refused;\n                }\n                self.outage = None;",
+    ),
+    Mutant(
+        "the close of a client leaves its locks to their ttl",
+        "core/src/closing.rs",
+        "        pipeline::run_all(single",
+        "        drop::<Vec<Exchange>>(single",
+        Edit("core/src/closing.rs", "collect(), &mut || Instant::now() >= end);\n        for held", "collect());\n        for held"),
+    ),
+    Mutant(
+        "a lock that is granted while its client closes is held",
+        f"{RUST}/lock/mod.rs",
+        "seat.attempt == number && is_open;",
+        "seat.attempt == number || !is_open;",
+    ),
+    Mutant(
+        "who waits for a lock of a client that closes stays in the line",
+        f"{RUST}/desk/mod.rs",
+        "if let lock::Wish::Leave(leave) = wish { leaves.push(leave) } else { others.push(wish) }",
+        "if let lock::Wish::Leave(_) = wish { } else { others.push(wish) }",
     ),
 ]

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { Lock, NotAcquiredError } from 'quotalock'
-import { client, ownRedis, redis, run, stores } from './support.mjs'
+import { ClosedError, Lock, LostError, NotAcquiredError } from 'quotalock'
+import { client, freshPrefix, ownRedis, redis, run, stores } from './support.mjs'
 
 /** As long as it takes: tests share the machine. */
 const LONG = 60_000
@@ -28,6 +28,60 @@ async function empty(lock, place) {
     await sleep(10)
   }
 }
+
+test('the close of a client gives back what is held through it', async () => {
+  for (const end of /** @type {const} */ (['close', Symbol.dispose, Symbol.asyncDispose])) {
+    const prefix = freshPrefix()
+    const [own, other] = [client(redis(), { prefix }), client(redis(), { prefix })]
+    const held = [
+      await own.lock('sku:42'),
+      await own.lockAll(['{all}a', '{all}b']),
+      await own.semaphore('pool', 3, { weight: 2 }),
+      await own.readLock('book'),
+    ]
+    const holder = await other.lock('other')
+    const waits = own.lock('other', { waitMs: LONG })
+    const ended = assert.rejects(waits, ClosedError)
+    while ((await holder.inspect()).waiters === 0) await sleep(5)
+    const ending = own[end]()
+    assert.deepEqual(
+      held.map((lock) => [lock.state, lock.held]),
+      held.map(() => ['lost', false]),
+    )
+    await ending
+    await ended
+    if (end !== Symbol.dispose) {
+      const look = await other.lock('sku:42', { acquire: false })
+      assert.deepEqual((await look.inspect()).holders, [], 'it was waited for')
+    }
+    for (const lock of held) {
+      assert.throws(() => lock.assertHeld(), LostError)
+      assert.equal(await lock.release(), false)
+      await assert.rejects(lock.acquire(), ClosedError)
+    }
+    await other.lock('sku:42', { waitMs: LONG })
+    await other.lockAll(['{all}a', '{all}b'], { waitMs: LONG })
+    await other.semaphore('pool', 3, { weight: 3, waitMs: LONG })
+    await other.writeLock('book', { waitMs: LONG })
+    await holder.release()
+    await empty(holder, 'the one that waited')
+    await own.close()
+    await other.close()
+  }
+})
+
+test('whoever works under a lock is told that its client was closed', async () => {
+  const own = client(redis())
+  const lock = await own.lock('n')
+  const ended = await lock
+    .run(async ({ signal }) => {
+      await own.close()
+      for (let turns = 0; !signal.aborted && turns < 1_000; turns++) await sleep(5)
+      assert.ok(signal.aborted)
+    })
+    .catch((error) => error)
+  assert.ok(ended instanceof LostError, `${ended}`)
+})
 
 test('one holds, and the other learns who', async () => {
   for (const [store, url] of Object.entries(stores())) {

@@ -162,8 +162,13 @@ foreach (['memory' => 'memory://', ...servers()] as $store => $url) {
         [$first, $second, $third] = [$closing->lock('a'), $closing->lock('b'), $other->lock('c')];
         array_map(fn (Lock $lock) => $lock->acquire(), [$first, $second, $third]);
         $closing->close();
-        same(['released', 'released', 'held'], [$first->state, $second->state, $third->state], 'what is held');
+        same(['lost', 'lost', 'held'], [$first->state, $second->state, $third->state], 'what is held');
         same(false, $first->release(), 'whether it can be released');
+        // Whoever works under it is told.
+        $within = new Client($url, $prefix);
+        $ends = fn () => $within->lock('d')->run(fn () => $within->close());
+        thrown(LostException::class, $ends);
+        same(true, $other->lock('d')->acquire(), 'whether that one is free');
         same([true, true], [$other->lock('a')->acquire(), $other->lock('b')->acquire()], 'whether they are free');
         foreach ([fn () => $first->acquire(), fn () => $first->extend(), fn () => $first->inspect()] as $call) {
             same('closed', thrown(ClosedException::class, $call)->getErrorCode(), 'the code');

@@ -111,7 +111,7 @@ test('it works for as long as all its clients are open', function () {
     $lock = quorum_lock($clients, 'n');
     same(true, $lock->acquire(), 'whether it is acquired');
     $clients[1]->close();
-    same('released', $lock->state, 'what closing one has done');
+    same('lost', $lock->state, 'what closing one has done');
     same([], $clients[0]->lock('n')->inspect()->holders, 'who holds it on another');
     thrown(ClosedException::class, fn () => $lock->acquire());
     thrown(ClosedException::class, fn () => quorum_lock($clients, 'n'));

@@ -77,5 +77,5 @@ def test_what_a_block_raises_wins_over_a_release_that_fails(surface: Surface, ur
         hold(surface, lock, fail)
     client = surface.module.Client(url, prefix=prefix)
     lock = client.lock("sku:42", ttl=1, wait=PATIENT)
-    with pytest.raises(quotalock.Closed):
+    with pytest.raises(quotalock.Lost):
         hold(surface, lock, close)

@@ -256,8 +256,8 @@ class Client:
         """
 
     def close(self) -> None:
-        """Closes the connections. Later calls raise `Closed`; closing twice does nothing. Locks that are held are not
-        released: they end with their ttl."""
+        """Gives back locks and permits that are held through it, within the client's timeout, and closes the connections.
+        Later calls raise `Closed`, and what was held is `lost`; closing twice does nothing."""
 
     @property
     def server(self) -> str:
@@ -266,6 +266,9 @@ class Client:
     @property
     def prefix(self) -> str:
         """What every Redis key starts with."""
+
+    def _give_back(self) -> Future[bool]:
+        """Closes the client for its callers; the future is done when what it held was given back."""
 
     def _fill(self, ticket: Ticket, value: str | bytes | None) -> Future[bool]:
         """Stores what was loaded."""

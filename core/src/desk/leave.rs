@@ -19,17 +19,18 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// A call that takes back; its answer is of no interest. What is left all the same ends by itself.
+#[derive(Clone)]
 pub(crate) struct Leave {
     pub shared: Arc<Session>,
-    operation: Box<dyn Fn() -> Box<dyn Operation> + Send>,
+    operation: Arc<dyn Fn() -> Box<dyn Operation> + Send + Sync>,
     /// Until when the process' thread sends it again if it fails.
     until: Option<Instant>,
     pause: Duration,
 }
 
 impl Leave {
-    pub fn new(shared: &Arc<Session>, operation: impl Operation + Clone + 'static) -> Leave {
-        let operation = Box::new(move || -> Box<dyn Operation> { Box::new(operation.clone()) });
+    pub fn new(shared: &Arc<Session>, operation: impl Operation + Clone + Sync + 'static) -> Leave {
+        let operation = Arc::new(move || -> Box<dyn Operation> { Box::new(operation.clone()) });
         Leave { shared: shared.clone(), operation, until: None, pause: FIRST_PAUSE }
     }
 

@@ -19,8 +19,8 @@ use crate::lease::{Channel, Grant, Id, Outcome};
 use crate::lock::{self, Due, Held, Passing, Place, Renewals};
 use crate::op::Task;
 use crate::operation::Operation;
-use crate::redis::blocking;
 use crate::redis::hub::{Sink, Tag};
+use crate::redis::{blocking, pipeline};
 use crate::session::Session;
 
 use leave::Leaves;
@@ -44,6 +44,20 @@ enum Errand {
     },
     Renew(Due),
     Leave(Leave),
+    /// For nobody.
+    Part,
+}
+
+impl Errand {
+    /// What takes back what it is about, if that is to be taken back through this client.
+    fn leave_of(&self, of: u64) -> Option<Leave> {
+        match self {
+            Errand::Release { port, held, .. } if *port == of => Some(held.leave()),
+            Errand::PassOn(port, _, _, passing) if *port == of => Some(passing.held.leave()),
+            Errand::Leave(leave) if port(&leave.shared) == of => Some(leave.clone()),
+            _ => None,
+        }
+    }
 }
 
 /// What is to be done elsewhere, with the number that its answer comes back under.
@@ -81,8 +95,6 @@ pub(crate) struct Desk {
     leaves: Leaves,
     errands: HashMap<u64, Errand>,
     next: u64,
-    /// Whether a client is being closed whose connection there still is.
-    closing: bool,
     tray: Arc<Tray>,
     /// What is to be sent now.
     pub out: Vec<Sending>,
@@ -134,16 +146,32 @@ impl Desk {
         }
     }
 
-    /// The client of a port was closed.
+    /// The client of a port was closed: what was held, asked for or is being released is taken back beside its connection,
+    /// which goes at once.
     pub fn close(&mut self, port: u64) {
-        self.closing = true;
+        let mut leaves = self.leaves.of(port);
+        leaves.extend(self.errands.values().filter_map(|errand| errand.leave_of(port)));
         if let Some(mut waiting) = self.waiting.remove(&port) {
             waiting.close();
-            self.grant(port, waiting.room.wishes);
-            self.grant_readers(port, waiting.readers.wishes);
+            let Waiting { room, readers } = waiting;
+            let mut others = Vec::new();
+            for wish in room.wishes {
+                if let lock::Wish::Leave(leave) = wish { leaves.push(leave) } else { others.push(wish) }
+            }
+            self.grant(port, others);
+            let mut others = Vec::new();
+            for wish in readers.wishes {
+                if let cache::Wish::Leave(leave) = wish { leaves.push(leave) } else { others.push(wish) }
+            }
+            self.grant_readers(port, others);
         }
-        self.leaves.of(port).into_iter().for_each(|leave| self.leave(leave));
-        self.closing = false;
+        if !leaves.is_empty() {
+            let take_back = move || {
+                pipeline::run_all(leaves.iter().map(Leave::exchange).collect(), &mut || false);
+                Ok(Answer::new(true))
+            };
+            self.dispatch(Work::Task(Box::new(take_back)), Errand::Part);
+        }
     }
 
     /// The calls of this client among what is to be sent, with their numbers.
@@ -276,6 +304,7 @@ impl Desk {
                 Err(error) if !leave.shared.is_closed() => self.leaves.failed(leave, &error),
                 _ => {}
             },
+            Errand::Part => {}
         }
     }
 
@@ -319,7 +348,7 @@ impl Desk {
     fn leave(&mut self, leave: Leave) {
         let exchange = leave.exchange();
         // The link of a closed client has gone, and another would stay.
-        let work = match leave.shared.is_closed() && !self.closing {
+        let work = match leave.shared.is_closed() {
             true => Work::Task(Box::new(move || blocking::run(exchange, &mut || false))),
             false => Work::Call(exchange),
         };

@@ -109,6 +109,18 @@ impl Releasing {
         if let Some(held) = &held {
             held.give_up();
         }
+        Releasing::of(held, was_held)
+    }
+
+    pub(super) fn forfeiting(held: Option<Arc<Held>>) -> Releasing {
+        let was_held = held.as_ref().is_some_and(|held| held.is_held());
+        if let Some(held) = &held {
+            held.lose();
+        }
+        Releasing::of(held, was_held)
+    }
+
+    fn of(held: Option<Arc<Held>>, was_held: bool) -> Releasing {
         // The close of its client has given it back.
         let held = held.filter(|held| !held.spec.clients().any(|client| client.is_closed()));
         Releasing { held, was_held }

@@ -174,6 +174,14 @@ impl Held {
         }
     }
 
+    /// It is taken from whoever works under it, who is told.
+    pub fn lose(&self) {
+        let tenure = self.lock();
+        if is_live(tenure.state) {
+            end(tenure, LockState::Lost);
+        }
+    }
+
     /// Has `listener` called when it is lost; at once if it is lost already.
     pub fn on_loss(&self, listener: LossListener) {
         if self.state() == LockState::Lost {

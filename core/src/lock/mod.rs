@@ -153,6 +153,12 @@ impl Lock {
         Releasing::new(self.inner.seat().held.take())
     }
 
+    /// Describes a release by somebody else than whoever works under the lock, such as the close of a client: that one is told
+    /// of a loss at once.
+    pub fn forfeit(&self) -> Releasing {
+        Releasing::forfeiting(self.held_now())
+    }
+
     /// Extends the lease to at least `ttl` microseconds (none: the lock's own) from now: false if it was lost. It only ever
     /// lengthens.
     ///
@@ -266,10 +272,8 @@ impl Lock {
         self.inner.spec.options.ttl
     }
 
-    /// What it holds or lost; none once that was given back, also by the close of its client.
     fn held_now(&self) -> Option<Arc<Held>> {
-        let held = self.inner.seat().held.clone();
-        held.filter(|held| held.state() != LockState::Released)
+        self.inner.seat().held.clone()
     }
 }
 

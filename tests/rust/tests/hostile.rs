@@ -223,8 +223,8 @@ fn others_of_the_process_are_answered_meanwhile() {
         let (bad, good) = (hostile(command, way, usize::MAX), hostile("", DRIP, 0));
         let (bad, good) = (client("redis", &bad), client("redis", &good));
         assert!(consume(&good, true).is_ok());
+        let until = Instant::now() + Duration::from_millis(500);
         std::thread::scope(|scope| {
-            let until = Instant::now() + Duration::from_millis(500);
             scope.spawn(|| while consume(&bad, true).is_err() && Instant::now() < until {});
             while Instant::now() < until {
                 let (answer, took) = timed(|| consume(&good, true));

@@ -46,9 +46,12 @@ fn what_is_held_is_given_back() {
             };
             let (mine, theirs) = (all(&closing), all(&other));
             assert!(mine.iter().all(|lock| acquired(lock, NOW)), "{name}");
+            let (tell, told) = std::sync::mpsc::channel();
+            mine[0].on_loss(Box::new(move || tell.send(()).unwrap()));
             close(how, &closing);
+            told.recv_timeout(NOW).expect("whoever works under it is told at once");
             for lock in &mine {
-                assert_eq!((lock.state(), lock.token(), lock.is_held()), (LockState::Released, None, false), "{name}");
+                assert_eq!((lock.state(), lock.is_held()), (LockState::Lost, false), "{name}");
                 assert_eq!(lock.assert_held().unwrap_err().code(), Code::Lost);
                 assert!(!lock.release().run().unwrap(), "{name}");
                 assert_eq!(lock.acquire(NOW).unwrap().run().unwrap_err().code(), Code::Closed);
@@ -58,7 +61,7 @@ fn what_is_held_is_given_back() {
                 // Twice does nothing.
                 close(how, &closing);
                 assert!(theirs.iter().all(Lock::is_held));
-                theirs.iter().for_each(|lock| drop(lock.release().run().unwrap()));
+                assert!(theirs.iter().all(|lock| lock.release().run().unwrap()));
             }
         }
     }
@@ -155,7 +158,7 @@ fn a_quorum_lock_is_given_back_by_the_close_of_any_of_its_clients() {
     let lock = Lock::quorum(&clients, b"n", short.clone()).unwrap();
     assert!(acquired(&lock, LONG));
     clients[1].close();
-    assert_eq!(lock.state(), LockState::Released);
+    assert_eq!(lock.state(), LockState::Lost);
     let others: Vec<Client> = servers().iter().map(|(_, url)| client(url, &prefix)).collect();
     for other in &others {
         assert!(other.lock(b"n", short.clone()).unwrap().inspect().run().unwrap().holders.is_empty());

@@ -4,7 +4,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use quotalock::driver::Sink;
-use quotalock::{Answer, Lock, LockOptions, Result};
+use quotalock::{Acquiring, Answer, Lock, LockOptions, Result};
 use quotalock_tests::{client, fresh_prefix, operator, servers, stores};
 
 /// Two handles of one lock.
@@ -26,8 +26,12 @@ impl Sink for Teller {
 
 /// Has the process' thread acquire it.
 fn acquire(lock: &Lock, wait: Duration) -> mpsc::Receiver<bool> {
+    submitted(lock.acquire(wait).unwrap())
+}
+
+fn submitted(acquiring: Acquiring) -> mpsc::Receiver<bool> {
     let (tell, told) = mpsc::channel();
-    lock.acquire(wait).unwrap().submit(0, &(Arc::new(Teller(tell)) as Arc<dyn Sink>));
+    acquiring.submit(0, &(Arc::new(Teller(tell)) as Arc<dyn Sink>));
     told
 }
 
@@ -144,6 +148,35 @@ fn a_try_asks_the_server() {
         assert_eq!(other.force_release().run().unwrap(), 1);
         assert!(a_try(&other), "{name}");
         assert!(other.release().run().unwrap());
+    }
+}
+
+#[test]
+fn replicas_are_asked_again_until_the_wait_is_over() {
+    for (name, url) in servers() {
+        // These have none.
+        let options = LockOptions { replicas_ack: 1, ack_timeout: 20_000, ..LockOptions::default() };
+        let client = client(&url, &fresh_prefix("replicas"));
+        let lock = || client.lock(b"sku:42", options.clone()).unwrap();
+        let began = Instant::now();
+        assert!(!a_try(&lock()) && !lock().acquire(Duration::ZERO).unwrap().run().unwrap(), "{name}");
+        assert!(began.elapsed() < Duration::from_secs(5), "{name}: after {:?}", began.elapsed());
+        let wait = Duration::from_millis(400);
+        for how in 0..3 {
+            let (waits, began) = (lock(), Instant::now());
+            let acquiring = waits.acquire(wait).unwrap();
+            let granted = match how {
+                0 => acquiring.run().unwrap(),
+                1 => acquiring.run_among_threads(&mut || false).unwrap(),
+                _ => submitted(acquiring).recv_timeout(Duration::from_secs(20)).unwrap(),
+            };
+            assert!(!granted && began.elapsed() >= wait, "{name}: {granted} after {:?}", began.elapsed());
+            assert!(waits.not_acquired().message().contains("0 of 1 replicas"), "{}", waits.not_acquired());
+        }
+        while !lock().inspect().run().unwrap().holders.is_empty() {
+            assert!(began.elapsed() < Duration::from_secs(10), "{name}: what there was is not taken back");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 

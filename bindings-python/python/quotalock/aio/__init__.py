@@ -293,8 +293,14 @@ class Client:
         return Cache._by(self._native, native)
 
     async def close(self) -> None:
-        """Closes the connections. Calls under way and later ones raise `Closed`; closing twice does nothing."""
-        self._native.close()
+        """Gives back locks and permits that are held through it, within the client's timeout, and closes the connections.
+
+        Calls under way and later ones raise `Closed`; closing twice does nothing.
+        """
+        try:
+            await self._native._give_back()
+        finally:
+            self._native.close()
         # The running loop stops watching the connection in its next tick.
         await asyncio.sleep(0)
 
