@@ -12,7 +12,7 @@ use crate::error::{Error, Result, shown};
 use crate::fork::ForkCell;
 use crate::key;
 use crate::operation::OnError;
-use crate::redis::hub;
+use crate::reactor::thread;
 use crate::session::Session;
 
 /// The environment variable that is asked when no URL is given.
@@ -117,7 +117,7 @@ impl Client {
             // Until then the client itself repeats a call whose reply was lost.
             request_memory: memory.max(options.timeout).as_micros() as u64,
             test_time: TestTime::default(),
-            hang_up: hub::hang_up,
+            hang_up: thread::hang_up,
             closed: AtomicBool::new(false),
             engine: ForkCell::new(),
         };

@@ -12,23 +12,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::answer::Answer;
+use crate::call::Call;
 use crate::error::{Code, Error, Result};
-use crate::op::{Call, Op};
-use crate::redis::hub;
+use crate::op::Op;
+use crate::reactor::thread;
 use crate::redis::link::Link;
 
-pub use crate::redis::hub::Sink;
+pub use crate::sink::Sink;
 
 /// Submits calls under numbers of the caller's to the process' thread. Returns those that were answered at once (from
 /// memory, or by the failure policy); the others come to `sink`, on another thread.
 pub fn submit(calls: Vec<(u64, Op<Answer>)>, sink: &Arc<dyn Sink>) -> Vec<(u64, Result<Answer>)> {
-    hub::submit(calls.into_iter().map(|(id, op)| (id, op.into_call())).collect(), sink)
+    thread::submit(calls.into_iter().map(|(id, op)| (id, op.into_call())).collect(), sink)
 }
 
 /// Takes back a call that was [`submit`]ted to this sink and is not answered yet: its answer, an error, comes to the sink
 /// without delay. What was sent to Redis may still be done, but a `wait` goes on no further.
 pub fn cancel(id: u64, sink: &Arc<dyn Sink>) {
-    hub::cancel(id, sink);
+    thread::cancel(id, sink);
 }
 
 /// What a loop has to watch for a [`LoopLink`] after each of its turns.
@@ -125,7 +126,7 @@ impl<T> LoopLink<T> {
             call @ Call::Several(_) => {
                 let number = self.expect(tag);
                 // What blocks has a thread of its own, and answers like the process' thread.
-                self.sink().complete(hub::submit(vec![(number, call)], &self.sink()));
+                self.sink().complete(thread::submit(vec![(number, call)], &self.sink()));
             }
         }
     }

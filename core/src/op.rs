@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::answer::{Answer, AnswerValue};
+use crate::call::Call;
 use crate::client::Client;
 use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::operation::Operation;
-use crate::redis::{blocking, pipeline, seat};
+use crate::reactor::completion;
+use crate::redis::{blocking, pipeline};
 use crate::session::Session;
 
 /// A described call. Nothing happens until it is [`run`](Op::run), `.await`ed, or handed to a driver.
@@ -20,17 +22,6 @@ pub struct Op<T> {
     call: Call,
     answer: PhantomData<fn() -> T>,
 }
-
-/// What a driver has to do.
-pub(crate) enum Call {
-    /// A call of one server.
-    One(Exchange),
-    /// A call of several servers, which takes a thread.
-    Several(Task),
-}
-
-/// Something that blocks until it has its answer.
-pub(crate) type Task = Box<dyn FnOnce() -> Result<Answer> + Send>;
 
 impl<T: AnswerValue> Op<T> {
     pub(crate) fn new(client: &Client, operation: Box<dyn Operation>, wait: Option<Duration>) -> Op<T> {
@@ -94,6 +85,6 @@ impl<T: AnswerValue> IntoFuture for Op<T> {
     type IntoFuture = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { typed(seat::ask(self.call).await) })
+        Box::pin(async move { typed(completion::ask(self.call).await) })
     }
 }

@@ -5,14 +5,15 @@ use std::time::Instant;
 
 use super::Got;
 use super::reader::{Next, Reader};
+use super::readers;
 use crate::connection::patience::{interruption, sleep_until};
-use crate::desk::Request;
 use crate::error::Result;
 use crate::op::typed;
+use crate::reactor::completion::Sitting;
+use crate::reactor::thread;
 use crate::redis::blocking;
-use crate::redis::hub::{self, Sink};
 use crate::redis::listening::Listening;
-use crate::redis::seat::Sitting;
+use crate::sink::Sink;
 
 /// Asks, and waits on this thread.
 pub(super) fn get(mut reader: Reader, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
@@ -46,11 +47,11 @@ pub(super) fn get_among_threads(mut reader: Reader, interrupted: &mut dyn FnMut(
     }
     let seat = Arc::new(Sitting::default());
     let sink: Arc<dyn Sink> = seat.clone();
-    hub::request(Request::Read(reader), 0, &sink);
+    readers::enter(reader, 0, &sink);
     match seat.wait(interrupted) {
         Some(answer) => typed(answer),
         None => {
-            hub::cancel(0, &sink);
+            thread::cancel(0, &sink);
             Err(interruption())
         }
     }

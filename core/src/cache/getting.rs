@@ -8,13 +8,14 @@ use std::time::Duration;
 use super::options::WhenAway;
 use super::place::Spec;
 use super::reader::{Next, Reader};
+use super::readers;
 use super::{Got, blocking};
 use crate::answer::Answer;
-use crate::desk::{Leave, Request};
 use crate::error::{Code, Error, Result};
 use crate::flight::{Look, Looked, Seen};
 use crate::op::{Op, typed};
-use crate::redis::{hub, seat};
+use crate::reactor::{Leave, completion};
+use crate::sink::Sink;
 
 /// A described `get`, or the beginning of a run. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]
@@ -91,8 +92,8 @@ impl Getting {
 
     /// Hands it to the process' thread; its answer, a [`Got`], comes to `sink` under this number.
     /// [`driver::cancel`](crate::driver::cancel) takes it back.
-    pub fn submit(self, id: u64, sink: &Arc<dyn hub::Sink>) {
-        hub::request(Request::Read(self.reader), id, sink);
+    pub fn submit(self, id: u64, sink: &Arc<dyn Sink>) {
+        readers::enter(self.reader, id, sink);
     }
 }
 
@@ -101,7 +102,7 @@ impl IntoFuture for Getting {
     type IntoFuture = Pin<Box<dyn Future<Output = Result<Got>> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { typed(seat::ask_for(Request::Read(self.reader)).await) })
+        Box::pin(async move { typed(completion::ask_for(|sink| self.submit(0, sink)).await) })
     }
 }
 

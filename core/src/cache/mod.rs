@@ -26,8 +26,6 @@ pub use options::{
     MIN_CACHE_LEASE, OnceOptions, WhenAway,
 };
 use place::Spec;
-pub(crate) use reader::Reader;
-pub(crate) use readers::{Readers, Wish};
 pub use ticket::Ticket;
 
 /// What a `get` comes to.

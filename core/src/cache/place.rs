@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::options::{DEFAULT_WAIT_AFTER_LEASE, WhenAway, check_value};
 use super::reader::Reader;
-use crate::desk::Leave;
 use crate::error::{Code, Error, Result, shown, span, within};
 use crate::flight::{Fail, Fill, Invalidate, Keys, MAX_LUCK, topic};
 use crate::key;
@@ -13,6 +12,7 @@ use crate::lease::{Channel, Id};
 use crate::op::Op;
 use crate::policy::MAX_PERIOD;
 use crate::random;
+use crate::reactor::Leave;
 use crate::session::Session;
 
 /// What all entries of a cache, or of a `once`, have in common. Durations are microseconds.

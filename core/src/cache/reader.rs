@@ -9,13 +9,13 @@ use super::options::WhenAway;
 use super::place::Place;
 use super::ticket::Ticket;
 use crate::answer::Answer;
-use crate::desk::{Leave, Outage};
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::flight::{Look, Looked};
 use crate::fork::generation;
 use crate::lease::{Channel, Id};
 use crate::operation::odd_reply;
+use crate::reactor::{Leave, Outage};
 
 /// Nobody rests longer than this before asking again: what a lost hint costs at most.
 const LONGEST_REST: Duration = Duration::from_secs(1);

@@ -1,17 +1,18 @@
 //! Those of one client in this process who wait for entries. Whoever is the first to be told, or whose rest is over, asks for
-//! all who rest for the same entry. No I/O: what is to be sent, and who has an answer, is told to the desk.
+//! all who rest for the same entry. No I/O: what is to be sent, and who has an answer, it tells by actions.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::Got;
 use super::reader::{Next, Reader};
 use crate::answer::Answer;
-use crate::desk::{Leave, Stage};
 use crate::error::{Code, Error, Result};
-use crate::exchange::Exchange;
 use crate::lease::Channel;
-use crate::redis::hub::Tag;
+use crate::reactor::{Action, Guest, Stage, Work, thread};
+use crate::session::Session;
+use crate::sink::{Sink, Tag};
 
 struct Waiter {
     reader: Reader,
@@ -44,14 +45,14 @@ impl Theirs {
     }
 }
 
-/// What readers want done.
-pub(crate) enum Wish {
-    /// Ask this for the reader of this number.
-    Ask(u64, Exchange),
-    /// Send this; the answer is of no interest.
-    Leave(Leave),
-    /// Give an answer.
-    Answer(Tag, Result<Answer>),
+/// Has the process' thread get an entry; the answer, a [`Got`], comes to `sink` under this number.
+pub(super) fn enter(reader: Reader, id: u64, sink: &Arc<dyn Sink>) {
+    let session = reader.place.spec.shared.clone();
+    thread::request(&session, id, sink, |guests, tag| {
+        if let Some(readers) = guests.of::<Readers>() {
+            readers.enter(reader, tag);
+        }
+    });
 }
 
 /// The readers of one client.
@@ -62,49 +63,31 @@ pub(crate) struct Readers {
     next: u64,
     /// Where hints are heard; none until the first needs it.
     channel: Option<Channel>,
-    pub wishes: Vec<Wish>,
+    actions: Vec<Action>,
 }
 
-impl Readers {
-    /// Takes a reader.
-    pub fn enter(&mut self, reader: Reader, tag: Tag) {
-        self.next += 1;
-        let topic = reader.place.topic();
-        // Whoever was told to wait joins those who do: they are listed, so a hint will come.
-        let rest = self.all.values().find_map(|waiter| match waiter.stage {
-            Stage::Resting(until) if waiter.topic == topic && reader.is_waiting() => Some(until.min(reader.until)),
-            _ => None,
-        });
-        let stage = rest.map_or(Stage::ASKS, Stage::Resting);
-        self.all.insert(self.next, Waiter { reader, tag, topic, stage });
-        if rest.is_none() {
-            self.ask(self.next);
-        }
-    }
-
-    /// Whether anybody waits for a hint to be heard.
-    pub fn is_deaf(&self) -> bool {
-        self.all.values().any(|waiter| waiter.stage.is_deaf())
-    }
-
-    pub fn is_empty(&self) -> bool {
+impl Guest for Readers {
+    fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Any of them, for what they have in common.
-    pub fn any(&self) -> Option<&Reader> {
-        self.all.values().next().map(|waiter| &waiter.reader)
+    fn is_idle(&self) -> bool {
+        self.all.is_empty()
     }
 
-    /// The subscription was made, or made again: those who rested may have missed a hint.
-    pub fn on_hearing(&mut self, channel: Channel) {
+    fn deaf(&self) -> Option<(&Arc<Session>, &Arc<[u8]>)> {
+        let deaf = self.all.values().find(|waiter| waiter.stage.is_deaf())?;
+        let spec = &deaf.reader.place.spec;
+        Some((&spec.shared, &spec.wake_prefix))
+    }
+
+    fn on_hearing(&mut self, channel: Channel) {
         self.channel = Some(channel);
         let numbers = self.numbers(|waiter| waiter.stage.lacks_hints());
         self.ask_together(numbers);
     }
 
-    /// No subscription could be made.
-    pub fn on_deafness(&mut self, error: &Error) {
+    fn on_deafness(&mut self, error: &Error) {
         self.channel = None;
         for number in self.numbers(|waiter| waiter.stage.is_deaf()) {
             match self.all.get_mut(&number).and_then(|waiter| waiter.reader.outlasts(error)) {
@@ -117,20 +100,17 @@ impl Readers {
         }
     }
 
-    /// The subscription has gone.
-    pub fn on_silence(&mut self) {
+    fn on_silence(&mut self) {
         self.channel = None;
     }
 
-    /// Something happened to an entry.
-    pub fn on_hint(&mut self, topic: &Channel) {
+    fn on_hint(&mut self, topic: &Channel) {
         let about = self.all.iter_mut().filter(|(_, waiter)| waiter.topic == *topic);
         let numbers = about.filter_map(|(number, waiter)| waiter.stage.on_hint().then_some(*number)).collect();
         self.ask_together(numbers);
     }
 
-    /// The answer for a reader, and for those behind it.
-    pub fn on_answer(&mut self, number: u64, answer: Result<Answer>) {
+    fn on_answer(&mut self, number: u64, answer: Result<Answer>) {
         // Whoever asked may have left; those behind it have asked again.
         let Some(waiter) = self.all.get_mut(&number) else { return };
         let failed = answer.as_ref().err().cloned();
@@ -148,6 +128,58 @@ impl Readers {
                 let others = behind.into_iter().filter(|number| !self.share(*number, &theirs)).collect();
                 self.ask_together(others);
             }
+        }
+    }
+
+    fn turn(&mut self, now: Instant) {
+        // Who asks is answered in its own time.
+        for number in self.numbers(|waiter| !waiter.stage.is_asking() && waiter.reader.until <= now) {
+            let over = self.all.get(&number).map(|waiter| waiter.reader.over());
+            over.into_iter().for_each(|over| self.leave(number, over));
+        }
+        let due = self.numbers(|waiter| waiter.stage.is_rested(now));
+        self.ask_together(due);
+    }
+
+    fn next_turn(&self) -> Option<Instant> {
+        let due = |waiter: &Waiter| waiter.stage.due(waiter.reader.until);
+        self.all.values().filter_map(due).min()
+    }
+
+    fn cancel(&mut self, is_it: &dyn Fn(&Tag) -> bool) {
+        for number in self.numbers(|waiter| is_it(&waiter.tag)) {
+            self.leave(number, Err(Error::new(Code::Closed, "the call was taken back by its caller")));
+        }
+    }
+
+    fn close(&mut self) {
+        for number in self.numbers(|_| true) {
+            if let Some(leave) = self.all.get_mut(&number).and_then(|waiter| waiter.reader.take_leave()) {
+                self.actions.push(Action::Leave(leave));
+            }
+            self.end(number, Err(Error::new(Code::Closed, "the client was closed while this waited for a value")));
+        }
+    }
+
+    fn take_actions(&mut self) -> Vec<Action> {
+        std::mem::take(&mut self.actions)
+    }
+}
+
+impl Readers {
+    /// Takes a reader.
+    pub fn enter(&mut self, reader: Reader, tag: Tag) {
+        self.next += 1;
+        let topic = reader.place.topic();
+        // Whoever was told to wait joins those who do: they are listed, so a hint will come.
+        let rest = self.all.values().find_map(|waiter| match waiter.stage {
+            Stage::Resting(until) if waiter.topic == topic && reader.is_waiting() => Some(until.min(reader.until)),
+            _ => None,
+        });
+        let stage = rest.map_or(Stage::ASKS, Stage::Resting);
+        self.all.insert(self.next, Waiter { reader, tag, topic, stage });
+        if rest.is_none() {
+            self.ask(self.next);
         }
     }
 
@@ -177,40 +209,6 @@ impl Readers {
     fn fail(&mut self, number: u64, error: &Error) {
         if let Some(answer) = self.all.get(&number).map(|waiter| waiter.reader.on_failure(error.clone())) {
             self.end(number, answer.map(Answer::new));
-        }
-    }
-
-    /// Takes back those whose callers don't wait any more.
-    pub fn cancel(&mut self, is_it: impl Fn(&Tag) -> bool) {
-        for number in self.numbers(|waiter| is_it(&waiter.tag)) {
-            self.leave(number, Err(Error::new(Code::Closed, "the call was taken back by its caller")));
-        }
-    }
-
-    /// Does what is due.
-    pub fn turn(&mut self, now: Instant) {
-        // Who asks is answered in its own time.
-        for number in self.numbers(|waiter| !waiter.stage.is_asking() && waiter.reader.until <= now) {
-            let over = self.all.get(&number).map(|waiter| waiter.reader.over());
-            over.into_iter().for_each(|over| self.leave(number, over));
-        }
-        let due = self.numbers(|waiter| waiter.stage.is_rested(now));
-        self.ask_together(due);
-    }
-
-    /// When to turn again if nothing else happens.
-    pub fn next_turn(&self) -> Option<Instant> {
-        let due = |waiter: &Waiter| waiter.stage.due(waiter.reader.until);
-        self.all.values().filter_map(due).min()
-    }
-
-    /// Ends everybody's wait: the client was closed.
-    pub fn close(&mut self) {
-        for number in self.numbers(|_| true) {
-            if let Some(leave) = self.all.get_mut(&number).and_then(|waiter| waiter.reader.take_leave()) {
-                self.wishes.push(Wish::Leave(leave));
-            }
-            self.end(number, Err(Error::new(Code::Closed, "the client was closed while this waited for a value")));
         }
     }
 
@@ -250,7 +248,7 @@ impl Readers {
         let Some(waiter) = self.all.get_mut(&number) else { return };
         waiter.reader.hear_at(channel);
         waiter.stage = Stage::ASKS;
-        self.wishes.push(Wish::Ask(number, waiter.reader.exchange()));
+        self.actions.push(Action::Ask(number, Work::Call(waiter.reader.exchange())));
     }
 
     /// Ends one that has no answer for those behind it.
@@ -262,21 +260,20 @@ impl Readers {
 
     fn end(&mut self, number: u64, answer: Result<Answer>) {
         if let Some(waiter) = self.all.remove(&number) {
-            self.wishes.push(Wish::Answer(waiter.tag, answer));
+            self.actions.push(Action::Answer(waiter.tag, answer));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, mpsc};
+    use std::sync::mpsc;
     use std::time::Duration;
 
     use super::super::options::{CacheOptions, WhenAway};
     use super::*;
     use crate::client::{Client, Options};
     use crate::flight::Looked;
-    use crate::redis::hub::Sink;
 
     const CHANNEL: Channel = *b"0123456789abcdef";
 
@@ -315,8 +312,8 @@ mod tests {
 
         /// The numbers of those who ask now.
         fn asking(&mut self) -> Vec<u64> {
-            let asks = |wish| if let Wish::Ask(number, _) = wish { Some(number) } else { None };
-            std::mem::take(&mut self.readers.wishes).into_iter().filter_map(asks).collect()
+            let asks = |wish| if let Action::Ask(number, _) = wish { Some(number) } else { None };
+            self.readers.take_actions().into_iter().filter_map(asks).collect()
         }
 
         fn busy(&mut self, number: u64) {
@@ -331,8 +328,8 @@ mod tests {
 
         /// Has all answers given, and returns them.
         fn answers(&mut self) -> Vec<Result<Answer>> {
-            for wish in std::mem::take(&mut self.readers.wishes) {
-                if let Wish::Answer(tag, answer) = wish {
+            for wish in self.readers.take_actions() {
+                if let Action::Answer(tag, answer) = wish {
                     tag.answer(answer);
                 }
             }
@@ -390,7 +387,7 @@ mod tests {
         bench.readers.turn(Instant::now() + Duration::from_secs(1));
         assert_eq!(bench.asking(), [1]);
         bench.busy(1);
-        assert!(bench.readers.is_deaf(), "else no hint would reach it");
+        assert!(bench.readers.deaf().is_some(), "else no hint would reach it");
     }
 
     #[test]
@@ -399,7 +396,7 @@ mod tests {
         assert_eq!(bench.asking(), [1, 2]);
         bench.busy(2);
         bench.readers.close();
-        let leaves = bench.readers.wishes.iter().filter(|wish| matches!(wish, Wish::Leave(..))).count();
+        let leaves = bench.readers.actions.iter().filter(|wish| matches!(wish, Action::Leave(..))).count();
         assert_eq!(leaves, 1);
         let answers = bench.answers();
         let closed = |answer: &Result<Answer>| answer.as_ref().is_err_and(|error| error.code() == Code::Closed);

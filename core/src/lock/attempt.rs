@@ -8,10 +8,10 @@ use super::Inner;
 use super::held::Held;
 use super::spec::describe_holder;
 use crate::answer::Answer;
-use crate::desk::{Leave, Outage};
 use crate::error::{Code, Error, Result};
 use crate::lease::{Acquire, Channel, Grant, Id, Outcome, PATIENCE, Queue};
 use crate::random;
+use crate::reactor::{Leave, Outage};
 
 /// Nobody rests longer than this before asking again: what a lost hint costs at most.
 const LONGEST_REST: Duration = Duration::from_secs(1);

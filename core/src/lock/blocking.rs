@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::attempt::{Attempt, Next};
 use crate::connection::patience::{interruption, sleep_until};
-use crate::desk::{Leave, Request};
 use crate::error::Result;
 use crate::op::typed;
+use crate::reactor::Leave;
+use crate::reactor::completion::Sitting;
 use crate::redis::blocking;
-use crate::redis::hub::{self, Sink};
 use crate::redis::listening::Listening;
-use crate::redis::seat::Sitting;
+use crate::sink::Sink;
 
 /// Acquires, and waits on this thread.
 pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
@@ -69,7 +69,7 @@ pub(super) fn acquire_among_threads(mut attempt: Attempt, interrupted: &mut dyn 
     }
     let (lock, seat) = (attempt.lock.clone(), Arc::new(Sitting::default()));
     let sink: Arc<dyn Sink> = seat.clone();
-    hub::request(Request::Acquire(attempt), 0, &sink);
+    super::tell::acquire(attempt, 0, &sink);
     seat.wait(interrupted).map_or_else(
         || {
             lock.abandon();

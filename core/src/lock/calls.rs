@@ -11,15 +11,16 @@ use super::{Attempt, Inner};
 use super::{blocking, quorum};
 use crate::answer::Answer;
 use crate::decision::Source;
-use crate::desk::Request;
 use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::lease::{Extend, ForceRelease};
 use crate::op::typed;
 use crate::operation::Operation;
-use crate::redis::{self, hub, seat};
+use crate::reactor::{completion, thread};
+use crate::redis;
 use crate::resp::Value;
 use crate::script::Script;
+use crate::sink::Sink;
 use crate::space::Space;
 
 /// A described acquisition. Dropped, it asks nothing.
@@ -62,8 +63,11 @@ impl Acquiring {
     }
 
     /// Hands the acquisition to the process' thread; its answer, a flag, comes to `sink` under this number.
-    pub fn submit(self, id: u64, sink: &Arc<dyn hub::Sink>) {
-        hub::request(Request::Acquire(self.attempt), id, sink);
+    pub fn submit(self, id: u64, sink: &Arc<dyn Sink>) {
+        match self.attempt.lock.spec.is_quorum() {
+            true => thread::do_alone(id, sink, move || self.run_among_threads(&mut || false).map(Answer::new)),
+            false => tell::acquire(self.attempt, id, sink),
+        }
     }
 }
 
@@ -74,7 +78,7 @@ impl IntoFuture for Acquiring {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let mut awaited = Awaited { lock: self.attempt.lock.clone(), answered: false };
-            let answer = seat::ask_for(Request::Acquire(self.attempt)).await;
+            let answer = completion::ask_for(|sink| self.submit(0, sink)).await;
             awaited.answered = true;
             typed(answer)
         })
@@ -166,9 +170,10 @@ impl Releasing {
 
     /// Hands the release to the process' thread, which passes the lock on to the next waiter of this process in the same
     /// call. Its answer, a flag, comes to `sink` under this number.
-    pub fn submit(self, id: u64, sink: &Arc<dyn hub::Sink>) {
-        match self.held {
-            Some(held) => hub::request(Request::Release { held, was_held: self.was_held }, id, sink),
+    pub fn submit(self, id: u64, sink: &Arc<dyn Sink>) {
+        match &self.held {
+            Some(held) if held.spec.is_quorum() => thread::do_alone(id, sink, move || self.run().map(Answer::new)),
+            Some(held) => tell::release(held.clone(), self.was_held, id, sink),
             None => sink.complete(vec![(id, Ok(Answer::new(false)))]),
         }
     }
@@ -179,10 +184,7 @@ impl IntoFuture for Releasing {
     type IntoFuture = Pin<Box<dyn Future<Output = Result<bool>> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Some(held) = self.held else { return Ok(false) };
-            typed(seat::ask_for(Request::Release { held, was_held: self.was_held }).await)
-        })
+        Box::pin(async move { typed(completion::ask_for(|sink| self.submit(0, sink)).await) })
     }
 }
 

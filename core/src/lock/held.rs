@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::spec::Spec;
-use crate::desk::Leave;
 use crate::fork::generation;
 use crate::holdings::Holding;
 use crate::lease::Id;
+use crate::reactor::Leave;
 
 /// How sure a handle is of its lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 mod attempt;
 mod blocking;
 mod calls;
+mod guest;
 mod held;
 mod options;
 mod quorum;
@@ -22,7 +23,7 @@ use crate::lease::{ALL_PERMITS, Inspect, Inspection};
 use crate::op::Op;
 use crate::policy::MAX_PERIOD;
 
-pub(crate) use attempt::Attempt;
+use attempt::Attempt;
 pub use calls::{Acquiring, Releasing};
 use calls::{ExtendCall, ForceReleaseCall};
 pub(crate) use held::Held;
@@ -33,8 +34,6 @@ pub use options::{
 };
 use options::{check_floor, check_ttl};
 pub(crate) use quorum::release as release_everywhere;
-pub(crate) use renewals::{Due, Renewals};
-pub(crate) use room::{Passing, Place, Room, Wish};
 use spec::Kind;
 pub(crate) use spec::Spec;
 
@@ -318,7 +317,7 @@ impl Inner {
         let (attempt, held) = (std::mem::take(&mut seat.attempt), seat.held.take());
         drop(seat);
         if attempt != 0 {
-            tell::look_for_abandoned();
+            tell::look_for_abandoned(&self.spec);
         }
         if let Some(held) = held {
             tell::give_back(held);

@@ -1,5 +1,5 @@
 //! Those of one client in this process who wait for locks: for each lock they stand in line, and only the first asks Redis.
-//! No I/O: what is to be sent, and who has an answer, is told to the [`Desk`](crate::desk::Desk).
+//! No I/O: what is to be sent, and who has an answer, it tells by wishes.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use super::attempt::{Attempt, Next, SHORT_HOLD, taken_back};
 use super::held::Held;
 use crate::answer::Answer;
-use crate::desk::{Leave, Stage};
 use crate::error::{Code, Error, Result};
 use crate::exchange::Exchange;
 use crate::lease::{Acquire, Channel, Id};
-use crate::redis::hub::Tag;
+use crate::reactor::{Leave, Stage};
+use crate::sink::Tag;
 
 /// What all that wait for the same thing have in common.
 pub(crate) type Place = Arc<[Vec<u8>]>;
@@ -92,6 +92,11 @@ impl Room {
     /// Whether anybody waits.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
+    }
+
+    /// Whether nobody waits, nor asks without waiting.
+    pub fn is_idle(&self) -> bool {
+        self.lines.is_empty() && self.tries.is_empty()
     }
 
     /// A spec of those who wait, for what they have in common.

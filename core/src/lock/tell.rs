@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use super::Releasing;
 use super::attempt::Attempt;
+use super::guest::LockGuest;
 use super::held::Held;
 use super::spec::Spec;
 use crate::answer::Answer;
-use crate::desk::{Notice, Request};
 use crate::error::Result;
-use crate::redis::hub::{self, Sink};
+use crate::reactor::thread;
+use crate::sink::Sink;
 
 /// Takes answers that are of no interest.
 struct Nobody;
@@ -17,9 +19,34 @@ impl Sink for Nobody {
     fn complete(&self, _answers: Vec<(u64, Result<Answer>)>) {}
 }
 
+/// Has the process' thread acquire; the answer, a flag, comes to `sink` under this number.
+pub(super) fn acquire(attempt: Attempt, id: u64, sink: &Arc<dyn Sink>) {
+    let session = attempt.lock.spec.shared.clone();
+    thread::request(&session, id, sink, |guests, tag| {
+        if let Some(locks) = guests.of::<LockGuest>() {
+            locks.acquire(attempt, tag);
+        }
+    });
+}
+
+/// Has the process' thread release; the answer, a flag, comes to `sink` under this number.
+pub(super) fn release(held: Arc<Held>, was_held: bool, id: u64, sink: &Arc<dyn Sink>) {
+    let session = held.spec.shared.clone();
+    thread::request(&session, id, sink, move |guests, tag| {
+        if let Some(locks) = guests.of::<LockGuest>() {
+            locks.release(held, was_held, tag);
+        }
+    });
+}
+
 /// Has the process' thread renew a grant and tell its loss.
 pub(super) fn keep(held: &Arc<Held>) {
-    hub::notify(Notice::Keep(held.clone()));
+    let kept = held.clone();
+    thread::notify(&held.spec.shared, move |guests| {
+        if let Some(locks) = guests.of::<LockGuest>() {
+            locks.keep(&kept);
+        }
+    });
 }
 
 /// As [`keep`], if the handle is to be renewed: a process that wants no thread of ours renews nothing.
@@ -31,7 +58,12 @@ pub(super) fn keep_if_renewed(held: &Arc<Held>) {
 
 /// Tells those who wait in this process that something was freed.
 pub(super) fn freed(spec: &Arc<Spec>) {
-    hub::notify_if_awake(Notice::Freed(spec.clone()));
+    let keys = spec.keys.clone();
+    thread::notify_if_awake(&spec.shared, move |guests| {
+        if let Some(locks) = guests.get::<LockGuest>() {
+            locks.on_freed(&keys);
+        }
+    });
 }
 
 /// Releases in the background what nobody holds any more.
@@ -42,7 +74,7 @@ pub(super) fn give_back(held: Arc<Held>) {
     held.give_up();
     // As any release: whoever waits for it here must not rest on.
     let nobody: Arc<dyn Sink> = Arc::new(Nobody);
-    hub::request(Request::Release { held, was_held: false }, 0, &nobody);
+    Releasing { held: Some(held), was_held: false }.submit(0, &nobody);
 }
 
 /// Takes back in the background what an attempt may have left.
@@ -53,6 +85,10 @@ pub(super) fn forget(attempt: &Attempt) {
 }
 
 /// Has those leave the lines whose callers are gone.
-pub(super) fn look_for_abandoned() {
-    hub::notify_if_awake(Notice::Abandoned);
+pub(super) fn look_for_abandoned(spec: &Spec) {
+    thread::notify_if_awake(&spec.shared, |guests| {
+        if let Some(locks) = guests.get::<LockGuest>() {
+            locks.sweep();
+        }
+    });
 }

@@ -4,12 +4,12 @@ use std::future::poll_fn;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use super::hub::{self, Sink, cancel, submit};
+use super::thread::{cancel, submit};
 use crate::answer::Answer;
+use crate::call::Call;
 use crate::connection::patience::SLICE;
-use crate::desk::Request;
 use crate::error::Result;
-use crate::op::Call;
+use crate::sink::Sink;
 
 /// What a thread waits for that has the process' thread wait.
 #[derive(Default)]
@@ -92,12 +92,11 @@ impl Drop for Awaited {
     }
 }
 
-/// Has the thread do what a handle of a lock or a reader of a cache asks for, and waits for the answer on any executor.
-pub(crate) async fn ask_for(request: Request) -> Result<Answer> {
+/// Begins something whose answer comes to the sink that it is given, under the number 0, and waits for it on any executor.
+pub(crate) async fn ask_for(begin: impl FnOnce(&Arc<dyn Sink>)) -> Result<Answer> {
     let waiter = Arc::new(Waiter::default());
-    let sink: Arc<dyn Sink> = waiter.clone();
-    let mut awaited = Awaited { sink: sink.clone(), answered: false };
-    hub::request(request, 0, &sink);
+    let mut awaited = Awaited { sink: waiter.clone(), answered: false };
+    begin(&awaited.sink);
     let answer = poll_fn(|context| waiter.poll(context)).await;
     awaited.answered = true;
     answer

@@ -8,50 +8,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use super::link::Link;
-use super::listeners::Listeners;
+use super::subscriptions::Subscriptions;
+use super::{Guests, Leave, Reactor, Sending, Work};
 use crate::answer::Answer;
+use crate::call::{Call, Task};
 use crate::connection::dial::on_thread;
 use crate::connection::wire::Failure;
-use crate::desk::{Desk, Notice, Request, Sending, Work};
 use crate::error::{Code, Error, Result};
 use crate::exchange::{Exchange, Step};
 use crate::fork::ForkCell;
-use crate::op::{Call, Task};
-
-/// Where answers go. Called on the hub's thread, once for all that came in one turn; must not block.
-pub trait Sink: Send + Sync {
-    /// Takes answers, each with the number its call was submitted under.
-    fn complete(&self, answers: Vec<(u64, Result<Answer>)>);
-}
-
-/// Who waits for one answer. Dropped without one (the hub failed), it answers itself: nobody waits for ever.
-pub(crate) struct Tag {
-    sink: Arc<dyn Sink>,
-    id: u64,
-    answered: bool,
-}
-
-impl Tag {
-    pub fn new(id: u64, sink: &Arc<dyn Sink>) -> Tag {
-        Tag { sink: sink.clone(), id, answered: false }
-    }
-
-    /// Gives the answer.
-    pub fn answer(mut self, answer: Result<Answer>) {
-        self.answered = true;
-        self.sink.complete(vec![(self.id, answer)]);
-    }
-}
-
-impl Drop for Tag {
-    fn drop(&mut self) {
-        if !self.answered {
-            let error = Error::new(Code::Internal, "the call was dropped by a fault of Quotalock's thread");
-            self.sink.complete(vec![(self.id, Err(error))]);
-        }
-    }
-}
+use crate::redis::link::Link;
+use crate::session::Session;
+use crate::sink::{Sink, Tag};
 
 struct Submission {
     port: u64,
@@ -60,13 +28,20 @@ struct Submission {
     tag: Tag,
 }
 
+/// What handles have the thread do.
+enum Message {
+    /// Tell the guests of a client.
+    Tell(Arc<Session>, Box<dyn FnOnce(&mut Guests) + Send>),
+    /// Take something back.
+    Leave(Leave),
+}
+
 #[derive(Default)]
 struct Inbox {
     submissions: Vec<Submission>,
     closed: Vec<u64>,
     cancelled: Vec<(u64, Arc<dyn Sink>)>,
-    requests: Vec<(Request, Tag)>,
-    notices: Vec<Notice>,
+    messages: Vec<Message>,
     /// Whether the thread was told already that something is here.
     told: bool,
 }
@@ -117,6 +92,10 @@ impl Hub {
         }
     }
 
+    fn send(&self, message: Message) {
+        self.tell(|inbox| inbox.messages.push(message));
+    }
+
     fn ring(&self) {
         // A full pipe means that the thread has been rung for already.
         let _ = (&self.bell).write(&[1]);
@@ -132,9 +111,7 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
         let mut exchange = match call {
             Call::One(exchange) => exchange,
             Call::Several(task) => {
-                let tag = Tag::new(id, sink);
-                // Without a thread the tag is dropped, and answers so.
-                let _ = on_thread("quotalock-several", move || tag.answer(task()));
+                do_alone(id, sink, task);
                 continue;
             }
         };
@@ -153,13 +130,13 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
     match Hub::get() {
         Ok(hub) => hub.tell(|inbox| inbox.submissions.append(&mut submissions)),
         Err(error) => {
-            for Submission { mut exchange, mut tag, .. } in submissions {
-                tag.answered = true;
+            for Submission { mut exchange, tag, .. } in submissions {
+                let (_, id) = tag.into_parts();
                 let answer = match exchange.on_failure(Failure::NotSent(error.clone())) {
                     Step::Done(answer) => answer,
                     Step::Send | Step::Sleep(_) => Err(error.clone()),
                 };
-                answered.push((tag.id, answer));
+                answered.push((id, answer));
             }
         }
     }
@@ -174,6 +151,13 @@ pub fn cancel(id: u64, sink: &Arc<dyn Sink>) {
     }
 }
 
+/// Has a thread of its own do something; its answer comes to `sink` under this number.
+pub(crate) fn do_alone(id: u64, sink: &Arc<dyn Sink>, work: impl FnOnce() -> Result<Answer> + Send + 'static) {
+    let tag = Tag::new(id, sink);
+    // Without a thread the tag is dropped, and answers so.
+    let _ = on_thread("quotalock-several", move || tag.answer(work()));
+}
+
 /// Hangs up for the client whose engine has this number; calls under way end with `closed`.
 pub(crate) fn hang_up(number: u64) {
     if let Some(hub) = Hub::awake() {
@@ -181,38 +165,45 @@ pub(crate) fn hang_up(number: u64) {
     }
 }
 
-/// Has the thread do what a handle of a lock asks for; its answer comes to `sink`.
-pub(crate) fn request(request: Request, id: u64, sink: &Arc<dyn Sink>) {
+/// Has the guests of a client told something whose answer comes to `sink`, under this number.
+pub(crate) fn request(
+    session: &Arc<Session>,
+    id: u64,
+    sink: &Arc<dyn Sink>,
+    tell: impl FnOnce(&mut Guests, Tag) + Send + 'static,
+) {
     let tag = Tag::new(id, sink);
-    if request.is_quorum() {
-        // Without a thread the tag is dropped, and answers so.
-        let _ = on_thread("quotalock-quorum", move || tag.answer(request.run()));
-        return;
-    }
     match Hub::get() {
-        Ok(hub) => hub.tell(|inbox| inbox.requests.push((request, tag))),
+        Ok(hub) => hub.send(Message::Tell(session.clone(), Box::new(move |guests| tell(guests, tag)))),
         Err(error) => tag.answer(Err(error)),
     }
 }
 
-/// Tells the thread something about a lock; without a thread (the system gave none) nobody is told.
-pub(crate) fn notify(notice: Notice) {
+/// Has the guests of a client told something; without a thread (the system gave none) nobody is.
+pub(crate) fn notify(session: &Arc<Session>, tell: impl FnOnce(&mut Guests) + Send + 'static) {
     if let Ok(hub) = Hub::get() {
-        hub.tell(|inbox| inbox.notices.push(notice));
+        hub.send(Message::Tell(session.clone(), Box::new(tell)));
     }
 }
 
 /// As [`notify`], if there is a thread that may want to know.
-pub(crate) fn notify_if_awake(notice: Notice) {
+pub(crate) fn notify_if_awake(session: &Arc<Session>, tell: impl FnOnce(&mut Guests) + Send + 'static) {
     if let Some(hub) = Hub::awake() {
-        hub.tell(|inbox| inbox.notices.push(notice));
+        hub.send(Message::Tell(session.clone(), Box::new(tell)));
+    }
+}
+
+/// Has the thread take something back.
+pub(super) fn leave(leave: Leave) {
+    if let Ok(hub) = Hub::get() {
+        hub.send(Message::Leave(leave));
     }
 }
 
 fn work(hub: &Arc<Hub>, bell: &UnixStream) {
     let mut links: HashMap<u64, Link<Tag>> = HashMap::new();
-    let mut desk = Desk::default();
-    let mut listeners = Listeners::default();
+    let mut reactor = Reactor::default();
+    let mut subscriptions = Subscriptions::default();
     // The links whose sockets are ready.
     let mut ready: Vec<u64> = Vec::new();
     let make = || {
@@ -221,20 +212,24 @@ fn work(hub: &Arc<Hub>, bell: &UnixStream) {
         Link::new(Arc::new(move || hub.ring()), |_| true)
     };
     loop {
-        let Inbox { submissions, closed, cancelled, requests, notices, told: _ } =
+        let Inbox { submissions, closed, cancelled, messages, told: _ } =
             std::mem::take(&mut *hub.inbox.lock().unwrap_or_else(PoisonError::into_inner));
         for Submission { port, step, exchange, tag } in submissions {
             links.entry(port).or_insert_with(make).submit(step, exchange, tag);
         }
-        requests.into_iter().for_each(|(request, tag)| desk.request(request, tag));
-        notices.into_iter().for_each(|notice| desk.notice(notice));
+        for message in messages {
+            match message {
+                Message::Tell(session, tell) => reactor.tell(&session, tell),
+                Message::Leave(leave) => reactor.leave(leave),
+            }
+        }
         for port in closed {
-            desk.close(port);
-            listeners.close(port);
+            reactor.close(port);
+            subscriptions.close(port);
             if let Some(mut link) = links.remove(&port) {
                 // What was held or asked for is taken back before the connection goes.
-                let sink = desk.sink();
-                for (exchange, number) in desk.take_out(port) {
+                let sink = reactor.sink();
+                for (exchange, number) in reactor.take_out(port) {
                     link.submit(Step::Send, exchange, Tag::new(number, &sink));
                 }
                 link.flush();
@@ -243,29 +238,27 @@ fn work(hub: &Arc<Hub>, bell: &UnixStream) {
             }
         }
         for (id, sink) in cancelled {
-            let is_it = |tag: &Tag| tag.id == id && Arc::ptr_eq(&tag.sink, &sink);
-            if let Some(mut tag) = links.values_mut().find_map(|link| link.cancel(is_it)) {
-                tag.answered = true;
-                let error = Error::new(Code::Closed, "the call was taken back by its caller");
-                sink.complete(vec![(id, Err(error))]);
+            let is_it = |tag: &Tag| tag.is(id, &sink);
+            if let Some(tag) = links.values_mut().find_map(|link| link.cancel(is_it)) {
+                tag.answer(Err(Error::new(Code::Closed, "the call was taken back by its caller")));
             }
-            desk.cancel(is_it);
+            reactor.cancel(&is_it);
         }
         let now = Instant::now();
-        desk.turn(now);
+        reactor.turn(now);
         // What was heard may let a waiter ask.
         let ring = || {
             let hub = hub.clone();
             move || hub.ring()
         };
-        if listeners.turn(&mut desk, ring) {
-            desk.turn(now);
+        if subscriptions.turn(&mut reactor, ring) {
+            reactor.turn(now);
         }
-        let sink = desk.sink();
-        for Sending { work, number } in desk.out.drain(..) {
+        let sink = reactor.sink();
+        for Sending { work, number } in reactor.out.drain(..) {
             let tag = Tag::new(number, &sink);
             match work {
-                Work::Task(task) => do_alone(hub, task, tag),
+                Work::Task(task) => do_beside(hub, task, tag),
                 Work::Call(mut exchange) => {
                     let step = exchange.start();
                     let port = exchange.shared().engine().number;
@@ -282,16 +275,16 @@ fn work(hub: &Arc<Hub>, bell: &UnixStream) {
             }
             deliver(link);
         }
-        if desk.has_answers() {
+        if reactor.has_answers() {
             ready.clear();
             continue;
         }
-        ready = rest(&links, &listeners, desk.next_turn(), bell);
+        ready = rest(&links, &subscriptions, reactor.next_turn(), bell);
     }
 }
 
-/// Has a thread of its own do something, whose answer the desk waits for.
-fn do_alone(hub: &Arc<Hub>, task: Task, tag: Tag) {
+/// Has a thread of its own do something, whose answer the reactor waits for.
+fn do_beside(hub: &Arc<Hub>, task: Task, tag: Tag) {
     let hub = hub.clone();
     // Without a thread the tag is dropped, and answers so.
     let _ = on_thread("quotalock-task", move || {
@@ -303,13 +296,13 @@ fn do_alone(hub: &Arc<Hub>, task: Task, tag: Tag) {
 fn deliver(link: &mut Link<Tag>) {
     let mut batch: Vec<(u64, Result<Answer>)> = Vec::new();
     let mut to: Option<Arc<dyn Sink>> = None;
-    for (mut tag, answer) in link.take_done() {
-        tag.answered = true;
-        if let Some(sink) = to.take_if(|sink| !Arc::ptr_eq(sink, &tag.sink)) {
-            sink.complete(std::mem::take(&mut batch));
+    for (tag, answer) in link.take_done() {
+        let (sink, id) = tag.into_parts();
+        if let Some(other) = to.take_if(|other| !Arc::ptr_eq(other, &sink)) {
+            other.complete(std::mem::take(&mut batch));
         }
-        to.get_or_insert_with(|| tag.sink.clone());
-        batch.push((tag.id, answer));
+        to.get_or_insert(sink);
+        batch.push((id, answer));
     }
     if let Some(sink) = to {
         sink.complete(batch);
@@ -319,8 +312,8 @@ fn deliver(link: &mut Link<Tag>) {
 /// Sleeps until a socket is ready, the bell rings, or something is due. Returns the links whose sockets are ready.
 fn rest(
     links: &HashMap<u64, Link<Tag>>,
-    listeners: &Listeners,
-    desk_due: Option<Instant>,
+    subscriptions: &Subscriptions,
+    reactor_due: Option<Instant>,
     bell: &UnixStream,
 ) -> Vec<u64> {
     let entry = |fd, writing: bool| libc::pollfd {
@@ -336,8 +329,8 @@ fn rest(
             ports.push(*port);
         }
     }
-    entries.extend(listeners.descriptors().map(|descriptor| entry(descriptor, false)));
-    let due = links.values().filter_map(Link::next_turn).chain(desk_due).chain(listeners.next_turn()).min();
+    entries.extend(subscriptions.descriptors().map(|descriptor| entry(descriptor, false)));
+    let due = links.values().filter_map(Link::next_turn).chain(reactor_due).chain(subscriptions.next_turn()).min();
     let ms = due.map_or(-1, |then| {
         let left = then.saturating_duration_since(Instant::now());
         // Rounded up: waking a little before the time would only spin.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
+use super::Reactor;
 use crate::connection::dial::on_thread;
 use crate::connection::ear::{Ear, new_channel};
 use crate::connection::patience::Patience;
-use crate::desk::Desk;
 use crate::error::{Code, Error, Result};
 use crate::session::Session;
 
@@ -24,7 +24,7 @@ enum State {
     Lost(Instant),
 }
 
-struct Listener {
+struct Subscription {
     shared: Arc<Session>,
     prefix: Arc<[u8]>,
     state: State,
@@ -32,19 +32,19 @@ struct Listener {
 
 /// The subscriptions, by the port of their client.
 #[derive(Default)]
-pub(crate) struct Listeners {
-    all: HashMap<u64, Listener>,
+pub(crate) struct Subscriptions {
+    all: HashMap<u64, Subscription>,
 }
 
-impl Listeners {
-    /// Makes those that are needed, and tells the desk what was heard: true if there was anything. `ring` makes what wakes
+impl Subscriptions {
+    /// Makes those that are needed, and tells the reactor what was heard: true if there was anything. `ring` makes what wakes
     /// the hub.
-    pub fn turn<F: FnOnce() + Send + 'static>(&mut self, desk: &mut Desk, ring: impl Fn() -> F) -> bool {
-        for (port, shared, prefix) in desk.deaf() {
-            self.all.entry(port).or_insert_with(|| Listener::new(shared, prefix, ring()));
+    pub fn turn<F: FnOnce() + Send + 'static>(&mut self, reactor: &mut Reactor, ring: impl Fn() -> F) -> bool {
+        for (port, shared, prefix) in reactor.deaf() {
+            self.all.entry(port).or_insert_with(|| Subscription::new(shared, prefix, ring()));
         }
         let (now, mut any) = (Instant::now(), false);
-        self.all.retain(|port, listener| match &mut listener.state {
+        self.all.retain(|port, subscription| match &mut subscription.state {
             State::Opening(result) => {
                 let opened = match result.try_recv() {
                     Err(TryRecvError::Empty) => return true,
@@ -52,10 +52,10 @@ impl Listeners {
                     Ok(opened) => opened,
                 };
                 any = true;
-                desk.on_hearing(*port, opened.as_ref().map(Ear::channel).map_err(Clone::clone));
+                reactor.on_hearing(*port, opened.as_ref().map(Ear::channel).map_err(Clone::clone));
                 let is_up = opened.is_ok();
                 if let Ok(ear) = opened {
-                    listener.state = State::Up(ear);
+                    subscription.state = State::Up(ear);
                 }
                 is_up
             }
@@ -63,20 +63,20 @@ impl Listeners {
                 let mut hints = Vec::new();
                 let listened = ear.listen(&mut hints);
                 any |= !hints.is_empty();
-                desk.on_hints(*port, &hints);
+                reactor.on_hints(*port, &hints);
                 if listened.is_err() {
-                    listener.state = State::Lost(now + PAUSE);
+                    subscription.state = State::Lost(now + PAUSE);
                 }
                 true
             }
             // Nobody waits: the next one who does has a new one made.
-            State::Lost(_) if !desk.has_waiters(*port) => {
-                desk.on_silence(*port);
+            State::Lost(_) if !reactor.has_waiters(*port) => {
+                reactor.on_silence(*port);
                 false
             }
             State::Lost(then) => {
                 if *then <= now {
-                    listener.state = open(&listener.shared, &listener.prefix, ring());
+                    subscription.state = open(&subscription.shared, &subscription.prefix, ring());
                 }
                 true
             }
@@ -91,20 +91,23 @@ impl Listeners {
 
     /// What to watch for reading.
     pub fn descriptors(&self) -> impl Iterator<Item = RawFd> {
-        let up = |listener: &Listener| if let State::Up(ear) = &listener.state { Some(ear.descriptor()) } else { None };
+        let up = |subscription: &Subscription| {
+            if let State::Up(ear) = &subscription.state { Some(ear.descriptor()) } else { None }
+        };
         self.all.values().filter_map(up)
     }
 
     /// When to turn again if nothing else happens.
     pub fn next_turn(&self) -> Option<Instant> {
-        let due = |listener: &Listener| if let State::Lost(then) = &listener.state { Some(*then) } else { None };
+        let due =
+            |subscription: &Subscription| if let State::Lost(then) = &subscription.state { Some(*then) } else { None };
         self.all.values().filter_map(due).min()
     }
 }
 
-impl Listener {
-    fn new(shared: Arc<Session>, prefix: Arc<[u8]>, ring: impl FnOnce() + Send + 'static) -> Listener {
-        Listener { state: open(&shared, &prefix, ring), shared, prefix }
+impl Subscription {
+    fn new(shared: Arc<Session>, prefix: Arc<[u8]>, ring: impl FnOnce() + Send + 'static) -> Subscription {
+        Subscription { state: open(&shared, &prefix, ring), shared, prefix }
     }
 }
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Notice;
+use super::thread;
 use crate::error::Error;
 use crate::exchange::Exchange;
 use crate::operation::Operation;
-use crate::redis::{hub, pipeline};
+use crate::redis::pipeline;
 use crate::session::Session;
 
 /// What taking back may cost a caller, who waits for it.
@@ -72,7 +72,7 @@ impl Leave {
 
     /// Has the process' thread send it.
     pub fn send_in_background(self) {
-        hub::notify(Notice::Leave(self));
+        thread::leave(self);
     }
 }
 

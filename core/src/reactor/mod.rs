@@ -1,0 +1,243 @@
+//! What the process' thread does besides carrying calls: it looks after its [`Guest`]s, who wait for locks and for entries of
+//! caches, and takes back what callers have left. It hands operations to the thread's links and takes their answers.
+
+mod cleanup;
+pub(crate) mod completion;
+mod guest;
+mod outage;
+mod stage;
+mod subscriptions;
+pub(crate) mod thread;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use crate::answer::Answer;
+use crate::error::Result;
+use crate::exchange::Exchange;
+use crate::lease::{Channel, Id};
+use crate::redis::{blocking, pipeline};
+use crate::session::Session;
+use crate::sink::{Sink, Tag};
+
+use cleanup::Leaves;
+pub(crate) use cleanup::{CLEAN_UP, Leave};
+pub(crate) use guest::{Action, Guest, Guests, Work};
+pub(crate) use outage::Outage;
+pub(crate) use stage::Stage;
+
+/// What an answer is for.
+enum Errand {
+    /// For the guest of a client, in a place, under a number of its own.
+    Guest(u64, usize, u64),
+    Leave(Leave),
+    /// For nobody.
+    Part,
+}
+
+/// What is to be done elsewhere, with the number that its answer comes back under.
+struct Sending {
+    work: Work,
+    number: u64,
+}
+
+/// Where the answers of the reactor's own operations are left.
+#[derive(Default)]
+struct Tray {
+    answers: Mutex<Vec<(u64, Result<Answer>)>>,
+}
+
+impl Sink for Tray {
+    fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).extend(answers);
+    }
+}
+
+/// All that the thread does for guests. Clients go by the numbers of their engines.
+#[derive(Default)]
+struct Reactor {
+    clients: HashMap<u64, Guests>,
+    leaves: Leaves,
+    errands: HashMap<u64, Errand>,
+    next: u64,
+    tray: Arc<Tray>,
+    /// What is to be sent now.
+    out: Vec<Sending>,
+}
+
+impl Reactor {
+    /// Where the answers to what it sends must go.
+    fn sink(&self) -> Arc<dyn Sink> {
+        self.tray.clone()
+    }
+
+    /// Has the guests of a client told something.
+    fn tell(&mut self, session: &Arc<Session>, tell: impl FnOnce(&mut Guests)) {
+        let client = session.engine().number;
+        tell(self.clients.entry(client).or_insert_with(|| Guests::new(session)));
+        self.act_for(client);
+    }
+
+    /// A client was closed: what was held, asked for or is being released is taken back beside its connection, which goes
+    /// at once.
+    fn close(&mut self, client: u64) {
+        let mut leaves = self.leaves.of(client);
+        leaves.extend(self.errands.values().filter_map(|errand| match errand {
+            Errand::Leave(leave) if leave.shared.engine().number == client => Some(leave.clone()),
+            _ => None,
+        }));
+        let guests = self.clients.get_mut(&client).into_iter().flat_map(Guests::iter_mut);
+        let actions: Vec<Action> = guests
+            .flat_map(|guest| {
+                guest.close();
+                guest.take_actions()
+            })
+            .collect();
+        for action in actions {
+            match action {
+                Action::Leave(leave) | Action::LeaveLater(leave, _) => leaves.push(leave),
+                Action::Answer(tag, answer) => tag.answer(answer),
+                // Nobody waits any more.
+                Action::Ask(..) => {}
+            }
+        }
+        if !leaves.is_empty() {
+            let take_back = move || {
+                pipeline::run_all(leaves.iter().map(Leave::exchange).collect(), &mut || false);
+                Ok(Answer::new(true))
+            };
+            self.dispatch(Work::Task(Box::new(take_back)), Errand::Part);
+        }
+    }
+
+    /// The calls of this client among what is to be sent, with their numbers.
+    fn take_out(&mut self, client: u64) -> Vec<(Exchange, u64)> {
+        let mut taken = Vec::new();
+        for Sending { work, number } in std::mem::take(&mut self.out) {
+            match work {
+                Work::Call(exchange) if exchange.shared().engine().number == client => taken.push((exchange, number)),
+                work => self.out.push(Sending { work, number }),
+            }
+        }
+        taken
+    }
+
+    /// Takes back what its caller does not wait for any more.
+    fn cancel(&mut self, is_it: &dyn Fn(&Tag) -> bool) {
+        self.clients.values_mut().flat_map(Guests::iter_mut).for_each(|guest| guest.cancel(is_it));
+    }
+
+    /// Which clients' guests need a subscription, and what they have in common.
+    fn deaf(&self) -> Vec<(u64, Arc<Session>, Arc<[u8]>)> {
+        let deaf = |(client, guests): (&u64, &Guests)| {
+            let (session, wake_prefix) = guests.iter().find_map(Guest::deaf)?;
+            Some((*client, session.clone(), wake_prefix.clone()))
+        };
+        self.clients.iter().filter_map(deaf).collect()
+    }
+
+    /// Whether there are answers that no turn has looked at.
+    fn has_answers(&self) -> bool {
+        !self.tray.answers.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Whether anybody of a client waits.
+    fn has_waiters(&self, client: u64) -> bool {
+        self.clients.get(&client).is_some_and(|guests| guests.iter().any(|guest| !guest.is_empty()))
+    }
+
+    /// A client's subscription was made, or failed.
+    fn on_hearing(&mut self, client: u64, heard: Result<Channel>) {
+        self.each_of(client, |guest| match &heard {
+            Ok(channel) => guest.on_hearing(*channel),
+            Err(error) => guest.on_deafness(error),
+        });
+    }
+
+    /// A client's subscription has gone, and nobody waits.
+    fn on_silence(&mut self, client: u64) {
+        self.each_of(client, Guest::on_silence);
+    }
+
+    /// Hints have come on a client's subscription.
+    fn on_hints(&mut self, client: u64, hints: &[Id]) {
+        self.each_of(client, |guest| hints.iter().for_each(|id| guest.on_hint(id)));
+    }
+
+    fn each_of(&mut self, client: u64, tell: impl Fn(&mut dyn Guest)) {
+        let guests = self.clients.get_mut(&client).into_iter().flat_map(Guests::iter_mut);
+        guests.for_each(|guest| tell(&mut **guest));
+    }
+
+    /// Does all that is due and can be done without waiting; true if there is something to send.
+    fn turn(&mut self, now: Instant) -> bool {
+        let answers = std::mem::take(&mut *self.tray.answers.lock().unwrap_or_else(PoisonError::into_inner));
+        for (number, answer) in answers {
+            if let Some(errand) = self.errands.remove(&number) {
+                self.on_answer(errand, answer);
+            }
+        }
+        self.leaves.due(now).into_iter().for_each(|leave| self.leave(leave));
+        let clients: Vec<u64> = self.clients.keys().copied().collect();
+        for client in clients {
+            self.each_of(client, |guest| guest.turn(now));
+            self.act_for(client);
+        }
+        self.clients.retain(|_, guests| !guests.are_gone());
+        !self.out.is_empty()
+    }
+
+    /// When to turn again if nothing else happens.
+    fn next_turn(&self) -> Option<Instant> {
+        let guests = self.clients.values().flat_map(Guests::iter).filter_map(Guest::next_turn);
+        guests.chain(self.leaves.next_turn()).min()
+    }
+
+    fn on_answer(&mut self, errand: Errand, answer: Result<Answer>) {
+        match errand {
+            Errand::Guest(client, place, number) => {
+                if let Some(guest) = self.clients.get_mut(&client).and_then(|guests| guests.at(place)) {
+                    guest.on_answer(number, answer);
+                }
+            }
+            Errand::Leave(leave) => match answer {
+                Err(error) if !leave.shared.is_closed() => self.leaves.failed(leave, &error),
+                _ => {}
+            },
+            Errand::Part => {}
+        }
+    }
+
+    /// Does what the guests of a client want done.
+    fn act_for(&mut self, client: u64) {
+        let guests = self.clients.get_mut(&client).into_iter().flat_map(Guests::iter_mut).enumerate();
+        let actions: Vec<(usize, Action)> = guests
+            .flat_map(|(place, guest)| guest.take_actions().into_iter().map(move |action| (place, action)))
+            .collect();
+        for (place, action) in actions {
+            match action {
+                Action::Ask(number, work) => self.dispatch(work, Errand::Guest(client, place, number)),
+                Action::Leave(leave) => self.leave(leave),
+                Action::LeaveLater(leave, error) => self.leaves.failed(leave, &error),
+                Action::Answer(tag, answer) => tag.answer(answer),
+            }
+        }
+    }
+
+    fn leave(&mut self, leave: Leave) {
+        let exchange = leave.exchange();
+        // The link of a closed client has gone, and another would stay.
+        let work = match leave.shared.is_closed() {
+            true => Work::Task(Box::new(move || blocking::run(exchange, &mut || false))),
+            false => Work::Call(exchange),
+        };
+        self.dispatch(work, Errand::Leave(leave));
+    }
+
+    fn dispatch(&mut self, work: Work, errand: Errand) {
+        self.next += 1;
+        self.errands.insert(self.next, errand);
+        self.out.push(Sending { work, number: self.next });
+    }
+}
