@@ -47,7 +47,8 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
     if let Some(error) = login(text, server) {
         return Refusal::Final(error);
     }
-    if code == "NOPERM" || text.contains("can't run this command") {
+    // Valkey 9 tells of a script's lack of a right under the code of any error.
+    if code == "NOPERM" || text.contains("can't run this command") || text.contains("ACL failure in script") {
         return Refusal::Final(not_permitted(text, Some(operation.script()), server));
     }
     if is_unknown_command(text) {

@@ -108,7 +108,7 @@ for _, record in ipairs(records) do
     elseif kind == 3 then
       stop = words[2] > 0 and window + 2 * period or words[3] > 0 and window + period or 0
     else
-      local full = last_there + math.ceil(record.capacity * period / record.limit) + 1
+      local full = last_there + math.min(math.ceil(record.capacity * period / record.limit), LONGEST) + 1
       if words[1] > full then words[1], words[2] = full, 0 end
       stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
     end

@@ -16,16 +16,24 @@ local kept = sources[N_1]
 if kept and not kept.own then
   -- Another rate: the tokens taken stay taken, and fill again as fast as they now do.
   local function refilled(filled, part)
+    -- In units of the old bucket, then of this one: exact, unless they are too many.
+    local taken = (filled - last_1) * kept.limit + part
+    local wanted = taken * period_1
+    if taken < EXACT and wanted < EXACT then
+      local rest = wanted % kept.period
+      wanted = (wanted - rest) / kept.period + (rest > 0 and 1 or 0)
+      rest = wanted % limit_1
+      return last_1 + (wanted - rest) / limit_1, rest
+    end
     local ahead = filled - last_1 + part / kept.limit
     ahead = ahead * kept.limit / kept.period * period_1 / limit_1
-    return last_1 + math.min(math.ceil(ahead), full_1 + 1)
+    return last_1 + math.min(math.ceil(ahead), full_1 + 1), 0
   end
-  if tat_1 > last_1 then tat_1 = refilled(tat_1, part_1) end
-  part_1 = 0
+  if tat_1 > last_1 then tat_1, part_1 = refilled(tat_1, part_1) else part_1 = 0 end
   for hold = 1, #holds, hold_size do
     local filled, part = struct.unpack('<I8I8', holds, hold + FILLED_1)
     if filled > last_1 then
-      holds = string.sub(holds, 1, hold + FILLED_1 - 1) .. struct.pack('<I8I8', refilled(filled, part), 0)
+      holds = string.sub(holds, 1, hold + FILLED_1 - 1) .. struct.pack('<I8I8', refilled(filled, part))
         .. string.sub(holds, hold + FILLED_1 + 16)
     end
   end

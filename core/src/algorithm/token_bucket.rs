@@ -48,23 +48,31 @@ fn put(rule: &Rule, words: &mut Words, now: u64, ahead: u128) {
     };
 }
 
-/// When what another rate fills at this time is filled, if it began at `last`. In floating point, as the script does it:
-/// the same operations in the same order.
-pub(crate) fn refilled(rule: &Rule, kept: Rate, last: u64, at: Filled) -> u64 {
-    if at.at <= last {
-        return at.at;
+/// When what another rate fills at this time is filled, if it began at `last`: exact, unless the numbers are too large for
+/// the script, which then counts in floating point. The same operations in the same order.
+pub(crate) fn refilled(rule: &Rule, kept: Rate, last: u64, filled: Filled) -> Filled {
+    const EXACT: u128 = 1 << 53;
+    if filled.at <= last {
+        return Filled { part: 0, ..filled };
     }
     let Rate { limit, period } = rule.rate();
-    let distance = (at.at - last) as f64 + at.part as f64 / kept.limit as f64;
+    let taken = u128::from(filled.at - last) * u128::from(kept.limit) + u128::from(filled.part);
+    let wanted = taken.saturating_mul(u128::from(period));
+    if taken < EXACT && wanted < EXACT {
+        let wanted = wanted.div_ceil(u128::from(kept.period)) as u64;
+        return Filled { at: last + wanted / limit, part: wanted % limit };
+    }
+    let distance = (filled.at - last) as f64 + filled.part as f64 / kept.limit as f64;
     let distance = distance * kept.limit as f64 / kept.period as f64 * period as f64 / limit as f64;
     let most = (tokens(rule, rule.capacity()) / denominator(rule)) as u64 + 1;
-    last + (distance.ceil().min(most as f64) as u64)
+    Filled { at: last + (distance.ceil().min(most as f64) as u64), part: 0 }
 }
 
 fn carry(rule: &Rule, words: &mut Words, kept: Rate, _now: u64) {
     // The tokens taken stay taken, and fill again as fast as they now do.
     let [tat, part, last, _] = words;
-    (*tat, *part) = (refilled(rule, kept, *last, Filled { at: *tat, part: *part }), 0);
+    let Filled { at, part: rest } = refilled(rule, kept, *last, Filled { at: *tat, part: *part });
+    (*tat, *part) = (at, rest);
 }
 
 fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {

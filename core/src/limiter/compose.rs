@@ -153,7 +153,7 @@ fn whole(line: &str, rules: &[Names]) -> String {
     let size = prefix + 8 * word_count + log;
     let buckets = definitions().filter(|definition| definition.has_capacity).count();
     let answers: Vec<String> = rules.iter().map(|rule| rule.write("wait_1, left_1, reset_1")).collect();
-    let described: Vec<String> = rules.iter().map(|rule| rule.write("top_1, wait_1, left_1, reset_1")).collect();
+    let described: Vec<String> = rules.iter().map(|rule| rule.write("TOP_1, wait_1, left_1, reset_1")).collect();
     let next = FIRST_ARGUMENT + rules.iter().map(Names::argument_count).sum::<usize>();
     let heading = rules.first().map_or(String::new(), |rule| format!("ARGV[{}{}]", rule.base, rule.first_argument - 1));
     let listed = |sizes: Vec<usize>| sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
@@ -212,7 +212,7 @@ impl Names {
             .replace("FILLED_1", &(HOLD_SIZE + FILLED_SIZE * self.bucket).to_string())
             .replace("ID_1", &definition.id.to_string())
             .replace("fresh_1", &fresh.join(" and "))
-            .replace("top_1", if definition.has_capacity { "capacity_1" } else { "limit_1" })
+            .replace("TOP_1", if definition.has_capacity { "capacity_1" } else { "limit_1" })
             .replace("MARK_1", &(1_u32 << (self.number - 1)).to_string())
             .replace("N_1", &self.number.to_string())
             .replace("_1", &format!("_{}", self.number))

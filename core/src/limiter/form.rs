@@ -104,7 +104,8 @@ impl Record {
         let last = words[charged].min(now);
         words[charged] = last;
         // In floating point, as the script does it: exact enough for an end that cannot be.
-        let full = last + (self.name.capacity as f64 * period as f64 / limit as f64).ceil() as u64 + 1;
+        let full = (self.name.capacity as f64 * period as f64 / limit as f64).ceil().min(MAX_PERIOD as f64);
+        let full = last + full as u64 + 1;
         match id {
             1 => words[1] = words[1].min(last + period),
             4 if words[0] > full => (words[0], words[1]) = (full, 0),
@@ -283,12 +284,13 @@ impl Reader<'_> {
         Some(numbers)
     }
 
-    /// Goes on behind the log.
-    fn log(&mut self) -> Option<Log> {
+    /// Goes on behind the log. What is usual is read without a look at its end: entries that are cut off count as over.
+    fn log(&mut self, usual: bool) -> Option<Log> {
         let [next, sum, last, room, stop] = self.numbers()?;
         let base = self.position as u64;
         let after = base + ENTRY * room;
-        if sum >= WRAP || after > stop || self.text.len() != PREFIX && stop > self.text.len() as u64 {
+        let cut = self.text.len() != PREFIX && stop > self.text.len() as u64;
+        if sum >= WRAP || after > stop || cut && !(usual && after == stop) {
             return None;
         }
         self.text = if stop > after { self.whole.get(after as usize..stop as usize)? } else { &[] };
@@ -297,8 +299,8 @@ impl Reader<'_> {
     }
 }
 
-/// The parts of a value, or none if the value is not ours.
-pub(super) fn parse(value: &[u8], with_log: bool) -> Option<Parsed> {
+/// The parts of a value, or none if the value is not ours; `heading` is that of the policy.
+pub(super) fn parse(value: &[u8], heading: &[u8], with_log: bool) -> Option<Parsed> {
     value.strip_prefix(MAGIC)?;
     let text = if with_log { &value[..value.len().min(PREFIX)] } else { value };
     let mut reader = Reader { whole: value, text, position: MAGIC.len() };
@@ -314,7 +316,10 @@ pub(super) fn parse(value: &[u8], with_log: bool) -> Option<Parsed> {
     }
     while let Some(id) = reader.byte() {
         match id {
-            LOG if parsed.log.is_none() && !blocked => parsed.log = Some(reader.log()?),
+            LOG if parsed.log.is_none() && !blocked => {
+                let exact = |record: &Record| record.words.iter().sum::<u64>() < EXACT;
+                parsed.log = Some(reader.log(value.starts_with(heading) && parsed.records.iter().all(exact))?);
+            }
             BLOCK if !blocked => {
                 [parsed.block_length, parsed.block_until] = reader.numbers()?;
                 blocked = parsed.block_length <= MAX_PERIOD;

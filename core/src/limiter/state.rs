@@ -43,7 +43,7 @@ impl<'a> State<'a> {
     pub fn load(policy: &'a Policy, space: &dyn Space, key: &'a [u8], now: u64) -> Result<State<'a>> {
         let with_log = policy.rules().iter().any(|rule| of(rule).has_log);
         let value = space.get(key)?.filter(|value| !with_log || !value.is_empty());
-        let parsed = value.map(|value| form::parse(value, with_log));
+        let parsed = value.map(|value| form::parse(value, &form::heading(policy), with_log));
         let foreign = matches!(parsed, Some(None));
         let mut parsed = parsed.flatten().unwrap_or_default();
         let back = parsed.records.iter_mut().fold(false, |back, record| record.settle(now) || back);
@@ -95,7 +95,7 @@ impl<'a> State<'a> {
         if of(rule).has_capacity {
             let (last, bucket) = (words[2], self.bucket(i));
             self.holds.refill(bucket, |filled| match filled.at > last {
-                true => Filled { at: refilled(rule, kept, last, filled), part: 0 },
+                true => refilled(rule, kept, last, filled),
                 false => filled,
             });
         }
