@@ -92,8 +92,8 @@ MUTANTS = [
     Mutant(
         "who takes a request in crumbs is waited for",
         f"{RUST}/store/redis/pool.rs",
-        "if written < self.out.len() && Instant::now() >= deadline {",
-        "if false {",
+        "if written < self.out.len() {\n                if Instant::now() >= deadline {",
+        "if written < self.out.len() {\n                if false {",
     ),
     Mutant(
         "a part of an answer keeps a link",

@@ -121,8 +121,11 @@ impl Wire {
                 },
             }
             // One that takes it in crumbs is not waited for any longer than one that takes nothing.
-            if written < self.out.len() && Instant::now() >= deadline {
-                return Err(Broken::TimedOut);
+            if written < self.out.len() {
+                if Instant::now() >= deadline {
+                    return Err(Broken::TimedOut);
+                }
+                self.bound(deadline).map_err(|e| gone(server, &e.to_string()))?;
             }
         }
         Ok(())
@@ -169,6 +172,7 @@ impl Wire {
                 self.pause(deadline, interrupted)?;
                 asked = Some(now);
             }
+            self.bound(deadline).map_err(|e| gone(server, &e.to_string()))?;
         }
     }
 

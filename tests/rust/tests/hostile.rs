@@ -121,7 +121,7 @@ fn timed<T>(call: impl FnOnce() -> T) -> (T, Duration) {
     (answer, took.saturating_sub(stalls.worst()))
 }
 
-const DRIP: Way = |to| endless(to, b"*16\r\n", b"$200\r\n0123456789", true);
+const DRIP: Way = |to| endless(to, b"$4000\r\n", b"x", true);
 const ENDLESS: Way = |to| endless(to, b"*1048576\r\n", b":1\r\n", false);
 const LONG: Way = |to| endless(to, b"$536870912\r\n", b"x", false);
 const HANDSHAKE: Way = |to| endless(to, b"\x16\x03\x03\x3f\xff\x02\x00\x3f\xfb\x03\x03", b"\0", true);
@@ -169,7 +169,7 @@ fn who_takes_a_request_in_crumbs_is_not_waited_for() {
     });
     let client = client("redis", &server);
     let cache = client.cache("c", quotalock::CacheOptions::default()).unwrap();
-    let value = vec![b'x'; 60 << 20];
+    let value = vec![b'x'; 24 << 20];
     let op = cache.put(b"k", Some(value)).unwrap();
     let (answer, took) = timed(|| op.run());
     assert_eq!(answer.unwrap_err().code(), Code::Timeout);
@@ -225,10 +225,11 @@ fn others_of_the_process_are_answered_meanwhile() {
         assert!(consume(&good, true).is_ok());
         let until = Instant::now() + Duration::from_millis(500);
         std::thread::scope(|scope| {
-            scope.spawn(|| while consume(&bad, true).is_err() && Instant::now() < until {});
+            let bad = &bad;
+            scope.spawn(move || while consume(bad, true).is_err() && Instant::now() < until {});
             while Instant::now() < until {
                 let (answer, took) = timed(|| consume(&good, true));
-                assert!(answer.is_ok() && took <= LATE, "{took:?} beside {command}");
+                assert!(answer.is_ok() && took <= TIMEOUT / 2, "{took:?} beside {command}");
             }
         });
     }
