@@ -112,7 +112,7 @@ fn of_this_process() {
 /// Closes the door and waits until nobody else is inside. Called at the interpreter's end, with the GIL, under which all
 /// of this changes.
 #[pyfunction]
-#[pyo3(name = "_settle")]
+#[pyo3(name = "settle_threads")]
 pub fn settle(py: Python<'_>) {
     of_this_process();
     let now = Instant::now();
@@ -128,5 +128,5 @@ pub fn settle(py: Python<'_>) {
 /// Has the interpreter call [`settle`] when it ends.
 pub fn prepare(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let register = module.py().import("atexit")?.getattr("register")?;
-    call(&register, [&module.getattr("_settle")?]).map(drop)
+    call(&register, [&module.getattr("settle_threads")?]).map(drop)
 }

@@ -1208,7 +1208,7 @@ class LoopDriver:
     def _retire(self) -> None:
         """Leaves the loop, then hangs up; called by the loop."""
 
-def _settle() -> None:
+def settle_threads() -> None:
     """Keeps other threads out of the native code for a moment; called by the interpreter when it ends."""
 
 def check_function(what: str, given: object) -> None:
