@@ -41,6 +41,7 @@ __all__ = [
     "put",
     "quorum_lock",
     "set_time",
+    "settle_threads",
 ]
 
 @final
