@@ -9,6 +9,7 @@ use quotalock::{CacheOptions, Getting, GettingMany, WhenAway};
 use crate::argument::{Key, function, kind, octets, seconds, shown};
 use crate::call::call;
 use crate::client::Client;
+use crate::ending::enter;
 use crate::error::{invalid, raised};
 use crate::loading::{self, patience, shown_value, value};
 use crate::lock_options::Maybe;
@@ -92,6 +93,7 @@ impl Cache {
         load: &Bound<'_, PyAny>,
         wait: Maybe<'_, '_>,
     ) -> PyResult<Option<Py<PyBytes>>> {
+        let _inside = enter(py);
         function("load", load)?;
         let getting = self.getting(py, &key, wait)?;
         let load = || Ok(value("the loaded value", &call(load, [])?)?.map(<[u8]>::to_vec));
@@ -107,6 +109,7 @@ impl Cache {
         load: &Bound<'py, PyAny>,
         wait: Maybe<'_, 'py>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let _inside = enter(py);
         function("load", load)?;
         let keys = several(keys)?;
         let looking = self.looking(&keys, wait)?;
@@ -122,8 +125,10 @@ impl Cache {
         load: &Bound<'_, PyAny>,
         wait: Maybe<'_, '_>,
     ) -> PyResult<Py<PyAny>> {
+        let _inside = enter(py);
         static ENCODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         static DECODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let _inside = enter(py);
         function("load", load)?;
         let getting = self.getting(py, &key, wait)?;
         let load = || {

@@ -6,8 +6,8 @@
 //! thread that is ended in a call from here waits for ever instead, as CPython itself has them do since 3.14, and as
 //! PyO3 does where it asks for the GIL: nothing of ours runs in it any more, and the process ends around it.
 //!
-//! Not called from here is what Python runs by itself while it makes, converts or drops an object for us: a finalizer, an
-//! `__index__`. The process still aborts if the thread is ended just there.
+//! Not called from here is what Python runs by itself while it makes, converts or drops an object for us: `ending` keeps
+//! threads from being ended just there.
 
 use std::mem::forget;
 use std::ptr::null_mut;
@@ -16,6 +16,8 @@ use std::thread::park;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+
+use crate::ending::outside;
 
 // PyO3 declares it too, as one that never unwinds, but does not call it. Of a function that PyO3 calls the optimizer
 // would see both declarations as one, and could take it that nothing is to run on an unwind.
@@ -26,8 +28,16 @@ unsafe extern "C-unwind" {
 /// How many arguments a call takes.
 const MOST: usize = 3;
 
-/// Calls `callable` with the arguments given.
+/// Calls `callable` with the arguments given. To be called with no lock held.
 pub fn call<'py, const N: usize>(
+    callable: &Bound<'py, PyAny>,
+    given: [&Bound<'py, PyAny>; N],
+) -> PyResult<Bound<'py, PyAny>> {
+    outside(callable.py(), || call_inside(callable, given))
+}
+
+/// As [`call`], of what is soon done: the interpreter's end waits for it.
+pub fn call_inside<'py, const N: usize>(
     callable: &Bound<'py, PyAny>,
     given: [&Bound<'py, PyAny>; N],
 ) -> PyResult<Bound<'py, PyAny>> {

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use quotalock::driver::{self, LoopLink, Sink};
 use quotalock::{Answer, Getting, GettingMany, Lock, Part, Result};
 
-use crate::call::call_method;
+use crate::call::call_inside;
 
 /// Who awaits a call.
 pub struct Caller {
@@ -147,7 +147,9 @@ impl Done {
 }
 
 fn is_cancelled(future: &Py<PyAny>) -> bool {
-    let cancelled = |py: Python<'_>| call_method(future.bind(py), intern!(py, "cancelled"), [])?.is_truthy();
+    // A lock is held.
+    let cancelled =
+        |py: Python<'_>| call_inside(future.getattr(py, intern!(py, "cancelled"))?.bind(py), [])?.is_truthy();
     // The GIL is held: the link works only when the loop lets it.
     Python::try_attach(|py| cancelled(py).unwrap_or(false)).unwrap_or(false)
 }

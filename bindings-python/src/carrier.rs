@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use quotalock::{AnswerValue, Op};
 
 use crate::answer::object;
+use crate::ending::{enter, outside};
 use crate::error::raised;
 use crate::loops::Loops;
 
@@ -42,6 +43,7 @@ impl Carrier {
         op: quotalock::Result<Op<T>>,
         naps: bool,
     ) -> PyResult<Py<PyAny>> {
+        let _inside = enter(py);
         let op = op.map_err(|error| raised(py, &error))?.erased();
         if let Some(loops) = &self.loops {
             return loops.submit(py, op, naps);
@@ -65,13 +67,14 @@ pub fn interruptibly<T: Send>(
     call: impl FnOnce(&mut dyn FnMut() -> bool) -> quotalock::Result<T> + Send,
 ) -> PyResult<quotalock::Result<T>> {
     let mut raised = None;
-    let answer = py.detach(|| {
+    let call = || {
         call(&mut || {
             if raised.is_none() {
                 raised = Python::try_attach(|py| py.check_signals().err()).flatten();
             }
             raised.is_some()
         })
-    });
+    };
+    let answer = outside(py, || py.detach(call));
     raised.map_or(Ok(answer), Err)
 }

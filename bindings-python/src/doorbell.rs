@@ -3,6 +3,7 @@
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
+use crate::ending::enter;
 use crate::link::LoopDriver;
 
 /// What the loop calls when the link rings. It belongs to the loop alone: when it goes, nobody awaits anything there any
@@ -22,6 +23,7 @@ impl Doorbell {
 #[pymethods]
 impl Doorbell {
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
+        let _inside = enter(py);
         LoopDriver::wake(self.driver.bind(py))
     }
 

@@ -7,9 +7,11 @@ use quotalock::{Code, Error};
 
 use crate::call::call;
 use crate::decision::Decision;
+use crate::ending::enter;
 
 /// The exception for an error, of the class that its code names.
 pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
+    let _inside = enter(py);
     static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     let make = || -> PyResult<PyErr> {
         let class = CLASSES.import(py, "quotalock._errors", "BY_CODE")?.as_any().get_item(error.code().as_str())?;

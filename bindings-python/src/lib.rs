@@ -13,6 +13,7 @@ mod client;
 mod combined;
 mod decision;
 mod doorbell;
+mod ending;
 mod error;
 mod future;
 mod inspection;
@@ -44,6 +45,8 @@ use pyo3::prelude::*;
 /// What `quotalock` and `quotalock.aio` are made of.
 #[pymodule(gil_used = true)]
 mod _native {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::argument::function;
     #[pymodule_export]
@@ -54,6 +57,8 @@ mod _native {
     use super::combined::CombinedDecision;
     #[pymodule_export]
     use super::decision::Decision;
+    #[pymodule_export]
+    use super::ending::settle;
     #[pymodule_export]
     use super::inspection::{Holder, Inspection};
     #[pymodule_export]
@@ -90,4 +95,9 @@ mod _native {
     use super::testing::{get, put, set_time};
     #[pymodule_export]
     use super::ticket::{Ticket, Waiting};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::ending::prepare(module)
+    }
 }

@@ -14,6 +14,7 @@ use quotalock::{Answer, Getting, GettingMany, Lock, Op};
 use crate::call::{call, call_method};
 use crate::caller::{Answered, Caller, Done, Next, wait};
 use crate::doorbell::Doorbell;
+use crate::ending::enter;
 use crate::error::raised;
 use crate::future::resolve;
 use crate::ours::Ours;
@@ -49,11 +50,13 @@ struct State {
 impl LoopDriver {
     /// Reads, writes and expires what is due. Called by the loop when the socket is ready, and when it is time.
     fn _turn(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let _inside = enter(slf.py());
         LoopDriver::work(slf, LoopLink::turn)
     }
 
     /// Sends the calls of a tick. Called by the loop after that tick.
     fn _flush(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let _inside = enter(slf.py());
         slf.get().lock().flush_due = false;
         LoopDriver::work(slf, LoopLink::flush)
     }
@@ -61,6 +64,7 @@ impl LoopDriver {
     /// Takes a call back if its caller cancelled it. Called by the loop when the call's future is done. A look that was sent
     /// may bring a lease, which only its answer tells: it is awaited, and what it brings is given back.
     fn _settled(&self, future: &Bound<'_, PyAny>) -> PyResult<()> {
+        let _inside = enter(future.py());
         if call_method(future, intern!(future.py(), "cancelled"), [])?.is_truthy()? {
             let (caller, sink) = {
                 let mut state = self.lock();
@@ -75,6 +79,7 @@ impl LoopDriver {
 
     /// Leaves the loop, then hangs up. Called by the loop.
     fn _retire(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let _inside = enter(slf.py());
         LoopDriver::watch(slf, Interest { socket: None, writable: false, next_turn: None })?;
         let wake_fd = slf.get().lock().link.wake_fd();
         resolve(slf.py(), slf.get().hang_up(slf.py()));

@@ -11,6 +11,7 @@ use quotalock::{LockOptions, LockState, convert};
 use crate::argument::{kind, octets, seconds, shown, whole};
 use crate::carrier::interruptibly;
 use crate::client::Client;
+use crate::ending::enter;
 use crate::error::raised;
 use crate::lock_options::{Given, Maybe, wait};
 use crate::loss::Loss;
@@ -60,6 +61,7 @@ impl Lock {
 
     /// Acquires on this thread. Whatever ends the call takes the grant with it.
     fn acquire_here(&self, py: Python<'_>, acquiring: quotalock::Acquiring) -> PyResult<bool> {
+        let _inside = enter(py);
         let acquired = interruptibly(py, |interrupted| acquiring.run_among_threads(interrupted));
         // A signal that came with the grant would be told to the caller before it can know that it holds something.
         let acquired = acquired.and_then(|acquired| py.check_signals().map(|()| acquired));

@@ -8,6 +8,7 @@ use quotalock::driver::Sink;
 use quotalock::{Answer, Getting, GettingMany, Lock, Op};
 
 use crate::call::call;
+use crate::ending::enter;
 use crate::link::LoopDriver;
 
 /// The drivers of a client's loops. Touched only under the GIL, and no Python runs while it is locked: so it is never
@@ -25,16 +26,19 @@ impl Loops {
 
     /// Submits a `get`; see [`LoopDriver::get`].
     pub fn get(&self, py: Python<'_>, getting: Getting) -> PyResult<Py<PyAny>> {
+        let _inside = enter(py);
         LoopDriver::get(self.driver(py)?.bind(py), getting)
     }
 
     /// Submits a `get_many`; see [`LoopDriver::get_many`].
     pub fn get_many(&self, py: Python<'_>, looking: GettingMany) -> PyResult<Py<PyAny>> {
+        let _inside = enter(py);
         LoopDriver::get_many(self.driver(py)?.bind(py), looking)
     }
 
     /// Waits for another who loads; see [`LoopDriver::wait_for`].
     pub fn wait_for(&self, py: Python<'_>, getting: Getting) -> PyResult<Py<PyAny>> {
+        let _inside = enter(py);
         LoopDriver::wait_for(self.driver(py)?.bind(py), getting)
     }
 
@@ -45,6 +49,7 @@ impl Loops {
         acquires: Option<Lock>,
         ask: impl FnOnce(u64, &Arc<dyn Sink>),
     ) -> PyResult<Py<PyAny>> {
+        let _inside = enter(py);
         LoopDriver::expect(self.driver(py)?.bind(py), acquires, ask)
     }
 

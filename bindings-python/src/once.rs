@@ -7,6 +7,7 @@ use quotalock::{Getting, OnceOptions};
 use crate::argument::{self, octets, seconds, shown};
 use crate::call::call;
 use crate::client::Client;
+use crate::ending::enter;
 use crate::error::raised;
 use crate::loading::{self, patience, shown_value, value};
 use crate::lock_options::Maybe;
@@ -77,6 +78,7 @@ impl Once {
         function: &Bound<'_, PyAny>,
         wait: Maybe<'_, '_>,
     ) -> PyResult<Option<Py<PyBytes>>> {
+        let _inside = enter(py);
         argument::function("function", function)?;
         let run = || Ok(value("the result", &call(function, [])?)?.map(<[u8]>::to_vec));
         Ok(shown_value(py, &loading::get(py, self.beginning(id, wait)?, run)?))

@@ -234,6 +234,76 @@ for _ in range(3):
 time.sleep(0.1)
 """
 
+COLLECTING_IN_DAEMONS = """
+import gc, io, os, sys, threading, time
+import quotalock
+class Lasting(io.StringIO):
+    def flush(self):
+        time.sleep(0.05)
+class Cycle:
+    def __init__(self):
+        self.me = self
+    def __del__(self):
+        time.sleep(0.0002)
+client = quotalock.Client(os.environ["URL"], prefix=f"exit-{os.getpid()}", timeout=10)
+limiter, pages = client.limiter("exit", "1000000/hour"), client.cache("exit")
+def work():
+    while True:
+        Cycle()
+        limiter.consume("k")
+        pages.get_many(["a", "b"], lambda keys: dict.fromkeys(keys, "x"))
+        try:
+            limiter.consume("")
+        except quotalock.InvalidArgument:
+            pass
+gc.set_threshold(15, 1, 1)
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+sys.stdout = Lasting()
+"""
+
+COLLECTING_ON_LOOPS_OF_DAEMONS = """
+import asyncio, gc, io, os, sys, threading, time
+from quotalock import aio
+class Lasting(io.StringIO):
+    def flush(self):
+        time.sleep(0.05)
+class Cycle:
+    def __init__(self):
+        self.me = self
+    def __del__(self):
+        time.sleep(0.0002)
+limiter = aio.Client(os.environ["URL"], timeout=10).limiter("exit", "1000000/hour")
+async def main():
+    while True:
+        for _ in range(20):
+            Cycle()
+        await asyncio.gather(*(limiter.consume("k") for _ in range(20)))
+gc.set_threshold(7, 1, 1)
+for _ in range(3):
+    threading.Thread(target=lambda: asyncio.run(main()), daemon=True).start()
+time.sleep(0.2)
+sys.stdout = Lasting()
+"""
+
+A_LAST_WORD_OF_A_DAEMON = """
+import atexit, os, threading
+asked, said = threading.Event(), threading.Event()
+@atexit.register
+def last():
+    asked.set()
+    if not said.wait(20):
+        os._exit(1)
+import quotalock
+limiter = quotalock.Client(os.environ["URL"], timeout=10).limiter("exit", "1000000/hour")
+def say():
+    asked.wait()
+    limiter.consume("k")
+    said.set()
+threading.Thread(target=say, daemon=True).start()
+"""
+
 WHILE_CONNECTING = """
 import asyncio, os, sys
 from quotalock import aio

@@ -41,6 +41,7 @@ __all__ = [
     "put",
     "quorum_lock",
     "set_time",
+    "settle_threads",
 ]
 
 @final
@@ -1211,6 +1212,9 @@ class LoopDriver:
 
     def _retire(self) -> None:
         """Leaves the loop, then hangs up; called by the loop."""
+
+def settle_threads() -> None:
+    """Keeps other threads out of the native code for a moment; called by the interpreter when it ends."""
 
 def check_function(what: str, given: object) -> None:
     """Refuses what cannot be called, before anybody waits for it: `TypeError`."""

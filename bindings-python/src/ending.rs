@@ -1,0 +1,132 @@
+//! The end of the interpreter, and the threads that are in our code then.
+//!
+//! What CPython before 3.14 does with a daemon thread that asks for the GIL too late is told in `call`: it is unwound, and
+//! our frames cannot be. A call into Python is made safe there. But Python may run code by itself whenever it makes or
+//! drops an object for us: a collection of garbage, a finalizer. So the end waits for a moment until no thread is in the
+//! middle of such work, and lets none begin: when nothing more of ours can be on a stack, the interpreter may end.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use quotalock::generation;
+
+use crate::call::call;
+
+/// How long the end waits for those inside. They only have to come to the end of a finalizer.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// How long nobody else may come in, from when the end has begun: what the interpreter's own last functions take. One
+/// that takes longer, perhaps because it waits for such a thread, is not held up any more.
+const CLOSED: Duration = Duration::from_millis(500);
+/// The pause between two looks.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// How many threads are inside: in our code, with the GIL, or waiting for it in what Python does for our code. Changed
+/// under the GIL alone, so without the price of an atomic addition.
+static INSIDE: AtomicUsize = AtomicUsize::new(0);
+/// Of which process they are.
+static OF: AtomicU64 = AtomicU64::new(0);
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+/// Which thread ends the interpreter, and until when the others stay outside.
+static DOOR: Mutex<Option<(ThreadId, Instant)>> = Mutex::new(None);
+
+thread_local! {
+    /// How deep this thread is inside.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Says that this thread is inside.
+pub struct Inside(());
+
+/// Comes inside. With the door closed it waits, without the GIL, for the interpreter's end or for the door to open.
+pub fn enter(py: Python<'_>) -> Inside {
+    come(py, 1);
+    Inside(())
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        match DEPTH.get() {
+            0 => {}
+            1 => go(),
+            depth => DEPTH.set(depth - 1),
+        }
+    }
+}
+
+/// Does what may take as long as it likes and is safe by itself: the end does not wait for it.
+pub fn outside<T>(py: Python<'_>, work: impl FnOnce() -> T) -> T {
+    let depth = DEPTH.get();
+    if depth == 0 {
+        return work();
+    }
+    go();
+    let done = work();
+    come(py, depth);
+    done
+}
+
+fn come(py: Python<'_>, depth: usize) {
+    if DEPTH.get() > 0 {
+        DEPTH.set(DEPTH.get() + depth);
+        return;
+    }
+    if IS_ENDING.load(Ordering::Relaxed)
+        && let Some(left) = closed_for()
+    {
+        py.detach(|| thread::sleep(left));
+    }
+    of_this_process();
+    INSIDE.store(INSIDE.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    DEPTH.set(depth);
+}
+
+fn go() {
+    DEPTH.set(0);
+    // Those that a forked child inherits it does not count.
+    INSIDE.store(INSIDE.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
+}
+
+/// For how long this thread has to stay outside.
+fn closed_for() -> Option<Duration> {
+    let (by, until) = (*DOOR.lock().unwrap_or_else(PoisonError::into_inner))?;
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        IS_ENDING.store(false, Ordering::Relaxed);
+    }
+    (by != thread::current().id() && !left.is_zero()).then_some(left)
+}
+
+/// In a forked child nobody is inside but, perhaps, the one who lives on.
+fn of_this_process() {
+    let generation = generation();
+    if OF.load(Ordering::Relaxed) != generation {
+        OF.store(generation, Ordering::Relaxed);
+        INSIDE.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Closes the door and waits until nobody else is inside. Called at the interpreter's end, with the GIL, under which all
+/// of this changes.
+#[pyfunction]
+#[pyo3(name = "settle_threads")]
+pub fn settle(py: Python<'_>) {
+    of_this_process();
+    let now = Instant::now();
+    *DOOR.lock().unwrap_or_else(PoisonError::into_inner) = Some((thread::current().id(), now + CLOSED));
+    IS_ENDING.store(true, Ordering::Relaxed);
+    py.detach(|| {
+        while INSIDE.load(Ordering::Relaxed) > 0 && now.elapsed() < PATIENCE {
+            thread::sleep(PAUSE);
+        }
+    });
+}
+
+/// Has the interpreter call [`settle`] when it ends.
+pub fn prepare(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let register = module.py().import("atexit")?.getattr("register")?;
+    call(&register, [&module.getattr("settle_threads")?]).map(drop)
+}
