@@ -163,7 +163,7 @@ export async function run(text, options = []) {
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
-  const hung = setTimeout(() => child.kill('SIGKILL'), 30_000)
+  const hung = setTimeout(() => child.kill('SIGKILL'), 120_000)
   const [code, signal] = await once(child, 'close')
   clearTimeout(hung)
   return { code, signal, output }
