@@ -162,7 +162,7 @@ package: build ## Puts what would be published into dist/: crate, wheel, npm pac
 	cargo package -p quotalock --no-verify && cp target/package/quotalock-*.crate dist/
 	.venv/bin/maturin build --release --quiet -m bindings-python/Cargo.toml --out dist
 	cd bindings-node && npm pack --silent --pack-destination ../dist
-	tar -czf dist/quotalock-php-8.2-linux-$$(uname -m).tar.gz -C bindings-php/modules ratelimit.so
+	tar -czf dist/quotalock-php-$$(php -r 'echo PHP_MAJOR_VERSION, ".", PHP_MINOR_VERSION;')-linux-$$(uname -m).tar.gz -C bindings-php/modules ratelimit.so
 
 clean: ## Removes what was built, but not what was installed
 	cargo clean --quiet

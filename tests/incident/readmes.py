@@ -1,0 +1,85 @@
+"""What the examples of each README take for granted, and what they print."""
+
+from __future__ import annotations
+
+from guides import CLIENT
+
+# What a fenced block may be written in: the languages, which run, and what is checked in another way.
+LANGUAGES = ("python", "php", "js")
+CHECKED_OTHERWISE = {
+    "sql": "runs in SQLite",
+    "": "commands: targets of the Makefile, and what Redis takes",
+}
+
+# What a block takes for granted, by what it mentions; a block that makes its own client gets none.
+_TAKEN_FOR_GRANTED = {
+    "python": {
+        "quotalock.": "import quotalock\n",
+        "client.": CLIENT["python"],
+        "ship(": "def ship(token):\n    assert token > 0\n",
+        "pay)": "def pay():\n    return b'receipt 7'\n",
+        "render)": "def render():\n    return '<h1>Home</h1>'\n",
+    },
+    "php": {
+        "$client->": "$client = new Quotalock\\Client();\n",
+        "$id": "$id = '42';\n",
+        "ship(": "function ship(int $token): void\n{\n}\n",
+        "$orderId": "$orderId = 'order:7';\n",
+        "render(": "function render(string $page): string\n{\n    return $page;\n}\n",
+        "$db": "$db = new class {\n    function user($id)\n    {\n        return ['id' => $id];\n    }\n};\n",
+        "$event": "$event = (object) ['id' => 'event:1'];\n",
+        "pay(": "function pay(object $event): string\n{\n    return 'receipt 7';\n}\n",
+    },
+    "js": {
+        "client.": CLIENT["js"],
+        "ship(": "const ship = async (token) => { if (!(token > 0)) throw new Error('no token') }\n",
+        "requestId": "const requestId = 'request:1'\n",
+        "render(": "const render = () => '<h1>Home</h1>'\n",
+        "event": "const event = { id: 'event:1' }\n",
+        "pay(": "const pay = async () => 'receipt 7'\n",
+    },
+}
+# Looks at the names that a block makes, or that its comments promise, as they come.
+_LOOKS = {
+    "python": {
+        "decision": "assert (decision.allowed, decision.remaining, decision.retry_after) == (True, 9, 0.0)\n",
+        "taken": "assert taken.outcome in ('held', 'not_open')\n",
+        "receipt": "assert receipt == b'receipt 7'\n",
+        "page": "assert page.lower() == b'<h1>home</h1>'\n",
+    },
+    "php": {
+        "$decision": "[$decision->allowed, $decision->retryAfterMs] === [true, 0] || exit('not allowed');\n",
+        "$taken": "$taken->outcome === 'held' || exit($taken->outcome);\n",
+        "$html": "$html === 'home' || exit($html);\n",
+        "$user": "$user === ['id' => '42'] || exit(json_encode($user));\n",
+        "$receipt": "$receipt === 'receipt 7' || exit($receipt);\n",
+        "$isFirst": "$isFirst === true || exit('another was first');\n",
+    },
+    "js": {
+        "const decision": ";[decision.allowed, decision.retryAfterMs].join() === 'true,0' || console.log('denied')\n",
+        "retryAfterMs }": ";[allowed, remaining, retryAfterMs].join() === 'true,9,0' || console.log('denied')\n",
+        "outcome,": ";(await sale.status()).sold === 2 || console.log(outcome)\n",
+        "const page ": "String(page) === '<h1>Home</h1>' || console.log(page)\n",
+        "const receipt": "String(receipt) === 'receipt 7' || console.log(receipt)\n",
+    },
+}
+# What a block prints, as a regular expression, by a line in it.
+_PRINTED = {
+    "print(decision.allowed": r"True 9 0\.0\n",
+    "print(lock.token": r"[1-9]\d+ True\n",
+}
+
+
+def program(language: str, code: str, url: str) -> str:
+    """A block as a program of its own: with what it takes for granted, and looks at what it made."""
+    before = "<?php\n" if language == "php" else ""
+    for mentioned, given in _TAKEN_FOR_GRANTED[language].items():
+        makes_it = mentioned.startswith(("client", "$client")) and "lient = " in code
+        before += given if mentioned in code and not makes_it else ""
+    after = "".join(look for made, look in _LOOKS[language].items() if made in code)
+    return before + code.replace("redis://127.0.0.1:6379", url) + after
+
+
+def printed(code: str) -> str:
+    """What a block prints."""
+    return "".join(pattern for line, pattern in _PRINTED.items() if line in code)

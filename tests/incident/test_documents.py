@@ -1,0 +1,118 @@
+"""Every document: its blocks of code run, its commands exist, and what it points to is there.
+
+The examples of the guides are run by test_guide.py, with what they print.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import figures
+import pytest
+import readmes
+from needs import ROOT
+from servers import Server
+from test_guide import PROGRAMS, anchors, run
+
+DOCUMENTS = [
+    ROOT / name
+    for name in subprocess.run(
+        ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+]
+BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+BLOCKS = [
+    (document, number, language, re.sub(f"^{indent}", "", code, flags=re.MULTILINE))
+    for document in DOCUMENTS
+    for number, (indent, language, code) in enumerate(BLOCK.findall(document.read_text()))
+]
+RUN_HERE = [block for block in BLOCKS if block[0].parent != figures.HERE and block[2] not in readmes.CHECKED_OTHERWISE]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server("redis-7.0") as running:
+        yield running
+
+
+def name(document: Path) -> str:
+    return str(document.relative_to(ROOT))
+
+
+def test_each_block_is_in_a_language_that_is_checked() -> None:
+    fences = sum(len(re.findall(r"^ *```", document.read_text(), re.MULTILINE)) for document in DOCUMENTS)
+    assert fences == 2 * len(BLOCKS)
+    assert {language for _, _, language, _ in BLOCKS} == {*readmes.LANGUAGES, *readmes.CHECKED_OTHERWISE}
+    # Each package shows all that it has in its own language, and the README in all of them.
+    shown = {name(document) for document, *_ in RUN_HERE}
+    assert shown == {"README.md", *(f"bindings-{language}/README.md" for language in ("node", "php", "python"))}
+
+
+@pytest.mark.parametrize(
+    ("document", "number", "language", "code"), RUN_HERE, ids=[f"{name(block[0])} {block[1]}" for block in RUN_HERE]
+)
+@pytest.mark.parametrize("store", ["memory", "server"])
+def test_it_runs(document: Path, number: int, language: str, code: str, store: str, server: Server) -> None:
+    ending, command = PROGRAMS[language]
+    url = "memory://" if store == "memory" else server.url
+    # They would share their limits.
+    server.command("FLUSHALL")
+    # Node looks for packages above the file.
+    file = ROOT / "target" / f"document-{os.getpid()}.{ending}"
+    file.write_text(readmes.program(language, code, url))
+    try:
+        done = run([*command, str(file)], url)
+    finally:
+        file.unlink()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(readmes.printed(code), done.stdout)
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_a_late_write_changes_no_row(number: int) -> None:
+    (code, *rest) = [code for _, _, language, code in BLOCKS if language == "sql"][number:]
+    assert len(rest) == 1 - number
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE stock (id INTEGER, price INTEGER)")
+    if number:
+        database.execute("ALTER TABLE stock ADD COLUMN fence BIGINT NOT NULL DEFAULT 0")
+    database.execute("INSERT INTO stock (id, price) VALUES (1, 10)")
+    statements = [text.strip() for text in re.sub(r"--.*", "", code).split(";") if text.strip()]
+
+    def write(token: int, price: int) -> list[int]:
+        updates = [text for text in statements if not text.startswith("ALTER") or token == 7]
+        values = {"id": 1, "price": price, "token": token}
+        counts = [database.execute(text, values).rowcount for text in updates]
+        return [count for text, count in zip(updates, counts, strict=True) if text.startswith("UPDATE")]
+
+    assert set(write(7, 20)) == {1}
+    assert set(write(6, 30)) == {0}
+    assert database.execute("SELECT price, fence FROM stock").fetchall() == [(20, 7)]
+
+
+def test_each_command_is_one(server: Server) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for document in DOCUMENTS:
+        assert set(re.findall(r"`make ([a-z-]+)", document.read_text())) <= targets, name(document)
+    for document, _, _, code in (block for block in BLOCKS if not block[2]):
+        # A line that is set in goes on with the one before.
+        for line in code.replace("\n  ", " ").splitlines():
+            words = line.split(" # ")[0].split()
+            if words[0] == "make":
+                assert targets.issuperset(words[1:]), name(document)
+            else:
+                assert server.command(*words) == "OK", name(document)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_what_it_points_to_is_there(document: Path) -> None:
+    for link, anchor in re.findall(r"]\((?!https?:)([^)#\s]*)(#[^)\s]+)?\)", document.read_text()):
+        target = document.parent / link if link else document
+        assert target.exists(), link
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target.read_text()), link + anchor
