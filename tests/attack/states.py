@@ -152,6 +152,8 @@ class States:
 
         Question: what does a clock that goes back find of what was over before? Answer: it may be gone or not.
 
+        Question: what if the policy changes as the clock goes back? Answer: a bucket may be empty by a microsecond more.
+
         Question: what does a reservation give back to a sliding window whose clock went back behind the reservation, if
         the window had moved on? Answer: as if it had been charged now, so maybe what others took.
 
@@ -164,6 +166,7 @@ class States:
         logs = any(isinstance(count, SlidingLog) for count in state.counts)
         return (
             any(now < over <= state.latest for over in state.over)
+            or any(count.charged > now and count.rule not in policy for count in state.counts)
             or (sliding and any(hold.start > now for hold in state.holds.values()))
             or (logs and bool(state.holds) and all(rule.algorithm != "sliding-log" for rule in policy))
         )
