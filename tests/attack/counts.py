@@ -1,8 +1,8 @@
 """What one rule has counted: what the five ways to count have in common.
 
-A count says whether it would admit a cost at a moment, by the definitions of the guide alone, and nothing about waiting:
-how long a caller has to wait is looked for, by asking it about later moments. So nothing here repeats a formula of the
-engine.
+A count says whether it would admit a cost at a moment, by the definitions of the guide alone, and nothing about
+waiting: how long a caller has to wait is looked for, by asking it about later moments. So nothing here repeats a
+formula of the engine.
 
 `seen` is the count as a call finds it, with the clock where it is and by the rule as it is now. It is a copy, which the
 caller keeps or not. `holds` are the reservations whose estimate a count still has in it.
@@ -27,11 +27,11 @@ def same_rate(one: Rule, other: Rule) -> bool:
 class Count:
     """What one rule has counted.
 
-    `rule` is the one that it was last kept by, `charged` the time of its last charge, `moved` whether the last look found
-    what a denial must write down, `owed` what reservations give back that ended while another policy was asked.
+    `rule` is the one that it was last kept by, `charged` the time of its last charge, `moved` whether the last look
+    found what a denial must write down, `owed` what reservations give back that ended while another policy was asked.
 
-    Question: as of when does another rule take over what was counted? Answer: as of the last charge. Until a call writes
-    that down, it may all be over when it would have been; that is `expires`.
+    Question: as of when does another rule take over what was counted? Answer: as of the last charge. Until a call
+    writes that down, it may all be over when it would have been; that is `expires`.
     """
 
     def __init__(self, rule: Rule) -> None:

@@ -86,7 +86,7 @@ class States:
         state = self.known.get(place, State())
         state.latest = max(state.latest, now)
         counts = [count.copied() for count in state.counts]
-        moved = any([count.stepped(now) for count in counts])
+        moved = sum(count.stepped(now) for count in counts) > 0
         mine, claimed = matched(counts, policy, now)
         found = []
         for rule in policy:
@@ -152,7 +152,7 @@ class States:
 
         Question: what does a clock that goes back find of what was over before? Answer: it may be gone or not.
 
-        Question: what if the policy changes as the clock goes back? Answer: a bucket may be empty by a microsecond more.
+        Question: what if the policy changes as the clock goes back? Answer: a bucket may be emptier by a microsecond.
 
         Question: what does a reservation give back to a sliding window whose clock went back behind the reservation, if
         the window had moved on? Answer: as if it had been charged now, so maybe what others took.
@@ -193,8 +193,8 @@ def matched(counts: list[Count], policy: Policy, now: int) -> tuple[list[Count |
     """What each rule begins with, and the places of what is a rule's own.
 
     A rule is itself, with all that its text says. If it is new it takes what counts as it does, first in its own place;
-    else it begins with what another of its algorithm counts that nobody has found, which stays for the other. A log of a
-    new period begins with what the log with the longest memory counts.
+    else it begins with what another of its algorithm counts that nobody has found, which stays for the other. A log of
+    a new period begins with what the log with the longest memory counts.
     """
     mine: dict[int, int] = {}
 
