@@ -157,18 +157,21 @@ class States:
         Question: what does a reservation give back to a sliding window whose clock went back behind the reservation, if
         the window had moved on? Answer: as if it had been charged now, so maybe what others took.
 
-        Question: is a log forgotten when a policy without one is denied? Answer: only while there are reservations.
+        Question: is a log forgotten when a policy without one is denied, and what is over when another policy is?
+        Answer: only while there are reservations.
         """
         state = self.known.get(place)
         if state is None:
             return False
         sliding = any(isinstance(count, SlidingWindow) for count in state.counts)
         logs = any(isinstance(count, SlidingLog) for count in state.counts)
+        strange = any(count.rule not in policy for count in state.counts)
         return (
             any(now < over <= state.latest for over in state.over)
-            or any(count.charged > now and count.rule not in policy for count in state.counts)
+            or (strange and any(count.charged > now for count in state.counts))
             or (sliding and any(hold.start > now for hold in state.holds.values()))
             or (logs and bool(state.holds) and all(rule.algorithm != "sliding-log" for rule in policy))
+            or (bool(state.holds) and strange and any(count.over() <= now for count in state.counts))
         )
 
 
