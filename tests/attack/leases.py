@@ -1,7 +1,7 @@
 """Locks against what their guide says, in a time of its own: who holds, with which token, for how long.
 
-Nobody waits, nothing is renewed, and times go forward. A table here is a list of grants for ever; those that are neither
-over nor released hold.
+Nobody waits, nothing is renewed, and times go forward. A table here is a list of grants for ever; those that are
+neither over nor released hold.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Locking:
             ops = (self.acquire, self.release, self.extend, self.force, self.inspect)
             op = self.chance.choices(ops, (50, 25, 12, 3, 10))[0]
             self.done.append(
-                f"at {self.now} {op.__name__} {place} {handle.about} {handle.names} ttl={handle.ttl} weight={handle.weight}"
+                f"at {self.now} {op.__name__} {place}: {handle.about} {handle.names} {handle.ttl} {handle.weight}"
             )
             wrong = op(place, handle) or self.look()
             if wrong:
@@ -194,7 +194,7 @@ class Locking:
         return "" if real is model else f"extend: the server says {real}, the model {model}"
 
     def force(self, place: int, handle: Handle) -> str:
-        """Ends all leases of its names; who held one, also this handle, learns of it when it next extends or releases."""
+        """Ends all leases of its names; who held one, also this handle, learns of it at its next call."""
         ended = [grant for name in handle.names for grant in self.table(name).holding(self.now)]
         real = handle.real.force_release()
         for grant in ended:

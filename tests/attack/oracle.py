@@ -6,17 +6,13 @@ model takes stands in the doc comment of what it concerns, as a question.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from counts import COUNTS, Count, SlidingLog, SlidingWindow
-from rules import AllSays, Policy, Rule, RuleSays, Says, longest
+from rules import AllSays, Policy, RuleSays, Says, longest
+from states import Hold, Place, States, View, forget, give_back
 
 REMEMBERED = 60_000_000
 SETTLED_KNOWN = 10_000_000
-CARRIED = 10
-
-Place = tuple[str, str | None, str]
-"""A limiter's name and scope, and a key."""
 
 
 @dataclass(frozen=True)
@@ -28,199 +24,29 @@ class Limiter:
     scope: str | None = None
     enforce: bool = True
 
-
-@dataclass(frozen=True)
-class Hold:
-    """A reservation: `actual` is None until it is settled; then it ends when that is no longer known."""
-
-    start: int
-    until: int
-    estimate: int
-    returned: bool
-    actual: int | None = None
-
-
-@dataclass
-class State:
-    """What is known of a key: the counts of the policy that wrote last, those of other policies, holds and a block."""
-
-    own: list[Count] = field(default_factory=list)
-    carried: list[Count] = field(default_factory=list)
-    holds: dict[str, Hold] = field(default_factory=dict)
-    block: tuple[int, int] | None = None
-    over: list[int] = field(default_factory=list)
-    latest: int = 0
-
-
-@dataclass
-class View:
-    """What a call finds: a copy of the state, as it is for a policy now, which is kept if the call writes."""
-
-    now: int
-    counts: list[Count]
-    carried: list[Count]
-    holds: dict[str, Hold]
-    block: tuple[int, int] | None
-    moved: bool
-    foreign: bool = False
-
-    def blocked(self) -> int:
-        """For how long the key is blocked."""
-        return self.block[0] - self.now if self.block else 0
-
-
-def same(one: Rule, other: Rule) -> bool:
-    """Whether two rules are one: of one algorithm and period, and buckets of one rate.
-
-    Question: a bucket whose limit changed and whose period did not, is it the same rule? Answer: its rate tells buckets
-    apart, so it is another one that begins with what the old one counts; a window's limit may change.
-    """
-    if one.algorithm != other.algorithm:
-        return False
-    if one.algorithm == "token-bucket":
-        return one.period * other.limit == other.period * one.limit
-    return one.period == other.period
+    def at(self, key: str) -> Place:
+        """Where the state of a key is."""
+        return self.name, self.scope, key
 
 
 class Oracle:
     """Every key of one Redis."""
 
     def __init__(self) -> None:
-        self.states: dict[Place, State] = {}
+        self.states = States()
         self.requests: dict[tuple[object, ...], tuple[int, object]] = {}
-        self.foreign: set[Place] = set()
 
-    def plant(self, limiter: Limiter, key: str) -> None:
-        """Somebody else's value stands at the key now: it is nothing, and the first call that writes replaces it."""
-        self.states.pop((limiter.name, limiter.scope, key), None)
-        self.foreign.add((limiter.name, limiter.scope, key))
-
-    # What a call finds and leaves.
-
-    def look(self, limiter: Limiter, key: str, now: int) -> View:
-        """The state of a key for a policy: each rule finds its own by algorithm and period, first at its own place;
-        one that has none begins with what another of its algorithm counts that nobody else found."""
-        state = self.states.get((limiter.name, limiter.scope, key), State())
-        state.latest = max(state.latest, now)
-        all_counts = state.own + state.carried
-        mine: dict[int, int] = {}
-
-        def free(place: int) -> bool:
-            return place not in mine.values()
-
-        for place, rule in enumerate(limiter.policy):
-            if place < len(all_counts) and same(all_counts[place].rule, rule):
-                mine[place] = place
-        for place, rule in enumerate(limiter.policy):
-            if place not in mine:
-                for other, count in enumerate(all_counts):
-                    if free(other) and same(count.rule, rule):
-                        mine[place] = other
-                        break
-        claimed = set(mine.values())
-        for place, rule in enumerate(limiter.policy):
-            if place not in mine and rule.algorithm != "sliding-log":
-                for other, count in enumerate(all_counts):
-                    if free(other) and count.rule.algorithm == rule.algorithm:
-                        mine[place] = other
-                        break
-        counts = []
-        logs = [count for count in all_counts if isinstance(count, SlidingLog)]
-        for place, rule in enumerate(limiter.policy):
-            if place in mine:
-                count = all_counts[mine[place]]
-            elif logs and rule.algorithm == "sliding-log":
-                count = logs[0].beside(rule, min(log.gone for log in logs))
-            else:
-                count = COUNTS[rule.algorithm](rule)
-            counts.append(count.seen(now, rule))
-        carried = [count for other, count in enumerate(all_counts) if other not in claimed]
-        view = View(now, counts, carried, dict(state.holds), state.block, any(count.moved for count in counts))
-        if (limiter.name, limiter.scope, key) in self.foreign:
-            view.foreign = view.moved = True
-        self._block(view)
-        self._end_holds(view)
-        return view
-
-    def _block(self, view: View) -> None:
-        if view.block is None:
-            return
-        until, length = view.block
-        if view.now >= until:
-            view.block = None
-        elif until > view.now + length:
-            view.block, view.moved = (view.now + length, length), True
-
-    def _end_holds(self, view: View) -> None:
-        """Reservations end by themselves; one of the future begins now.
-
-        Question: how much does one that is `returned` give back to a bucket if nobody calls at its end? Answer: what is
-        not filled again when the next call finds it.
-        """
-        for name, hold in list(view.holds.items()):
-            if hold.start > view.now:
-                hold = replace(hold, start=view.now, until=view.now + hold.until - hold.start)
-                view.holds[name], view.moved = hold, True
-            if view.now < hold.until:
-                continue
-            for count in view.counts:
-                if hold.returned and hold.actual is None:
-                    count.give_back(view.now, name, hold.estimate, hold.estimate)
-                count.forget(name)
-            del view.holds[name]
-            view.moved = True
+    def look(self, limiter: Limiter, key: str, now: int, writes: bool = True) -> View:
+        """What a call finds."""
+        return self.states.look(limiter.at(key), limiter.policy, now, writes)
 
     def keep(self, limiter: Limiter, key: str, view: View) -> None:
-        """Writes what a call leaves. What others count is carried until it is over, ten of them at most; a log that
-        nobody here has is forgotten."""
-        self.foreign.discard((limiter.name, limiter.scope, key))
-        carried = [count for count in view.carried if not isinstance(count, SlidingLog) and count.lasts(view.now)]
-        logs = [count for count in view.counts if isinstance(count, SlidingLog)]
-        for log in logs:
-            log.trim(min(other.gone for other in logs))
-        state = State(view.counts, carried[:CARRIED], view.holds, view.block)
-        if all(count.empty() for count in view.counts) and not carried and not view.holds and not view.block:
-            self.states.pop((limiter.name, limiter.scope, key), None)
-        else:
-            self.states[limiter.name, limiter.scope, key] = state
-            state.latest = view.now
-            ends = [
-                view.now + count.seen(view.now, count.rule).reset_after(view.now) for count in state.own + state.carried
-            ]
-            ends += [hold.until for hold in view.holds.values()] + [view.block[0] if view.block else 0]
-            state.over = ends
+        """Writes what a call leaves."""
+        self.states.keep(limiter.at(key), view)
 
     def unsure(self, limiter: Limiter, key: str, now: int) -> bool:
-        """Whether the guides say nothing of what a call finds, which the stories then leave out.
-
-        Question: what does a clock that goes back find of what was over before? Answer: it may be gone or not.
-
-        Question: what if the policy changes as the clock goes back? Answer: as of each alone, but not in which order.
-
-        Question: what does a reservation give back to a sliding window whose clock went back behind the reservation, if
-        the window had moved on? Answer: as if it had been charged now, so maybe what others took.
-
-        Question: what does a log with a new period find in a policy of several? Answer: what another of them counts.
-
-        Question: is a log forgotten when a policy without one is denied? Answer: only while there are reservations.
-        """
-        state = self.states.get((limiter.name, limiter.scope, key))
-        if state is None:
-            return False
-        counts = state.own + state.carried
-        logs = [count.rule for count in counts if isinstance(count, SlidingLog)]
-        wanted = [rule for rule in limiter.policy if rule.algorithm == "sliding-log"]
-        strange = [rule for rule in wanted if not any(same(log, rule) for log in logs)]
-        return (
-            any(now < over <= state.latest for over in state.over)
-            or any(count.ahead(now) and not any(same(count.rule, rule) for rule in limiter.policy) for count in counts)
-            or (
-                any(hold.start > now for hold in state.holds.values())
-                and any(isinstance(count, SlidingWindow) for count in counts)
-            )
-            or (len(logs) + len(wanted) > 2 and bool(logs) and (bool(strange) or len(logs) < len(wanted)))
-            or (bool(state.holds) and bool(logs) and not wanted)
-        )
+        """Whether nobody can say what a call finds."""
+        return self.states.unsure(limiter.at(key), limiter.policy, now)
 
     # What a call answers.
 
@@ -264,7 +90,7 @@ class Oracle:
 
     def peek(self, limiter: Limiter, key: str, cost: int, now: int) -> Says:
         """Looks and never writes."""
-        return self.says(limiter, self.look(limiter, key, now), cost, writes=False)
+        return self.says(limiter, self.look(limiter, key, now, writes=False), cost, writes=False)
 
     def consume(self, limiter: Limiter, key: str, cost: int, now: int, request: str | None = None) -> Says:
         """Charges `cost` if all rules admit it; a cost of 0 is a peek."""
@@ -280,7 +106,7 @@ class Oracle:
     def _charge(
         self, limiter: Limiter, key: str, cost: int, now: int, hold: str | None = None, made: Hold | None = None
     ) -> tuple[Says, bool]:
-        view = self.look(limiter, key, now)
+        view = self.look(limiter, key, now, writes=cost > 0)
         answer = self.says(limiter, view, cost, writes=cost > 0)
         if not cost:
             return answer, False
@@ -343,12 +169,12 @@ class Oracle:
         hold = view.holds.get(name)
         if hold is None or hold.actual is not None:
             return hold is not None and hold.actual == actual
+        if actual < hold.estimate:
+            give_back(view, name, hold.estimate, hold.estimate - actual)
         for count in view.counts:
-            if actual < hold.estimate:
-                count.give_back(now, name, hold.estimate, hold.estimate - actual)
-            elif actual > hold.estimate:
+            if actual > hold.estimate:
                 count.charge(now, actual - hold.estimate)
-            count.forget(name)
+        forget(view, name)
         until = min(hold.until, now + SETTLED_KNOWN)
         view.holds[name] = replace(hold, start=now, until=until, actual=actual)
         self.keep(limiter, key, view)
@@ -366,8 +192,7 @@ class Oracle:
         view = self.look(limiter, key, now)
         live = any(not count.empty() for count in view.counts) or bool(view.holds) or view.block is not None
         live = live or view.foreign
-        self.foreign.discard((limiter.name, limiter.scope, key))
-        self.states.pop((limiter.name, limiter.scope, key), None)
+        self.states.forget(limiter.at(key))
         return live
 
     def consume_all(self, charges: list[tuple[Limiter, str, int]], now: int, request: str | None = None) -> AllSays:

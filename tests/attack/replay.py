@@ -53,7 +53,7 @@ class Case:
             ]
             return shown_all(oracle.consume_all(charges, now, request))
         if op == "plant":
-            oracle.plant(limiter, key)
+            oracle.states.plant(limiter.at(key))
             return None
         if op in ("persist", "raw"):
             return None

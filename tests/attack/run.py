@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Attacks every server for a while: `run.py --seconds 60 [--seed 1] [--server memory ...] [--kind stories ...]`.
 
-Each server has its turn, two at a time in processes of their own. What went wrong is printed with the seed that makes it
-again (`--again SEED --kind stories --server memory`), shrunk if it is a story. The last line counts all that was told;
-the exit code is 1 if anything went wrong.
+Each server has its turn, two at a time in processes of their own. What went wrong is printed with the seed that makes
+it again (`--again SEED --kind stories --server memory`), shrunk if it is a story. The last line counts all that was
+told; the exit code is 1 if anything went wrong.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Kinds = dict[str, tuple[int, Attack, Counter[str]]]
 
 
 def kinds(server: str, url: str) -> Kinds:
-    """The ways to attack a server: the share of the time that each has, what it does with a seed, and what it counts."""
+    """The ways to attack a server: the share of the time of each, what it does with a seed, and what it counts."""
     prefix = f"attack{os.getpid()}-{time.monotonic_ns()}"
     teller = telling.Teller(server, url, prefix)
     damager = damage.Damager(url, prefix)

@@ -216,9 +216,8 @@ class Selling:
 
     def ledger(self) -> str:
         """Every change stands there, in order, and each leaves as many units as there are."""
-        quantity, number = 0, 0
-        for entry in self.stock.ledger(count=1_000):
-            number += 1
+        quantity = 0
+        for number, entry in enumerate(self.stock.ledger(count=1_000), 1):
             quantity += entry.quantity if entry.kind in ("opened", "restocked") else 0
             if entry.number != number or entry.available + entry.held + entry.sold != quantity:
                 return f"ledger: entry {entry.number} of kind {entry.kind} in place {number}, {quantity} units"

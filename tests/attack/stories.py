@@ -223,7 +223,7 @@ class Teller:
         """How long until the next call: nothing, a moment, or what matters to a period."""
         chance = self.chance
         period = chance.choice(self.periods)
-        back = self.about == "clock" and chance.random() < 0.25 or chance.random() < 0.015
+        back = chance.random() < (0.25 if self.about == "clock" else 0.015)
         if back:
             return -chance.choice(
                 (1, 2, period // 3, period - 1, period, period + 1, 2 * period, 3_600_000_000, 30 * DAY)

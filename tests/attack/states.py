@@ -1,0 +1,227 @@
+"""What is known of each key, what a call finds of it, and what it leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from counts import Count, same_rate
+from flows import SlidingLog, TokenBucket
+from rules import Policy, Rule
+from windows import CalendarWindow, FixedWindow, SlidingWindow
+
+COUNTS: dict[str, type[Count]] = {
+    "fixed-window": FixedWindow,
+    "calendar-window": CalendarWindow,
+    "sliding-window": SlidingWindow,
+    "sliding-log": SlidingLog,
+    "token-bucket": TokenBucket,
+}
+CARRIED = 10
+
+Place = tuple[str, str | None, str]
+"""A limiter's name and scope, and a key."""
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A reservation: `actual` is None until it is settled; then it ends when that is no longer known."""
+
+    start: int
+    until: int
+    estimate: int
+    returned: bool
+    actual: int | None = None
+
+
+@dataclass
+class State:
+    """What is known of a key: the counts of the policy that wrote last, those of other policies, holds and a block.
+
+    `over` is when each of these is, `latest` when it was last asked for.
+    """
+
+    counts: list[Count] = field(default_factory=list)
+    holds: dict[str, Hold] = field(default_factory=dict)
+    block: tuple[int, int] | None = None
+    over: list[int] = field(default_factory=list)
+    latest: int = 0
+
+
+@dataclass
+class View:
+    """What a call finds: a copy of the state, as it is for a policy now, which is kept if the call writes."""
+
+    now: int
+    counts: list[Count]
+    carried: list[Count]
+    holds: dict[str, Hold]
+    block: tuple[int, int] | None
+    moved: bool
+    foreign: bool = False
+
+    def blocked(self) -> int:
+        """For how long the key is blocked."""
+        return self.block[0] - self.now if self.block else 0
+
+
+class States:
+    """Every key of one Redis."""
+
+    def __init__(self) -> None:
+        self.known: dict[Place, State] = {}
+        self.foreign: set[Place] = set()
+
+    def plant(self, place: Place) -> None:
+        """Somebody else's value stands at the key now: it is nothing, and the first call that writes replaces it."""
+        self.known.pop(place, None)
+        self.foreign.add(place)
+
+    def forget(self, place: Place) -> None:
+        """Nothing stands at the key."""
+        self.known.pop(place, None)
+        self.foreign.discard(place)
+
+    def look(self, place: Place, policy: Policy, now: int, writes: bool) -> View:
+        """What a call of a policy finds. The clock may have gone back behind what is stored, whoever counted it."""
+        state = self.known.get(place, State())
+        state.latest = max(state.latest, now)
+        counts = [count.copied() for count in state.counts]
+        moved = sum(count.stepped(now) for count in counts) > 0
+        mine, claimed = matched(counts, policy, now)
+        found = []
+        for rule in policy:
+            count = mine.pop(0)
+            found.append((COUNTS[rule.algorithm](rule) if count is None else count).seen(now, rule, writes))
+        carried = [count for other, count in enumerate(counts) if other not in claimed]
+        moved = moved or any(count.moved for count in found)
+        view = View(now, found, carried, dict(state.holds), state.block, moved)
+        if place in self.foreign:
+            view.foreign = view.moved = True
+        self._block(view)
+        self._end_holds(view)
+        return view
+
+    def _block(self, view: View) -> None:
+        if view.block is None:
+            return
+        until, length = view.block
+        if view.now >= until:
+            view.block = None
+        elif until > view.now + length:
+            view.block, view.moved = (view.now + length, length), True
+
+    def _end_holds(self, view: View) -> None:
+        """Reservations end by themselves; one of the future begins now.
+
+        Question: how much does one that is `returned` give back to a bucket if nobody calls at its end? Answer: what is
+        not filled again when the next call finds it.
+
+        Question: and to a rule that the policy of that call has not? Answer: the same, at the next call of that rule.
+        """
+        for name, hold in list(view.holds.items()):
+            if hold.start > view.now:
+                hold = replace(hold, start=view.now, until=view.now + hold.until - hold.start)
+                view.holds[name], view.moved = hold, True
+            if view.now >= hold.until:
+                if hold.returned and hold.actual is None:
+                    give_back(view, name, hold.estimate, hold.estimate)
+                forget(view, name)
+                del view.holds[name]
+                view.moved = True
+
+    def keep(self, place: Place, view: View) -> None:
+        """Writes what a call leaves. What others count is carried until it is over, ten of them at most; a log that
+        nobody here has is forgotten."""
+        self.foreign.discard(place)
+        carried = [count for count in view.carried if not isinstance(count, SlidingLog) and count.over() > view.now]
+        logs = [count for count in view.counts if isinstance(count, SlidingLog)]
+        for log in logs:
+            log.trim(min(other.gone for other in logs))
+        for count in view.counts:
+            count.expires = None
+        ends = [count.over() for count in [*view.counts, *carried]]
+        ends += [hold.until for hold in view.holds.values()] + [view.block[0] if view.block else 0]
+        if max(ends) <= view.now:
+            self.known.pop(place, None)
+        else:
+            counts = [*view.counts, *carried[:CARRIED]]
+            self.known[place] = State(counts, view.holds, view.block, ends, view.now)
+
+    def unsure(self, place: Place, policy: Policy, now: int) -> bool:
+        """Whether the guides say nothing of what a call finds, which the stories then leave out.
+
+        Question: what does a clock that goes back find of what was over before? Answer: it may be gone or not.
+
+        Question: what if the policy changes as the clock goes back? Answer: a bucket may be emptier by a microsecond.
+
+        Question: what does a reservation give back to a sliding window whose clock went back behind the reservation, if
+        the window had moved on? Answer: as if it had been charged now, so maybe what others took.
+
+        Question: is a log forgotten when a policy without one is denied, and what is over when another policy is?
+        Answer: only while there are reservations.
+        """
+        state = self.known.get(place)
+        if state is None:
+            return False
+        sliding = any(isinstance(count, SlidingWindow) for count in state.counts)
+        logs = any(isinstance(count, SlidingLog) for count in state.counts)
+        strange = any(count.rule not in policy for count in state.counts)
+        return (
+            any(now < over <= state.latest for over in state.over)
+            or (strange and any(count.charged > now for count in state.counts))
+            or (sliding and any(hold.start > now for hold in state.holds.values()))
+            or (logs and bool(state.holds) and all(rule.algorithm != "sliding-log" for rule in policy))
+            or (bool(state.holds) and strange and any(count.over() <= now for count in state.counts))
+        )
+
+
+def give_back(view: View, name: str, estimate: int, amount: int) -> None:
+    """Gives back to the rules of a call now, and to others when they are next asked."""
+    for count in view.counts:
+        count.give_back(view.now, name, estimate, amount)
+    for count in view.carried:
+        count.owe(name, estimate, amount)
+
+
+def forget(view: View, name: str) -> None:
+    """A reservation is over; a rule that is owed something still has to know what."""
+    for count in view.counts:
+        count.forget(name)
+    for count in view.carried:
+        if all(name != hold for hold, _, _ in count.owed):
+            count.forget(name)
+
+
+def matched(counts: list[Count], policy: Policy, now: int) -> tuple[list[Count | None], set[int]]:
+    """What each rule begins with, and the places of what is a rule's own.
+
+    A rule is itself, with all that its text says. If it is new it takes what counts as it does, first in its own place;
+    else it begins with what another of its algorithm counts that nobody has found, which stays for the other. A log of
+    a new period begins with what the log with the longest memory counts.
+    """
+    mine: dict[int, int] = {}
+
+    def find(fits: list[list[int]]) -> None:
+        for place, found in enumerate(fits):
+            free = [other for other in found if other not in mine.values()]
+            if place not in mine and free:
+                mine[place] = free[0]
+
+    def places(test: list[bool]) -> list[int]:
+        return [other for other, fits in enumerate(test) if fits]
+
+    def new(count: Count, rule: Rule) -> bool:
+        return count.rule.algorithm == rule.algorithm and count.over() > now and rule.algorithm != "sliding-log"
+
+    find([places([count.rule == rule for count in counts]) for rule in policy])
+    alike = [places([same_rate(count.rule, rule) for count in counts]) for rule in policy]
+    find([[other for other in found if other == place] for place, found in enumerate(alike)])
+    find(alike)
+    claimed = set(mine.values())
+    find([places([new(count, rule) for count in counts]) for rule in policy])
+    found: list[Count | None] = [counts[mine[place]] if place in mine else None for place in range(len(policy))]
+    logs = [count for count in counts if isinstance(count, SlidingLog)]
+    for place, rule in enumerate(policy):
+        if logs and found[place] is None and rule.algorithm == "sliding-log":
+            found[place] = min(logs, key=lambda log: log.gone).beside(rule)
+    return found, claimed
