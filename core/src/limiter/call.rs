@@ -221,7 +221,12 @@ impl Operation for Call {
         }
         let mut decision = self.definition.made_up(self.cost(), source, retry_after);
         if self.verb == Verb::UpTo {
-            decision.cost = if decision.allowed { self.amount.min(decision.remaining) } else { 0 };
+            decision.cost = match decision.allowed {
+                // What is not enforced takes nothing away from the caller.
+                true if !self.definition.enforce => self.amount,
+                true => self.amount.min(decision.remaining),
+                false => 0,
+            };
         }
         Some(Answer::new(decision))
     }
