@@ -183,3 +183,91 @@ def test_what_is_asked_again_is_remembered_for_that_long(call: str) -> None:
             proxy.faults = Faults()
         assert proxy.counts.lost == 1
         client.close()
+
+
+def test_what_others_put_into_a_sale_does_no_harm(shop: Shop) -> None:
+    """Members that are no holds, counts that are no numbers, prizes that are none, entries of other programs."""
+    stock, server = shop.stock, shop.server
+    stock.open(6, per_buyer=2, prizes=["A", "B", "C", "D", "E", "F"])
+    held, kept = shop.held("ann"), shop.held("bob")
+    for score, member in (("-inf", "old"), ("1", "x" * 24), ("1.5", "y" * 40), ("+inf", "new"), ("1e300", "z" * 30)):
+        server.command("ZADD", shop.holds, score, member)
+    for field, value in (
+        ("bann", "many"), ("bcem", "-7"), ("bdee", "1.5"), ("beve", "inf"), ("bfay", ""), ("x", "y"), ("g", "?"),
+        ("o", "?"), ("c", "?"),
+    ):  # fmt: skip
+        server.command("HSET", shop.hash, field, value)
+    for fields in (("e", "?"), ("x", "y"), ("e", "x" * 80), ("e", "x" * 80, "p", "\x09")):
+        server.command("XADD", shop.ledger, "*", *fields)
+    assert {reservation.id for reservation in stock.reservations().reservations} == {held.id, kept.id}
+    assert [entry.kind for entry in stock.ledger()] == ["opened", "held", "held"]
+    assert [entry.kind for entry in stock.ledger(count=1)] == ["opened"]
+    assert not stock.open(6, per_buyer=2, prizes=["A", "B", "C", "D", "E", "F"])
+    assert stock.cancel(held.id)
+    others = [shop.held(buyer) for buyer in ("cem", "dee", "eve", "fay")]
+    assert shop.numbers() == (1, 5, 0)
+    assert stock.confirm(kept.id)
+    assert stock.extend(others[0].id, 2 * HOLD)
+    shop.at(HOLD)
+    assert stock.close()
+    shop.at(2 * HOLD)
+    assert shop.numbers() == (5, 0, 1)
+    kinds = [entry.kind for entry in stock.ledger()]
+    assert sorted(kinds[3:]) == ["cancelled", "closed", "confirmed", *["expired"] * 4, "extended", *["held"] * 4]
+    assert shop.keeps_for_ever() == []
+
+
+def test_no_call_about_large_prizes_keeps_redis_long(shop: Shop) -> None:
+    """What returns, is listed or is read at once is bounded by its prizes, and goes on with the next call."""
+    stock, client, server = shop.stock, shop.client, shop.server
+    prizes = [f"{n:08}" for n in range(10_000)]
+    stock.open(10_000, prizes=prizes)
+    held = [shop.held(f"buyer:{n}", 1000) for n in range(10)]
+    for call in (client.cancel_all, client.confirm_all):
+        with pytest.raises(quotalock.InvalidArgument, match="more than 2000 prizes"):
+            call([(stock, each.id) for each in held])
+    assert shop.numbers() == (0, 10_000, 0)
+    listed, cursor = [], None
+    while True:
+        page = stock.reservations(cursor, count=1000)
+        listed += [each.id for each in page.reservations]
+        assert sum(len(each.prizes) for each in page.reservations) <= 3000
+        if (cursor := page.next) is None:
+            break
+    assert sorted(listed) == sorted(each.id for each in held)
+    assert client.cancel_all([(stock, each.id) for each in held[:2]])
+    shop.at(HOLD)
+    # Two holds of a thousand at each call, however much is due.
+    for left in (6000, 4000, 2000, 0):
+        server.called()
+        assert shop.numbers() == (10_000 - left, left, 0)
+        assert server.called()["hset"] < 50
+    with pytest.raises(quotalock.InvalidArgument, match="at most 1000 units with prizes"):
+        other = client.stock("other")
+        other.open(1000, prizes=prizes[:1000])
+        client.take_all([(stock, 600), (other, 600)], "ann")
+    assert client.take_all([(stock, 500), (other, 500)], "ann").outcome == "held"
+    # A ledger with a megabyte in each entry is read in pieces.
+    wide = client.stock("wide")
+    wide.open(4000, prizes=["x" * 1000 + f"{n:04}" for n in range(4000)])
+    for n in range(4):
+        wide.take(f"buyer:{n}", 1000)
+    kinds, last = [], None
+    while entries := wide.ledger(last, 1000):
+        assert len(entries) <= 3
+        kinds += [entry.kind for entry in entries]
+        last = entries[-1].id
+    assert kinds == ["opened", *["held"] * 4]
+
+
+def test_a_basket_of_a_hundred_sales_ends_few_holds_of_each(shop: Shop) -> None:
+    client, server = shop.client, shop.server
+    stocks = [client.stock(f"sale:{n}") for n in range(100)]
+    for stock in stocks:
+        stock.open(17)
+        for buyer in range(17):
+            stock.take(f"buyer:{buyer}", hold=HOLD)
+    shop.at(HOLD)
+    server.called()
+    assert client.take_all([(stock, 2) for stock in stocks], "ann").outcome == "held"
+    assert server.called()["hincrby"] == 200

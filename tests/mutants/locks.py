@@ -146,14 +146,14 @@ MUTANTS = [
     ),
     Mutant(
         "a wait for a lock ends with the connection",
-        f"{RUST}/lock/attempt.rs",
-        "(now - since < LONGEST_OUTAGE).then(",
+        f"{RUST}/desk/outage.rs",
+        "(now - since < LONGEST).then(",
         "(now < since).then(",
     ),
     Mutant(
         "who waited for a lock while the server was away is told that others hold it",
         f"{RUST}/lock/attempt.rs",
-        "self.outage.as_ref().map_or(Ok(false), |(_, error)| Err(error.clone()))",
+        "self.outage.error().map_or(Ok(false), |error| Err(error.clone()))",
         "Ok(false)",
     ),
     Mutant(

@@ -6,7 +6,7 @@ from mutant import LUA, RUST, Edit, Mutant
 
 STOCK = f"{LUA}/stock"
 TWIN = f"{RUST}/stock"
-TESTS = ("stock", "stock_kept", "stock_full", "twin_stock")
+TESTS = ("stock", "stock_bounds", "stock_kept", "stock_full", "twin_stock")
 MUTANTS = [
     Mutant(
         "the quick take looks at no buyer's limit",
@@ -32,10 +32,10 @@ MUTANTS = [
     Mutant(
         "a full server keeps holds that are over",
         f"{STOCK}/release.lua",
-        "  if #over > 0 then redis.call('ZREM', KEYS[s.at + 1], unpack(over)) end\n"
-        "  for _, member in ipairs(over) do give_back(s, 'x', member) end\n",
-        "  for _, member in ipairs(over) do give_back(s, 'x', member) end\n"
         "  if #over > 0 then redis.call('ZREM', KEYS[s.at + 1], unpack(over)) end\n",
+        "  for _, member in ipairs(over) do give_back(s, 'x', member) end\n"
+        "  if #over > 0 then redis.call('ZREM', KEYS[s.at + 1], unpack(over)) end\n"
+        "  over = {}\n",
     ),
     Mutant(
         "the units of holds that somebody deleted are lost",
@@ -162,7 +162,7 @@ MUTANTS = [
         "0, -1, 'WITHSCORES'",
         (
             Edit(f"{STOCK}/release.lua", "or #over == most", ""),
-            Edit(f"{TWIN}/sale.rs", ".take(most)", ".take(most.max(1 << 20))"),
+            Edit(f"{TWIN}/sale.rs", "for _ in 0..most {", "for _ in 0..most.max(1 << 20) {"),
         ),
     ),
     Mutant(
@@ -170,14 +170,14 @@ MUTANTS = [
         f"{STOCK}/release.lua",
         "or #over == most",
         "or #over == 1",
-        Edit(f"{TWIN}/sale.rs", ".take(most)", ".take(most.min(1))"),
+        Edit(f"{TWIN}/sale.rs", "for _ in 0..most {", "for _ in 0..most.min(1) {"),
     ),
     Mutant(
         "who would get nothing looks no further",
         f"{STOCK}/take.lua",
-        "local rounds = 16",
-        "local rounds = 1",
-        Edit(f"{TWIN}/take.rs", "(0, 0, 16)", "(0, 0, 1)"),
+        "local rounds, step = 16,",
+        "local rounds, step = 1,",
+        Edit(f"{TWIN}/take.rs", "ROUNDS: u64 = 16", "ROUNDS: u64 = 1"),
     ),
     Mutant(
         "a buyer has one more than the limit",
@@ -325,9 +325,51 @@ MUTANTS = [
     Mutant(
         "a take gets prizes without bound",
         f"{STOCK}/take.lua",
-        "s.n > 1000",
-        "s.n > 1000000",
-        Edit(f"{TWIN}/take.rs", "n > MAX_PRIZES_OF_A_TAKE", "n > 1_000 * MAX_PRIZES_OF_A_TAKE"),
+        "prizes > 1000 and",
+        "prizes > 1000000 and",
+        Edit(f"{TWIN}/take.rs", "prizes > MAX_PRIZES_OF_A_TAKE", "prizes > 1_000 * MAX_PRIZES_OF_A_TAKE"),
+    ),
+    Mutant(
+        "a basket gets a thousand prizes of each stock",
+        f"{STOCK}/take.lua",
+        "prizes = prizes + s.n",
+        "prizes = s.n",
+        Edit(f"{TWIN}/take.rs", "spent.prizes += item", "spent.prizes = item"),
+    ),
+    Mutant(
+        "prizes return without bound",
+        f"{STOCK}/release.lua",
+        " or prizes_left <= 0",
+        "",
+        Edit(f"{TWIN}/sale.rs", " && budget.prizes > 0", ""),
+    ),
+    Mutant(
+        "prizes are settled without bound",
+        f"{STOCK}/settle.lua",
+        "if prizes > PRIZES then",
+        "if prizes < 0 then",
+        Edit(f"{TWIN}/settle.rs", "if prizes > MAX_PRIZES_MOVED {", "if prizes == u64::MAX {"),
+    ),
+    Mutant(
+        "prizes are listed without bound",
+        f"{STOCK}/reservations.lua",
+        "prizes >= PRIZES and",
+        "prizes < 0 and",
+        Edit(f"{TWIN}/reservations.rs", "moved >= MAX_PRIZES_MOVED &&", "moved == u64::MAX &&"),
+    ),
+    Mutant(
+        "a page of the ledger has bytes without bound",
+        f"{STOCK}/ledger.lua",
+        "left - size",
+        "left",
+        Edit(f"{TWIN}/ledger.rs", "left -= size(&shown[1]) + size(&shown[2]);", ""),
+    ),
+    Mutant(
+        "a basket of many sales ends as much of each as of one",
+        f"{STOCK}/form.lua",
+        "math.floor(HOLDS / sales)",
+        "STEP",
+        Edit(f"{TWIN}/sale.rs", "(HOLDS / sales.max(1)).clamp(2, STEP)", "STEP.max(sales.min(1))"),
     ),
     Mutant(
         "the ledger says nothing of what expires",

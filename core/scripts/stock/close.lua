@@ -21,9 +21,10 @@ if s.ended then
   if s.dirty then save(s) end
   return {1, now, s.more == ARGV[3] and 1 or 0}
 end
-local last = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')[2]
+-- No hold is longer than 30 days; what others put there may seem to be.
+local last = math.min(tonumber(redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')[2] or 0), s.now + 2592000000000)
 close(now)
-s.ends, s.kept, s.latest = now, 0, math.max(s.now, tonumber(last) or 0)
+s.ends, s.kept, s.latest = now, 0, math.max(s.now, last)
 redis.call('HSET', KEYS[1], 'c', ARGV[3])
 append(s, 'l', string.rep('\0', 16) .. struct.pack('<I8', 0))
 save(s)

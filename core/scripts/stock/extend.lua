@@ -12,9 +12,10 @@ for i = 1, #KEYS / 3 do
   if not s.now or till <= s.now then all = 0 end
   loaded[KEYS[at]], items[i] = s, {sale = s, member = member, till = till}
 end
+local step = step_of(#KEYS / 3)
 for _, item in ipairs(items) do
   local s = item.sale
-  if s.now and s.due <= s.now then release(s, STEP) end
+  if s.now and s.due <= s.now then release(s, step) end
   if all == 1 and s.now + hold > item.till then
     s.latest = s.now + hold
     redis.call('ZADD', KEYS[s.at + 1], s.latest, item.member)

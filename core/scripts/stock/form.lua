@@ -8,3 +8,17 @@
 -- back: when the server's clock does, it goes on at its pace, so no hold lasts longer than its length.
 local string, math = string, math
 local NEVER, SIZE, STEP = 9007199254740992, 116, 16
+-- What a call does at most, for all its sales together: about so many holds end, and with them, or by being settled or listed, so
+-- many prizes move, but for those of the last hold.
+local HOLDS, PRIZES = 256, 2000
+-- How many holds of each of so many sales end at once.
+local function step_of(sales) return math.max(2, math.min(STEP, math.floor(HOLDS / sales))) end
+-- How many units are a buyer's, by what stands in its field; none if it is not ours.
+local function count_of(text)
+  local count = tonumber(text)
+  return count and count >= 0 and count % 1 == 0 and count or nil
+end
+-- How many units a member of the holds is about; none if it is not ours.
+local function units_of(member)
+  return #member > 24 and string.byte(member, 25) == 98 and struct.unpack('<I8', member, 17) or nil
+end

@@ -12,7 +12,7 @@ redis.call('XLEN', KEYS[3])
 if s then
   if s.due <= s.now then release(s, STEP) end
   if s.dirty then save(s) end
-  local opened = s.more or how
+  local opened = s.more and #s.more >= 44 and s.more or how
   local same, other_quantity, other_limit, other_end = string.sub(opened, 1, 44) == how, struct.unpack('<I8I8I8', opened)
   local prizes = string.sub(opened, 25, 44) == ARGV[9] and 1 or 0
   local outcome = not same and 2 or string.sub(opened, 45) == ARGV[3] and 1 or 0
@@ -29,7 +29,7 @@ s = {
   kept = 0, buyers = 0, first = 1, latest = 0, renew = true,
 }
 redis.call('HSET', KEYS[1], 'o', how .. ARGV[3])
-for n = 10, #ARGV do redis.call('HSET', KEYS[1], 'p' .. n - 9, ARGV[n]) end
+lay(s, 1, ARGV, 10, #ARGV)
 append(s, 'o', string.rep('\0', 16) .. struct.pack('<I8', quantity))
 save(s)
 return {1, now, 1, quantity, per_buyer, ends, 1}

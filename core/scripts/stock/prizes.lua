@@ -1,4 +1,23 @@
 -- The prizes of a sale, packed one after the other: length (I4) and bytes. Included after form.
+-- What does not read so was written by others, and is left out.
+local function unpacked(packed)
+  local list, at = {}, 1
+  while at + 4 <= #packed and struct.unpack('<I4', packed, at) <= #packed - at - 3 do
+    list[#list + 1], at = struct.unpack('<I4c0', packed, at)
+  end
+  return list
+end
+-- Those at some places of a list become free, under the numbers from `n` on.
+local function lay(s, n, list, from, to)
+  for first = from, to, 1000 do
+    local fields = {}
+    for i = first, math.min(first + 999, to) do
+      local at = 2 * (i - first)
+      fields[at + 1], fields[at + 2] = 'p' .. n + i - from, list[i]
+    end
+    redis.call('HSET', KEYS[s.at], unpack(fields))
+  end
+end
 -- The first free ones become those of a reservation.
 local function draw(s, id, n)
   local fields, packed = {}, {}
@@ -13,16 +32,6 @@ local function draw(s, id, n)
 end
 -- The packed ones become free again, behind all others.
 local function put_back(s, packed)
-  local at, n = 1, s.first + s.available
-  while at <= #packed do
-    local prize
-    prize, at = struct.unpack('<I4c0', packed, at)
-    redis.call('HSET', KEYS[s.at], 'p' .. n, prize)
-    n = n + 1
-  end
-end
-local function unpacked(packed)
-  local list, at = {}, 1
-  while at <= #packed do list[#list + 1], at = struct.unpack('<I4c0', packed, at) end
-  return list
+  local list = unpacked(packed)
+  lay(s, s.first + s.available, list, 1, #list)
 end

@@ -3,7 +3,9 @@
 do
   local buyer, member = ARGV[3], ARGV[5]
   local got = redis.call('HMGET', KEYS[1], '', buyer)
-  local value, had = got[1], got[2]
+  local value, had = got[1], tonumber(got[2])
+  -- What is not ours counts as none.
+  if had and (had < 0 or had % 1 ~= 0) then had = nil end
   if value and #value == 116 then
     local kind, per_buyer, ends, memory, cap, _, available, held, sold, entries, seen, offset, due, kept, buyers =
       struct.unpack('<c4I8I8I8I8I8I8I8I8I8I8i8I8I8I8', value)

@@ -13,7 +13,7 @@ if outcome > 1 then
   if s.dirty then save(s) end
   return {1, now, outcome, quantity}
 end
-for i = 4, #ARGV - 1 do redis.call('HSET', KEYS[1], 'p' .. s.first + s.available + i - 4, ARGV[i]) end
+lay(s, s.first + s.available, ARGV, 4, #ARGV - 1)
 s.available = s.available + n
 append(s, 'r', string.rep('\0', 16) .. struct.pack('<I8', n))
 save(s)

@@ -1,10 +1,10 @@
 -- Sells what every reservation holds, or nothing; or returns what each of them holds.
 -- KEYS of each: three of the sale, then what it is remembered under.  ARGV[3] 'c' to confirm, 'u' to cancel.  ARGV[4] for how
 -- long that is remembered, in microseconds.  Then the members.
--- Reply: {1, now, whether that became, or had become, of all of them}.
+-- Reply: {1, now, whether that became, or had become, of all of them; or 2: they have too many prizes, and nothing was done}.
 -- Remembered: 'QD' version, until when (I8), what became of it.
 -- Invariant: what was over is never sold.
-local kind, memory, loaded, items, all = ARGV[3], tonumber(ARGV[4]), {}, {}, 1
+local kind, memory, loaded, items, all, prizes = ARGV[3], tonumber(ARGV[4]), {}, {}, 1, 0
 for i = 1, #KEYS / 4 do
   local at, member = 4 * i - 3, ARGV[4 + i]
   -- Several reservations may be of one sale.
@@ -15,11 +15,14 @@ for i = 1, #KEYS / 4 do
   local settled = known and #known == 12 and string.sub(known, 1, 3) == 'QD\1' and string.sub(known, 12) == kind
     and now < struct.unpack('<I8', known, 4)
   if not live and not settled then all = 0 end
+  if live and s.prized then prizes = prizes + struct.unpack('<I8', member, 17) end
   loaded[KEYS[at]], items[i] = s, {sale = s, member = member, live = live, key = KEYS[at + 3]}
 end
+local step = step_of(#KEYS / 4)
+if prizes > PRIZES then return {1, now, 2} end
 for _, item in ipairs(items) do
   local s, member = item.sale, item.member
-  if s.now and s.due <= s.now then release(s, STEP) end
+  if s.now and s.due <= s.now then release(s, step) end
   if item.live and (all == 1 or kind == 'u') then
     redis.call('ZREM', KEYS[s.at + 1], member)
     if kind == 'u' then

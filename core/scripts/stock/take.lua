@@ -1,9 +1,9 @@
 -- Holds units of every sale for a buyer, or of none.
 -- KEYS three of each sale.  ARGV[3] 'b' buyer.  ARGV[4] for how long, in microseconds.  Then of each sale the member.
--- Reply: {1, now, why not: 1 sold out, 2 buyer's limit, 3 not open, 4 ended, 5 too many prizes, or 0; which sale refuses, from
+-- Reply: {1, now, why not: 1 sold out, 2 buyer's limit, 3 not open, 4 ended, 5 too many prizes in all, or 0; which sale refuses, from
 -- 1, then of each sale: what is available, and if nothing refuses: until, number of prizes, the prizes}.
 -- Invariant: a member that is held already is answered again, and nothing is taken.
-local buyer, hold, sales, outcome, refused, known = ARGV[3], tonumber(ARGV[4]), {}, 0, 0, false
+local buyer, hold, sales, outcome, refused, known, prizes = ARGV[3], tonumber(ARGV[4]), {}, 0, 0, false, 0
 local count = math.floor(#KEYS / 3)
 for i = 1, count do
   local at, member = 3 * i - 2, ARGV[4 + i]
@@ -11,23 +11,25 @@ for i = 1, count do
   -- Each key is looked at before any is written.
   s.score, s.member, s.n = redis.call('ZSCORE', KEYS[at + 1], member), member, struct.unpack('<I8', member, 17)
   redis.call('XLEN', KEYS[at + 2])
+  s.more = count_of(s.more)
   known, sales[i] = known or s.now and s.score, s
 end
 local function refusal(s)
   if not s.now then return 3 end
   if s.ended then return 4 end
-  if s.per_buyer > 0 and (tonumber(s.more) or 0) + s.n > s.per_buyer then return 2 end
+  if s.per_buyer > 0 and (s.more or 0) + s.n > s.per_buyer then return 2 end
   if s.n > s.available then return 1 end
-  return s.prized and s.n > 1000 and 5 or 0
+  return s.prized and prizes > 1000 and 5 or 0
 end
 -- Who would get nothing looks further, in so many rounds. One may end nothing: of a state that only damage can have left.
-local rounds = 16
+local rounds, step = 16, step_of(count)
 for i, s in ipairs(known and {} or sales) do
   local why
+  if s.prized then prizes = prizes + s.n end
   repeat
     if s.now and s.due <= s.now then
-      release(s, STEP)
-      s.more, rounds = redis.call('HGET', KEYS[s.at], buyer), rounds - 1
+      release(s, step)
+      s.more, rounds = count_of(redis.call('HGET', KEYS[s.at], buyer)), rounds - 1
     end
     why = refusal(s)
   until why == 0 or why > 2 or s.due > s.now or rounds < 1

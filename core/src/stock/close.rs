@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::id::Id;
-use super::sale::{self, STEP};
+use super::sale::{self, Budget, STEP};
 use super::{Place, Transition, refused};
 use crate::answer::Answer;
 use crate::decision::Source;
@@ -47,7 +47,7 @@ impl Operation for Close {
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
         let Some(sale) = sale::find(space, &self.place, now)? else { return Ok([1, now, 2].map(int).to_vec()) };
         if sale.is_due() {
-            sale.release(&self.place, STEP);
+            sale.release(&self.place, STEP, &mut Budget::default());
         }
         if sale.is_ended(now) {
             if !std::mem::replace(&mut sale.closed, true) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::id::Hold;
-use super::sale::{self, STEP};
+use super::sale::{self, Budget, step_of};
 use super::{Place, Transition};
 use crate::answer::Answer;
 use crate::decision::Source;
@@ -52,10 +52,11 @@ impl Operation for Extend {
             ends.push(sale.and_then(|sale| sale.end_of(&hold.member()).filter(|till| *till > sale.now())));
         }
         let all = ends.iter().all(Option::is_some);
+        let (mut budget, step) = (Budget::default(), step_of(self.items.len()));
         for ((place, hold), end) in self.items.iter().zip(ends) {
             let Some(sale) = sale::find(space, place, now)? else { continue };
             if sale.is_due() {
-                sale.release(place, STEP);
+                sale.release(place, step, &mut budget);
             }
             let till = sale.now() + self.hold;
             if all && end.is_some_and(|end| till > end) {

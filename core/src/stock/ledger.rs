@@ -14,6 +14,8 @@ use crate::script::Script;
 use crate::space::Space;
 
 const NUMBERS: usize = 6;
+/// A page has no more entries once it has so many bytes.
+const MAX_PAGE_BYTES: i64 = 1 << 20;
 
 /// What an entry of a ledger is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -129,7 +131,7 @@ impl ReadLedger {
             available: number(0),
             held: number(1),
             sold: number(2),
-            prizes: unpacked(&packed).ok_or_else(odd)?,
+            prizes: unpacked(&packed),
         })
     }
 
@@ -152,15 +154,16 @@ impl ReadLedger {
     }
 }
 
-fn unpacked(mut packed: &[u8]) -> Option<Vec<Vec<u8>>> {
+/// What reads as prizes: the rest was written by others.
+fn unpacked(mut packed: &[u8]) -> Vec<Vec<u8>> {
     let mut prizes = Vec::new();
-    while !packed.is_empty() {
-        let (length, rest) = packed.split_first_chunk::<4>()?;
-        let (prize, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    while let Some((length, rest)) = packed.split_first_chunk::<4>()
+        && let Some((prize, rest)) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)
+    {
         prizes.push(prize.to_vec());
         packed = rest;
     }
-    Some(prizes)
+    prizes
 }
 
 impl Operation for ReadLedger {
@@ -198,8 +201,15 @@ impl Operation for ReadLedger {
         let place = |id: &str| id.split_once('-').and_then(|(place, _)| place.parse().ok()).unwrap_or(0_u64);
         let after = self.after.as_deref().map_or(0, place);
         let later = sale.ledger().filter(|entry| place(&entry.id) > after);
+        let mut left = MAX_PAGE_BYTES;
         for entry in later.take(self.count as usize) {
-            reply.extend(Self::shown_by_script(entry, &self.place)?);
+            if left <= 0 {
+                break;
+            }
+            let shown = Self::shown_by_script(entry, &self.place)?;
+            let size = |field: &Value| if let Value::Bytes(bytes) = field { bytes.len() as i64 } else { 0 };
+            left -= size(&shown[1]) + size(&shown[2]);
+            reply.extend(shown);
         }
         Ok(reply)
     }

@@ -32,8 +32,8 @@ use memory::Memory;
 use open::Open;
 pub use options::{
     DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_MEMORY, MAX_HOLD, MAX_LEDGER_CAP, MAX_PAGE, MAX_PRIZE_BYTES,
-    MAX_PRIZES, MAX_PRIZES_OF_A_TAKE, MAX_QUANTITY, MAX_RESERVATIONS, MAX_STOCK_MEMORY, MAX_STOCKS, MIN_HOLD,
-    MIN_LEDGER_CAP, MIN_STOCK_MEMORY, Opening, SETTLED_MEMORY, StockOptions,
+    MAX_PRIZES, MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE, MAX_QUANTITY, MAX_RESERVATIONS, MAX_STOCK_MEMORY, MAX_STOCKS,
+    MIN_HOLD, MIN_LEDGER_CAP, MIN_STOCK_MEMORY, Opening, SETTLED_MEMORY, StockOptions,
 };
 use options::{check_count, check_hold, check_prizes, check_quantity, check_request_id};
 use reservations::{Cursor, Reservations};
@@ -141,7 +141,7 @@ impl Client {
     /// with its stock; else as [`Stock::confirm`].
     ///
     /// # Errors
-    /// As [`Stock::confirm`], and for no reservation, too many, or one twice; `cross_slot` where a cluster cannot do it at once.
+    /// As [`Stock::confirm`], and for no reservation, too many, one twice, or more than [`MAX_PRIZES_MOVED`] prizes; `cross_slot` where a cluster cannot do it at once.
     pub fn confirm_all(&self, reservations: &[(&Stock, &str)]) -> Result<Op<bool>> {
         self.settle(reservations, Settlement::Confirm)
     }
@@ -341,7 +341,7 @@ impl Stock {
     }
 
     /// Lists holds that are not over in the order in which they end, up to `count` (1 to [`MAX_PAGE`]) from where `cursor` says:
-    /// none for the first page, then the [`next`](StockPage::next) of the page before. What is extended meanwhile may be seen twice,
+    /// none for the first page, then the [`next`](StockPage::next) of the page before. A page ends early once it has [`MAX_PRIZES_MOVED`] prizes. What is extended meanwhile may be seen twice,
     /// and so may its neighbours that end at the same moment; nothing is left out.
     ///
     /// # Errors
@@ -353,7 +353,7 @@ impl Stock {
     }
 
     /// Reads up to `count` (1 to [`MAX_PAGE`]) entries of the ledger, those after the entry with the id `after`, or from the first
-    /// that is kept. Whoever stores the last id with what it did reads every entry at least once, as long as the ledger keeps
+    /// that is kept. A page ends early once it has 1 MiB, and is empty only at the end. Whoever stores the last id with what it did reads every entry at least once, as long as the ledger keeps
     /// them; the [`number`](LedgerEntry::number)s of one sale have no gaps.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::id::Id;
-use super::sale::{self, Opened, STEP, Sale};
+use super::sale::{self, Budget, Opened, STEP, Sale};
 use super::{Opening, Place, StockOptions, Transition, refused};
 use crate::answer::Answer;
 use crate::decision::Source;
@@ -102,7 +102,7 @@ impl Operation for Open {
         };
         if let Some(sale) = sale::find(space, &self.place, now)? {
             if sale.is_due() {
-                sale.release(&self.place, STEP);
+                sale.release(&self.place, STEP, &mut Budget::default());
             }
             sale.save_if_dirty();
             let outcome = match () {

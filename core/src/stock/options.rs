@@ -30,7 +30,9 @@ pub const MAX_STOCK_MEMORY: u64 = MAX_PERIOD;
 pub const DEFAULT_STOCK_MEMORY: u64 = 30 * DAY;
 /// The most prizes of one opening or restock.
 pub const MAX_PRIZES: usize = 10_000;
-/// The most prizes that one take gets.
+/// The most prizes of the reservations that one call confirms or cancels, and about the most that one returns or lists.
+pub const MAX_PRIZES_MOVED: u64 = 2_000;
+/// The most prizes that one take gets, of all its stocks together.
 pub const MAX_PRIZES_OF_A_TAKE: u64 = 1_000;
 /// The longest prize in bytes.
 pub const MAX_PRIZE_BYTES: usize = 1_024;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::id::{self, Hold, MAX_MEMBER_BYTES};
-use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_OF_A_TAKE};
+use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE};
 use super::{Place, Transition, sale};
 use crate::answer::Answer;
 use crate::decision::Source;
@@ -105,12 +105,16 @@ impl Operation for Reservations {
         let mut reply = vec![int(1), int(now), Value::Int(-1)];
         let Some(sale) = sale::find(space, &self.place, now)? else { return Ok(reply) };
         let (end, after) = self.from.as_ref().map_or((0, &[][..]), |cursor| (cursor.till, &cursor.member));
-        for (n, (till, member)) in (1..=self.count).zip(sale.holds_after(end, after)) {
+        let mut moved = 0;
+        let mut listed = (1..=self.count).zip(sale.holds_after(end, after)).peekable();
+        while let Some((n, (till, member))) = listed.next() {
             let prizes = Hold::of_member(member).map(|hold| sale.prizes_of(&hold.id)).unwrap_or_default();
             reply.extend([Value::Bytes(member.clone()), int(sale.by_server(*till)), int(prizes.len() as u64)]);
+            moved += prizes.len() as u64;
             reply.extend(prizes.into_iter().map(Value::Bytes));
-            if n == self.count {
+            if n == self.count || moved >= MAX_PRIZES_MOVED && listed.peek().is_some() {
                 reply[2] = int(*till);
+                break;
             }
         }
         Ok(reply)

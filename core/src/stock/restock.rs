@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::memory::Memory;
 use super::options::MAX_QUANTITY;
-use super::sale::{self, STEP};
+use super::sale::{self, Budget, STEP};
 use super::{Place, Transition, refused};
 use crate::answer::Answer;
 use crate::decision::Source;
@@ -58,7 +58,7 @@ impl Operation for Restock {
         let answer = |outcome: u64, quantity: u64| vec![int(1), int(now), int(outcome), int(quantity)];
         let Some(sale) = sale::find(space, &self.place, now)? else { return Ok(answer(0, 0)) };
         if sale.is_due() {
-            sale.release(&self.place, STEP);
+            sale.release(&self.place, STEP, &mut Budget::default());
         }
         let quantity = sale.available + sale.held + sale.sold;
         let outcome = match () {

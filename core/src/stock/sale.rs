@@ -6,18 +6,37 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::id::{Hold, Id};
 use super::ledger::{LedgerEntry, LedgerKind};
+use super::options::MAX_PRIZES_MOVED;
 use super::{Place, id};
 use crate::error::{Result, wrong_type};
 use crate::space::Space;
 
-/// How many holds a call ends.
+/// How many holds of a sale a call ends.
 pub(super) const STEP: usize = 16;
+/// About how many holds a call ends at most, of all its sales together.
+pub(super) const HOLDS: usize = 256;
+
+/// How many holds of each of so many sales end at once.
+pub(super) fn step_of(sales: usize) -> usize {
+    (HOLDS / sales.max(1)).clamp(2, STEP)
+}
 /// No time: later than all others.
 const NEVER: u64 = 1 << 53;
 
 /// How many entries this process' ledgers have had. They share it, so that who reads on in the ledger of a new sale, after an
 /// entry of the old one's, misses nothing.
 static ENTRIES: AtomicU64 = AtomicU64::new(0);
+
+/// How many prizes a call may still return to stock, of all its sales together. Those of the last hold may be more.
+pub(super) struct Budget {
+    prizes: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget { prizes: MAX_PRIZES_MOVED }
+    }
+}
 
 /// With what a sale was opened; equal if it is the same sale.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -244,15 +263,15 @@ impl Sale {
         self.save();
     }
 
-    /// Returns up to `most` of the holds that are over.
-    pub fn release(&mut self, place: &Place, most: usize) {
+    /// Returns up to `most` of the holds that are over, as far as the call may.
+    pub fn release(&mut self, place: &Place, most: usize, budget: &mut Budget) {
         let now = self.now();
-        let over: Vec<Vec<u8>> = (self.ends_of_holds.iter())
-            .take_while(|(till, _)| *till <= now)
-            .take(most)
-            .map(|(_, m)| m.clone())
-            .collect();
-        for hold in over.iter().filter_map(|member| Hold::of_member(member)) {
+        for _ in 0..most {
+            let first = self.ends_of_holds.first().filter(|(till, _)| *till <= now && budget.prizes > 0);
+            let Some(hold) = first.and_then(|(_, member)| Hold::of_member(member)) else { break };
+            if self.prized {
+                budget.prizes = budget.prizes.saturating_sub(hold.quantity);
+            }
             self.give_back(place, &hold, LedgerKind::Expired);
         }
         self.due = self.ends_of_holds.first().map_or(NEVER, |(till, _)| *till);

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::id::Hold;
 use super::ledger::LedgerKind;
-use super::sale::{self, STEP};
-use super::{Place, Transition};
+use super::options::MAX_PRIZES_MOVED;
+use super::sale::{self, Budget, step_of};
+use super::{Place, Transition, refused};
 use crate::answer::Answer;
 use crate::decision::Source;
 use crate::error::Result;
-use crate::operation::{Operation, flag, int};
+use crate::operation::{Operation, flag, int, unsigned};
 use crate::resp::{self, Value};
 use crate::script::Script;
 use crate::space::Space;
@@ -87,11 +88,15 @@ impl Operation for Settle {
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
         let byte = self.settlement.byte();
         let mut alive = Vec::with_capacity(self.items.len());
-        let mut all = true;
+        let (mut all, mut prizes, mut budget) = (true, 0_u64, Budget::default());
         for item in &self.items {
             let sale = sale::find(space, &item.place, now)?;
+            let prized = sale.as_ref().is_some_and(|sale| sale.prized);
             let is_alive =
                 sale.is_some_and(|sale| sale.end_of(&item.hold.member()).is_some_and(|till| till > sale.now()));
+            if is_alive && prized {
+                prizes += item.hold.quantity;
+            }
             let known = space.get(&item.key)?.and_then(|value| value.strip_prefix(MAGIC));
             let is_settled = known
                 .and_then(<[u8]>::split_first_chunk)
@@ -99,10 +104,14 @@ impl Operation for Settle {
             all &= is_alive || is_settled;
             alive.push(is_alive);
         }
+        let step = step_of(self.items.len());
+        if prizes > MAX_PRIZES_MOVED {
+            return Ok([1, now, 2].map(int).to_vec());
+        }
         for (item, is_alive) in self.items.iter().zip(alive) {
             let Some(sale) = sale::find(space, &item.place, now)? else { continue };
             if sale.is_due() {
-                sale.release(&item.place, STEP);
+                sale.release(&item.place, step, &mut budget);
             }
             if !is_alive || (!all && self.settlement == Settlement::Confirm) {
                 sale.save_if_dirty();
@@ -120,6 +129,10 @@ impl Operation for Settle {
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        if unsigned(fields, 0)? == 2 {
+            let most = MAX_PRIZES_MOVED;
+            return Err(refused(format!("{} is of more than {most} prizes: settle fewer at once", self.describe())));
+        }
         Ok(Answer::new(flag(fields, 0)?))
     }
 

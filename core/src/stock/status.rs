@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::sale::{self, STEP};
+use super::sale::{self, Budget, HOLDS};
 use super::{Place, Transition};
 use crate::answer::Answer;
 use crate::decision::Source;
@@ -86,7 +86,7 @@ impl Operation for Status {
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
         let Some(sale) = sale::find(space, &self.place, now)? else { return Ok([1, now, 0].map(int).to_vec()) };
         if sale.is_due() {
-            sale.release(&self.place, 16 * STEP);
+            sale.release(&self.place, HOLDS, &mut Budget::default());
         }
         sale.save_if_dirty();
         let phase = if sale.is_ended(now) { 2 } else { 1 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::id::{self, Hold, Id, MAX_MEMBER_BYTES};
 use super::memory::Memory;
 use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_OF_A_TAKE, MAX_STOCKS, check_hold, check_quantity, check_request_id};
-use super::sale::{self, STEP, Sale};
+use super::sale::{self, Budget, Sale, step_of};
 use super::{Place, StockReservation, Transition, refused};
 use crate::answer::Answer;
 use crate::client::Client;
@@ -103,6 +103,18 @@ struct Item {
     given_at: usize,
 }
 
+/// How often a call looks for more that is over, for all its stocks together.
+const ROUNDS: u64 = 16;
+
+/// What a call has done for its decisions.
+#[derive(Default)]
+struct Spent {
+    rounds: u64,
+    /// The units with prizes that were asked for.
+    prizes: u64,
+    budget: Budget,
+}
+
 impl Take {
     /// Describes a take of stocks, with quantities and their places among those given, in the order of their keys.
     pub fn new(
@@ -146,28 +158,32 @@ impl Take {
         sha.digest().bytes()
     }
 
-    fn refusal(&self, sale: Option<&Sale>, item: &Item, now: u64) -> u64 {
+    fn refusal(sale: Option<&Sale>, item: &Item, now: u64, prizes: u64) -> u64 {
         let Some(sale) = sale else { return 3 };
         let had = sale.of_buyer(&item.hold.buyer);
         match item.hold.quantity {
             _ if sale.is_ended(now) => 4,
             n if sale.per_buyer > 0 && had + n > sale.per_buyer => 2,
             n if n > sale.available => 1,
-            n if sale.prized && n > MAX_PRIZES_OF_A_TAKE => 5,
+            _ if sale.prized && prizes > MAX_PRIZES_OF_A_TAKE => 5,
             _ => 0,
         }
     }
 
-    /// Decides about one stock, after what is over has returned, in so many rounds.
-    fn decide(&self, space: &mut dyn Space, item: &Item, now: u64, rounds: &mut u64) -> Result<u64> {
+    /// Decides about one stock, after what is over has returned, as far as the call may.
+    fn decide(&self, space: &mut dyn Space, item: &Item, now: u64, spent: &mut Spent) -> Result<u64> {
+        let step = step_of(self.items.len());
         let Some(sale) = sale::find(space, &item.place, now)? else { return Ok(3) };
+        if sale.prized {
+            spent.prizes += item.hold.quantity;
+        }
         loop {
             if sale.is_due() {
-                sale.release(&item.place, STEP);
-                *rounds = rounds.saturating_sub(1);
+                sale.release(&item.place, step, &mut spent.budget);
+                spent.rounds += 1;
             }
-            let why = self.refusal(Some(sale), item, now);
-            if !matches!(why, 1 | 2) || !sale.is_due() || *rounds == 0 {
+            let why = Self::refusal(Some(sale), item, now, spent.prizes);
+            if !matches!(why, 1 | 2) || !sale.is_due() || spent.rounds >= ROUNDS {
                 return Ok(why);
             }
         }
@@ -231,9 +247,9 @@ impl Operation for Take {
             let sale = sale::find(space, &item.place, now)?;
             known |= sale.is_some_and(|sale| sale.end_of(&item.member).is_some());
         }
-        let (mut outcome, mut refused, mut rounds) = (0, 0, 16);
+        let (mut outcome, mut refused, mut spent) = (0, 0, Spent::default());
         for (at, item) in self.items.iter().enumerate().filter(|_| !known) {
-            let why = self.decide(space, item, now, &mut rounds)?;
+            let why = self.decide(space, item, now, &mut spent)?;
             if why > 0 && outcome == 0 {
                 (outcome, refused) = (why, at as u64 + 1);
             }
