@@ -73,14 +73,17 @@ impl Hold {
         let counted = u32::from_le_bytes(*rest.first_chunk()?);
         let (since, stop, amount, owed) = (number(0), number(1), number(2), number(3));
         let hold = Hold { id: *id, since, stop, amount, owed, state: *state, counted };
-        let sound = stop < EXACT && since <= stop && stop - since <= MAX_PERIOD && amount <= MAX_LIMIT && owed <= MAX_LIMIT;
+        let sound =
+            stop < EXACT && since <= stop && stop - since <= MAX_PERIOD && amount <= MAX_LIMIT && owed <= MAX_LIMIT;
         sound.then_some(hold)
     }
 
     fn bytes(&self) -> [u8; SIZE] {
         let mut bytes = [0; SIZE];
         bytes[..16].copy_from_slice(&self.id);
-        for (place, number) in bytes[16..48].as_chunks_mut().0.iter_mut().zip([self.since, self.stop, self.amount, self.owed]) {
+        for (place, number) in
+            bytes[16..48].as_chunks_mut().0.iter_mut().zip([self.since, self.stop, self.amount, self.owed])
+        {
             *place = number.to_le_bytes();
         }
         bytes[48] = self.state;
@@ -109,7 +112,8 @@ impl Return {
 }
 
 fn filled(bytes: &[u8], bucket: usize) -> Filled {
-    let number = |at: usize| bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let number =
+        |at: usize| bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_le_bytes(*bytes));
     Filled { at: number(FILLED_SIZE * bucket), part: number(FILLED_SIZE * bucket + 8) }
 }
 
@@ -168,7 +172,8 @@ impl Holds {
     pub fn read(numbers: [u64; 5], bytes: &[u8], buckets: usize) -> Option<Holds> {
         let [earliest, latest, newest, marks, count] = numbers;
         let marks = u32::try_from(marks).ok().filter(|_| marks <= ALL_MARKS)?;
-        let fits = !bytes.is_empty() && bytes.len() as u64 == count.checked_mul((SIZE + FILLED_SIZE * buckets) as u64)?;
+        let fits =
+            !bytes.is_empty() && bytes.len() as u64 == count.checked_mul((SIZE + FILLED_SIZE * buckets) as u64)?;
         fits.then(|| Holds { earliest, latest, newest, marks, buckets, bytes: bytes.to_vec(), ..Holds::default() })
     }
 

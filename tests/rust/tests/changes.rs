@@ -89,7 +89,12 @@ impl Model {
 
     fn owe(&mut self, hold: &Hold, amount: u64) {
         let shares = hold.shares.iter();
-        self.owed.extend(shares.map(|(name, missing)| Owed { name: *name, since: hold.since, amount, missing: *missing }));
+        self.owed.extend(shares.map(|(name, missing)| Owed {
+            name: *name,
+            since: hold.since,
+            amount,
+            missing: *missing,
+        }));
     }
 
     /// The rules of a policy get what they are owed.
@@ -174,8 +179,9 @@ fn play(url: &str, policies: &[Vec<usize>], steps: &[Step]) -> TestCaseResult {
         let looks = matches!(step.act, Act::Peek(_));
         let before = looks.then(|| model.clone());
         model.touch(&names, now);
-        let admitted =
-            |model: &Model, cost| names.iter().zip(rules).all(|(name, rule)| admits(rule, model.history(*name), now, cost));
+        let admitted = |model: &Model, cost| {
+            names.iter().zip(rules).all(|(name, rule)| admits(rule, model.history(*name), now, cost))
+        };
         match &step.act {
             Act::Consume(cost) => {
                 let expected = admitted(&model, *cost);
@@ -231,9 +237,8 @@ fn every_rule_counts_by_itself_through_all_changes() {
         let cases = if name == "memory" { 1_000 } else { 100 };
         let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
         let policies = [policy(), policy(), policy(), policy()];
-        let outcome = runner.run(&(policies, prop::collection::vec(step(), 50)), |(policies, steps)| {
-            play(url, &policies, &steps)
-        });
+        let outcome = runner
+            .run(&(policies, prop::collection::vec(step(), 50)), |(policies, steps)| play(url, &policies, &steps));
         outcome.unwrap_or_else(|e| panic!("{name}: {e}"));
     };
     std::thread::scope(|scope| {

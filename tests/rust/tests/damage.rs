@@ -134,7 +134,12 @@ fn denies_no_longer(name: &str, sides: &[Side; 2], beside: Beside) {
             }
             tries += 1;
             at += decision.retry_after.unwrap();
-            assert!(at - now <= bound && tries <= MOST_TRIES, "denied for {} µs in {tries} tries: {}", at - now, place());
+            assert!(
+                at - now <= bound && tries <= MOST_TRIES,
+                "denied for {} µs in {tries} tries: {}",
+                at - now,
+                place()
+            );
         }
         // Who comes back when all must be over.
         plant();

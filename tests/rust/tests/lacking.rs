@@ -30,7 +30,8 @@ impl Side {
             let options = LimiterOptions { enforce, ..LimiterOptions::default() };
             client.limiter_with(name, Policy::parse(policy).unwrap(), options).unwrap()
         };
-        let (own, plain, trial) = (limiter("own", policy, true), limiter("plain", "9/h", true), limiter("trial", "1/h", false));
+        let (own, plain, trial) =
+            (limiter("own", policy, true), limiter("plain", "9/h", true), limiter("trial", "1/h", false));
         Side { limiter: own, plain, trial, client }
     }
 

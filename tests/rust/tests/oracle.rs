@@ -177,7 +177,8 @@ fn perform(act: &Act, limiter: &Limiter, key: &mut Key, now: u64) -> Result<Opti
                 key.charge(now, *estimate);
                 let (id, counted) = (reservation.id(), vec![true; key.rules.len()]);
                 let (since, stop, amount, unsettled) = (now, now + length, *estimate, *unsettled);
-                let missing = key.rules.iter().map(|(rule, history)| definitions::missing(rule, history, now)).collect();
+                let missing =
+                    key.rules.iter().map(|(rule, history)| definitions::missing(rule, history, now)).collect();
                 key.holds.push(Hold { id, since, stop, amount, unsettled, missing, counted });
             }
             (*estimate, decision)
