@@ -5,10 +5,10 @@
 -- Invariant: each key is read before any is written, and none stands twice in KEYS.
 local count, at, decisions, charged = tonumber(ARGV[3]), 4, {}, true
 for n = 1, count do
-  local form = forms[tonumber(ARGV[at])]
-  local decide = coroutine.wrap(form.decide)
-  if not decide(KEYS[n], at + 2) and ARGV[at + 1] == '1' then charged = false end
-  decisions[n], at = decide, at + form.size
+  local decide = coroutine.wrap(forms[tonumber(ARGV[at])])
+  local admitted, after = decide(KEYS[n], at + 2)
+  if not admitted and ARGV[at + 1] == '1' then charged = false end
+  decisions[n], at = decide, after
 end
 local reply = {1, now, tonumber(ARGV[at])}
 for n = 1, count do

@@ -1,5 +1,5 @@
 -- Puts a cost into the log; a call of the same microsecond as the last shares its entry. Included before each charge.
-local added = cost
+added = cost
 --> bound
 if next == 0 or last < now then
   next, last = next + 1, now

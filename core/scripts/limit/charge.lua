@@ -6,7 +6,7 @@ local admitted = block_until <= now
 --[each]
 if wait_1 ~= 0 then admitted = false end
 --[end]
-local charged = coroutine.yield(admitted) and admitted
+local charged = coroutine.yield(admitted, ALL_NEXT) and admitted
 local write = charged or dirty
 if charged then
   --> charge

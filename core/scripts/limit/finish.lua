@@ -49,4 +49,14 @@ if write then
     --[end]
   end
 end
+--[straight]
 local reply = {1, now, write and foreign and 1 or 0, blocked, ALL_ANSWERS}
+--[end]
+--[looped]
+local reply = {1, now, write and foreign and 1 or 0, blocked}
+for _, rule in ipairs(list) do
+  reply[#reply + 1] = rule.wait
+  reply[#reply + 1] = rule.left
+  reply[#reply + 1] = rule.reset
+end
+--[end]

@@ -12,6 +12,7 @@
 -- Invariant: a value that is not ours counts as none.
 local EXACT, MOST, LONGEST = 9007199254740992, 4503599627370496, 3153600000000000
 local HOLD, HOLD_HEAD, SPENT, RETURNED, SETTLED = '<c16I8I8I8I8BI4', 53, 0, 1, 2
+--[straight]
 local heading = ALL_HEADING
 --[each]
 local arguments_1 = values_1
@@ -21,26 +22,45 @@ local wait_1, left_1, reset_1 = 0, 0, 0
 --[log]
 --@ log
 --[end]
+--[end]
+--[looped]
+--@ rules
+--@ log
+--[end]
 --> helpers
 --> constants
 local foreign, dirty, block_length, block_until = false, false, 0, 0
 local holds, hold_size, earliest, latest, newest, marks = '', ALL_HOLD_SIZE, 0, 0, 0, 0
 local other_count, other_names, other_words, others_until, ends = 0, '', '', 0, nil
+local value
 --[log]
 -- Only what stands before the log, which may be long.
-local value = redis.call('GETRANGE', KEYS[1], '0', 'ALL_END')
+value = redis.call('GETRANGE', KEYS[1], '0', ALL_END)
 if value == '' then value = nil end
 --[end]
 --[plain]
-local value = redis.call('GET', KEYS[1])
+value = redis.call('GET', KEYS[1])
 --[end]
 if value then
   -- The usual case: just these rules.
   local fits = ALL_FITS and string.sub(value, 1, ALL_PREFIX) == heading
   if fits then
+    --[straight]
     ALL_WORDS = struct.unpack('ALL_FORMAT', value, ALL_PREFIX + 1)
     --[each]
     fits = fits and sum_1 < EXACT
+    --[end]
+    --[end]
+    --[looped]
+    local words, number = {struct.unpack(format, value, ALL_PREFIX + 1)}, 0
+    for _, rule in ipairs(list) do
+      local together = 0
+      for _, word in ipairs(word_names[rule.id]) do
+        number = number + 1
+        rule[word], together = words[number], together + words[number]
+      end
+      fits = fits and together < EXACT
+    end
     --[end]
     --[log]
     local id, stop

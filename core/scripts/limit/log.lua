@@ -4,7 +4,7 @@
 -- n % room, at `base`; the last one is (last, sum) and never read. Included in load.
 local WRAP, LOG_MOST, ENTRY = 1099511627776, 549755813888, 12
 local LOG = '<BI8I8I8I8I8'
-local next, sum, last, room, base, logged = 0, 0, 0, 0, 0, false
+local next, sum, last, room, base, logged, added = 0, 0, 0, 0, 0, false, 0
 -- Time and sum of an entry. What is cut off counts as over.
 local function entry(number)
   if number == next - 1 then return last, sum end

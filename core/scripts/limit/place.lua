@@ -76,9 +76,9 @@ while position <= #value and not foreign do
     foreign = true
   end
 end
+local longest
 --[log]
 -- A rule's place in the log has to be there; a rule without one gets that of the one with the longest memory.
-local longest
 for _, record in ipairs(records) do
   if record.kind == 5 and not foreign then
     local first, used, _, sum_there = unpack(record.words)
@@ -143,8 +143,15 @@ for pass = 1, 4 do
     --[end]
   end
 end
+--[straight]
 --[each]
 if sources[N_1] then words_1 = unpack(sources[N_1].words) else words_1 = zeros_1 end
+--[end]
+--[end]
+--[looped]
+for r, rule in ipairs(list) do
+  for n, word in ipairs(word_names[rule.id]) do rule[word] = sources[r] and sources[r].words[n] or 0 end
+end
 --[end]
 for r in ipairs(rules) do
   layout[r] = sources[r] and sources[r].index and sources[r] or false

@@ -43,15 +43,8 @@ impl AllCall {
         charges.sort_by(|(_, (_, key, _)), (_, (_, other, _))| key.cmp(other));
         let (places, charges): (Vec<usize>, Vec<_>) = charges.into_iter().unzip();
         let print = memory.as_ref().map_or(0, |_| print(&charges));
-        // The forms in an order of their own, so that the same set of policies needs the same script.
-        let mut forms: Vec<&Scripts> = charges.iter().map(|(definition, ..)| &*definition.scripts).collect();
-        forms.sort_by_key(|form| form.shape());
-        forms.dedup_by_key(|form| form.shape());
-        let script = of_several(&forms, memory.is_some());
-        let place = |definition: &Definition| {
-            1 + forms.iter().position(|form| form.shape() == definition.scripts.shape()).unwrap_or_default()
-        };
-        let forms_of: Vec<usize> = charges.iter().map(|(definition, ..)| place(definition)).collect();
+        let policies: Vec<&Arc<Scripts>> = charges.iter().map(|(definition, ..)| &definition.scripts).collect();
+        let (script, forms_of) = of_several(&policies, memory.is_some());
         let part = |((definition, key, cost), form)| Part { definition, key, cost, form };
         AllCall { parts: charges.into_iter().zip(forms_of).map(part).collect(), places, memory, print, script }
     }

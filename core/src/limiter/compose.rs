@@ -13,13 +13,15 @@ use std::fmt::Write as _;
 
 use super::form::{self, LOG_SIZE, MAGIC};
 use super::holds::{FILLED_SIZE, SIZE as HOLD_SIZE};
+use super::looped;
 use crate::algorithm::Algorithm;
 
 /// Where the arguments of the first rule stand in ARGV, after the time, the deadline, the amount and the heading.
 pub(super) const FIRST_ARGUMENT: usize = 5;
 
 /// The files that others include.
-const INCLUDED: [(&str, &str); 7] = [
+const INCLUDED: [(&str, &str); 8] = [
+    ("rules", include_str!("../../scripts/limit/rules.lua")),
     ("head", include_str!("../../scripts/limit/head.lua")),
     ("place", include_str!("../../scripts/limit/place.lua")),
     ("expire", include_str!("../../scripts/limit/expire.lua")),
@@ -32,6 +34,8 @@ const INCLUDED: [(&str, &str); 7] = [
 /// The rules that a part is written out for, and how it writes.
 pub(super) struct Form {
     rules: Vec<Names>,
+    /// Whether it is for every policy, so that the rules are known by the script only.
+    looped: bool,
     /// Whether writes wait for the end of the script.
     queued: bool,
 }
@@ -39,7 +43,12 @@ pub(super) struct Form {
 impl Form {
     /// One of no rules, for what is there once.
     pub fn none() -> Form {
-        Form { rules: Vec::new(), queued: true }
+        Form { rules: Vec::new(), looped: false, queued: true }
+    }
+
+    /// One for every policy, whose heading stands behind `at` in ARGV.
+    pub fn looped(queued: bool) -> Form {
+        Form { rules: Vec::new(), looped: true, queued }
     }
 
     /// One of rules with these algorithms, whose arguments are counted from `first` behind `base`; before them stands the
@@ -56,12 +65,7 @@ impl Form {
             buckets += usize::from(definition.has_capacity);
             names
         };
-        Form { rules: algorithms.iter().enumerate().map(name).collect(), queued }
-    }
-
-    /// How many arguments its rules have.
-    pub fn argument_count(&self) -> usize {
-        self.rules.iter().map(Names::argument_count).sum()
+        Form { rules: algorithms.iter().enumerate().map(name).collect(), looped: false, queued }
     }
 
     /// Writes a part out.
@@ -72,9 +76,15 @@ impl Form {
         while let Some(line) = lines.next() {
             let code = line.trim_start();
             let indent = format!("{outer}{}", &line[..line.len() - code.len()]);
-            if let Some(condition) = code.strip_prefix("--[") {
-                let block = block(&mut lines);
-                let holds = match condition.trim_end_matches(']') {
+            if let Some(directive) = code.strip_prefix("--[") {
+                let (directive, block) = (directive.trim_end_matches(']'), block(&mut lines));
+                let holds = match directive {
+                    "each" | "log" | "plain" if self.looped => {
+                        looped::block(text, directive, &block, outer, |text, outer| {
+                            self.append(text, &block.join("\n"), outer);
+                        });
+                        false
+                    }
                     "each" => {
                         for rule in rules {
                             block.iter().for_each(|line| put(text, outer, &rule.write(line)));
@@ -84,17 +94,27 @@ impl Form {
                     "log" => with_log,
                     "plain" => !with_log,
                     "queued" => self.queued,
-                    _ => !self.queued,
+                    "direct" => !self.queued,
+                    "looped" => self.looped,
+                    _ => !self.looped,
                 };
                 if holds {
                     self.append(text, &block.join("\n"), outer);
                 }
             } else if let Some(section) = code.strip_prefix("--? ") {
+                if self.looped {
+                    looped::section(text, section, &indent, Some("bit.band(counted, MARK_1) > 0"));
+                }
                 for rule in rules {
                     rule.append_section(text, section, &indent, "if bit.band(counted, MARK_1) > 0 then -- rule N_1");
                 }
             } else if let Some(section) = code.strip_prefix("--> ") {
-                if section == "charge" && with_log {
+                if self.looped {
+                    if section == "charge" {
+                        looped::append(text, &indent, |text, part, outer| self.append(text, part, outer));
+                    }
+                    looped::section(text, section, &indent, None);
+                } else if section == "charge" && with_log {
                     self.append(text, included("append"), &indent);
                 }
                 for (i, rule) in rules.iter().enumerate() {
@@ -107,7 +127,7 @@ impl Form {
             } else if let Some(file) = code.strip_prefix("--@ ") {
                 self.append(text, included(file), &indent);
             } else {
-                put(text, outer, &whole(line, rules));
+                put(text, outer, &if self.looped { looped::whole(line) } else { whole(line, rules) });
             }
         }
     }
@@ -131,11 +151,11 @@ fn has_log(rules: &[Names]) -> bool {
     rules.iter().any(|rule| rule.algorithm.definition().has_log)
 }
 
-fn included(file: &str) -> &'static str {
+pub(super) fn included(file: &str) -> &'static str {
     INCLUDED.iter().find(|(name, _)| *name == file).map_or("", |(_, text)| text)
 }
 
-fn put(text: &mut String, indent: &str, line: &str) {
+pub(super) fn put(text: &mut String, indent: &str, line: &str) {
     let _ = writeln!(text, "{}", format!("{indent}{line}").trim_end());
 }
 
@@ -154,13 +174,11 @@ fn whole(line: &str, rules: &[Names]) -> String {
     let buckets = definitions().filter(|definition| definition.has_capacity).count();
     let answers: Vec<String> = rules.iter().map(|rule| rule.write("wait_1, left_1, reset_1")).collect();
     let described: Vec<String> = rules.iter().map(|rule| rule.write("TOP_1, wait_1, left_1, reset_1")).collect();
-    let next = FIRST_ARGUMENT + rules.iter().map(Names::argument_count).sum::<usize>();
+    let count = rules.iter().map(Names::argument_count).sum::<usize>();
+    let next = rules.first().map_or(String::new(), |rule| format!("{}{}", rule.base, rule.first_argument + count));
     let heading = rules.first().map_or(String::new(), |rule| format!("ARGV[{}{}]", rule.base, rule.first_argument - 1));
-    let listed = |sizes: Vec<usize>| sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-    let (counts, name_sizes) = form::sizes();
-    line.replace("ALL_ANSWERS", &answers.join(", "))
-        .replace("ALL_WORD_COUNTS", &listed(counts))
-        .replace("ALL_NAME_SIZES", &listed(name_sizes))
+    whole_sizes(line)
+        .replace("ALL_ANSWERS", &answers.join(", "))
         .replace("ALL_WORDS", &words.join(", "))
         .replace("ALL_FORMAT", &format!("<{}", "I8".repeat(word_count)))
         .replace("ALL_HEADING", &heading)
@@ -171,8 +189,15 @@ fn whole(line: &str, rules: &[Names]) -> String {
         .replace("ALL_COUNT", &rules.len().to_string())
         .replace("ALL_DESCRIBED", &described.join(", "))
         .replace("ALL_MARKS", &((1_u32 << rules.len()) - 1).to_string())
-        .replace("ALL_NEXT", &next.to_string())
+        .replace("ALL_NEXT", &next)
         .replace("ALL_FITS", &format!("#value == {size}"))
+}
+
+/// What is the same for all policies.
+pub(super) fn whole_sizes(line: &str) -> String {
+    let listed = |sizes: Vec<usize>| sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let (counts, name_sizes) = form::sizes();
+    line.replace("ALL_WORD_COUNTS", &listed(counts)).replace("ALL_NAME_SIZES", &listed(name_sizes))
 }
 
 /// The names of one rule.

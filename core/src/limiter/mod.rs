@@ -5,6 +5,7 @@ mod call;
 mod compose;
 mod form;
 mod holds;
+mod looped;
 mod memory;
 mod reservation;
 mod scripts;

@@ -20,6 +20,7 @@ const CHARGE: &str = include_str!("../../scripts/limit/charge.lua");
 const ALL: &str = include_str!("../../scripts/limit/all.lua");
 const QUEUE: &str = include_str!("../../scripts/limit/queue.lua");
 const WRITE: &str = include_str!("../../scripts/limit/write.lua");
+const WRITE_LOG: &str = include_str!("../../scripts/limit/write_log.lua");
 const RETURN: &str = "return reply\n";
 
 /// What is done with a limiter's key; a script each.
@@ -87,8 +88,13 @@ impl Transition {
     }
 }
 
-/// Which algorithms a policy's rules use, in their order.
+/// Which algorithms a policy's rules use, in their order; none stands for any.
 pub(super) type Shape = Box<[u8]>;
+
+/// The most rules of several algorithms for which scripts are written out.
+const MOST_MIXED: usize = 3;
+/// The most algorithms of the rules that are charged together for which scripts are written out.
+const MOST_TOGETHER: usize = 2;
 
 /// What was made in this process. Its lock is only ever tried: one that a fork left taken costs the making, nothing else.
 static MADE: Mutex<Option<Made>> = Mutex::new(None);
@@ -99,7 +105,8 @@ struct Made {
     of_several: HashMap<Vec<Shape>, Arc<Script>>,
 }
 
-/// The scripts for policies whose rules use the same algorithms in the same order.
+/// The scripts for policies whose rules use the same algorithms in the same order; those of no algorithms are for every
+/// policy: what is rarer than that is not written out, so that neither a server nor this process ever holds many of them.
 pub(super) struct Scripts {
     algorithms: Vec<Algorithm>,
     made: [OnceBox<Script>; Transition::ALL.len()],
@@ -107,7 +114,19 @@ pub(super) struct Scripts {
 
 impl Scripts {
     pub fn for_policy(policy: &Policy) -> Arc<Scripts> {
-        let algorithms: Vec<Algorithm> = policy.rules().iter().map(|rule| rule.algorithm()).collect();
+        let mut algorithms: Vec<Algorithm> = policy.rules().iter().map(|rule| rule.algorithm()).collect();
+        if algorithms.len() > MOST_MIXED && algorithms.iter().any(|algorithm| *algorithm != algorithms[0]) {
+            algorithms.clear();
+        }
+        Scripts::for_algorithms(algorithms)
+    }
+
+    /// For every policy.
+    fn for_all() -> Arc<Scripts> {
+        Scripts::for_algorithms(Vec::new())
+    }
+
+    fn for_algorithms(algorithms: Vec<Algorithm>) -> Arc<Scripts> {
         let make = || Arc::new(Scripts { algorithms: algorithms.clone(), made: Default::default() });
         match MADE.try_lock() {
             Ok(mut made) => {
@@ -129,9 +148,27 @@ impl Scripts {
     fn compose(&self, transition: Transition) -> String {
         let mut text = String::new();
         let queued = transition.parts().contains(&QUEUE);
-        let form = Form::new(&self.algorithms, "", FIRST_ARGUMENT, queued);
-        transition.parts().iter().for_each(|part| form.append(&mut text, part, ""));
+        if self.algorithms.is_empty() && transition != Transition::Reset {
+            let _ = writeln!(text, "local at = {}", FIRST_ARGUMENT - 2);
+        }
+        let form = self.form("", FIRST_ARGUMENT, queued);
+        for part in transition.parts() {
+            form.append(&mut text, if *part == WRITE && self.may_log() { WRITE_LOG } else { part }, "");
+        }
         text
+    }
+}
+
+impl Scripts {
+    fn form(&self, base: &'static str, first: usize, queued: bool) -> Form {
+        match self.algorithms.is_empty() {
+            true => Form::looped(queued),
+            false => Form::new(&self.algorithms, base, first, queued),
+        }
+    }
+
+    fn may_log(&self) -> bool {
+        self.algorithms.is_empty() || self.algorithms.iter().any(|algorithm| algorithm.definition().has_log)
     }
 }
 
@@ -139,8 +176,22 @@ fn shape(algorithms: &[Algorithm]) -> Shape {
     algorithms.iter().map(|a| a.definition().id).collect()
 }
 
-/// The script that charges several keys, whose policies have these forms.
-pub(super) fn of_several(forms: &[&Scripts], once: bool) -> Arc<Script> {
+/// The script that charges several keys by policies with these scripts, and which of its forms each of them has, from 1.
+pub(super) fn of_several(policies: &[&Arc<Scripts>], once: bool) -> (Arc<Script>, Vec<usize>) {
+    // In an order of their own, so that the same set of policies needs the same script.
+    let mut forms: Vec<Arc<Scripts>> = policies.iter().map(|scripts| (*scripts).clone()).collect();
+    forms.sort_by_key(|form| form.shape());
+    forms.dedup_by_key(|form| form.shape());
+    if forms.len() > MOST_TOGETHER || forms.iter().any(|form| form.algorithms.len() != 1) {
+        forms = vec![Scripts::for_all()];
+    }
+    let place =
+        |scripts: &&Arc<Scripts>| 1 + forms.iter().position(|form| form.shape() == scripts.shape()).unwrap_or_default();
+    let places = policies.iter().map(place).collect();
+    (written_together(&forms, once), places)
+}
+
+fn written_together(forms: &[Arc<Scripts>], once: bool) -> Arc<Script> {
     let make = || {
         let (mut text, once_for_all) = (String::new(), Form::none());
         if once {
@@ -149,21 +200,21 @@ pub(super) fn of_several(forms: &[&Scripts], once: bool) -> Arc<Script> {
         once_for_all.append(&mut text, QUEUE, "");
         text.push_str("local forms = {}\n");
         for (n, form) in forms.iter().enumerate() {
-            let form = Form::new(&form.algorithms, "at + ", 2, true);
-            let size = 4 + form.argument_count();
-            let _ = writeln!(text, "forms[{}] = {{size = {size}, decide = function(key, at)", n + 1);
+            let form = form.form("at + ", 2, true);
+            let _ = writeln!(text, "forms[{}] = function(key, at)", n + 1);
             let mut inner = String::new();
             let described = if once { DESCRIBE } else { "" };
             let parts = [LOAD, CHARGE, FINISH, described, RETURN];
             parts.iter().for_each(|part| form.append(&mut inner, part, "  "));
             text.push_str(&inner.replace("KEYS[1]", "key"));
-            text.push_str("end}\n");
+            text.push_str("end\n");
         }
         once_for_all.append(&mut text, ALL, "");
         if once {
             once_for_all.append(&mut text, REMEMBER, "");
         }
-        once_for_all.append(&mut text, WRITE, "");
+        let write = if forms.iter().any(|form| form.may_log()) { WRITE_LOG } else { WRITE };
+        once_for_all.append(&mut text, write, "");
         text.push_str(RETURN);
         Arc::new(Script::new(&[&text]))
     };
@@ -175,22 +226,23 @@ pub(super) fn of_several(forms: &[&Scripts], once: bool) -> Arc<Script> {
     }
 }
 
-/// The scripts of limiters, with names that tell their transition and algorithms, such as `consume-fixed-window`: those of every policy of
-/// one rule, and of one with a rule of each algorithm.
+/// The scripts of limiters, with names that tell their transition and algorithms, such as `consume-fixed-window`: those of
+/// every policy of one rule, of one with a rule of each algorithm, and of any.
 pub(crate) fn scripts() -> Vec<(String, String)> {
     let mut all = Vec::new();
-    let forms: Vec<Scripts> = (algorithm::ALL.map(|a| vec![a]).into_iter().chain([algorithm::ALL.to_vec()]))
-        .map(|algorithms| Scripts { algorithms, made: Default::default() })
-        .collect();
-    for form in &forms {
+    let several = [algorithm::ALL.to_vec(), Vec::new()];
+    for algorithms in algorithm::ALL.map(|a| vec![a]).into_iter().chain(several) {
+        let form = Scripts { algorithms, made: Default::default() };
         let algorithms: Vec<&str> = form.algorithms.iter().map(|algorithm| algorithm.name()).collect();
+        let name = if algorithms.is_empty() { "any".to_owned() } else { algorithms.join("-") };
         for transition in Transition::ALL {
-            let name = format!("{}-{}", transition.name(), algorithms.join("-"));
-            all.push((name, form.of(transition).text().to_owned()));
+            all.push((format!("{}-{name}", transition.name()), form.of(transition).text().to_owned()));
         }
     }
-    let forms: Vec<&Scripts> = forms.iter().collect();
-    all.push(("consume-all".into(), of_several(&forms, false).text().to_owned()));
-    all.push(("consume-all-once".into(), of_several(&forms, true).text().to_owned()));
+    let written_out = [Algorithm::FIXED_WINDOW, Algorithm::SLIDING_LOG].map(|a| Scripts::for_algorithms(vec![a]));
+    for (name, forms) in [("any", vec![Scripts::for_all()]), ("fixed-window-sliding-log", written_out.to_vec())] {
+        all.push((format!("consume-all-{name}"), written_together(&forms, false).text().to_owned()));
+        all.push((format!("consume-all-once-{name}"), written_together(&forms, true).text().to_owned()));
+    }
     all
 }

@@ -69,7 +69,7 @@ fn rule() -> impl Strategy<Value = String> {
 }
 
 fn policy() -> impl Strategy<Value = Policy> {
-    prop::collection::vec(rule(), 1..5).prop_map(|rules| Policy::parse(&rules.join(";")).unwrap())
+    prop::collection::vec(rule(), 1..6).prop_map(|rules| Policy::parse(&rules.join(";")).unwrap())
 }
 
 fn act() -> impl Strategy<Value = Act> {
