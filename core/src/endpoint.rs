@@ -179,7 +179,7 @@ impl Endpoint {
                 return Err(format!("needs {scheme}, which this version does not speak: use redis:// to one server"));
             }
             other => {
-                let known = is_scheme(other).then(|| format!(" \"{other}\"")).unwrap_or_default();
+                let known = if is_scheme(other) { format!(" \"{other}\"") } else { String::new() };
                 return Err(format!("has the unknown scheme{known}: use redis, rediss, unix or memory"));
             }
         }
@@ -324,7 +324,7 @@ impl<'a> Options<'a> {
         match self.0.first() {
             None => Ok(()),
             Some((name, _)) => {
-                let known = KNOWN_OPTIONS.contains(name).then(|| format!(" \"{name}\"")).unwrap_or_default();
+                let known = if KNOWN_OPTIONS.contains(name) { format!(" \"{name}\"") } else { String::new() };
                 Err(format!("has the unknown option{known}: rediss:// takes ca, unix:// takes db"))
             }
         }

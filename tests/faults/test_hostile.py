@@ -31,6 +31,8 @@ WAIT_MS = 150
 SECONDS = 0.3
 # Beyond the timeout, by the promise.
 LATE_MS = 50
+# Others of the process share its loop, and a machine that a flood keeps busy; a loop that is held up waits for seconds.
+OTHERS_MS = 150
 # One connection for each of the callers, and what the language itself takes meanwhile: Node collects garbage late.
 GROWN_KB = {"node": 3 * 1024 + 40 * 1024}
 GROWN_KB_ELSEWHERE = 3 * 1024 + 3 * 1024
@@ -133,7 +135,7 @@ def survive(
         longest = TIMEOUT_MS + LATE_MS + (WAIT_MS if call == "acquire" else 0) + stalls.worst_ms
         checks = {
             "its callers waited": answer["bad_ms"] <= longest,
-            "others waited": answer["good_ms"] <= LATE_MS + 2 * stalls.worst_ms,
+            "others waited": answer["good_ms"] <= OTHERS_MS + 2 * stalls.worst_ms,
             "others were refused": answer["good_codes"] == ["ok"],
             "memory": answer["grown_kb"] <= GROWN_KB.get(caller.language, GROWN_KB_ELSEWHERE),
             "threads": answer["threads"] <= THREADS.get(caller.language, THREADS_ELSEWHERE),
