@@ -32,7 +32,7 @@ MUTANTS = [
         "a text without a UTF-8 form raises Python's own error",
         f"{PYTHON}/argument.rs",
         "given.extract::<&str>().map_err(refused)\n",
-        "given.extract::<&str>().or_else(|_| given.extract::<&str>().inspect_err(|_| drop(refused)))\n",
+        "given.extract::<&str>().map_err(|error| if true { error } else { refused(error) })\n",
         suites=("python",),
     ),
     Mutant(
