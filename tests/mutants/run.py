@@ -1,5 +1,5 @@
 """Breaks the core on purpose, one fault at a time, and fails unless the tests turn red for each: those of the core that
-its theme names, the history of locks, those of the Node package, or several.
+its theme names, the history of locks, those of the Python or the Node package, or several.
 
 Works on a copy of the tracked files, so that a stopped run leaves nothing broken. Run by `make test-mutants`;
 `run.py WORD ...` only does those whose description, file or theme has one of the words.
@@ -19,14 +19,15 @@ import connections
 import limiters
 import locks
 import node
+import python
 import stocks
 from mutant import Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
 COPY = ROOT / "target" / "mutants"
 # Each has MUTANTS, and TESTS: those in tests/rust/tests that find them where the unit tests and the vectors do not; of
-# the Node package those in tests/node.
-THEMES = [limiters, connections, locks, caches, stocks, node]
+# the packages those in tests/python and tests/node.
+THEMES = [limiters, connections, locks, caches, stocks, python, node]
 # Those tests that tell most in least time come first; what follows is only built if they stay green.
 FIRST = ["--lib", "--test", "vectors"]
 CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]
@@ -34,9 +35,16 @@ SERVERS = [sys.executable, str(ROOT / "tests/harness/with_servers.py"), "--"]
 WORKER = ["cargo", "build", "--quiet", "-p", "quotalock-tests", "--example", "lock_worker"]
 HISTORY = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "tests/faults/test_lock_history.py"]
 # How tests that fail end, by suite; a fault may also have them hang.
-RED = {"core": (101, 124, 137), "history": (1, 124, 137), "node": (1, 124, 137)}
+RED = {"core": (101, 124, 137), "history": (1, 124, 137), "python": (1, 124, 137), "node": (1, 124, 137)}
 NODE_PACKAGE = ["npm", "run", "build", "--silent", "--prefix", "bindings-node"]
 NODE = ["node", "--test"]
+PYTHON_PACKAGE = [
+    "bash",
+    "-ec",
+    "cargo build --quiet -p quotalock-python"
+    "; cp target/debug/lib_native.so bindings-python/python/quotalock/_native.abi3.so",
+]
+PYTHON = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "-x"]
 
 
 def copy_tree() -> None:
@@ -70,6 +78,7 @@ def execute(command: list[str]) -> int:
         "CARGO_TARGET_DIR": str(COPY / "target"),
         # A failing case is not made smaller: nobody reads it.
         "PROPTEST_MAX_SHRINK_ITERS": "0",
+        "PYTHONPATH": str(COPY / "bindings-python/python"),
         "QUOTALOCK_TEST_CREW": "rust rust rust rust",
     }
     # So that nothing that it started stays behind.
@@ -83,12 +92,14 @@ def steps(suite: str, tests: tuple[str, ...]) -> list[tuple[list[str], list[str]
         return [(WORKER, HISTORY)]
     if suite == "node":
         return [(NODE_PACKAGE, [*SERVERS, *NODE, *(f"tests/node/{test}.test.mjs" for test in tests)])]
+    if suite == "python":
+        return [(PYTHON_PACKAGE, [*SERVERS, *PYTHON, *(f"tests/python/{test}.py" for test in tests)])]
     later = [word for test in tests for word in ("--test", test)]
     return [([*CARGO, *chosen, "--no-run"], [*SERVERS, *CARGO, *chosen]) for chosen in (FIRST, later)]
 
 
 def passes(suite: str, tests: tuple[str, ...]) -> bool:
-    """Runs one of the suites in the copy, with these of the tests of the core or of Node; true if it is green."""
+    """Runs one of the suites in the copy, with these of the tests of the core or of a package; true if it is green."""
     for build, run in steps(suite, tests):
         if execute(build) != 0:
             raise NoTestError("it does not build")

@@ -1,0 +1,45 @@
+"""Faults of the Python package: what is called at the wrong moment, and what is taken for a text."""
+
+from __future__ import annotations
+
+from mutant import RUST, Mutant
+
+PYTHON = "bindings-python/src"
+TESTS = ("test_texts", "test_unwinding", "test_exit")
+MUTANTS = [
+    Mutant(
+        "a destructor calls the loop",
+        f"{PYTHON}/loops.rs",
+        "self.take_ours().iter().for_each(|driver| driver.get().dismiss());",
+        "Python::try_attach(|py| self.close(py));",
+        suites=("python",),
+    ),
+    Mutant(
+        "a driver that was dismissed stays",
+        f"{PYTHON}/link.rs",
+        "if slf.get().is_dismissed.load(Ordering::Relaxed) {",
+        "if false {",
+        suites=("python",),
+    ),
+    Mutant(
+        "the interpreter's end does not wait for those inside",
+        f"{PYTHON}/ending.rs",
+        "while INSIDE.load(Ordering::Relaxed) > 0",
+        "while false",
+        suites=("python",),
+    ),
+    Mutant(
+        "a text without a UTF-8 form raises Python's own error",
+        f"{PYTHON}/argument.rs",
+        "given.extract::<&str>().map_err(refused)\n",
+        "given.extract::<&str>().map_err(|error| if true { error } else { refused(error) })\n",
+        suites=("python",),
+    ),
+    Mutant(
+        "a URL of the environment that is no text is taken for none",
+        f"{RUST}/client.rs",
+        "filter(|url| !url.is_empty());",
+        "filter(|url| url.to_str().is_some_and(|url| !url.is_empty()));",
+        suites=("python",),
+    ),
+]
