@@ -156,13 +156,24 @@ docs: build-python ## Makes the picture and the measured tables of the guide ane
 	$(PYTHON) docs/guide/plot_algorithms.py
 	$(PYTHON) docs/guide/figures.py
 
+DIST ?= dist
+
 .PHONY: package clean
 package: build ## Puts what would be published into dist/: crate, wheel, npm package, PHP extension
 	mkdir -p dist
 	cargo package -p quotalock --no-verify && cp target/package/quotalock-*.crate dist/
 	.venv/bin/maturin build --release --quiet -m bindings-python/Cargo.toml --out dist
 	cd bindings-node && npm pack --silent --pack-destination ../dist
-	tar -czf dist/quotalock-php-$$(php -r 'echo PHP_MAJOR_VERSION, ".", PHP_MINOR_VERSION;')-linux-$$(uname -m).tar.gz -C bindings-php/modules ratelimit.so
+	$(MAKE) --no-print-directory package-php
+
+# What whoever unpacks it needs: the extension without symbols, what IDEs read, how to use it, the licence.
+.PHONY: package-php
+package-php: build-php
+	rm -rf $(DIST)/php && mkdir -p $(DIST)/php
+	strip --strip-unneeded -o $(DIST)/php/ratelimit.so bindings-php/modules/ratelimit.so
+	install -m 644 bindings-php/ratelimit.stub.php bindings-php/README.md LICENSE $(DIST)/php
+	tar -czf $(DIST)/quotalock-php-$$(php -r 'echo PHP_MAJOR_VERSION, ".", PHP_MINOR_VERSION;')-linux-$$(uname -m).tar.gz --owner=0 --group=0 -C $(DIST)/php ratelimit.so ratelimit.stub.php README.md LICENSE
+	rm -r $(DIST)/php
 
 clean: ## Removes what was built, but not what was installed
 	cargo clean --quiet

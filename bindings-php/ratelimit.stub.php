@@ -42,8 +42,8 @@ namespace Quotalock {
          * default.
          *
          * @param string|null $url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://` or
-         *     `memory://`, which all clients of this process share, or `memory://name`, one of its own that is gone when
-         *     its clients are closed; default `redis://127.0.0.1:6379`
+         *     `memory://`, which all clients of this process share, or `memory://name`, one of its own that is gone
+         *     when its clients are closed; default `redis://127.0.0.1:6379`
          * @param non-empty-string|null $prefix no braces; default `ql`
          * @param int<1, 3600000>|null $timeoutMs the time a call may take, connecting included; default 500
          * @param 'raise'|'open'|'closed'|'local'|null $onError what is answered when Redis cannot: an exception, yes,

@@ -1,10 +1,11 @@
 //! The ini settings `ratelimit.*`: what they are and who set them.
 
 use std::ffi::{CStr, c_char};
+use std::sync::OnceLock;
 
 use ext_php_rs::ffi::{ext_php_rs_executor_globals, zend_hash_str_find, zend_ini_entry};
 use ext_php_rs::flags::IniEntryPermission;
-use ext_php_rs::types::Zval;
+use ext_php_rs::types::{ZendStr, Zval};
 use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
 
 /// `ZEND_INI_SYSTEM`, what `php_admin_value` leaves of who may change a setting.
@@ -24,9 +25,42 @@ unsafe extern "C" {
     fn cfg_get_entry(name: *const c_char, length: usize) -> *mut Zval;
 }
 
+const URL: &CStr = c"ratelimit.url";
+
+/// The URL that the configuration of this process gives, if it may hold a password: as PHP shows it, and as it is.
+static HIDDEN: OnceLock<(String, String)> = OnceLock::new();
+
 /// Registers the settings.
 pub fn register(module: i32) {
     IniEntryDef::register(ENTRIES.as_slice(), module);
+    hide_password();
+}
+
+/// Has PHP itself know the configured URL without its password: `php --re`, `ini_get` and reflection print what it knows.
+fn hide_password() {
+    let Some(url) = get(URL) else { return };
+    let shown = quotalock::redacted(&url);
+    if shown == url {
+        return;
+    }
+    // SAFETY: at start-up, in the only thread, the entry was just registered, and nobody else has its value yet; the new one is
+    // interned for good. The old one is not freed: it may be the configuration's.
+    unsafe {
+        if let Some(entry) = entry(URL).as_mut() {
+            entry.value = ZendStr::new_interned(&shown, true).into_raw();
+        }
+    }
+    let _ = HIDDEN.set((shown, url));
+}
+
+/// The engine's entry of a setting; null if there is none.
+fn entry(name: &CStr) -> *mut zend_ini_entry {
+    // SAFETY: the table is the engine's, and holds pointers to its entries.
+    unsafe {
+        let directives = (*ext_php_rs_executor_globals()).ini_directives;
+        let found = zend_hash_str_find(directives, name.as_ptr(), name.count_bytes());
+        found.as_ref().and_then(|value| value.ptr::<zend_ini_entry>()).unwrap_or(std::ptr::null_mut())
+    }
 }
 
 /// The value in force; none if it is empty.
@@ -39,17 +73,17 @@ pub fn get(name: &CStr) -> Option<String> {
         }
         CStr::from_ptr(value).to_string_lossy().into_owned()
     };
-    Some(value).filter(|value| !value.is_empty())
+    match HIDDEN.get() {
+        Some((shown, url)) if name == URL && value == *shown => Some(url.clone()),
+        _ => Some(value).filter(|value| !value.is_empty()),
+    }
 }
 
 /// Who gave the value in force, for a person.
 pub fn set_by(name: &CStr) -> &'static str {
-    // SAFETY: the tables are the engine's; an entry of the directives holds a pointer to its ini entry; the configured
-    // value is null or a live value of the engine's.
+    // SAFETY: the entry is the engine's; the configured value is null or a live value of the engine's.
     unsafe {
-        let directives = (*ext_php_rs_executor_globals()).ini_directives;
-        let found = zend_hash_str_find(directives, name.as_ptr(), name.count_bytes());
-        let entry = found.as_ref().and_then(|value| value.ptr::<zend_ini_entry>()).and_then(|entry| entry.as_ref());
+        let entry = entry(name).as_ref();
         let configured = cfg_get_entry(name.as_ptr(), name.count_bytes()).as_ref().and_then(Zval::zend_str);
         match entry {
             Some(entry) if entry.modifiable == SYSTEM => "php_admin_value",

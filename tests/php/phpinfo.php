@@ -37,3 +37,49 @@ test('it hides passwords, in good URLs and in bad ones', function () {
         lacks('s3cret', $info);
     }
 });
+
+test('PHP itself shows no password of the configured URL, and nobody else in a trace', function () {
+    $ini = ['-d', 'ratelimit.url=redis://app:s3cret@127.0.0.1:1', '-d', 'zend.exception_ignore_args=0'];
+    $settings = ['-d', 'ratelimit.timeout_ms=50', '-d', 'ratelimit.on_error=open'];
+    [$reflected] = php(null, [...$ini, '--re', 'ratelimit']);
+    contains("Current = 'redis://***@127.0.0.1:1'", $reflected);
+    lacks('s3cret', $reflected);
+    $looks = [
+        'ini_get("ratelimit.url")',
+        'ini_get_all("ratelimit")',
+        '(new ReflectionExtension("ratelimit"))->getINIEntries()',
+        'new Quotalock\Client()',
+        '(new Quotalock\Client())->limiter("n", "1/s")->consume("k")',
+        '(array) (new Quotalock\Client("redis://app:s3cret@127.0.0.1:1"))->limiter("n", "1/s")',
+    ];
+    foreach ($looks as $look) {
+        $code = "var_dump($look); print_r($look); var_export($look);";
+        [$shown] = php($code, [...$ini, ...$settings]);
+        lacks('s3cret', $shown);
+    }
+    $makes = [
+        'new Quotalock\Client("redis://app:s3cret@host:port")',
+        'new Quotalock\Client("redis://app:s3cret@host", "{")',
+        '(fn () => new Quotalock\Client(timeoutMs: 0, url: "redis://app:s3cret@host"))()',
+        '(new ReflectionClass(Quotalock\Client::class))->newInstance("redis://app:s3cret@host", null, -1)',
+    ];
+    foreach ($makes as $make) {
+        $code = "try { $make; } catch (Throwable \$e) { echo \$e->getTraceAsString(), \$e->getMessage(), 'caught';"
+            . ' var_dump(array_filter($e->getTrace(), fn ($of) => ($of["class"] ?? "") === Quotalock\Client::class)); }';
+        [$shown] = php($code, $ini);
+        contains('caught', $shown);
+        contains('SensitiveParameterValue', $shown);
+        lacks('s3cret', preg_replace('/newInstance\(.*/', '', $shown));
+    }
+});
+
+test('what PHP does not show is what is used, and stays it', function () {
+    $server = new RedisServer('--requirepass', 's3cret');
+    $code = 'echo ini_get("ratelimit.url"), "\\n"; $ask = fn () => Quotalock\limit("n", "k", "9/minute");'
+        . 'var_dump($ask()); ini_set("ratelimit.url", ini_get("ratelimit.url")); var_dump($ask());'
+        . 'ini_set("ratelimit.url", "redis://127.0.0.1:1");'
+        . 'try { $ask(); } catch (Exception) { echo "away\n"; }'
+        . 'echo ini_get("ratelimit.url");';
+    [$output] = php($code, ['-d', "ratelimit.url={$server->url(':s3cret@')}"]);
+    same("redis://***@127.0.0.1:$server->port\nbool(true)\nbool(true)\naway\nredis://127.0.0.1:1", $output, 'what it says');
+});

@@ -2,9 +2,9 @@
 -- Makes the units of a hold available again, once it is no more among the holds.
 local function give_back(s, kind, member)
   local n, buyer, given = struct.unpack('<I8', member, 17), string.sub(member, 25), nil
-  local left = redis.pcall('HINCRBY', KEYS[s.at], buyer, string.format('%.0f', -n))
-  -- None is left, or what stands there is not ours.
-  if type(left) ~= 'number' or left <= 0 then
+  if (count_of(redis.call('HGET', KEYS[s.at], buyer)) or 0) > n then
+    redis.call('HINCRBY', KEYS[s.at], buyer, string.format('%.0f', -n))
+  else
     redis.call('HDEL', KEYS[s.at], buyer)
     s.buyers = math.max(s.buyers - 1, 0)
   end

@@ -17,7 +17,8 @@ fn a_full_server_refuses_takes_but_lets_reservations_be_settled() {
         let stock = client.stock(b"sale", StockOptions::default()).unwrap();
         stock.open(10, Opening::default()).unwrap().run().unwrap();
         let held: Vec<_> = (0..4).map(|n| take(&stock, &format!("b{n}"))).collect();
-        let short = stock.take(b"c", 1, 20_000, None).unwrap().run().unwrap();
+        // Its buyer has another hold: there is a count to be written.
+        let short = stock.take(b"b3", 1, 20_000, None).unwrap().run().unwrap();
         assert_eq!(short.outcome, TakeOutcome::Held);
         command(&url, &["CONFIG", "SET", "maxmemory", "1"]);
         let refused = stock.take(b"z", 1, HOLD, None).unwrap().run();
