@@ -1,8 +1,8 @@
-"""Faults that the attack must find by itself, with its oracle of the guides: one at least of each kind that it tells."""
+"""Faults that the attack must find by itself: one at least of each kind of story that it tells."""
 
 from __future__ import annotations
 
-from mutant import LUA, Mutant
+from mutant import LUA, Edit, Mutant
 
 TESTS: tuple[str, ...] = ()
 MUTANTS = [
@@ -25,13 +25,18 @@ MUTANTS = [
         f"{LUA}/limit/sliding_log.lua",
         "elseif time_1 > last then",
         "elseif false then",
+        also=Edit(
+            f"{LUA}/limit/sliding_log.lua",
+            "    if time <= now - period_1 or time > last then time = last end\n",
+            "",
+        ),
         suites=("attack",),
     ),
     Mutant(
-        "a lock of several names is extended where it still holds",
-        f"{LUA}/lease/extend.lua",
-        "if held == 1 then renew(t, t.held_at, ttl) end",
-        "if t.held_at then renew(t, t.held_at, ttl) end",
+        "an extension makes a lease shorter",
+        f"{LUA}/lease/renew.lua",
+        "math.max(deadline, now + ttl)",
+        "now + ttl",
         suites=("attack",),
     ),
     Mutant(
