@@ -37,7 +37,7 @@ PACKAGE = COPY / "target/attack"
 PUT = f"mkdir -p {PACKAGE} && cp -r bindings-python/python/quotalock {PACKAGE}"
 LIBRARY = f"cp {COPY}/target/release/lib_native.so {PACKAGE}/quotalock/_native.abi3.so"
 NATIVE = ["bash", "-c", f"cargo build --quiet --release -p quotalock-python && {PUT} && {LIBRARY}"]
-ATTACK = ["env", f"PYTHONPATH={PACKAGE}", HISTORY[0], "tests/attack/run.py", "--seconds", "40"]
+ATTACK = ["env", f"PYTHONPATH={PACKAGE}", HISTORY[0], "tests/attack/run.py", "--seconds", "60"]
 # How tests that fail end, by suite; a fault may also have them hang.
 RED = {"core": (101, 124, 137), "history": (1, 124, 137), "attack": (1, 124, 137)}
 
