@@ -41,14 +41,14 @@ class Count:
         self.expires: int | None = None
         self.owed: list[tuple[str, int, int]] = []
 
-    def seen(self, now: int, rule: Rule, writes: bool) -> Count:
-        """As it is for a call now, by `rule`."""
+    def seen(self, now: int, rule: Rule, writes: bool, more: int) -> Count:
+        """As it is for a call now, by `rule`; `more` is by how much a bucket's new time is rounded up twice."""
         found = self.copied()
         found.moved = found.stepped(now)
         found.expires = None
         if not same_rate(self.rule, rule):
             found.expires = None if writes else found.over()
-            found.carry(rule)
+            found.carry(rule, more)
             found.moved = True
         found.rule = rule
         had = found.holding()
@@ -71,11 +71,15 @@ class Count:
 
     def stepped(self, now: int) -> bool:
         """Whether the clock went back behind what is counted: that is of now then."""
-        if self.charged <= now or self.empty():
+        if not self.ahead(now):
             return False
         self.charged = now
         self.back(now)
         return True
+
+    def ahead(self, now: int) -> bool:
+        """Whether it was charged at a time that is still to come."""
+        return self.charged > now and not self.empty()
 
     def admits(self, at: int, cost: int) -> bool:
         """Whether it would admit `cost` at a moment that is not before the last look."""
@@ -119,7 +123,7 @@ class Count:
     def back(self, now: int) -> None:
         """The clock went back; most counts need not know more than the time of the last charge."""
 
-    def carry(self, rule: Rule) -> None:
+    def carry(self, rule: Rule, more: int) -> None:
         """Takes over for a rule of another rate, as of the last charge."""
         raise NotImplementedError
 

@@ -37,10 +37,13 @@ class SlidingLog(Count):
         self.entries = [entry for entry in self.entries if entry[1] + entry[2] > kept]
 
     def stepped(self, now: int) -> bool:
-        back = any(time > now for time, _, _ in self.entries)
+        back = self.ahead(now)
         self.entries = [(min(time, now), amount, before) for time, amount, before in self.entries]
         self.times = {hold: min(time, now) for hold, time in self.times.items()}
         return back
+
+    def ahead(self, now: int) -> bool:
+        return any(time > now for time, _, _ in self.entries)
 
     def settle(self, now: int) -> None:
         early = now - self.rule.period
@@ -87,7 +90,8 @@ class TokenBucket(Count):
     By another rate the tokens that were taken stay taken, and fill as fast as they now do; no bucket was emptier than
     empty at its last charge. A reservation gets back what the bucket has not filled again since it was charged.
 
-    Question: what is a fraction of a microsecond by another rate? Answer: it is rounded up, to a whole one.
+    Question: what is a fraction of a microsecond by another rate? Answer: it is rounded up, to one that whole tokens of
+    that rate have, and maybe to the next one: stories allow both.
 
     Question: whose tokens are filled first? Answer: those taken first. So each reservation has a moment at which its
     tokens are there again, which is when the bucket would have been full right after it.
@@ -112,9 +116,10 @@ class TokenBucket(Count):
     def back(self, now: int) -> None:
         self.full = min(self.full, self._most())
 
-    def carry(self, rule: Rule) -> None:
+    def carry(self, rule: Rule, more: int) -> None:
         last, times = self.charged, self.interval(rule) / self.interval(self.rule)
-        self.full = Fraction(-(-(last + (self.full - last) * times) // 1))
+        parts = self.interval(rule).denominator
+        self.full = last + Fraction(-(-(self.full - last) * times * parts // 1) + more, parts)
         self.there = {hold: last + max(Fraction(0), then - last) * times for hold, then in self.there.items()}
 
     def settle(self, now: int) -> None:

@@ -122,7 +122,7 @@ class Locking:
             place = self.chance.randrange(len(self.handles))
             handle = self.handles[place]
             ops = (self.acquire, self.release, self.extend, self.force, self.inspect)
-            op = self.chance.choices(ops, (50, 25, 12, 3, 10))[0]
+            op = self.chance.choices(ops, (50, 25, 12, 6, 10))[0]
             self.done.append(
                 f"at {self.now} {op.__name__} {place}: {handle.about} {handle.names} {handle.ttl} {handle.weight}"
             )

@@ -32,8 +32,8 @@ class Limiter:
 class Oracle:
     """Every key of one Redis."""
 
-    def __init__(self) -> None:
-        self.states = States()
+    def __init__(self, more: int = 0) -> None:
+        self.states = States(more)
         self.requests: dict[tuple[object, ...], tuple[int, object]] = {}
 
     def look(self, limiter: Limiter, key: str, now: int, writes: bool = True) -> View:
@@ -176,7 +176,7 @@ class Oracle:
                 count.charge(now, actual - hold.estimate)
         forget(view, name)
         until = min(hold.until, now + SETTLED_KNOWN)
-        view.holds[name] = replace(hold, start=now, until=until, actual=actual)
+        view.holds[name] = replace(hold, until=until, actual=actual)
         self.keep(limiter, key, view)
         return True
 

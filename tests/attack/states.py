@@ -67,7 +67,8 @@ class View:
 class States:
     """Every key of one Redis."""
 
-    def __init__(self) -> None:
+    def __init__(self, more: int) -> None:
+        self.more = more
         self.known: dict[Place, State] = {}
         self.foreign: set[Place] = set()
 
@@ -86,12 +87,13 @@ class States:
         state = self.known.get(place, State())
         state.latest = max(state.latest, now)
         counts = [count.copied() for count in state.counts]
-        moved = sum(count.stepped(now) for count in counts) > 0
+        logged = any(rule.algorithm == "sliding-log" for rule in policy)
+        moved = sum(count.stepped(now) for count in counts if logged or not isinstance(count, SlidingLog)) > 0
         mine, claimed = matched(counts, policy, now)
         found = []
         for rule in policy:
             count = mine.pop(0)
-            found.append((COUNTS[rule.algorithm](rule) if count is None else count).seen(now, rule, writes))
+            found.append((COUNTS[rule.algorithm](rule) if count is None else count).seen(now, rule, writes, self.more))
         carried = [count for other, count in enumerate(counts) if other not in claimed]
         moved = moved or any(count.moved for count in found)
         view = View(now, found, carried, dict(state.holds), state.block, moved)
@@ -168,7 +170,7 @@ class States:
         strange = any(count.rule not in policy for count in state.counts)
         return (
             any(now < over <= state.latest for over in state.over)
-            or (strange and any(count.charged > now for count in state.counts))
+            or (strange and any(count.ahead(now) for count in state.counts))
             or (sliding and any(hold.start > now for hold in state.holds.values()))
             or (logs and bool(state.holds) and all(rule.algorithm != "sliding-log" for rule in policy))
             or (bool(state.holds) and strange and any(count.over() <= now for count in state.counts))

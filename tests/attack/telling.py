@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from typing import Any
 
 import quotalock
@@ -70,7 +72,14 @@ class Telling:
 
     def __init__(self, teller: Teller, story: Story, name: str) -> None:
         self.teller, self.story, self.name = teller, story, name
-        self.oracle = Oracle()
+        rates = {
+            Fraction(rule.limit, rule.period)
+            for by in story.limiters
+            for rule in parse(by.policy)
+            if rule.algorithm == "token-bucket"
+        }
+        # Those that agree with every answer so far: where the guides leave two answers open, there are two.
+        self.oracles = [Oracle(), Oracle(more=1)] if len(rates) > 1 else [Oracle()]
         self.now = START
         self.latest = START
         self.denied: int | None = None
@@ -104,25 +113,33 @@ class Telling:
             )
         except quotalock.InvalidArgument as error:
             return "" if "request" in str(error) else str(error)
-        said = self.oracle.consume_all(
-            [(self.model[by], key, cost) for by, key, cost in step.charges], self.now, request
-        )
-        return self.all_differ(said, real)
+        charges = [(self.model[by], key, cost) for by, key, cost in step.charges]
+        return self.agreed(lambda oracle: self.all_differ(oracle.consume_all(charges, self.now, request), real))
+
+    def agreed(self, differs: Callable[[Oracle], str]) -> str:
+        """What differs from all oracles; those that the server contradicts are asked no more."""
+        found = [(oracle, differs(oracle)) for oracle in self.oracles]
+        agree = [oracle for oracle, what in found if not what]
+        self.oracles = agree or self.oracles
+        return "" if agree else found[0][1]
 
     def at(self, now: int) -> None:
         """Sets the time. A request that is over may be forgotten at any moment, so ids change when the clock goes back
         behind the end of one."""
-        if now < self.latest and any(until <= self.latest for until, _ in self.oracle.requests.values()):
+        known = [until for oracle in self.oracles for until, _ in oracle.requests.values()]
+        if now < self.latest and any(until <= self.latest for until in known):
             self.round += 1
-            self.oracle.requests.clear()
+            for oracle in self.oracles:
+                oracle.requests.clear()
         self.now, self.latest = now, max(self.latest, now)
         testing.set_time(self.teller.client, now)
 
     def certain(self, by: int, key: str) -> None:
         """A state that was over may be gone: nobody can say what a clock that goes back behind its end finds."""
-        if self.oracle.unsure(self.model[by], key, self.now):
+        if any(oracle.unsure(self.model[by], key, self.now) for oracle in self.oracles):
             self.real[by].reset(key)
-            self.oracle.reset(self.model[by], key, self.now)
+            for oracle in self.oracles:
+                oracle.reset(self.model[by], key, self.now)
             self.teller.seen["unsure"] += 1
 
     def request(self, request: str | None) -> str | None:
@@ -130,39 +147,59 @@ class Telling:
         return None if request is None else f"{request}.{self.round}"
 
     def perform(self, step: Step) -> str:
-        """Asks both."""
-        real, model, now, key = self.real[step.by], self.model[step.by], self.now, step.key
-        request = self.request(step.request)
+        """Asks the server, then what the oracles say."""
+        real, key = self.real[step.by], step.key
         if step.op == "reset":
-            said, existed = self.oracle.reset(model, key, now), real.reset(key)
-            return "reset: there was something" if said and not existed else ""
+            existed = real.reset(key)
+            return self.agreed(lambda oracle: self.reset(oracle, step, existed))
         if step.op in ("settle", "cancel"):
             actual = step.cost if step.op == "settle" else 0
             told = real.reservation(key, self.ids.get(step.label, "0" * 32)).settle(actual)
-            settled = self.oracle.settle(model, key, step.label, actual, now)
-            return "" if told is settled else f"settled: the server says {told}, the oracle {settled}"
+            return self.agreed(lambda oracle: self.settle(oracle, step, actual, told))
+        answer = self.answer(step, real)
+        return self.agreed(lambda oracle: self.differ(self.says(oracle, step), answer))
+
+    def reset(self, oracle: Oracle, step: Step, existed: bool) -> str:
+        """Whether there was something; of what is over nobody can say."""
+        said = oracle.reset(self.model[step.by], step.key, self.now)
+        return "reset: there was something" if said and not existed else ""
+
+    def settle(self, oracle: Oracle, step: Step, actual: int, told: bool) -> str:
+        """Whether a reservation could be settled."""
+        settled = oracle.settle(self.model[step.by], step.key, step.label, actual, self.now)
+        return "" if told is settled else f"settled: the server says {told}, the oracle {settled}"
+
+    def answer(self, step: Step, real: Any) -> Any:
+        """The server's decision."""
+        key, request = step.key, self.request(step.request)
         if step.op == "reserve":
-            how = "returned" if step.returned else "spent"
-            reservation = real.reserve(key, step.cost, step.ttl / 1e6, how)
+            reservation = real.reserve(key, step.cost, step.ttl / 1e6, "returned" if step.returned else "spent")
             self.ids[step.label] = reservation.id
-            answer = reservation.decision
-            says = self.oracle.reserve(model, key, step.cost, step.ttl, step.returned, step.label, now)
+            return reservation.decision
+        if step.op == "block":
+            return real.block(key, step.ttl / 1e6)
+        if step.op in ("peek", "consume_up_to"):
+            return getattr(real, step.op)(key, step.cost)
+        return getattr(real, step.op)(key, step.cost, request)
+
+    def says(self, oracle: Oracle, step: Step) -> Says:
+        """An oracle's decision."""
+        model, now, key, request = self.model[step.by], self.now, step.key, self.request(step.request)
+        if step.op == "reserve":
+            says = oracle.reserve(model, key, step.cost, step.ttl, step.returned, step.label, now)
         elif step.op == "consume":
-            answer, says = (
-                real.consume(key, step.cost, request),
-                self.oracle.consume(model, key, step.cost, now, request),
-            )
+            says = oracle.consume(model, key, step.cost, now, request)
         elif step.op == "peek":
-            answer, says = real.peek(key, step.cost), self.oracle.peek(model, key, step.cost, now)
+            says = oracle.peek(model, key, step.cost, now)
         elif step.op == "consume_up_to":
-            answer, says = real.consume_up_to(key, step.cost), self.oracle.consume_up_to(model, key, step.cost, now)
+            says = oracle.consume_up_to(model, key, step.cost, now)
         elif step.op == "refund":
-            answer, says = real.refund(key, step.cost, request), self.oracle.refund(model, key, step.cost, now, request)
+            says = oracle.refund(model, key, step.cost, now, request)
         else:
-            answer, says = real.block(key, step.ttl / 1e6), self.oracle.block(model, key, step.ttl, now)
+            says = oracle.block(model, key, step.ttl, now)
         if says.retry_after:
             self.denied = now + says.retry_after
-        return self.differ(says, answer)
+        return says
 
     def differ(self, says: Says, answer: Any) -> str:
         """The fields of a decision that differ."""

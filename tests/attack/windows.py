@@ -27,7 +27,7 @@ class FixedWindow(Count):
     def back(self, now: int) -> None:
         self.end = min(self.end, now + self.rule.period)
 
-    def carry(self, rule: Rule) -> None:
+    def carry(self, rule: Rule, more: int) -> None:
         self.end = min(self.end, self.charged + rule.period)
 
     def settle(self, now: int) -> None:
@@ -76,7 +76,7 @@ class CalendarWindow(Count):
     def names(self) -> set[str]:
         return self.holds
 
-    def carry(self, rule: Rule) -> None:
+    def carry(self, rule: Rule, more: int) -> None:
         return
 
     def settle(self, now: int) -> None:
@@ -136,7 +136,7 @@ class SlidingWindow(Count):
         """When the window of the last charge begins."""
         return self.charged - self.charged % self.rule.period
 
-    def carry(self, rule: Rule) -> None:
+    def carry(self, rule: Rule, more: int) -> None:
         old, period = self.rule.period, rule.period
         start = self.charged - self.charged % period
         current, previous, holds, before = 0, 0, set[str](), set[str]()

@@ -1,5 +1,5 @@
 """Breaks the core on purpose, one fault at a time, and fails unless the tests turn red for each: those of the core that
-its theme names, the history of locks, those of the Python or the Node package, or several.
+its theme names, the history of locks, the attack, those of the Python or the Node package, or several.
 
 Works on a copy of the tracked files, so that a stopped run leaves nothing broken. Run by `make test-mutants`;
 `run.py WORD ...` only does those whose description, file or theme has one of the words.
@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 
+import attacks
 import caches
 import connections
 import limiters
@@ -27,15 +28,27 @@ ROOT = Path(__file__).resolve().parents[2]
 COPY = ROOT / "target" / "mutants"
 # Each has MUTANTS, and TESTS: those in tests/rust/tests that find them where the unit tests and the vectors do not; of
 # the packages those in tests/python and tests/node.
-THEMES = [limiters, connections, locks, caches, stocks, python, node]
+THEMES = [limiters, connections, locks, caches, stocks, attacks, python, node]
 # Those tests that tell most in least time come first; what follows is only built if they stay green.
 FIRST = ["--lib", "--test", "vectors"]
 CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]
 SERVERS = [sys.executable, str(ROOT / "tests/harness/with_servers.py"), "--"]
 WORKER = ["cargo", "build", "--quiet", "-p", "quotalock-tests", "--example", "lock_worker"]
 HISTORY = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "tests/faults/test_lock_history.py"]
+# The Python package of the copy, beside the machine's own and found before it.
+PACKAGE = COPY / "target/attack"
+PUT = f"mkdir -p {PACKAGE} && cp -r bindings-python/python/quotalock {PACKAGE}"
+LIBRARY = f"cp {COPY}/target/release/lib_native.so {PACKAGE}/quotalock/_native.abi3.so"
+NATIVE = ["bash", "-c", f"cargo build --quiet --release -p quotalock-python && {PUT} && {LIBRARY}"]
+ATTACK = ["env", f"PYTHONPATH={PACKAGE}", HISTORY[0], "tests/attack/run.py", "--seconds", "60"]
 # How tests that fail end, by suite; a fault may also have them hang.
-RED = {"core": (101, 124, 137), "history": (1, 124, 137), "python": (1, 124, 137), "node": (1, 124, 137)}
+RED = {
+    "core": (101, 124, 137),
+    "history": (1, 124, 137),
+    "attack": (1, 124, 137),
+    "python": (1, 124, 137),
+    "node": (1, 124, 137),
+}
 NODE_PACKAGE = ["npm", "run", "build", "--silent", "--prefix", "bindings-node"]
 NODE = ["node", "--test"]
 PYTHON_PACKAGE = [
@@ -94,6 +107,8 @@ def steps(suite: str, tests: tuple[str, ...]) -> list[tuple[list[str], list[str]
         return [(NODE_PACKAGE, [*SERVERS, *NODE, *(f"tests/node/{test}.test.mjs" for test in tests)])]
     if suite == "python":
         return [(PYTHON_PACKAGE, [*SERVERS, *PYTHON, *(f"tests/python/{test}.py" for test in tests)])]
+    if suite == "attack":
+        return [(NATIVE, [*SERVERS, *ATTACK])]
     later = [word for test in tests for word in ("--test", test)]
     return [([*CARGO, *chosen, "--no-run"], [*SERVERS, *CARGO, *chosen]) for chosen in (FIRST, later)]
 
