@@ -22,6 +22,9 @@ impl Client {
     /// was given back.
     pub fn close_elsewhere(&self) -> Op<bool> {
         let closing = Closing::begin(self);
+        if closing.held.is_empty() {
+            return Op::known(Answer::Flag(true));
+        }
         Op::task(move || {
             closing.run();
             Ok(Answer::Flag(true))

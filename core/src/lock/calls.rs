@@ -19,6 +19,8 @@ use crate::operation::{Answer, Operation};
 use crate::resp::Value;
 use crate::script::Script;
 use crate::store::memory::Space;
+use crate::store::redis::patience::interruption;
+use crate::store::redis::seat::Sitting;
 use crate::store::redis::{hub, pool, seat};
 
 /// A described acquisition. Dropped, it asks nothing.
@@ -156,11 +158,20 @@ impl Releasing {
     /// As [`run`](Releasing::run).
     pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
         let held = self.held.clone();
-        let released = self.run_interruptibly(interrupted);
+        // Only the process' thread knows of those who wait behind the first, and may have come before others elsewhere.
+        let passes = held.as_ref().is_some_and(|held| held.spec.hands_on_in_order());
+        let released = if passes { self.run_by_desk(interrupted) } else { self.run_interruptibly(interrupted) };
         if let (Err(_), Some(held)) = (&released, held) {
             tell::give_back(held);
         }
         released
+    }
+
+    fn run_by_desk(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
+        let seat = Arc::new(Sitting::default());
+        let sink: Arc<dyn hub::Sink> = seat.clone();
+        self.submit(0, &sink);
+        seat.wait(interrupted).map_or_else(|| Err(interruption()), typed)
     }
 
     /// Hands the release to the process' thread, which passes the lock on to the next waiter of this process in the same
