@@ -23,6 +23,9 @@ impl Client {
     /// was given back.
     pub fn close_elsewhere(&self) -> Op<bool> {
         let closing = Closing::begin(self);
+        if closing.held.is_empty() {
+            return Op::known(Answer::new(true));
+        }
         Op::task(move || {
             closing.run();
             Ok(Answer::new(true))

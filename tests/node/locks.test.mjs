@@ -458,9 +458,10 @@ test('close ends who waits', async () => {
     const own = client(url)
     const lock = await own.lock('sku:42')
     const waits = own.lock('sku:42', { waitMs: LONG })
+    const ended = assert.rejects(waits, { name: 'ClosedError', code: 'closed' }, store)
     await sleep(30)
     await own.close()
-    await assert.rejects(waits, { name: 'ClosedError', code: 'closed' }, store)
+    await ended
     const after = [lock.release(), lock.extend(), lock.inspect(), lock.forceRelease(), own.lock('other')]
     for (const end of await Promise.allSettled(after)) {
       // Nothing is extended that was released just before.

@@ -10,12 +10,14 @@ use super::tell;
 use super::{Attempt, Inner};
 use super::{blocking, quorum};
 use crate::answer::Answer;
+use crate::connection::patience::interruption;
 use crate::decision::Source;
 use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::lease::{Extend, ForceRelease};
 use crate::op::typed;
 use crate::operation::Operation;
+use crate::reactor::completion::Sitting;
 use crate::reactor::{completion, thread};
 use crate::redis;
 use crate::resp::Value;
@@ -161,11 +163,20 @@ impl Releasing {
     /// As [`run`](Releasing::run).
     pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
         let held = self.held.clone();
-        let released = self.run_interruptibly(interrupted);
+        // Only the process' thread knows of those who wait behind the first, and may have come before others elsewhere.
+        let passes = held.as_ref().is_some_and(|held| held.spec.hands_on_in_order());
+        let released = if passes { self.run_by_desk(interrupted) } else { self.run_interruptibly(interrupted) };
         if let (Err(_), Some(held)) = (&released, held) {
             tell::give_back(held);
         }
         released
+    }
+
+    fn run_by_desk(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
+        let seat = Arc::new(Sitting::default());
+        let sink: Arc<dyn Sink> = seat.clone();
+        self.submit(0, &sink);
+        seat.wait(interrupted).map_or_else(|| Err(interruption()), typed)
     }
 
     /// Hands the release to the process' thread, which passes the lock on to the next waiter of this process in the same

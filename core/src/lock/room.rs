@@ -301,8 +301,7 @@ impl Room {
     fn begin(&mut self, place: &Place) {
         let holder = self.holders.get(place).and_then(Weak::upgrade).filter(|held| held.is_held());
         match (holder, self.lines.get_mut(place).and_then(VecDeque::front_mut)) {
-            // In order it must stand in the table before those who come later.
-            (Some(held), Some(first)) if first.attempt.waits() && !first.attempt.lock.spec.in_order() => {
+            (Some(held), Some(first)) if first.attempt.waits() => {
                 let now = Instant::now();
                 // It asks in any case: the holder may not know yet that it lost the lock.
                 let rest = SHORT_HOLD.min(Duration::from_micros(held.remaining())).min((first.attempt.until - now) / 2);

@@ -116,6 +116,11 @@ impl Spec {
         self.options.fair || matches!(self.kind, Kind::Read | Kind::Write)
     }
 
+    /// Whether a release goes to those of this process who wait, if they came first: what they wait for is one lock, in order.
+    pub fn hands_on_in_order(&self) -> bool {
+        self.in_order() && self.is_exclusive() && !self.is_quorum()
+    }
+
     /// Who asks, for those who look.
     pub fn who(&self) -> Arc<[u8]> {
         Who::here(&self.options.label).encode().into()
