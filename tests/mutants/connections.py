@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mutant import RUST, Mutant
 
-TESTS = ("stray", "fork", "refusals", "pressure")
+TESTS = ("stray", "fork", "refusals", "rights", "pressure")
 MUTANTS = [
     Mutant(
         "a child uses its parent's sockets",
@@ -35,5 +35,17 @@ MUTANTS = [
         f"{RUST}/store/redis/up.rs",
         "self.out.len() - self.written >= MOST_UNSENT",
         "false",
+    ),
+    Mutant(
+        "what newer servers say of a lacking right is no right",
+        f"{RUST}/store/redis/refusal.rs",
+        '"ACL failure in script"]',
+        '"ACL failure in a script"]',
+    ),
+    Mutant(
+        "what older servers say of a lacking channel is no right",
+        f"{RUST}/store/redis/refusal.rs",
+        "\"The user executing the script can't\"",
+        "\"The user executing the script can't run this command\"",
     ),
 ]
