@@ -45,7 +45,7 @@ MUTANTS = [
     Mutant(
         "what older servers say of a lacking channel is no right",
         f"{RUST}/store/redis/refusal.rs",
-        "\"The user executing the script can't\"",
-        "\"The user executing the script can't run this command\"",
+        '"The user executing the script can\'t"',
+        '"The user executing the script can\'t run this command"',
     ),
 ]
