@@ -24,6 +24,9 @@ const PASSING: [&str; 6] = ["LOADING", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS", 
 /// The same, from a server that is (or follows) no master.
 const DEMOTED: [&str; 2] = ["READONLY", "MASTERDOWN"];
 
+/// What an ACL refuses to a command inside a script: until Redis 7.0, and since then.
+const IN_A_SCRIPT: [&str; 2] = ["The user executing the script can't", "ACL failure in script"];
+
 /// Reads an error reply to an operation's script. Redis before 7 wraps the errors of inner commands, so a code counts
 /// wherever it stands; the codes, not the sentences behind them, are the same in Redis and Valkey.
 pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refusal {
@@ -47,8 +50,7 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
     if let Some(error) = login(text, server) {
         return Refusal::Final(error);
     }
-    // Valkey 9 tells of a script's lack of a right under the code of any error.
-    if code == "NOPERM" || text.contains("can't run this command") || text.contains("ACL failure in script") {
+    if code == "NOPERM" || IN_A_SCRIPT.into_iter().any(|start| text.contains(start)) {
         return Refusal::Final(not_permitted(text, Some(operation.script()), server));
     }
     if is_unknown_command(text) {
@@ -117,23 +119,23 @@ pub(crate) fn login(text: &str, server: &str) -> Option<Error> {
     Some(Error::new(Code::NotPermitted, message))
 }
 
-/// The error for a command that the user's ACL lacks, naming it. For commands inside a script the server tells only the
-/// line, so the script's text gives the name.
+/// The error for a command that the user's ACL lacks, naming it. For commands inside a script older servers tell only
+/// the line, so the script's text gives the name.
 pub(crate) fn not_permitted(text: &str, script: Option<&Script>, server: &str) -> Error {
-    let quoted = text.split('\'').nth(1).map(str::to_ascii_lowercase);
+    // A user's name may have quotes, too.
+    let quoted = text.rsplit_once("run the '").and_then(|(_, rest)| rest.split('\'').next());
     let quoted = quoted.filter(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'|'));
-    // "can't" has a quote of its own: the name stands only in messages that say "the 'x' command".
-    let command = if text.contains("can't run this command") {
-        line_of(text).and_then(|line| script?.command_at(line)).map(str::to_ascii_lowercase)
-    } else {
-        quoted
+    let in_line = || {
+        let line = text.contains("can't run this command").then(|| line_of(text))??;
+        script?.command_at(line)
     };
+    let command = quoted.or_else(in_line).map(str::to_ascii_lowercase);
     let message = match command {
         Some(name) => {
             format!("the Redis user lacks the command '{name}' on {server}: allow it with ACL SETUSER <user> +{name}")
         }
         None => format!(
-            "the Redis user lacks a right on {server} ({}): allow our commands and keys with ACL SETUSER",
+            "the Redis user lacks a right on {server} ({}): allow our commands, keys and channels with ACL SETUSER",
             shown(text.as_bytes())
         ),
     };

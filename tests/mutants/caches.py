@@ -68,7 +68,7 @@ MUTANTS = [
     ),
     Mutant(
         "each of several values waits for a connection of its own",
-        f"{RUST}/store/redis/pipeline.rs",
+        f"{RUST}/redis/pipeline.rs",
         "while self.begin_one().is_some() {}",
         "",
     ),

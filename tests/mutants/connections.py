@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mutant import RUST, Edit, Mutant
 
-TESTS = ("stray", "fork", "refusals", "refusing", "pressure", "hostile", "secrets")
+TESTS = ("stray", "fork", "refusals", "refusing", "rights", "pressure", "hostile", "secrets")
 MUTANTS = [
     Mutant(
         "each client has a memory of its own",
@@ -14,25 +14,25 @@ MUTANTS = [
     ),
     Mutant(
         "a memory is kept when nobody has it any more",
-        f"{RUST}/store/memory.rs",
+        f"{RUST}/memory.rs",
         "if *clients == 0 {",
         "if *clients == usize::MAX {",
     ),
     Mutant(
         "one client's end takes the memory of others along",
-        f"{RUST}/store/memory.rs",
+        f"{RUST}/memory.rs",
         "*clients -= 1;",
         "*clients = 0;",
     ),
     Mutant(
         "the time of one test has what another client keeps forgotten",
-        f"{RUST}/store/memory.rs",
+        f"{RUST}/memory.rs",
         "View { table: &mut table, wall, grace }",
         "View { table: &mut table, wall: time.unwrap_or(wall), grace }",
     ),
     Mutant(
         "a fault within memory makes all its clients useless",
-        f"{RUST}/store/memory.rs",
+        f"{RUST}/memory.rs",
         "table.entries.clear();\n            self.table.clear_poison();",
         "self.table.clear_poison();",
     ),
@@ -44,72 +44,72 @@ MUTANTS = [
     ),
     Mutant(
         "bytes behind a reply stay for the next call",
-        f"{RUST}/store/redis/pool.rs",
+        f"{RUST}/connection/wire.rs",
         "if wire.reader.is_empty()",
         "if true",
     ),
     Mutant(
         "bytes that nobody asked for are no reason to give a connection up",
-        f"{RUST}/store/redis/stream.rs",
+        f"{RUST}/connection/stream.rs",
         "_ => true,",
         "_ => false,",
     ),
     Mutant(
         "a full server's connections are given up for those it refused",
-        f"{RUST}/store/redis/pool.rs",
+        f"{RUST}/connection/wire.rs",
         "!idle.connections.is_empty()",
         "false",
     ),
     Mutant(
         "a link takes more than the server",
-        f"{RUST}/store/redis/up.rs",
+        f"{RUST}/redis/up.rs",
         "self.out.len() - self.written >= MOST_UNSENT",
         "false",
     ),
     Mutant(
         "a greeting that drips is waited for",
-        f"{RUST}/store/redis/dial.rs",
+        f"{RUST}/connection/dial.rs",
         "Ok(None) => patience.look_up().map_err(|e| failed(server, &e))?,",
         "Ok(None) => {}",
     ),
     Mutant(
         "a handshake of TLS that drips is waited for",
-        f"{RUST}/store/redis/stream.rs",
+        f"{RUST}/connection/stream.rs",
         "Ok(()) => patience.look_up()?,",
         "Ok(()) => {}",
         also=Edit(
-            f"{RUST}/store/redis/patience.rs",
+            f"{RUST}/connection/patience.rs",
             "        self.look_up()?;\n        loop {",
             "        loop {",
         ),
     ),
     Mutant(
         "a reply that drips is waited for",
-        f"{RUST}/store/redis/pool.rs",
+        f"{RUST}/connection/wire.rs",
         "if now >= deadline || now.duration_since(*asked.get_or_insert(now)) >= SLICE {",
         "if false {",
     ),
     Mutant(
         "who takes a request in crumbs is waited for",
-        f"{RUST}/store/redis/pool.rs",
+        f"{RUST}/connection/wire.rs",
         "if written < self.out.len() {\n                if Instant::now() >= deadline {",
         "if written < self.out.len() {\n                if false {",
     ),
     Mutant(
         "a part of an answer keeps a link",
-        f"{RUST}/store/redis/up.rs",
+        f"{RUST}/redis/up.rs",
         "Ok(None) => return None,",
         "Ok(None) => { self.heard = Instant::now(); return None }",
     ),
     Mutant(
         "who waits is kept by hints for others",
-        f"{RUST}/store/redis/ear.rs",
+        f"{RUST}/connection/ear.rs",
         "Ok(()) => patience.look_up(),",
         "Ok(()) => Ok(()),",
     ),
     Mutant(
         "hints that never end are read to their end",
-        f"{RUST}/store/redis/ear.rs",
+        f"{RUST}/connection/ear.rs",
         "if *reads >= READS_AT_ONCE",
         "if false",
     ),
@@ -133,13 +133,13 @@ MUTANTS = [
     ),
     Mutant(
         "a greeting may have more than was asked for",
-        f"{RUST}/store/redis/dial.rs",
+        f"{RUST}/connection/dial.rs",
         "if !reader.is_empty() {",
         "if false {",
     ),
     Mutant(
         "each dial has a thread that looks its name up",
-        f"{RUST}/store/redis/resolve.rs",
+        f"{RUST}/connection/resolve.rs",
         "if waiting.len() > 1 {",
         "if false {",
     ),
@@ -205,8 +205,20 @@ MUTANTS = [
     ),
     Mutant(
         "any certificate that is its own CA is trusted",
-        f"{RUST}/store/redis/trust.rs",
+        f"{RUST}/connection/trust.rs",
         "Err(error) if is_ca(&error) && self.certificates.iter().any(|pinned| pinned == end_entity) => {",
         "Err(error) if is_ca(&error) => {",
+    ),
+    Mutant(
+        "what newer servers say of a lacking right is no right",
+        f"{RUST}/refusal.rs",
+        '"ACL failure in script"]',
+        '"ACL failure in a script"]',
+    ),
+    Mutant(
+        "what older servers say of a lacking channel is no right",
+        f"{RUST}/refusal.rs",
+        '"The user executing the script can\'t"',
+        '"The user executing the script can\'t run this command"',
     ),
 ]

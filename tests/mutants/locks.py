@@ -128,7 +128,7 @@ MUTANTS = [
     ),
     Mutant(
         "a release that did not reach the server is not sent again",
-        f"{RUST}/desk/leave.rs",
+        f"{RUST}/reactor/cleanup.rs",
         "if error.may_pass() && leave.until",
         "if error.may_pass() && leave.pause.is_zero() && leave.until",
     ),
@@ -146,7 +146,7 @@ MUTANTS = [
     ),
     Mutant(
         "a wait for a lock ends with the connection",
-        f"{RUST}/desk/outage.rs",
+        f"{RUST}/reactor/outage.rs",
         "(now - since < LONGEST).then(",
         "(now < since).then(",
     ),
@@ -280,7 +280,7 @@ MUTANTS = [
     ),
     Mutant(
         "who waits for a lock of a client that closes stays in the line",
-        f"{RUST}/desk/mod.rs",
+        f"{RUST}/reactor/mod.rs",
         "if let lock::Wish::Leave(leave) = wish { leaves.push(leave) } else { others.push(wish) }",
         "if let lock::Wish::Leave(_) = wish { } else { others.push(wish) }",
     ),

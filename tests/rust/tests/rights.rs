@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use quotalock::{CacheOptions, Code, Got, Lock, LockOptions, OnceOptions};
+use quotalock::{CacheOptions, Code, Got, Lock, LockOptions, OnceOptions, Policy};
 use quotalock_tests::spec::root;
 use quotalock_tests::{client, fresh_prefix, servers};
 
@@ -147,6 +147,41 @@ fn caches_need_what_security_lists_for_them() {
         let once = client.once("coupon", OnceOptions::default()).unwrap();
         assert!(once.claim(b"x", Some(vec![b'x'; 9_000])).unwrap().run().unwrap().first);
         assert!(!once.claim(b"x", None).unwrap().run().unwrap().first);
+    }
+}
+
+#[test]
+fn a_command_that_is_lacking_is_named_on_every_server() {
+    for lacking in ["evalsha", "time", "get", "set"] {
+        let prefix = fresh_prefix("rights");
+        for url in users(&prefix, &format!("+get +set -{lacking}")) {
+            let client = client(&url, &prefix);
+            let limiter = client.limiter("n", Policy::parse("5/hour").unwrap()).unwrap();
+            let error = limiter.consume(b"k", 1).unwrap().run().unwrap_err();
+            assert_eq!(error.code(), Code::NotPermitted, "{error}");
+            assert!(error.message().contains(&format!("ACL SETUSER <user> +{lacking}")), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_channel_that_is_lacking_is_a_right_on_every_server() {
+    let prefix = fresh_prefix("rights");
+    let rights = "+get +set +del +publish resetchannels";
+    for (mute, (_, url)) in users(&prefix, rights).into_iter().zip(servers()) {
+        let lock = |url: &str| client(url, &prefix).lock(b"n", LockOptions::default()).unwrap();
+        let (first, second) = (lock(&mute), lock(&url));
+        assert!(first.acquire(Duration::ZERO).unwrap().run().unwrap());
+        let waiter = std::thread::spawn(move || second.acquire(Duration::from_secs(20)).unwrap().run().unwrap());
+        let give_up = Instant::now() + Duration::from_secs(20);
+        while first.inspect().run().unwrap().waiters == 0 {
+            assert!(Instant::now() < give_up, "nobody waits");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let error = first.release().run().unwrap_err();
+        assert_eq!(error.code(), Code::NotPermitted, "{error}");
+        assert!(error.message().contains("channel"), "{error}");
+        assert!(waiter.join().unwrap());
     }
 }
 
