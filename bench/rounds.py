@@ -137,6 +137,13 @@ class Worker:
         self._process.communicate()
 
 
+def heading(algorithm: str, *numbers: int) -> bytes:
+    """What a state by a policy of one rule begins with: its limit, its period, and the capacity of a bucket."""
+    ids = ("fixed-window", "calendar-window", "sliding-window", "token-bucket", "sliding-log")
+    name = bytes([1 + ids.index(algorithm)]) + b"".join(number.to_bytes(7, "little") for number in numbers)
+    return b"QL\x02\x01" + name
+
+
 def measure(measurement: Measurement, server: Server, scripts: Path, plan: Plan) -> Result:
     """Warms every client up, then lets them take turns."""
     limit = LITTLE if measurement.denied else PLENTY
@@ -146,7 +153,8 @@ def measure(measurement: Measurement, server: Server, scripts: Path, plan: Plan)
         "keys": FEW_KEYS if measurement.denied else KEYS,
         "lanes": measurement.lanes,
         "script": str(scripts / "consume-fixed-window.lua"),
-        "argv": ["", DEADLINE, "1", str(limit), str(PERIOD_US)],
+        # In every worker's JSON: numbers of which no byte is more than text.
+        "argv": ["", DEADLINE, "1", heading("fixed-window", 1, 1).decode(), str(limit), str(PERIOD_US)],
     }
     server.command("FLUSHALL")
     server_cores, client_cores = _cores(measurement.placement)

@@ -17,7 +17,7 @@ from measurements import ROOT
 sys.path.insert(0, str(ROOT / "tests" / "harness"))
 
 import machine
-from rounds import DEADLINE, PERIOD_US, PLENTY
+from rounds import DEADLINE, PERIOD_US, PLENTY, heading
 from run import dump_scripts
 from servers import NAMES, Server
 from tables import table
@@ -113,8 +113,8 @@ class Stock:
         return self.batch([[*head, member[24:], "600000000", member] for member in members]), members
 
     def consume(self, number: int) -> list[Any]:
-        key, hour = f"fixed:{{user:{number % KEYS}}}", str(PERIOD_US)
-        return [self.sha["consume-fixed-window"], 1, key, "", DEADLINE, "1", str(PLENTY), hour]
+        key, argv = f"fixed:{{user:{number % KEYS}}}", told("fixed-window", PLENTY, PERIOD_US)
+        return [self.sha["consume-fixed-window"], 1, key, "", DEADLINE, "1", *argv]
 
     def cancel(self, member: bytes) -> list[Any]:
         keys = [*self.keys, f"stock:{{one}}:settled:{member[:16].hex()}"]
@@ -130,7 +130,12 @@ class Stock:
         return _cost(self.client)
 
 
-def contenders(scripts: Path, algorithm: str, limit: int) -> dict[str, tuple[str, Sequence[str]]]:
+def told(algorithm: str, *numbers: int) -> list[Any]:
+    """What a script is told of a policy of one rule."""
+    return [heading(algorithm, *numbers), *map(str, numbers)]
+
+
+def contenders(scripts: Path, algorithm: str, limit: int) -> dict[str, tuple[str, Sequence[Any]]]:
     """The script written by hand and ours, with their arguments."""
     by_hand, ours = (MINIMAL / f"{algorithm}.lua").read_text(), (scripts / f"consume-{algorithm}.lua").read_text()
     head, hour = ["", DEADLINE, "1"], str(PERIOD_US)
@@ -140,9 +145,10 @@ def contenders(scripts: Path, algorithm: str, limit: int) -> dict[str, tuple[str
         interval = str(PERIOD_US // limit)
         return {
             "by hand": (by_hand, [interval, hour, "1"]),
-            "ours": (ours, [*head, "1", interval, str(limit)]),
+            "ours": (ours, [*head, *told(algorithm, 1, PERIOD_US // limit, limit)]),
         }
-    return {"by hand": (by_hand, [str(limit), hour, "1"]), "ours": (ours, [*head, str(limit), hour])}
+    ours_told = [*head, *told(algorithm, limit, PERIOD_US)]
+    return {"by hand": (by_hand, [str(limit), hour, "1"]), "ours": (ours, ours_told)}
 
 
 def log_of(client: redis.Redis, scripts: Path, entries: int, calls: int) -> list[str]:
@@ -157,7 +163,7 @@ def log_of(client: redis.Redis, scripts: Path, entries: int, calls: int) -> list
         for first in range(0, count, BATCH):
             batch = client.pipeline(transaction=False)
             for number in range(first, min(first + BATCH, count)):
-                batch.evalsha(sha, 1, key, str(now + number * step), "", "1", str(limit), str(hour))
+                batch.evalsha(sha, 1, key, str(now + number * step), "", "1", *told("sliding-log", limit, hour))
             batch.execute()
         return _cost(client)
 
@@ -176,24 +182,24 @@ def beside_holds(client: redis.Redis, scripts: Path, count: int, calls: int) -> 
         str(client.script_load((scripts / f"{verb}-fixed-window.lua").read_text())) for verb in ("reserve", "consume")
     )
     client.flushall()
-    key, hour = "held:{one}", str(PERIOD_US)
+    key, hour, plenty = "held:{one}", str(PERIOD_US), told("fixed-window", PLENTY, PERIOD_US)
     for number in range(count):
-        client.evalsha(reserve, 1, key, "", DEADLINE, "1", str(PLENTY), hour, f"{number:016d}", hour, "0")
+        client.evalsha(reserve, 1, key, "", DEADLINE, "1", *plenty, f"{number:016d}", hour, "0")
     costs = []
     for limit in (PLENTY, 1):
-        client.evalsha(consume, 1, key, "", DEADLINE, "1", str(PLENTY), hour)
+        client.evalsha(consume, 1, key, "", DEADLINE, "1", *plenty)
         client.config_resetstat()
         for _ in range(calls // BATCH):
             batch = client.pipeline(transaction=False)
             for _ in range(BATCH):
-                batch.evalsha(consume, 1, key, "", DEADLINE, "1", str(limit), hour)
+                batch.evalsha(consume, 1, key, "", DEADLINE, "1", *told("fixed-window", limit, PERIOD_US))
             batch.execute()
         costs.append(f"{_cost(client):.2f}")
     return costs
 
 
 def compare(
-    client: redis.Redis, scripts: Mapping[str, tuple[str, Sequence[str]]], rounds: int, calls: int
+    client: redis.Redis, scripts: Mapping[str, tuple[str, Sequence[Any]]], rounds: int, calls: int
 ) -> dict[str, float]:
     """Lets the scripts take turns, and returns the median cost of each; the first round of all warms up."""
     loaded = {name: (str(client.script_load(text)), argv) for name, (text, argv) in scripts.items()}
@@ -207,7 +213,7 @@ def compare(
     return {name: median(values) for name, values in costs.items()}
 
 
-def run(client: redis.Redis, name: str, sha: str, argv: Sequence[str], calls: int) -> float:
+def run(client: redis.Redis, name: str, sha: str, argv: Sequence[Any], calls: int) -> float:
     """Makes the calls in batches and returns the microseconds that the server counted per call."""
     client.config_resetstat()
     for _ in range(calls // BATCH):

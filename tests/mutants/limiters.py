@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mutant import LUA, RUST, Edit, Mutant
 
-TESTS = ("oracle", "deadline", "twin", "twin_log", "bounds")
+TESTS = ("oracle", "deadline", "changes", "damage", "lacking", "scripts_kept", "twin", "twin_log", "bounds")
 MUTANTS = [
     Mutant(
         "a request is forgotten while its client may repeat it",
@@ -15,14 +15,14 @@ MUTANTS = [
     Mutant(
         "the clamp of an impossible future is skipped",
         f"{LUA}/limit/fixed_window.lua",
-        "stop_1, dirty = now + period_1, true",
-        "dirty = true",
+        "then stop_1 = last_1 + period_1 end",
+        "then dirty = true end",
     ),
     Mutant(
         "the clamp is not written back",
         f"{LUA}/limit/fixed_window.lua",
-        "now + period_1, true",
-        "now + period_1, false",
+        "elseif back then\n  dirty = true",
+        "elseif back then\n  dirty = dirty",
     ),
     Mutant(
         "a window is closed at its end",
@@ -34,7 +34,7 @@ MUTANTS = [
     Mutant(
         "a calendar window from the future blocks",
         f"{LUA}/limit/calendar_window.lua",
-        "  start_1 = current\n",
+        "  last_1, dirty = now, true\n",
         "",
     ),
     Mutant(
@@ -52,22 +52,22 @@ MUTANTS = [
     Mutant(
         "a bucket forgets fractions",
         f"{LUA}/limit/token_bucket.lua",
-        "part_1, whole_1 = part_1 % limit_1",
-        "part_1, whole_1 = 0",
+        "part_1, last_1 = part_1 % limit_1",
+        "part_1, last_1 = 0",
     ),
     Mutant(
         "a bucket is full for ever after the clock went back",
         f"{LUA}/limit/token_bucket.lua",
-        "tat_1, part_1, dirty = now + full_1, full_part_1, true",
-        "dirty = true",
+        "  tat_1, part_1 = last_1 + full_1, full_part_1\n",
+        "  dirty = true\n",
     ),
     Mutant("the TTL is not rewritten", f"{LUA}/limit/finish.lua", ", 'PX', ttl)", ")"),
     Mutant("a peek writes", f"{LUA}/limit/consume.lua", "charged or dirty and not look", "true"),
     Mutant(
         "a foreign value is taken for ours",
         f"{LUA}/limit/place.lua",
-        "foreign = string.sub(value, 1, 3) ~= 'QL\\1'",
-        "foreign = false",
+        "foreign = string.sub(value, 1, 3) ~= 'QL\\2' or",
+        "foreign =",
     ),
     Mutant(
         "the deadline is ignored",
@@ -137,7 +137,7 @@ MUTANTS = [
         f"{LUA}/limit/sliding_log.lua",
         "if (sum - total_1) % WRAP > limit_1 - cost then",
         "if false then",
-        Edit(f"{RUST}/algorithm/sliding_log.rs", "if at.entries.log.since(total) > left {", "if left > 1 << 60 {"),
+        Edit(f"{RUST}/algorithm/sliding_log.rs", "if log.since(total) > left {", "if left > 1 << 60 {"),
     ),
     Mutant(
         "a log's entries from the future stay there",
@@ -171,8 +171,8 @@ MUTANTS = [
         "used_1, sum = math.max(0, used_1 - amount), (sum - amount) % WRAP end",
         Edit(
             f"{RUST}/limiter/state.rs",
-            "                (of(rule).refund)(rule, words, &moment, amount, charged);\n            }\n        }\n",
-            "                (of(rule).refund)(rule, words, &moment, amount, charged);\n            }\n        }\n"
+            "            (of(rule).refund)(rule, words, &moment, amount, &charged);\n        }\n",
+            "            (of(rule).refund)(rule, words, &moment, amount, &charged);\n        }\n"
             "        self.log.sum = (self.log.sum + (1 << 60) - amount) % (1 << 40);\n",
         ),
     ),
@@ -181,7 +181,7 @@ MUTANTS = [
         f"{RUST}/limiter/compose.rs",
         "if bit.band(counted, MARK_1) > 0 then -- rule N_1",
         "do -- rule N_1",
-        Edit(f"{RUST}/limiter/state.rs", "if counted & 1 << i != 0 {", "if counted < 1 << 15 && i < 16 {"),
+        Edit(f"{RUST}/limiter/state.rs", "if hold.counted & 1 << i != 0 {", "if i < 16 {"),
     ),
     Mutant(
         "a sliding-window's hold is given back from the wrong window",
@@ -193,9 +193,9 @@ MUTANTS = [
     Mutant(
         "a hold that counts as spent is returned",
         f"{LUA}/limit/expire.lua",
-        "elseif state == RETURNED then",
-        "else",
-        Edit(f"{RUST}/limiter/holds.rs", "} else if hold.state == Unsettled::Returned as u8 {", "} else {"),
+        "or state == RETURNED and stop <= now and held",
+        "or stop <= now and held",
+        Edit(f"{RUST}/limiter/holds.rs", "state if state == Unsettled::Returned as u8 && hold.stop", "_ if hold.stop"),
     ),
     Mutant(
         "a hold never ends",
@@ -271,6 +271,181 @@ MUTANTS = [
             "(0..self.rule_count()).map(|i| self.remaining(space, i)).fold(most",
             "(0..1).map(|i| self.remaining(space, i)).fold(most",
         ),
+    ),
+    Mutant(
+        "a rule is known by its period",
+        f"{LUA}/limit/place.lua",
+        "pass == 1 and record.name == rule.name",
+        "pass == 1 and own",
+        Edit(f"{RUST}/limiter/form.rs", "1 => record.name == Name::of(rule),", "1 => record.name.counts_as(rule),"),
+    ),
+    Mutant(
+        "what is over by the old period counts by a longer one",
+        f"{LUA}/limit/place.lua",
+        "pass == 4 and rule.kind ~= 5 and record.stop > now",
+        "pass == 4 and rule.kind ~= 5",
+        Edit(f"{RUST}/limiter/form.rs", "&& record.stop > now && !definition.has_log", "&& !definition.has_log"),
+    ),
+    Mutant(
+        "who only looks is told times beyond the end of what the old policy wrote",
+        f"{LUA}/limit/finish.lua",
+        "if ends and not write then",
+        "if false then",
+        Edit(f"{RUST}/limiter/twin.rs", "if write { u64::MAX } else { self.most(i) }", "u64::MAX"),
+    ),
+    Mutant(
+        "a bucket that is carried ends before the fraction does",
+        f"{LUA}/limit/place.lua",
+        "words[1] + (words[2] > 0 and 1 or 0)",
+        "words[1]",
+        Edit(f"{RUST}/limiter/form.rs", "full + u64::from(part > 0)", "full + u64::from(part > 1 << 60)"),
+    ),
+    Mutant(
+        "the first bucket stands for all when a hold is given back",
+        f"{LUA}/limit/token_bucket.lua",
+        "struct.unpack('<I8I8', holds, hold + FILLED_1)\n  if open < now",
+        "struct.unpack('<I8I8', holds, hold + 53)\n  if open < now",
+        Edit(
+            f"{RUST}/limiter/holds.rs",
+            "Some(filled(&self.filled, bucket))",
+            "Some(filled(&self.filled, bucket.min(0)))",
+        ),
+    ),
+    Mutant(
+        "a call of another policy drops the shares of a hold",
+        f"{LUA}/limit/place.lua",
+        "if record and bit.band(old, 2 ^ (record.index - 1)) > 0 then",
+        "if record and n <= #rules and bit.band(old, 2 ^ (record.index - 1)) > 0 then",
+        Edit(
+            f"{RUST}/limiter/holds.rs",
+            "Some(source) if counted & 1 << source != 0 => 1 << n,",
+            "Some(source) if counted & 1 << source != 0 && n < own => 1 << n,",
+        ),
+    ),
+    Mutant(
+        "what a rule of another policy is owed is forgotten",
+        f"{LUA}/limit/settle.lua",
+        "owed = counted > 0 and amount > 0 and amount or 0",
+        "owed = 0",
+        Edit(
+            f"{RUST}/limiter/holds.rs", "hold.owed = if hold.counted > 0 {", "hold.owed = if hold.counted > 1 << 30 {"
+        ),
+    ),
+    Mutant(
+        "a sliding-window that began in 1970 is as new",
+        f"{RUST}/algorithm/sliding_window.rs",
+        "fresh: &[1, 2],",
+        "fresh: &[0],",
+        (
+            Edit(
+                f"{RUST}/algorithm/sliding_window.rs",
+                "    words[0] = at.now;\n",
+                "    words[0] = at.now - at.now % _rule.period();\n",
+            ),
+            Edit(
+                f"{LUA}/limit/sliding_window.lua",
+                "last_1, current_1 = now, current_1 + cost",
+                "last_1, current_1 = now - now % period_1, current_1 + cost",
+            ),
+        ),
+    ),
+    Mutant(
+        "the answers of several keys come in the order of the keys",
+        f"{RUST}/limiter/all.rs",
+        "        placed.sort_by_key(|(place, _)| *place);\n",
+        "        placed.sort_by_key(|_| 0);\n",
+    ),
+    Mutant(
+        "a request of other keys gets an answer all the same",
+        f"{RUST}/limiter/all.rs",
+        "if unsigned(fields, 0)? != self.print {",
+        "if unsigned(fields, 0)? > 1 << 60 {",
+    ),
+    Mutant(
+        "a log denies as long as its last entry is looked for in vain",
+        f"{LUA}/limit/sliding_log.lua",
+        "if first_1 == next or last <= now - period_1 then",
+        "if first_1 == next then",
+        (
+            Edit(
+                f"{RUST}/algorithm/sliding_log.rs",
+                "if first == log.next || log.last + rule.period() <= at.now {",
+                "if first == log.next {",
+            ),
+            Edit(f"{LUA}/limit/sliding_log.lua", "used_1 = first_1 == next and 0 or math.min", "used_1 = math.min"),
+            Edit(
+                f"{RUST}/algorithm/sliding_log.rs",
+                "if found.number == log.next { 0 } else {",
+                "if found.number > 1 << 60 { 0 } else {",
+            ),
+        ),
+    ),
+    Mutant(
+        "an entry of a log may be younger than the last one",
+        f"{LUA}/limit/sliding_log.lua",
+        "time_1, dirty = last, true",
+        "time_1, dirty = time_1, true",
+        (
+            Edit(f"{RUST}/algorithm/sliding_log.rs", "words[2] = words[2].min(log.last);", ""),
+            Edit(
+                f"{LUA}/limit/sliding_log.lua",
+                "if first_1 == next or last <= now - period_1 then",
+                "if first_1 == next then",
+            ),
+            Edit(
+                f"{RUST}/algorithm/sliding_log.rs",
+                "if first == log.next || log.last + rule.period() <= at.now {",
+                "if first == log.next {",
+            ),
+        ),
+    ),
+    Mutant(
+        "a block is longer than any can be",
+        f"{LUA}/limit/place.lua",
+        "foreign = foreign or block_length > LONGEST",
+        "foreign = foreign or block_length > EXACT",
+        Edit(f"{RUST}/limiter/form.rs", "blocked = parsed.block_length <= MAX_PERIOD;", "blocked = true;"),
+    ),
+    Mutant(
+        "a log is charged before its TTL is refused",
+        f"{LUA}/limit/save_log.lua",
+        "  redis.call('PEXPIRE', KEYS[1], ttl)\n",
+        "",
+        Edit(
+            f"{LUA}/limit/save_log.lua",
+            "  redis.call('SETRANGE', KEYS[1], '0', head)\n",
+            "  redis.call('SETRANGE', KEYS[1], '0', head)\n  redis.call('PEXPIRE', KEYS[1], ttl)\n",
+        ),
+    ),
+    Mutant(
+        "a refund is done before its memory is refused",
+        f"{LUA}/limit/write.lua",
+        "if #dels > 0 and #sets > 0 then",
+        "if false then",
+    ),
+    Mutant(
+        "one of several keys is charged before another is refused",
+        f"{LUA}/limit/write_log.lua",
+        "if #ranges > 0 then",
+        "if false then",
+    ),
+    Mutant(
+        "every set of policies has a script of its own",
+        f"{RUST}/limiter/scripts.rs",
+        "if forms.len() > MOST_TOGETHER || forms.iter().any(|form| form.algorithms.len() != 1) {",
+        "if forms.iter().any(|form| form.algorithms.is_empty()) {",
+    ),
+    Mutant(
+        "a policy is refused for a capacity that nobody gave",
+        f"{RUST}/policy/grammar.rs",
+        "Rule::of(algorithm, limit, period, capacity)",
+        "Rule::of(algorithm, limit, period, None)?;\n    Rule::of(algorithm, limit, period, capacity)",
+    ),
+    Mutant(
+        "a trial takes away what nobody decided about",
+        f"{RUST}/limiter/call.rs",
+        "true if !self.definition.enforce => self.amount,",
+        "true if !self.definition.enforce => 0,",
     ),
     Mutant("a scope is left out of the key", f"{RUST}/key.rs", "= scope {", "= scope.filter(|_| false) {"),
 ]

@@ -46,7 +46,8 @@ impl<'a> State<'a> {
         let parsed = value.map(|value| form::parse(value, &form::heading(policy), with_log));
         let foreign = matches!(parsed, Some(None));
         let mut parsed = parsed.flatten().unwrap_or_default();
-        let back = parsed.records.iter_mut().fold(false, |back, record| record.settle(now) || back);
+        // All of them: the second one is to be settled as well.
+        let back = parsed.records.iter_mut().filter_map(|record| record.settle(now).then_some(())).count() > 0;
         let log = if with_log { parsed.log.unwrap_or_default() } else { Log::default() };
         let placed = form::place(policy, &parsed.records, log.next, now);
         let others = form::others(&placed, &parsed.records, now);

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use quotalock::driver::LoopLink;
-use quotalock::{Answer, Client, Code, Decision, Limiter, OnError, Options, Policy, Result, Source};
+use quotalock::{Answer, Client, Code, Decision, Limiter, LimiterOptions, OnError, Options, Policy, Result, Source};
 use quotalock_tests::{fresh_prefix, servers};
 
 /// The tests here change their servers: one at a time.
@@ -59,6 +59,17 @@ fn local_holds_its_limit_while_a_full_server_answers_errors() {
     assert_eq!(decisions.iter().filter(|d| d.allowed).count(), 5, "the policy, held by this process");
     let back = consume(&limiter);
     assert_eq!((back.source, back.remaining), (Source::Redis, 3));
+}
+
+#[test]
+fn a_trial_takes_nothing_away_while_nobody_decides() {
+    for (on_error, source) in [(OnError::Closed, Source::Closed), (OnError::Open, Source::Open)] {
+        let options = Options { url: Some("redis://127.0.0.1:1".into()), on_error, ..Options::default() };
+        let trial = LimiterOptions { enforce: false, ..LimiterOptions::default() };
+        let limiter = Client::new(options).unwrap().limiter_with("n", Policy::parse("5/hour").unwrap(), trial).unwrap();
+        let decision = limiter.consume_up_to(b"k", 7).unwrap().run().unwrap();
+        assert_eq!((decision.source, decision.allowed, decision.cost), (source, true, 7));
+    }
 }
 
 /// Forwards each new connection to whatever server is the master then, as a name or a virtual address does.
