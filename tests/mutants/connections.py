@@ -150,12 +150,6 @@ MUTANTS = [
         "",
     ),
     Mutant(
-        "who looks whether a server works again waits for it",
-        f"{RUST}/exchange.rs",
-        "let is_patient = self.pass == Pass::Usual ||",
-        "let is_patient = true ||",
-    ),
-    Mutant(
         "that something was read shows that writes work",
         f"{RUST}/refusing.rs",
         "if wrote || !self.only_writes.load(Ordering::Relaxed) {",

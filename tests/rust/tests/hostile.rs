@@ -155,17 +155,17 @@ fn what_is_longer_than_any_answer_is_not_waited_for() {
 
 #[test]
 fn who_takes_a_request_in_crumbs_is_not_waited_for() {
-    // Reads a little now and then, so that there is always room for a little more.
+    // Reads a little again and again, so that there is always room for a little more.
     let server = hostile("EVALSHA", |_| Ok(()), 0);
     let slow = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = Hostile { address: slow.local_addr().unwrap().to_string(), ..server };
     std::thread::spawn(move || {
         let (mut to, _) = slow.accept().unwrap();
-        let mut buffer = vec![0; 1 << 20];
+        let mut buffer = vec![0; 32 << 10];
         let _ = to.read(&mut buffer[..4]);
         to.write_all(TIME).unwrap();
         while let Ok(1..) = to.read(&mut buffer) {
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(Duration::from_micros(300));
         }
     });
     let client = client("redis", &server);
