@@ -45,6 +45,7 @@ class Cache {
       const text = value === null ? null : JSON.stringify(value, finite)
       if (text === undefined)
         throw refusal('what was loaded', value, 'something that JSON has, or null if there is none')
+      if (text !== null) construct(this.getJson, () => native.checkJson(text))
       return text
     })
     return JSON.parse(bytes === null ? 'null' : bytes.toString())

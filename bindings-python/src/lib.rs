@@ -45,7 +45,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = true)]
 mod _native {
     #[pymodule_export]
-    use super::argument::function;
+    use super::argument::{check_json, function};
     #[pymodule_export]
     use super::cache::Cache;
     #[pymodule_export]

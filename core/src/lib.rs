@@ -27,6 +27,7 @@ mod error;
 mod exchange;
 mod flight;
 mod fork;
+mod json;
 mod key;
 mod lease;
 mod limiter;
@@ -59,6 +60,7 @@ pub use endpoint::redacted;
 pub use error::{Code, Error, Result};
 pub use flight::{Claimed, Looked, MAX_FRESH, MAX_LEASE, Seen};
 pub use fork::{ForkCell, generation};
+pub use json::{MAX_JSON_DEPTH, check_json};
 pub use key::MAX_KEY_BYTES;
 pub use lease::{Holder, Inspection};
 pub use limiter::{
