@@ -42,10 +42,11 @@ class Cache {
   /** @type {Surface['getJson']} */
   async getJson(key, load, given) {
     const bytes = await this.#get(this.getJson, key, load, given, (value) => {
-      const json = value === null ? null : JSON.stringify(value, readable)
-      if (json === undefined)
+      const text = value === null ? null : JSON.stringify(value, finite)
+      if (text === undefined)
         throw refusal('what was loaded', value, 'something that JSON has, or null if there is none')
-      return json
+      if (text !== null) construct(this.getJson, () => native.checkJson(text))
+      return text
     })
     return JSON.parse(bytes === null ? 'null' : bytes.toString())
   }
@@ -157,17 +158,15 @@ function isTicket(part) {
 }
 
 /**
- * A value within one that is to be JSON, which every language must read back: no NaN, of which JSON.stringify would make
- * null, and no text without a UTF-8 form.
+ * A value within one that is to be JSON: no NaN, of which JSON.stringify would make null.
  * @param {string} key
  * @param {unknown} value
  */
-function readable(key, value) {
+function finite(key, value) {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     throw refusal(key === '' ? 'what was loaded' : `what was loaded, at ${inspect(key)},`, value, 'a finite number')
   }
-  text('what was loaded, at', key)
-  return typeof value === 'string' ? text('what was loaded:', value) : value
+  return value
 }
 
 /**

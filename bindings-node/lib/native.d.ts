@@ -214,6 +214,9 @@ export interface CacheInput {
   whenAway?: string
 }
 
+/** Refuses JSON that another language cannot read back. */
+export declare function checkJson(text: string): void
+
 /** The codes of errors, in the order of their numbers. */
 export declare function codes(): Array<string>
 

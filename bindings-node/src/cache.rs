@@ -11,6 +11,12 @@ use crate::channel::Channel;
 use crate::client::Client;
 use crate::error::{Result, thrown};
 
+/// Refuses JSON that another language cannot read back.
+#[napi(catch_unwind)]
+pub fn check_json(text: String) -> Result<()> {
+    quotalock::check_json(text.as_bytes()).map_err(thrown)
+}
+
 /// How a cache is made; what is missing is as the core has it.
 #[napi(object)]
 pub struct CacheInput {

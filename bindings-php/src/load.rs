@@ -49,16 +49,19 @@ impl Form {
     fn read(self, value: Zval) -> Made<Zval> {
         /// `JSON_THROW_ON_ERROR`
         const FLAGS: i64 = 1 << 22;
+        /// For PHP a scalar within is one more.
+        const DEPTH: i64 = quotalock::MAX_JSON_DEPTH as i64 + 1;
         if value.is_null() {
             return Ok(value);
         }
         match self {
             Form::Bytes => Ok(value),
-            Form::Json => called("json_decode", &[value, property::bool(true), number(512), number(FLAGS)]),
+            Form::Json => called("json_decode", &[value, property::bool(true), number(DEPTH), number(FLAGS)]),
         }
     }
 
-    /// The value to store of what a loader returned.
+    /// The value to store of what a loader returned. PHP writes nothing deeper than other languages do, and no half of a surrogate
+    /// pair.
     fn write(self, returned: &Zval) -> Made<Option<Vec<u8>>> {
         /// `JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_PRESERVE_ZERO_FRACTION | JSON_THROW_ON_ERROR`
         const FLAGS: i64 = 1 << 6 | 1 << 8 | 1 << 10 | 1 << 22;

@@ -162,6 +162,18 @@ pub fn function(what: &str, given: &Bound<'_, PyAny>) -> PyResult<()> {
     Err(PyTypeError::new_err(format!("{what} {} is {}: give a function", shown(given), kind(given))))
 }
 
+/// Refuses JSON that another language cannot read back; who stores JSON asks here.
+#[pyfunction]
+pub fn check_json(text: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = text.py();
+    match text.cast::<PyString>()?.to_str() {
+        Ok(text) => quotalock::check_json(text.as_bytes()).map_err(|error| raised(py, &error)),
+        Err(_) => {
+            Err(invalid(py, "the JSON has half of a surrogate pair, which is no character: leave it out".to_owned()))
+        }
+    }
+}
+
 /// A value as a message shows it.
 pub fn shown(given: &Bound<'_, PyAny>) -> String {
     let text = given.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string_lossy().into_owned());

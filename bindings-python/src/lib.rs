@@ -48,7 +48,7 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::argument::function;
+    use super::argument::{check_json, function};
     #[pymodule_export]
     use super::cache::Cache;
     #[pymodule_export]

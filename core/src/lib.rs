@@ -32,6 +32,7 @@ mod exchange;
 mod flight;
 mod fork;
 mod holdings;
+mod json;
 mod key;
 mod lease;
 mod limiter;
@@ -74,6 +75,7 @@ pub use endpoint::redacted;
 pub use error::{Code, Error, Result};
 pub use flight::{Claimed, Looked, MAX_FRESH, MAX_LEASE, Seen};
 pub use fork::{ForkCell, generation};
+pub use json::{MAX_JSON_DEPTH, check_json};
 pub use key::MAX_KEY_BYTES;
 pub use lease::{Holder, Inspection};
 pub use limiter::{

@@ -70,6 +70,29 @@ def test_a_document_is_the_same_for_all(crew: Crew) -> None:
         assert all(value is None or json.loads(bytes.fromhex(value)) == document for value in stored.values())
 
 
+# What some language could store and another could not read, and what all of them can.
+TOO_DEEP, DEEP = (json.loads("[" * depth + "]" * depth) for depth in (513, 512))
+HALF = json.loads('{"name": "\\ud83d"}')
+
+
+@pytest.mark.parametrize("document", [TOO_DEEP, HALF], ids=["too deep", "half of a pair"])
+def test_a_document_that_not_all_can_read_is_stored_by_none(crew: Crew, document: object) -> None:
+    # PHP's own json_encode makes neither.
+    for language in (name for name in LANGUAGES if name != "php"):
+        worker = crew[language]
+        loaded = worker.call("cache.get_json", language, {"errors_ms": 0}, key=KEY, load={"json": json.dumps(document)})
+        assert "error" in loaded, language
+        assert done(worker, "cache.peek", language, key=KEY) is None
+
+
+def test_a_deep_document_is_the_same_for_all(crew: Crew) -> None:
+    for language in LANGUAGES:
+        loaded = crew[language].call("cache.get_json", language, key=KEY, load={"json": json.dumps(DEEP)})
+        assert json.loads(loaded["result"]) == DEEP
+        for other in LANGUAGES:
+            assert json.loads(done(crew[other], "cache.get_json", language, key=KEY, load=NOBODY)) == DEEP
+
+
 def as_found_by(language: str, document: Any) -> Any:
     """A document as a language has it: an object is an array to PHP, which does not tell an empty one from a list."""
     if language != "php":

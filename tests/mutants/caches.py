@@ -209,6 +209,18 @@ MUTANTS = [
         "self.channel = channel.or(self.channel);",
     ),
     Mutant(
+        "JSON that PHP cannot read is stored",
+        f"{RUST}/json.rs",
+        "if depth > MAX_JSON_DEPTH {",
+        "if depth == usize::MAX {",
+    ),
+    Mutant(
+        "half of a surrogate pair is stored",
+        f"{RUST}/json.rs",
+        "0xd800..=0xdfff => Err(",
+        "0xd800..=0xd800 if rest.is_empty() => Err(",
+    ),
+    Mutant(
         "nobody refreshes early",
         f"{LUA}/flight/look.lua",
         "local early = is_value",

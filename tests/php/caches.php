@@ -366,3 +366,13 @@ test('without Redis a cache fails or loads, as it was told, and once fails', fun
     $error = new \DomainException('no');
     same($error, thrown(\DomainException::class, fn () => $cache->get('x', fn () => throw $error)), 'what is thrown');
 });
+
+test('JSON is stored as deep as every language reads it', function () {
+    $cache = client(server())->cache('home', errorsMs: 0);
+    $nested = fn (int $depth): array => json_decode(str_repeat('[', $depth) . str_repeat(']', $depth), true, 600);
+    same($nested(512), $cache->getJson('deep', fn () => $nested(512)), 'what is read');
+    $error = thrown(\JsonException::class, fn () => $cache->getJson('deeper', fn () => $nested(513)));
+    contains('depth', $error->getMessage());
+    thrown(\JsonException::class, fn () => $cache->getJson('half', fn () => "\xed\xa0\xbd"));
+    same([null, null], [$cache->peek('deeper'), $cache->peek('half')], 'what is stored');
+});

@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ._native import check_json
+
 # What every language reads back as it was: no NaN.
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def encode(value: object) -> str | None:
     """The JSON of a value; None stays None: there is no value."""
-    return None if value is None else _encoder.encode(value)
+    if value is None:
+        return None
+    text = _encoder.encode(value)
+    check_json(text)
+    return text
 
 
 def decode(octets: bytes | None) -> Any:  # noqa: ANN401

@@ -37,6 +37,7 @@ __all__ = [
     "Ticket",
     "Waiting",
     "check_function",
+    "check_json",
     "get",
     "put",
     "quorum_lock",
@@ -985,7 +986,10 @@ class Cache:
         """
 
     def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
-        """As `get`, of a value that is stored as JSON, which the loader's caller gets back too; None is no value."""
+        """As `get`, of a value that is stored as JSON, which the loader's caller gets back too; None is no value.
+
+        Raises `InvalidArgument` for what another language cannot read: more than 512 lists and dicts within each other, or
+        half of a surrogate pair."""
 
     def peek(self, key: str | bytes) -> Seen | None:
         """What is there, fresh or stale, without loading or waiting; None if there is nothing."""
@@ -1218,6 +1222,9 @@ def settle_threads() -> None:
 
 def check_function(what: str, given: object) -> None:
     """Refuses what cannot be called, before anybody waits for it: `TypeError`."""
+
+def check_json(text: str) -> None:
+    """Refuses JSON that another language cannot read back, before it is stored: `InvalidArgument`."""
 
 def set_time(client: Client | LoopClient, micros: int | None) -> None:
     """Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of this client is decided,

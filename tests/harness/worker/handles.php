@@ -30,7 +30,7 @@ final class Loader
         if (isset($this->how['fails'])) {
             throw new DomainException($this->how['fails']);
         }
-        return isset($this->how['json']) ? json_decode($this->how['json'], flags: JSON_THROW_ON_ERROR)
+        return isset($this->how['json']) ? json_decode($this->how['json'], depth: 600, flags: JSON_THROW_ON_ERROR)
             : octets($this->how['value']);
     }
 }
