@@ -4,7 +4,7 @@
 
 const { inspect } = require('node:util')
 const native = require('./native.js')
-const { bytesOf, options, refusal, signalOf, text } = require('./argument.js')
+const { bytesOf, options, refusal, signalOf } = require('./argument.js')
 const { submitDescribed } = require('./channel.js')
 const { construct, failure } = require('./errors.js')
 const { fly, join, load: fill, settled, storable, waitOf } = require('./flight.js')

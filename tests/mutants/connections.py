@@ -8,9 +8,9 @@ TESTS = ("stray", "fork", "refusals", "refusing", "rights", "pressure", "hostile
 MUTANTS = [
     Mutant(
         "each client has a memory of its own",
-        f"{RUST}/client.rs",
-        "Endpoint::Memory(name) => Lease::of(name),",
-        "Endpoint::Memory(_) => Lease::default(),",
+        f"{RUST}/session.rs",
+        "Endpoint::Memory(name) => Part::of(name),",
+        "Endpoint::Memory(_) => Part::default(),",
     ),
     Mutant(
         "a memory is kept when nobody has it any more",
@@ -44,8 +44,8 @@ MUTANTS = [
     ),
     Mutant(
         "bytes behind a reply stay for the next call",
-        f"{RUST}/connection/wire.rs",
-        "if wire.reader.is_empty()",
+        f"{RUST}/connection/pool.rs",
+        "if wire.is_drained()",
         "if true",
     ),
     Mutant(
@@ -56,7 +56,7 @@ MUTANTS = [
     ),
     Mutant(
         "a full server's connections are given up for those it refused",
-        f"{RUST}/connection/wire.rs",
+        f"{RUST}/connection/pool.rs",
         "!idle.connections.is_empty()",
         "false",
     ),

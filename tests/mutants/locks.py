@@ -258,8 +258,8 @@ MUTANTS = [
     Mutant(
         "a wait ends when too few replicas have the grant",
         f"{RUST}/lock/attempt.rs",
-        "                if !self.waits() {\n                    return Next::Refused;\n                }\n                self.outage = None;",
-        "                if self.sent > 0 {\n                    return Next::Refused;\n                }\n                self.outage = None;",
+        "                if !self.waits() {\n                    return Next::Refused;\n                }\n                self.outage.end();",
+        "                if self.sent > 0 {\n                    return Next::Refused;\n                }\n                self.outage.end();",
     ),
     Mutant(
         "the close of a client leaves its locks to their ttl",
@@ -281,7 +281,7 @@ MUTANTS = [
     Mutant(
         "who waits for a lock of a client that closes stays in the line",
         f"{RUST}/reactor/mod.rs",
-        "if let lock::Wish::Leave(leave) = wish { leaves.push(leave) } else { others.push(wish) }",
-        "if let lock::Wish::Leave(_) = wish { } else { others.push(wish) }",
+        "Action::Leave(leave) | Action::LeaveLater(leave, _) => leaves.push(leave),",
+        "Action::Leave(_) | Action::LeaveLater(..) => {}",
     ),
 ]
