@@ -332,24 +332,6 @@ MUTANTS = [
         ),
     ),
     Mutant(
-        "a sliding-window that began in 1970 is as new",
-        f"{RUST}/algorithm/sliding_window.rs",
-        "fresh: &[1, 2],",
-        "fresh: &[0],",
-        (
-            Edit(
-                f"{RUST}/algorithm/sliding_window.rs",
-                "    words[0] = at.now;\n",
-                "    words[0] = at.now - at.now % _rule.period();\n",
-            ),
-            Edit(
-                f"{LUA}/limit/sliding_window.lua",
-                "last_1, current_1 = now, current_1 + cost",
-                "last_1, current_1 = now - now % period_1, current_1 + cost",
-            ),
-        ),
-    ),
-    Mutant(
         "the answers of several keys come in the order of the keys",
         f"{RUST}/limiter/all.rs",
         "        placed.sort_by_key(|(place, _)| *place);\n",
