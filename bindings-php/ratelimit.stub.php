@@ -106,7 +106,7 @@ namespace Quotalock {
          * @param int<0, 4503599627370496> $floor every fencing token is larger than this
          * @param string $label what Holder::$label shows of this holder: at most 128 bytes of UTF-8, no line breaks
          * @param int<0, 4294967295> $replicasAck how many replicas must have a grant before it counts; 0 asks none
-         * @param int<0, 60000> $ackTimeoutMs how long an acquisition waits for them
+         * @param int<1, 60000> $ackTimeoutMs how long an acquisition waits for them
          * @throws InvalidArgumentException
          */
         public function lock(
