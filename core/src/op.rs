@@ -140,8 +140,6 @@ pub(crate) enum Call {
     One(Exchange),
     /// A call of several servers, which takes a thread.
     Several(Task),
-    /// Nothing: this is the answer.
-    Known(Result<Answer>),
 }
 
 /// Something that blocks until it has its answer.
@@ -160,11 +158,6 @@ impl<T: FromAnswer> Op<T> {
     /// A call that blocks in its own way.
     pub(crate) fn task(task: impl FnOnce() -> Result<Answer> + Send + 'static) -> Op<T> {
         Op { call: Call::Several(Box::new(task)), answer: PhantomData }
-    }
-
-    /// A call whose answer is known.
-    pub(crate) fn known(answer: Answer) -> Op<T> {
-        Op { call: Call::Known(Ok(answer)), answer: PhantomData }
     }
 
     /// Forgets the type of the answer, for drivers that carry any.
@@ -189,7 +182,6 @@ impl<T: FromAnswer> Op<T> {
         typed(match self.call {
             Call::One(exchange) => pool::run(exchange, interrupted),
             Call::Several(task) => task(),
-            Call::Known(answer) => answer,
         })
     }
 

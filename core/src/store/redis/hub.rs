@@ -163,10 +163,6 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
     for (id, call) in calls {
         let mut exchange = match call {
             Call::One(exchange) => exchange,
-            Call::Known(answer) => {
-                answered.push((id, answer));
-                continue;
-            }
             Call::Several(task) => {
                 let tag = Tag::new(id, sink);
                 // Without a thread the tag is dropped, and answers so.
