@@ -37,7 +37,6 @@ impl Tenures {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::client::{Client, Options};
     use crate::lock::LockOptions;
 
