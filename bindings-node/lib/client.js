@@ -205,7 +205,8 @@ class Client {
 
   /** @type {Surface['close']} */
   async close() {
-    await submitDescribed(this.close, undefined, (channel) => channel.closeClient(this.#native))
+    if (!this.#native.close()) return
+    await submitDescribed(this.close, undefined, (channel) => channel.giveBack(this.#native))
   }
 
   [Symbol.dispose]() {

@@ -57,8 +57,8 @@ export declare class Channel {
   consumeAll(client: Client, charges: Array<number>, keys: Buffer, requestId?: Buffer | undefined | null): void
   /** Describes a reservation's beginning, and returns it. */
   reserve(limiter: number, key: Buffer, estimate: number, ttlMs: number, unsettled: string): Reservation
-  /** Closes a client, and describes that what it held is given back. */
-  closeClient(client: Client): void
+  /** Describes that what a closed client held is given back. */
+  giveBack(client: Client): void
   /** Describes a settlement; of no amount a cancellation. */
   settle(reservation: Reservation, actual?: number | undefined | null): void
   /** Acquires, under the number `id`, and waits for at most so long. Collect afterwards. */
@@ -125,6 +125,8 @@ export declare class Client {
   constructor(url: string | undefined | null, prefix: string, timeoutMs: number, onError: string, memoryMs: number)
   /** The server's name, without a password. */
   get server(): string
+  /** Closes it; true if what it held is to be given back. */
+  close(): boolean
   /** Makes a limiter by a policy's text. */
   limiterByText(name: string, policy: string, scope: Buffer | undefined | null, enforce: boolean): Limiter
   /** Makes a limiter by a policy's rules. */

@@ -2,7 +2,7 @@
 
 use napi::bindgen_prelude::{Buffer, BufferSlice};
 use napi_derive::napi;
-use quotalock::{Algorithm, LimiterOptions, OnError, Options, Policy, convert};
+use quotalock::{Algorithm, Answer, LimiterOptions, OnError, Op, Options, Policy, convert};
 
 use crate::call::{micros, unsigned};
 use crate::error::{Result, thrown};
@@ -11,6 +11,8 @@ use crate::error::{Result, thrown};
 #[napi]
 pub struct Client {
     pub(crate) inner: quotalock::Client,
+    /// What gives back what it held when it was closed.
+    pub(crate) closing: Option<Op<Answer>>,
 }
 
 /// One rule of a policy that was given as objects.
@@ -43,13 +45,20 @@ impl Client {
             let on_error = OnError::parse(&on_error)?;
             quotalock::Client::new(Options { url, prefix, timeout, on_error, request_memory })
         };
-        make().map(|inner| Client { inner }).map_err(thrown)
+        make().map(|inner| Client { inner, closing: None }).map_err(thrown)
     }
 
     /// The server's name, without a password.
     #[napi(getter, catch_unwind)]
     pub fn server(&self) -> String {
         self.inner.server()
+    }
+
+    /// Closes it; true if what it held is to be given back.
+    #[napi(catch_unwind)]
+    pub fn close(&mut self) -> bool {
+        self.closing = self.inner.close_elsewhere().map(Op::erased);
+        self.closing.is_some()
     }
 
     /// Makes a limiter by a policy's text.

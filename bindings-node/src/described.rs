@@ -75,10 +75,11 @@ impl Channel {
         Ok(Reservation { inner })
     }
 
-    /// Closes a client, and describes that what it held is given back.
+    /// Describes that what a closed client held is given back.
     #[napi(catch_unwind)]
-    pub fn close_client(&mut self, client: &Client) -> Result<()> {
-        self.describe(|_| Ok(client.inner.close_elsewhere().erased()))
+    pub fn give_back(&mut self, client: &mut Client) -> Result<()> {
+        let closing = client.closing.take();
+        self.describe(|_| closing.ok_or_else(|| Error::new(Code::Internal, "nothing is to be given back")))
     }
 
     /// Describes a settlement; of no amount a cancellation.

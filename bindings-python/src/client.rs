@@ -321,10 +321,10 @@ impl Client {
         self.carrier.close(py);
     }
 
-    /// Closes the client for its callers; the future is done when what it held was given back. For a loop, which then calls
-    /// `close`.
-    fn _give_back(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.carrier.make_napping(py, Ok(self.core.close_elsewhere()))
+    /// Closes the client for its callers; the future is done when what it held was given back, None if that is nothing. For a
+    /// loop, which then calls `close`.
+    fn _give_back(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.core.close_elsewhere().map(|op| self.carrier.make_napping(py, Ok(op))).transpose()
     }
 
     /// The host and port, socket path or `memory://`; never a password.

@@ -10,8 +10,6 @@ pub(crate) enum Call {
     One(Exchange),
     /// Of several servers, which takes a thread.
     Several(Task),
-    /// Nothing: this is the answer.
-    Known(Result<Answer>),
 }
 
 /// Something that blocks until it has its answer.

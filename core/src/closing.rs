@@ -20,16 +20,16 @@ impl Client {
     }
 
     /// As [`close`](Client::close), for who must not block: the client is closed at once, and the answer, true, comes when all
-    /// was given back.
-    pub fn close_elsewhere(&self) -> Op<bool> {
+    /// was given back; none if nothing was held.
+    pub fn close_elsewhere(&self) -> Option<Op<bool>> {
         let closing = Closing::begin(self);
-        if closing.held.is_empty() {
-            return Op::known(Answer::new(true));
-        }
-        Op::task(move || {
-            closing.run();
-            Ok(Answer::new(true))
-        })
+        let task = |closing: Closing| {
+            Op::task(move || {
+                closing.run();
+                Ok(Answer::new(true))
+            })
+        };
+        (!closing.held.is_empty()).then(|| task(closing))
     }
 }
 

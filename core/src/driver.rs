@@ -123,7 +123,7 @@ impl<T> LoopLink<T> {
                 let step = exchange.start();
                 self.link.submit(step, exchange, tag);
             }
-            call @ (Call::Several(_) | Call::Known(_)) => {
+            call @ Call::Several(_) => {
                 let number = self.expect(tag);
                 // What blocks has a thread of its own, and answers like the process' thread.
                 self.sink().complete(thread::submit(vec![(number, call)], &self.sink()));

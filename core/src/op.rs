@@ -38,11 +38,6 @@ impl<T: AnswerValue> Op<T> {
         Op { call: Call::Several(Box::new(task)), answer: PhantomData }
     }
 
-    /// A call whose answer is known.
-    pub(crate) fn known(answer: Answer) -> Op<T> {
-        Op { call: Call::Known(Ok(answer)), answer: PhantomData }
-    }
-
     /// Forgets the type of the answer, for drivers that carry any.
     pub fn erased(self) -> Op<Answer> {
         Op { call: self.call, answer: PhantomData }
@@ -65,7 +60,6 @@ impl<T: AnswerValue> Op<T> {
         typed(match self.call {
             Call::One(exchange) => blocking::run(exchange, interrupted),
             Call::Several(task) => task(),
-            Call::Known(answer) => answer,
         })
     }
 

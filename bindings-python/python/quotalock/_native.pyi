@@ -269,8 +269,8 @@ class Client:
     def prefix(self) -> str:
         """What every Redis key starts with."""
 
-    def _give_back(self) -> Future[bool]:
-        """Closes the client for its callers; the future is done when what it held was given back."""
+    def _give_back(self) -> Future[bool] | None:
+        """Closes the client for its callers; the future is done when what it held was given back, None: nothing was."""
 
     def _fill(self, ticket: Ticket, value: str | bytes | None) -> Future[bool]:
         """Stores what was loaded."""

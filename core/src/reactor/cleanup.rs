@@ -29,7 +29,7 @@ pub(crate) struct Leave {
 }
 
 impl Leave {
-    pub fn new(shared: &Arc<Session>, operation: impl Operation + Clone + Sync + 'static) -> Leave {
+    pub fn new(shared: &Arc<Session>, operation: impl Operation + Clone + 'static) -> Leave {
         let operation = Arc::new(move || -> Box<dyn Operation> { Box::new(operation.clone()) });
         Leave { shared: shared.clone(), operation, until: None, pause: FIRST_PAUSE }
     }

@@ -110,10 +110,6 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
     for (id, call) in calls {
         let mut exchange = match call {
             Call::One(exchange) => exchange,
-            Call::Known(answer) => {
-                answered.push((id, answer));
-                continue;
-            }
             Call::Several(task) => {
                 do_alone(id, sink, task);
                 continue;

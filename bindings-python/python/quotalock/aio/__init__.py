@@ -298,7 +298,8 @@ class Client:
         Calls under way and later ones raise `Closed`; closing twice does nothing.
         """
         try:
-            await self._native._give_back()
+            if given_back := self._native._give_back():
+                await given_back
         finally:
             self._native.close()
         # The running loop stops watching the connection in its next tick.
