@@ -1,8 +1,11 @@
 //! Every script, for reading, for linters, and for what must know them all.
 
-use crate::{flight, lease, limiter, stock};
+use crate::limiter;
+use crate::state::lease;
+use crate::state::single_flight;
+use crate::stock;
 
 /// Every script, of limiters, locks, caches and stocks, by a name that tells what it does.
 pub fn scripts() -> Vec<(String, String)> {
-    [limiter::scripts(), lease::scripts(), flight::scripts(), stock::scripts()].concat()
+    [limiter::scripts(), lease::scripts(), single_flight::scripts(), stock::scripts()].concat()
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::clock::TestTime;
-use crate::endpoint::{Endpoint, redacted};
-use crate::error::{Error, Result, shown};
-use crate::fork::ForkCell;
-use crate::key;
-use crate::operation::OnError;
+use crate::base::clock::TestTime;
+use crate::base::endpoint::{Endpoint, redacted};
+use crate::base::error::{Error, Result, shown};
+use crate::base::fork::ForkCell;
+use crate::base::key;
+use crate::call::operation::OnError;
 use crate::reactor::thread;
 use crate::session::Session;
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::answer::Answer;
+use crate::call::answer::Answer;
 use crate::client::Client;
-use crate::exchange::Exchange;
 use crate::lock::{self, Held};
 use crate::op::Op;
 use crate::redis::pipeline;
 use crate::session::Session;
+use crate::session::exchange::Exchange;
 
 impl Client {
     /// Closes the client. Locks and permits that are held through it are released, and who waits for one ends with `closed` and

@@ -11,14 +11,14 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::answer::Answer;
-use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::base::error::{Code, Error, Result};
+use crate::call::answer::Answer;
 use crate::op::Op;
 use crate::reactor::thread;
 use crate::redis::link::Link;
+use crate::session::call::Call;
 
-pub use crate::sink::Sink;
+pub use crate::call::sink::Sink;
 
 /// Submits calls under numbers of the caller's to the process' thread. Returns those that were answered at once (from
 /// memory, or by the failure policy); the others come to `sink`, on another thread.

@@ -15,69 +15,47 @@
 //!
 //! Durations are microseconds. ARCHITECTURE.md says where everything is.
 
-mod algorithm;
-mod answer;
-mod breaker;
+mod base;
 mod cache;
 mod call;
 mod catalog;
 mod client;
-mod clock;
 mod closing;
 mod connection;
-mod decision;
-mod endpoint;
-mod error;
-mod exchange;
-mod flight;
-mod fork;
-mod holdings;
 mod json;
-mod key;
-mod lease;
 mod limiter;
 mod limiter_cache;
 mod lock;
 mod memory;
 mod op;
-mod operation;
-mod policy;
-mod random;
 mod reactor;
 mod redis;
-mod refusal;
-mod refusing;
-mod resp;
-mod script;
+mod rules;
 mod session;
-mod sink;
-mod space;
-mod stand_in;
+mod state;
 mod stock;
 
 pub mod convert;
 pub mod driver;
 pub mod testing;
 
-pub use algorithm::{ALL as ALGORITHMS, Algorithm};
-pub use answer::{Answer, AnswerValue};
+pub use base::decision::{CombinedDecision, Decision, RuleDecision, Source};
+pub use base::endpoint::redacted;
+pub use base::error::{Code, Error, Result};
+pub use base::fork::{ForkCell, generation};
+pub use base::key::MAX_KEY_BYTES;
 pub use cache::{
     Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, DEFAULT_WAIT_AFTER_LEASE, Getting, GettingMany,
     Got, MAX_GET_MANY, MAX_VALUE_BYTES, MIN_CACHE_LEASE, Once, OnceOptions, Part, Ticket, WhenAway,
 };
+pub use call::answer::{Answer, AnswerValue};
+pub use call::operation::OnError;
 pub use catalog::scripts;
 pub use client::{
     Client, DEFAULT_PREFIX, DEFAULT_REQUEST_MEMORY, DEFAULT_TIMEOUT, DEFAULT_URL, MAX_REQUEST_MEMORY, MAX_TIMEOUT,
     Options, URL_VARIABLE, default_url,
 };
-pub use decision::{CombinedDecision, Decision, RuleDecision, Source};
-pub use endpoint::redacted;
-pub use error::{Code, Error, Result};
-pub use flight::{Claimed, Looked, MAX_FRESH, MAX_LEASE, Seen};
-pub use fork::{ForkCell, generation};
 pub use json::{MAX_JSON_DEPTH, check_json};
-pub use key::MAX_KEY_BYTES;
-pub use lease::{Holder, Inspection};
 pub use limiter::{
     Charge, Limiter, LimiterOptions, MAX_CHARGES, MAX_COST, MAX_REQUEST_ID_BYTES, MIN_BLOCK, Reservation, Unsettled,
 };
@@ -87,8 +65,10 @@ pub use lock::{
     MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL, MAX_PERMITS, MIN_LOCK_TTL, Releasing,
 };
 pub use op::Op;
-pub use operation::OnError;
-pub use policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, MIN_PERIOD, Policy, Rule};
+pub use rules::algorithm::{ALL as ALGORITHMS, Algorithm};
+pub use rules::policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, MIN_PERIOD, Policy, Rule};
+pub use state::lease::{Holder, Inspection};
+pub use state::single_flight::{Claimed, Looked, MAX_FRESH, MAX_LEASE, Seen};
 pub use stock::{
     DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_MEMORY, LedgerEntry, LedgerKind, MAX_HOLD, MAX_LEDGER_CAP,
     MAX_PAGE, MAX_PRIZE_BYTES, MAX_PRIZES, MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE, MAX_QUANTITY, MAX_RESERVATIONS,

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use crate::base::error::Result;
+use crate::base::fork::ForkCell;
 use crate::client::Client;
-use crate::error::Result;
-use crate::fork::ForkCell;
 use crate::limiter::{Limiter, LimiterOptions};
-use crate::policy::Policy;
+use crate::rules::policy::Policy;
 
 /// More limiters than a program has: one that makes them of what its users send must not fill the memory.
 const KEPT: usize = 1_024;
@@ -77,8 +77,8 @@ impl LimiterCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::error::Code;
     use crate::client::Options;
-    use crate::error::Code;
 
     fn cache() -> LimiterCache {
         LimiterCache::new(Client::new(Options { url: Some("memory://".into()), ..Options::default() }).unwrap())

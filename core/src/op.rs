@@ -6,15 +6,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::answer::{Answer, AnswerValue};
-use crate::call::Call;
+use crate::base::error::Result;
+use crate::call::answer::{Answer, AnswerValue};
+use crate::call::operation::Operation;
 use crate::client::Client;
-use crate::error::Result;
-use crate::exchange::Exchange;
-use crate::operation::Operation;
 use crate::reactor::completion;
 use crate::redis::{blocking, pipeline};
 use crate::session::Session;
+use crate::session::call::Call;
+use crate::session::exchange::Exchange;
 
 /// A described call. Nothing happens until it is [`run`](Op::run), `.await`ed, or handed to a driver.
 #[must_use = "nothing happens until it is run or awaited"]

@@ -6,17 +6,17 @@ pub mod stock;
 
 use once_cell::race::OnceBox;
 
-use crate::answer::Answer;
+use crate::base::decision::Decision;
+use crate::base::decision::Source;
+use crate::base::error::{Error, Result, shown};
+use crate::call::answer::Answer;
+use crate::call::operation::{Operation, odd_reply, unsigned};
+use crate::call::resp::{self, Most, Value};
+use crate::call::script::Script;
+use crate::call::space::{Planted, Space};
 use crate::client::Client;
-use crate::decision::Decision;
-use crate::decision::Source;
-use crate::error::{Error, Result, shown};
 use crate::limiter::{Limiter, Unsettled};
 use crate::op::Op;
-use crate::operation::{Operation, odd_reply, unsigned};
-use crate::resp::{self, Most, Value};
-use crate::script::Script;
-use crate::space::{Planted, Space};
 
 /// Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of this client is decided, also
 /// on a real server; none goes back to the server's clock. It is this client's alone, also on a `memory://` that others share;

@@ -83,19 +83,19 @@ MUTANTS = [
     ),
     Mutant(
         "the twin refunds below zero",
-        f"{RUST}/algorithm/fixed_window.rs",
+        f"{RUST}/rules/algorithm/fixed_window.rs",
         "saturating_sub(amount)",
         "wrapping_sub(amount)",
     ),
     Mutant(
         "braces in a key are not encoded",
-        f"{RUST}/key.rs",
+        f"{RUST}/base/key.rs",
         'b"%7B"',
         'b"{"',
     ),
     Mutant(
         "the binding rule is the one with the shortest wait",
-        f"{RUST}/decision.rs",
+        f"{RUST}/base/decision.rs",
         "if wait(b) > wait(a)",
         "if wait(b) < wait(a)",
     ),
@@ -105,7 +105,7 @@ MUTANTS = [
         "elseif time_1 <= now - period_1 then",
         "elseif false then",
         Edit(
-            f"{RUST}/algorithm/sliding_log.rs",
+            f"{RUST}/rules/algorithm/sliding_log.rs",
             "} else if time + rule.period() <= at.now {",
             "} else if time > 1 << 60 {",
         ),
@@ -116,7 +116,7 @@ MUTANTS = [
         "elseif time_1 <= now - period_1 then",
         "elseif time_1 < now - period_1 then",
         Edit(
-            f"{RUST}/algorithm/sliding_log.rs",
+            f"{RUST}/rules/algorithm/sliding_log.rs",
             "} else if time + rule.period() <= at.now {",
             "} else if time + rule.period() < at.now {",
         ),
@@ -127,7 +127,7 @@ MUTANTS = [
         "if used_1 + cost > limit_1 then",
         "if used_1 + cost > limit_1 + 1 then",
         Edit(
-            f"{RUST}/algorithm/sliding_log.rs",
+            f"{RUST}/rules/algorithm/sliding_log.rs",
             "if used + cost <= rule.limit() {",
             "if used + cost <= rule.limit() + 1 {",
         ),
@@ -137,7 +137,7 @@ MUTANTS = [
         f"{LUA}/limit/sliding_log.lua",
         "if (sum - total_1) % WRAP > limit_1 - cost then",
         "if false then",
-        Edit(f"{RUST}/algorithm/sliding_log.rs", "if log.since(total) > left {", "if left > 1 << 60 {"),
+        Edit(f"{RUST}/rules/algorithm/sliding_log.rs", "if log.since(total) > left {", "if left > 1 << 60 {"),
     ),
     Mutant(
         "a log's entries from the future stay there",
@@ -188,7 +188,7 @@ MUTANTS = [
         f"{LUA}/limit/sliding_window.lua",
         "if since >= window then",
         "if true then",
-        Edit(f"{RUST}/algorithm/sliding_window.rs", "if since >= window {", "if since < 1 << 60 {"),
+        Edit(f"{RUST}/rules/algorithm/sliding_window.rs", "if since >= window {", "if since < 1 << 60 {"),
     ),
     Mutant(
         "a hold that counts as spent is returned",
@@ -350,13 +350,13 @@ MUTANTS = [
         "if first_1 == next then",
         (
             Edit(
-                f"{RUST}/algorithm/sliding_log.rs",
+                f"{RUST}/rules/algorithm/sliding_log.rs",
                 "if first == log.next || log.last + rule.period() <= at.now {",
                 "if first == log.next {",
             ),
             Edit(f"{LUA}/limit/sliding_log.lua", "used_1 = first_1 == next and 0 or math.min", "used_1 = math.min"),
             Edit(
-                f"{RUST}/algorithm/sliding_log.rs",
+                f"{RUST}/rules/algorithm/sliding_log.rs",
                 "if found.number == log.next { 0 } else {",
                 "if found.number > 1 << 60 { 0 } else {",
             ),
@@ -368,14 +368,14 @@ MUTANTS = [
         "time_1, dirty = last, true",
         "time_1, dirty = time_1, true",
         (
-            Edit(f"{RUST}/algorithm/sliding_log.rs", "words[2] = words[2].min(log.last);", ""),
+            Edit(f"{RUST}/rules/algorithm/sliding_log.rs", "words[2] = words[2].min(log.last);", ""),
             Edit(
                 f"{LUA}/limit/sliding_log.lua",
                 "if first_1 == next or last <= now - period_1 then",
                 "if first_1 == next then",
             ),
             Edit(
-                f"{RUST}/algorithm/sliding_log.rs",
+                f"{RUST}/rules/algorithm/sliding_log.rs",
                 "if first == log.next || log.last + rule.period() <= at.now {",
                 "if first == log.next {",
             ),
@@ -419,7 +419,7 @@ MUTANTS = [
     ),
     Mutant(
         "a policy is refused for a capacity that nobody gave",
-        f"{RUST}/policy/grammar.rs",
+        f"{RUST}/rules/policy/grammar.rs",
         "Rule::of(algorithm, limit, period, capacity)",
         "Rule::of(algorithm, limit, period, None)?;\n    Rule::of(algorithm, limit, period, capacity)",
     ),
@@ -429,5 +429,5 @@ MUTANTS = [
         "true if !self.definition.enforce => self.amount,",
         "true if !self.definition.enforce => 0,",
     ),
-    Mutant("a scope is left out of the key", f"{RUST}/key.rs", "= scope {", "= scope.filter(|_| false) {"),
+    Mutant("a scope is left out of the key", f"{RUST}/base/key.rs", "= scope {", "= scope.filter(|_| false) {"),
 ]

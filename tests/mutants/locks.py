@@ -12,14 +12,14 @@ MUTANTS = [
         f"{LUA}/lease/form.lua",
         "local over = deadline <= now",
         "local over = deadline < now",
-        Edit(f"{RUST}/lease/table.rs", "held.deadline > now", "held.deadline >= now"),
+        Edit(f"{RUST}/state/lease/table.rs", "held.deadline > now", "held.deadline >= now"),
     ),
     Mutant(
         "a lease from before the clock went back is not shortened",
         f"{LUA}/lease/form.lua",
         "math.min(deadline, now + ttl), math.min(since, now), true",
         "deadline, math.min(since, now), true",
-        Edit(f"{RUST}/lease/table.rs", "clamp(&mut held.deadline, now + held.ttl) | ", ""),
+        Edit(f"{RUST}/state/lease/table.rs", "clamp(&mut held.deadline, now + held.ttl) | ", ""),
     ),
     Mutant(
         "an id in other bytes counts as a waiter",
@@ -32,7 +32,7 @@ MUTANTS = [
         f"{LUA}/lease/acquire.lua",
         "then outcome = 2 end",
         "then outcome = 1 end",
-        Edit(f"{RUST}/lease/acquire.rs", ".any(|table| table.is_cancelled(&self.id))", ".any(|_| false)"),
+        Edit(f"{RUST}/state/lease/acquire.rs", ".any(|table| table.is_cancelled(&self.id))", ".any(|_| false)"),
     ),
     Mutant(
         "those in order do not go first",
@@ -40,7 +40,7 @@ MUTANTS = [
         "t.full or t.held + ahead + weight > permits",
         "t.full",
         Edit(
-            f"{RUST}/lease/acquire.rs",
+            f"{RUST}/state/lease/acquire.rs",
             "table.held() + ahead + self.weight",
             "table.held() + ahead.min(0) + self.weight",
         ),
@@ -50,21 +50,21 @@ MUTANTS = [
         f"{LUA}/lease/acquire.lua",
         " or leaving ~= '' and earlier > 0",
         "",
-        Edit(f"{RUST}/lease/acquire.rs", "self.instead_of.is_none() || earlier == 0", "earlier == earlier"),
+        Edit(f"{RUST}/state/lease/acquire.rs", "self.instead_of.is_none() || earlier == 0", "earlier == earlier"),
     ),
     Mutant(
         "a token is given twice",
         f"{LUA}/lease/acquire.lua",
         "math.max(fresh, t.last + 1)",
         "math.max(fresh, t.last)",
-        Edit(f"{RUST}/lease/acquire.rs", "table.last + 1", "table.last"),
+        Edit(f"{RUST}/state/lease/acquire.rs", "table.last + 1", "table.last"),
     ),
     Mutant(
         "an extension shortens a lease",
         f"{LUA}/lease/renew.lua",
         "math.max(deadline, now + ttl), math.max(length, ttl)",
         "now + ttl, math.max(length, ttl)",
-        Edit(f"{RUST}/lease/table.rs", "held.deadline.max(now + ttl)", "now + ttl"),
+        Edit(f"{RUST}/state/lease/table.rs", "held.deadline.max(now + ttl)", "now + ttl"),
     ),
     Mutant(
         "who gives up keeps its hint",
@@ -72,7 +72,7 @@ MUTANTS = [
         "return how ~= 1 or in_order(how, since)",
         "return in_order(how, since)",
         Edit(
-            f"{RUST}/lease/table.rs",
+            f"{RUST}/state/lease/table.rs",
             "self.waiters.remove(at);\n        waiter.goes_first(now)",
             "self.waiters.remove(at);\n        waiter.in_order(now)",
         ),
@@ -95,7 +95,7 @@ MUTANTS = [
         "for _, t in ipairs(load_all(id)) do",
         "for _, t in ipairs(load_all(id)) do\n  t.holders, t.count, t.held, t.dirty = '', 0, 0, true",
         Edit(
-            f"{RUST}/lease/release.rs",
+            f"{RUST}/state/lease/release.rs",
             "let mut changed = table.changed || self.cancel > 0;",
             "table.holders.clear();\n            let mut changed = true;",
         ),
@@ -134,13 +134,13 @@ MUTANTS = [
     ),
     Mutant(
         "a release does not try again to reach the server",
-        f"{RUST}/exchange.rs",
+        f"{RUST}/session/exchange.rs",
         "None if self.operation.gives_back() && error.may_pass()",
         "None if self.operation.gives_back() && error.may_pass() && self.repeats > 64",
     ),
     Mutant(
         "a release of a lock that arrives late is refused",
-        f"{RUST}/exchange.rs",
+        f"{RUST}/session/exchange.rs",
         "if self.operation.mutates() && !self.operation.gives_back() {",
         "if self.operation.mutates() {",
     ),
@@ -168,7 +168,7 @@ MUTANTS = [
         f"{LUA}/lease/acquire.lua",
         "local tables, fresh, recorded = load_all(leaving), math.max(now, floor + 1), 0",
         "local tables, fresh, recorded = load_all(leaving), floor + 1, 0",
-        Edit(f"{RUST}/lease/acquire.rs", "fold(now.max(self.floor + 1), u64::max)", "fold(self.floor + 1, u64::max)"),
+        Edit(f"{RUST}/state/lease/acquire.rs", "fold(now.max(self.floor + 1), u64::max)", "fold(self.floor + 1, u64::max)"),
         suites=BOTH,
     ),
     Mutant(
@@ -184,7 +184,7 @@ MUTANTS = [
         "return how % 128 == 2 or now - since >= PATIENCE end",
         "return how % 128 == 2 end",
         Edit(
-            f"{RUST}/lease/table.rs", "fair || now.saturating_sub(since) >= PATIENCE", "fair || since > now + PATIENCE"
+            f"{RUST}/state/lease/table.rs", "fair || now.saturating_sub(since) >= PATIENCE", "fair || since > now + PATIENCE"
         ),
     ),
     Mutant(
@@ -199,7 +199,7 @@ MUTANTS = [
         "local stands = ordered and queue > 0",
         "local stands = false",
         Edit(
-            f"{RUST}/lease/acquire.rs",
+            f"{RUST}/state/lease/acquire.rs",
             "stands: in_order && self.queue",
             "stands: in_order && since > now && self.queue",
         ),
@@ -210,7 +210,7 @@ MUTANTS = [
         "while at > 1 and not precedes(",
         "while at > 1 and now < 0 and not precedes(",
         Edit(
-            f"{RUST}/lease/table.rs",
+            f"{RUST}/state/lease/table.rs",
             "rposition(came_before).map_or(0, |last| last + 1)",
             "rposition(came_before).map_or(self.waiters.len(), |_| self.waiters.len())",
         ),

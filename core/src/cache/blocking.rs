@@ -6,14 +6,14 @@ use std::time::Instant;
 use super::Got;
 use super::reader::{Next, Reader};
 use super::readers;
+use crate::base::error::Result;
+use crate::call::sink::Sink;
 use crate::connection::patience::{interruption, sleep_until};
-use crate::error::Result;
 use crate::op::typed;
 use crate::reactor::completion::Sitting;
 use crate::reactor::thread;
 use crate::redis::blocking;
 use crate::redis::listening::Listening;
-use crate::sink::Sink;
 
 /// Asks, and waits on this thread.
 pub(super) fn get(mut reader: Reader, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {

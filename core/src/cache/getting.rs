@@ -10,12 +10,12 @@ use super::place::Spec;
 use super::reader::{Next, Reader};
 use super::readers;
 use super::{Got, blocking};
-use crate::answer::Answer;
-use crate::error::{Code, Error, Result};
-use crate::flight::{Look, Looked, Seen};
+use crate::base::error::{Code, Error, Result};
+use crate::call::answer::Answer;
+use crate::call::sink::Sink;
 use crate::op::{Op, typed};
 use crate::reactor::{Leave, completion};
-use crate::sink::Sink;
+use crate::state::single_flight::{Look, Looked, Seen};
 
 /// A described `get`, or the beginning of a run. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]

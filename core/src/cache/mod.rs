@@ -12,12 +12,12 @@ mod ticket;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::base::error::{Error, Result};
+use crate::base::key;
 use crate::client::Client;
-use crate::error::{Error, Result};
-use crate::flight::{Look, Seen};
-use crate::key;
-use crate::lease::Id;
 use crate::op::Op;
+use crate::state::lease::Id;
+use crate::state::single_flight::{Look, Seen};
 
 pub use getting::{Getting, GettingMany, Part};
 pub use once::Once;
@@ -64,7 +64,7 @@ fn spec_of(client: &Client, kind: &'static str, name: &str, lease: u64, errors: 
     key::check_cache_name(name)?;
     let shared = client.shared.clone();
     Ok(Spec {
-        shown: format!("{kind} \"{}\"", crate::error::shown(name.as_bytes())),
+        shown: format!("{kind} \"{}\"", crate::base::error::shown(name.as_bytes())),
         stem: key::stem(&shared.prefix, kind, name, None),
         wake_prefix: key::wake_prefix(&shared.prefix),
         shared,
@@ -105,7 +105,7 @@ impl Cache {
         let mut sorted = keys.to_vec();
         sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            let key = crate::error::shown(twice[0]);
+            let key = crate::base::error::shown(twice[0]);
             return Err(Error::invalid(format!("key \"{key}\" is there twice: give each once")));
         }
         GettingMany::new(self.spec.clone(), keys, wait.into())

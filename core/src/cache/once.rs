@@ -7,11 +7,11 @@ use super::getting::Getting;
 use super::options::{OnceOptions, WhenAway, check_value};
 use super::place::Spec;
 use super::spec_of;
+use crate::base::error::Result;
+use crate::base::random;
 use crate::client::Client;
-use crate::error::Result;
-use crate::flight::{Claim, Claimed};
 use crate::op::Op;
-use crate::random;
+use crate::state::single_flight::{Claim, Claimed};
 
 /// What is done once for each id. Cheap to clone. Made by [`Client::once`].
 #[derive(Clone)]

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use super::options::{DEFAULT_WAIT_AFTER_LEASE, WhenAway, check_value};
 use super::reader::Reader;
-use crate::error::{Code, Error, Result, shown, span, within};
-use crate::flight::{Fail, Fill, Invalidate, Keys, MAX_LUCK, topic};
-use crate::key;
-use crate::lease::{Channel, Id};
+use crate::base::error::{Code, Error, Result, shown, span, within};
+use crate::base::key;
+use crate::base::random;
 use crate::op::Op;
-use crate::policy::MAX_PERIOD;
-use crate::random;
 use crate::reactor::Leave;
+use crate::rules::policy::MAX_PERIOD;
 use crate::session::Session;
+use crate::state::lease::{Channel, Id};
+use crate::state::single_flight::{Fail, Fill, Invalidate, Keys, MAX_LUCK, topic};
 
 /// What all entries of a cache, or of a `once`, have in common. Durations are microseconds.
 pub(crate) struct Spec {

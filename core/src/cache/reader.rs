@@ -8,14 +8,14 @@ use super::Got;
 use super::options::WhenAway;
 use super::place::Place;
 use super::ticket::Ticket;
-use crate::answer::Answer;
-use crate::error::{Code, Error, Result};
-use crate::exchange::Exchange;
-use crate::flight::{Look, Looked};
-use crate::fork::generation;
-use crate::lease::{Channel, Id};
-use crate::operation::odd_reply;
+use crate::base::error::{Code, Error, Result};
+use crate::base::fork::generation;
+use crate::call::answer::Answer;
+use crate::call::operation::odd_reply;
 use crate::reactor::{Leave, Outage};
+use crate::session::exchange::Exchange;
+use crate::state::lease::{Channel, Id};
+use crate::state::single_flight::{Look, Looked};
 
 /// Nobody rests longer than this before asking again: what a lost hint costs at most.
 const LONGEST_REST: Duration = Duration::from_secs(1);

@@ -7,12 +7,12 @@ use std::time::Instant;
 
 use super::Got;
 use super::reader::{Next, Reader};
-use crate::answer::Answer;
-use crate::error::{Code, Error, Result};
-use crate::lease::Channel;
+use crate::base::error::{Code, Error, Result};
+use crate::call::answer::Answer;
+use crate::call::sink::{Sink, Tag};
 use crate::reactor::{Action, Guest, Stage, Work, thread};
 use crate::session::Session;
-use crate::sink::{Sink, Tag};
+use crate::state::lease::Channel;
 
 struct Waiter {
     reader: Reader,
@@ -273,7 +273,7 @@ mod tests {
     use super::super::options::{CacheOptions, WhenAway};
     use super::*;
     use crate::client::{Client, Options};
-    use crate::flight::Looked;
+    use crate::state::single_flight::Looked;
 
     const CHANNEL: Channel = *b"0123456789abcdef";
 

@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::options::WhenAway;
 use super::place::Place;
-use crate::answer::Answer;
-use crate::decision::Source;
-use crate::error::{Error, Result};
-use crate::flight::{Fail, Seen};
-use crate::fork::generation;
-use crate::lease::Id;
+use crate::base::decision::Source;
+use crate::base::error::{Error, Result};
+use crate::base::fork::generation;
+use crate::call::answer::Answer;
+use crate::call::operation::Operation;
+use crate::call::resp::Value;
+use crate::call::script::Script;
+use crate::call::space::Space;
 use crate::op::{self, Op};
-use crate::operation::Operation;
 use crate::reactor::Leave;
-use crate::resp::Value;
-use crate::script::Script;
-use crate::space::Space;
+use crate::state::lease::Id;
+use crate::state::single_flight::{Fail, Seen};
 
 /// The longest error text that is remembered, in bytes.
 const MAX_ERROR_BYTES: usize = 1_024;

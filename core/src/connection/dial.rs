@@ -15,11 +15,11 @@ use super::patience::{Patience, interruption};
 use super::resolve::{Unresolved, resolve};
 use super::stream::Stream;
 use super::trust;
-use crate::clock::ServerClock;
-use crate::endpoint::{Address, Server};
-use crate::error::{Code, Error, Result};
-use crate::refusal;
-use crate::resp::{self, Most, Reader, Value};
+use crate::base::clock::ServerClock;
+use crate::base::endpoint::{Address, Server};
+use crate::base::error::{Code, Error, Result};
+use crate::call::refusal;
+use crate::call::resp::{self, Most, Reader, Value};
 
 /// A connection that answered, with what its answer told of the server's clock.
 pub(crate) struct Connection {

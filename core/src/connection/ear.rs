@@ -11,11 +11,11 @@ use std::time::Instant;
 use super::dial::{Connection, dial, not_redis};
 use super::patience::{Patience, interruption};
 use super::stream::{Stream, poll};
-use crate::endpoint::Server;
-use crate::error::{Code, Error, Result, shown};
-use crate::lease::{Channel, Id};
-use crate::random;
-use crate::resp::{self, Most, Reader, Value};
+use crate::base::endpoint::Server;
+use crate::base::error::{Code, Error, Result, shown};
+use crate::base::random;
+use crate::call::resp::{self, Most, Reader, Value};
+use crate::state::lease::{Channel, Id};
 
 /// One that never ends is read this often before others have their turn.
 const READS_AT_ONCE: usize = 16;

@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
 use super::stream::poll;
-use crate::error::{Code, Error, Result};
+use crate::base::error::{Code, Error, Result};
 
 /// The longest nap between two looks for an interruption.
 pub(crate) const SLICE: Duration = Duration::from_millis(50);

@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::dial::on_thread;
 use super::patience::Patience;
-use crate::error::{Error, Result};
-use crate::fork::ForkCell;
+use crate::base::error::{Error, Result};
+use crate::base::fork::ForkCell;
 
 type Found = std::result::Result<Vec<IpAddr>, String>;
 type Lookup = fn(&str) -> io::Result<Vec<IpAddr>>;

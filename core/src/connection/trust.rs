@@ -11,8 +11,8 @@ use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, OtherError, 
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
-use crate::error::{Code, Error, Result};
-use crate::fork::ForkCell;
+use crate::base::error::{Code, Error, Result};
+use crate::base::fork::ForkCell;
 
 /// By the file of the CA; none is the system's. With them lie the tickets that shorten the next handshake.
 type Configs = HashMap<Option<PathBuf>, Arc<ClientConfig>>;

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use super::dial::{Connection, not_redis};
 use super::patience::SLICE;
 use super::stream::Stream;
-use crate::clock::ServerClock;
-use crate::endpoint::Server;
-use crate::error::{Code, Error};
-use crate::resp::{self, Most, Reader, Value};
+use crate::base::clock::ServerClock;
+use crate::base::endpoint::Server;
+use crate::base::error::{Code, Error};
+use crate::call::resp::{self, Most, Reader, Value};
 
 /// A connection with its buffers.
 pub(crate) struct Wire {
@@ -64,7 +64,7 @@ impl Wire {
     }
 
     /// What is to be sent, for a call to be encoded behind it, and what is known of the server's clock.
-    pub fn to_send(&mut self) -> (&mut Vec<u8>, &ServerClock) {
+    pub fn outgoing(&mut self) -> (&mut Vec<u8>, &ServerClock) {
         (&mut self.out, &self.clock)
     }
 

@@ -7,13 +7,13 @@ use super::call::described;
 use super::memory::Memory;
 use super::scripts::{Scripts, of_several};
 use super::state::State;
-use crate::answer::Answer;
-use crate::decision::{CombinedDecision, Decision, Source};
-use crate::error::{Error, Result};
-use crate::operation::{Operation, odd_reply, unsigned};
-use crate::resp::{self, Value};
-use crate::script::Script;
-use crate::space::Space;
+use crate::base::decision::{CombinedDecision, Decision, Source};
+use crate::base::error::{Error, Result};
+use crate::call::answer::Answer;
+use crate::call::operation::{Operation, odd_reply, unsigned};
+use crate::call::resp::{self, Value};
+use crate::call::script::Script;
+use crate::call::space::Space;
 
 /// One of the charges.
 pub(super) struct Part {

@@ -7,13 +7,13 @@ use super::holds::{ID_SIZE, Unsettled};
 use super::memory::Memory;
 use super::scripts::Transition;
 use super::state::State;
-use crate::answer::Answer;
-use crate::decision::{Decision, RuleDecision, Source};
-use crate::error::{Error, Result, shown};
-use crate::operation::{Operation, odd_reply, unsigned};
-use crate::resp::{self, Value};
-use crate::script::Script;
-use crate::space::Space;
+use crate::base::decision::{Decision, RuleDecision, Source};
+use crate::base::error::{Error, Result, shown};
+use crate::call::answer::Answer;
+use crate::call::operation::{Operation, odd_reply, unsigned};
+use crate::call::resp::{self, Value};
+use crate::call::script::Script;
+use crate::call::space::Space;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
@@ -289,7 +289,7 @@ impl Definition {
     /// The decision that nobody computed.
     pub fn made_up(&self, cost: u64, source: Source, retry_after: u64) -> Decision {
         let allowed = source == Source::Open;
-        let rule = |rule: &crate::policy::Rule| RuleDecision {
+        let rule = |rule: &crate::rules::policy::Rule| RuleDecision {
             allowed,
             limit: rule.capacity(),
             remaining: if allowed { rule.capacity() } else { 0 },

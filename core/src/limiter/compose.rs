@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use super::form::{self, LOG_SIZE, MAGIC};
 use super::holds::{FILLED_SIZE, SIZE as HOLD_SIZE};
 use super::looped;
-use crate::algorithm::Algorithm;
+use crate::rules::algorithm::Algorithm;
 
 /// Where the arguments of the first rule stand in ARGV, after the time, the deadline, the amount and the heading.
 pub(super) const FIRST_ARGUMENT: usize = 5;
@@ -293,7 +293,7 @@ mod tests {
                 );
             }
         }
-        for algorithm in crate::algorithm::ALL {
+        for algorithm in crate::rules::algorithm::ALL {
             for section in ["settle", "wait", "charge", "refund", "show"] {
                 assert!(algorithm.definition().section(section).is_some(), "{algorithm:?} has no {section}");
             }

@@ -2,9 +2,9 @@
 //! Twin of `scripts/limit/place.lua`.
 
 use super::holds::{Holds, Layout};
-use crate::algorithm::log::{ENTRY, LOG_MOST, Log, WRAP};
-use crate::algorithm::{self, Algorithm, Definition, Words};
-use crate::policy::{MAX_LIMIT, MAX_PERIOD, Policy, Rate, Rule};
+use crate::rules::algorithm::log::{ENTRY, LOG_MOST, Log, WRAP};
+use crate::rules::algorithm::{self, Algorithm, Definition, Words};
+use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD, Policy, Rate, Rule};
 
 pub(super) const MAGIC: &[u8] = b"QL\x02";
 pub(super) const BLOCK: u8 = 0;

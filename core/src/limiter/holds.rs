@@ -5,8 +5,8 @@
 //! says what becomes of it, and a bit for each rule that counts it still; and for each bucket 16: when it will have filled it
 //! again.
 
-use crate::algorithm::{Charged, Filled};
-use crate::policy::{MAX_LIMIT, MAX_PERIOD};
+use crate::rules::algorithm::{Charged, Filled};
+use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD};
 
 /// How many bytes name a reservation.
 pub(super) const ID_SIZE: usize = 16;
@@ -37,13 +37,13 @@ impl Unsettled {
     ///
     /// # Errors
     /// `invalid_argument` for another word.
-    pub fn parse(text: &str) -> crate::error::Result<Unsettled> {
+    pub fn parse(text: &str) -> crate::base::error::Result<Unsettled> {
         match text {
             "spent" => Ok(Unsettled::Spent),
             "returned" => Ok(Unsettled::Returned),
-            other => Err(crate::error::Error::invalid(format!(
+            other => Err(crate::base::error::Error::invalid(format!(
                 "unsettled \"{}\" is unknown: use spent or returned",
-                crate::error::shown(other.as_bytes())
+                crate::base::error::shown(other.as_bytes())
             ))),
         }
     }

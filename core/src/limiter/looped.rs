@@ -4,7 +4,7 @@
 //! is a loop here: names that end in `_1` are fields of the rule, a section is that of the rule's algorithm.
 
 use super::compose::{included, put, whole_sizes};
-use crate::algorithm::ALL;
+use crate::rules::algorithm::ALL;
 
 /// What stands for what else is said of one rule.
 const FIELDS: [(&str, &str); 7] = [

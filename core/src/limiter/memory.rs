@@ -1,9 +1,9 @@
 //! What is remembered of a request that was charged: twin of `scripts/limit/{recall,remember}.lua`.
 
 use super::state::milliseconds;
-use crate::error::Result;
-use crate::resp::Value;
-use crate::space::Space;
+use crate::base::error::Result;
+use crate::call::resp::Value;
+use crate::call::space::Space;
 
 const MAGIC: &[u8] = b"QR\x01";
 

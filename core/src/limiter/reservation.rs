@@ -3,10 +3,10 @@
 use super::call::Verb;
 use super::holds::ID_SIZE;
 use super::{Limiter, check_cost};
-use crate::error::{Error, Result, shown};
-use crate::key;
+use crate::base::error::{Error, Result, shown};
+use crate::base::key;
+use crate::base::random;
 use crate::op::Op;
-use crate::random;
 
 /// An amount held by [`Limiter::reserve`]. Any process that knows its limiter, key and id can settle it.
 #[derive(Clone)]

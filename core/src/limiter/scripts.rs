@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use once_cell::race::OnceBox;
 
 use super::compose::{FIRST_ARGUMENT, Form};
-use crate::algorithm::{self, Algorithm};
-use crate::policy::Policy;
-use crate::script::Script;
+use crate::call::script::Script;
+use crate::rules::algorithm::{self, Algorithm};
+use crate::rules::policy::Policy;
 
 const LOAD: &str = include_str!("../../scripts/limit/load.lua");
 const FINISH: &str = include_str!("../../scripts/limit/finish.lua");

@@ -6,12 +6,12 @@
 
 use super::form::{self, MAGIC, Others, put, put_numbers};
 use super::holds::{Holds, Return};
-use crate::algorithm::log::{ENTRY, LOG_MOST, Log};
-use crate::algorithm::token_bucket::refilled;
-use crate::algorithm::{Charged, Definition, Filled, Moment, Words};
-use crate::error::Result;
-use crate::policy::{Policy, Rate, Rule};
-use crate::space::Space;
+use crate::base::error::Result;
+use crate::call::space::Space;
+use crate::rules::algorithm::log::{ENTRY, LOG_MOST, Log};
+use crate::rules::algorithm::token_bucket::refilled;
+use crate::rules::algorithm::{Charged, Definition, Filled, Moment, Words};
+use crate::rules::policy::{Policy, Rate, Rule};
 
 /// A key's state, brought to `now`.
 pub(super) struct State<'a> {

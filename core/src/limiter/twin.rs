@@ -2,10 +2,10 @@
 
 use super::holds::{Hold, ID_SIZE, Settlement, Unsettled, all_rules};
 use super::state::State;
-use crate::operation::int;
-use crate::policy::Policy;
-use crate::resp::Value;
-use crate::space::Space;
+use crate::call::operation::int;
+use crate::call::resp::Value;
+use crate::call::space::Space;
+use crate::rules::policy::Policy;
 
 /// A transition's reply, and whether it charged or gave back anything.
 pub(super) struct Done {

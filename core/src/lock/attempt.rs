@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use super::Inner;
 use super::held::Held;
 use super::spec::describe_holder;
-use crate::answer::Answer;
-use crate::error::{Code, Error, Result};
-use crate::lease::{Acquire, Channel, Grant, Id, Outcome, PATIENCE, Queue};
-use crate::random;
+use crate::base::error::{Code, Error, Result};
+use crate::base::random;
+use crate::call::answer::Answer;
 use crate::reactor::{Leave, Outage};
+use crate::state::lease::{Acquire, Channel, Grant, Id, Outcome, PATIENCE, Queue};
 
 /// Nobody rests longer than this before asking again: what a lost hint costs at most.
 const LONGEST_REST: Duration = Duration::from_secs(1);

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::attempt::{Attempt, Next};
+use crate::base::error::Result;
+use crate::call::sink::Sink;
 use crate::connection::patience::{interruption, sleep_until};
-use crate::error::Result;
 use crate::op::typed;
 use crate::reactor::Leave;
 use crate::reactor::completion::Sitting;
 use crate::redis::blocking;
 use crate::redis::listening::Listening;
-use crate::sink::Sink;
 
 /// Acquires, and waits on this thread.
 pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {

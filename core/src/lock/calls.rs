@@ -9,21 +9,21 @@ use super::spec::Spec;
 use super::tell;
 use super::{Attempt, Inner};
 use super::{blocking, quorum};
-use crate::answer::Answer;
+use crate::base::decision::Source;
+use crate::base::error::Result;
+use crate::call::answer::Answer;
+use crate::call::operation::Operation;
+use crate::call::resp::Value;
+use crate::call::script::Script;
+use crate::call::sink::Sink;
+use crate::call::space::Space;
 use crate::connection::patience::interruption;
-use crate::decision::Source;
-use crate::error::Result;
-use crate::exchange::Exchange;
-use crate::lease::{Extend, ForceRelease};
 use crate::op::typed;
-use crate::operation::Operation;
 use crate::reactor::completion::Sitting;
 use crate::reactor::{completion, thread};
 use crate::redis;
-use crate::resp::Value;
-use crate::script::Script;
-use crate::sink::Sink;
-use crate::space::Space;
+use crate::session::exchange::Exchange;
+use crate::state::lease::{Extend, ForceRelease};
 
 /// A described acquisition. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]

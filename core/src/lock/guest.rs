@@ -9,15 +9,15 @@ use super::attempt::Attempt;
 use super::held::Held;
 use super::renewals::{Due, Renewals};
 use super::room::{Passing, Place, Room, Wish};
-use crate::answer::Answer;
-use crate::error::{Error, Result};
-use crate::exchange::Exchange;
-use crate::lease::{Channel, Grant, Id, Outcome};
-use crate::operation::Operation;
+use crate::base::error::{Error, Result};
+use crate::call::answer::Answer;
+use crate::call::operation::Operation;
+use crate::call::sink::Tag;
 use crate::reactor::{Action, Guest, Work};
 use crate::redis::blocking;
 use crate::session::Session;
-use crate::sink::Tag;
+use crate::session::exchange::Exchange;
+use crate::state::lease::{Channel, Grant, Id, Outcome};
 
 /// What was asked.
 enum Question {

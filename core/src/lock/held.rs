@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::spec::Spec;
-use crate::fork::generation;
-use crate::holdings::Holding;
-use crate::lease::Id;
+use crate::base::fork::generation;
 use crate::reactor::Leave;
+use crate::session::holdings::Holding;
+use crate::state::lease::Id;
 
 /// How sure a handle is of its lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

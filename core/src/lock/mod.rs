@@ -15,13 +15,13 @@ mod tell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use crate::answer::Answer;
+use crate::base::error::{Code, Error, Result};
+use crate::base::fork::ForkCell;
+use crate::call::answer::Answer;
 use crate::client::Client;
-use crate::error::{Code, Error, Result};
-use crate::fork::ForkCell;
-use crate::lease::{ALL_PERMITS, Inspect, Inspection};
 use crate::op::Op;
-use crate::policy::MAX_PERIOD;
+use crate::rules::policy::MAX_PERIOD;
+use crate::state::lease::{ALL_PERMITS, Inspect, Inspection};
 
 use attempt::Attempt;
 pub use calls::{Acquiring, Releasing};

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use super::attempt::{Attempt, Next, SHORT_HOLD, taken_back};
 use super::held::Held;
-use crate::answer::Answer;
-use crate::error::{Code, Error, Result};
-use crate::exchange::Exchange;
-use crate::lease::{Acquire, Channel, Id};
+use crate::base::error::{Code, Error, Result};
+use crate::call::answer::Answer;
+use crate::call::sink::Tag;
 use crate::reactor::{Leave, Stage};
-use crate::sink::Tag;
+use crate::session::exchange::Exchange;
+use crate::state::lease::{Acquire, Channel, Id};
 
 /// What all that wait for the same thing have in common.
 pub(crate) type Place = Arc<[Vec<u8>]>;

@@ -7,10 +7,10 @@ use super::attempt::Attempt;
 use super::guest::LockGuest;
 use super::held::Held;
 use super::spec::Spec;
-use crate::answer::Answer;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::call::answer::Answer;
+use crate::call::sink::Sink;
 use crate::reactor::thread;
-use crate::sink::Sink;
 
 /// Takes answers that are of no interest.
 struct Nobody;

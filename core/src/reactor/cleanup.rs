@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::thread;
-use crate::error::Error;
-use crate::exchange::Exchange;
-use crate::operation::Operation;
+use crate::base::error::Error;
+use crate::call::operation::Operation;
 use crate::redis::pipeline;
 use crate::session::Session;
+use crate::session::exchange::Exchange;
 
 /// What taking back may cost a caller, who waits for it.
 pub(crate) const CLEAN_UP: Duration = Duration::from_millis(100);

@@ -5,11 +5,11 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use super::thread::{cancel, submit};
-use crate::answer::Answer;
-use crate::call::Call;
+use crate::base::error::Result;
+use crate::call::answer::Answer;
+use crate::call::sink::Sink;
 use crate::connection::patience::SLICE;
-use crate::error::Result;
-use crate::sink::Sink;
+use crate::session::call::Call;
 
 /// What a thread waits for that has the process' thread wait.
 #[derive(Default)]

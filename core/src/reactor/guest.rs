@@ -5,13 +5,13 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use super::cleanup::Leave;
-use crate::answer::Answer;
-use crate::call::Task;
-use crate::error::{Error, Result};
-use crate::exchange::Exchange;
-use crate::lease::{Channel, Id};
+use crate::base::error::{Error, Result};
+use crate::call::answer::Answer;
+use crate::call::sink::Tag;
 use crate::session::Session;
-use crate::sink::Tag;
+use crate::session::call::Task;
+use crate::session::exchange::Exchange;
+use crate::state::lease::{Channel, Id};
 
 /// Those of one client who wait for one kind of thing, and what else has to be done for them in time. No I/O: what is to be
 /// sent, and who has an answer, it tells by [`Action`]s.

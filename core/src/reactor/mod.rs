@@ -13,13 +13,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::answer::Answer;
-use crate::error::Result;
-use crate::exchange::Exchange;
-use crate::lease::{Channel, Id};
+use crate::base::error::Result;
+use crate::call::answer::Answer;
+use crate::call::sink::{Sink, Tag};
 use crate::redis::{blocking, pipeline};
 use crate::session::Session;
-use crate::sink::{Sink, Tag};
+use crate::session::exchange::Exchange;
+use crate::state::lease::{Channel, Id};
 
 use cleanup::Leaves;
 pub(crate) use cleanup::{CLEAN_UP, Leave};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::error::Error;
+use crate::base::error::Error;
 
 /// A restart, or most failovers.
 const LONGEST: Duration = Duration::from_secs(3);

@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
 use super::Reactor;
+use crate::base::error::{Code, Error, Result};
 use crate::connection::dial::on_thread;
 use crate::connection::ear::{Ear, new_channel};
 use crate::connection::patience::Patience;
-use crate::error::{Code, Error, Result};
 use crate::session::Session;
 
 /// The pause before a subscription that was lost is made again.

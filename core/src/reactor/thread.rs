@@ -10,16 +10,16 @@ use std::time::Instant;
 
 use super::subscriptions::Subscriptions;
 use super::{Guests, Leave, Reactor, Sending, Work};
-use crate::answer::Answer;
-use crate::call::{Call, Task};
+use crate::base::error::{Code, Error, Result};
+use crate::base::fork::ForkCell;
+use crate::call::answer::Answer;
+use crate::call::sink::{Sink, Tag};
 use crate::connection::dial::on_thread;
 use crate::connection::wire::Failure;
-use crate::error::{Code, Error, Result};
-use crate::exchange::{Exchange, Step};
-use crate::fork::ForkCell;
 use crate::redis::link::Link;
 use crate::session::Session;
-use crate::sink::{Sink, Tag};
+use crate::session::call::{Call, Task};
+use crate::session::exchange::{Exchange, Step};
 
 struct Submission {
     port: u64,

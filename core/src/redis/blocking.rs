@@ -2,16 +2,16 @@
 
 use std::time::Instant;
 
-use crate::answer::Answer;
+use crate::base::endpoint::Server;
+use crate::base::error::{Code, Result};
+use crate::call::answer::Answer;
+use crate::call::refusal;
+use crate::call::resp::Value;
 use crate::connection::dial::{dial, not_redis};
 use crate::connection::patience::{Patience, interruption, sleep_until};
 use crate::connection::wire::{Broken, Failure, Wire};
-use crate::endpoint::Server;
-use crate::error::{Code, Result};
-use crate::exchange::{Exchange, Step};
-use crate::refusal;
-use crate::resp::Value;
 use crate::session::Session;
+use crate::session::exchange::{Exchange, Step};
 
 /// Drives an exchange to its end on this thread.
 pub(crate) fn run(mut exchange: Exchange, interrupted: &mut dyn FnMut() -> bool) -> Result<Answer> {
@@ -129,7 +129,7 @@ fn ask(
 
 /// Encodes a call behind those that are to be sent with it; returns the size of all in bytes.
 pub(super) fn encode(wire: &mut Wire, exchange: &Exchange) -> usize {
-    let (out, clock) = wire.to_send();
+    let (out, clock) = wire.outgoing();
     exchange.encode(out, clock);
     out.len()
 }

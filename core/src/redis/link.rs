@@ -9,13 +9,13 @@ use std::time::Instant;
 
 use super::queue::Queue;
 use super::up::{Job, Up};
-use crate::answer::Answer;
+use crate::base::error::{Code, Error, Result};
+use crate::call::answer::Answer;
 use crate::connection::dial::{Connection, dial, hanging, on_thread};
 use crate::connection::patience::Patience;
 use crate::connection::wire::Failure;
-use crate::error::{Code, Error, Result};
-use crate::exchange::{Exchange, Step};
 use crate::session::Session;
+use crate::session::exchange::{Exchange, Step};
 
 /// A pipelined connection, made when needed and again when lost.
 pub(crate) struct Link<T> {

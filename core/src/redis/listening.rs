@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::base::error::Result;
+use crate::base::fork::generation;
 use crate::connection::ear::{Ear, Heard, new_channel};
 use crate::connection::patience::{Patience, SLICE, sleep_until};
-use crate::error::Result;
-use crate::fork::generation;
-use crate::lease::{Channel, Id};
 use crate::session::Session;
+use crate::state::lease::{Channel, Id};
 
 /// One caller's wait on its own thread. Dropped, it leaves its subscription to the next.
 pub(crate) struct Listening {

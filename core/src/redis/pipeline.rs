@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::blocking::{connected, encode};
-use crate::answer::Answer;
+use crate::base::endpoint::Server;
+use crate::base::error::{Error, Result};
+use crate::call::answer::Answer;
 use crate::connection::patience::{interruption, sleep_until};
 use crate::connection::wire::{Broken, Failure, Wire};
-use crate::endpoint::Server;
-use crate::error::{Error, Result};
-use crate::exchange::{Exchange, Step};
 use crate::session::Session;
+use crate::session::exchange::{Exchange, Step};
 
 /// As many bytes are sent before their answers are read: the server works on these while it could take no more.
 const MOST: usize = 1 << 20;

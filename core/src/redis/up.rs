@@ -6,13 +6,13 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::answer::Answer;
-use crate::clock::ServerClock;
+use crate::base::clock::ServerClock;
+use crate::base::endpoint::Endpoint;
+use crate::base::error::{Code, Error, Result};
+use crate::call::answer::Answer;
+use crate::call::resp::{Most, Reader, recycle};
 use crate::connection::stream::Stream;
-use crate::endpoint::Endpoint;
-use crate::error::{Code, Error, Result};
-use crate::exchange::{Exchange, Step};
-use crate::resp::{Most, Reader, recycle};
+use crate::session::exchange::{Exchange, Step};
 
 /// A turn reads this much of a socket, some thirty answers. Then the calls that they let loose go out, and the server
 /// works on these while the next turn reads on; reading all at once makes the two wait for each other.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::id::Hold;
 use super::sale::{self, Budget, step_of};
 use super::{Place, Transition};
-use crate::answer::Answer;
-use crate::decision::Source;
-use crate::error::Result;
-use crate::operation::{Operation, flag, int};
-use crate::resp::{self, Value};
-use crate::script::Script;
-use crate::space::Space;
+use crate::base::decision::Source;
+use crate::base::error::Result;
+use crate::call::answer::Answer;
+use crate::call::operation::{Operation, flag, int};
+use crate::call::resp::{self, Value};
+use crate::call::script::Script;
+use crate::call::space::Space;
 
 pub(super) struct Extend {
     pub items: Vec<(Arc<Place>, Hold)>,

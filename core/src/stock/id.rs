@@ -4,8 +4,8 @@
 //! first), buyer.
 
 use super::Place;
-use crate::error::{Error, Result, shown};
-use crate::key::MAX_KEY_BYTES;
+use crate::base::error::{Error, Result, shown};
+use crate::base::key::MAX_KEY_BYTES;
 
 /// Of one take; all its tries have the same, and no other take ever has.
 pub(crate) type Id = [u8; 16];

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::id::{self, Hold, MAX_MEMBER_BYTES};
 use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_OF_A_TAKE};
 use super::{Place, Transition, sale};
-use crate::answer::Answer;
-use crate::decision::Source;
-use crate::error::{Error, Result, shown};
-use crate::operation::{Operation, bytes, int, odd_reply};
-use crate::resp::{self, Most, Value};
-use crate::script::Script;
-use crate::space::Space;
+use crate::base::decision::Source;
+use crate::base::error::{Error, Result, shown};
+use crate::call::answer::Answer;
+use crate::call::operation::{Operation, bytes, int, odd_reply};
+use crate::call::resp::{self, Most, Value};
+use crate::call::script::Script;
+use crate::call::space::Space;
 
 const NUMBERS: usize = 6;
 /// A page has no more entries once it has so many bytes.

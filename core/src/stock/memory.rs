@@ -1,9 +1,9 @@
 //! What is remembered of a request that did something: twin of `scripts/stock/{recall,remember}.lua`.
 
-use crate::error::{Result, wrong_type};
-use crate::operation::int;
-use crate::resp::Value;
-use crate::space::Space;
+use crate::base::error::{Result, wrong_type};
+use crate::call::operation::int;
+use crate::call::resp::Value;
+use crate::call::space::Space;
 
 /// Where and how long a request is remembered.
 pub(super) struct Memory {

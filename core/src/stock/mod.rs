@@ -17,11 +17,11 @@ mod transition;
 
 use std::sync::Arc;
 
+use crate::base::error::{Code, Error, Result, shown};
+use crate::base::key;
+use crate::base::random;
 use crate::client::Client;
-use crate::error::{Code, Error, Result, shown};
-use crate::key;
 use crate::op::Op;
-use crate::random;
 use close::Close;
 use extend::Extend;
 use id::Hold;

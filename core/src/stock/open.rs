@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::id::Id;
 use super::sale::{self, Budget, Opened, STEP, Sale};
 use super::{Opening, Place, StockOptions, Transition, refused};
-use crate::answer::Answer;
-use crate::decision::Source;
-use crate::error::Result;
-use crate::operation::{Operation, int, odd_reply, unsigned};
-use crate::resp::{self, Value};
-use crate::script::Script;
-use crate::space::Space;
+use crate::base::decision::Source;
+use crate::base::error::Result;
+use crate::call::answer::Answer;
+use crate::call::operation::{Operation, int, odd_reply, unsigned};
+use crate::call::resp::{self, Value};
+use crate::call::script::Script;
+use crate::call::space::Space;
 
 pub(super) struct Open {
     pub place: Arc<Place>,

@@ -6,13 +6,13 @@ use super::memory::Memory;
 use super::options::MAX_QUANTITY;
 use super::sale::{self, Budget, STEP};
 use super::{Place, Transition, refused};
-use crate::answer::Answer;
-use crate::decision::Source;
-use crate::error::Result;
-use crate::operation::{Operation, int, odd_reply, unsigned};
-use crate::resp::{self, Value};
-use crate::script::Script;
-use crate::space::Space;
+use crate::base::decision::Source;
+use crate::base::error::Result;
+use crate::call::answer::Answer;
+use crate::call::operation::{Operation, int, odd_reply, unsigned};
+use crate::call::resp::{self, Value};
+use crate::call::script::Script;
+use crate::call::space::Space;
 
 pub(super) struct Restock {
     pub place: Arc<Place>,

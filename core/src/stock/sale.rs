@@ -8,8 +8,8 @@ use super::id::{Hold, Id};
 use super::ledger::{LedgerEntry, LedgerKind};
 use super::options::MAX_PRIZES_MOVED;
 use super::{Place, id};
-use crate::error::{Result, wrong_type};
-use crate::space::Space;
+use crate::base::error::{Result, wrong_type};
+use crate::call::space::Space;
 
 /// How many holds of a sale a call ends.
 pub(super) const STEP: usize = 16;

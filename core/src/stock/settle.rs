@@ -7,13 +7,13 @@ use super::ledger::LedgerKind;
 use super::options::MAX_PRIZES_MOVED;
 use super::sale::{self, Budget, step_of};
 use super::{Place, Transition, refused};
-use crate::answer::Answer;
-use crate::decision::Source;
-use crate::error::Result;
-use crate::operation::{Operation, flag, int, unsigned};
-use crate::resp::{self, Value};
-use crate::script::Script;
-use crate::space::Space;
+use crate::base::decision::Source;
+use crate::base::error::Result;
+use crate::call::answer::Answer;
+use crate::call::operation::{Operation, flag, int, unsigned};
+use crate::call::resp::{self, Value};
+use crate::call::script::Script;
+use crate::call::space::Space;
 
 const MAGIC: &[u8] = b"QD\x01";
 

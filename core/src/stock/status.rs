@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::sale::{self, Budget, HOLDS};
 use super::{Place, Transition};
-use crate::answer::Answer;
-use crate::decision::Source;
-use crate::error::Result;
-use crate::operation::{Operation, int, odd_reply, unsigned};
-use crate::resp::Value;
-use crate::script::Script;
-use crate::space::Space;
+use crate::base::decision::Source;
+use crate::base::error::Result;
+use crate::call::answer::Answer;
+use crate::call::operation::{Operation, int, odd_reply, unsigned};
+use crate::call::resp::Value;
+use crate::call::script::Script;
+use crate::call::space::Space;
 
 /// Where a sale stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -7,15 +7,15 @@ use super::memory::Memory;
 use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_OF_A_TAKE, MAX_STOCKS, check_hold, check_quantity, check_request_id};
 use super::sale::{self, Budget, Sale, step_of};
 use super::{Place, StockReservation, Transition, refused};
-use crate::answer::Answer;
+use crate::base::decision::Source;
+use crate::base::error::{Error, Result};
+use crate::base::key;
+use crate::call::answer::Answer;
+use crate::call::operation::{Operation, bytes, int, odd_reply, unsigned};
+use crate::call::resp::{self, Most, Value};
+use crate::call::script::Script;
+use crate::call::space::Space;
 use crate::client::Client;
-use crate::decision::Source;
-use crate::error::{Error, Result};
-use crate::key;
-use crate::operation::{Operation, bytes, int, odd_reply, unsigned};
-use crate::resp::{self, Most, Value};
-use crate::script::Script;
-use crate::space::Space;
 
 /// What became of a take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

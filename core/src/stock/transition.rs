@@ -2,7 +2,7 @@
 
 use once_cell::race::OnceBox;
 
-use crate::script::Script;
+use crate::call::script::Script;
 
 const FORM: &str = include_str!("../../scripts/stock/form.lua");
 const LOAD: &str = include_str!("../../scripts/stock/load.lua");

@@ -3,9 +3,9 @@
 use crate::client::Client;
 use crate::op::Op;
 
-use crate::lease::Inspection;
-pub use crate::lease::{ALL_PERMITS, LONGEST_TOMBSTONE, MAX_FLOOR, MAX_WHO_BYTES};
-pub use crate::lease::{Acquire, Channel, Extend, ForceRelease, Grant, Id, Inspect, Outcome, Queue, Release};
+use crate::state::lease::Inspection;
+pub use crate::state::lease::{ALL_PERMITS, LONGEST_TOMBSTONE, MAX_FLOOR, MAX_WHO_BYTES};
+pub use crate::state::lease::{Acquire, Channel, Extend, ForceRelease, Grant, Id, Inspect, Outcome, Queue, Release};
 
 /// One try to acquire.
 pub fn acquire(client: &Client, call: Acquire) -> Op<Grant> {

@@ -1,0 +1,186 @@
+//! How a user's key becomes a Redis key: `<prefix>:<kind>:<name>:{<key>}`, with a scope `<prefix>:<kind>:<name>:{<scope>}:{<key>}`;
+//! a lock's name is its key: `<prefix>:<kind>:{<name>}`, and so is a stock's, with a scope `<prefix>:stock:{<scope>}:{<name>}`.
+//!
+//! The user's part is the whole hash tag, so everything that belongs to one key lies in one cluster slot, and `%`, `{`
+//! and `}` are percent-encoded, so no input can open, close or empty the tag. The layout is a wire protocol: languages
+//! and versions share it (`tests/spec/vectors/keys.json`).
+
+use crate::base::error::{Error, Result, shown};
+
+/// The longest key, name or prefix in bytes, before encoding.
+pub const MAX_KEY_BYTES: usize = 1024;
+
+/// Checks a prefix: 1 to [`MAX_KEY_BYTES`] bytes, no braces, and no URL, which may hold a password.
+pub(crate) fn check_prefix(prefix: &str) -> Result<()> {
+    if prefix.is_empty() {
+        return Err(Error::invalid("prefix is empty: give a short name such as \"ql\""));
+    }
+    if prefix.contains("://") {
+        return Err(Error::invalid("prefix is a url: give the url as such, and a short prefix such as \"ql\""));
+    }
+    if prefix.len() > MAX_KEY_BYTES {
+        return Err(too_long("prefix", prefix.as_bytes()));
+    }
+    if prefix.contains(['{', '}']) {
+        return Err(Error::invalid(format!(
+            "prefix \"{}\" has a brace: braces pick the cluster slot and belong to the key alone, leave them out",
+            shown(prefix.as_bytes())
+        )));
+    }
+    Ok(())
+}
+
+/// Checks a limiter's name: 1 to [`MAX_KEY_BYTES`] bytes.
+pub(crate) fn check_name(name: &str) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::invalid("name is empty: name what is limited, such as \"checkout\""));
+    }
+    if name.len() > MAX_KEY_BYTES {
+        return Err(too_long("name", name.as_bytes()));
+    }
+    Ok(())
+}
+
+/// Checks a user's key: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+pub(crate) fn check_key(key: &[u8]) -> Result<()> {
+    if key.is_empty() {
+        return Err(Error::invalid("key is empty: name who or what is limited, such as \"user:42\""));
+    }
+    if key.len() > MAX_KEY_BYTES {
+        return Err(too_long("key", key));
+    }
+    Ok(())
+}
+
+/// Checks the name of a cache: 1 to [`MAX_KEY_BYTES`] bytes.
+pub(crate) fn check_cache_name(name: &str) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::invalid("name is empty: name what is kept, such as \"home\""));
+    }
+    if name.len() > MAX_KEY_BYTES {
+        return Err(too_long("name", name.as_bytes()));
+    }
+    Ok(())
+}
+
+/// Checks a key of a cache: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+pub(crate) fn check_cache_key(key: &[u8]) -> Result<()> {
+    if key.is_empty() {
+        return Err(Error::invalid("key is empty: name what is kept, such as \"page:1\""));
+    }
+    if key.len() > MAX_KEY_BYTES {
+        return Err(too_long("key", key));
+    }
+    Ok(())
+}
+
+/// Checks a lock's name: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+pub(crate) fn check_lock_name(name: &[u8]) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::invalid("name is empty: name what is locked, such as \"sku:42\""));
+    }
+    if name.len() > MAX_KEY_BYTES {
+        return Err(too_long("name", name));
+    }
+    Ok(())
+}
+
+/// Checks a stock's name: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+pub(crate) fn check_stock_name(name: &[u8]) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::invalid("name is empty: name what is sold, such as \"sale:42\""));
+    }
+    if name.len() > MAX_KEY_BYTES {
+        return Err(too_long("name", name));
+    }
+    Ok(())
+}
+
+/// Checks a buyer: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+pub(crate) fn check_buyer(buyer: &[u8]) -> Result<()> {
+    if buyer.is_empty() {
+        return Err(Error::invalid("buyer is empty: name who buys, such as \"user:42\""));
+    }
+    if buyer.len() > MAX_KEY_BYTES {
+        return Err(too_long("buyer", buyer));
+    }
+    Ok(())
+}
+
+/// Checks a scope: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+pub(crate) fn check_scope(scope: &[u8]) -> Result<()> {
+    if scope.is_empty() {
+        return Err(Error::invalid(
+            "scope is empty: name what the keys have in common, such as \"shop\", or leave it out",
+        ));
+    }
+    if scope.len() > MAX_KEY_BYTES {
+        return Err(too_long("scope", scope));
+    }
+    Ok(())
+}
+
+fn too_long(what: &str, value: &[u8]) -> Error {
+    Error::invalid(format!(
+        "{what} \"{}\" has {} bytes, more than {MAX_KEY_BYTES}: shorten or hash it",
+        shown(value),
+        value.len()
+    ))
+}
+
+/// Everything before the user's key: `<prefix>:<kind>:<name>:{`, with a scope `<prefix>:<kind>:<name>:{<scope>}:{`. The
+/// first braces are the hash tag.
+pub(crate) fn stem(prefix: &str, kind: &str, name: &str, scope: Option<&[u8]>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(prefix.len() + kind.len() + name.len() + 4);
+    out.extend_from_slice(prefix.as_bytes());
+    out.push(b':');
+    out.extend_from_slice(kind.as_bytes());
+    out.push(b':');
+    encode_into(&mut out, name.as_bytes());
+    out.extend_from_slice(b":{");
+    if let Some(scope) = scope {
+        encode_into(&mut out, scope);
+        out.extend_from_slice(b"}:{");
+    }
+    out
+}
+
+/// Everything before a stock's name: `<prefix>:stock:{`, with a scope `<prefix>:stock:{<scope>}:{`.
+pub(crate) fn stock_stem(prefix: &str, scope: Option<&[u8]>) -> Vec<u8> {
+    let mut out = lock_stem(prefix, "stock");
+    if let Some(scope) = scope {
+        encode_into(&mut out, scope);
+        out.extend_from_slice(b"}:{");
+    }
+    out
+}
+
+/// Everything before a lock's name: `<prefix>:<kind>:{`.
+pub(crate) fn lock_stem(prefix: &str, kind: &str) -> Vec<u8> {
+    format!("{prefix}:{kind}:{{").into_bytes()
+}
+
+/// What the names of the channels begin with at which waiters are told: `<prefix>:wake:`.
+pub(crate) fn wake_prefix(prefix: &str) -> std::sync::Arc<[u8]> {
+    format!("{prefix}:wake:").into_bytes().into()
+}
+
+/// The whole Redis key.
+pub(crate) fn complete(stem: &[u8], key: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(stem.len() + key.len() + 1);
+    out.extend_from_slice(stem);
+    encode_into(&mut out, key);
+    out.push(b'}');
+    out
+}
+
+pub(crate) fn encode_into(out: &mut Vec<u8>, raw: &[u8]) {
+    for &byte in raw {
+        match byte {
+            b'%' => out.extend_from_slice(b"%25"),
+            b'{' => out.extend_from_slice(b"%7B"),
+            b'}' => out.extend_from_slice(b"%7D"),
+            other => out.push(other),
+        }
+    }
+}

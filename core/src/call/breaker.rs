@@ -1,0 +1,142 @@
+//! What keeps a dead Redis from costing every call its timeout.
+//!
+//! A connection that cannot be made opens the breaker for a time in proportion to what the attempt cost. While it is
+//! open, calls are answered at once; when the time is over one call goes through as the probe. Nothing here can get
+//! stuck: the probe holds its turn by a lease, so one that vanishes is followed by another.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::base::error::Error;
+
+/// The shortest time between probes: a refused connection costs microseconds, so looking often is cheap.
+const SHORTEST: Duration = Duration::from_millis(10);
+/// The longest time between probes, and so the longest time that a recovery goes unnoticed.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// The state for one server, in one process.
+pub(crate) struct Breaker {
+    base: Instant,
+    /// 0 closed, else the microsecond after `base` at which the next probe may go.
+    open_until: AtomicU64,
+    /// The microsecond after `base` of the last reply, whichever connection brought it.
+    answered: AtomicU64,
+    last: Mutex<Option<Error>>,
+}
+
+/// Why a call was not let through.
+pub(crate) struct Refused {
+    pub error: Option<Error>,
+    pub retry_after: Duration,
+}
+
+impl Default for Breaker {
+    fn default() -> Self {
+        Breaker {
+            base: Instant::now(),
+            open_until: AtomicU64::new(0),
+            answered: AtomicU64::new(0),
+            last: Mutex::new(None),
+        }
+    }
+}
+
+impl Breaker {
+    /// Lets a call through, or says for how long calls are refused. `lease` is how long a probe may take.
+    pub fn admit(&self, lease: Duration) -> Result<(), Refused> {
+        let until = self.open_until.load(Ordering::Acquire);
+        if until == 0 {
+            return Ok(());
+        }
+        let now = self.now();
+        if now >= until {
+            let next = now + lease.as_micros() as u64;
+            if self.open_until.compare_exchange(until, next, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+                return Ok(());
+            }
+        }
+        let error = self.last.lock().ok().and_then(|last| last.clone());
+        Err(Refused { error, retry_after: Duration::from_micros(until.saturating_sub(now)).max(SHORTEST) })
+    }
+
+    /// The server answered.
+    pub fn success(&self) {
+        self.answered.store(self.now(), Ordering::Relaxed);
+        if self.open_until.load(Ordering::Relaxed) != 0 {
+            self.open_until.store(0, Ordering::Release);
+        }
+    }
+
+    /// No connection could be made, which took `cost` until now. Of no account if another one was answered meanwhile.
+    pub fn failure(&self, cost: Duration, error: &Error) {
+        let began = self.now().saturating_sub(cost.as_micros() as u64);
+        if began > 0 && self.answered.load(Ordering::Relaxed) > began {
+            return;
+        }
+        if let Ok(mut last) = self.last.lock() {
+            *last = Some(error.clone());
+        }
+        let pause = (cost * 2).clamp(SHORTEST, LONGEST);
+        self.open_until.store((self.now() + pause.as_micros() as u64).max(1), Ordering::Release);
+    }
+
+    fn now(&self) -> u64 {
+        self.base.elapsed().as_micros() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::error::Code;
+
+    fn down() -> Error {
+        Error::new(Code::Unavailable, "down")
+    }
+
+    #[test]
+    fn one_probe_at_a_time_and_none_for_ever() {
+        let breaker = Breaker::default();
+        // Longer than a machine stands still that is shared.
+        let lease = Duration::from_millis(2_000);
+        assert!(breaker.admit(lease).is_ok());
+        breaker.failure(Duration::from_millis(400), &down());
+        let refused = breaker.admit(lease).unwrap_err();
+        assert_eq!(refused.error.unwrap().message(), "down");
+        std::thread::sleep(refused.retry_after);
+        assert!(breaker.admit(lease).is_ok(), "the probe");
+        assert!(breaker.admit(lease).is_err(), "one at a time");
+        std::thread::sleep(lease);
+        assert!(breaker.admit(lease).is_ok(), "a probe that vanished is followed by another");
+        breaker.success();
+        assert!(breaker.admit(lease).is_ok() && breaker.admit(lease).is_ok());
+    }
+
+    #[test]
+    fn a_server_that_answers_another_connection_is_not_down() {
+        let breaker = Breaker::default();
+        let (dialed, longer) = (Duration::from_millis(1_900), Duration::from_millis(2_000));
+        std::thread::sleep(longer);
+        breaker.success();
+        breaker.failure(dialed, &down());
+        assert!(breaker.admit(Duration::ZERO).is_ok(), "answered while the other was dialed");
+        std::thread::sleep(longer);
+        breaker.failure(dialed, &down());
+        assert!(breaker.admit(Duration::ZERO).is_err(), "answered before that");
+    }
+
+    #[test]
+    fn the_pause_is_in_proportion_to_the_cost() {
+        let pause = |cost| {
+            let breaker = Breaker::default();
+            breaker.failure(cost, &down());
+            breaker.admit(Duration::ZERO).err().map(|refused| refused.retry_after)
+        };
+        // So short that it may be over.
+        assert!(pause(Duration::ZERO).is_none_or(|shortest| shortest <= SHORTEST));
+        let middle = pause(Duration::from_millis(400)).unwrap();
+        assert!(middle > SHORTEST && middle <= Duration::from_millis(800));
+        assert!(pause(Duration::from_secs(60)).unwrap() <= LONGEST);
+    }
+}

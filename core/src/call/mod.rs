@@ -1,0 +1,11 @@
+//! One call of one script, without I/O: what is sent, what comes back, and what a refusal means.
+
+pub(crate) mod answer;
+pub(crate) mod breaker;
+pub(crate) mod operation;
+pub(crate) mod refusal;
+pub(crate) mod refusing;
+pub(crate) mod resp;
+pub(crate) mod script;
+pub(crate) mod sink;
+pub(crate) mod space;

@@ -1,0 +1,154 @@
+//! The definition of an operation, written once and without I/O: which script, which arguments, its twin, how the
+//! answer is read, and what is answered when Redis cannot.
+
+use crate::base::decision::Source;
+use crate::base::error::{Code, Error, Result};
+use crate::call::answer::Answer;
+use crate::call::resp::{Most, Value};
+use crate::call::script::Script;
+use crate::call::space::Space;
+
+/// What a caller wants done when Redis cannot answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnError {
+    /// Raise `unavailable` or `timeout`.
+    #[default]
+    Raise,
+    /// Admit.
+    Open,
+    /// Deny.
+    Closed,
+    /// Decide by the same policy in this process' memory until Redis is back.
+    Local,
+}
+
+impl OnError {
+    /// Parses `raise`, `open`, `closed` or `local`.
+    ///
+    /// # Errors
+    /// `invalid_argument` for another word.
+    pub fn parse(text: &str) -> Result<OnError> {
+        match text {
+            "raise" => Ok(OnError::Raise),
+            "open" => Ok(OnError::Open),
+            "closed" => Ok(OnError::Closed),
+            "local" => Ok(OnError::Local),
+            other => Err(Error::invalid(format!(
+                "on_error \"{}\" is unknown: use raise, open, closed or local",
+                crate::base::error::shown(other.as_bytes())
+            ))),
+        }
+    }
+}
+
+/// One call of one script. The first two arguments of every script, the time and the deadline, belong to whoever runs it.
+pub(crate) trait Operation: Send + Sync {
+    fn script(&self) -> &Script;
+    /// The Redis keys, in the script's order; every operation has the first.
+    fn key(&self, at: usize) -> Option<&[u8]>;
+    /// How many arguments `encode_args` writes.
+    fn arg_count(&self) -> usize;
+    /// Writes the arguments after the common two as RESP parts.
+    fn encode_args(&self, out: &mut Vec<u8>);
+    /// Whether it may write: then it carries a deadline.
+    fn mutates(&self) -> bool;
+    /// The most that its script answers.
+    fn most(&self) -> Most {
+        Most::SMALL
+    }
+    /// Whether its script has written, as this answer shows: then Redis takes writes. Not sure is no.
+    fn has_written(&self, answer: &Answer) -> bool {
+        self.mutates() && answer.get() == Some(&true)
+    }
+    /// The answer, if it is known without asking.
+    fn known(&self) -> Option<Answer> {
+        None
+    }
+    /// Whether it may be sent again when nobody knows whether it ran.
+    fn repeatable(&self) -> bool {
+        !self.mutates()
+    }
+    /// Whether it gives back what is its caller's alone: it is tried again, while there is time, when the server cannot be
+    /// reached, and done however late it arrives.
+    fn gives_back(&self) -> bool {
+        false
+    }
+    /// The script in Rust. Same reply.
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>>;
+    /// Reads the reply after its first two fields.
+    fn decode(&self, fields: &[Value], source: Source) -> Result<Answer>;
+    /// As [`decode`](Operation::decode), of a call that was sent again because nobody knew whether it had run.
+    fn decode_repeated(&self, fields: &[Value], source: Source) -> Result<Answer> {
+        self.decode(fields, source)
+    }
+    /// As [`decode`](Operation::decode), but it may take what is large out of the fields.
+    fn take(&self, fields: &mut [Value], source: Source) -> Result<Answer> {
+        self.decode(fields, source)
+    }
+    /// The answer in place of `unavailable` or `timeout`, whatever `on_error` says.
+    fn without_redis(&self, _error: &Error) -> Option<Answer> {
+        None
+    }
+    /// The answer that nobody computed, or none if this operation must not make one up.
+    fn made_up(&self, _source: Source, _retry_after: u64) -> Option<Answer> {
+        None
+    }
+    /// After how many microseconds a caller who waits may ask again; none if this answer ends its wait.
+    fn retry_after(&self, _answer: &Answer) -> Option<u64> {
+        None
+    }
+    /// Whether this answer grants something that replicas are to have too.
+    fn is_grant(&self, _answer: &Answer) -> bool {
+        false
+    }
+    /// What the caller gets for the final answer, whoever gave it.
+    fn verdict(&self, answer: Answer) -> Result<Answer> {
+        Ok(answer)
+    }
+    /// Whether the twin may stand in while Redis is away.
+    fn may_run_locally(&self) -> bool {
+        false
+    }
+    /// How the operation calls itself in messages, with the key: `consume of "user:42" by limiter "checkout"`.
+    fn describe(&self) -> String;
+}
+
+/// An unsigned field of a reply.
+pub(crate) fn unsigned(fields: &[Value], at: usize) -> Result<u64> {
+    match fields.get(at) {
+        Some(Value::Int(n)) if *n >= 0 => Ok(*n as u64),
+        other => Err(odd_reply(format!("field {at} is {other:?}"))),
+    }
+}
+
+/// A field of a reply that says yes or no.
+pub(crate) fn flag(fields: &[Value], at: usize) -> Result<bool> {
+    match fields.get(at) {
+        Some(Value::Int(flag @ (0 | 1))) => Ok(*flag == 1),
+        other => Err(odd_reply(format!("field {at} is {other:?}"))),
+    }
+}
+
+/// Bytes in a field of a reply.
+pub(crate) fn bytes(fields: &[Value], at: usize) -> Result<Vec<u8>> {
+    match fields.get(at) {
+        Some(Value::Bytes(bytes)) => Ok(bytes.clone()),
+        other => Err(odd_reply(format!("field {at} is {other:?}"))),
+    }
+}
+
+/// A number as a field of a twin's reply.
+pub(crate) fn int(n: u64) -> Value {
+    Value::Int(n as i64)
+}
+
+/// The error for a reply that our scripts do not make.
+pub(crate) fn odd_reply(what: String) -> Error {
+    Error::new(
+        Code::Internal,
+        format!(
+            "the script answered something it never should ({what}): is a proxy between, or another version's script?"
+        ),
+    )
+}

@@ -1,0 +1,152 @@
+//! What an error reply means: whether the script ran, and what a person should do about it.
+
+use crate::base::error::{Code, Error, shown, wrong_type};
+use crate::call::operation::Operation;
+use crate::call::refusing::Scope;
+use crate::call::script::Script;
+
+/// What to do after an error reply.
+pub(crate) enum Refusal {
+    /// The script is not loaded: send its text.
+    NoScript,
+    /// It did not run and may run soon: try again within the deadline, else this error. Tells what else is refused.
+    Later(Error, Scope),
+    /// As `Later`, but on a new connection: this server was demoted, and the name may lead to another by now.
+    Elsewhere(Error, Scope),
+    /// It is of no use to try again.
+    Final(Error),
+}
+
+/// Of the codes below, those that only what writes gets.
+const OF_WRITES: [&str; 3] = ["MISCONF", "NOREPLICAS", "READONLY"];
+/// Codes that prove that the script did not run, and pass by themselves.
+const PASSING: [&str; 6] = ["LOADING", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS", "BUSY", "MISCONF"];
+/// The same, from a server that is (or follows) no master.
+const DEMOTED: [&str; 2] = ["READONLY", "MASTERDOWN"];
+
+/// What an ACL refuses to a command inside a script: until Redis 7.0, and since then.
+const IN_A_SCRIPT: [&str; 2] = ["The user executing the script can't", "ACL failure in script"];
+
+/// Reads an error reply to an operation's script. Redis before 7 wraps the errors of inner commands, so a code counts
+/// wherever it stands; the codes, not the sentences behind them, are the same in Redis and Valkey.
+pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refusal {
+    let code = text.split(' ').next().unwrap_or_default();
+    let inner = |wanted: &str| code == wanted || (code == "ERR" && text.contains(wanted));
+    if code == "NOSCRIPT" {
+        return Refusal::NoScript;
+    }
+    if inner("WRONGTYPE") {
+        let keys: Vec<&[u8]> = (0..).map_while(|at| operation.key(at)).collect();
+        return Refusal::Final(wrong_type(&keys));
+    }
+    if inner("CROSSSLOT") {
+        let message = format!(
+            "{} is for keys in different slots of the cluster at {server}, which cannot decide about them at once: give \
+             their limiters or stocks one scope, and ask for locks and keys of caches one by one",
+            operation.describe()
+        );
+        return Refusal::Final(Error::new(Code::CrossSlot, message));
+    }
+    if let Some(error) = login(text, server) {
+        return Refusal::Final(error);
+    }
+    if code == "NOPERM" || IN_A_SCRIPT.into_iter().any(|start| text.contains(start)) {
+        return Refusal::Final(not_permitted(text, Some(operation.script()), server));
+    }
+    if is_unknown_command(text) {
+        let message = format!(
+            "{server} does not know EVAL or EVALSHA: they were renamed there, or this is no Redis; have them given back, or \
+             correct the url"
+        );
+        return Refusal::Final(Error::new(Code::NotPermitted, message));
+    }
+    if inner("OOM") {
+        let message = format!(
+            "{server} is full (maxmemory reached, nothing may be evicted), {} was not done: raise maxmemory or give \
+             limits and locks a Redis of their own",
+            operation.describe()
+        );
+        return Refusal::Final(Error::new(Code::Unavailable, message).lasting());
+    }
+    if matches!(code, "MOVED" | "ASK") {
+        let message =
+            format!("{server} is a node of a Redis Cluster, which this version does not speak: use one server");
+        return Refusal::Final(Error::new(Code::Unavailable, message).lasting());
+    }
+    let scope = if OF_WRITES.into_iter().any(inner) { Scope::Writes } else { Scope::All };
+    if DEMOTED.into_iter().any(inner) {
+        let message = format!("{server} is a replica ({}): point the url at the master", shown(text.as_bytes()));
+        return Refusal::Elsewhere(Error::new(Code::Unavailable, message), scope);
+    }
+    if PASSING.into_iter().any(inner) {
+        let message = format!("{server} does not work for now ({}): wait or look into its log", shown(text.as_bytes()));
+        return Refusal::Later(Error::new(Code::Unavailable, message), scope);
+    }
+    if text.contains("max number of clients") {
+        let message = format!("{server} has no connection left (maxclients): raise it or use fewer processes");
+        return Refusal::Final(Error::new(Code::Unavailable, message));
+    }
+    let message = format!(
+        "{server} refused {} with \"{}\": this is a fault of Quotalock or of a proxy between",
+        operation.describe(),
+        shown(text.as_bytes())
+    );
+    Refusal::Final(Error::new(Code::Internal, message))
+}
+
+/// Whether the server does not know what it was asked, as where an operator renamed commands.
+pub(crate) fn is_unknown_command(text: &str) -> bool {
+    text.starts_with("ERR unknown command")
+}
+
+/// The error for a refused login, if that is what the reply says.
+pub(crate) fn login(text: &str, server: &str) -> Option<Error> {
+    let code = text.split(' ').next().unwrap_or_default();
+    let message = match code {
+        "NOAUTH" => format!("{server} wants a password: put it into the url as redis://:PASSWORD@host"),
+        "WRONGPASS" => format!("{server} refused the user or password of the url: correct it"),
+        "ERR" if text.contains("invalid password") => {
+            format!("{server} refused the user or password of the url: correct it")
+        }
+        "ERR" if text.contains("AUTH") && text.contains("without any password") => {
+            format!(
+                "{server} has no password set, but the url gives one: take it out of the url or set it on the server"
+            )
+        }
+        "DENIED" => format!("{server} is in protected mode: set a password there, or bind it to where its clients are"),
+        _ => return None,
+    };
+    Some(Error::new(Code::NotPermitted, message))
+}
+
+/// The error for a command that the user's ACL lacks, naming it. For commands inside a script older servers tell only
+/// the line, so the script's text gives the name.
+pub(crate) fn not_permitted(text: &str, script: Option<&Script>, server: &str) -> Error {
+    // A user's name may have quotes, too.
+    let quoted = text.rsplit_once("run the '").and_then(|(_, rest)| rest.split('\'').next());
+    let quoted = quoted.filter(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'|'));
+    let in_line = || {
+        let line = text.contains("can't run this command").then(|| line_of(text))??;
+        script?.command_at(line)
+    };
+    let command = quoted.or_else(in_line).map(str::to_ascii_lowercase);
+    let message = match command {
+        Some(name) => {
+            format!("the Redis user lacks the command '{name}' on {server}: allow it with ACL SETUSER <user> +{name}")
+        }
+        None => format!(
+            "the Redis user lacks a right on {server} ({}): allow our commands, keys and channels with ACL SETUSER",
+            shown(text.as_bytes())
+        ),
+    };
+    Error::new(Code::NotPermitted, message)
+}
+
+/// The number in `@user_script:12` or `@user_script: 12`; older servers put the line that counts last.
+fn line_of(text: &str) -> Option<usize> {
+    let numbers = text.split("user_script:").skip(1).filter_map(|rest| {
+        let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    });
+    numbers.last()
+}

@@ -1,0 +1,37 @@
+//! A Lua script: constant text and its SHA-1.
+
+/// The head of every script: the clock and the deadline.
+const CLOCK: &str = include_str!("../../scripts/clock.lua");
+
+/// A script as the server runs it. Made from constant fragments only, so a server never holds more than a few.
+#[derive(Debug)]
+pub struct Script {
+    text: String,
+    sha: String,
+}
+
+impl Script {
+    /// Joins the common head and these fragments.
+    pub(crate) fn new(fragments: &[&str]) -> Script {
+        let text = [&[CLOCK], fragments].concat().join("");
+        let sha = sha1_smol::Sha1::from(text.as_bytes()).digest().to_string();
+        Script { text, sha }
+    }
+
+    /// The Lua text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The SHA-1 of the text in lower-case hexadecimal, as EVALSHA takes it.
+    pub fn sha(&self) -> &str {
+        &self.sha
+    }
+
+    /// The name of the Redis command called in this line of the script, counted from 1.
+    pub(crate) fn command_at(&self, line: usize) -> Option<&str> {
+        let line = self.text.lines().nth(line.checked_sub(1)?)?;
+        let call = line.split_once("redis.call('")?.1;
+        call.split('\'').next()
+    }
+}

@@ -1,0 +1,125 @@
+//! `sliding-window`: the previous window's count, weighted by how much of it lies in the last period, and the current one's.
+//!
+//! Admitted when `previous * (period - e) + (current + cost) * period <= limit * period`, `e` the time into the window, in
+//! exact integers. Words: start of the current window, current, previous. Twin of `scripts/limit/sliding_window.lua`.
+
+use super::{Charged, Definition, Moment, Words, clamp};
+use crate::rules::policy::{Rate, Rule};
+
+pub(super) const DEFINITION: Definition = Definition {
+    id: 3,
+    name: "sliding-window",
+    lua: include_str!("../../../scripts/limit/sliding_window.lua"),
+    words: &["last", "current", "previous"],
+    fresh: &[1, 2],
+    has_capacity: false,
+    has_log: false,
+    carry,
+    settle,
+    wait,
+    charge,
+    refund,
+    remaining,
+    reset_after,
+};
+
+fn start(rule: &Rule, now: u64) -> u64 {
+    now - now % rule.period()
+}
+
+/// The time until the current window ends.
+fn left(rule: &Rule, now: u64) -> u64 {
+    rule.period() - now % rule.period()
+}
+
+/// `floor(a * b / c)`, in 128 bits.
+fn share(a: u64, b: u64, c: u64) -> u64 {
+    (u128::from(a) * u128::from(b) / u128::from(c)) as u64
+}
+
+fn carry(rule: &Rule, words: &mut Words, kept: Rate, now: u64) {
+    let [last, current, previous, _] = words;
+    // Each old window counts where its last charge was, or may have been.
+    let (mut here, mut before, window) = (0, 0, start(rule, now));
+    for (charged, amount) in [(Some(*last), *current), ((*last - *last % kept.period).checked_sub(1), *previous)] {
+        match charged.map(|charged| start(rule, charged)) {
+            Some(place) if place == window => here += amount,
+            Some(place) if place + rule.period() == window => before += amount,
+            _ => {}
+        }
+    }
+    (*current, *previous) = (here, before);
+    *last = (*last).max(window);
+}
+
+fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
+    let now = at.now;
+    let [last, current, previous, _] = words;
+    let back = clamp(last, now);
+    let (window, counted) = (start(rule, now), start(rule, *last));
+    if counted < window {
+        *previous = if counted + rule.period() >= window { *current } else { 0 };
+        (*current, *last) = (0, window);
+    }
+    // A lowered limit: more than the limit would deny for longer than the policy says.
+    (*current, *previous) = ((*current).min(rule.limit()), (*previous).min(rule.limit()));
+    if *current == 0 && *previous == 0 {
+        *last = 0;
+        return false;
+    }
+    back
+}
+
+fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
+    let now = at.now;
+    let [_, current, previous, _] = *words;
+    let (limit, period, left) = (rule.limit(), rule.period(), left(rule, now));
+    if cost > limit {
+        return None;
+    }
+    if let Some(room) = limit.checked_sub(current + cost) {
+        let admitted = u128::from(previous) * u128::from(left) <= u128::from(room) * u128::from(period);
+        return Some(if admitted { 0 } else { left - share(room, period, previous) });
+    }
+    // Not before the next window, where the current count is the previous one.
+    Some(left + period - share((limit - cost).min(current), period, current))
+}
+
+fn charge(_rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
+    words[0] = at.now;
+    words[1] += cost;
+}
+
+fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Charged) {
+    let since = charged.since;
+    let now = at.now;
+    let [last, current, previous, _] = words;
+    let (window, mut given) = (start(rule, now), amount);
+    if since >= window {
+        given = amount.saturating_sub(*current);
+        *current = current.saturating_sub(amount);
+    }
+    if since + rule.period() >= window {
+        *previous = previous.saturating_sub(given);
+    }
+    if *current == 0 && *previous == 0 {
+        *last = 0;
+    }
+}
+
+fn remaining(rule: &Rule, words: &Words, at: &Moment) -> u64 {
+    let now = at.now;
+    let [_, current, previous, _] = *words;
+    let weight = u128::from(previous) * u128::from(left(rule, now));
+    let weight = weight.div_ceil(u128::from(rule.period())) as u64;
+    rule.limit().saturating_sub(current + weight)
+}
+
+fn reset_after(rule: &Rule, words: &Words, at: &Moment) -> u64 {
+    let now = at.now;
+    match *words {
+        [_, 0, 0, _] => 0,
+        [_, 0, ..] => left(rule, now),
+        _ => left(rule, now) + rule.period(),
+    }
+}

@@ -1,0 +1,137 @@
+//! `token-bucket`: `capacity` tokens at most, filled at `limit` per `period`, as GCRA.
+//!
+//! The state is the theoretical arrival time (TAT): the moment at which the bucket is full again. With `T = period/limit`,
+//! a call is admitted when `now >= max(now, TAT) + cost*T - capacity*T`. `T` is kept exactly, in fractions of the reduced
+//! limit, so nothing drifts. Words: TAT in microseconds, its fraction, the last charge. Twin of
+//! `scripts/limit/token_bucket.lua`.
+
+use super::{Charged, Definition, Filled, Moment, Words, clamp};
+use crate::rules::policy::{Rate, Rule};
+
+pub(super) const DEFINITION: Definition = Definition {
+    id: 4,
+    name: "token-bucket",
+    lua: include_str!("../../../scripts/limit/token_bucket.lua"),
+    words: &["tat", "part", "last"],
+    fresh: &[0],
+    has_capacity: true,
+    has_log: false,
+    carry,
+    settle,
+    wait,
+    charge,
+    refund,
+    remaining,
+    reset_after,
+};
+
+/// Time in units of one `denominator`th of a microsecond.
+fn tokens(rule: &Rule, count: u64) -> u128 {
+    u128::from(count) * u128::from(rule.rate().period)
+}
+
+fn denominator(rule: &Rule) -> u128 {
+    u128::from(rule.rate().limit)
+}
+
+/// How far a TAT lies ahead of now, in these units.
+fn ahead(rule: &Rule, words: &Words, now: u64) -> u128 {
+    let [tat, part, ..] = *words;
+    u128::from(tat.saturating_sub(now)) * denominator(rule) + u128::from(part)
+}
+
+fn put(rule: &Rule, words: &mut Words, now: u64, ahead: u128) {
+    let whole = denominator(rule);
+    *words = match ahead {
+        0 => Words::default(),
+        _ => [now + (ahead / whole) as u64, (ahead % whole) as u64, words[2], 0],
+    };
+}
+
+/// When what another rate fills at this time is filled, if it began at `last`: exact, unless the numbers are too large for
+/// the script, which then counts in floating point. The same operations in the same order.
+pub(crate) fn refilled(rule: &Rule, kept: Rate, last: u64, filled: Filled) -> Filled {
+    const EXACT: u128 = 1 << 53;
+    if filled.at <= last {
+        return Filled { part: 0, ..filled };
+    }
+    let Rate { limit, period } = rule.rate();
+    let taken = u128::from(filled.at - last) * u128::from(kept.limit) + u128::from(filled.part);
+    let wanted = taken.saturating_mul(u128::from(period));
+    if taken < EXACT && wanted < EXACT {
+        let wanted = wanted.div_ceil(u128::from(kept.period)) as u64;
+        return Filled { at: last + wanted / limit, part: wanted % limit };
+    }
+    let distance = (filled.at - last) as f64 + filled.part as f64 / kept.limit as f64;
+    let distance = distance * kept.limit as f64 / kept.period as f64 * period as f64 / limit as f64;
+    let most = (tokens(rule, rule.capacity()) / denominator(rule)) as u64 + 1;
+    Filled { at: last + (distance.ceil().min(most as f64) as u64), part: 0 }
+}
+
+fn carry(rule: &Rule, words: &mut Words, kept: Rate, _now: u64) {
+    // The tokens taken stay taken, and fill again as fast as they now do.
+    let [tat, part, last, _] = words;
+    let Filled { at, part: rest } = refilled(rule, kept, *last, Filled { at: *tat, part: *part });
+    (*tat, *part) = (at, rest);
+}
+
+fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
+    let now = at.now;
+    let [tat, part, last, _] = words;
+    let back = clamp(last, now);
+    if *part >= rule.rate().limit {
+        *part = 0;
+    }
+    // It was never emptier than empty at its last charge: the capacity was larger, or the clock went back.
+    let (full, charged) = (tokens(rule, rule.capacity()), *last);
+    if *tat >= charged && ahead(rule, words, charged) > full {
+        put(rule, words, charged, full);
+    }
+    if words[0] < now || words[0] == now && words[1] == 0 {
+        *words = Words::default();
+        return false;
+    }
+    back
+}
+
+fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
+    let now = at.now;
+    if cost > rule.capacity() {
+        return None;
+    }
+    let wanted = ahead(rule, words, now) + tokens(rule, cost);
+    let missing = wanted.saturating_sub(tokens(rule, rule.capacity()));
+    Some(missing.div_ceil(denominator(rule)) as u64)
+}
+
+fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
+    let now = at.now;
+    // More than what is left is only ever charged by a settlement; it empties the bucket.
+    let full = tokens(rule, rule.capacity());
+    let distance = ahead(rule, words, now) + tokens(rule, cost.min(rule.capacity()));
+    words[2] = now;
+    put(rule, words, now, distance.min(full));
+}
+
+fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Charged) {
+    let now = at.now;
+    let mut given = tokens(rule, amount.min(rule.capacity()));
+    if let Some(Filled { at, part }) = charged.filled {
+        // Of a hold no more comes back than was not filled again since.
+        let part = if at < now || part >= rule.rate().limit { 0 } else { part };
+        given = given.min(u128::from(at.saturating_sub(now)) * denominator(rule) + u128::from(part));
+    }
+    let distance = ahead(rule, words, now).saturating_sub(given);
+    put(rule, words, now, distance);
+}
+
+fn remaining(rule: &Rule, words: &Words, at: &Moment) -> u64 {
+    let now = at.now;
+    let taken = ahead(rule, words, now).div_ceil(tokens(rule, 1)) as u64;
+    rule.capacity().saturating_sub(taken)
+}
+
+fn reset_after(rule: &Rule, words: &Words, at: &Moment) -> u64 {
+    let now = at.now;
+    ahead(rule, words, now).div_ceil(denominator(rule)) as u64
+}

@@ -1,0 +1,398 @@
+//! One call on its way: the state machine that every driver feeds with replies and failures.
+//!
+//! It decides what is sent again (only what provably did not run, or may run twice), when the caller's time is over,
+//! when the failure policy answers, and whether a `wait` goes on. It never touches a socket and never sleeps.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::base::clock::{ServerClock, sleep_for};
+use crate::base::decision::Source;
+use crate::base::error::{Code, Error, Result};
+use crate::call::answer::Answer;
+use crate::call::breaker::Refused;
+use crate::call::operation::{OnError, Operation, odd_reply, unsigned};
+use crate::call::refusal::{self, Refusal};
+use crate::call::refusing::{Pass, Refusing, Scope};
+use crate::call::resp::{self, Most, Value};
+use crate::connection::wire::Failure;
+use crate::session::Session;
+
+/// The pause before a refused call is sent again; it doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+
+/// The earliest retry that a made-up denial advises, in microseconds: a server in trouble is not asked in a storm.
+const SOONEST: u64 = 100_000;
+
+/// What the driver does next.
+pub(crate) enum Step {
+    /// The caller has its answer.
+    Done(Result<Answer>),
+    /// Put [`Exchange::encode`] on the wire and report the reply or the failure.
+    Send,
+    /// Call [`Exchange::start`] again after this time.
+    Sleep(Duration),
+}
+
+/// One operation of one caller.
+pub(crate) struct Exchange {
+    shared: Arc<Session>,
+    operation: Box<dyn Operation>,
+    /// How long an attempt may take.
+    timeout: Duration,
+    /// When this attempt is over.
+    deadline: Instant,
+    /// Until when a denied call is tried again.
+    wait_until: Option<Instant>,
+    /// Whether the script's text is sent instead of its SHA-1.
+    with_text: bool,
+    /// Whether the next start begins a new attempt, with a timeout of its own.
+    fresh: bool,
+    /// How an earlier try of this attempt ended, of which nobody knows whether it ran.
+    unknown: Option<Error>,
+    /// How many replicas must have what was written, and how long they may take to say so.
+    replicas: Option<(u32, Duration)>,
+    /// Whether the last reply came from a server that others have replaced.
+    elsewhere: bool,
+    /// Whether it is to show that a server works again which refused others.
+    pass: Pass,
+    repeats: u32,
+    /// Whether it is done for a client that is closed.
+    parting: bool,
+}
+
+impl Exchange {
+    pub fn new(shared: Arc<Session>, operation: Box<dyn Operation>, wait: Option<Duration>) -> Exchange {
+        let now = Instant::now();
+        // A wait without end in sight is cut at a century: `Instant` cannot hold much more.
+        let latest = Duration::from_micros(crate::rules::policy::MAX_PERIOD);
+        let wait_until = wait.map(|w| now + w.min(latest));
+        Exchange {
+            timeout: shared.timeout,
+            deadline: now + shared.timeout,
+            shared,
+            operation,
+            wait_until,
+            with_text: false,
+            fresh: true,
+            unknown: None,
+            replicas: None,
+            elsewhere: false,
+            pass: Pass::Usual,
+            repeats: 0,
+            parting: false,
+        }
+    }
+
+    /// The same, but to be done in less time than the client's timeout.
+    pub fn within(mut self, timeout: Duration) -> Exchange {
+        self.timeout = timeout.min(self.shared.timeout);
+        self
+    }
+
+    /// The same, but a closed client does it too: what it held is given back.
+    pub fn parting(mut self) -> Exchange {
+        self.parting = true;
+        self
+    }
+
+    /// The same, but a grant counts only once so many replicas have it. Needs a connection of its own, since the question to
+    /// the replicas holds up all behind it: the blocking driver's.
+    pub fn acked_by(mut self, replicas: u32, patience: Duration) -> Exchange {
+        self.replicas = Some((replicas, patience)).filter(|(replicas, _)| *replicas > 0);
+        self
+    }
+
+    /// Whether it must have a connection of its own.
+    pub fn is_solitary(&self) -> bool {
+        self.replicas.is_some()
+    }
+
+    /// How many replicas are to be asked about before this step is taken.
+    pub fn wanted_acks(&self, step: &Step) -> Option<(u32, Duration)> {
+        let granted = matches!(step, Step::Done(Ok(answer)) if self.operation.is_grant(answer));
+        self.replicas.filter(|_| granted)
+    }
+
+    /// What is to be done after so many replicas have said that they have it.
+    pub fn on_acks(&self, acks: u64, step: Step) -> Step {
+        match self.replicas {
+            Some((wanted, patience)) if acks < u64::from(wanted) => {
+                let (ms, server) = (patience.as_millis(), &self.shared.endpoint);
+                let message = format!(
+                    "{acks} of {wanted} replicas of {server} had it within {ms} ms: look after them, or ask for fewer"
+                );
+                Step::Done(Err(Error::new(Code::NotAcquired, message)))
+            }
+            _ => step,
+        }
+    }
+
+    pub fn shared(&self) -> &Arc<Session> {
+        &self.shared
+    }
+
+    /// The most that its reply may be.
+    pub fn most(&self) -> Most {
+        self.operation.most()
+    }
+
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Begins an attempt: answered at once from memory or by the failure policy, or to be sent.
+    pub fn start(&mut self) -> Step {
+        if self.shared.is_closed() && !self.parting {
+            let message = "the client was closed: make a new one, or close it later";
+            return Step::Done(Err(Error::new(Code::Closed, message)));
+        }
+        if self.fresh {
+            self.deadline = Instant::now() + self.timeout;
+            (self.fresh, self.with_text, self.repeats, self.unknown) = (false, false, 0, None);
+        }
+        if let Some(answer) = self.operation.known() {
+            return Step::Done(Ok(answer));
+        }
+        let engine = self.shared.engine();
+        if self.shared.endpoint.is_memory() {
+            let result = engine.memory.run(&*self.operation, self.shared.test_time.get());
+            let result = result.and_then(|mut reply| self.read(&mut reply, Source::Memory));
+            return self.conclude(result, 0);
+        }
+        let admitted = match engine.breaker.admit(self.shared.timeout) {
+            // That no new connection could be made says nothing about those that there are.
+            Err(_) if engine.is_connected() => Ok(()),
+            admitted => admitted,
+        };
+        match admitted.and_then(|()| self.pass_by(&engine.refusing)) {
+            Ok(pass) => {
+                self.pass = pass;
+                Step::Send
+            }
+            Err(refused) => {
+                let retry_after = refused.retry_after.as_micros() as u64;
+                let error = refused.error.unwrap_or_else(|| {
+                    Error::new(Code::Unavailable, format!("{} did not work a moment ago", self.shared.endpoint))
+                });
+                self.not_reached(error, retry_after)
+            }
+        }
+    }
+
+    /// How it may go by a server that may be refusing.
+    fn pass_by(&self, refusing: &Refusing) -> std::result::Result<Pass, Refused> {
+        // What stands in would admit whom Redis has denied, and still denies where it cannot write.
+        let glances = self.shared.on_error == OnError::Local && self.operation.may_run_locally();
+        match refusing.admit(self.operation.mutates(), self.shared.timeout) {
+            Err(_) if glances && refusing.reads() => Ok(Pass::Glance),
+            pass => pass,
+        }
+    }
+
+    /// Writes the call as the server at the other end of this connection shall get it.
+    pub fn encode(&self, out: &mut Vec<u8>, clock: &ServerClock) {
+        let script = self.operation.script();
+        let keys = || (0..).map_while(|at| self.operation.key(at));
+        let key_count = keys().count();
+        resp::begin(out, 5 + key_count + self.operation.arg_count());
+        if self.with_text {
+            resp::part(out, b"EVAL");
+            resp::part(out, script.text().as_bytes());
+        } else {
+            resp::part(out, b"EVALSHA");
+            resp::part(out, script.sha().as_bytes());
+        }
+        resp::number_part(out, key_count as u64);
+        keys().for_each(|key| resp::part(out, key));
+        match self.shared.test_time.get() {
+            Some(now) => {
+                resp::number_part(out, now);
+                resp::part(out, b"");
+            }
+            None => {
+                resp::part(out, b"");
+                if self.operation.mutates() && !self.operation.gives_back() {
+                    resp::number_part(out, clock.at(self.deadline).max(0) as u64);
+                } else {
+                    resp::part(out, b"");
+                }
+            }
+        }
+        self.operation.encode_args(out);
+    }
+
+    /// Takes the reply.
+    pub fn on_reply(&mut self, reply: Value, clock: &mut ServerClock) -> Step {
+        let engine = self.shared.engine();
+        engine.breaker.success();
+        let mut fields = match reply {
+            Value::Array(fields) => fields,
+            Value::Error(text) => return self.on_refusal(&text),
+            other => return Step::Done(Err(odd_reply(self.shared.endpoint.scrubbed(&format!("{other:?}")).into()))),
+        };
+        let now = Instant::now();
+        if self.shared.test_time.get().is_none()
+            && let Some(Value::Int(micros)) = fields.get(1)
+        {
+            clock.learn(*micros, now);
+        }
+        if fields.first() == Some(&Value::Int(0)) {
+            // Refused as too late by the server's clock. It did not run, so if our own clock says that there is time
+            // left, the estimate of the server's was off and is mended now.
+            let late = self.timed_out("arrived at the server too late and was not done");
+            return self.again(late, Duration::ZERO);
+        }
+        let result = self.read(&mut fields, Source::Redis);
+        self.note(&result);
+        self.conclude(result, 0)
+    }
+
+    /// The script ran: shows those who were refused what works again.
+    fn note(&self, result: &Result<Answer>) {
+        let engine = self.shared.engine();
+        let (refusing, stand_in) = (&engine.refusing, &engine.stand_in);
+        if !refusing.is_on() && !stand_in.is_in_use() {
+            return;
+        }
+        let wrote = result.as_ref().is_ok_and(|answer| self.operation.has_written(answer));
+        if wrote || self.pass != Pass::Glance {
+            refusing.ran(self.operation.mutates(), wrote);
+        }
+        if wrote {
+            stand_in.redis_wrote(&*self.operation);
+        }
+    }
+
+    /// Whether the last reply said that this server is not the right one (any more): the connection is to be given up.
+    pub fn wants_another_server(&self) -> bool {
+        self.elsewhere
+    }
+
+    /// Takes a failure of the connection.
+    pub fn on_failure(&mut self, failure: Failure) -> Step {
+        match failure {
+            Failure::NotSent(error) => self.not_reached(error, 0),
+            Failure::Unknown(error) if self.operation.repeatable() => {
+                let first = self.unknown.get_or_insert(error).clone();
+                self.again(first, Duration::ZERO)
+            }
+            Failure::Unknown(error) => self.conclude(Err(error), 0),
+        }
+    }
+
+    /// This try did not reach the server. If an earlier one may have run, only another answer can tell.
+    fn not_reached(&mut self, error: Error, retry_after: u64) -> Step {
+        match self.unknown.clone() {
+            Some(first) => self.again(first, FIRST_PAUSE),
+            None if self.operation.gives_back() && error.may_pass() => self.again(error, FIRST_PAUSE),
+            None => self.conclude(Err(error), retry_after),
+        }
+    }
+
+    /// The caller's time is over without an answer.
+    pub fn on_timeout(&mut self) -> Step {
+        let error = self.timed_out("got no answer");
+        self.conclude(Err(error), 0)
+    }
+
+    fn timed_out(&self, what: &str) -> Error {
+        let (server, ms) = (&self.shared.endpoint, self.timeout.as_millis());
+        let message = format!(
+            "{} at {server} {what} within {ms} ms: look after the server, or give more timeout",
+            self.operation.describe()
+        );
+        Error::new(Code::Timeout, message)
+    }
+
+    fn on_refusal(&mut self, text: &str) -> Step {
+        let text = self.shared.endpoint.scrubbed(text);
+        let refusal = refusal::read(&text, &*self.operation, &self.shared.endpoint.to_string());
+        self.elsewhere = self.pass != Pass::Glance && matches!(refusal, Refusal::Elsewhere(..));
+        match refusal {
+            Refusal::NoScript if !self.with_text => {
+                self.with_text = true;
+                Step::Send
+            }
+            Refusal::NoScript => {
+                let message = format!("{} does not know a script that was just sent to it", self.shared.endpoint);
+                self.conclude(Err(Error::new(Code::Internal, message)), 0)
+            }
+            Refusal::Later(error, scope) | Refusal::Elsewhere(error, scope) => self.refused(error, scope),
+            Refusal::Final(error) => self.conclude(Err(error), 0),
+        }
+    }
+
+    /// The server does not work for now. Who only looks whether it does is not made to wait for it.
+    fn refused(&mut self, error: Error, scope: Scope) -> Step {
+        let is_patient = self.pass == Pass::Usual || self.operation.gives_back();
+        let pause = if is_patient { self.pause(FIRST_PAUSE) } else { None };
+        if self.pass == Pass::Probe || (self.pass == Pass::Usual && pause.is_none()) {
+            self.shared.engine().refusing.refused(scope, &error);
+        }
+        pause.map_or_else(|| self.conclude(Err(error), 0), Step::Sleep)
+    }
+
+    /// Sends again what did not run, after a pause that doubles, while there is time; else ends with `error`.
+    fn again(&mut self, error: Error, pause: Duration) -> Step {
+        match self.pause(pause) {
+            None => self.conclude(Err(error), 0),
+            Some(pause) if pause.is_zero() => Step::Send,
+            Some(pause) => Step::Sleep(pause),
+        }
+    }
+
+    /// How long to pause before it is sent again; none if there is no time for it.
+    fn pause(&mut self, first: Duration) -> Option<Duration> {
+        let pause = first * 2u32.saturating_pow(self.repeats.min(8));
+        self.repeats += 1;
+        (self.repeats <= 64 && Instant::now() + pause < self.deadline).then_some(pause)
+    }
+
+    fn read(&self, reply: &mut [Value], source: Source) -> Result<Answer> {
+        unsigned(reply, 1)?;
+        if self.unknown.is_none() {
+            return self.operation.take(&mut reply[2..], source);
+        }
+        self.operation.decode_repeated(&reply[2..], source)
+    }
+
+    /// Lets the failure policy have its say, and a waiting caller wait on.
+    fn conclude(&mut self, result: Result<Answer>, retry_after: u64) -> Step {
+        let result = match result {
+            Err(error) if matches!(error.code(), Code::Unavailable | Code::Timeout) => {
+                self.fall_back(error, retry_after)
+            }
+            other => other,
+        };
+        if let (Ok(answer), Some(until)) = (&result, self.wait_until)
+            && let Some(retry_after) = self.operation.retry_after(answer)
+        {
+            let pause = sleep_for(retry_after);
+            if Instant::now().checked_add(pause).is_some_and(|then| then <= until) {
+                self.fresh = true;
+                return Step::Sleep(pause);
+            }
+        }
+        Step::Done(result.and_then(|answer| self.operation.verdict(answer)))
+    }
+
+    fn fall_back(&self, error: Error, retry_after: u64) -> Result<Answer> {
+        if let Some(answer) = self.operation.without_redis(&error) {
+            return Ok(answer);
+        }
+        let made_up = |source| self.operation.made_up(source, retry_after.max(SOONEST));
+        let answer = match self.shared.on_error {
+            OnError::Raise => None,
+            OnError::Open => made_up(Source::Open),
+            OnError::Closed => made_up(Source::Closed),
+            OnError::Local if self.operation.may_run_locally() => {
+                let engine = self.shared.engine();
+                let mut reply = engine.stand_in.run(&*self.operation, self.shared.test_time.get())?;
+                Some(self.read(&mut reply, Source::Local)?)
+            }
+            OnError::Local => None,
+        };
+        answer.ok_or(error)
+    }
+}

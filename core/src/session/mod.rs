@@ -1,0 +1,128 @@
+//! What a client, its limiters and their calls share: its settings, and what it has in each process.
+//!
+//! This is the one place that knows which server a call goes to.
+
+pub(crate) mod call;
+pub(crate) mod exchange;
+pub(crate) mod holdings;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::base::clock::TestTime;
+use crate::base::endpoint::Endpoint;
+use crate::base::fork::ForkCell;
+use crate::call::breaker::Breaker;
+use crate::call::operation::OnError;
+use crate::call::refusing::Refusing;
+use crate::connection::ear::Ears;
+use crate::connection::pool::Pool;
+use crate::memory::stand_in::StandIn;
+use crate::memory::store::Part;
+use crate::session::holdings::Holdings;
+
+/// The settings of a client, and what it has in this process.
+pub(crate) struct Session {
+    pub endpoint: Endpoint,
+    pub prefix: String,
+    pub timeout: Duration,
+    pub on_error: OnError,
+    /// Microseconds.
+    pub request_memory: u64,
+    pub test_time: TestTime,
+    /// Called with the number of an engine whose client is closed, or gone.
+    pub hang_up: fn(u64),
+    pub closed: AtomicBool,
+    pub engine: ForkCell<Engine>,
+}
+
+impl Session {
+    /// This process' engine, made at the first use.
+    pub fn engine(&self) -> &Engine {
+        self.engine.get_or_init(|| Engine::new(self))
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// This process' engine, if it has one.
+    pub fn engine_if_made(&self) -> Option<&Engine> {
+        self.engine.get()
+    }
+
+    /// Takes no more calls; false if it took none before.
+    pub fn end(&self) -> bool {
+        !self.closed.swap(true, Ordering::Relaxed)
+    }
+}
+
+/// What must not outlive a fork: sockets, locks, memory of failures.
+pub(crate) struct Engine {
+    /// No other engine of this process has it, nor ever had.
+    pub number: u64,
+    hang_up: fn(u64),
+    pub breaker: Breaker,
+    pub refusing: Refusing,
+    /// What `memory://` keeps, shared with other clients of the process; of a client of Redis, its own.
+    pub memory: Part,
+    pub stand_in: StandIn,
+    pub pool: Pool,
+    /// The idle subscriptions of threads that wait.
+    pub ears: Ears,
+    /// What is held through the client.
+    pub holdings: Holdings,
+    /// Held by every link of this client that is connected.
+    connected: Arc<()>,
+}
+
+impl Engine {
+    fn new(session: &Session) -> Engine {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let memory = match &session.endpoint {
+            Endpoint::Memory(name) => Part::of(name),
+            Endpoint::Redis(_) => Part::default(),
+        };
+        Engine {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            hang_up: session.hang_up,
+            breaker: Breaker::default(),
+            refusing: Refusing::default(),
+            memory,
+            stand_in: StandIn::default(),
+            pool: Pool::default(),
+            ears: Ears::default(),
+            holdings: Holdings::default(),
+            connected: Arc::default(),
+        }
+    }
+
+    /// Has the process' thread hang up for this client: calls under way end with `closed`.
+    pub fn hang_up(&self) {
+        (self.hang_up)(self.number);
+    }
+
+    /// Closes the connections that lie idle, and leaves its part of the memory.
+    pub fn close(&self) {
+        self.memory.end();
+        self.pool.close();
+        self.ears.close();
+    }
+
+    /// For a link to hold while it is connected.
+    pub fn connected(&self) -> Arc<()> {
+        self.connected.clone()
+    }
+
+    /// Whether there is a connection, whatever became of the last attempt to make one.
+    pub fn is_connected(&self) -> bool {
+        Arc::strong_count(&self.connected) > 1 || self.pool.has_idle()
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.hang_up();
+    }
+}

@@ -1,0 +1,75 @@
+//! Lengthening a lease: twin of `scripts/lease/extend.lua`.
+
+use std::sync::Arc;
+
+use super::{Id, Transition, flag, int, load_all, save};
+use crate::base::decision::Source;
+use crate::base::error::Result;
+use crate::call::answer::Answer;
+use crate::call::operation::Operation;
+use crate::call::resp::{self, Value};
+use crate::call::script::Script;
+use crate::call::space::Space;
+
+/// Lengthens the lease of an id in every table, or in none. Answers whether it holds in all.
+#[derive(Clone, Debug)]
+pub struct Extend {
+    /// The whole Redis keys of the tables, each once.
+    pub keys: Arc<[Vec<u8>]>,
+    /// Of the attempt that was granted.
+    pub id: Id,
+    /// How long the lease lasts at least, in microseconds from now by the server's clock.
+    pub ttl: u64,
+    /// What it is about, for messages.
+    pub shown: Arc<str>,
+}
+
+impl Operation for Extend {
+    fn script(&self) -> &Script {
+        Transition::Extend.script()
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        self.keys.get(at).map(Vec::as_slice)
+    }
+
+    fn arg_count(&self) -> usize {
+        2
+    }
+
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        resp::part(out, &self.id);
+        resp::number_part(out, self.ttl);
+    }
+
+    fn mutates(&self) -> bool {
+        true
+    }
+
+    fn repeatable(&self) -> bool {
+        true
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        let tables = load_all(space, &self.keys, now, None)?;
+        let places: Option<Vec<usize>> = tables.iter().map(|table| table.holding(&self.id)).collect();
+        let held = places.is_some();
+        for (n, (key, mut table)) in self.keys.iter().zip(tables).enumerate() {
+            if let Some(places) = &places {
+                table.renew(places[n], now, self.ttl);
+            }
+            if held || table.changed {
+                save(space, key, &table, now, &[], b"");
+            }
+        }
+        Ok(vec![Value::Int(1), int(now), int(held.into())])
+    }
+
+    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        Ok(Answer::new(flag(fields, 0)?))
+    }
+
+    fn describe(&self) -> String {
+        format!("extension of {}", self.shown)
+    }
+}

@@ -1,0 +1,143 @@
+//! Locks of every kind as one state machine: a table of leases under one Redis key, and what is done with it.
+//!
+//! A table has permits; holders have some of them until a deadline, others wait. See ADR 10.
+
+mod acquire;
+mod extend;
+mod force_release;
+mod form;
+mod inspect;
+mod release;
+mod table;
+#[cfg(test)]
+mod tests;
+mod who;
+
+use once_cell::race::OnceBox;
+
+use crate::base::error::Result;
+use crate::call::operation::{bytes, flag, int};
+use crate::call::script::Script;
+use crate::call::space::Space;
+use table::Table;
+
+pub use acquire::{Acquire, Grant, Outcome};
+pub use extend::Extend;
+pub use force_release::ForceRelease;
+pub use inspect::{Holder, Inspect, Inspection};
+pub use release::Release;
+pub(crate) use who::Who;
+
+/// How long a waiter is remembered after it asked, in microseconds.
+pub(crate) const HEARTBEAT: u64 = 1_500_000;
+/// For how long a waiter that only wants a hint goes before newcomers once it was told, in microseconds.
+pub(crate) const RIGHT_OF_WAY: u64 = 50_000;
+/// For how long a waiter that only wants a hint may be overtaken; from then on it waits in order. In microseconds.
+pub(crate) const PATIENCE: u64 = 500_000;
+/// The most holders of a table.
+pub(crate) const MOST_HOLDERS: usize = 1_024;
+/// The most waiters of a table.
+pub(crate) const MOST_WAITERS: usize = 1_024;
+/// The most tombstones of a table; the oldest goes first.
+pub(crate) const MOST_TOMBSTONES: usize = 1_024;
+/// A tombstone that would stand for longer is from before the clock went back, in microseconds.
+pub const LONGEST_TOMBSTONE: u64 = 3_700_000_000;
+/// How long a table is kept after its last lease, in milliseconds: a day.
+pub(crate) const TABLE_MEMORY: u64 = 86_400_000;
+/// The permits of a read-write lock; a writer takes all of them.
+pub const ALL_PERMITS: u64 = 1 << 31;
+/// The highest token that a caller may want to be exceeded.
+pub const MAX_FLOOR: u64 = 1 << 52;
+/// The most bytes of who holds.
+pub const MAX_WHO_BYTES: usize = 256;
+
+/// What tells one attempt to acquire from all others.
+pub type Id = [u8; 16];
+/// What a waiter listens at, without the prefix of all channels.
+pub type Channel = [u8; 16];
+
+/// How a caller waits if it is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Queue {
+    /// Not at all.
+    #[default]
+    No = 0,
+    /// For a hint that it is worth asking again; before those who come later once it has waited for half a second.
+    Hint = 1,
+    /// Before everybody who comes later, for a hint as well.
+    Order = 2,
+}
+
+/// Reads the tables of all keys, without the holder that leaves.
+fn load_all(space: &dyn Space, keys: &[Vec<u8>], now: u64, leaving: Option<&Id>) -> Result<Vec<Table>> {
+    keys.iter().map(|key| Ok(Table::load(space.get(key)?, now, leaving))).collect()
+}
+
+/// Writes a table and tells the waiters that were found for its permits.
+fn save(space: &mut dyn Space, key: &[u8], table: &Table, now: u64, told: &[usize], wake_prefix: &[u8]) {
+    space.set(key, form::encode(table), table.memory(now));
+    for waiter in told.iter().filter_map(|at| table.waiters.get(*at)) {
+        space.publish(&[wake_prefix, &waiter.channel].concat(), &waiter.id);
+    }
+}
+
+const FORM: &str = include_str!("../../../scripts/lease/form.lua");
+const LOAD: &str = include_str!("../../../scripts/lease/load.lua");
+const FIND: &str = include_str!("../../../scripts/lease/find.lua");
+const PLACE: &str = include_str!("../../../scripts/lease/place.lua");
+const RENEW: &str = include_str!("../../../scripts/lease/renew.lua");
+const SAVE: &str = include_str!("../../../scripts/lease/save.lua");
+const WAKE: &str = include_str!("../../../scripts/lease/wake.lua");
+
+/// What is done with tables; a script each.
+#[derive(Clone, Copy)]
+enum Transition {
+    Acquire,
+    Release,
+    Extend,
+    Inspect,
+    ForceRelease,
+}
+
+impl Transition {
+    const ALL: [Transition; 5] =
+        [Transition::Acquire, Transition::Release, Transition::Extend, Transition::Inspect, Transition::ForceRelease];
+
+    fn name(self) -> &'static str {
+        match self {
+            Transition::Acquire => "acquire",
+            Transition::Release => "release",
+            Transition::Extend => "extend",
+            Transition::Inspect => "inspect",
+            Transition::ForceRelease => "force-release",
+        }
+    }
+
+    fn script(self) -> &'static Script {
+        static SCRIPTS: [OnceBox<Script>; Transition::ALL.len()] = [const { OnceBox::new() }; Transition::ALL.len()];
+        SCRIPTS[self as usize].get_or_init(|| Box::new(Script::new(self.parts())))
+    }
+
+    fn parts(self) -> &'static [&'static str] {
+        const ACQUIRE: &str = include_str!("../../../scripts/lease/acquire.lua");
+        const RELEASE: &str = include_str!("../../../scripts/lease/release.lua");
+        const EXTEND: &str = include_str!("../../../scripts/lease/extend.lua");
+        const INSPECT: &str = include_str!("../../../scripts/lease/inspect.lua");
+        const FORCE_RELEASE: &str = include_str!("../../../scripts/lease/force_release.lua");
+        match self {
+            Transition::Acquire => &[FORM, LOAD, FIND, PLACE, RENEW, SAVE, WAKE, ACQUIRE],
+            Transition::Release => &[FORM, LOAD, FIND, SAVE, WAKE, RELEASE],
+            Transition::Extend => &[FORM, LOAD, FIND, RENEW, SAVE, EXTEND],
+            Transition::Inspect => &[FORM, LOAD, INSPECT],
+            Transition::ForceRelease => &[FORM, LOAD, SAVE, WAKE, FORCE_RELEASE],
+        }
+    }
+}
+
+/// The scripts of locks, with names such as `lease-acquire`.
+pub(crate) fn scripts() -> Vec<(String, String)> {
+    let named =
+        |transition: Transition| (format!("lease-{}", transition.name()), transition.script().text().to_owned());
+    Transition::ALL.map(named).into()
+}

@@ -1,0 +1,97 @@
+//! Giving permits back, or giving up waiting: twin of `scripts/lease/release.lua`.
+
+use std::sync::Arc;
+
+use super::{Id, Transition, flag, int, load_all, save};
+use crate::base::decision::Source;
+use crate::base::error::Result;
+use crate::call::answer::Answer;
+use crate::call::operation::Operation;
+use crate::call::resp::{self, Value};
+use crate::call::script::Script;
+use crate::call::space::Space;
+
+/// Frees what an id holds and takes it away from those who wait, in every table. Answers whether it held in all.
+#[derive(Clone, Debug)]
+pub struct Release {
+    /// The whole Redis keys of the tables, each once.
+    pub keys: Arc<[Vec<u8>]>,
+    /// Of the attempt.
+    pub id: Id,
+    /// For how many microseconds an acquire of this id that comes later is refused, at most
+    /// [`LONGEST_TOMBSTONE`](super::LONGEST_TOMBSTONE); 0: it is not.
+    pub cancel: u64,
+    /// How many permits there are.
+    pub permits: u64,
+    /// What the channels' names begin with.
+    pub wake_prefix: Arc<[u8]>,
+    /// What it is about, for messages.
+    pub shown: Arc<str>,
+}
+
+impl Operation for Release {
+    fn script(&self) -> &Script {
+        Transition::Release.script()
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        self.keys.get(at).map(Vec::as_slice)
+    }
+
+    fn arg_count(&self) -> usize {
+        4
+    }
+
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        resp::part(out, &self.id);
+        resp::number_part(out, self.cancel);
+        resp::number_part(out, self.permits);
+        resp::part(out, &self.wake_prefix);
+    }
+
+    fn mutates(&self) -> bool {
+        true
+    }
+
+    fn repeatable(&self) -> bool {
+        true
+    }
+
+    fn gives_back(&self) -> bool {
+        true
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        let tables = load_all(space, &self.keys, now, Some(&self.id))?;
+        let held = tables.iter().all(|table| table.left);
+        for (key, mut table) in self.keys.iter().zip(tables) {
+            let mut changed = table.changed || self.cancel > 0;
+            let mut freed = table.left;
+            if let Some(at) = table.waiting(&self.id) {
+                freed |= table.dismiss(at, now);
+                changed = true;
+            }
+            if self.cancel > 0 {
+                table.bury(self.id, now + self.cancel);
+            }
+            let told = if freed { table.wake(self.permits, now) } else { Vec::new() };
+            if changed {
+                save(space, key, &table, now, &told, &self.wake_prefix);
+            }
+        }
+        Ok(vec![Value::Int(1), int(now), int(held.into())])
+    }
+
+    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        Ok(Answer::new(flag(fields, 0)?))
+    }
+
+    fn decode_repeated(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        // What is not held any more was freed by the first try.
+        flag(fields, 0).map(|_| Answer::new(true))
+    }
+
+    fn describe(&self) -> String {
+        format!("release of {}", self.shown)
+    }
+}

@@ -1,0 +1,75 @@
+//! Forgetting an entry: twin of `scripts/flight/invalidate.lua`.
+
+use std::sync::Arc;
+
+use super::entry::{Entry, Kind};
+use super::{Keys, Transition, flag, int, wake};
+use crate::base::decision::Source;
+use crate::base::error::Result;
+use crate::call::answer::Answer;
+use crate::call::operation::Operation;
+use crate::call::resp::{self, Value};
+use crate::call::script::Script;
+use crate::call::space::Space;
+
+/// Forgets the value of an entry and whatever is being loaded for it. Answers whether there was a value, or a load under way.
+#[derive(Clone, Debug)]
+pub struct Invalidate {
+    /// The Redis keys.
+    pub keys: Keys,
+    /// The ttl of leases in microseconds.
+    pub ttl: u64,
+    /// What the channels' names begin with.
+    pub wake_prefix: Arc<[u8]>,
+    /// What it is about, for messages.
+    pub shown: Arc<str>,
+}
+
+impl Operation for Invalidate {
+    fn script(&self) -> &Script {
+        Transition::Invalidate.script()
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        self.keys.get(at).map(Vec::as_slice)
+    }
+
+    fn arg_count(&self) -> usize {
+        2
+    }
+
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        resp::number_part(out, self.ttl);
+        resp::part(out, &self.wake_prefix);
+    }
+
+    fn mutates(&self) -> bool {
+        true
+    }
+
+    fn repeatable(&self) -> bool {
+        true
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        let [key, _] = &self.keys;
+        let mut entry = Entry::load(space, key, now)?;
+        let (had, was_loaded) = (entry.kind.is_value(), entry.is_leased(now));
+        let token = entry.next_token(now);
+        entry.take_lease(now);
+        (entry.kind, entry.version, entry.last, entry.size) = (Kind::Nothing, token, token, 0);
+        (entry.failed, entry.pause, entry.whole) = (0, 0, true);
+        entry.guard(self.ttl, now);
+        entry.save(space, key, None, now);
+        wake(space, &self.keys, &self.wake_prefix);
+        Ok(vec![Value::Int(1), int(now), int(had.into()), int(was_loaded.into())])
+    }
+
+    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        Ok(Answer::new(flag(fields, 0)? | flag(fields, 1)?))
+    }
+
+    fn describe(&self) -> String {
+        format!("invalidation of {}", self.shown)
+    }
+}

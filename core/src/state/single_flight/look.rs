@@ -1,0 +1,221 @@
+//! Looking at entries, and getting the lease to load those that need it: twin of `scripts/flight/look.lua`.
+
+use std::sync::Arc;
+
+use super::entry::{Entry, Kind};
+use super::{Keys, MOST_PAYLOAD, Transition, int, register, take_bytes};
+use crate::base::decision::Source;
+use crate::base::error::{Error, Result};
+use crate::call::answer::Answer;
+use crate::call::operation::{Operation, odd_reply, unsigned};
+use crate::call::resp::{self, Most, Value};
+use crate::call::script::Script;
+use crate::call::space::Space;
+use crate::state::lease::{Channel, Id};
+
+/// Fields of a reply about one entry.
+const FIELDS: usize = 7;
+const LOADS: u64 = 1;
+const ANOTHER_LOADS: u64 = 2;
+/// No load is known to take longer, in microseconds: the product with luck stays exact.
+const LONGEST_DELTA: u64 = 1 << 32;
+
+/// One look at entries by one caller, who may get leases for them.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// The Redis keys of each entry, each once.
+    pub entries: Arc<[Keys]>,
+    /// Of the caller's attempt: all its looks have the same, and no other attempt ever has.
+    pub id: Id,
+    /// How long a lease lasts in microseconds, at most [`MAX_LEASE`](super::MAX_LEASE); 0 to look only.
+    pub ttl: u64,
+    /// Where the caller listens; none if it does not wait.
+    pub channel: Option<Channel>,
+    /// For each entry how early it is refreshed, in thousandths of the time that its last load took, at most
+    /// [`MAX_LUCK`](super::MAX_LUCK).
+    pub luck: Vec<u64>,
+    /// Whether, when Redis cannot answer, the caller is to load all of it.
+    pub load_when_away: bool,
+    /// Whether the answer is only the first entry's value, or none: an `Option<Seen>` in place of what was found of each.
+    pub value_only: bool,
+    /// What it is about, for messages: `cache "home" for "x"`.
+    pub shown: Arc<str>,
+}
+
+/// What a look has found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Looked {
+    /// The caller is to load it.
+    Load {
+        /// The fencing token; 0 if there is no lease, since Redis could not answer.
+        token: u64,
+        /// The microseconds until the lease ends.
+        left: u64,
+        /// A value that is still of use.
+        at_hand: Option<Seen>,
+    },
+    /// A value.
+    Seen(Seen),
+    /// Whoever loaded it last has failed.
+    Failed {
+        /// How.
+        error: String,
+        /// For how many microseconds it is remembered.
+        left: u64,
+    },
+    /// There is nothing, and another loads it.
+    Busy {
+        /// The microseconds until its lease ends.
+        left: u64,
+    },
+    /// There is nothing.
+    Nothing,
+}
+
+/// A value that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The value; none if it is known that there is none.
+    pub value: Option<Arc<Vec<u8>>>,
+    /// Whether it is not fresh any more.
+    pub stale: bool,
+    /// How old it is, in microseconds.
+    pub age: u64,
+}
+
+impl Look {
+    fn twin_of_one(&self, space: &mut dyn Space, at: usize, mut entry: Entry, now: u64, reply: &mut Vec<Value>) {
+        let [key, waiters] = &self.entries[at];
+        let fresh_until = entry.made + entry.fresh;
+        let stale = entry.kind.is_value() && now >= fresh_until;
+        let ahead = entry.delta.min(LONGEST_DELTA) * self.luck.get(at).copied().unwrap_or(0) / 1_000;
+        let has_luck = entry.delta > 0 && self.luck.get(at).is_some_and(|luck| *luck > 0);
+        let early = entry.kind.is_value() && has_luck && now + ahead >= fresh_until;
+        let (mut duty, mut changed) = (0, entry.dirty);
+        if self.ttl > 0 && entry.loads(&self.id, now) {
+            duty = LOADS;
+        } else if self.ttl > 0 && (entry.kind == Kind::Nothing || stale || early) {
+            if entry.is_leased(now) {
+                duty = ANOTHER_LOADS;
+            } else if entry.kind == Kind::Nothing || now >= entry.failed + entry.pause {
+                (duty, changed) = (LOADS, true);
+                entry.take_lease(now);
+                entry.last = entry.next_token(now);
+                (entry.owner, entry.deadline, entry.ttl) = (self.id, now + self.ttl, self.ttl);
+            }
+        }
+        let left = match (duty, entry.kind) {
+            (0, Kind::Error) => entry.left(now),
+            (0, _) => 0,
+            _ => entry.deadline - now,
+        };
+        let age = if entry.kind == Kind::Nothing { 0 } else { now - entry.made };
+        let payload = entry.payload(space, key);
+        if changed && self.ttl > 0 {
+            entry.save(space, key, None, now);
+        }
+        if let Some(channel) = &self.channel
+            && duty == ANOTHER_LOADS
+            && entry.kind == Kind::Nothing
+        {
+            register(space, waiters, channel);
+        }
+        let token = if duty == LOADS { entry.last } else { 0 };
+        reply.extend([duty, token, left, entry.kind as u64, stale.into(), age].map(int));
+        reply.push(Value::Bytes(payload));
+    }
+
+    fn read(fields: &mut [Value]) -> Result<Looked> {
+        let (duty, token, left) = (unsigned(fields, 0)?, unsigned(fields, 1)?, unsigned(fields, 2)?);
+        let kind = u8::try_from(unsigned(fields, 3)?).ok().and_then(Kind::of);
+        let kind = kind.ok_or_else(|| odd_reply(format!("{fields:?}")))?;
+        let (stale, age) = (unsigned(fields, 4)? == 1, unsigned(fields, 5)?);
+        let payload = take_bytes(fields, 6)?;
+        let seen = |value| Seen { value, stale, age };
+        let seen = match kind {
+            Kind::Value => Some(seen(Some(Arc::new(payload)))),
+            Kind::Negative => Some(seen(None)),
+            Kind::Error if duty == 0 => {
+                return Ok(Looked::Failed { error: String::from_utf8_lossy(&payload).into_owned(), left });
+            }
+            Kind::Error | Kind::Nothing => None,
+        };
+        Ok(match (duty, seen) {
+            (LOADS, at_hand) => Looked::Load { token, left, at_hand },
+            (_, Some(seen)) => Looked::Seen(seen),
+            (ANOTHER_LOADS, None) => Looked::Busy { left },
+            (_, None) => Looked::Nothing,
+        })
+    }
+}
+
+impl Operation for Look {
+    fn script(&self) -> &Script {
+        Transition::Look.script()
+    }
+
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        self.entries.get(at / 2).map(|keys| keys[at % 2].as_slice())
+    }
+
+    fn arg_count(&self) -> usize {
+        3 + self.entries.len()
+    }
+
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        resp::part(out, &self.id);
+        resp::number_part(out, self.ttl);
+        resp::part(out, self.channel.as_ref().map_or(&[], |channel| channel.as_slice()));
+        for at in 0..self.entries.len() {
+            resp::number_part(out, self.luck.get(at).copied().unwrap_or(0));
+        }
+    }
+
+    fn most(&self) -> Most {
+        let count = self.entries.len();
+        Most::of(FIELDS * count, count.saturating_mul(MOST_PAYLOAD))
+    }
+
+    fn mutates(&self) -> bool {
+        self.ttl > 0
+    }
+
+    fn repeatable(&self) -> bool {
+        true
+    }
+
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+        let loaded: Vec<Entry> =
+            self.entries.iter().map(|keys| Entry::load(space, &keys[0], now)).collect::<Result<_>>()?;
+        let mut reply = vec![Value::Int(1), int(now)];
+        for (at, entry) in loaded.into_iter().enumerate() {
+            self.twin_of_one(space, at, entry, now, &mut reply);
+        }
+        Ok(reply)
+    }
+
+    fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
+        self.take(&mut fields.to_vec(), source)
+    }
+
+    fn take(&self, fields: &mut [Value], _source: Source) -> Result<Answer> {
+        if fields.len() != FIELDS * self.entries.len() {
+            return Err(odd_reply(format!("{} fields", fields.len())));
+        }
+        let found = fields.chunks_mut(FIELDS).map(Look::read).collect::<Result<Vec<Looked>>>()?;
+        if self.value_only {
+            let seen = |looked| if let Looked::Seen(seen) = looked { Some(seen) } else { None };
+            return Ok(Answer::new(found.into_iter().next().and_then(seen)));
+        }
+        Ok(Answer::new(found))
+    }
+
+    fn without_redis(&self, _error: &Error) -> Option<Answer> {
+        let load = || Looked::Load { token: 0, left: 0, at_hand: None };
+        self.load_when_away.then(|| Answer::new(self.entries.iter().map(|_| load()).collect::<Vec<Looked>>()))
+    }
+
+    fn describe(&self) -> String {
+        format!("a look at {}", self.shown)
+    }
+}

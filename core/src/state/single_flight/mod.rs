@@ -1,0 +1,149 @@
+//! What is made once for all who want it, as one state machine: an entry under one Redis key that may have a value, and a
+//! lease to make one. A cache and `once` are made of it. See ADR 12.
+
+mod claim;
+mod entry;
+mod fail;
+mod fill;
+mod form;
+mod invalidate;
+mod look;
+
+use once_cell::race::OnceBox;
+
+use crate::base::error::Result;
+use crate::call::operation::{flag, int, odd_reply};
+use crate::call::resp::{self, Value};
+use crate::call::script::Script;
+use crate::call::space::Space;
+use crate::state::lease::Channel;
+
+pub use claim::{Claim, Claimed};
+pub use fail::Fail;
+pub use fill::Fill;
+pub use invalidate::Invalidate;
+pub use look::{Look, Looked, Seen};
+
+/// The bytes of a header.
+pub(crate) const HEADER: usize = 116;
+/// A token is good for so many times the ttl of its lease.
+pub(crate) const GOOD: u64 = 10;
+/// The longest value, or text of an error, in bytes.
+pub(crate) const MOST_PAYLOAD: usize = 64 << 20;
+/// The longest lease in microseconds: an hour.
+pub const MAX_LEASE: u64 = 3_600_000_000;
+/// The longest that a value is fresh, or stale, in microseconds: ten years.
+pub const MAX_FRESH: u64 = 3_650 * 86_400 * 1_000_000;
+/// The most of luck, in thousandths.
+pub const MAX_LUCK: u64 = 1_000_000;
+/// How many channels are listed for one entry at most.
+pub(crate) const MOST_WAITERS: usize = 1_024;
+/// How long the channels of an entry are listed after the last of them asked, in milliseconds.
+pub(crate) const HEARTBEAT_MS: u64 = 2_000;
+
+/// The two Redis keys of an entry: its own, and that of those who wait.
+pub type Keys = [Vec<u8>; 2];
+
+/// What hints about an entry say: the first 16 hexadecimal digits of the SHA-1 of its key.
+pub(crate) fn topic(entry: &[u8]) -> [u8; 16] {
+    let digits = sha1_smol::Sha1::from(entry).digest().to_string();
+    let mut topic = [0; 16];
+    topic.copy_from_slice(&digits.as_bytes()[..16]);
+    topic
+}
+
+/// Lists a channel among those to be told: twin of `register` in `scripts/flight/wait.lua`.
+fn register(space: &mut dyn Space, key: &[u8], channel: &Channel) {
+    let mut list = match space.get(key) {
+        Ok(Some(list)) if list.len() % channel.len() == 0 => list.to_vec(),
+        _ => Vec::new(),
+    };
+    if !list.chunks(channel.len()).any(|listed| listed == channel) && list.len() < channel.len() * MOST_WAITERS {
+        list.extend_from_slice(channel);
+    }
+    space.set(key, list, HEARTBEAT_MS);
+}
+
+/// Tells those who wait: twin of `wake` there.
+fn wake(space: &mut dyn Space, keys: &Keys, prefix: &[u8]) {
+    let list = space.get(&keys[1]).map(|list| list.map(<[u8]>::to_vec));
+    if let Ok(None) = list {
+        return;
+    }
+    space.delete(&keys[1]);
+    let list = list.ok().flatten().unwrap_or_default();
+    let topic = topic(&keys[0]);
+    for channel in list.chunks_exact(Channel::default().len()) {
+        space.publish(&[prefix, channel].concat(), &topic);
+    }
+}
+
+/// Writes room for the header and the payload as one part.
+fn part_with_room(out: &mut Vec<u8>, payload: &[u8]) {
+    out.reserve(payload.len() + HEADER + 32);
+    resp::long_part(out, &[&[0; HEADER], payload]);
+}
+
+/// Takes the bytes out of a field of a reply: they may be many.
+fn take_bytes(fields: &mut [Value], at: usize) -> Result<Vec<u8>> {
+    match fields.get_mut(at) {
+        Some(Value::Bytes(bytes)) => Ok(std::mem::take(bytes)),
+        other => Err(odd_reply(format!("field {at} is {other:?}"))),
+    }
+}
+
+const FORM: &str = include_str!("../../../scripts/flight/form.lua");
+const LEASE: &str = include_str!("../../../scripts/flight/lease.lua");
+const WAIT: &str = include_str!("../../../scripts/flight/wait.lua");
+
+/// What is done with entries; a script each.
+#[derive(Clone, Copy)]
+enum Transition {
+    Look,
+    Fill,
+    Fail,
+    Invalidate,
+    Claim,
+}
+
+impl Transition {
+    const ALL: [Transition; 5] =
+        [Transition::Look, Transition::Fill, Transition::Fail, Transition::Invalidate, Transition::Claim];
+
+    fn name(self) -> &'static str {
+        match self {
+            Transition::Look => "look",
+            Transition::Fill => "fill",
+            Transition::Fail => "fail",
+            Transition::Invalidate => "invalidate",
+            Transition::Claim => "claim",
+        }
+    }
+
+    fn script(self) -> &'static Script {
+        static SCRIPTS: [OnceBox<Script>; Transition::ALL.len()] = [const { OnceBox::new() }; Transition::ALL.len()];
+        SCRIPTS[self as usize].get_or_init(|| Box::new(Script::new(self.parts())))
+    }
+
+    fn parts(self) -> &'static [&'static str] {
+        const LOOK: &str = include_str!("../../../scripts/flight/look.lua");
+        const FILL: &str = include_str!("../../../scripts/flight/fill.lua");
+        const FAIL: &str = include_str!("../../../scripts/flight/fail.lua");
+        const INVALIDATE: &str = include_str!("../../../scripts/flight/invalidate.lua");
+        const CLAIM: &str = include_str!("../../../scripts/flight/claim.lua");
+        match self {
+            Transition::Look => &[FORM, LEASE, WAIT, LOOK],
+            Transition::Fill => &[FORM, LEASE, WAIT, FILL],
+            Transition::Fail => &[FORM, LEASE, WAIT, FAIL],
+            Transition::Invalidate => &[FORM, LEASE, WAIT, INVALIDATE],
+            Transition::Claim => &[FORM, LEASE, CLAIM],
+        }
+    }
+}
+
+/// The scripts of entries, with names such as `flight-look`.
+pub(crate) fn scripts() -> Vec<(String, String)> {
+    let named =
+        |transition: Transition| (format!("flight-{}", transition.name()), transition.script().text().to_owned());
+    Transition::ALL.map(named).into()
+}
