@@ -192,7 +192,7 @@ def beside_holds(client: redis.Redis, scripts: Path, count: int, calls: int) -> 
         for _ in range(calls // BATCH):
             batch = client.pipeline(transaction=False)
             for _ in range(BATCH):
-                batch.evalsha(consume, 1, key, "", DEADLINE, "1", *told("fixed-window", limit, PERIOD_US))
+                batch.evalsha(consume, 1, key, "", DEADLINE, "1", plenty[0], str(limit), hour)
             batch.execute()
         costs.append(f"{_cost(client):.2f}")
     return costs

@@ -26,7 +26,9 @@ def test_charges_of_one_tick_travel_together_and_get_their_own_answers(url: str,
         with Proxy(int(url.rsplit(":", 1)[1])) as proxy:
             async with aio.Client(proxy.url, prefix=prefix, timeout=PATIENT) as client:
                 user, shop = client.limiter("user", "2/hour"), client.limiter("shop", "1000/hour")
+                # From now on the server has the scripts.
                 await client.consume_all([(user, "first"), (shop, "first")])
+                await shop.consume("first")
                 requests = proxy.counts.requests
                 pairs = [client.consume_all([(user, f"{n % 20}"), (shop, "all", 2)]) for n in range(60)]
                 single = [shop.consume(f"other-{n}") for n in range(20)]

@@ -155,8 +155,14 @@ pub(super) fn included(file: &str) -> &'static str {
     INCLUDED.iter().find(|(name, _)| *name == file).map_or("", |(_, text)| text)
 }
 
+/// Writes a line; comments and half of what it is indented stay here, since a server keeps every byte of a script.
 pub(super) fn put(text: &mut String, indent: &str, line: &str) {
-    let _ = writeln!(text, "{}", format!("{indent}{line}").trim_end());
+    let code = line.trim();
+    if code.starts_with("--") {
+        return;
+    }
+    let spaces = if code.is_empty() { 0 } else { (indent.len() + line.len() - line.trim_start().len()) / 2 };
+    let _ = writeln!(text, "{}{code}", " ".repeat(spaces));
 }
 
 /// What stands for all rules together.
