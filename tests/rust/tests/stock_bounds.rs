@@ -49,7 +49,7 @@ fn prizes_that_return_are_settled_or_listed_are_bounded() {
         assert!(client.confirm_all(&all[..1]).unwrap().run().unwrap(), "{name}");
         assert!(client.cancel_all(&all[1..3]).unwrap().run().unwrap(), "{name}");
         at(&client, START + HOLD);
-        let mut available = || stock.status().run().unwrap().available;
+        let available = || stock.status().run().unwrap().available;
         assert_eq!([available(), available(), available()], [4_000, 6_000, 6_000], "{name}");
         let other = held(&client, b"other", 1_000, 8).0;
         at(&client, START + 2 * HOLD);
