@@ -242,9 +242,9 @@ def test_no_call_about_large_prizes_keeps_redis_long(shop: Shop) -> None:
         server.called()
         assert shop.numbers() == (10_000 - left, left, 0)
         assert server.called()["hset"] < 50
+    other = client.stock("other")
+    other.open(1000, prizes=prizes[:1000])
     with pytest.raises(quotalock.InvalidArgument, match="at most 1000 units with prizes"):
-        other = client.stock("other")
-        other.open(1000, prizes=prizes[:1000])
         client.take_all([(stock, 600), (other, 600)], "ann")
     assert client.take_all([(stock, 500), (other, 500)], "ann").outcome == "held"
     # A ledger with a megabyte in each entry is read in pieces.

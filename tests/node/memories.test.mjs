@@ -8,8 +8,7 @@ import { Client } from 'quotalock'
 import { ROOT } from './support.mjs'
 
 test('clients share the memory of their process by its name', async () => {
-  const left = async (/** @type {Client} */ own) =>
-    (await own.limiter('shared', '9/hour').consume('k')).remaining
+  const left = async (/** @type {Client} */ own) => (await own.limiter('shared', '9/hour').consume('k')).remaining
   const clients = ['memory://shared', 'memory://shared', 'memory://', 'memory://'].map((url) => new Client(url))
   const found = []
   for (const own of clients) found.push(await left(own))

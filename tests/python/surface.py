@@ -14,7 +14,6 @@ import quotalock.testing
 from quotalock import aio
 from quotalock.aio import testing as aio_testing
 
-
 _memories = itertools.count()
 
 

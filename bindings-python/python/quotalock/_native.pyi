@@ -51,11 +51,12 @@ class Client:
     using it. Making one does no I/O: connections are made at the first call, and again in each forked process.
 
     `url` is `redis://`, `rediss://`, `unix://` or `memory://`; without one `QUOTALOCK_URL` of the environment is taken,
-    else `redis://127.0.0.1:6379`. All clients of `memory://` in a process share it; `memory://name` is one of its own, gone
-    when the last of its clients is closed or collected. `prefix` begins every Redis key. `timeout` is what a call may take in seconds,
-    connecting included. `on_error` says what is answered when Redis cannot: `raise`, `open` (admit), `closed` (deny) or
-    `local` (the same policy, in this process' memory). `request_memory` is how long a call with a request id is
-    remembered, in seconds: 1 ms to a day, and never less than the `timeout`.
+    else `redis://127.0.0.1:6379`. All clients of `memory://` in a process share it; `memory://name` is one of its
+    own, gone when the last of its clients is closed or collected. `prefix` begins every Redis key. `timeout` is
+    what a call may take in seconds, connecting included. `on_error` says what is answered when Redis cannot:
+    `raise`, `open` (admit), `closed` (deny) or `local` (the same policy, in this process' memory). `request_memory`
+    is how long a call with a request id is remembered, in seconds: 1 ms to a day, and never less than the
+    `timeout`.
 
     Raises `InvalidArgument` for a URL, prefix, timeout, `on_error` or `request_memory` that cannot be.
     """
@@ -988,8 +989,8 @@ class Cache:
     def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
         """As `get`, of a value that is stored as JSON, which the loader's caller gets back too; None is no value.
 
-        Raises `InvalidArgument` for what another language cannot read: more than 512 lists and dicts within each other, or
-        half of a surrogate pair."""
+        Raises `InvalidArgument` for what another language cannot read: more than 512 lists and dicts within each other,
+        or half of a surrogate pair."""
 
     def peek(self, key: str | bytes) -> Seen | None:
         """What is there, fresh or stale, without loading or waiting; None if there is nothing."""
@@ -1228,7 +1229,8 @@ def check_json(text: str) -> None:
 
 def set_time(client: Client | LoopClient, micros: int | None) -> None:
     """Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of this client is decided,
-    also on a real server; None goes back to the server's clock. Other clients of the same server or memory keep theirs."""
+    also on a real server; None goes back to the server's clock. Other clients of the same server or memory keep
+    theirs."""
 
 @overload
 def put(client: Client, redis_key: str | bytes, kind: str, value: str | bytes) -> bool:

@@ -89,11 +89,11 @@ impl MemoryStore {
     }
 }
 
-/// The memories of this process that have clients, by their names, and how many they have. A child begins with none.
-static ALL: ForkCell<Mutex<HashMap<String, Shared>>> = ForkCell::new();
+/// Memories by their names, and how many clients each has.
+type Memories = HashMap<String, (Arc<MemoryStore>, usize)>;
 
-/// A memory, and how many clients it has.
-type Shared = (Arc<MemoryStore>, usize);
+/// Those of this process that have clients. A child begins with none.
+static ALL: ForkCell<Mutex<Memories>> = ForkCell::new();
 
 /// One client's part in a memory: it is forgotten with the last of them, but for that without a name.
 #[derive(Default)]
