@@ -109,8 +109,11 @@ test-incident: build ## Lives through the incident once more, shorter, and runs 
 matrix: build build-workers ## Runs the suites on the versions people have: ONLY=node-24 one row of them
 	env -u MAKEFLAGS -u MFLAGS python3 tools/matrix.py $(ONLY)
 
-.PHONY: lint lint-rust lint-python lint-php lint-node lint-lua
-lint: lint-rust lint-python lint-php lint-node lint-lua ## Checks style, types and scripts; a warning fails
+.PHONY: lint lint-imports lint-rust lint-python lint-php lint-node lint-lua
+lint: lint-imports lint-rust lint-python lint-php lint-node lint-lua ## Checks style, types and scripts; a warning fails
+
+lint-imports: ## Finds imports that go round in a circle
+	python3 tools/imports.py
 
 lint-rust:
 	cargo fmt --all --check

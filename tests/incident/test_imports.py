@@ -1,0 +1,59 @@
+"""Imports that go round in a circle are found: the lint that looks for them is tried on a copy with one more import."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The sources that the lint reads."""
+    for part in ("core/src", "bindings-php/src", "bindings-node/lib"):
+        shutil.copytree(ROOT / part, tmp_path / part)
+    return tmp_path
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs the lint on a copy."""
+    command = [sys.executable, str(ROOT / "tools/imports.py"), str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_there_is_no_circle(copy: Path) -> None:
+    """As the sources are, nothing is said."""
+    found = lint(copy)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "edge"),
+    [
+        ("core/src/base/key.rs", "use crate::limiter::Limiter;", "base -> limiter"),
+        ("core/src/call/operation.rs", "use crate::{lock::{Lock}, base::key};", "call -> lock"),
+        ("core/src/session/exchange.rs", "fn f() { crate::reactor::thread::hang_up(1) }", "session -> reactor"),
+        ("bindings-php/src/exception.rs", "use crate::client::Client;", "exception -> client"),
+        ("bindings-node/lib/errors.js", "require('./client.js')", "lib/errors.js -> lib/client.js"),
+    ],
+)
+def test_a_circle_is_found_and_its_edge_named(copy: Path, file: str, line: str, edge: str) -> None:
+    """One import upwards is enough."""
+    path = copy / file
+    path.write_text(f"{path.read_text()}\n{line}\n")
+    found = lint(copy)
+    number = path.read_text().splitlines().index(line) + 1
+    assert found.returncode == 1
+    assert f"{file}:{number}: {edge}" in found.stderr
+
+
+def test_what_only_tests_import_does_not_count(copy: Path) -> None:
+    """A test may look at whatever is above it."""
+    path = copy / "core/src/base/key.rs"
+    path.write_text(f"{path.read_text()}\n#[cfg(test)]\nmod more {{ use crate::limiter::Limiter; }}\n")
+    assert lint(copy).returncode == 0
