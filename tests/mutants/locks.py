@@ -183,7 +183,9 @@ MUTANTS = [
         f"{LUA}/lease/wake.lua",
         "return how % 128 == 2 or now - since >= PATIENCE end",
         "return how % 128 == 2 end",
-        Edit(f"{RUST}/lease/table.rs", "fair || now.saturating_sub(since) >= PATIENCE", "fair || since > now + PATIENCE"),
+        Edit(
+            f"{RUST}/lease/table.rs", "fair || now.saturating_sub(since) >= PATIENCE", "fair || since > now + PATIENCE"
+        ),
     ),
     Mutant(
         "readers that wait do not do so in order",
@@ -196,7 +198,11 @@ MUTANTS = [
         f"{LUA}/lease/acquire.lua",
         "local stands = ordered and queue > 0",
         "local stands = false",
-        Edit(f"{RUST}/lease/acquire.rs", "stands: in_order && self.queue", "stands: in_order && since > now && self.queue"),
+        Edit(
+            f"{RUST}/lease/acquire.rs",
+            "stands: in_order && self.queue",
+            "stands: in_order && since > now && self.queue",
+        ),
     ),
     Mutant(
         "who waits in order stands at the end whenever it came",
@@ -222,8 +228,8 @@ MUTANTS = [
         "SHORT_HOLD.max(Duration::from_micros(held.remaining())).min(first.attempt.until - now)",
         Edit(
             f"{RUST}/lock/room.rs",
-            "            self.ask(&place);\n        }\n    }\n\n    /// Whether anybody waits for a hint",
-            "            self.begin(&place);\n        }\n    }\n\n    /// Whether anybody waits for a hint",
+            "            self.ask(&place);\n        }\n    }\n\n    /// Whether anybody waits for",
+            "            self.begin(&place);\n        }\n    }\n\n    /// Whether anybody waits for",
         ),
     ),
     Mutant(
@@ -243,20 +249,28 @@ MUTANTS = [
         f"{RUST}/lock/quorum.rs",
         "let release = |node: &Spec| Box::new(node.release(held.id, node.tombstone()));",
         "let release = |node: &Spec| Box::new(node.release(held.id, 0));",
-        Edit(f"{RUST}/lock/quorum.rs", "if !held.is_held() {\n            return call(", "if held.token == 0 {\n            return call("),
+        Edit(
+            f"{RUST}/lock/quorum.rs",
+            "if !held.is_held() {\n            return call(",
+            "if held.token == 0 {\n            return call(",
+        ),
     ),
     Mutant(
         "a wait ends when too few replicas have the grant",
         f"{RUST}/lock/attempt.rs",
-        "                if !self.waits() {\n                    return Next::Refused;\n                }\n                self.outage = None;",
-        "                if self.sent > 0 {\n                    return Next::Refused;\n                }\n                self.outage = None;",
+        "return Next::Rest((Instant::now() + AWAY).min(self.until));",
+        "return Next::Refused;",
     ),
     Mutant(
         "the close of a client leaves its locks to their ttl",
         "core/src/closing.rs",
         "        pipeline::run_all(single",
         "        drop::<Vec<Exchange>>(single",
-        Edit("core/src/closing.rs", "collect(), &mut || Instant::now() >= end);\n        for held", "collect());\n        for held"),
+        Edit(
+            "core/src/closing.rs",
+            "collect(), &mut || Instant::now() >= end);\n        for held",
+            "collect());\n        for held",
+        ),
     ),
     Mutant(
         "a lock that is granted while its client closes is held",
