@@ -324,8 +324,8 @@ namespace Quotalock {
         }
 
         /**
-         * Closes this object: its locks are released (their state is `lost`), and later calls of it and of what it made
-         * throw ClosedException. The connections are closed too, unless another open client object of this process shares
+         * Closes this object: its locks are released and `lost`, and later calls of it and of what it made throw
+         * ClosedException. The connections are closed too, unless another open client object of this process shares
          * them. There is no need to call it.
          */
         public function close(): void

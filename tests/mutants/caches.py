@@ -11,7 +11,9 @@ MUTANTS = [
         f"{LUA}/flight/look.lua",
         "if e.deadline > now then",
         "if e.deadline > now + 1000000 then",
-        Edit(f"{RUST}/state/single_flight/look.rs", "if entry.is_leased(now) {", "if entry.is_leased(now + 1_000_000) {"),
+        Edit(
+            f"{RUST}/state/single_flight/look.rs", "if entry.is_leased(now) {", "if entry.is_leased(now + 1_000_000) {"
+        ),
     ),
     Mutant(
         "a late loader overwrites what is newer",
@@ -44,7 +46,9 @@ MUTANTS = [
         "is_value and now >= over",
         "is_value and now > over",
         Edit(
-            f"{RUST}/state/single_flight/look.rs", "now >= fresh_until;\n        let ahead", "now > fresh_until;\n        let ahead"
+            f"{RUST}/state/single_flight/look.rs",
+            "now >= fresh_until;\n        let ahead",
+            "now > fresh_until;\n        let ahead",
         ),
     ),
     Mutant(
@@ -232,7 +236,11 @@ MUTANTS = [
         f"{LUA}/flight/look.lua",
         "(e.kind == NOTHING or stale",
         "(#KEYS > 2 or e.kind == NOTHING or stale",
-        Edit(f"{RUST}/state/single_flight/look.rs", "(entry.kind == Kind::Nothing || stale", "(self.entries.len() > 1 || stale"),
+        Edit(
+            f"{RUST}/state/single_flight/look.rs",
+            "(entry.kind == Kind::Nothing || stale",
+            "(self.entries.len() > 1 || stale",
+        ),
     ),
     Mutant(
         "a failure is remembered for ever",

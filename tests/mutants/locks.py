@@ -168,7 +168,11 @@ MUTANTS = [
         f"{LUA}/lease/acquire.lua",
         "local tables, fresh, recorded = load_all(leaving), math.max(now, floor + 1), 0",
         "local tables, fresh, recorded = load_all(leaving), floor + 1, 0",
-        Edit(f"{RUST}/state/lease/acquire.rs", "fold(now.max(self.floor + 1), u64::max)", "fold(self.floor + 1, u64::max)"),
+        Edit(
+            f"{RUST}/state/lease/acquire.rs",
+            "fold(now.max(self.floor + 1), u64::max)",
+            "fold(self.floor + 1, u64::max)",
+        ),
         suites=BOTH,
     ),
     Mutant(
@@ -184,7 +188,9 @@ MUTANTS = [
         "return how % 128 == 2 or now - since >= PATIENCE end",
         "return how % 128 == 2 end",
         Edit(
-            f"{RUST}/state/lease/table.rs", "fair || now.saturating_sub(since) >= PATIENCE", "fair || since > now + PATIENCE"
+            f"{RUST}/state/lease/table.rs",
+            "fair || now.saturating_sub(since) >= PATIENCE",
+            "fair || since > now + PATIENCE",
         ),
     ),
     Mutant(
@@ -228,8 +234,8 @@ MUTANTS = [
         "SHORT_HOLD.max(Duration::from_micros(held.remaining())).min(first.attempt.until - now)",
         Edit(
             f"{RUST}/lock/room.rs",
-            "            self.ask(&place);\n        }\n    }\n\n    /// Whether anybody waits for a hint",
-            "            self.begin(&place);\n        }\n    }\n\n    /// Whether anybody waits for a hint",
+            "            self.ask(&place);\n        }\n    }\n\n    /// Whether anybody waits for",
+            "            self.begin(&place);\n        }\n    }\n\n    /// Whether anybody waits for",
         ),
     ),
     Mutant(
@@ -258,8 +264,8 @@ MUTANTS = [
     Mutant(
         "a wait ends when too few replicas have the grant",
         f"{RUST}/lock/attempt.rs",
-        "                if !self.waits() {\n                    return Next::Refused;\n                }\n                self.outage.end();",
-        "                if self.sent > 0 {\n                    return Next::Refused;\n                }\n                self.outage.end();",
+        "return Next::Rest((Instant::now() + UNTIL_REPLICAS).min(self.until));",
+        "return Next::Refused;",
     ),
     Mutant(
         "the close of a client leaves its locks to their ttl",

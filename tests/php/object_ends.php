@@ -9,7 +9,7 @@ namespace Quotalock\Tests;
 use Quotalock\Client;
 
 /** How a script ends while `$it` is alone with its object, and its exit code then. */
-const ENDS = [
+const OBJECT_ENDS = [
     'exception' => ['throw new DomainException("thrown");', 255],
     'caught' => ['throw new DomainException("thrown");', 0],
     'exit' => ['exit(3);', 3],
@@ -43,7 +43,7 @@ const OBJECTS = [
     })()',
 ];
 
-foreach (ENDS as $how => [$stop, $wanted]) {
+foreach (OBJECT_ENDS as $how => [$stop, $wanted]) {
     test("the last reference to each object goes without harm ($how)", function () use ($how, $stop, $wanted) {
         $prefix = prefix();
         $environment = ['SERVER' => server(), 'PREFIX' => $prefix];

@@ -336,7 +336,8 @@ def test_nothing_works_after_close(surface: Surface, store_url: str, prefix: str
 
 
 def test_close_gives_back_what_is_held(surface: Surface, url: str, prefix: str) -> None:
-    call, options = surface.call, {"prefix": prefix, "timeout": PATIENT}
+    call = surface.call
+    options: dict[str, Any] = {"prefix": prefix, "timeout": PATIENT}
     other = quotalock.Client(url, **options)
     for close in ("close", "block"):
         client = surface.module.Client(url, **options)

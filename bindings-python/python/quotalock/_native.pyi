@@ -259,8 +259,8 @@ class Client:
         """
 
     def close(self) -> None:
-        """Gives back locks and permits that are held through it, within the client's timeout, and closes the connections.
-        Later calls raise `Closed`, and what was held is `lost`; closing twice does nothing."""
+        """Gives back locks and permits that are held through it, within the client's timeout, and closes the
+        connections. Later calls raise `Closed`, and what was held is `lost`; closing twice does nothing."""
 
     @property
     def server(self) -> str:

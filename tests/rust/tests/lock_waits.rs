@@ -88,6 +88,56 @@ fn contest(url: &str, crowd: &Crowd, fair: bool) -> Vec<(&'static str, usize, Du
     })
 }
 
+/// Waits until so many stand in the table of this lock.
+fn until_waiting(lock: &Lock, count: u64) {
+    let give_up = Instant::now() + Duration::from_secs(20);
+    while lock.inspect().run().unwrap().waiters < count {
+        assert!(Instant::now() < give_up, "nobody stands in the table");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn a_reader_that_waits_goes_before_a_writer_that_comes_later() {
+    for (name, url) in servers() {
+        let prefix = fresh_prefix("book");
+        let own = |make: fn(&Client, LockOptions) -> Lock| make(&client(&url, &prefix), LockOptions::default());
+        let (first, reads, writes) = (own(writer), own(reader), own(writer));
+        assert!(first.acquire(Duration::ZERO).unwrap().run().unwrap());
+        thread::scope(|scope| {
+            let reading = scope.spawn(|| reads.acquire(Duration::from_secs(20)).unwrap().run().unwrap());
+            until_waiting(&first, 1);
+            let writing = scope.spawn(|| writes.acquire(Duration::from_secs(20)).unwrap().run().unwrap());
+            until_waiting(&first, 2);
+            assert!(first.release().run().unwrap());
+            assert!(reading.join().unwrap(), "{name}");
+            assert!(!writes.is_held(), "{name}: the writer went first");
+            assert!(reads.release().run().unwrap() && writing.join().unwrap());
+        });
+    }
+}
+
+#[test]
+fn who_waits_for_several_stands_in_all_lines_after_half_a_second() {
+    let (_, url) = servers().remove(0);
+    let mut soonest = Duration::MAX;
+    for _ in 0..5 {
+        let prefix = fresh_prefix("lines");
+        let own = |make: fn(&Client, LockOptions) -> Lock| make(&client(&url, &prefix), LockOptions::default());
+        let (holder, other, waits) = (own(of_a), own(of_b), own(both));
+        assert!(holder.acquire(Duration::ZERO).unwrap().run().unwrap());
+        thread::scope(|scope| {
+            let began = Instant::now();
+            let waiting = scope.spawn(|| waits.acquire(Duration::from_secs(20)).unwrap().run().unwrap());
+            until_waiting(&other, 1);
+            soonest = soonest.min(began.elapsed());
+            assert!(holder.release().run().unwrap() && waiting.join().unwrap());
+        });
+    }
+    // It would ask again after 0.8 s by itself.
+    assert!(soonest >= OVERTAKEN && soonest < Duration::from_millis(750), "{soonest:?} at best");
+}
+
 #[test]
 fn nobody_waits_longer_than_the_guide_says() {
     let crowds: [&Crowd; 5] = [

@@ -293,9 +293,9 @@ class Client:
         return Cache._by(self._native, native)
 
     async def close(self) -> None:
-        """Gives back locks and permits that are held through it, within the client's timeout, and closes the connections.
+        """Gives back locks and permits that are held through it, within the client's timeout, and hangs up.
 
-        Calls under way and later ones raise `Closed`; closing twice does nothing.
+        Calls under way and later ones raise `Closed`, and what was held is `lost`; closing twice does nothing.
         """
         try:
             if given_back := self._native._give_back():
