@@ -68,6 +68,11 @@ impl Room {
     /// Takes a waiter.
     pub fn enter(&mut self, mut attempt: Attempt, tag: Tag) {
         let place = attempt.lock.spec.keys.clone();
+        // What is asked for nobody would be granted for a moment, and others refused for it.
+        if attempt.is_abandoned() {
+            self.wishes.push(Wish::Answer(tag, Err(taken_back())));
+            return;
+        }
         if !attempt.waits() {
             self.wishes.push(wish_to_ask(&place, &mut attempt));
             self.tries.insert(attempt.id, Waiter { attempt, tag, stage: Stage::ASKS });
@@ -363,9 +368,31 @@ fn wish_to_ask(place: &Place, attempt: &mut Attempt) -> Wish {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call::sink::Sink;
     use crate::client::{Client, Options};
     use crate::lock::LockOptions;
     use crate::lock::spec::{Kind, Spec};
+
+    struct Nobody;
+
+    impl Sink for Nobody {
+        fn complete(&self, _answers: Vec<(u64, Result<Answer>)>) {}
+    }
+
+    #[test]
+    fn who_has_gone_before_its_turn_asks_nothing() {
+        let client = Client::new(Options { url: Some("memory://gone".into()), ..Options::default() }).unwrap();
+        let lock = client.lock(b"x", LockOptions::default()).unwrap();
+        let mut room = Room::default();
+        for wait in [Duration::ZERO, Duration::from_secs(60)] {
+            let attempt = lock.acquire(wait).unwrap().attempt;
+            lock.abandon();
+            let nobody: Arc<dyn Sink> = Arc::new(Nobody);
+            room.enter(attempt, Tag::new(0, &nobody));
+            assert!(matches!(std::mem::take(&mut room.wishes)[..], [Wish::Answer(_, Err(_))]));
+            assert!(room.is_idle());
+        }
+    }
 
     #[test]
     fn those_who_were_forgotten_while_they_held_are_not_remembered() {
