@@ -3,6 +3,7 @@ or prefix is in no message."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from typing import Any
 
