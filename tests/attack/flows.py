@@ -119,6 +119,8 @@ class TokenBucket(Count):
     def carry(self, rule: Rule, more: int) -> None:
         last, times = self.charged, self.interval(rule) / self.interval(self.rule)
         parts = self.interval(rule).denominator
+        # Of a very large bucket the time is rounded up to a microsecond, which stands for -1.
+        parts, more = (parts, more) if more >= 0 else (1, 0)
         self.full = last + Fraction(-(-(self.full - last) * times * parts // 1) + more, parts)
         self.there = {hold: last + max(Fraction(0), then - last) * times for hold, then in self.there.items()}
 

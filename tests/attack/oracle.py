@@ -97,7 +97,7 @@ class Oracle:
         place = ("consume", limiter.name, limiter.scope, key, request)
         if cost and request is not None and (first := self._remembered(place, now)) is not None:
             assert isinstance(first, Says)
-            return first
+            return enforced(first, limiter)
         answer, _ = self._charge(limiter, key, cost, now)
         if request is not None and cost and answer.allowed and not answer.would_deny:
             self.requests[place] = (now + REMEMBERED, answer)
@@ -143,7 +143,7 @@ class Oracle:
         place = ("refund", limiter.name, limiter.scope, key, request)
         if request is not None and (first := self._remembered(place, now)) is not None:
             assert isinstance(first, Says)
-            return first
+            return enforced(first, limiter)
         view = self.look(limiter, key, now)
         for count in view.counts:
             count.refund(now, amount)
@@ -236,6 +236,16 @@ class Oracle:
     def _remembered(self, place: tuple[object, ...], now: int) -> object | None:
         until, answer = self.requests.get(place, (0, None))
         return answer if now < until else None
+
+
+def enforced(first: Says, limiter: Limiter) -> Says:
+    """What is remembered of a request, for the limiter that asks again.
+
+    Question: what if that one is on trial and the first was not, or the other way round? Answer: whether a denial is
+    enforced is up to who asks.
+    """
+    denies = first.retry_after != 0
+    return replace(first, allowed=not denies or not limiter.enforce, would_deny=denies and not limiter.enforce)
 
 
 def combined(answers: list[Says]) -> AllSays:

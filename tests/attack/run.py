@@ -67,15 +67,15 @@ def kinds(server: str, url: str) -> Kinds:
     }
 
 
-def attack(server: str, url: str, seconds: float, seed: int, only: list[str]) -> Outcome:
-    """Attacks one server in every way, one after the other; each seed is told once."""
+def attack(server: str, url: str, seconds: float, seed: int, only: list[str], most: int) -> Outcome:
+    """Attacks one server in every way, one after the other, with at most so many seeds each; each is told once."""
     outcome = Outcome(server)
     ways = {kind: way for kind, way in kinds(server, url).items() if kind in only}
     shares = sum(share for share, _, _ in ways.values())
     for kind, (share, way, seen) in ways.items():
         ends = time.monotonic() + seconds * share / shares
         number = seed * 1_000_000_000 + list(servers()).index(server) * 100_000_000
-        while time.monotonic() < ends and outcome.failed[kind] < SHOWN:
+        while time.monotonic() < ends and outcome.failed[kind] < SHOWN and outcome.told[kind] < most:
             outcome.told[kind] += 1
             if wrong := told(way, number):
                 outcome.failed[kind] += 1
@@ -111,6 +111,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--most", type=int, default=sys.maxsize, help="seeds of each kind on each server")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--server", action="append", choices=list(servers()))
     parser.add_argument("--kind", action="append", choices=ways)
@@ -125,7 +126,9 @@ def main() -> int:
     print(f"the oracle agrees with {compared - len(unlike):,} of {compared:,} published steps")
     seconds = given.seconds * min(given.jobs, len(chosen)) / len(chosen)
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
-        running = [pool.submit(attack, server, servers()[server], seconds, given.seed, only) for server in chosen]
+        running = [
+            pool.submit(attack, server, servers()[server], seconds, given.seed, only, given.most) for server in chosen
+        ]
         outcomes = [one.result() for one in running]
     for outcome in outcomes:
         print(*outcome.shown, sep="\n", end="\n" if outcome.shown else "")

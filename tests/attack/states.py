@@ -159,6 +159,9 @@ class States:
         Question: what does a reservation give back to a sliding window whose clock went back behind the reservation, if
         the window had moved on? Answer: as if it had been charged now, so maybe what others took.
 
+        Question: what does a log find again if the clock goes back when something had left one of its windows? Answer:
+        it may be gone or not, as what was refunded meanwhile.
+
         Question: is a log forgotten when a policy without one is denied, and what is over when another policy is?
         Answer: only while there are reservations.
         """
@@ -172,6 +175,7 @@ class States:
             any(now < over <= state.latest for over in state.over)
             or (strange and any(count.ahead(now) for count in state.counts))
             or (sliding and any(hold.start > now for hold in state.holds.values()))
+            or (now < state.latest and any(isinstance(count, SlidingLog) and count.gone > 0 for count in state.counts))
             or (logs and bool(state.holds) and all(rule.algorithm != "sliding-log" for rule in policy))
             or (bool(state.holds) and strange and any(count.over() <= now for count in state.counts))
         )

@@ -79,7 +79,7 @@ class Telling:
             if rule.algorithm == "token-bucket"
         }
         # Those that agree with every answer so far: where the guides leave two answers open, there are two.
-        self.oracles = [Oracle(), Oracle(more=1)] if len(rates) > 1 else [Oracle()]
+        self.oracles = [Oracle(), Oracle(more=1), Oracle(more=-1)] if len(rates) > 1 else [Oracle()]
         self.now = START
         self.latest = START
         self.denied: int | None = None
