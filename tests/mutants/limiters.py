@@ -255,6 +255,27 @@ MUTANTS = [
         ),
     ),
     Mutant(
+        "a denied call forgets another policy's log when a hold counts no more",
+        f"{LUA}/limit/expire.lua",
+        "dirty = dirty or not forgets or newest > now",
+        "dirty = true",
+        Edit(f"{RUST}/limiter/state.rs", "state.dirty |= ahead || !forgets;", "state.dirty = true;"),
+    ),
+    Mutant(
+        "a denied call forgets another policy's log for what it takes over at another rate",
+        f"{LUA}/limit/place.lua",
+        "dirty = dirty or ends and not forgets",
+        "dirty = dirty or ends",
+        Edit(f"{RUST}/limiter/state.rs", "state.dirty |= !forgets;", "state.dirty = true;"),
+    ),
+    Mutant(
+        "a bucket is emptier than empty when clock and capacity change together",
+        f"{LUA}/limit/place.lua",
+        "if filling < EXACT then",
+        "if false then",
+        Edit(f"{RUST}/limiter/form.rs", "|filling| *filling < EXACT", "|filling| *filling == 0"),
+    ),
+    Mutant(
         "a sliding-window's hold takes back what others took in the window before",
         f"{LUA}/limit/sliding_window.lua",
         "given = hold and 0 or math",
