@@ -108,8 +108,14 @@ for _, record in ipairs(records) do
     elseif kind == 3 then
       stop = words[2] > 0 and window + 2 * period or words[3] > 0 and window + period or 0
     else
-      local full = last_there + math.min(math.ceil(record.capacity * period / record.limit), LONGEST) + 1
-      if words[1] > full then words[1], words[2] = full, 0 end
+      -- At most empty, exactly unless the numbers are too large.
+      local filling, part = record.capacity * period, 0
+      local full = last_there + math.min(math.ceil(filling / record.limit), LONGEST) + 1
+      if filling < EXACT then
+        part = filling % record.limit
+        full = last_there + (filling - part) / record.limit
+      end
+      if words[1] > full or words[1] == full and words[2] > part then words[1], words[2] = full, part end
       stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
     end
     dirty = dirty or back and stop > now
@@ -131,7 +137,7 @@ for pass = 1, 4 do
         sources[r], record.taken, record.own = record, true, own
         if not own then
           -- Written down, it lives as long as the rule of now has it; until then it may be gone when it would have been.
-          ends, dirty = ends or {}, true
+          ends = ends or {}
           ends[r] = record.stop
         end
       end
@@ -143,6 +149,12 @@ for pass = 1, 4 do
     --[end]
   end
 end
+for _, record in ipairs(records) do
+  if record.kind == 5 and not record.taken and log then
+    forgets = forgets or record.words[2] > 0 and log[3] + record.period > now
+  end
+end
+dirty = dirty or ends and not forgets
 --[straight]
 --[each]
 if sources[N_1] then words_1 = unpack(sources[N_1].words) else words_1 = zeros_1 end

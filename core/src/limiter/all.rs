@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Definition;
 use super::call::described;
-use super::memory::Memory;
+use super::memory::{Expected, Memory};
 use super::scripts::{Scripts, of_several};
 use super::state::State;
 use crate::base::decision::{CombinedDecision, Decision, Source};
@@ -56,6 +56,11 @@ impl AllCall {
         Answer::new(CombinedDecision::combine(placed.into_iter().map(|(_, decision)| decision).collect(), source))
     }
 
+    /// The answer to a request that was charged, in which a limiter that is not enforced may deny.
+    fn remembered(&self) -> Expected {
+        Expected { whose: Some(self.print), decisions: self.parts.len(), denies: true }
+    }
+
     fn field_count(&self) -> usize {
         self.parts.iter().map(|part| part.definition.field_count()).sum()
     }
@@ -103,7 +108,7 @@ impl Operation for AllCall {
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
         if let Some(memory) = &self.memory
-            && let Some(reply) = memory.recall(space, now)?
+            && let Some(reply) = memory.recall(space, now, &self.remembered())?
         {
             return Ok(reply);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Definition;
 use super::holds::{ID_SIZE, Unsettled};
-use super::memory::Memory;
+use super::memory::{Expected, Memory};
 use super::scripts::Transition;
 use super::state::State;
 use crate::base::decision::{Decision, RuleDecision, Source};
@@ -85,6 +85,11 @@ impl Call {
         }
     }
 
+    /// The answer to a request that was charged; that to a refund is a look.
+    fn remembered(&self) -> Expected {
+        Expected { whose: None, decisions: 1, denies: self.verb == Verb::Refund }
+    }
+
     fn shown_key(&self) -> String {
         self.definition.shown_key(&self.key)
     }
@@ -152,7 +157,7 @@ impl Operation for Call {
             return Ok(vec![Value::Int(1), Value::Int(now as i64), Value::Int(i64::from(existed))]);
         }
         if let Some(memory) = &self.memory
-            && let Some(reply) = memory.recall(space, now)?
+            && let Some(reply) = memory.recall(space, now, &self.remembered())?
         {
             return Ok(reply);
         }

@@ -151,6 +151,9 @@ impl Scripts {
         if self.algorithms.is_empty() && transition != Transition::Reset {
             let _ = writeln!(text, "local at = {}", FIRST_ARGUMENT - 2);
         }
+        if transition.parts().contains(&RECALL) {
+            let _ = writeln!(text, "local whose, denies = nil, {}", transition == Transition::RefundOnce);
+        }
         let form = self.form("", FIRST_ARGUMENT, queued);
         for part in transition.parts() {
             form.append(&mut text, if *part == WRITE && self.may_log() { WRITE_LOG } else { part }, "");
@@ -195,6 +198,7 @@ fn written_together(forms: &[Arc<Scripts>], once: bool) -> Arc<Script> {
     let make = || {
         let (mut text, once_for_all) = (String::new(), Form::none());
         if once {
+            text.push_str("local whose, denies = tonumber(ARGV[#ARGV - 1]), true\n");
             once_for_all.append(&mut text, RECALL, "");
         }
         once_for_all.append(&mut text, QUEUE, "");

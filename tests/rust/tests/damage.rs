@@ -2,7 +2,7 @@
 //! and some are grown, and the TTL is lost. Twin and scripts answer alike, and store the same bytes.
 
 use quotalock::testing::{self, Kind};
-use quotalock::{Client, Limiter, Policy, Unsettled};
+use quotalock::{Charge, Client, Code, Decision, Error, Limiter, MAX_REQUEST_MEMORY, Policy, Source, Unsettled};
 use quotalock_tests::{client, fresh_prefix, servers};
 
 const START: u64 = 1_700_000_000_123_457;
@@ -191,4 +191,101 @@ fn a_block_lasts_no_longer_than_the_longest_that_can_be_set() {
             }
         }
     }
+}
+
+/// A call with a request id, and where it is remembered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Request {
+    Consume,
+    Refund,
+    Together,
+}
+
+impl Request {
+    fn redis_key(self, limiter: &Limiter) -> Vec<u8> {
+        let state = String::from_utf8(limiter.redis_key(KEY).unwrap()).unwrap();
+        let verb = match self {
+            Request::Consume => "consume",
+            Request::Refund => "refund",
+            Request::Together => "consume_all",
+        };
+        // The kind of a key stands behind the prefix.
+        format!("{}:{verb}:id", state.replacen(":limit:", ":request:", 1)).into_bytes()
+    }
+
+    fn ask(self, side: &Side, now: u64) -> Result<Vec<Decision>, Error> {
+        let (limiter, id) = (side.at(now), Some(&b"id"[..]));
+        let mut decisions = match self {
+            Request::Consume => vec![limiter.consume_once(KEY, 1, id).unwrap().run()?],
+            Request::Refund => vec![limiter.refund_once(KEY, 1, id).unwrap().run()?],
+            Request::Together => {
+                let charges = [KEY, b"l"].map(|key| Charge { limiter, key, cost: 1 });
+                side.client.consume_all(&charges, id).unwrap().run()?.decisions
+            }
+        };
+        decisions.iter_mut().for_each(|decision| decision.source = Source::Redis);
+        Ok(decisions)
+    }
+}
+
+/// Each damage of what is remembered: a call answers, for no longer than a memory can be, and in the same way again.
+fn a_damaged_memory_heals(name: &str, sides: &[Side; 2], request: Request) {
+    let longest = MAX_REQUEST_MEMORY.as_micros() as u64;
+    let keys = sides.each_ref().map(|side| request.redis_key(&side.limiter));
+    let stored = |n: usize| testing::get(&sides[n].client, &keys[n]).run().unwrap().map(|stored| stored.value);
+    let first = request.ask(&sides[0], START).unwrap();
+    assert_eq!(request.ask(&sides[1], START).unwrap(), first);
+    let value = stored(0).expect("it is remembered");
+    let foreign =
+        [&[][..], b"somebody", b"QR\x01", &[b"QR\x01".as_slice(), &[1; 8 * 9_000]].concat()].map(<[u8]>::to_vec);
+    for (number, damage) in damaged(&value).iter().chain(&foreign).enumerate() {
+        let place =
+            || format!("{request:?} by {} on {name}, damage {number}: {damage:02x?}", sides[0].limiter.policy());
+        sides.iter().zip(&keys).for_each(|(side, key)| {
+            testing::put(&side.client, key, Kind::Text, damage).run().unwrap();
+            for key in [KEY, b"l"] {
+                side.limiter.reset(key).unwrap().run().unwrap();
+            }
+        });
+        let ask = |at: u64| {
+            let [twin, script] = sides.each_ref().map(|side| request.ask(side, at));
+            match (&twin, &script) {
+                (Ok(twin), Ok(script)) => assert_eq!(twin, script, "{}", place()),
+                // The number that stands for the keys says that they are others.
+                (Err(twin), Err(script)) => {
+                    assert_eq!([twin.code(), script.code()], [Code::InvalidArgument; 2], "{twin}: {}", place());
+                    assert!(request == Request::Together, "{}", place());
+                }
+                _ => panic!("{twin:?}, {script:?}: {}", place()),
+            }
+            assert_eq!(stored(0), stored(1), "{}", place());
+            twin.ok()
+        };
+        let now = START + 1_000_000;
+        let answer = ask(now);
+        if request == Request::Consume {
+            assert!(answer.iter().flatten().all(|decision| decision.allowed), "{}", place());
+        }
+        assert!(ask(now + longest).is_some(), "{}", place());
+        let until = stored(0).and_then(|value| Some(u64::from_le_bytes(*value[3..].first_chunk()?)));
+        assert_eq!(until, Some(now + longest + 60_000_000), "remembered too long: {}", place());
+    }
+}
+
+#[test]
+fn a_damaged_memory_of_a_request_heals() {
+    std::thread::scope(|scope| {
+        for (name, url) in servers() {
+            scope.spawn(move || {
+                let policies = ["3/10s", "token-bucket 5/7s;3/20s", "sliding-log 4/10s"];
+                for policy in if name == "redis-7.0" { &policies[..] } else { &policies[..1] } {
+                    for request in [Request::Consume, Request::Refund, Request::Together] {
+                        let prefix = fresh_prefix("damage");
+                        let sides = ["memory://", &url].map(|url| Side::new(url, &prefix, policy, None));
+                        a_damaged_memory_heals(&name, &sides, request);
+                    }
+                }
+            });
+        }
+    });
 }
