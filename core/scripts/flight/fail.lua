@@ -15,6 +15,7 @@ if ended then
     e.kind, e.made, e.fresh, e.stale, e.failed, e.pause, e.size = ERROR, now, pause, 0, 0, 0, #value - HEADER
   end
 end
+local told = ended and wake(e, KEYS[2], prefix)
 if ended or e.dirty then save(e, value, true) end
-if ended then wake(e, KEYS[2], prefix) end
+if told then forget(KEYS[2]) end
 return {1, now, ended and 1 or 0}

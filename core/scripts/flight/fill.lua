@@ -22,8 +22,8 @@ elseif token > e.version and (token <= e.last or e.last == 0) and now <= token +
   e.kind, e.version, e.last, e.made = tonumber(ARGV[8]), token, math.max(e.last, token), now
   e.fresh, e.stale, e.failed, e.pause, e.size = tonumber(ARGV[6]), tonumber(ARGV[7]), 0, 0, #ARGV[10] - HEADER
   if not put then e.delta = math.min(math.max(now - token, 0), LONG - 1) end
-  save(e, ARGV[10], false)
 end
-if not written and (ended or e.dirty) then save(e, nil, true) end
-if ended then wake(e, KEYS[2], prefix) end
+local told = ended and wake(e, KEYS[2], prefix)
+if written then save(e, ARGV[10], false) elseif ended or e.dirty then save(e, nil, true) end
+if told then forget(KEYS[2]) end
 return {1, now, stored}

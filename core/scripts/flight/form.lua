@@ -37,21 +37,36 @@ end
 local function good_until(e)
   return math.min(e.deadline + (GOOD - 1) * e.ttl, now + LONGEST)
 end
+-- The header of an entry, and for how long it is kept: a minute longer than anything in it counts.
+local function packed(e)
+  local till = math.max(now, e.guard, good_until(e), e.kind ~= NOTHING and e.made + e.fresh + e.stale or 0)
+  return struct.pack(FORM, 'QC\1', e.kind, e.owner, e.version, e.last, e.made, e.fresh, e.stale, e.delta, e.deadline, e.ttl,
+    e.failed, e.pause, e.guard, e.size), math.ceil((till - now) / 1000) + SLACK
+end
+-- Tries a command. Whether it was done; if not, the server is full, or refuses whatever is tried next as well.
+local function try(...)
+  local done = redis.pcall(...)
+  local refused = type(done) == 'table' and done.err
+  -- Again, so that it is refused as if it had not been tried.
+  if refused and not string.find(refused, 'OOM') then redis.call(...) end
+  return not refused
+end
 -- Writes an entry: its header, or with `value` (room for the header, then the payload) all of it. A full server refuses to
 -- write, but not to a script that has written already: what frees the way must pass even then.
--- Invariant: it is kept for a minute longer than anything in it counts.
+-- Invariant: a user who may not call a command is refused before
+-- anything changed: writing nothing is refused as well, and nothing is deleted that SET may not replace.
 local function save(e, value, freeing)
-  local till = math.max(now, e.guard, good_until(e), e.kind ~= NOTHING and e.made + e.fresh + e.stale or 0)
-  local kept = math.ceil((till - now) / 1000) + SLACK
-  local head = struct.pack(FORM, 'QC\1', e.kind, e.owner, e.version, e.last, e.made, e.fresh, e.stale, e.delta, e.deadline,
-    e.ttl, e.failed, e.pause, e.guard, e.size)
+  local head, kept = packed(e)
+  local call = freeing and try or redis.call
+  if value or not e.whole then call('SETRANGE', e.key, 0, '') end
   if not value and not e.whole then
-    if freeing then redis.call('PEXPIRE', e.key, kept) end
+    redis.call('PEXPIRE', e.key, kept)
     redis.call('SETRANGE', e.key, 0, head)
-    if not freeing then redis.call('PEXPIRE', e.key, kept) end
     return
   end
-  if freeing then redis.call('DEL', e.key) end
-  redis.call('SET', e.key, value or head, 'PX', kept)
+  if not call('SET', e.key, value or head, 'PX', kept) then
+    redis.call('DEL', e.key)
+    redis.call('SET', e.key, value or head, 'PX', kept)
+  end
   if value then redis.call('SETRANGE', e.key, 0, head) end
 end

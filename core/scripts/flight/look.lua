@@ -5,7 +5,7 @@
 -- error lasts, kind, whether it is stale, age, payload}.
 -- Invariant: one id at a time has the lease of an entry, under a token of its own.
 local id, ttl, channel = ARGV[3], tonumber(ARGV[4]), ARGV[5]
-local entries, reply = {}, {1, now}
+local entries, reply, heads, wholes, waits = {}, {1, now}, {}, {}, {}
 -- Whether the server takes writes. One that is full, cannot persist or lacks replicas still serves the values it has, stale
 -- ones too: who loads would not be able to store what is loaded.
 local function takes_writes(e)
@@ -32,11 +32,28 @@ for n, e in ipairs(entries) do
     end
   end
   local left = duty > 0 and e.deadline - now or e.kind == ERROR and over + e.stale - now or 0
-  if changed and ttl > 0 and (duty == 1 or e.kind == NOTHING or takes_writes(e)) then save(e) end
-  if duty == 2 and e.kind == NOTHING and channel ~= '' then register(KEYS[2 * n], channel) end
+  if changed and ttl > 0 and (duty == 1 or e.kind == NOTHING or takes_writes(e)) then
+    local list = e.whole and wholes or heads
+    list[#list + 1] = e
+  end
+  if duty == 2 and e.kind == NOTHING and channel ~= '' then waits[#waits + 1] = KEYS[2 * n] end
   local at = #reply
   reply[at + 1], reply[at + 2], reply[at + 3] = duty, duty == 1 and e.last or 0, left
   reply[at + 4], reply[at + 5], reply[at + 6] = e.kind, stale and 1 or 0, e.kind ~= NOTHING and now - e.made or 0
   reply[at + 7] = payload(e)
 end
+-- A user who may not call a command is refused before any entry changed: writing nothing is refused as well, a hint does no
+-- harm, and here a TTL becomes longer only.
+if #heads > 0 then redis.call('SETRANGE', heads[1].key, 0, '') end
+for _, key in ipairs(waits) do register(key, channel) end
+for _, e in ipairs(heads) do
+  local head, kept = packed(e)
+  redis.call('PEXPIRE', e.key, kept)
+  e.head = head
+end
+for _, e in ipairs(wholes) do
+  local head, kept = packed(e)
+  redis.call('SET', e.key, head, 'PX', kept)
+end
+for _, e in ipairs(heads) do redis.call('SETRANGE', e.key, 0, e.head) end
 return reply

@@ -12,13 +12,15 @@ local function register(key, channel)
     redis.call('SET', key, list .. channel, 'PX', HEARTBEAT)
   end
 end
+-- They ask once this script is done, so they may be told before the entry is saved. Whether there is a list to forget then.
 local function wake(e, key, prefix)
   local list = redis.pcall('GET', key)
-  if not list then return end
-  redis.call('DEL', key)
-  if type(list) ~= 'string' then return end
+  if type(list) ~= 'string' then return list and true end
   local topic = string.sub(redis.sha1hex(e.key), 1, 16)
   for at = 1, #list - CHANNEL + 1, CHANNEL do
     redis.call('PUBLISH', prefix .. string.sub(list, at, at + CHANNEL - 1), topic)
   end
+  return true
 end
+-- A list that stays, if it may not be deleted, is forgotten by itself: who is told once more only asks once more.
+local function forget(key) redis.pcall('DEL', key) end

@@ -78,9 +78,10 @@ for _, t in ipairs(tables) do
     freed, changed = dismiss(t, t.waits_at) or freed, true
   end
   local told = freed and wake(t, permits) or {}
-  if changed then save(t, t.left) end
+  t.changed, t.freeing = changed, t.left
   publish(t, told, prefix)
 end
+save_all(tables)
 if outcome == 1 then return {1, now, healed, 1, released, token} end
 if outcome == 2 then return {1, now, healed, 2, released} end
 return {1, now, healed, 0, released, wait, behind, holder}

@@ -10,6 +10,7 @@ for _, t in ipairs(tables) do
 end
 for _, t in ipairs(tables) do
   if held == 1 then renew(t, t.held_at, ttl) end
-  if held == 1 or t.dirty then save(t, true) end
+  t.changed, t.freeing = held == 1 or t.dirty, true
 end
+save_all(tables)
 return {1, now, held}

@@ -2,14 +2,15 @@
 -- KEYS the tables.  ARGV[3] permits there are.  ARGV[4] what channels' names begin with.
 -- Reply: {1, now, how many leases were ended}.
 -- Invariant: the token counts on, so what an ended holder still writes can be told from what a later one does.
-local permits, prefix, ended = tonumber(ARGV[3]), ARGV[4], 0
-for _, t in ipairs(load_all('')) do
+local permits, prefix, ended, tables = tonumber(ARGV[3]), ARGV[4], 0, load_all('')
+for _, t in ipairs(tables) do
   local freed, told = t.count > 0, {}
   if freed then
     ended, t.holders, t.count, t.held, t.latest = ended + t.count, '', 0, 0, now
     told = wake(t, permits)
   end
-  if freed or t.dirty then save(t, true) end
+  t.changed, t.freeing = freed or t.dirty, true
   publish(t, told, prefix)
 end
+save_all(tables)
 return {1, now, ended}

@@ -4,8 +4,8 @@
 -- Reply: {1, now, whether it held in every table}.
 -- Invariant: an id whose tombstone stands is granted nothing, however late its acquire arrives.
 local id, cancel, permits, prefix = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
-local held = 1
-for _, t in ipairs(load_all(id)) do
+local held, tables = 1, load_all(id)
+for _, t in ipairs(tables) do
   if not t.left then held = 0 end
   local changed, freed, waits_at = t.dirty or cancel > 0, t.left, find(t.waiters, id, WAITER)
   if waits_at then freed, changed = dismiss(t, waits_at) or freed, true end
@@ -16,7 +16,8 @@ for _, t in ipairs(load_all(id)) do
     t.tombstones = rest .. struct.pack('<c16I8', id, now + cancel)
   end
   local told = freed and wake(t, permits) or {}
-  if changed then save(t, true) end
+  t.changed, t.freeing = changed, true
   publish(t, told, prefix)
 end
+save_all(tables)
 return {1, now, held}

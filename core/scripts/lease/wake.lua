@@ -1,7 +1,7 @@
 -- Tells the first waiters who fit that permits are free. Included after form.
 -- Those in order first, since nobody is granted before them. One that only wants a hint goes before newcomers once it was
 -- told, but not for long: if it does not ask again it is forgotten. Once it has waited for long enough it is in order too.
--- Marks them in the table and returns where they stand, for publish once the table is saved.
+-- Marks them in the table and returns where they stand, for publish.
 local function in_order(how, since) return how % 128 == 2 or now - since >= PATIENCE end
 local function wake(t, permits)
   local room, told, cuts = permits - t.held, {}, {}
@@ -30,6 +30,7 @@ local function wake(t, permits)
   t.waiters = cut(t.waiters, 1, #t.waiters, cuts)
   return told
 end
+-- They ask once this script is done, so they may be told before the table is saved.
 local function publish(t, told, prefix)
   for _, at in ipairs(told) do
     local channel = string.sub(t.waiters, at + 37, at + 52)
