@@ -25,7 +25,7 @@ const callModel = async ({ maxTokens }) => ({ totalTokens: maxTokens - 1 })
 }
 LOCKS = {
     "python": """
-clients = [quotalock.Client() for _ in range(3)]
+clients = [quotalock.Client(f"memory://node{number}") for number in range(3)]
 def pages():
     return [1, 2]
 def work(*of):
@@ -33,7 +33,7 @@ def work(*of):
 ship = write = export = read = rebuild = transfer = work
 """,
     "php": """
-$clients = array_map(fn (int $n) => new Quotalock\\Client(prefix: "node$n"), [1, 2, 3]);
+$clients = array_map(fn (int $n) => new Quotalock\\Client("memory://node$n"), [1, 2, 3]);
 function pages(): array
 {
     return [1, 2];
@@ -59,7 +59,7 @@ function transfer(): void
 """,
     "js": """
 import { quorumLock } from 'quotalock'
-const clients = [new Client(), new Client(), new Client()]
+const clients = [1, 2, 3].map((number) => new Client(`memory://node${number}`))
 const pages = () => [1, 2]
 const work = async () => {}
 const [ship, write, doExport, read, rebuild, transfer] = [work, work, work, work, work, work]
