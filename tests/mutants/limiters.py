@@ -257,15 +257,15 @@ MUTANTS = [
     Mutant(
         "a denied call forgets another policy's log when a hold counts no more",
         f"{LUA}/limit/expire.lua",
-        "dirty = dirty or not forgets or newest > now",
+        "dirty = dirty ~= nil or newest > now",
         "dirty = true",
         Edit(f"{RUST}/limiter/state.rs", "state.dirty |= ahead || !forgets;", "state.dirty = true;"),
     ),
     Mutant(
         "a denied call forgets another policy's log for what it takes over at another rate",
         f"{LUA}/limit/place.lua",
-        "dirty = dirty or ends and not forgets",
-        "dirty = dirty or ends",
+        "if forgets then dirty = nil else",
+        "if forgets and not ends then dirty = nil else",
         Edit(f"{RUST}/limiter/state.rs", "state.dirty |= !forgets;", "state.dirty = true;"),
     ),
     Mutant(

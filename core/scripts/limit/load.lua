@@ -32,9 +32,7 @@ local wait_1, left_1, reset_1 = 0, 0, 0
 local foreign, dirty, block_length, block_until = false, false, 0, 0
 local holds, hold_size, earliest, latest, newest, marks = '', ALL_HOLD_SIZE, 0, 0, 0, 0
 local other_count, other_names, other_words, others_until, ends = 0, '', '', 0, nil
--- Whether what is written has no place for a log that another policy counts by: a denied call rather writes nothing then,
--- unless the clock went back. What it found is found again.
-local forgets, value = false, nil
+local value
 --[log]
 -- Only what stands before the log, which may be long.
 value = redis.call('GETRANGE', KEYS[1], '0', ALL_END)

@@ -149,12 +149,19 @@ for pass = 1, 4 do
     --[end]
   end
 end
-for _, record in ipairs(records) do
-  if record.kind == 5 and not record.taken and log then
-    forgets = forgets or record.words[2] > 0 and log[3] + record.period > now
+do
+  -- If what is written has no place for a log that another policy counts by, a denied call rather writes nothing, unless the
+  -- clock went back: what it found is found again. Then `dirty` is nil. (A script has few locals to spare.)
+  local forgets = false
+  for _, record in ipairs(records) do
+    if record.kind == 5 and not record.taken and log then
+      forgets = forgets or record.words[2] > 0 and log[3] + record.period > now
+    end
+  end
+  if not dirty then
+    if forgets then dirty = nil else dirty = ends ~= nil end
   end
 end
-dirty = dirty or ends and not forgets
 --[straight]
 --[each]
 if sources[N_1] then words_1 = unpack(sources[N_1].words) else words_1 = zeros_1 end

@@ -1,25 +1,26 @@
 -- Gives the first answer again to a request that was charged already.
 -- KEYS, last: what the request is remembered under.  ARGV, last: how long, in microseconds.
--- Takes `whose`, the number that stands for the keys if there may be several, and `denies`, whether the answer to a request
+-- Sets `memory`. Takes `whose`, the number that stands for the keys if there may be several, and `denies`, whether the answer to a request
 -- that was charged may deny.
 -- Value: 'QR' version, until when it is remembered, then the fields of the reply after the first two (see describe.lua).
 -- Invariant: what is not of this form is as nothing. What ends later than the longest memory that can be set, a day, ends as
 -- if it were of now: the clock went back far, or it was damaged.
-local memory, remembered = tonumber(ARGV[#ARGV]), redis.call('GET', KEYS[#KEYS])
+memory = tonumber(ARGV[#ARGV])
+local remembered = redis.call('GET', KEYS[#KEYS])
 local fields = remembered and (#remembered - 11) / 8 or 0
 if fields > 0 and fields <= 4401 and fields % 1 == 0 and string.sub(remembered, 1, 3) == 'QR\1' then
   local answer = {1, struct.unpack('<I8' .. string.rep('i8', fields), remembered, 4)}
   -- The last is the place behind the fields, as unpack gives it.
   answer[fields + 3] = nil
-  local stop, at, decisions, sound = answer[2], 2, 0, true
+  local stop, place, decisions, sound = answer[2], 2, 0, true
   local function take(least, most)
-    at = at + 1
-    sound = sound and at <= fields + 2 and answer[at] >= least and answer[at] <= most
-    return sound and answer[at] or 0
+    place = place + 1
+    sound = sound and place <= fields + 2 and answer[place] >= least and answer[place] <= most
+    return sound and answer[place] or 0
   end
   local most, least_wait, most_wait = 9007199254740991, denies and -1 or 0, denies and 9007199254740991 or 0
   local own = not whose or take(0, most) == whose
-  while sound and (at < fields + 2 or decisions == 0) do
+  while sound and (place < fields + 2 or decisions == 0) do
     local rules = take(1, 10)
     take(0, most)
     take(0, 1)

@@ -151,11 +151,15 @@ impl Scripts {
         if self.algorithms.is_empty() && transition != Transition::Reset {
             let _ = writeln!(text, "local at = {}", FIRST_ARGUMENT - 2);
         }
-        if transition.parts().contains(&RECALL) {
-            let _ = writeln!(text, "local whose, denies = nil, {}", transition == Transition::RefundOnce);
-        }
         let form = self.form("", FIRST_ARGUMENT, queued);
         for part in transition.parts() {
+            if *part == RECALL {
+                let denies = transition == Transition::RefundOnce;
+                let _ = writeln!(text, "local memory\ndo\nlocal whose, denies = nil, {denies}");
+                form.append(&mut text, part, "  ");
+                text.push_str("end\n");
+                continue;
+            }
             form.append(&mut text, if *part == WRITE && self.may_log() { WRITE_LOG } else { part }, "");
         }
         text
@@ -198,8 +202,9 @@ fn written_together(forms: &[Arc<Scripts>], once: bool) -> Arc<Script> {
     let make = || {
         let (mut text, once_for_all) = (String::new(), Form::none());
         if once {
-            text.push_str("local whose, denies = tonumber(ARGV[#ARGV - 1]), true\n");
-            once_for_all.append(&mut text, RECALL, "");
+            text.push_str("local memory\ndo\nlocal whose, denies = tonumber(ARGV[#ARGV - 1]), true\n");
+            once_for_all.append(&mut text, RECALL, "  ");
+            text.push_str("end\n");
         }
         once_for_all.append(&mut text, QUEUE, "");
         text.push_str("local forms = {}\n");
