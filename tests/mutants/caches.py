@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from mutant import LUA, RUST, Edit, Mutant
 
-TESTS = ("cache", "cache_alone", "cache_away", "cache_kept", "stampede", "twin_flight")
+TESTS = ("cache", "cache_alone", "cache_away", "cache_kept", "stampede", "twin_flight", "lacking_states")
 MUTANTS = [
+    Mutant(
+        "who may not write into an entry spoils it",
+        f"{LUA}/flight/form.lua",
+        "  if value or not e.whole then call('SETRANGE', e.key, 0, '') end\n",
+        "",
+    ),
     Mutant(
         "two load at once",
         f"{LUA}/flight/look.lua",

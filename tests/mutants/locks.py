@@ -5,8 +5,14 @@ from __future__ import annotations
 from mutant import LUA, RUST, Edit, Mutant
 
 BOTH = ("core", "history")
-TESTS = ("locks", "lease_wake", "lock_hints", "lock_away", "lock_close", "lock_waits", "quorum", "twin_lease")
+TESTS = ("locks", "lease_wake", "lock_hints", "lock_away", "lock_close", "lock_waits", "quorum", "twin_lease", "lacking_states")
 MUTANTS = [
+    Mutant(
+        "who may not store a table deletes it",
+        f"{LUA}/lease/save.lua",
+        "      local done = t.freeing",
+        "      if t.freeing then redis.call('DEL', t.key) end\n      local done = t.freeing",
+    ),
     Mutant(
         "a lease lasts for a microsecond too long",
         f"{LUA}/lease/form.lua",

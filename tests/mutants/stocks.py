@@ -6,8 +6,14 @@ from mutant import LUA, RUST, Edit, Mutant
 
 STOCK = f"{LUA}/stock"
 TWIN = f"{RUST}/stock"
-TESTS = ("stock", "stock_bounds", "stock_kept", "stock_full", "twin_stock")
+TESTS = ("stock", "stock_bounds", "stock_kept", "stock_full", "twin_stock", "lacking_states")
 MUTANTS = [
+    Mutant(
+        "who may not call a command does half of what is asked of a sale",
+        f"{STOCK}/check.lua",
+        "  if checked then return end\n",
+        "  if s then return end\n",
+    ),
     Mutant(
         "the quick take looks at no buyer's limit",
         f"{STOCK}/quick.lua",
