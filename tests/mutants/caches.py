@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from mutant import LUA, RUST, Edit, Mutant
 
-TESTS = ("cache", "cache_alone", "cache_away", "cache_kept", "stampede", "twin_flight")
+TESTS = ("cache", "cache_alone", "cache_away", "cache_kept", "stampede", "twin_flight", "lacking_states")
 MUTANTS = [
+    Mutant(
+        "who may not write into an entry spoils it",
+        f"{LUA}/flight/form.lua",
+        "  if value or not e.whole then call('SETRANGE', e.key, 0, '') end\n",
+        "",
+    ),
     Mutant(
         "two load at once",
         f"{LUA}/flight/look.lua",
@@ -116,8 +122,8 @@ MUTANTS = [
     Mutant(
         "a full server keeps a lease",
         f"{LUA}/flight/form.lua",
-        "if freeing then redis.call('PEXPIRE'",
-        "if freeing and virtual then redis.call('PEXPIRE'",
+        "local call = freeing and try",
+        "local call = freeing and virtual and try",
     ),
     Mutant(
         "a loader that drops its ticket keeps the others waiting",
@@ -148,14 +154,14 @@ MUTANTS = [
     Mutant(
         "nobody who waits is told of a value",
         f"{LUA}/flight/fill.lua",
-        "if ended then wake(e, KEYS[2], prefix) end",
-        "",
+        "local told = ended and wake(e, KEYS[2], prefix)\n",
+        "local told = false\n",
     ),
     Mutant(
         "nobody who waits is told of a failure",
         f"{LUA}/flight/fail.lua",
-        "if ended then wake(e, KEYS[2], prefix) end",
-        "",
+        "local told = ended and wake(e, KEYS[2], prefix)\n",
+        "local told = false\n",
     ),
     Mutant(
         "nobody who waits is told of an invalidation", f"{LUA}/flight/invalidate.lua", "wake(e, KEYS[2], ARGV[4])", ""

@@ -5,8 +5,16 @@ from __future__ import annotations
 from mutant import LUA, RUST, Edit, Mutant
 
 BOTH = ("core", "history")
-TESTS = ("locks", "lease_wake", "lock_hints", "lock_away", "lock_close", "lock_waits", "quorum", "twin_lease")
+TESTS = ("locks", "lease_wake", "lock_hints", "lock_away", "lock_close", "lock_waits", "quorum", "twin_lease") + (
+    "lacking_states",
+)
 MUTANTS = [
+    Mutant(
+        "who may not store a table deletes it",
+        f"{LUA}/lease/save.lua",
+        "      local done = t.freeing",
+        "      if t.freeing then redis.call('DEL', t.key) end\n      local done = t.freeing",
+    ),
     Mutant(
         "a lease lasts for a microsecond too long",
         f"{LUA}/lease/form.lua",
@@ -86,14 +94,14 @@ MUTANTS = [
     Mutant(
         "a full server keeps what was locked",
         f"{LUA}/lease/save.lua",
-        "if freeing then",
-        "if freeing and virtual then",
+        "local done = t.freeing and",
+        "local done = t.freeing and virtual and",
     ),
     Mutant(
         "a release of a lock frees whoever holds it",
         f"{LUA}/lease/release.lua",
-        "for _, t in ipairs(load_all(id)) do",
-        "for _, t in ipairs(load_all(id)) do\n  t.holders, t.count, t.held, t.dirty = '', 0, 0, true",
+        "for _, t in ipairs(tables) do",
+        "for _, t in ipairs(tables) do\n  t.holders, t.count, t.held, t.dirty = '', 0, 0, true",
         Edit(
             f"{RUST}/state/lease/release.rs",
             "let mut changed = table.changed || self.cancel > 0;",

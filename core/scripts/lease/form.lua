@@ -80,6 +80,6 @@ local function parse(key, value, leaving)
   return {
     last = last, tombstones = tombs, waiters = waiting, count = count, held = held, earliest = earliest, latest = latest,
     holders = cuts and cut(value, stop, #value, cuts) or string.sub(value, stop), dirty = dirty, left = left,
-    key = key, changed = false, freeing = false, foreign = false, held_at = nil, waits_at = nil, full = false, refuses = false,
+    key = key, changed = false, freeing = false, told = false, foreign = false, held_at = nil, waits_at = nil, full = false, refuses = false,
   }
 end

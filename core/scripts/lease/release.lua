@@ -17,7 +17,9 @@ for _, t in ipairs(tables) do
   end
   local told = freed and wake(t, permits) or {}
   t.changed, t.freeing = changed, true
-  publish(t, told, prefix)
+  t.told = told
 end
 save_all(tables)
+-- What is free is free, also if the user may send no hints: those who wait look again by themselves.
+for _, t in ipairs(tables) do publish(t, t.told, prefix) end
 return {1, now, held}

@@ -18,20 +18,21 @@ local function lay(s, n, list, from, to)
     redis.call('HSET', KEYS[s.at], unpack(fields))
   end
 end
--- The first free ones become those of a reservation.
-local function draw(s, id, n)
+-- The first free ones, which shall become those of a reservation: see give.
+local function draw(s, n)
   local fields, packed = {}, {}
   for i = 1, n do fields[i] = 'p' .. s.first + i - 1 end
   local drawn = redis.call('HMGET', KEYS[s.at], unpack(fields))
   for i = 1, n do packed[i] = struct.pack('<I4', #(drawn[i] or '')) .. (drawn[i] or '') end
-  packed = table.concat(packed)
+  return drawn, table.concat(packed), fields
+end
+local function give(s, id, packed, fields)
   redis.call('HSET', KEYS[s.at], 'g' .. id, packed)
   redis.call('HDEL', KEYS[s.at], unpack(fields))
-  s.first = s.first + n
-  return drawn, packed
+  s.first = s.first + #fields
 end
--- The packed ones become free again, behind all others.
-local function put_back(s, packed)
+-- The packed ones of `n` units that are available again become free, behind all others.
+local function put_back(s, packed, n)
   local list = unpacked(packed)
-  lay(s, s.first + s.available, list, 1, #list)
+  lay(s, s.first + s.available - n, list, 1, #list)
 end
