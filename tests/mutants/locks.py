@@ -5,8 +5,9 @@ from __future__ import annotations
 from mutant import LUA, RUST, Edit, Mutant
 
 BOTH = ("core", "history")
-TESTS = ("locks", "lease_wake", "lock_hints", "lock_away", "lock_close", "lock_waits", "quorum", "twin_lease") + (
-    "lacking_states",
+TESTS = (
+    *("locks", "lease_wake", "lock_hints", "lock_away", "lock_close", "lock_waits"),
+    *("quorum", "twin_lease", "lacking_states"),
 )
 MUTANTS = [
     Mutant(

@@ -6,7 +6,8 @@
 local s = load(1, 'c')
 local function close(ends)
   s.head = 'QS\1' .. struct.pack('<BI8I8I8I8', s.prized and 3 or 2, s.per_buyer, ends, s.memory, s.cap)
-  check(s, true)
+  -- First what also a full server does: after that it does the rest.
+  redis.call('HDEL', KEYS[1], 'c')
 end
 redis.call('ZCARD', KEYS[2])
 redis.call('XLEN', KEYS[3])
@@ -24,7 +25,7 @@ end
 local last = math.min(tonumber(redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')[2] or 0), s.now + 2592000000000)
 close(now)
 s.ends, s.kept, s.latest = now, 0, math.max(s.now, last)
-append(s, 'l', string.rep('\0', 16) .. struct.pack('<I8', 0))
 redis.call('HSET', KEYS[1], 'c', ARGV[3])
+append(s, 'l', string.rep('\0', 16) .. struct.pack('<I8', 0))
 save(s)
 return {1, now, 1}

@@ -18,9 +18,8 @@ for _, item in ipairs(items) do
   if s.now and s.due <= s.now then release(s, step) end
   if all == 1 and s.now + hold > item.till then
     s.latest = s.now + hold
-    check(s, false)
-    append(s, 'e', item.member)
     redis.call('ZADD', KEYS[s.at + 1], s.latest, item.member)
+    append(s, 'e', item.member)
     save(s)
   elseif s.dirty then
     save(s)

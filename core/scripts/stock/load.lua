@@ -11,7 +11,7 @@ local function load(at, field)
   local dirty = kept < time + memory / 2
   if time < seen then offset, time, dirty = offset + seen - time, seen, true end
   return {
-    at = at, value = value, head = string.sub(value, 1, 36), more = got[2], prized = flags % 2 == 1, per_buyer = per_buyer, ends = ends,
+    at = at, head = string.sub(value, 1, 36), more = got[2], prized = flags % 2 == 1, per_buyer = per_buyer, ends = ends,
     memory = memory, cap = cap, available = available, held = held, sold = sold, entries = entries, now = time,
     offset = offset, due = due, kept = kept, buyers = buyers, first = first, dirty = dirty, latest = time,
     renew = false, closed = flags > 1, ended = flags > 1 or ends > 0 and now >= ends,

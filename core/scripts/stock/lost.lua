@@ -9,11 +9,11 @@ local function give_back_lost(s)
     cursor = cursor ~= '0' and cursor
   end
   local packed = {}
-  s.available, s.held = s.available + n, 0
-  append(s, 'x', string.rep('\0', 16) .. struct.pack('<I8', n))
   for field, prizes in pairs(given) do
     redis.call('HDEL', KEYS[s.at], field)
     packed[#packed + 1] = prizes
   end
-  put_back(s, table.concat(packed), n)
+  put_back(s, table.concat(packed))
+  s.available, s.held = s.available + n, 0
+  append(s, 'x', string.rep('\0', 16) .. struct.pack('<I8', n))
 end

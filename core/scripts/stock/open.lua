@@ -19,15 +19,8 @@ if s then
   return {1, now, outcome, other_quantity, other_limit, other_end, prizes}
 end
 if ends > 0 and ends <= now then return {1, now, 3, quantity, per_buyer, ends, 0} end
--- First what a full server refuses, and what a user may not call: each is so mistaken that it changes nothing, which a server sees
--- only after the rights.
-local function try(...)
-  local refused = redis.pcall(...).err
-  -- Again, so that it is refused as if it had not been tried.
-  if string.find(refused, 'OOM') or string.find(refused, 'user') or string.find(refused, 'ACL') then redis.call(...) end
-end
-try('HSET', KEYS[1], '-', '-', '-')
-try('PEXPIRE', KEYS[1], '-')
+-- First what a full server refuses.
+redis.call('HSET', KEYS[1], 'o', '')
 redis.call('DEL', KEYS[1], KEYS[2])
 local memory, cap, prized = tonumber(ARGV[7]), tonumber(ARGV[8]), #ARGV > 9
 s = {
@@ -35,8 +28,8 @@ s = {
   memory = memory, cap = cap, available = quantity, held = 0, sold = 0, entries = 0, now = 0, offset = -now, due = NEVER,
   kept = 0, buyers = 0, first = 1, latest = 0, renew = true,
 }
-append(s, 'o', string.rep('\0', 16) .. struct.pack('<I8', quantity))
 redis.call('HSET', KEYS[1], 'o', how .. ARGV[3])
 lay(s, 1, ARGV, 10, #ARGV)
+append(s, 'o', string.rep('\0', 16) .. struct.pack('<I8', quantity))
 save(s)
 return {1, now, 1, quantity, per_buyer, ends, 1}

@@ -18,21 +18,20 @@ local function lay(s, n, list, from, to)
     redis.call('HSET', KEYS[s.at], unpack(fields))
   end
 end
--- The first free ones, which shall become those of a reservation: see give.
-local function draw(s, n)
+-- The first free ones become those of a reservation.
+local function draw(s, id, n)
   local fields, packed = {}, {}
   for i = 1, n do fields[i] = 'p' .. s.first + i - 1 end
   local drawn = redis.call('HMGET', KEYS[s.at], unpack(fields))
   for i = 1, n do packed[i] = struct.pack('<I4', #(drawn[i] or '')) .. (drawn[i] or '') end
-  return drawn, table.concat(packed), fields
-end
-local function give(s, id, packed, fields)
+  packed = table.concat(packed)
   redis.call('HSET', KEYS[s.at], 'g' .. id, packed)
   redis.call('HDEL', KEYS[s.at], unpack(fields))
-  s.first = s.first + #fields
+  s.first = s.first + n
+  return drawn, packed
 end
--- The packed ones of `n` units that are available again become free, behind all others.
-local function put_back(s, packed, n)
+-- The packed ones become free again, behind all others.
+local function put_back(s, packed)
   local list = unpacked(packed)
-  lay(s, s.first + s.available - n, list, 1, #list)
+  lay(s, s.first + s.available, list, 1, #list)
 end

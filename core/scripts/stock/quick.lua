@@ -23,12 +23,7 @@ do
       and redis.call('ZADD', KEYS[2], 'NX', string.format('%d', till), member) == 1 then
       available, entries = available - n, entries + 1
       if till < due then due = till end
-      local numbers, entry, done = struct.pack('<I8I8I8I8I8i8', available, held + n, sold, entries, time, offset), nil
-      done = redis.pcall('HSET', KEYS[1], '', struct.pack('<c44c48I8I8I8', value, numbers, due, kept, buyers), buyer, count)
-      if type(done) == 'table' then
-        redis.call('ZREM', KEYS[2], member)
-        return done
-      end
+      local numbers, entry = struct.pack('<I8I8I8I8I8i8', available, held + n, sold, entries, time, offset), nil
       if entries % 64 > 0 then
         entry = redis.pcall('XADD', KEYS[3], '*', 'e', numbers .. 'h' .. member)
       else
@@ -37,10 +32,9 @@ do
       if entry.err then
         -- A key of another type, or a right that lacks: nothing is half done.
         redis.call('ZREM', KEYS[2], member)
-        redis.call('HSET', KEYS[1], '', value, buyer, got[2] or '')
-        if not got[2] then redis.call('HDEL', KEYS[1], buyer) end
         return entry
       end
+      redis.call('HSET', KEYS[1], '', struct.pack('<c44c48I8I8I8', value, numbers, due, kept, buyers), buyer, count)
       return {1, now, 0, 0, available, till - offset, 0}
     end
   end

@@ -13,10 +13,9 @@ if outcome > 1 then
   if s.dirty then save(s) end
   return {1, now, outcome, quantity}
 end
-check(s, false)
+lay(s, s.first + s.available, ARGV, 4, #ARGV - 1)
 s.available = s.available + n
 append(s, 'r', string.rep('\0', 16) .. struct.pack('<I8', n))
-lay(s, s.first + s.available - n, ARGV, 4, #ARGV - 1)
 save(s)
 local reply = {1, now, 1, quantity + n}
 remember(reply)

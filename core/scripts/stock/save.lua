@@ -8,7 +8,6 @@ local function save(s)
   local latest = math.max(s.latest, s.now, s.ends > 0 and s.ends + s.offset or 0)
   local renew = s.renew or s.kept < latest + s.memory / 2
   if renew then s.kept = math.max(s.kept, latest + s.memory) end
-  if s.value then check(s, false) end
   redis.call('HSET', KEYS[s.at], '', s.head .. struct.pack('<I8', s.first) .. numbers(s)
     .. struct.pack('<I8I8I8', s.due, s.kept, s.buyers))
   if renew then

@@ -24,7 +24,7 @@ for _, item in ipairs(items) do
   local s, member = item.sale, item.member
   if s.now and s.due <= s.now then release(s, step) end
   if item.live and (all == 1 or kind == 'u') then
-    check(s, true)
+    redis.call('ZREM', KEYS[s.at + 1], member)
     if kind == 'u' then
       give_back(s, kind, member)
     else
@@ -33,13 +33,10 @@ for _, item in ipairs(items) do
       if s.prized then
         local given = 'g' .. string.sub(member, 1, 16)
         packed = redis.call('HGET', KEYS[s.at], given) or nil
-        append(s, kind, member, packed)
         redis.call('HDEL', KEYS[s.at], given)
-      else
-        append(s, kind, member)
       end
+      append(s, kind, member, packed)
     end
-    redis.call('ZREM', KEYS[s.at + 1], member)
     save(s)
     local ttl = math.ceil(memory / 1000) + 1
     if virtual and ttl < 3600000 then ttl = 3600000 end

@@ -37,7 +37,7 @@ for i, s in ipairs(known and {} or sales) do
 end
 local reply = {1, now, outcome, refused}
 for _, s in ipairs(sales) do
-  local till, drawn, packed, fields = s.now, {}, nil, nil
+  local till, drawn, packed = s.now, {}, nil
   if known then
     till = tonumber(s.score) or till or 0
     if s.prized then drawn = unpacked(redis.call('HGET', KEYS[s.at], 'g' .. string.sub(s.member, 1, 16)) or '') end
@@ -45,14 +45,12 @@ for _, s in ipairs(sales) do
     till = s.now + hold
     -- Without holds there was no such key, and so no TTL.
     s.renew = s.renew or s.held == 0
-    check(s, false)
-    if s.prized then drawn, packed, fields = draw(s, s.n) end
+    redis.call('ZADD', KEYS[s.at + 1], till, s.member)
+    if s.prized then drawn, packed = draw(s, string.sub(s.member, 1, 16), s.n) end
     if not s.more then s.buyers = s.buyers + 1 end
+    redis.call('HSET', KEYS[s.at], buyer, string.format('%.0f', (s.more or 0) + s.n))
     s.available, s.held, s.due, s.latest = s.available - s.n, s.held + s.n, math.min(s.due, till), till
     append(s, 'h', s.member, packed)
-    redis.call('ZADD', KEYS[s.at + 1], till, s.member)
-    if s.prized then give(s, string.sub(s.member, 1, 16), packed, fields) end
-    redis.call('HSET', KEYS[s.at], buyer, string.format('%.0f', (s.more or 0) + s.n))
     save(s)
   elseif s.dirty then
     save(s)

@@ -6,7 +6,7 @@ use crate::call::script::Script;
 
 const FORM: &str = include_str!("../../scripts/stock/form.lua");
 const LOAD: &str = include_str!("../../scripts/stock/load.lua");
-const SAVE: &str = concat!(include_str!("../../scripts/stock/check.lua"), include_str!("../../scripts/stock/save.lua"));
+const SAVE: &str = include_str!("../../scripts/stock/save.lua");
 const PRIZES: &str = include_str!("../../scripts/stock/prizes.lua");
 const RELEASE: &str =
     concat!(include_str!("../../scripts/stock/lost.lua"), include_str!("../../scripts/stock/release.lua"));

@@ -1,16 +1,15 @@
-//! As `lacking`, for the scripts of locks, caches and stocks: who lacks the right to one of the commands is told so, and then
+//! As `lacking`, for the scripts of locks and caches: who lacks the right to one of the commands is told so, and then
 //! nothing was changed.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
+use quotalock::testing;
 use quotalock::testing::flight::{self, Claim, Fail, Fill, Invalidate, Look};
 use quotalock::testing::lease::{self, Acquire, Extend, ForceRelease, Inspect, Queue, Release};
-use quotalock::testing::{self, stock};
-use quotalock::{Client, Code, Error, Opening, Stock, StockOptions};
+use quotalock::{Client, Code, Error};
 use quotalock_tests::operator::command;
 use quotalock_tests::{client, fresh_prefix, servers};
 
@@ -288,10 +287,10 @@ impl Trial for Caches {
             Self::fill(client, &first, None, if state == "large" { 5_000 } else { 5 }).unwrap();
         }
         match state {
-            "loading" | "an error" | "waited for" => Self::look(client, &[first.clone()], 1).unwrap(),
+            "loading" | "an error" | "waited for" => Self::look(client, std::slice::from_ref(&first), 1).unwrap(),
             "stale and loading" => {
                 testing::set_time(client, Some(START + 3 * SECOND / 2)).unwrap();
-                Self::look(client, &[first.clone()], 1).unwrap();
+                Self::look(client, std::slice::from_ref(&first), 1).unwrap();
             }
             "one of two" => Self::look(client, &[second], 1).unwrap(),
             _ => {}
@@ -333,124 +332,4 @@ impl Trial for Caches {
 #[test]
 fn caches_are_not_half_changed() {
     try_all::<Caches>();
-}
-
-thread_local! {
-    /// The reservations that stand, first of the one stock, then of the other.
-    static HELD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
-}
-
-struct Stocks;
-
-impl Stocks {
-    fn stocks(client: &Client, name: &str) -> [Stock; 2] {
-        let options = StockOptions { scope: Some(name.into()), ..StockOptions::default() };
-        [b"one", b"two"].map(|name| client.stock(name, options.clone()).unwrap())
-    }
-
-    fn prizes(state: &str, n: u8) -> Vec<Vec<u8>> {
-        if state.contains("prizes") { (0..n).map(|n| vec![b'p', n]).collect() } else { Vec::new() }
-    }
-}
-
-impl Trial for Stocks {
-    const NAME: &str = "stocks";
-    const COMMANDS: &str = "time get set del pexpire hget hset hdel hmget hscan xadd xtrim xlen xrange zadd zrem zscore zrange \
-        zrank zrangebyscore zcard";
-    const STATES: &[&str] = &[
-        "not open",
-        "open",
-        "held",
-        "over",
-        "lost",
-        "long unasked",
-        "ended",
-        "with prizes, held",
-        "with prizes, over",
-        "with prizes, lost",
-        "a ledger of 63",
-    ];
-
-    fn keys(client: &Client, name: &str) -> Vec<Vec<u8>> {
-        Self::stocks(client, name).map(|stock| stock.redis_keys().to_vec()).concat()
-    }
-
-    fn later(state: &str) -> u64 {
-        START
-            + match state {
-                "long unasked" => 25 * 86_400 * SECOND,
-                _ if state.contains("over") || state.contains("lost") => 61 * SECOND,
-                _ => 1_000,
-            }
-    }
-
-    fn prepare(client: &Client, url: &str, name: &str, state: &str) {
-        let stocks = Self::stocks(client, name);
-        HELD.take();
-        for (n, one) in stocks.iter().enumerate().filter(|_| state != "not open") {
-            let opening = Opening { prizes: Self::prizes(state, 10), ..Opening::default() };
-            one.open(10, opening).unwrap().run().unwrap();
-            if !["open", "long unasked"].contains(&state) {
-                for id in 1..4 {
-                    let (id, hold) = ([id, n as u8].repeat(8).try_into().unwrap(), 60 * SECOND);
-                    let taken = stock::take(one, id, if id[0] < 3 { b"b" } else { b"c" }, 1, hold, None).unwrap();
-                    HELD.with_borrow_mut(|held| held.push(taken.run().unwrap().reservation.unwrap().id));
-                }
-            }
-            if state == "a ledger of 63" {
-                for id in 4..33_u8 {
-                    let (id, hold) = ([id, n as u8].repeat(8).try_into().unwrap(), 60 * SECOND);
-                    let taken = stock::take(one, id, b"d", 1, hold, None).unwrap().run().unwrap();
-                    one.cancel(&taken.reservation.unwrap().id).unwrap().run().unwrap();
-                }
-                one.restock(1, &[], None).unwrap().run().unwrap();
-            }
-            if state == "ended" {
-                one.close().unwrap().run().unwrap();
-            }
-            if state.contains("lost") {
-                command(url, &["DEL", std::str::from_utf8(&one.redis_keys()[1]).unwrap()]);
-            }
-        }
-    }
-
-    fn call(client: &Client, name: &str, number: usize) -> Option<Outcome> {
-        let stocks = Self::stocks(client, name);
-        let ([one, two], hold) = (&stocks, 60 * SECOND);
-        let held = HELD.with_borrow(Clone::clone);
-        if held.is_empty() && (7..14).contains(&number) {
-            return Some(Ok(()));
-        }
-        let id = |at: usize| held[at].as_str();
-        let both = || [(one, id(0)), (two, id(4))];
-        let prizes = Self::prizes(name, 2);
-        Some(match number {
-            0 => {
-                one.open(10, Opening { prizes: Self::prizes(name, 10), ..Opening::default() }).unwrap().run().map(drop)
-            }
-            1 => one.take(b"b", 1, hold, None).unwrap().run().map(drop),
-            2 => one.take(b"new", 9, hold, None).unwrap().run().map(drop),
-            3 => one.take(b"b", 1, hold, Some(b"once")).unwrap().run().map(drop),
-            4 => client.take_all(&[(one, 1), (two, 2)], b"new", hold, None).unwrap().run().map(drop),
-            5 => one.restock(2, &prizes, None).unwrap().run().map(drop),
-            6 => one.restock(2, &prizes, Some(b"more")).unwrap().run().map(drop),
-            7 => one.confirm(id(0)).unwrap().run().map(drop),
-            8 => one.cancel(id(0)).unwrap().run().map(drop),
-            9 => one.cancel(id(2)).unwrap().run().map(drop),
-            10 => client.confirm_all(&both()).unwrap().run().map(drop),
-            11 => client.cancel_all(&both()).unwrap().run().map(drop),
-            12 => one.extend(id(0), 2 * hold).unwrap().run().map(drop),
-            13 => client.extend_all(&both(), 2 * hold).unwrap().run().map(drop),
-            14 => one.close().unwrap().run().map(drop),
-            15 => one.status().run().map(drop),
-            16 => one.reservations(None, 9).unwrap().run().map(drop),
-            17 => one.ledger(None, 9).unwrap().run().map(drop),
-            _ => return None,
-        })
-    }
-}
-
-#[test]
-fn stocks_are_not_half_changed() {
-    try_all::<Stocks>();
 }
