@@ -170,11 +170,12 @@ package: build ## Puts what would be published into dist/: crate, wheel, npm pac
 	cd bindings-node && npm pack --silent --pack-destination ../dist
 	$(MAKE) --no-print-directory package-php
 
+PHP_MODULE ?= bindings-php/modules/ratelimit.so
 # What whoever unpacks it needs: the extension without symbols, what IDEs read, how to use it, the licence.
 .PHONY: package-php
 package-php: build-php
 	rm -rf $(DIST)/php && mkdir -p $(DIST)/php
-	strip --strip-unneeded -o $(DIST)/php/ratelimit.so bindings-php/modules/ratelimit.so
+	strip --strip-unneeded -o $(DIST)/php/ratelimit.so $(PHP_MODULE)
 	install -m 644 bindings-php/ratelimit.stub.php bindings-php/README.md LICENSE $(DIST)/php
 	tar -czf $(DIST)/quotalock-php-$$(php -r 'echo PHP_MAJOR_VERSION, ".", PHP_MINOR_VERSION;')-linux-$$(uname -m).tar.gz --owner=0 --group=0 -C $(DIST)/php ratelimit.so ratelimit.stub.php README.md LICENSE
 	rm -r $(DIST)/php

