@@ -111,22 +111,15 @@ class Oracle:
         if not cost:
             return answer, False
         if answer.retry_after != 0:
-            return self._denied(limiter, key, view, answer, cost), False
+            if view.moved:
+                self.keep(limiter, key, view)
+            return answer, False
         for count in view.counts:
             count.charge(now, cost, hold)
         if hold and made:
             view.holds[hold] = made
         self.keep(limiter, key, view)
         return self.says(limiter, view, cost, charged=True), True
-
-    def _denied(
-        self, limiter: Limiter, key: str, view: View, answer: Says, cost: int, shown: int | None = None
-    ) -> Says:
-        """What a call that charges nothing answers, which is as a peek would if it writes nothing either."""
-        if view.writes():
-            self.keep(limiter, key, view)
-            return answer
-        return self.says(limiter, self.look(limiter, key, view.now, writes=False), cost, shown=shown)
 
     def consume_up_to(self, limiter: Limiter, key: str, most: int, now: int) -> Says:
         """Charges what there is, up to `most`. On trial all of it passes, and what there is is charged."""
@@ -135,7 +128,10 @@ class Oracle:
         taken = min(most, there)
         shown = taken if limiter.enforce else most
         if not taken:
-            return self._denied(limiter, key, view, self.says(limiter, view, 1, shown=shown), 1, shown)
+            answer = self.says(limiter, view, 1, shown=shown)
+            if view.moved:
+                self.keep(limiter, key, view)
+            return answer
         for count in view.counts:
             count.charge(now, taken)
         self.keep(limiter, key, view)
@@ -226,7 +222,9 @@ class Oracle:
                 self.keep(limiter, key, view)
                 answers.append(self.says(limiter, view, cost, charged=True))
                 continue
-            answers.append(self._denied(limiter, key, view, answer, cost) if cost else answer)
+            if cost and view.moved:
+                self.keep(limiter, key, view)
+            answers.append(answer)
         if request is not None and passes:
             by_place = {
                 (limiter.name, limiter.scope, key): answer

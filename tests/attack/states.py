@@ -57,17 +57,7 @@ class View:
     holds: dict[str, Hold]
     block: tuple[int, int] | None
     moved: bool
-    back: bool
     foreign: bool = False
-
-    def writes(self) -> bool:
-        """Whether a denied call writes down what it found.
-
-        Question: what if there is a log that nobody here has, and what is written has no place for? Answer: only if the
-        clock went back.
-        """
-        forgets = any(isinstance(count, SlidingLog) and count.over() > self.now for count in self.carried)
-        return self.back or (self.moved and not forgets)
 
     def blocked(self) -> int:
         """For how long the key is blocked."""
@@ -98,17 +88,17 @@ class States:
         state.latest = max(state.latest, now)
         counts = [count.copied() for count in state.counts]
         logged = any(rule.algorithm == "sliding-log" for rule in policy)
-        back = sum(count.stepped(now) for count in counts if logged or not isinstance(count, SlidingLog)) > 0
+        moved = sum(count.stepped(now) for count in counts if logged or not isinstance(count, SlidingLog)) > 0
         mine, claimed = matched(counts, policy, now)
         found = []
         for rule in policy:
             count = mine.pop(0)
             found.append((COUNTS[rule.algorithm](rule) if count is None else count).seen(now, rule, writes, self.more))
         carried = [count for other, count in enumerate(counts) if other not in claimed]
-        moved = any(count.moved for count in found)
-        view = View(now, found, carried, dict(state.holds), state.block, moved, back)
+        moved = moved or any(count.moved for count in found)
+        view = View(now, found, carried, dict(state.holds), state.block, moved)
         if place in self.foreign:
-            view.foreign = view.back = True
+            view.foreign = view.moved = True
         self._block(view)
         self._end_holds(view)
         return view
@@ -120,7 +110,7 @@ class States:
         if view.now >= until:
             view.block = None
         elif until > view.now + length:
-            view.block, view.back = (view.now + length, length), True
+            view.block, view.moved = (view.now + length, length), True
 
     def _end_holds(self, view: View) -> None:
         """Reservations end by themselves; one of the future begins now.
@@ -133,7 +123,7 @@ class States:
         for name, hold in list(view.holds.items()):
             if hold.start > view.now:
                 hold = replace(hold, start=view.now, until=view.now + hold.until - hold.start)
-                view.holds[name], view.back = hold, True
+                view.holds[name], view.moved = hold, True
             if view.now >= hold.until:
                 if hold.returned and hold.actual is None:
                     give_back(view, name, hold.estimate, hold.estimate)
@@ -164,23 +154,29 @@ class States:
 
         Question: what does a clock that goes back find of what was over before? Answer: it may be gone or not.
 
+        Question: what if the policy changes as the clock goes back? Answer: a bucket may be emptier by a microsecond.
+
         Question: what does a reservation give back to a sliding window whose clock went back behind the reservation, if
         the window had moved on? Answer: as if it had been charged now, so maybe what others took.
 
         Question: what does a log find again if the clock goes back when something had left one of its windows? Answer:
         it may be gone or not, as what was refunded meanwhile.
 
-        Question: is what is over forgotten when another policy is denied? Answer: only while there are reservations.
+        Question: is a log forgotten when a policy without one is denied, and what is over when another policy is?
+        Answer: only while there are reservations.
         """
         state = self.known.get(place)
         if state is None:
             return False
         sliding = any(isinstance(count, SlidingWindow) for count in state.counts)
+        logs = any(isinstance(count, SlidingLog) for count in state.counts)
         strange = any(count.rule not in policy for count in state.counts)
         return (
             any(now < over <= state.latest for over in state.over)
+            or (strange and any(count.ahead(now) for count in state.counts))
             or (sliding and any(hold.start > now for hold in state.holds.values()))
             or (now < state.latest and any(isinstance(count, SlidingLog) and count.gone > 0 for count in state.counts))
+            or (logs and bool(state.holds) and all(rule.algorithm != "sliding-log" for rule in policy))
             or (bool(state.holds) and strange and any(count.over() <= now for count in state.counts))
         )
 

@@ -118,7 +118,8 @@ class SlidingWindow(Count):
     Old windows of another period count in full in the new one that they reach into. Neither window counts more than
     the limit, so nobody waits for longer than full ones make wait.
 
-    A refund takes from the window of now first, then from the one before; a reservation only from where it counts.
+    Question: what if a reservation of this window gives back more than the window still counts, since there was a
+    refund or the limit was lowered? Answer: the rest comes from the window before, as of a refund.
     """
 
     def __init__(self, rule: Rule) -> None:
@@ -189,8 +190,7 @@ class SlidingWindow(Count):
 
     def give_back(self, now: int, hold: str, estimate: int, amount: int) -> None:
         if hold in self.holds:
-            self.current -= min(amount, self.current)
-            self._tidy()
+            self.refund(now, amount)
         elif hold in self.before:
             self.previous -= min(amount, self.previous)
             self._tidy()

@@ -3,8 +3,7 @@
 -- A hold from the future begins now: the clock went back. One that makes no sense is dropped. What a rule of another policy
 -- is to get back waits for that policy, or for that rule's end.
 local remaining, every = {}, 2 ^ (ALL_COUNT + other_count) - 1
-dirty = dirty ~= nil or newest > now
-earliest, latest, newest, marks = EXACT, 0, 0, 0
+earliest, latest, newest, marks, dirty = EXACT, 0, 0, 0, true
 for hold = 1, #holds, hold_size do
   local id, since, stop, held, owed, state, counted = struct.unpack(HOLD, holds, hold)
   if stop < EXACT and since <= stop and stop - since <= LONGEST and held <= MOST and owed <= MOST then

@@ -108,14 +108,8 @@ for _, record in ipairs(records) do
     elseif kind == 3 then
       stop = words[2] > 0 and window + 2 * period or words[3] > 0 and window + period or 0
     else
-      -- At most empty, exactly unless the numbers are too large.
-      local filling, part = record.capacity * period, 0
-      local full = last_there + math.min(math.ceil(filling / record.limit), LONGEST) + 1
-      if filling < EXACT then
-        part = filling % record.limit
-        full = last_there + (filling - part) / record.limit
-      end
-      if words[1] > full or words[1] == full and words[2] > part then words[1], words[2] = full, part end
+      local full = last_there + math.min(math.ceil(record.capacity * period / record.limit), LONGEST) + 1
+      if words[1] > full then words[1], words[2] = full, 0 end
       stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
     end
     dirty = dirty or back and stop > now
@@ -137,7 +131,7 @@ for pass = 1, 4 do
         sources[r], record.taken, record.own = record, true, own
         if not own then
           -- Written down, it lives as long as the rule of now has it; until then it may be gone when it would have been.
-          ends = ends or {}
+          ends, dirty = ends or {}, true
           ends[r] = record.stop
         end
       end
@@ -147,19 +141,6 @@ for pass = 1, 4 do
       sources[r] = not foreign and longest or {words = {next, 0, 0, 0}, own = true}
     end
     --[end]
-  end
-end
-do
-  -- If what is written has no place for a log that another policy counts by, a denied call rather writes nothing, unless the
-  -- clock went back: what it found is found again. Then `dirty` is nil. (A script has few locals to spare.)
-  local forgets = false
-  for _, record in ipairs(records) do
-    if record.kind == 5 and not record.taken and log then
-      forgets = forgets or record.words[2] > 0 and log[3] + record.period > now
-    end
-  end
-  if not dirty then
-    if forgets then dirty = nil else dirty = ends ~= nil end
   end
 end
 --[straight]

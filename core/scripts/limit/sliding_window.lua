@@ -74,10 +74,10 @@ end
 --> charge
 last_1, current_1 = now, current_1 + cost
 --> refund
--- From the current window first, if it was charged there; of a hold from no other: there others count.
+-- From the current window first, if it was charged there.
 local window, given = now - now % period_1, amount
 if since >= window then
-  given = hold and 0 or math.max(0, amount - current_1)
+  given = math.max(0, amount - current_1)
   current_1 = math.max(0, current_1 - amount)
 end
 if since >= window - period_1 then previous_1 = math.max(0, previous_1 - given) end

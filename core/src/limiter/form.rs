@@ -103,18 +103,12 @@ impl Record {
         let back = words[charged] > now;
         let last = words[charged].min(now);
         words[charged] = last;
-        // At most empty, exactly unless the numbers are too large for the script.
-        let (full, part) = match self.name.capacity.checked_mul(period).filter(|filling| *filling < EXACT) {
-            Some(filling) => (filling / limit, filling % limit),
-            None => {
-                let full = (self.name.capacity as f64 * period as f64 / limit as f64).ceil();
-                (full.min(MAX_PERIOD as f64) as u64 + 1, 0)
-            }
-        };
-        let full = last + full;
+        // In floating point, as the script does it: exact enough for an end that cannot be.
+        let full = (self.name.capacity as f64 * period as f64 / limit as f64).ceil().min(MAX_PERIOD as f64);
+        let full = last + full as u64 + 1;
         match id {
             1 => words[1] = words[1].min(last + period),
-            4 if (words[0], words[1]) > (full, part) => (words[0], words[1]) = (full, part),
+            4 if words[0] > full => (words[0], words[1]) = (full, 0),
             _ => {}
         }
         let start = last - last % period;
@@ -126,11 +120,6 @@ impl Record {
             (_, [full, part, ..]) => full + u64::from(part > 0),
         };
         back && self.stop > now
-    }
-
-    /// Whether it still counts, by the log's last entry.
-    fn counts_in(&self, log: &Log, now: u64) -> bool {
-        self.has_log() && self.words[1] > 0 && log.last + self.name.period > now
     }
 
     fn has_log(&self) -> bool {
@@ -242,16 +231,6 @@ pub(super) fn others(placed: &[Placed], records: &[Record], now: u64) -> Others 
         }
     }
     others
-}
-
-/// Whether what is written has no place for a log that another policy counts by.
-pub(super) fn forgets(policy: &Policy, placed: &[Placed], records: &[Record], log: Option<&Log>, now: u64) -> bool {
-    let forgotten = |(s, record): (usize, &Record)| {
-        let mut rules = placed.iter().zip(policy.rules());
-        let kept = rules.any(|(place, rule)| place.source == Some(s) && record.name.counts_as(rule));
-        !kept && log.is_some_and(|log| record.counts_in(log, now))
-    };
-    records.iter().enumerate().any(forgotten)
 }
 
 /// Where the rules' shares of a hold are, before and now.

@@ -228,11 +228,6 @@ impl Holds {
         self.bytes.is_empty()
     }
 
-    /// Whether the clock went back behind the beginning of one.
-    pub fn are_ahead(&self, now: u64) -> bool {
-        self.newest > now
-    }
-
     /// Until when a hold has to be remembered.
     pub fn latest(&self) -> u64 {
         self.latest

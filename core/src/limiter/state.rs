@@ -50,8 +50,6 @@ impl<'a> State<'a> {
         let back = parsed.records.iter_mut().filter_map(|record| record.settle(now).then_some(())).count() > 0;
         let log = if with_log { parsed.log.unwrap_or_default() } else { Log::default() };
         let placed = form::place(policy, &parsed.records, log.next, now);
-        // A denied call rather writes nothing then, unless the clock went back. What it found is found again.
-        let forgets = form::forgets(policy, &placed, &parsed.records, parsed.log.as_ref(), now);
         let others = form::others(&placed, &parsed.records, now);
         let layout = form::layout(policy, &placed, &parsed.records, &others);
         let mut state = State {
@@ -71,7 +69,7 @@ impl<'a> State<'a> {
         };
         state.holds.arrange(&layout, policy.rules().len());
         for (i, (kept, _)) in placed.iter().enumerate().filter_map(|(i, rule)| Some((i, rule.kept?))) {
-            state.dirty |= !forgets;
+            state.dirty = true;
             state.carry(i, kept);
         }
         if state.block_until > now + state.block_length {
@@ -82,9 +80,8 @@ impl<'a> State<'a> {
         for (rule, words) in policy.rules().iter().zip(&mut state.words) {
             state.dirty |= (of(rule).settle)(rule, words, &moment);
         }
-        let ahead = state.holds.are_ahead(now);
         if let Some(returned) = state.holds.expire(now, state.over()) {
-            state.dirty |= ahead || !forgets;
+            state.dirty = true;
             returned.iter().for_each(|hold| state.give(space, hold));
             // What came back may have made rules as new.
             state.holds.uncount(state.over());

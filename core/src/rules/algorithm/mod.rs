@@ -37,7 +37,7 @@ pub(crate) struct Filled {
 /// What is known of the charge that is given back.
 pub(crate) struct Charged {
     pub since: u64,
-    /// Of a hold: of a bucket's no more comes back than was not filled again.
+    /// Of a hold of a bucket: no more comes back than was not filled again.
     pub filled: Option<Filled>,
 }
 

@@ -96,8 +96,7 @@ fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Ch
     let [last, current, previous, _] = words;
     let (window, mut given) = (start(rule, now), amount);
     if since >= window {
-        // Of a hold nothing comes from the other window: there others count.
-        given = if charged.filled.is_some() { 0 } else { amount.saturating_sub(*current) };
+        given = amount.saturating_sub(*current);
         *current = current.saturating_sub(amount);
     }
     if since + rule.period() >= window {
