@@ -15,7 +15,8 @@ test('it holds the extension, what IDEs read, how to use it, and the licence', f
         return $output;
     };
     // Of what was built for these tests.
-    $run('make', '--no-print-directory', 'package-php', '--assume-old=build-php', "DIST=$folder", 'PHP_MODULE=' . extension());
+    $settings = ["DIST=$folder", 'PHP_MODULE=' . extension()];
+    $run('make', '--no-print-directory', 'package-php', '--assume-old=build-php', ...$settings);
     [$archive] = glob("$folder/quotalock-php-*.tar.gz");
     $run('tar', '-xzf', $archive, '-C', $folder);
     unlink($archive);
