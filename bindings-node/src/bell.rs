@@ -15,7 +15,7 @@ pub fn bell(rung: &Function<(), Unknown<'static>>) -> Result<Bell> {
     rung.build_threadsafe_function::<()>().weak::<true>().build().map_err(failed)
 }
 
-/// Has a bell keep its environment from ending, or let it.
+/// Makes a bell keep its environment from ending, or lets it end.
 pub fn hold(bell: &Bell, env: Env, hold: bool) {
     bell.handle.with_read_aborted(|gone| {
         if !gone {

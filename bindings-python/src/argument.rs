@@ -50,7 +50,7 @@ macro_rules! texts {
 texts! {
     /// A URL, which no message shows: it may hold a password.
     Url: "url", |_| String::new();
-    /// A prefix. Who takes a URL for it finds no password in a message.
+    /// A prefix. If a caller gives a URL here by mistake, no message shows its password.
     Prefix: "prefix", |_| String::new();
     /// The name of a limiter, a cache or a `once`.
     Name: "name", shown;

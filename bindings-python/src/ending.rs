@@ -125,7 +125,7 @@ pub fn settle(py: Python<'_>) {
     });
 }
 
-/// Has the interpreter call [`settle`] when it ends.
+/// Makes the interpreter call [`settle`] when it ends.
 pub fn prepare(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let register = module.py().import("atexit")?.getattr("register")?;
     call(&register, [&module.getattr("settle_threads")?]).map(drop)

@@ -81,7 +81,7 @@ impl Reader {
             ttl: spec.lease,
             channel: self.channel,
             luck: self.luck.clone(),
-            // Who waits outlasts an absence first.
+            // A caller who waits outlasts an absence first.
             load_when_away: spec.when_away == WhenAway::Load && !self.is_waiting(),
             value_only: false,
             shown: self.place.shown.clone(),

@@ -45,7 +45,7 @@ impl Theirs {
     }
 }
 
-/// Has the process' thread get an entry; the answer, a [`Got`], comes to `sink` under this number.
+/// Asks the process' thread for an entry; the answer, a [`Got`], comes to `sink` under this number.
 pub(super) fn enter(reader: Reader, id: u64, sink: &Arc<dyn Sink>) {
     let session = reader.place.spec.shared.clone();
     thread::request(&session, id, sink, |guests, tag| {
