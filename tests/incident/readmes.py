@@ -1,4 +1,4 @@
-"""What the examples of each README take for granted, and what they print."""
+"""What the examples of each README, and of the pages beside the guides, take for granted, and what they print."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ LANGUAGES = ("python", "php", "js")
 CHECKED_OTHERWISE = {
     "sql": "runs in SQLite",
     "": "commands: targets of the Makefile, and what Redis takes",
+    "text": "a drawing",
 }
 
 # What a block takes for granted, by what it mentions; a block that makes its own client gets none.
@@ -16,14 +17,10 @@ _TAKEN_FOR_GRANTED = {
     "python": {
         "quotalock.": "import quotalock\n",
         "client.": CLIENT["python"],
-        "ship(": "def ship(token):\n    assert token > 0\n",
-        "pay)": "def pay():\n    return b'receipt 7'\n",
-        "render)": "def render():\n    return '<h1>Home</h1>'\n",
     },
     "php": {
         "$client->": "$client = new Quotalock\\Client();\n",
         "$id": "$id = '42';\n",
-        "ship(": "function ship(int $token): void\n{\n}\n",
         "$orderId": "$orderId = 'order:7';\n",
         "render(": "function render(string $page): string\n{\n    return $page;\n}\n",
         "$db": "$db = new class {\n    function user($id)\n    {\n        return ['id' => $id];\n    }\n};\n",
@@ -42,10 +39,17 @@ _TAKEN_FOR_GRANTED = {
 # Looks at the names that a block makes, or that its comments promise, as they come.
 _LOOKS = {
     "python": {
-        "decision": "assert (decision.allowed, decision.remaining, decision.retry_after) == (True, 9, 0.0)\n",
+        "\ndecision = ": "assert (decision.allowed, decision.remaining, decision.retry_after) == (True, 9, 0.0)\n",
         "taken": "assert taken.outcome in ('held', 'not_open')\n",
         "receipt": "assert receipt == b'receipt 7'\n",
         "page": "assert page.lower() == b'<h1>home</h1>'\n",
+        "def application": """
+answers = []
+for _ in range(11):
+    application({"REMOTE_ADDR": "192.0.2.1"}, lambda status, headers: answers.append((status, dict(headers))))
+assert [status for status, _ in answers] == ["200 OK"] * 10 + ["429 Too Many Requests"]
+assert answers[10][1]["Retry-After"] == "60", answers
+""",
     },
     "php": {
         "$decision": "[$decision->allowed, $decision->retryAfterMs] === [true, 0] || exit('not allowed');\n",
@@ -56,11 +60,21 @@ _LOOKS = {
         "$isFirst": "$isFirst === true || exit('another was first');\n",
     },
     "js": {
-        "const decision": ";[decision.allowed, decision.retryAfterMs].join() === 'true,0' || console.log('denied')\n",
+        "\nconst decision": ";[decision.allowed, decision.retryAfterMs].join() === 'true,0' || console.log('denied')\n",
         "retryAfterMs }": ";[allowed, remaining, retryAfterMs].join() === 'true,9,0' || console.log('denied')\n",
         "outcome,": ";(await sale.status()).sold === 2 || console.log(outcome)\n",
         "const page ": "String(page) === '<h1>Home</h1>' || console.log(page)\n",
         "const receipt": "String(receipt) === 'receipt 7' || console.log(receipt)\n",
+        "function handle": """
+const answers = []
+const response = {
+  setHeader: (name, value) => answers.push(`${name}: ${value}`),
+  writeHead: (status) => answers.push(status) && response,
+  end: () => {},
+}
+for (let call = 0; call < 11; call += 1) await handle({ socket: { remoteAddress: '192.0.2.1' } }, response)
+answers.slice(-2).join() === 'Retry-After: 60,429' || console.log(answers)
+""",
     },
 }
 # What a block prints, as a regular expression, by a line in it.
