@@ -10,8 +10,8 @@
  * const page = await client.cache('pages', { freshMs: 60_000 }).get('/', render)
  * ```
  *
- * Durations are whole milliseconds. Whatever is wrong with a call rejects its promise, never throws; what does no I/O (making
- * a client, a limiter, a reservation, a stock, a once or a cache, `assertHeld`, `raiseFloor`, `redisKey`) throws.
+ * Durations are whole milliseconds. A call that does I/O never throws: its promise is rejected. What does no I/O (making a
+ * client, a limiter, a reservation, a stock, a once or a cache, `assertHeld`, `raiseFloor`, `redisKey`) throws.
  */
 
 /** How a rule counts. */
@@ -35,7 +35,7 @@ export type Policy = string | Rule | readonly Rule[]
 /** A key: text, taken as UTF-8, or bytes, taken as they are; 1 to 1,024 bytes. */
 export type Key = string | Uint8Array
 
-/** What is answered when Redis cannot: an error, yes, no, or what this process' own memory says. */
+/** What a limiter answers when Redis cannot: an error, yes, no, or what this process' own memory says. */
 export type OnError = 'raise' | 'open' | 'closed' | 'local'
 
 /** Who answered: Redis, the store of `memory://`, or, while Redis could not, what `onError` says. */
@@ -47,7 +47,7 @@ export interface ClientOptions {
   readonly prefix?: string
   /** The time in milliseconds that a call may take, connecting included: 1 ms to 1 hour. 500 if left out. */
   readonly timeoutMs?: number
-  /** What is answered when Redis cannot. `raise` if left out. */
+  /** What a limiter answers when Redis cannot. `raise` if left out. */
   readonly onError?: OnError
   /** How long in milliseconds a call with a request id is remembered: 1 ms to 1 day, and as long as the timeout at least. 60,000 if left out. */
   readonly requestMemoryMs?: number
@@ -61,16 +61,16 @@ export interface LimiterOptions {
    */
   readonly scope?: Key
   /**
-   * Whether the policy is enforced; true if left out. If not, every call passes, and {@link Decision.wouldDeny} tells what
-   * would have been denied, and was charged nothing: for trying a policy out on real traffic.
+   * Whether the policy is enforced; true if left out. If not, every call passes, and {@link Decision.wouldDeny} tells which
+   * would have been denied; those were charged nothing. Use it to try a policy on real traffic.
    */
   readonly enforce?: boolean
 }
 
 /**
- * The id of a request, such as a UUID: 1 to 256 bytes. A call with one is charged once: the same id for the same key gets
- * the first answer again while it is remembered ({@link ClientOptions.requestMemoryMs}), also when the first reply was
- * lost. A denied call charged nothing, so it is decided anew.
+ * The id of a request, such as a UUID: 1 to 256 bytes. A call with one is charged once: the same id for the same key gets the
+ * first answer again while it is remembered ({@link ClientOptions.requestMemoryMs}), also when the first reply was lost. A
+ * denied call charged nothing, so it is decided again.
  */
 export type RequestId = string | Uint8Array
 
@@ -124,7 +124,7 @@ export interface WaitOptions extends CallOptions {
 
 /**
  * How sure a handle is of its lock: never acquired or released; held for certain until the deadline; held until then, but the
- * last renewal failed; or not held any more, and not by a release.
+ * last renewal failed; or no longer held, without a release.
  */
 export type LockState = 'released' | 'held' | 'uncertain' | 'lost'
 
@@ -133,8 +133,8 @@ export interface AcquireOptions {
   /** How long to wait at most, in milliseconds; if left out as the lock was made, 0 does not wait. */
   readonly waitMs?: number
   /**
-   * Rejects the acquisition with the signal's reason when it fires. Nothing of it stays behind, also if the lock was granted in
-   * that moment. It has no effect on a lock that is held already.
+   * Rejects the acquisition with the signal's reason when it fires. It leaves nothing behind, even if the lock was granted at
+   * that moment. It has no effect on a lock that is already held.
    */
   readonly signal?: AbortSignal
 }
@@ -144,11 +144,14 @@ export interface QuorumOptions extends AcquireOptions {
   /** For how long a grant lasts unless it is renewed, in milliseconds: 10 ms to 7 days. 30,000 if left out. */
   readonly ttlMs?: number
   /**
-   * Whether a grant is renewed at a third of its ttl, on a thread of Quotalock's, so also while this one is busy. True if left
-   * out. If not, it ends at its deadline, and a handle that is forgotten leaves the lock to that.
+   * Whether a grant is renewed at a third of its ttl, by a thread of Quotalock, even while this one is busy. True if left out.
+   * If not, the lock ends at its deadline, also when you drop the handle.
    */
   readonly renew?: boolean
-  /** For how long it is renewed at most, in milliseconds: a stuck holder does not block the others for ever. An hour if left out. */
+  /**
+   * For how long it is renewed at most, in milliseconds, so that a stuck holder does not block the others forever. An hour if
+   * left out.
+   */
   readonly maxHoldMs?: number
   /** Every fencing token is larger than this, 0 to 2^52. 0 if left out. */
   readonly floor?: number
@@ -163,7 +166,7 @@ export interface QuorumOptions extends AcquireOptions {
 
 /** How a lock is made and, unless `acquire` is false, acquired. */
 export interface LockOptions extends QuorumOptions {
-  /** Whether those who wait are served in the order in which they came. False if left out. */
+  /** Whether waiters are served in order of arrival. False if left out. */
   readonly fair?: boolean
   /** How many replicas must have a grant before it counts. 0 if left out. */
   readonly replicasAck?: number
@@ -183,8 +186,8 @@ export type Holding<T> = (lock: Lock) => T | PromiseLike<T>
 /** How a stock is made. */
 export interface StockOptions {
   /**
-   * What all keys of the stock share as their hash tag, so that several stocks lie in one slot of a cluster and can be taken
-   * from together. It is part of where the sale is kept: all handles of a sale have the same. If left out, each is its own.
+   * What all keys of the stock share as their hash tag, so that several stocks lie in one slot of a cluster, and one call can
+   * take from them. It is part of where the sale is kept: all handles of a sale have the same. If left out, each is its own.
    */
   readonly scope?: Key
   /** How many entries the ledger keeps, about: 1,000 to 100,000,000; 100,000 if left out. Counts when the sale is opened. */
@@ -255,7 +258,7 @@ export type Take = readonly [stock: Stock, quantity: number]
 /** A reservation of a stock, by its id. */
 export type Held = readonly [stock: Stock, id: string]
 
-/** What became of a take: only `held` holds anything. */
+/** The outcome of a take: only `held` holds anything. */
 export type TakeOutcome = 'held' | 'sold_out' | 'buyer_limit' | 'not_open' | 'ended'
 
 /** Where a sale stands: never opened or forgotten, open, or closed or past its `endsMs`, when holds can still be confirmed. */
@@ -269,8 +272,8 @@ export interface OnceOptions {
   /** For how many milliseconds a claim or a result is remembered: 1 ms to 3,650 days. A day if left out. */
   readonly ttlMs?: number
   /**
-   * How long whoever runs keeps the others waiting if it dies, in milliseconds: 10 ms to an hour; 10,000 if left out. It is not
-   * renewed, so it must be longer than the function runs.
+   * How long the others wait for a caller that dies, in milliseconds: 10 ms to an hour; 10,000 if left out. It is not renewed,
+   * so make it longer than the function runs.
    */
   readonly leaseMs?: number
   /** For how many milliseconds the error of a run is remembered, up to an hour. 0 if left out: the next caller runs at once. */
@@ -288,15 +291,15 @@ export interface CacheOptions {
    * loader that takes longer is joined by another, and what is newer wins.
    */
   readonly leaseMs?: number
-  /** For how long it is fresh that there is no value; 0 does not store it. As `freshMs` if left out. */
+  /** For how long the answer that there is no value is fresh; 0 does not store it. As `freshMs` if left out. */
   readonly negativeMs?: number
   /** For how long the error of a loader is remembered, and nobody else loads, up to an hour. 1,000 if left out. */
   readonly errorsMs?: number
   /** How eagerly values are refreshed before they are stale: 0 (never) to 100. 1 if left out, which is right for most. */
   readonly beta?: number
   /**
-   * What a `get` does when Redis cannot answer: reject, or load as if there were no cache. If Redis goes away while a caller
-   * loads, the one is rejected although there is a value, the other gets that. `raise` if left out.
+   * What a `get` does when Redis cannot answer: reject, or load as if there were no cache. If Redis goes away during a load,
+   * `raise` rejects although there is a value, and `load` returns the value. `raise` if left out.
    */
   readonly whenAway?: WhenAway
 }
@@ -307,13 +310,13 @@ export type WhenAway = 'raise' | 'load'
 /** How long a caller waits for what another makes. */
 export interface GetOptions {
   /**
-   * How long at most, in milliseconds, before it is rejected with {@link TimeoutError}; if left out 5,000 more than the `leaseMs`, so
-   * that who waits for a caller that dies has what the next one makes.
+   * How long at most, in milliseconds, before it is rejected with {@link TimeoutError}; if left out 5,000 more than the
+   * `leaseMs`, so that a waiter outlasts a caller that dies.
    */
   readonly waitMs?: number
   /**
-   * Rejects a caller who waits with the signal's reason when it fires. A loader that was called goes on: give it the signal too.
-   * If it then fails, nobody else hears of that, and the next caller loads at once.
+   * Ends a wait when it fires: the promise is rejected with the signal's reason. It does not end a loader, so pass the signal
+   * to the loader too. If that loader then fails, no other caller gets its error, and the next caller loads at once.
    */
   readonly signal?: AbortSignal
 }
@@ -324,7 +327,7 @@ export type Value = string | Uint8Array
 /** Makes the value of a key; null if there is none. */
 export type Load = () => Value | null | PromiseLike<Value | null>
 
-/** Makes the values of these keys; those without one are known not to be. An object serves keys that are text. */
+/** Makes the values of these keys; a key without one is known to have none. Return an object only if all keys are text. */
 export type LoadMany<K> = (missing: K[]) => Loaded<K> | PromiseLike<Loaded<K>>
 
 /** Values by their keys. */
@@ -343,8 +346,8 @@ export class Client implements Disposable, AsyncDisposable {
    * @param url as text or as a `URL`: `redis://`, `rediss://`, `unix://`, `memory://`, which all clients of this process share,
    * worker threads included, or `memory://name`, one of its own that is gone when the last of its clients is closed; if left
    * out the environment variable `QUOTALOCK_URL`, then `redis://127.0.0.1:6379`. No error shows its password.
-   * @param options the prefix, the timeout, what is answered when Redis cannot, and how long requests are remembered.
-   * @throws {InvalidArgumentError} for a URL or an option that cannot be.
+   * @param options the prefix, the timeout, what a limiter answers when Redis cannot, and how long requests are remembered.
+   * @throws {InvalidArgumentError} for an invalid URL or option.
    */
   constructor(url?: string | URL, options?: ClientOptions)
   /** The host and port, socket path or `memory://` that this client talks to; never a password. */
@@ -357,7 +360,7 @@ export class Client implements Disposable, AsyncDisposable {
    * @param policy what it decides by.
    * @param options the scope of its keys, and whether the policy is enforced.
    * @throws {InvalidArgumentError} for an empty or too long name or scope.
-   * @throws {InvalidPolicyError} for a policy that cannot be.
+   * @throws {InvalidPolicyError} for an invalid policy.
    */
   limiter(name: string, policy: Policy, options?: LimiterOptions): Limiter
   /**
@@ -374,7 +377,7 @@ export class Client implements Disposable, AsyncDisposable {
    * ```
    *
    * Rejects with {@link NotAcquiredError} if it is not granted within `waitMs`, and as {@link Lock.acquire} does; with
-   * {@link InvalidArgumentError} for an empty name, one over 1,024 bytes, or an option that cannot be.
+   * {@link InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid option.
    */
   lock(name: Key, options?: LockOptions): Promise<Lock>
   /**
@@ -383,22 +386,22 @@ export class Client implements Disposable, AsyncDisposable {
    */
   lockAll(names: readonly Key[], options?: LockOptions): Promise<Lock>
   /**
-   * Acquires `weight` of a semaphore's `permits` (1 to 2^31 - 1, and at most 1,024 holders at once). All who use it must give
-   * the same number of permits.
+   * Acquires `weight` of a semaphore's `permits` (1 to 2^31 - 1, and at most 1,024 holders at once). Everybody who uses it must
+   * give the same number of permits.
    */
   semaphore(name: Key, permits: number, options?: SemaphoreOptions): Promise<Lock>
-  /** Acquires a read-write lock for reading: beside other readers, up to 1,024, but not after a writer who waits. */
+  /** Acquires a read-write lock for reading: beside other readers, up to 1,024, but not after a waiting writer. */
   readLock(name: Key, options?: LockOptions): Promise<Lock>
   /** Acquires a read-write lock for writing: alone. */
   writeLock(name: Key, options?: LockOptions): Promise<Lock>
   /**
    * Makes a handle for the units of a sale; {@link Stock.open} makes the sale itself.
-   * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an option that cannot be.
+   * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid option.
    */
   stock(name: Key, options?: StockOptions): Stock
   /**
-   * Holds units of 1 to 100 stocks of this client for one buyer, or of none: one atomic call. The reservations are ordinary ones,
-   * each of its stock. In a cluster the stocks need a common {@link StockOptions.scope}, else this is rejected with
+   * Holds units of 1 to 100 stocks of this client for one buyer, or of none: one atomic call. Each reservation is an ordinary
+   * one of its stock. In a cluster the stocks need a common {@link StockOptions.scope}, else this is rejected with
    * {@link CrossSlotError}.
    */
   takeAll(takes: readonly Take[], buyer: Key, options?: TakeAllOptions): Promise<TakenAll>
@@ -412,20 +415,20 @@ export class Client implements Disposable, AsyncDisposable {
   /** Lengthens several holds, or none, and false, if one of them is over. Else as {@link Stock.extend}. */
   extendAll(reservations: readonly Held[], holdMs?: number): Promise<boolean>
   /**
-   * Makes a `once`: what is done a single time for each id, in whatever process.
+   * Makes a `once`: work that is done once for each id, in whatever process.
    * @param name part of its Redis keys.
-   * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an option that cannot be.
+   * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid option.
    */
   once(name: string, options?: OnceOptions): Once
   /**
-   * Makes a cache: of all its readers, in whatever process, one loads a value that is missing.
+   * Makes a cache: on a miss one caller loads the value, in whatever process.
    * @param name part of its Redis keys.
-   * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an option that cannot be.
+   * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid option.
    */
   cache(name: string, options?: CacheOptions): Cache
   /**
-   * Gives back locks and permits that are held through it, within `timeoutMs`, and closes the connections. Calls under way
-   * and later ones are rejected with `closed`, and what was held is `lost`. Closing twice does nothing.
+   * Releases the locks and permits that it holds, within `timeoutMs`, and closes the connections. Calls under way and later
+   * ones are rejected with `closed`, and what was held is `lost`. Closing twice does nothing.
    */
   close(): Promise<void>
   [Symbol.dispose](): void
@@ -448,7 +451,7 @@ export class Limiter {
   readonly scope: string | Buffer | null
   /** Whether the policy is enforced. */
   readonly enforce: boolean
-  /** Charges `cost` to every rule if all admit it, else to none. A cost above a limit is denied for ever. */
+  /** Charges `cost` to every rule if all admit it, else to none. A cost above a limit is always denied. */
   consume(key: Key, options?: ConsumeOptions): Promise<Decision>
   /**
    * Charges as much as is admitted now, up to `most` (1 to 2^52); {@link Decision.cost} tells how much. Denied if that is
@@ -457,7 +460,7 @@ export class Limiter {
   consumeUpTo(key: Key, most: number): Promise<Decision>
   /**
    * Charges `estimate` (1 to 2^52) as {@link consume} does, and holds it for `ttlMs`: until then {@link Reservation.settle}
-   * puts the actual amount in its place. If it is denied nothing is held.
+   * replaces it by the actual amount. If it is denied nothing is held.
    */
   reserve(key: Key, estimate: number, options: ReserveOptions): Promise<Reservation>
   /**
@@ -470,8 +473,8 @@ export class Limiter {
   /** As {@link consume}, but a denial is rejected with {@link RateLimitedError}. */
   require(key: Key, options?: CallOptions): Promise<Decision>
   /**
-   * As {@link consume}, and after a denial sleeps as `retryAfterMs` says and tries again. Ends with a denial at once when
-   * the next chance lies behind `timeoutMs`.
+   * As {@link consume}, and after a denial sleeps as `retryAfterMs` says and tries again. Ends with a denial at once when the
+   * next chance comes after `timeoutMs`.
    */
   wait(key: Key, options: WaitOptions): Promise<Decision>
   /** Gives back `amount`, 1 to 2^52, of what was consumed. Answers what a peek right after it would. */
@@ -502,10 +505,10 @@ export class Reservation {
   /** Whether the estimate was admitted, as `decision` says; null if that is null. */
   readonly allowed: boolean | null
   /**
-   * Puts the `actual` amount, 0 to 2^52, in the place of the estimate: what was too much is given back to the rules that
-   * still count it, what was too little is charged whatever the limit. False, and nothing changed, if the reservation had
-   * ended or was settled with another amount. Settling again with the same amount is true, so it may be repeated after an
-   * error. Fails whatever `onError` says.
+   * Replaces the estimate by the `actual` amount, 0 to 2^52. An excess is given back to the rules that still count it, a
+   * shortfall is charged whatever the limit. False, and nothing changed, if the reservation had ended or was settled with
+   * another amount. Settling again with the same amount is true, so you may repeat it after an error. Fails whatever `onError`
+   * says.
    */
   settle(actual: number): Promise<boolean>
   /** Gives the whole estimate back: {@link settle} with 0. */
@@ -516,9 +519,9 @@ export class Reservation {
  * A handle for a lock, made by {@link Client.lock} and its neighbours. It is acquired by one caller at a time, can be acquired
  * again after a release, and is not re-entrant.
  *
- * A lock is a lease: it ends by itself when nobody renews it. What the handle knows of it (`state`, `held`, `remainingMs`) is
- * from this process' clock, and errs on the safe side. What it protects is safe from a holder that was paused if it refuses
- * a fencing `token` smaller than the largest it has seen.
+ * A lock is a lease: it ends by itself when nobody renews it. `state`, `held` and `remainingMs` come from this process' own
+ * clock, and err on the safe side. A resource is safe from a holder that was paused if it refuses every fencing `token` smaller
+ * than the largest that it has seen.
  *
  * A process ends by itself while it holds a lock but waits for none: the lock then ends with its ttl at the latest. A handle
  * that is garbage-collected while it holds is released in the background, if it renews; one whose `signal` was asked for is
@@ -537,7 +540,7 @@ export class Lock implements AsyncDisposable {
    * released. It stays after a loss.
    */
   readonly token: number | null
-  /** What the handle knows, without asking anybody. */
+  /** What the handle knows, without asking Redis. */
   readonly state: LockState
   /** Whether it is held for certain now. */
   readonly held: boolean
@@ -563,19 +566,19 @@ export class Lock implements AsyncDisposable {
   /** Extends the lease to at least `ttlMs` (if left out, the lock's own) from now: false if it was lost. It never shortens. */
   extend(ttlMs?: number): Promise<boolean>
   /**
-   * Does nothing if it is held for certain now, without asking anybody.
+   * Does nothing if it is held for certain now, without asking Redis.
    * @throws {LostError} if it is not.
    */
   assertHeld(): void
   /**
-   * Has every later token be larger than `floor`: for when the resource has seen a larger one than the lock gave.
+   * Makes every later token larger than `floor`: for a resource that has seen a larger token than the lock gave.
    * @throws {InvalidArgumentError} for a floor that is not 0 to 2^52.
    */
   raiseFloor(floor: number): void
   /** Who holds it (of several, the first), and how many wait. */
   inspect(): Promise<Inspection>
   /**
-   * Takes it away from whoever holds it, and answers from how many. For operators: the holders learn of it as a loss when they
+   * Takes it away from all holders, and returns how many there were. For operators: the holders learn of it as a loss when they
    * next renew or extend.
    */
   forceRelease(): Promise<number>
@@ -592,10 +595,10 @@ export class Lock implements AsyncDisposable {
 /**
  * The units of one sale. Made by {@link Client.stock}.
  *
- * In every state that anybody can see, `available + held + sold` are all the units there are. A hold that is over returns to
- * stock by itself. Calls are repeated after a lost reply, within the client's timeout: nothing is taken, sold or added twice. All
- * of them can be rejected with `unavailable`, `timeout`, `not_permitted`, `wrong_type` and `closed`, whatever `onError` says, and
- * with `invalid_argument`.
+ * In every state that anyone can see, `available + held + sold` is the number of all units. A hold that is over returns to
+ * stock by itself. Calls are repeated after a lost reply, within the client's timeout: nothing is taken, sold or added twice.
+ * All of them can be rejected with `unavailable`, `timeout`, `not_permitted`, `wrong_type` and `closed`, whatever `onError`
+ * says, and with `invalid_argument`.
  */
 export class Stock {
   private constructor()
@@ -622,27 +625,30 @@ export class Stock {
    */
   restock(quantity: number, options?: RestockOptions): Promise<number>
   /**
-   * Holds units for a buyer (1 to 1,024 bytes of anything), or says why not. What is not confirmed in time returns to stock. The
-   * same request id gets the first reservation again, whatever became of it, while it is remembered: as long as the hold, or
-   * {@link ClientOptions.requestMemoryMs} if that is longer. A refused call is decided anew.
+   * Holds units for a buyer (1 to 1,024 bytes of anything), or says why not. What is not confirmed in time returns to stock.
+   * The same request id gets the first reservation again, whatever happened to it, while it is remembered: as long as the hold,
+   * or {@link ClientOptions.requestMemoryMs} if that is longer. A refused call is decided again.
    */
   take(buyer: Key, options?: TakeOptions): Promise<Taken>
   /**
-   * Sells what a reservation holds: true, also if it was confirmed before and that is remembered, at least a day; false if the
-   * hold was over or cancelled: then nothing is sold.
+   * Sells what a reservation holds: true, also if it was confirmed before (that is remembered for a day at least); false, and
+   * nothing is sold, if the hold was over or cancelled.
    */
   confirm(id: string): Promise<boolean>
   /** Returns what a reservation holds: true, also if it was cancelled before; false if the hold was over or confirmed. */
   cancel(id: string): Promise<boolean>
-  /** Has a hold last for at least `holdMs` (600,000 if left out) from now, 1 ms to 30 days; false if it was over, confirmed or cancelled. */
+  /**
+   * Makes a hold last for at least `holdMs` (600,000 if left out) from now, 1 ms to 30 days; false if it was over, confirmed or
+   * cancelled.
+   */
   extend(id: string, holdMs?: number): Promise<boolean>
   /** The numbers of the sale. */
   status(): Promise<StockStatus>
   /** Holds that are not over, in the order in which they end. What is extended meanwhile may be seen twice; nothing is left out. */
   reservations(options?: PageOptions): Promise<StockPage>
   /**
-   * What was done with the sale, in its order. Whoever stores the last id with what it did reads every entry at least once, as
-   * long as the ledger keeps them.
+   * The changes of the sale, in order. If you store the last id together with your own changes, you read every entry at least
+   * once, as long as the ledger keeps them.
    */
   ledger(options?: LedgerOptions): Promise<readonly LedgerEntry[]>
 }
@@ -650,7 +656,7 @@ export class Stock {
 /** The answer to a take. */
 export class Taken {
   private constructor()
-  /** What became of it. */
+  /** The outcome. */
   readonly outcome: TakeOutcome
   /** What is held; null unless the outcome is `held`. */
   readonly reservation: StockReservation | null
@@ -661,9 +667,9 @@ export class Taken {
 /** The answer to a take of several stocks. */
 export class TakenAll {
   private constructor()
-  /** What became of it; if it was refused, why by the first stock that refuses. */
+  /** The outcome; if the take was refused, that of the first stock that refuses. */
   readonly outcome: TakeOutcome
-  /** The place of the stock that refuses among those given, from 0; null if none does. */
+  /** The index of the stock that refuses, from 0; null if none does. */
   readonly refused: number | null
   /** What is held of each stock, in the order given; empty unless the outcome is `held`. */
   readonly reservations: readonly StockReservation[]
@@ -674,7 +680,7 @@ export class TakenAll {
 /** Units that are held for a buyer. */
 export class StockReservation {
   private constructor()
-  /** What it is known by, in every process: printable, not to be guessed. Whoever knows it can confirm or cancel. */
+  /** What it is known by, in every process: printable, not to be guessed. Anyone who knows it can confirm or cancel. */
   readonly id: string
   /** How many units. */
   readonly quantity: number
@@ -716,10 +722,10 @@ export class StockStatus {
   readonly endsMs: number | null
 }
 
-/** One change of a sale, with its numbers after it: whoever replays a ledger can check itself. */
+/** One change of a sale, with the numbers after it, so that a program that replays the ledger can check itself. */
 export class LedgerEntry {
   private constructor()
-  /** What to read on after. */
+  /** The id to continue reading after. */
   readonly id: string
   /** Its number in the sale, from 1 without a gap: one that is missing is no longer kept. */
   readonly number: number
@@ -747,7 +753,7 @@ export class LedgerEntry {
 }
 
 /**
- * What is done a single time for each id. Made by {@link Client.once}. An id is 1 to 1,024 bytes.
+ * Work that is done once for each id. Made by {@link Client.once}. An id is 1 to 1,024 bytes.
  *
  * All calls can be rejected with `unavailable`, `timeout`, `not_permitted`, `wrong_type` and `closed`, whatever `onError` says:
  * better not done than done twice.
@@ -767,9 +773,10 @@ export class Once {
    */
   release(id: Key): Promise<boolean>
   /**
-   * Calls `fn` if nobody did, and resolves with its result for every caller; those who come while it runs wait for it. If it
-   * throws, the one who called it gets that, and the next caller runs, unless {@link OnceOptions.errorsMs} has them rejected with
-   * {@link LoadFailedError}. If it dies, the next one runs when its lease has ended: the function must bear that.
+   * Calls `fn` if nobody did yet, and resolves with its result for every caller. Callers that come while it runs wait for it.
+   * If it throws, its caller gets the error and the next caller runs; with {@link OnceOptions.errorsMs} the next callers are
+   * rejected with {@link LoadFailedError} instead. If its process dies, the next caller runs it when the lease has ended, so it
+   * must be safe to run twice.
    */
   run(id: Key, fn: Deed, options?: GetOptions): Promise<Buffer | null>
   /**
@@ -805,24 +812,25 @@ export class Cache {
   /** The name given. */
   readonly name: string
   /**
-   * The value of `key`, fresh or stale; or what `load` makes, if this is the one caller who is to load it. Who finds nothing while
-   * another loads waits for it. If `load` throws, its caller gets that; those who wait, and for
-   * {@link CacheOptions.errorsMs} those who come, get the stale value or are rejected with {@link LoadFailedError}. A `load`
-   * that gets its own key waits for itself, in vain.
+   * The value of `key`, fresh or stale; or what `load` returns, if it is this caller's turn to load. On a miss, while another
+   * caller loads, this waits for the value. If `load` throws, its caller gets the error; waiting callers, and later ones for
+   * {@link CacheOptions.errorsMs}, get the stale value or are rejected with {@link LoadFailedError}. A `load` must not get its
+   * own key: it would wait for itself.
    */
   get(key: Key, load: Load, options?: GetOptions): Promise<Buffer | null>
   /**
-   * The values of 1 to 1,000 keys, none twice, asked for in one call; what is missing is loaded by one call of `load`. What others
-   * load is waited for after that, and loaded one by one if it falls to this caller. In a cluster all keys must lie in one slot, else this is rejected with {@link CrossSlotError}.
+   * The values of 1 to 1,000 keys, none twice, asked for in one call; what is missing is loaded by one call of `load`. After
+   * that it waits for keys that others load, and loads them one by one if those fail. In a cluster all keys must lie in one
+   * slot, else this is rejected with {@link CrossSlotError}.
    */
   getMany<K extends Key>(keys: readonly K[], load: LoadMany<K>, options?: GetOptions): Promise<Map<K, Buffer | null>>
-  /** As {@link get}, with a value that is kept as JSON. Every caller gets what JSON makes of it, the one who loads too. */
+  /** As {@link get}, with a value that is kept as JSON. Every caller gets it back from JSON, also the one that loads. */
   getJson<T>(key: Key, load: LoadJson<T>, options?: GetOptions): Promise<T>
   /** What is there, fresh or stale; null if there is nothing. Loads nothing and waits for nobody. */
   peek(key: Key): Promise<Seen | null>
   /** Stores a value; null: there is none. What is being loaded now will not replace it. */
   put(key: Key, value: Value | null): Promise<void>
-  /** Forgets a key: what was loaded or is being loaded now is not served any more. True if there was anything. */
+  /** Forgets a key: what was loaded or is being loaded now is no longer served. True if there was a value. */
   invalidate(key: Key): Promise<boolean>
   /**
    * The Redis key of `key`.
@@ -849,7 +857,7 @@ export class Holder {
   readonly host: string
   /** Its process there. */
   readonly pid: number
-  /** What it calls itself. */
+  /** The label that it gave. */
   readonly label: string
   /** Its fencing token. */
   readonly token: number
@@ -866,11 +874,11 @@ export class Inspection {
   private constructor()
   /** The last fencing token given; 0 if none is remembered. */
   readonly token: number
-  /** How many wait by the server's knowledge: one of each process. */
+  /** How many wait, as the server knows it: one of each process. */
   readonly waiters: number
-  /** Those who hold, the first first. */
+  /** The holders, in the order of their grants. */
   readonly holders: readonly Holder[]
-  /** Whether a value stands at the key that is not ours: it counts as none. */
+  /** Whether the key holds a value that is not a lock of Quotalock's: it counts as none. */
   readonly healed: boolean
 }
 
@@ -911,7 +919,7 @@ export class Decision {
   readonly cost: number
   /** Who answered. */
   readonly source: Source
-  /** Whether a value that was not ours stood at the key and was replaced. */
+  /** Whether a damaged or foreign value at the key was replaced. */
   readonly healed: boolean
   /** The answer of each rule, in the order of the policy. */
   readonly rules: readonly RuleDecision[]
@@ -925,7 +933,7 @@ export class CombinedDecision {
   /** Whether a limiter that is not enforced denies. */
   readonly wouldDeny: boolean
   /**
-   * The place of the decision that binds: of the denied ones the one with the longest `retryAfterMs`, else the one with the
+   * The index of the decision that binds: of the denied ones the one with the longest `retryAfterMs`, else the one with the
    * least `remaining`.
    */
   readonly binding: number
@@ -938,8 +946,8 @@ export class CombinedDecision {
 }
 
 /**
- * Limits in one line, with a client of the environment's (`QUOTALOCK_URL`) that is made at the first call. Charges `cost` to
- * `key` under the limiter `name` and `policy`, and answers as {@link Limiter.consume} does.
+ * Limits in one line, with a client for `QUOTALOCK_URL` that is made at the first call. Charges `cost` to `key` under the
+ * limiter `name` and `policy`, and answers as {@link Limiter.consume} does.
  */
 export function limit(name: string, key: Key, policy: Policy, options?: CallOptions): Promise<Decision>
 
@@ -947,9 +955,9 @@ export function limit(name: string, key: Key, policy: Policy, options?: CallOpti
  * Acquires a mutex over several independent servers, one for each of `clients` (3 to 15, better an odd number): held if most of
  * them granted it within its ttl, so it survives the loss of the others.
  *
- * Each server has a twentieth of the ttl to answer. Who waits asks again every 10 to 50 ms. A server that was started less than
- * a ttl ago and keeps no append-only file has no vote. Rejects as {@link Client.lock}, and with {@link InvalidArgumentError} for
- * too few or too many clients, or one that is there twice.
+ * Each server has a twentieth of the ttl to answer. Waiters ask again every 10 to 50 ms. A server that was started less than a
+ * ttl ago and keeps no append-only file has no vote. Rejects as {@link Client.lock}, and with {@link InvalidArgumentError} for
+ * too few or too many clients, or one that is given twice.
  */
 export function quorumLock(clients: readonly Client[], name: Key, options?: QuorumOptions): Promise<Lock>
 
@@ -989,7 +997,7 @@ export class QuotalockError extends Error {
   readonly code: Code
 }
 
-/** A value that can never be right: an empty key, a negative cost, a URL that cannot be. */
+/** A value that can never be right: an empty key, a negative cost, an invalid URL. */
 export class InvalidArgumentError extends QuotalockError {
   readonly code: 'invalid_argument'
 }
@@ -1009,7 +1017,7 @@ export class TimeoutError extends QuotalockError {
   readonly code: 'timeout'
 }
 
-/** The key in Redis is of a type that is not ours. */
+/** The key in Redis holds another Redis type. */
 export class WrongTypeError extends QuotalockError {
   readonly code: 'wrong_type'
 }
@@ -1042,7 +1050,7 @@ export class LostError extends QuotalockError {
   readonly code: 'lost'
 }
 
-/** Whoever was loading the value of a cache has failed, a short time ago. */
+/** A loader of this value failed a short time ago. */
 export class LoadFailedError extends QuotalockError {
   readonly code: 'load_failed'
 }

@@ -46,8 +46,8 @@ namespace Quotalock {
          *     when its clients are closed; default `redis://127.0.0.1:6379`
          * @param non-empty-string|null $prefix no braces; default `ql`
          * @param int<1, 3600000>|null $timeoutMs the time a call may take, connecting included; default 500
-         * @param 'raise'|'open'|'closed'|'local'|null $onError what is answered when Redis cannot: an exception, yes,
-         *     no, or what the same policy says in this process' memory; default `raise`
+         * @param 'raise'|'open'|'closed'|'local'|null $onError what a limiter answers when Redis cannot: an exception,
+         *     yes, no, or what the same policy says in this process' memory; default `raise`
          * @param int<1, 86400000> $requestMemoryMs how long a call with a request id is remembered; as long
          *     as the timeout at least
          * @throws InvalidArgumentException
@@ -68,8 +68,8 @@ namespace Quotalock {
          * @param Rule|non-empty-list<Rule>|non-empty-string $policy such as `10/minute;100/hour`
          * @param \Stringable|string|int|null $scope what all its keys share as their hash tag: they lie in one slot of
          *     a cluster, and consumeAll() can charge them together with those of other limiters of that scope
-         * @param bool $enforce if false every call passes, and Decision::$wouldDeny tells which would have been denied,
-         *     and was charged nothing: for trying a policy out on real traffic
+         * @param bool $enforce if false every call passes, and Decision::$wouldDeny tells which would have been denied;
+         *     those were charged nothing. Use it to try a policy on real traffic
          * @throws InvalidArgumentException
          * @throws InvalidPolicyException
          */
@@ -96,13 +96,13 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a handle for a mutex. Nothing is asked before Lock::acquire().
+         * Makes a handle for a mutex. It does not ask Redis before Lock::acquire().
          *
          * @param non-empty-string $name any bytes, at most 1 KiB
          * @param int<10, 604800000> $ttlMs how long a grant lasts unless it is extended: at least as long as the work.
-         *     PHP has no thread that would renew it
-         * @param int<0, 3153600000000> $waitMs how long Lock::acquire() and Lock::run() wait if they are not told
-         * @param bool $fair whether those who wait are served in the order in which they came
+         *     PHP has no thread that could renew it
+         * @param int<0, 3153600000000> $waitMs how long Lock::acquire() and Lock::run() wait unless you say otherwise
+         * @param bool $fair whether waiters are served in order of arrival
          * @param int<0, 4503599627370496> $floor every fencing token is larger than this
          * @param string $label what Holder::$label shows of this holder: at most 128 bytes of UTF-8, no line breaks
          * @param int<0, 4294967295> $replicasAck how many replicas must have a grant before it counts; 0 asks none
@@ -122,8 +122,8 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a handle for several mutexes that are granted all or none, in one call: no order of names can
-         * dead-lock. In a cluster the names must lie in one slot. The other parameters are those of lock().
+         * Makes a handle for several mutexes that are granted all or none, in one call: no order of names can deadlock.
+         * In a cluster the names must lie in one slot. The other parameters are those of lock().
          *
          * @param non-empty-list<non-empty-string> $names at most 100, none twice
          * @throws InvalidArgumentException
@@ -201,7 +201,7 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a handle for the units of a sale. Nothing is asked; Stock::open() makes the sale itself.
+         * Makes a handle for the units of a sale. It does not ask Redis; Stock::open() creates the sale.
          *
          * @param non-empty-string $name any bytes, at most 1 KiB
          * @param \Stringable|string|int|null $scope what all its keys share as their hash tag: stocks of one scope lie
@@ -223,7 +223,7 @@ namespace Quotalock {
 
         /**
          * Holds units of several stocks for one buyer, or of none: one atomic call. In a cluster the stocks need a
-         * common scope. The reservations are ordinary ones, each of its stock.
+         * common scope. Each reservation is an ordinary one of its stock.
          *
          * @param non-empty-list<array{Stock, int<1, 4503599627370496>}> $takes at most 100 stocks of this client, none
          *     twice, each with a quantity
@@ -280,12 +280,12 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a handle for what is done once for each id.
+         * Makes a Once: work that is done once for each id.
          *
          * @param non-empty-string $name part of its Redis keys
          * @param int<1, 315360000000> $ttlMs for how long a claim or a result is remembered
-         * @param int<10, 3600000> $leaseMs how long whoever runs keeps the others waiting if it dies. It is not
-         *     renewed: longer than the function runs
+         * @param int<10, 3600000> $leaseMs how long the others wait for a caller that dies. It is not renewed, so make
+         *     it longer than the function runs
          * @param int<0, 3600000> $errorsMs for how long the exception of a run is remembered; 0: the next caller runs
          *     at once
          * @throws InvalidArgumentException
@@ -302,13 +302,13 @@ namespace Quotalock {
          * @param int<0, 315360000000> $staleMs how long it is served after that, while one caller loads a new one
          * @param int<10, 3600000> $leaseMs how long a loader keeps the others from loading. It is not renewed: a loader
          *     that takes longer is joined by another
-         * @param int<0, 315360000000>|null $negativeMs how long it is fresh that there is no value; 0 does not store
-         *     that, null is `$freshMs`
+         * @param int<0, 315360000000>|null $negativeMs how long the answer that there is no value is fresh; 0 does not
+         *     store it, null is `$freshMs`
          * @param int<0, 3600000> $errorsMs for how long the exception of a loader is remembered, and nobody else loads
          * @param float $beta how eagerly values are refreshed before they are stale: 0 (never) to 100
          * @param 'raise'|'load' $whenAway what happens when Redis cannot answer: an exception, or the caller loads, as
-         *     if there were no cache. If it goes away while a caller loads, the one throws although there is a value,
-         *     the other returns that
+         *     if there were no cache. If it goes away during a load, `raise` throws although there is a value, and
+         *     `load` returns the value
          * @throws InvalidArgumentException
          */
         public function cache(
@@ -352,11 +352,11 @@ namespace Quotalock {
 
         /**
          * Charges `$cost` to every rule if all admit it, else to none. A cost of 0 only looks; one above a limit is
-         * denied for ever.
+         * always denied.
          *
          * @param int<0, 4503599627370496> $cost
          * @param \Stringable|string|int|null $requestId 1 to 256 bytes, such as a UUID: the same id for the same key
-         *     gets the first answer again while it is remembered, and is charged once. A denied call is decided anew
+         *     gets the first answer again while it is remembered, and is charged once. A denied call is decided again
          */
         public function consume(
             \Stringable|string|int $key,
@@ -375,8 +375,8 @@ namespace Quotalock {
         }
 
         /**
-         * Charges `$estimate` and holds it until Reservation::settle() puts the actual amount in its place, or `$ttlMs`
-         * is over. Nothing is held if the call was denied, as `$decision` of the reservation tells.
+         * Charges `$estimate` and holds it until Reservation::settle() replaces it by the actual amount, or `$ttlMs` is
+         * over. Nothing is held if the call was denied, as `$decision` of the reservation tells.
          *
          * @param int<1, 4503599627370496> $estimate
          * @param int<1, 3153600000000> $ttlMs
@@ -391,8 +391,8 @@ namespace Quotalock {
         }
 
         /**
-         * The reservation of this id, which reserve() made here or in another process. Nobody is asked whether there is
-         * one.
+         * The reservation of this id, which reserve() made here or in another process. Does not ask Redis whether there
+         * is one.
          *
          * @param non-empty-string $id
          * @throws InvalidArgumentException
@@ -422,7 +422,7 @@ namespace Quotalock {
 
         /**
          * As consume(), and after a denial sleeps as it says and tries again. Ends with a denial at once when the next
-         * chance lies behind `$timeoutMs`. Signal handlers of pcntl_async_signals() run meanwhile.
+         * chance comes after `$timeoutMs`. Signal handlers of pcntl_async_signals() run meanwhile.
          *
          * @param int<0, 3153600000000> $timeoutMs
          * @param int<0, 4503599627370496> $cost
@@ -502,7 +502,7 @@ namespace Quotalock {
          */
         public readonly string $source;
 
-        /** Whether a value that was not ours stood at the key and was replaced. */
+        /** Whether a damaged or foreign value at the key was replaced. */
         public readonly bool $healed;
 
         /**
@@ -527,7 +527,7 @@ namespace Quotalock {
         public readonly bool $wouldDeny;
 
         /**
-         * The place of the decision that binds: of the denied ones the one with the longest wait, else the one with the
+         * The index of the decision that binds: of the denied ones the one with the longest wait, else the one with the
          * least remaining.
          */
         public readonly int $binding;
@@ -570,10 +570,10 @@ namespace Quotalock {
         }
 
         /**
-         * Puts the actual amount in the place of the estimate: what was too much is given back, what was too little is
-         * charged whatever the limit. False if the reservation had ended, or was settled with another amount: then
-         * nothing changed. Settling again with the same amount is true and changes nothing, so it may be repeated after
-         * an error. Fails whatever `$onError` says.
+         * Replaces the estimate by the actual amount. An excess is given back, a shortfall is charged whatever the
+         * limit. False if the reservation had ended, or was settled with another amount: then nothing changed. Settling
+         * again with the same amount is true and changes nothing, so you may repeat it after an error. Fails whatever
+         * `$onError` says.
          *
          * @param int<0, 4503599627370496> $actual
          * @throws UnavailableException
@@ -596,12 +596,12 @@ namespace Quotalock {
      * A handle for a lock. Made by Client::lock() and its neighbours.
      *
      * A lock is a lease: it ends `$ttlMs` after it was granted or last extended, also if its holder is still at work.
-     * Where two holders would do harm, give `$token` to what is protected, and let that refuse smaller ones.
+     * Where two holders would do harm, send `$token` to the protected resource and let it refuse smaller tokens.
      *
      * It is released by release(), at the end of run(), when this object is freed or its client closed, and at the end
-     * of the request, however that ends; of a process that is killed it ends by itself. What is left at the end of a
-     * request costs at most 100 ms in all when Redis is away. A handle is not re-entrant; after a fork the child holds
-     * nothing of what its parent holds, and releases nothing of it.
+     * of the request, however that ends. If the process is killed, it ends with its ttl. If Redis is away, releasing at
+     * the end of a request takes at most 100 ms in total. A handle is not re-entrant; after a fork the child does not
+     * hold, and does not release, what its parent holds.
      */
     final class Lock
     {
@@ -624,8 +624,8 @@ namespace Quotalock {
 
         /**
          * The fencing token of the grant, larger than that of every grant of the name before; null if it was never
-         * acquired, or is released. It stays after a loss. This and what follows is what is so at each reading: nobody
-         * is asked for it.
+         * acquired, or is released. It stays after a loss. This and the following properties are computed at each
+         * reading, without asking Redis.
          */
         public readonly ?int $token;
 
@@ -648,8 +648,8 @@ namespace Quotalock {
 
         /**
          * Acquires the lock; false if it was not granted in time. Signal handlers of pcntl_async_signals() run while it
-         * waits; what they throw ends it, as the time limit of the request does. A wait that ends without the lock
-         * leaves nothing behind.
+         * waits. What they throw ends the wait, and so does the time limit of the request. A wait that ends without the
+         * lock leaves nothing behind.
          *
          * @param int<0, 3153600000000>|null $waitMs how long to wait for it; null is what the handle was made with
          * @throws InvalidArgumentException if this handle holds it
@@ -660,7 +660,7 @@ namespace Quotalock {
         }
 
         /**
-         * Releases the lock; false if it was not held any more. After an exception it ends with its ttl at the latest.
+         * Releases the lock; false if it was no longer held. After an exception it ends with its ttl at the latest.
          *
          * @throws UnavailableException
          */
@@ -669,7 +669,7 @@ namespace Quotalock {
         }
 
         /**
-         * Has the lock last for at least `$ttlMs` from now, never for less than it would; false if it was lost.
+         * Makes the lock last for at least `$ttlMs` from now, and never shortens it; false if it was lost.
          *
          * @param int<10, 604800000>|null $ttlMs null is the handle's own
          * @throws UnavailableException
@@ -679,7 +679,7 @@ namespace Quotalock {
         }
 
         /**
-         * Throws unless the lock is held for certain now. Nobody is asked.
+         * Throws unless the lock is held for certain now. Does not ask Redis.
          *
          * @throws LostException
          */
@@ -688,8 +688,8 @@ namespace Quotalock {
         }
 
         /**
-         * Has every later token of this handle be larger than `$floor`: for when what is protected has seen a larger
-         * one than the lock gave.
+         * Makes every later token of this handle larger than `$floor`: for a resource that has seen a larger token than
+         * the lock gave.
          *
          * @param int<0, 4503599627370496> $floor
          * @throws InvalidArgumentException
@@ -704,7 +704,7 @@ namespace Quotalock {
         }
 
         /**
-         * Takes the lock away from whoever holds it, and tells from how many. For operators: the holders learn of it
+         * Takes the lock away from all holders, and returns how many there were. For operators: the holders learn of it
          * when they extend or release it.
          */
         public function forceRelease(): int
@@ -727,12 +727,12 @@ namespace Quotalock {
     }
 
     /**
-     * The units of a sale: held, then sold or returned, and never more than there are. Made by Client::stock().
+     * The units of a sale: held, then sold or returned. A stock never oversells. Made by Client::stock().
      *
-     * In every state that anybody can see, `available + held + sold` are all the units there are. A hold that is over
-     * returns to stock by the next calls that write. Every call may be repeated after an exception whose outcome nobody
-     * knows, as it is by itself within the client's time: nothing is sold or added twice, and with a request id nothing
-     * is taken twice.
+     * In every state that anyone can see, `available + held + sold` is the number of all units. A hold that is over
+     * returns to stock by the next calls that write. You may repeat every call after an exception that leaves its
+     * outcome unknown; the client itself does so within its timeout. Nothing is sold or added twice, and with a request
+     * id nothing is taken twice.
      */
     final class Stock
     {
@@ -803,7 +803,7 @@ namespace Quotalock {
          * @param int<1, 2592000000> $holdMs
          * @param \Stringable|string|int|null $requestId 1 to 256 bytes, such as a UUID: the same id for the same buyer
          *     gets the first reservation again while it is remembered (as long as the hold, or requestMemoryMs if that
-         *     is longer), whatever became of it. A refused call took nothing, so it is decided anew
+         *     is longer), whatever happened to it. A refused call took nothing, so it is decided again
          * @throws InvalidArgumentException
          */
         public function take(
@@ -815,8 +815,8 @@ namespace Quotalock {
         }
 
         /**
-         * Sells what a reservation holds: true, also if it was confirmed before and that is remembered, at least a day;
-         * false if the hold was over or cancelled. Then nothing is sold. The end of the sale does not matter.
+         * Sells what a reservation holds: true, also if it was confirmed before (that is remembered for a day at
+         * least); false, and nothing is sold, if the hold was over or cancelled. The end of the sale does not matter.
          *
          * @param non-empty-string $id StockReservation::$id
          * @throws InvalidArgumentException if it is no id of this stock
@@ -837,8 +837,8 @@ namespace Quotalock {
         }
 
         /**
-         * Has a hold last for at least `$holdMs` from now, never for less than it would; false if it was over,
-         * confirmed or cancelled.
+         * Makes a hold last for at least `$holdMs` from now, and never shortens it; false if it was over, confirmed or
+         * cancelled.
          *
          * @param non-empty-string $id
          * @param int<1, 2592000000> $holdMs
@@ -866,9 +866,9 @@ namespace Quotalock {
         }
 
         /**
-         * Reads entries of the ledger, those after the one with the id `$after`, or from the first that is kept.
-         * Whoever stores the last id with what it did reads every entry at least once, as long as the ledger keeps
-         * them.
+         * Reads entries of the ledger, those after the one with the id `$after`, or from the first that is kept. If you
+         * store the last id together with your own changes, you read every entry at least once, as long as the ledger
+         * keeps them.
          *
          * @param string|null $after LedgerEntry::$id
          * @param int<1, 1000> $count
@@ -884,7 +884,7 @@ namespace Quotalock {
     final class Taken
     {
         /**
-         * What became of it.
+         * The outcome.
          *
          * @var 'held'|'sold_out'|'buyer_limit'|'not_open'|'ended'
          */
@@ -905,13 +905,13 @@ namespace Quotalock {
     final class TakenAll
     {
         /**
-         * What became of it; if it was refused, why by the first stock that refuses.
+         * The outcome; if the take was refused, that of the first stock that refuses.
          *
          * @var 'held'|'sold_out'|'buyer_limit'|'not_open'|'ended'
          */
         public readonly string $outcome;
 
-        /** The place of the stock that refuses among those given, from 0; null if none does. */
+        /** The index of the stock that refuses, from 0; null if none does. */
         public readonly ?int $refused;
 
         /**
@@ -936,7 +936,7 @@ namespace Quotalock {
     /** Units that are held for a buyer. */
     final class StockReservation
     {
-        /** What it is known by, in every process; not to be guessed. Whoever knows it can confirm or cancel. */
+        /** What it is known by, in every process; not to be guessed. Anyone who knows it can confirm or cancel. */
         public readonly string $id;
 
         public readonly int $quantity;
@@ -1009,10 +1009,10 @@ namespace Quotalock {
         }
     }
 
-    /** One change of a sale, with its numbers after it: whoever replays a ledger can check itself. */
+    /** One change of a sale, with the numbers after it, so that a program that replays the ledger can check itself. */
     final class LedgerEntry
     {
-        /** What to read on after. */
+        /** The id to continue reading after. */
         public readonly string $id;
 
         /** Its number in the sale, from 1 without a gap: one that is missing is no longer kept. */
@@ -1071,7 +1071,7 @@ namespace Quotalock {
          * for again and stays the caller's. While run() runs for the id nobody is the first.
          *
          * @param \Stringable|string|int $id at most 1 KiB
-         * @param string|null $value what those are told who come later: any bytes, at most 64 MiB
+         * @param string|null $value what later callers are told: any bytes, at most 64 MiB
          * @throws InvalidArgumentException
          */
         public function claim(\Stringable|string|int $id, ?string $value = null): Claimed
@@ -1079,23 +1079,23 @@ namespace Quotalock {
         }
 
         /**
-         * Forgets an id, whoever claimed it: the next caller is the first. Whoever runs for it runs on, but its result
-         * is not stored. True if there was anything.
+         * Forgets an id, whoever claimed it: the next caller is the first. A function that runs for it continues, but
+         * its result is not stored. True if there was anything.
          */
         public function release(\Stringable|string|int $id): bool
         {
         }
 
         /**
-         * The result of the first who ran for the id. That is this caller if nobody was, who calls the function; the
-         * others get its result, at once or when it comes. What the function throws gets out, and the next caller runs,
-         * as after an exit or a fatal error; if the first is killed, when its lease is over.
+         * The result of the first run for the id. If there was none, this call runs the function; the others get its
+         * result, at once or when it comes. If the function throws, its caller gets the exception and the next caller
+         * runs, as after an exit or a fatal error. If the first is killed, the next one runs when its lease is over.
          *
          * @param callable(): ?string $function any bytes, at most 64 MiB, or null
-         * @param int<0, 3153600000000>|null $waitMs how long to wait for a result that another caller makes; null is
-         *     5,000 more than the lease, so that who waits for a caller that dies has what the next one makes
+         * @param int<0, 3153600000000>|null $waitMs how long to wait for another caller's result; null is 5,000 more
+         *     than the lease, so that a waiter outlasts a caller that dies
          * @throws TimeoutException if it did not come in time
-         * @throws LoadFailedException if the function failed a moment ago, for those who remember that
+         * @throws LoadFailedException if the function failed a moment ago and `$errorsMs` remembers it
          */
         public function run(\Stringable|string|int $id, callable $function, ?int $waitMs = null): ?string
         {
@@ -1131,11 +1131,10 @@ namespace Quotalock {
     }
 
     /**
-     * A cache that never stampedes: of all who want a value that is not there one loads it, in whatever process. Made
-     * by Client::cache().
+     * A cache that never stampedes: on a miss one caller loads the value, in whatever process. Made by Client::cache().
      *
      * Values are strings of any bytes, at most 64 MiB, or null: it is known that there is none. When a value is stale,
-     * and sometimes a little earlier, one caller loads a new one, and the others are served what there is.
+     * and sometimes a little earlier, one caller loads a new one, and the others are served the old one.
      */
     final class Cache
     {
@@ -1146,15 +1145,15 @@ namespace Quotalock {
         }
 
         /**
-         * The value of a key. If there is none the function is called, unless another caller loads it: then that value
-         * is waited for. What the function throws gets out; others get LoadFailedException for a while, or the value
-         * there is. However it ends, by exit or a fatal error too, it is another's turn then; if this process is
-         * killed, when its lease is over. A function that gets its own key waits for itself, in vain.
+         * The value of a key. On a miss the function is called, unless another caller loads: then this call waits for
+         * that value. If the function throws, its caller gets the exception; others get LoadFailedException for a
+         * while, or the old value. After an exit or a fatal error another caller loads at once; if this process is
+         * killed, when its lease is over. A function must not get its own key: it would wait for itself.
          *
          * @param \Stringable|string|int $key at most 1 KiB
          * @param callable(): ?string $load
-         * @param int<0, 3153600000000>|null $waitMs how long to wait for a value that another caller loads; null is
-         *     5,000 more than the lease, so that who waits for a caller that dies has what the next one loads
+         * @param int<0, 3153600000000>|null $waitMs how long to wait for another caller's load; null is 5,000 more than
+         *     the lease, so that a waiter outlasts a caller that dies
          * @throws TimeoutException if it did not come in time
          * @throws LoadFailedException
          */
@@ -1163,8 +1162,8 @@ namespace Quotalock {
         }
 
         /**
-         * The values of several keys, in their order, found by one call. The function is given those that are missing
-         * and that nobody else loads; a key that it leaves out has no value, and one that it adds is ignored. In a
+         * The values of several keys, in their order, found by one call. The function gets the keys that are missing
+         * and that nobody else loads. A key that it leaves out has no value; a key that it adds is ignored. In a
          * cluster the keys must lie in one slot.
          *
          * @param non-empty-list<\Stringable|string|int> $keys at most 1,000, none twice
@@ -1199,9 +1198,9 @@ namespace Quotalock {
         }
 
         /**
-         * Stores a value that the caller has. It is newer than whatever is being loaded, which will not replace it.
+         * Stores a value that you already have. It counts as newer than whatever is being loaded.
          *
-         * @param string|null $value null: there is no such thing; where `$negativeMs` is 0 that only forgets the key
+         * @param string|null $value null means that there is none; if `$negativeMs` is 0 that only forgets the key
          * @throws InvalidArgumentException
          */
         public function put(\Stringable|string|int $key, ?string $value): bool
@@ -1209,7 +1208,7 @@ namespace Quotalock {
         }
 
         /**
-         * Forgets a key: what was loaded or is being loaded now is not served any more. True if there was anything.
+         * Forgets a key: what was loaded or is being loaded now is no longer served. True if there was a value.
          */
         public function invalidate(\Stringable|string|int $key): bool
         {
@@ -1247,13 +1246,13 @@ namespace Quotalock {
         public readonly int $waiters;
 
         /**
-         * Those who hold it, the first first.
+         * The holders, in the order of their grants.
          *
          * @var list<Holder>
          */
         public readonly array $holders;
 
-        /** Whether a value that is not ours stands at the key: it counts as none. */
+        /** Whether the key holds a value that is not a lock of Quotalock's: it counts as none. */
         public readonly bool $healed;
 
         private function __construct()
@@ -1270,7 +1269,7 @@ namespace Quotalock {
         /** Its process there; 0 if it did not say. */
         public readonly int $pid;
 
-        /** What it calls itself. */
+        /** The label that it gave. */
         public readonly string $label;
 
         /** Its fencing token. */
@@ -1396,13 +1395,13 @@ namespace Quotalock {
      * it survives the loss of the others. Nothing is asked before Lock::acquire(). The handle works for as long as all
      * the clients are open.
      *
-     * Each server has a twentieth of the ttl to answer. Who waits asks again every 10 to 50 ms. A server that was
-     * started less than a ttl ago and keeps no append-only file has no vote.
+     * Each server has a twentieth of the ttl to answer. Waiters ask again every 10 to 50 ms. A server that was started
+     * less than a ttl ago and keeps no append-only file has no vote.
      *
      * @param non-empty-list<Client> $clients 3 to 15, better an odd number, each of a server of its own
      * @param non-empty-string $name any bytes, at most 1 KiB
      * @param int<10, 604800000> $ttlMs how long a grant lasts unless it is extended
-     * @param int<0, 3153600000000> $waitMs how long Lock::acquire() and Lock::run() wait if they are not told
+     * @param int<0, 3153600000000> $waitMs how long Lock::acquire() and Lock::run() wait unless you say otherwise
      * @param int<0, 4503599627370496> $floor every fencing token is larger than this
      * @param string $label what Holder::$label shows of this holder: at most 128 bytes of UTF-8, no line breaks
      * @throws InvalidArgumentException
@@ -1428,7 +1427,7 @@ namespace Quotalock\Exception {
         public function getErrorCode(): string;
     }
 
-    /** A value that can never be right: an empty key, a negative cost, a URL that cannot be. */
+    /** A value that can never be right: an empty key, a negative cost, an invalid URL. */
     final class InvalidArgumentException extends \InvalidArgumentException implements QuotalockException
     {
         public function getErrorCode(): string
@@ -1460,7 +1459,7 @@ namespace Quotalock\Exception {
         }
     }
 
-    /** The key in Redis is of a type that is not ours. */
+    /** The key in Redis holds another Redis type. */
     final class WrongTypeException extends \RuntimeException implements QuotalockException
     {
         public function getErrorCode(): string

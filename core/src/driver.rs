@@ -89,7 +89,8 @@ impl<T> LoopLink<T> {
     /// # Errors
     /// `unavailable` if the process has no descriptors left.
     pub fn new(wanted: fn(&T) -> bool) -> Result<LoopLink<T>> {
-        let failed = |e| Error::new(Code::Unavailable, format!("no socket pair could be made: {e}"));
+        let failed =
+            |e| Error::new(Code::Unavailable, format!("no socket pair could be made ({e}): raise the process' limits"));
         let (bell, ear) = UnixStream::pair().map_err(failed)?;
         bell.set_nonblocking(true).map_err(failed)?;
         ear.set_nonblocking(true).map_err(failed)?;
@@ -195,7 +196,7 @@ impl<T> LoopLink<T> {
     /// Ends every call under way with `closed` and hangs up.
     pub fn close(&mut self) {
         self.link.close();
-        let closed = || Err(Error::new(Code::Closed, "the client was closed while this was awaited"));
+        let closed = || Err(Error::new(Code::Closed, "the client was closed during the call"));
         self.ended.extend(self.expected.drain().map(|(_, tag)| (tag, closed())));
     }
 }

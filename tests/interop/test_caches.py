@@ -142,7 +142,7 @@ def test_the_error_of_a_loader_is_told_to_the_others(crew: Crew, op: str, tmp_pa
         told += [worker.call(op, "home", options, key=loader, load=NOBODY) for worker in crew.values()]
         assert {(each["error"], each["loads"]) for each in told} == {("load_failed", 0)}
         # They differ in when it is tried again.
-        (message,) = {each["message"].split("): it is tried again in ")[0] for each in told}
+        (message,) = {each["message"].split("): try again in ")[0] for each in told}
         assert message.endswith(text)
 
 

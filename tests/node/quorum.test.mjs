@@ -98,7 +98,7 @@ test('what makes no quorum is refused', async () => {
   for (const [given, options, said] of /** @type {[any, any, RegExp][]} */ ([
     [[], {}, /0 clients make no quorum/],
     [all.slice(1), {}, /2 clients make no quorum/],
-    [[...all, first], {}, /there twice/],
+    [[...all, first], {}, /given twice/],
     [[...all, {}], {}, /client is an object: give a Client/],
     [first, {}, /clients is an object: give an array of clients/],
     [all, { ttlMs: 1 }, /ttl/],

@@ -256,7 +256,7 @@ test('names, buyers and ids that cannot be', async () => {
     await rejected(call, BAD, 'not of')
   }
   const stranger = client('memory://').stock('n')
-  await rejected(own.takeAll([[stranger, 1]], 'b'), BAD, "another client's")
+  await rejected(own.takeAll([[stranger, 1]], 'b'), BAD, 'belongs to another client')
   await rejected(
     own.takeAll(
       [

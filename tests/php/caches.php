@@ -300,7 +300,7 @@ test('a bad argument is refused before anything is asked', function () {
             'wait of -1 ms' => fn () => $cache->get('x', never(...), -1),
             'wait of -2 ms' => fn () => $once->run('x', never(...), -2),
             '0 keys' => fn () => $cache->getMany([], never(...)),
-            'there twice' => fn () => $cache->getMany([7, '7'], never(...)),
+            'given twice' => fn () => $cache->getMany([7, '7'], never(...)),
             'keys[1] is null: give strings or integers' => fn () => $cache->getMany(['x', null], never(...)),
             '1001 keys' => fn () => $cache->getMany(range(0, 1_000), never(...)),
         ] as $part => $call

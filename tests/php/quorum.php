@@ -89,7 +89,7 @@ test('what makes no quorum is refused', function () {
     $wrong = [
         '0 clients make no quorum' => fn () => quorum_lock([], 'n'),
         '2 clients make no quorum' => fn () => quorum_lock([$clients[0], $clients[1]], 'n'),
-        'there twice' => fn () => quorum_lock([...$clients, $clients[0]], 'n'),
+        'given twice' => fn () => quorum_lock([...$clients, $clients[0]], 'n'),
         'clients[3] is int: give Quotalock\Client' => fn () => quorum_lock([...$clients, 5], 'n'),
         'ttl' => fn () => quorum_lock($clients, 'n', 1),
         'name' => fn () => quorum_lock($clients, ''),
@@ -101,7 +101,7 @@ test('what makes no quorum is refused', function () {
     }
     // Two objects of the same settings are one client.
     $same = fn () => quorum_lock([$clients[0], new Client('memory://', 'p'), new Client('memory://', 'p')], 'n');
-    contains('there twice', thrown(InvalidArgumentException::class, $same)->getMessage());
+    contains('given twice', thrown(InvalidArgumentException::class, $same)->getMessage());
     $error = thrown(\TypeError::class, fn () => quorum_lock($clients[0], 'n'));
     contains('must be of type array, Quotalock\Client given', $error->getMessage());
 });

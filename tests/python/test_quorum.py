@@ -126,7 +126,7 @@ def test_what_makes_no_quorum_is_refused(surface: Surface) -> None:
     for few in ([], clients[:2]):
         with pytest.raises(quotalock.InvalidArgument, match=f"{len(few)} clients make no quorum"):
             make(few, "n")
-    with pytest.raises(quotalock.InvalidArgument, match="there twice"):
+    with pytest.raises(quotalock.InvalidArgument, match="given twice"):
         make([*clients, clients[0]], "n")
     with pytest.raises(quotalock.InvalidArgument, match="ttl"):
         make(clients, "n", ttl=0.001)

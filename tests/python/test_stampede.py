@@ -238,7 +238,7 @@ def test_who_waits_too_long_is_told(url: str, prefix: str) -> None:
         loader = threads.submit(pages.get, "home", load)
         assert begun.wait(20)
         for wait in (0.0, 0.2):
-            with pytest.raises(quotalock.Timeout, match="another caller makes it"):
+            with pytest.raises(quotalock.Timeout, match="another caller is loading it"):
                 pages.get("home", lambda: "never", wait=wait)
 
         async def waits() -> None:

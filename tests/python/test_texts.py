@@ -133,7 +133,7 @@ def test_a_url_of_the_environment_that_is_no_text_is_not_the_default(
     surface: Surface, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("QUOTALOCK_URL", "redis://h\udcff")
-    with pytest.raises(quotalock.InvalidArgument, match="host that cannot be"):
+    with pytest.raises(quotalock.InvalidArgument, match="has an invalid host"):
         surface.module.Client()
 
 

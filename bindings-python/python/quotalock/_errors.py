@@ -15,7 +15,7 @@ class QuotalockError(Exception):
 
 
 class InvalidArgument(QuotalockError, ValueError):
-    """A value that can never be right: an empty key, a negative cost, a URL that cannot be."""
+    """A value that can never be right: an empty key, a negative cost, an invalid URL."""
 
     code = "invalid_argument"
 
@@ -39,7 +39,7 @@ class Timeout(QuotalockError, TimeoutError):
 
 
 class WrongType(QuotalockError):
-    """The key in Redis is of a type that is not ours."""
+    """The key in Redis holds another Redis type."""
 
     code = "wrong_type"
 
@@ -83,7 +83,7 @@ class Lost(QuotalockError):
 
 
 class LoadFailed(QuotalockError):
-    """Whoever was loading the value of a cache has failed, a short time ago."""
+    """A loader of this value failed a short time ago."""
 
     code = "load_failed"
 

@@ -51,14 +51,13 @@ class Client:
     using it. Making one does no I/O: connections are made at the first call, and again in each forked process.
 
     `url` is `redis://`, `rediss://`, `unix://` or `memory://`; without one `QUOTALOCK_URL` of the environment is taken,
-    else `redis://127.0.0.1:6379`. All clients of `memory://` in a process share it; `memory://name` is one of its
-    own, gone when the last of its clients is closed or collected. `prefix` begins every Redis key. `timeout` is
-    what a call may take in seconds, connecting included. `on_error` says what is answered when Redis cannot:
-    `raise`, `open` (admit), `closed` (deny) or `local` (the same policy, in this process' memory). `request_memory`
-    is how long a call with a request id is remembered, in seconds: 1 ms to a day, and never less than the
-    `timeout`.
+    else `redis://127.0.0.1:6379`. All clients of `memory://` in a process share it; `memory://name` is one of its own,
+    gone when the last of its clients is closed or collected. `prefix` begins every Redis key. `timeout` is what a call
+    may take in seconds, connecting included. `on_error` says what a limiter answers when Redis cannot: `raise`, `open`
+    (admit), `closed` (deny) or `local` (the same policy, in this process' memory). `request_memory` is how long a call
+    with a request id is remembered, in seconds: 1 ms to a day, and never less than the `timeout`.
 
-    Raises `InvalidArgument` for a URL, prefix, timeout, `on_error` or `request_memory` that cannot be.
+    Raises `InvalidArgument` for a URL, prefix, timeout, `on_error` or `request_memory` that is not valid.
     """
 
     def __new__(
@@ -80,8 +79,8 @@ class Client:
         or as several.
 
         Limiters of one `scope` have all their keys in one slot of a cluster, where `consume_all` needs them. With
-        `enforce=False` every call passes, and `Decision.would_deny` tells what would have been denied (and was charged
-        nothing): for trying a policy out on real traffic.
+        `enforce=False` every call passes, and `Decision.would_deny` tells which would have been denied; those were
+        charged nothing. Use it to try a policy on real traffic.
 
         Raises `InvalidPolicy`, and `InvalidArgument` for an empty or too long name or scope.
         """
@@ -113,11 +112,11 @@ class Client:
     ) -> Lock:
         """Makes a handle for a mutex: a lease that one handle has at a time, and that ends by itself. Does no I/O.
 
-        * `ttl`: for how many seconds a grant lasts unless it is renewed (10 ms to 7 days).
-        * `wait`: for how many seconds `acquire` and `with` wait if they are not told; 0 asks once.
-        * `fair`: those who wait are served in the order in which they came.
-        * `renew`: it is renewed at a third of its ttl by a thread of this process, while the handle lives, but for
-          `max_hold` seconds at most: a stuck holder does not block the others for ever.
+        * `ttl`: how many seconds a grant lasts unless it is renewed (10 ms to 7 days).
+        * `wait`: how many seconds `acquire` and `with` wait unless you say otherwise; 0 asks once.
+        * `fair`: waiters are served in order of arrival.
+        * `renew`: a thread of this process renews it at a third of its ttl, while the handle lives, for `max_hold`
+          seconds at most, so that a stuck holder does not block the others forever.
         * `floor`: every fencing token is larger than this (0 to 2^52).
         * `label`: what `inspect` shows of the holder beside its host and process (up to 128 bytes).
         * `replicas_ack`: how many replicas must have a grant before it counts, and `ack_timeout` how many seconds an
@@ -140,7 +139,8 @@ class Client:
         ack_timeout: float = 0.1,
     ) -> Lock:
         """Makes a handle for several mutexes (1 to 100) that are granted all or none, in one call: no order of names
-        can dead-lock. In a cluster they must lie in one slot, else acquiring raises `CrossSlot`. Options as of `lock`.
+        can deadlock. In a cluster they must lie in one slot, else acquiring raises `CrossSlot`. The options are those
+        of `lock`.
         """
 
     def semaphore(
@@ -158,8 +158,8 @@ class Client:
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
     ) -> Lock:
-        """Makes a handle for `weight` of a semaphore's `permits` (1 to 2^31 - 1; at most 1,024 holders at once). All
-        who use the semaphore must say the same `permits`. Options as of `lock`."""
+        """Makes a handle for `weight` of a semaphore's `permits` (1 to 2^31 - 1; at most 1,024 holders at once).
+        Everybody who uses the semaphore must give the same `permits`. The options are those of `lock`."""
 
     def read_lock(
         self,
@@ -175,7 +175,7 @@ class Client:
         ack_timeout: float = 0.1,
     ) -> Lock:
         """Makes a handle for the reading side of a read-write lock: up to 1,024 readers at once, none beside a writer
-        or after one that waits. Options as of `lock`."""
+        or after one that waits. The options are those of `lock`."""
 
     def write_lock(
         self,
@@ -190,7 +190,7 @@ class Client:
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
     ) -> Lock:
-        """Makes a handle for the writing side of a read-write lock: alone. Options as of `lock`."""
+        """Makes a handle for the writing side of a read-write lock: alone. The options are those of `lock`."""
 
     def stock(
         self,
@@ -230,11 +230,11 @@ class Client:
         """Lengthens several holds, or none if one of them is over; else as `Stock.extend`."""
 
     def once(self, name: str, ttl: float = 86_400.0, lease: float = 10.0, errors: float = 0.0) -> Once:
-        """Makes what is done once for each id, remembered for `ttl` seconds (1 ms to 3,650 days).
+        """Makes a `Once`: work that is done once for each id and remembered for `ttl` seconds (1 ms to 3,650 days).
 
-        If whoever runs a function dies, the next caller runs it after `lease` seconds (10 ms to an hour): the lease is
-        not renewed, so it must be longer than the function takes. The error of a function is remembered for `errors`
-        seconds (up to an hour); with 0 the next caller runs it at once.
+        If a caller dies while it runs the function, the next caller runs it after `lease` seconds (10 ms to an hour).
+        The lease is not renewed, so make it longer than the function takes. The error of a function is remembered for
+        `errors` seconds (up to an hour); with 0 the next caller runs it at once.
         """
 
     def cache(
@@ -251,16 +251,16 @@ class Client:
         """Makes a cache. A value is fresh for `fresh` seconds (1 ms to 3,650 days), and for `stale` seconds after that
         it is served while one caller loads a new one.
 
-        A loader keeps the others from loading for `lease` seconds (10 ms to an hour). That there is no value is fresh
-        for `negative` seconds (None: as `fresh`; 0: it is not stored). For `errors` seconds (up to an hour) after a
+        A loader keeps the others from loading for `lease` seconds (10 ms to an hour). The answer that there is no value
+        is fresh for `negative` seconds (None: as `fresh`; 0: not stored). For `errors` seconds (up to an hour) after a
         loader failed nobody else loads. `beta` (0: never, to 100) is how eagerly a value is refreshed before it is
-        stale. When Redis cannot answer, `when_away` says whether to `raise` or to `load`, as if there were no cache;
-        if it goes away while a caller loads, the one raises although there is a value, the other returns that.
+        stale. When Redis cannot answer, `when_away` says whether to `raise` or to `load`, as if there were no cache. If
+        it goes away during a load, `raise` raises although there is a value, and `load` returns the value.
         """
 
     def close(self) -> None:
-        """Gives back locks and permits that are held through it, within the client's timeout, and closes the
-        connections. Later calls raise `Closed`, and what was held is `lost`; closing twice does nothing."""
+        """Releases the locks and permits that it holds, within the client's timeout, and closes the connections. Later
+        calls raise `Closed`, and what was held is `lost`; closing twice does nothing."""
 
     @property
     def server(self) -> str:
@@ -299,8 +299,8 @@ class Limiter:
     `WrongType` and `Closed` as they say; the first two only if the client's `on_error` is `raise`.
 
     With a `request_id` (a `str` or `bytes` of 1 to 256 bytes, such as a UUID) a call is charged once: the same id for
-    the same key gets the first answer again while it is remembered (the client's `request_memory`), also when the
-    first reply was lost. A denied call charged nothing, so it is decided anew.
+    the same key gets the first answer again while it is remembered (the client's `request_memory`), also when the first
+    reply was lost. A denied call charged nothing, so it is decided again.
     """
 
     @property
@@ -321,7 +321,7 @@ class Limiter:
 
     def consume(self, key: str | bytes, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
         """Charges `cost` to every rule if all admit it, else to none. A cost of 0 only looks; one above a limit is
-        denied for ever."""
+        always denied."""
 
     def consume_up_to(self, key: str | bytes, most: int) -> Decision:
         """Charges as much as is admitted now, up to `most` (1 to 2^52); the decision's `cost` tells how much. Denied if
@@ -329,15 +329,16 @@ class Limiter:
 
     def reserve(self, key: str | bytes, estimate: int, ttl: float, unsettled: str = "spent") -> Reservation:
         """Charges `estimate` (1 to 2^52) as `consume` does, and holds it for `ttl` seconds (1 ms to 36,500 days): until
-        then `Reservation.settle` puts the actual amount in its place. One that nobody settles ends by itself:
-        `unsettled` says whether the estimate is `spent` or `returned` then.
+        then `Reservation.settle` replaces it by the actual amount. One that nobody settles ends by itself: `unsettled`
+        says whether the estimate is `spent` or `returned` then.
 
         The reservation is false if the call was denied: then nothing is held, and `decision` says why. If this raises
         because the reply was lost, the estimate may be held until its end.
         """
 
     def reservation(self, key: str | bytes, id: str) -> Reservation:
-        """The reservation of this id, made by `reserve` here or in another process. Asks nobody."""
+        """The reservation of this id, which `reserve` made here or in another process. Does not ask Redis whether there
+        is one."""
 
     def _reserve(self, key: str | bytes, estimate: int, ttl: float, unsettled: str) -> tuple[Reservation, Decision]: ...
     def peek(self, key: str | bytes, cost: int = 1) -> Decision:
@@ -348,7 +349,7 @@ class Limiter:
 
     def wait(self, key: str | bytes, timeout: float, cost: int = 1) -> Decision:
         """As `consume`, and after a denial sleeps as `retry_after` says and tries again, for at most `timeout` seconds.
-        Ends with a denial at once when the next chance lies behind the timeout."""
+        Ends with a denial at once when the next chance comes after the timeout."""
 
     def refund(self, key: str | bytes, amount: int, request_id: str | bytes | None = None) -> Decision:
         """Gives back `amount` (1 to 2^52) of what was consumed; no rule falls below zero. Answers what a peek right
@@ -405,11 +406,11 @@ class Decision:
 
     @property
     def source(self) -> str:
-        """Who answered: `redis`, `memory`, or while Redis cannot `local`, `open` or `closed`."""
+        """Who answered: `redis`, `memory`, or `local`, `open` or `closed` while Redis cannot."""
 
     @property
     def healed(self) -> bool:
-        """Whether a value that was not ours stood at the key and was replaced."""
+        """Whether a damaged or foreign value at the key was replaced."""
 
     @property
     def rules(self) -> tuple[RuleDecision, ...]:
@@ -446,7 +447,7 @@ class CombinedDecision:
 
     @property
     def source(self) -> str:
-        """Who answered: `redis`, `memory`, or while Redis cannot `local`, `open` or `closed`."""
+        """Who answered: `redis`, `memory`, or `local`, `open` or `closed` while Redis cannot."""
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
@@ -462,7 +463,7 @@ class CombinedDecision:
 @final
 class Reservation:
     """An amount held by `Limiter.reserve`; as a bool, whether it was admitted (True if made by `Limiter.reservation`,
-    which asks nobody). Any process that knows its limiter, key and id can settle it."""
+    which does not ask Redis). Any process that knows its limiter, key and id can settle it."""
 
     @property
     def key(self) -> str | bytes:
@@ -477,11 +478,11 @@ class Reservation:
         """The answer of `reserve`; None if this was made by `Limiter.reservation`."""
 
     def settle(self, actual: int) -> bool:
-        """Puts the `actual` amount (0 to 2^52) in the place of the estimate: what was too much is given back to the
-        rules that still count it; what was too little is charged, whatever the limit. False if the reservation had
-        ended, or was settled with another amount: then nothing changed.
+        """Replaces the estimate by the `actual` amount (0 to 2^52). An excess is given back to the rules that still
+        count it; a shortfall is charged, whatever the limit. False if the reservation had ended, or was settled with
+        another amount: then nothing changed.
 
-        Settling again with the same amount is True and changes nothing, so it may be repeated after an error. Raises
+        Settling again with the same amount is True and changes nothing, so you may repeat it after an error. Raises
         whatever `on_error` says.
         """
 
@@ -493,19 +494,19 @@ class Reservation:
 @final
 class Lock:
     """A handle for a lock; made by `Client.lock` and its neighbours. One caller acquires it at a time, and can do so
-    again after its release; it is not re-entrant. Any thread may look at it, extend and release it.
+    again after its release; it is not re-entrant. Any thread may read, extend and release it.
 
         with client.lock("sku:42", ttl=30.0, wait=5.0) as lock:
             ...  # lock.token is for the resource, which refuses smaller ones
 
     `with` acquires or raises `NotAcquired`, which says who holds it. At its end it releases; if the lock was lost in
-    the meantime and the body raised nothing, it raises `Lost`. Whatever the body raises goes out, also if the release
-    fails.
+    the meantime and the body raised nothing, it raises `Lost`. If the body raises, you get that exception, even if the
+    release fails.
 
-    What is held is known by this process' own clock: from before the request was sent for `ttl`, less 1 % and 2 ms.
-    Past that the handle is lost, whatever Redis says. A forked child does not hold what its parent holds. A handle that
-    is dropped while it holds is released in the background if `renew` is on; else its ttl ends it. When the process
-    ends, it may be released, and ends with its ttl at the latest.
+    The handle knows its deadline by this process' own clock: `ttl` from before the request was sent, less 1 % and 2 ms.
+    Past it the lock is lost, whatever Redis says. A forked child does not hold what its parent holds. A handle that is
+    dropped while it holds is released in the background if `renew` is on; otherwise it ends with its ttl. When the
+    process ends, it may be released, and ends with its ttl at the latest.
 
     Calls that ask Redis raise `Unavailable`, `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever `on_error`
     says.
@@ -530,7 +531,7 @@ class Lock:
 
     @property
     def state(self) -> str:
-        """What the handle knows, without asking anybody: `released` (or never acquired), `held`, `uncertain` (held, but
+        """What the handle knows, without asking Redis: `released` (or never acquired), `held`, `uncertain` (held, but
         the last renewal failed) or `lost`."""
 
     @property
@@ -543,37 +544,36 @@ class Lock:
 
     @property
     def lost(self) -> Loss:
-        """Tells the loss of the present grant, as a `threading.Event` would. It is about that grant for ever: ask for
-        it once it is acquired, and again after it was acquired anew. If nothing is held, it is never set."""
+        """An event, like a `threading.Event`, that is set when the present grant is lost. It belongs to that grant, so
+        get it after each acquisition. If nothing is held, it is never set."""
 
     def acquire(self, wait: float | None = None) -> bool:
         """Acquires it, waiting for at most `wait` seconds (None: as the handle was made): True if it is held now.
 
-        Waiting polls nobody: the process' thread listens for all of them. What a signal's handler raises (Ctrl-C) ends
-        it, and then nothing is held or waited for. Raises `InvalidArgument` if this handle holds the lock, or is being
-        acquired.
+        Waiting does not poll: the process' thread listens for all waiters. If a signal handler raises (Ctrl-C), the
+        wait ends and nothing is held. Raises `InvalidArgument` if this handle holds the lock, or is being acquired.
         """
 
     def release(self) -> bool:
-        """Releases it: True if it was held until now, False if it was lost or is not held. Renewal stops at once. One
-        that fails is sent again in the background until Redis is there, or the lease is over."""
+        """Releases it: True if it was held until now, False if it was lost or is not held. Renewal stops at once. If
+        the release fails, it is sent again in the background until Redis answers, or the lease is over."""
 
     def extend(self, ttl: float | None = None) -> bool:
-        """Extends the lease to at least `ttl` seconds (None: the lock's own) from now: False if it was lost. It only
-        ever lengthens."""
+        """Extends the lease to at least `ttl` seconds (None: the lock's own) from now: False if it was lost. It never
+        shortens."""
 
     def assert_held(self) -> None:
-        """Raises `Lost` unless it is held for certain now. Asks nobody."""
+        """Raises `Lost` unless it is held for certain now. Does not ask Redis."""
 
     def raise_floor(self, floor: int) -> None:
-        """Has every later token be larger than `floor` (0 to 2^52): for when the resource has seen a larger one than
-        the lock gave. Asks nobody."""
+        """Makes every later token larger than `floor` (0 to 2^52): for a resource that has seen a larger token than the
+        lock gave. Does not ask Redis."""
 
     def inspect(self) -> Inspection:
         """Who holds it (of several names, the first), and how many wait for it."""
 
     def force_release(self) -> int:
-        """Takes it away from whoever holds it, and answers from how many. For operators: the holders learn of it as a
+        """Takes it away from all holders, and returns how many there were. For operators: the holders learn of it as a
         loss when they next renew or extend."""
 
     def _abandon(self) -> None:
@@ -589,14 +589,15 @@ class Lock:
 
 @final
 class Loss:
-    """Tells the loss of one grant of a lock, the one that `Lock.lost` was asked of; as a bool, whether it is lost."""
+    """Tells whether one grant of a lock was lost: the one that was held when you got `Lock.lost`. As a bool, whether it
+    is lost."""
 
     def is_set(self) -> bool:
         """Whether it is lost. In a forked child it is: the lock is its parent's."""
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits for at most `timeout` seconds (None: for ever) until it is lost: True if it is; False if the time is
-        over or the lock was released."""
+        """Waits for at most `timeout` seconds (None: without an end) until it is lost: True if it is; False if the time
+        is over or the lock was released."""
 
     def _future(self) -> Future[bool] | None:
         """A future of the running loop for how the grant ends: True if it was lost."""
@@ -605,7 +606,7 @@ class Loss:
 
 @final
 class Stock:
-    """The units of a sale; made by `Client.stock`. Never more are held and sold than there are.
+    """The units of a sale; made by `Client.stock`. It never oversells.
 
         sale = client.stock("sale:42")
         sale.open(5_000, per_buyer=2)
@@ -615,7 +616,7 @@ class Stock:
             sale.confirm(taken.reservation.id)
 
     What is not confirmed before its hold is over returns to stock at the next call that writes. In every state that
-    anybody can see, `available + held + sold` are all the units there are. Calls raise `Unavailable`, `Timeout`,
+    anyone can see, `available + held + sold` is the number of all units. Calls raise `Unavailable`, `Timeout`,
     `NotPermitted`, `WrongType` and `Closed`, whatever `on_error` says, and are repeated after a lost reply within the
     client's timeout: nothing is taken or sold twice.
     """
@@ -673,21 +674,21 @@ class Stock:
         """Holds `quantity` units for a buyer (1 to 1,024 bytes) for `hold` seconds (1 ms to 30 days), or says why not.
 
         With a `request_id`, which belongs to this stock and buyer, units are taken once for it: the same id gets the
-        first reservation again, whatever became of it, while it is remembered: as long as the hold, or the client's
-        `request_memory` if that is longer. A refused call is decided anew.
+        first reservation again, whatever happened to it, while it is remembered: as long as the hold, or the client's
+        `request_memory` if that is longer. A refused call is decided again.
         """
 
     def confirm(self, id: str) -> bool:
-        """Sells what a reservation holds: True, also if it was confirmed before and that is remembered, at least a day;
-        False if the hold was over or cancelled: then nothing is sold. Raises `InvalidArgument` for an id of another
-        stock."""
+        """Sells what a reservation holds: True, also if it was confirmed before (that is remembered for a day at
+        least); False, and nothing is sold, if the hold was over or cancelled. Raises `InvalidArgument` for an id of
+        another stock."""
 
     def cancel(self, id: str) -> bool:
         """Returns what a reservation holds to stock: True, also if it was cancelled before and that is remembered;
         False if the hold was over or confirmed."""
 
     def extend(self, id: str, hold: float = 600.0) -> bool:
-        """Has a hold last for at least `hold` seconds from now; it never becomes shorter. False if it was over,
+        """Makes a hold last for at least `hold` seconds from now; it never becomes shorter. False if it was over,
         confirmed or cancelled."""
 
     def status(self) -> StockStatus:
@@ -700,7 +701,8 @@ class Stock:
 
     def ledger(self, after: str | None = None, count: int = 100) -> list[LedgerEntry]:
         """Reads up to `count` (1 to 1,000) entries of the ledger, those after the entry with the id `after`, or from
-        the first that is kept. Whoever stores the last id with what it did reads every entry at least once."""
+        the first that is kept. If you store the last id together with your own changes, you read every entry at least
+        once."""
 
 @final
 class Taken:
@@ -732,7 +734,7 @@ class TakenAll:
 
     @property
     def refused(self) -> int | None:
-        """The place of the stock that refuses among those given, from 0; None if none does."""
+        """The index of the stock that refuses, from 0; None if none does."""
 
     @property
     def reservations(self) -> tuple[StockReservation, ...]:
@@ -779,7 +781,7 @@ class StockPage:
 
     @property
     def reservations(self) -> tuple[StockReservation, ...]:
-        """The reservations, those that end first first."""
+        """The reservations, in the order in which they end."""
 
     @property
     def next(self) -> str | None:
@@ -830,11 +832,11 @@ class StockStatus:
 
 @final
 class LedgerEntry:
-    """One change of a sale, with its numbers after it: whoever replays a ledger can check itself."""
+    """One change of a sale, with the numbers after it, so that a program that replays the ledger can check itself."""
 
     @property
     def id(self) -> str:
-        """What to read on after."""
+        """The id to continue reading after."""
 
     @property
     def number(self) -> int:
@@ -900,8 +902,8 @@ class Once:
         id runs, nobody is the first."""
 
     def release(self, id: str | bytes) -> bool:
-        """Forgets an id, whoever claimed it, so the next caller is the first: True if there was anything. Whoever runs
-        for it runs on, but its result is not stored."""
+        """Forgets an id, whoever claimed it, so the next caller is the first: True if there was one. A function that
+        runs for it continues, but its result is not stored."""
 
     def run(
         self, id: str | bytes, function: Callable[[], str | bytes | None], wait: float | None = None
@@ -909,7 +911,7 @@ class Once:
         """What `function()` returned for this id: bytes, text as UTF-8, or None. The first caller runs it; the others
         get its result, and wait for it for at most `wait` seconds (None: 5 more than the lease), then raise `Timeout`.
 
-        What it raises goes out to its caller; others run it again, unless the error is remembered: then they get
+        If it raises, its caller gets the exception. Others run it again, unless the error is remembered: then they get
         `LoadFailed`. If its caller dies, the next one runs it after the lease.
         """
 
@@ -949,8 +951,7 @@ class Claimed:
 
 @final
 class Cache:
-    """A cache that never stampedes; made by `Client.cache`. Of all who want a value that is missing, in whatever
-    process, one loads it.
+    """A cache that never stampedes; made by `Client.cache`. On a miss one caller loads the value, in whatever process.
 
         pages = client.cache("pages", fresh=60.0, stale=600.0)
         page = pages.get("home", lambda: render("home"))
@@ -964,12 +965,12 @@ class Cache:
         """The name given."""
 
     def get(self, key: str | bytes, load: Callable[[], str | bytes | None], wait: float | None = None) -> bytes | None:
-        """The value of `key`, or what `load()` makes of it: bytes, text as UTF-8, or None for that there is none.
+        """The value of `key`, or what `load()` makes of it: bytes, text as UTF-8, or None if there is none.
 
-        Who finds nothing while another loads waits for at most `wait` seconds (None: 5 more than the lease), then
-        raises `Timeout`. A stale value is served at once, but for the one caller who loads a new one. What `load`
-        raises goes out to its caller; others raise `LoadFailed` for a short time, or get the stale value. A `load` that
-        gets its own key waits for itself, in vain.
+        On a miss, while another caller loads, this waits for at most `wait` seconds (None: 5 more than the lease), then
+        raises `Timeout`. A stale value is served at once, except to the one caller that loads a new one. If `load`
+        raises, its caller gets the exception; others raise `LoadFailed` for a short time, or get the stale value. A
+        `load` must not get its own key: it would wait for itself.
         """
 
     def get_many(
@@ -978,16 +979,17 @@ class Cache:
         load: Callable[[list[Any]], Mapping[Any, str | bytes | None]],
         wait: float | None = None,
     ) -> dict[str | bytes, bytes | None]:
-        """The values of 1 to 1,000 keys, none twice, in one call; `load(missing)` gets a list of those that are not
-        there, and makes a mapping of them: what it leaves out has no value, what it adds is ignored.
+        """The values of 1 to 1,000 keys, none twice, in one call; `load(missing)` gets a list of the missing ones and
+        returns a mapping. Keys that it leaves out have no value, keys that it adds are ignored.
 
-        Keys that others load are waited for after that, and loaded one by one if those fail. If the last load of a key
-        failed a short time ago, it raises `LoadFailed` when what it loaded is stored. In a cluster all keys must lie in
-        one slot, else it raises `CrossSlot`.
+        After that it waits for keys that others load, and loads them one by one if those fail. If the last load of a
+        key failed a short time ago, it raises `LoadFailed` after it has stored what it loaded. In a cluster all keys
+        must lie in one slot, else it raises `CrossSlot`.
         """
 
     def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
-        """As `get`, of a value that is stored as JSON, which the loader's caller gets back too; None is no value.
+        """As `get`, with a value that is stored as JSON. The caller that loads gets it back from JSON too. None is no
+        value.
 
         Raises `InvalidArgument` for what another language cannot read: more than 512 lists and dicts within each other,
         or half of a surrogate pair."""
@@ -996,11 +998,11 @@ class Cache:
         """What is there, fresh or stale, without loading or waiting; None if there is nothing."""
 
     def put(self, key: str | bytes, value: str | bytes | None) -> bool:
-        """Stores a value that the caller has already; None: there is no such thing. It is newer than whatever is being
-        loaded."""
+        """Stores a value that you already have; None means that there is none. It counts as newer than whatever is
+        being loaded."""
 
     def invalidate(self, key: str | bytes) -> bool:
-        """Forgets a key: what was loaded, or is being loaded now, is not served any more. True if there was any."""
+        """Forgets a key: what was loaded, or is being loaded now, is no longer served. True if there was a value."""
 
     def redis_key(self, key: str | bytes) -> bytes:
         """The Redis key of a key."""
@@ -1057,15 +1059,15 @@ class Inspection:
 
     @property
     def waiters(self) -> int:
-        """How many wait by the server's knowledge: one of each process."""
+        """How many wait, as the server knows it: one of each process."""
 
     @property
     def holders(self) -> tuple[Holder, ...]:
-        """Those who hold it, the first first."""
+        """The holders, in the order of their grants."""
 
     @property
     def healed(self) -> bool:
-        """Whether a value stands at the key that is not ours: it counts as none."""
+        """Whether the key holds a value that is not a lock of Quotalock's: it counts as none."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -1084,7 +1086,7 @@ class Holder:
 
     @property
     def label(self) -> str:
-        """What it calls itself."""
+        """The label that it gave."""
 
     @property
     def token(self) -> int:
@@ -1184,10 +1186,10 @@ def quorum_lock(
     """Makes a handle for a mutex over several independent servers, one for each of `clients` (3 to 15, better an odd
     number): held if most of them granted it within its ttl, so it survives the loss of the others. Does no I/O.
 
-    The options are those of `Client.lock`. Each server has a twentieth of the `ttl` to answer. Who waits asks again
-    every 10 to 50 ms. A server that was started less than a `ttl` ago and keeps no append-only file has no vote.
+    The options are those of `Client.lock`. Each server has a twentieth of the `ttl` to answer. Waiters ask again every
+    10 to 50 ms. A server that was started less than a `ttl` ago and keeps no append-only file has no vote.
 
-    Raises `InvalidArgument` as `Client.lock`, for too few or too many clients, and for one that is there twice.
+    Raises `InvalidArgument` as `Client.lock`, for too few or too many clients, and for one that is given twice.
     """
 
 @overload

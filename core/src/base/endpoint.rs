@@ -176,7 +176,7 @@ impl Endpoint {
             "memory" => return memory(rest).map(Endpoint::Memory),
             "redis" | "rediss" | "unix" => {}
             "redis+cluster" | "redis+sentinel" => {
-                return Err(format!("needs {scheme}, which this version does not speak: use redis:// to one server"));
+                return Err(format!("needs {scheme}, which this version does not support: use redis:// to one server"));
             }
             other => {
                 let known = if is_scheme(other) { format!(" \"{other}\"") } else { String::new() };
@@ -234,7 +234,7 @@ fn memory(name: &str) -> std::result::Result<String, String> {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
     if !plain || name.len() > MAX_MEMORY_NAME {
         return Err(format!(
-            "has a name that cannot be: write memory://, or memory://name with up to {MAX_MEMORY_NAME} letters, digits, \
+            "has an invalid name: write memory://, or memory://name with up to {MAX_MEMORY_NAME} letters, digits, \
              '-', '_' and '.'"
         ));
     }
@@ -273,14 +273,14 @@ fn host_and_port(authority: &str) -> std::result::Result<(String, u16), String> 
             // What is no number, or a long one, may be a password whose '@' was forgotten, or encoded.
             let is_number = digits.len() <= 5 && digits.bytes().all(|b| b.is_ascii_digit());
             let shown = if is_number { digits } else { "***" };
-            format!("has the port \"{shown}\", which is not one: use a number from 1 to 65535, and '@' behind a login")
+            format!("has the port \"{shown}\", which is not one: use a number from 1 to 65535, and '@' after a login")
         })?,
     };
     let host = decoded(host)?;
     let is_v6 = authority.starts_with('[');
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_') || (is_v6 && matches!(c, ':' | '%'));
     if !host.chars().all(fits) {
-        return Err("has a host that cannot be: write it as redis://127.0.0.1:6379, with '@' behind a login".into());
+        return Err("has an invalid host: write it as redis://127.0.0.1:6379, with '@' after a login".into());
     }
     Ok((host, port))
 }

@@ -9,7 +9,7 @@ use crate::base::decision::Decision;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Code {
-    /// A value that can never be right: an empty key, a negative cost, a URL that cannot be.
+    /// A value that can never be right: an empty key, a negative cost, an invalid URL.
     InvalidArgument,
     /// A policy that does not parse or has an impossible amount, period or unit.
     InvalidPolicy,
@@ -17,7 +17,7 @@ pub enum Code {
     Unavailable,
     /// No answer came in time.
     Timeout,
-    /// The key in Redis is of a type that is not ours.
+    /// The key in Redis holds another Redis type.
     WrongType,
     /// The keys of one call lie in different slots of a cluster.
     CrossSlot,
@@ -29,7 +29,7 @@ pub enum Code {
     NotAcquired,
     /// A lock was lost.
     Lost,
-    /// Whoever was loading the value of a cache has failed, a short time ago.
+    /// A loader of this value failed a short time ago.
     LoadFailed,
     /// The client was closed.
     Closed,
@@ -148,9 +148,8 @@ impl std::error::Error for Error {}
 pub(crate) fn wrong_type(keys: &[&[u8]]) -> Error {
     let keys: Vec<String> = keys.iter().map(|key| format!("\"{}\"", shown(key))).collect();
     let keys = keys.join(" or ");
-    let message = format!(
-        "key {keys} holds another Redis type than ours: rename it, delete it, or give this client another prefix"
-    );
+    let message =
+        format!("key {keys} holds another Redis type: rename it, delete it, or give this client another prefix");
     Error::new(Code::WrongType, message)
 }
 

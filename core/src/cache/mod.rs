@@ -106,7 +106,7 @@ impl Cache {
         sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             let key = crate::base::error::shown(twice[0]);
-            return Err(Error::invalid(format!("key \"{key}\" is there twice: give each once")));
+            return Err(Error::invalid(format!("key \"{key}\" is given twice: give each once")));
         }
         GettingMany::new(self.spec.clone(), keys, wait.into())
     }

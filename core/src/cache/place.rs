@@ -116,8 +116,10 @@ impl Place {
 
     /// The error for who waited in vain.
     pub fn late(&self, wait: Duration, left: u64) -> Error {
-        let (what, left) = (format!("{} had nothing {}", self.shown, within(wait)), span(left));
-        let why = format!("another caller makes it, whose lease ends in {left}; wait longer, or see why it is slow");
+        let (what, left) = (format!("{} had no value {}", self.shown, within(wait)), span(left));
+        let why = format!(
+            "another caller is loading it, and its lease ends in {left}; wait longer, or find out why the load is slow"
+        );
         Error::new(Code::Timeout, format!("{what}: {why}"))
     }
 
@@ -126,7 +128,7 @@ impl Place {
         let what = &self.shown;
         Error::new(
             Code::LoadFailed,
-            format!("{what} could not be loaded a moment ago ({error}): it is tried again in {}", span(left)),
+            format!("{what} failed to load a moment ago ({error}): try again in {}", span(left)),
         )
     }
 }

@@ -148,7 +148,7 @@ impl Guest for Readers {
 
     fn cancel(&mut self, is_it: &dyn Fn(&Tag) -> bool) {
         for number in self.numbers(|waiter| is_it(&waiter.tag)) {
-            self.leave(number, Err(Error::new(Code::Closed, "the call was taken back by its caller")));
+            self.leave(number, Err(Error::new(Code::Closed, "the caller gave up the call")));
         }
     }
 
@@ -157,7 +157,7 @@ impl Guest for Readers {
             if let Some(leave) = self.all.get_mut(&number).and_then(|waiter| waiter.reader.take_leave()) {
                 self.actions.push(Action::Leave(leave));
             }
-            self.end(number, Err(Error::new(Code::Closed, "the client was closed while this waited for a value")));
+            self.end(number, Err(Error::new(Code::Closed, "the client was closed during the wait for a value")));
         }
     }
 

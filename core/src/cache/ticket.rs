@@ -131,7 +131,7 @@ impl Ticket {
     }
 }
 
-/// Frees the ways of those whose end nobody answered, all at once: each alone would keep their thread waiting.
+/// Frees the ways of those whose end no answer came, all at once: each alone would keep their thread waiting.
 fn leave_all(tickets: &[Ticket]) {
     let is_left = |ticket: &&Ticket| ticket.open.here && !ticket.open.used.swap(true, Ordering::Relaxed);
     Leave::send_all_here(tickets.iter().filter(is_left).map(|ticket| ticket.open.place.leave(ticket.open.id)));

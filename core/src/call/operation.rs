@@ -148,7 +148,7 @@ pub(crate) fn odd_reply(what: String) -> Error {
     Error::new(
         Code::Internal,
         format!(
-            "the script answered something it never should ({what}): is a proxy between, or another version's script?"
+            "the script gave an impossible answer ({what}): is there a proxy in between, or a script of another version?"
         ),
     )
 }

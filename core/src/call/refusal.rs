@@ -41,8 +41,8 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
     }
     if inner("CROSSSLOT") {
         let message = format!(
-            "{} is for keys in different slots of the cluster at {server}, which cannot decide about them at once: give \
-             their limiters or stocks one scope, and ask for locks and keys of caches one by one",
+            "{} uses keys in different slots of the cluster at {server}, which cannot decide them together: give \
+             their limiters or stocks one scope, and use locks and cache keys one by one",
             operation.describe()
         );
         return Refusal::Final(Error::new(Code::CrossSlot, message));
@@ -55,14 +55,14 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
     }
     if is_unknown_command(text) {
         let message = format!(
-            "{server} does not know EVAL or EVALSHA: they were renamed there, or this is no Redis; have them given back, or \
+            "{server} does not know EVAL or EVALSHA: they were renamed there, or this is not Redis; restore them, or \
              correct the url"
         );
         return Refusal::Final(Error::new(Code::NotPermitted, message));
     }
     if inner("OOM") {
         let message = format!(
-            "{server} is full (maxmemory reached, nothing may be evicted), {} was not done: raise maxmemory or give \
+            "{server} is full (maxmemory reached, nothing may be evicted), so {} was not done: raise maxmemory, or give \
              limits and locks a Redis of their own",
             operation.describe()
         );
@@ -70,16 +70,17 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
     }
     if matches!(code, "MOVED" | "ASK") {
         let message =
-            format!("{server} is a node of a Redis Cluster, which this version does not speak: use one server");
+            format!("{server} is a node of a Redis Cluster, which this version does not support: use one server");
         return Refusal::Final(Error::new(Code::Unavailable, message).lasting());
     }
     let scope = if OF_WRITES.into_iter().any(inner) { Scope::Writes } else { Scope::All };
     if DEMOTED.into_iter().any(inner) {
-        let message = format!("{server} is a replica ({}): point the url at the master", shown(text.as_bytes()));
+        let message = format!("{server} is a replica ({}): point the url at the primary", shown(text.as_bytes()));
         return Refusal::Elsewhere(Error::new(Code::Unavailable, message), scope);
     }
     if PASSING.into_iter().any(inner) {
-        let message = format!("{server} does not work for now ({}): wait or look into its log", shown(text.as_bytes()));
+        let message =
+            format!("{server} does not work at the moment ({}): wait, or check its log", shown(text.as_bytes()));
         return Refusal::Later(Error::new(Code::Unavailable, message), scope);
     }
     if text.contains("max number of clients") {
@@ -87,7 +88,7 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
         return Refusal::Final(Error::new(Code::Unavailable, message));
     }
     let message = format!(
-        "{server} refused {} with \"{}\": this is a fault of Quotalock or of a proxy between",
+        "{server} refused {} with \"{}\": this is a fault of Quotalock or of a proxy in between",
         operation.describe(),
         shown(text.as_bytes())
     );

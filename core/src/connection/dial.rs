@@ -58,7 +58,7 @@ pub(crate) fn without_signals<T>(start: impl FnOnce() -> T) -> T {
 fn unavailable(server: &Server, why: &str) -> Error {
     Error::new(
         Code::Unavailable,
-        format!("{server} could not be reached ({why}): is Redis running there, and the url right?"),
+        format!("{server} could not be reached ({why}): is Redis running there, and is the url right?"),
     )
 }
 
@@ -66,8 +66,8 @@ fn unavailable(server: &Server, why: &str) -> Error {
 pub(crate) fn hanging(server: &Server) -> Error {
     // What speaks no TLS waits for the rest of what it takes for a command.
     let advice = match server.address {
-        Address::Tls { .. } => "does this port speak TLS? If it does, is it hanging, or the timeout too short?",
-        _ => "is it hanging, or the timeout too short?",
+        Address::Tls { .. } => "does this port speak TLS? If it does, is it hanging, or is the timeout too short?",
+        _ => "is it hanging, or is the timeout too short?",
     };
     Error::new(Code::Timeout, format!("{server} gave no answer to a new connection in time: {advice}"))
 }
@@ -98,7 +98,7 @@ fn disagreed(server: &Server, ca: Option<&Path>, error: &io::Error) -> Error {
         }
         _ => "does this port speak TLS?",
     };
-    Error::new(Code::Unavailable, format!("{server} and we did not agree on TLS ({error}): {advice}"))
+    Error::new(Code::Unavailable, format!("the TLS handshake with {server} failed ({error}): {advice}"))
 }
 
 fn open(server: &Server, patience: &mut Patience<'_>) -> Result<Stream> {
@@ -251,8 +251,8 @@ fn check(server: &Server, command: &str, reply: Value) -> Result<Value> {
     }
     if refusal::is_unknown_command(&text) {
         let advice = match command {
-            "select" => "or the server has one database only: take the database out of the url, or have it given back",
-            _ => "or this is no Redis: have it given back, or correct the url",
+            "select" => "or the server has only one database: remove the database from the url, or restore the command",
+            _ => "or this is not Redis: restore the command, or correct the url",
         };
         let message = format!("{host} does not know the command '{command}': it was renamed there, {advice}");
         return Err(Error::new(Code::NotPermitted, message));
@@ -261,12 +261,12 @@ fn check(server: &Server, command: &str, reply: Value) -> Result<Value> {
     if command == "select" {
         let database = server.database;
         let what = if text.contains("out of range") { "does not exist" } else { "cannot be selected" };
-        return Err(Error::invalid(format!("database {database} {what} on {host}{said}: give one that can be")));
+        return Err(Error::invalid(format!("database {database} {what} on {host}{said}: give another number")));
     }
     if text.starts_with("ERR max number of clients") {
         return Err(unavailable(server, "it has no connection left: raise maxclients or use fewer processes"));
     }
-    Err(unavailable(server, &format!("it refused to be asked{said}")))
+    Err(unavailable(server, &format!("it refused the first commands{said}")))
 }
 
 fn micros(time: &Value) -> Option<i64> {

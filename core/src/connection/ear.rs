@@ -74,7 +74,7 @@ impl Ear {
                     return Err(Error::new(
                         Code::NotPermitted,
                         format!(
-                            "the Redis user may not hear wake-ups on {server}, which waiting needs: allow it with \
+                            "the Redis user may not subscribe to wake-ups on {server}, which waiting needs: allow it with \
                              ACL SETUSER <user> +subscribe &{channels}*"
                         ),
                     ));

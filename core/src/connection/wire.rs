@@ -114,7 +114,7 @@ impl Wire {
                         self.pause(deadline, interrupted)?;
                     }
                     _ if written == 0 => {
-                        let error = Error::new(Code::Unavailable, format!("{server} had gone ({e})"));
+                        let error = Error::new(Code::Unavailable, format!("{server} closed the connection ({e})"));
                         return Err(Broken::Failed(Failure::NotSent(error)));
                     }
                     _ => return Err(gone(server, &e.to_string())),

@@ -136,7 +136,7 @@ impl Operation for AllCall {
     fn decode(&self, mut fields: &[Value], source: Source) -> Result<Answer> {
         if self.memory.is_some() {
             if unsigned(fields, 0)? != self.print {
-                let message = "request_id was used for other charges before: give another to another request";
+                let message = "request_id was already used for other charges: use another id for another request";
                 return Err(Error::invalid(message));
             }
             let definitions: Vec<&Definition> = self.parts.iter().map(|part| &*part.definition).collect();

@@ -245,7 +245,10 @@ impl Operation for Call {
             Some(decision) if self.verb == Verb::Require && !decision.allowed => {
                 let when = match decision.retry_after {
                     Some(micros) => format!("try again in {} ms", micros.div_ceil(1_000)),
-                    None => format!("never: cost {} is above the limit of {}", decision.cost, decision.limit),
+                    None => format!(
+                        "it can never be admitted, because cost {} is above the limit of {}",
+                        decision.cost, decision.limit
+                    ),
                 };
                 if decision.source == Source::Closed {
                     let (key, name) = (self.shown_key(), &self.definition.name);
@@ -334,14 +337,18 @@ pub(super) fn described(mut fields: &[Value], of: &[&Definition], source: Source
         let rules = fields.get(4..4 + size).ok_or_else(odd)?;
         let rules = rules.chunks(4).map(|rule| of_rule(unsigned(rule, 0)?, &rule[1..])).collect::<Result<_>>()?;
         let Some(definition) = of.get(decisions.len()) else {
-            return Err(Error::invalid("request_id was used for more charges before: give another to another request"));
+            return Err(Error::invalid(
+                "request_id was already used for more charges: use another id for another request",
+            ));
         };
         let enforce = definition.enforce;
         decisions.push(Decision::combine(rules, block_left, cost, healed, source).enforced(enforce));
         fields = &fields[4 + size..];
     }
     if decisions.len() < of.len() {
-        return Err(Error::invalid("request_id was used for fewer charges before: give another to another request"));
+        return Err(Error::invalid(
+            "request_id was already used for fewer charges: use another id for another request",
+        ));
     }
     Ok(decisions)
 }

@@ -359,7 +359,9 @@ impl Client {
             let definition = &charge.limiter.definition;
             if !Arc::ptr_eq(&charge.limiter.client.shared, &self.shared) {
                 let name = shown(definition.name.as_bytes());
-                return Err(Error::invalid(format!("limiter \"{name}\" is another client's: make it with this one")));
+                return Err(Error::invalid(format!(
+                    "limiter \"{name}\" belongs to another client: make it with this one"
+                )));
             }
             check_amount("consumed here", charge.cost)?;
             let key = charge.limiter.redis_key(charge.key)?;

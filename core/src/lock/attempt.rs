@@ -190,11 +190,15 @@ impl Attempt {
                     };
                 }
                 let what = format!("{} was granted, but its ttl was over when the answer came", spec.shown);
-                Next::Failed(Error::new(Code::Timeout, format!("{what}: give it more ttl, or look after the server")))
+                Next::Failed(Error::new(
+                    Code::Timeout,
+                    format!("{what}: use a longer ttl, or check whether the server is slow"),
+                ))
             }
-            Outcome::Cancelled { .. } => {
-                Next::Failed(Error::new(Code::Internal, format!("{} was asked for by an ended attempt", spec.shown)))
-            }
+            Outcome::Cancelled { .. } => Next::Failed(Error::new(
+                Code::Internal,
+                format!("{} was requested by an attempt that had ended", spec.shown),
+            )),
             Outcome::Refused { wait, place, holder, .. } => {
                 self.lock.refused(describe_holder(&holder, wait));
                 if !self.waits() {
@@ -244,5 +248,5 @@ impl Drop for Attempt {
 
 /// The error for whoever still waits for an attempt that its caller has abandoned.
 pub(super) fn taken_back() -> Error {
-    Error::new(Code::Closed, "the acquisition was taken back by its caller")
+    Error::new(Code::Closed, "the caller gave up the acquisition")
 }

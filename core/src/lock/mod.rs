@@ -190,7 +190,7 @@ impl Lock {
     pub fn assert_held(&self) -> Result<()> {
         let lost = |why: &str| {
             let what = format!("{} {why}", self.inner.spec.shown);
-            Err(Error::new(Code::Lost, format!("{what}: undo or stop what needs it, another may hold it")))
+            Err(Error::new(Code::Lost, format!("{what}: stop or undo the work, another may hold it")))
         };
         match self.state() {
             LockState::Held | LockState::Uncertain => Ok(()),
@@ -287,16 +287,16 @@ impl Inner {
         if seat.held.as_ref().is_some_and(|held| held.is_held()) {
             let what = &self.spec.shown;
             return Err(Error::invalid(format!(
-                "{what} is held by this handle already: release it first, or make another handle"
+                "{what} is already held by this handle: release it first, or use another handle"
             )));
         }
         if seat.attempt != 0 {
             let what = &self.spec.shown;
-            return Err(Error::invalid(format!("{what} is being acquired by this handle: make another handle")));
+            return Err(Error::invalid(format!("{what} is already being acquired by this handle: use another handle")));
         }
         seat.attempts += 1;
         seat.attempt = seat.attempts;
-        seat.refusal = (wait, "nobody answered".to_owned());
+        seat.refusal = (wait, "no answer came".to_owned());
         Ok(seat.attempt)
     }
 

@@ -61,7 +61,7 @@ impl LockOptions {
         check_ttl(self.ttl)?;
         check_floor(self.floor)?;
         if self.max_hold == 0 {
-            return Err(Error::invalid("max_hold of 0 would renew nothing: switch renewal off, or give it some time"));
+            return Err(Error::invalid("max_hold of 0 renews nothing: switch renewal off, or give a longer max_hold"));
         }
         if self.label.len() > MAX_LABEL_BYTES {
             return Err(Error::invalid(format!(
@@ -71,7 +71,7 @@ impl LockOptions {
             )));
         }
         if self.label.contains('\n') {
-            return Err(Error::invalid("label has a line break: leave it out"));
+            return Err(Error::invalid("label has a line break: remove it"));
         }
         if self.replicas_ack > 0 && !(1_000..=MAX_ACK_TIMEOUT).contains(&self.ack_timeout) {
             return Err(Error::invalid(format!(
@@ -89,7 +89,7 @@ pub(super) fn check_ttl(ttl: u64) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "ttl of {} is not between 10 ms and 7 days: every lock ends, renew it if it must last",
+        "ttl of {} is not between 10 ms and 7 days: change it, and renew a lock that must last longer",
         span(ttl)
     )))
 }
@@ -99,5 +99,5 @@ pub(super) fn check_floor(floor: u64) -> Result<()> {
     if floor <= MAX_FLOOR {
         return Ok(());
     }
-    Err(Error::invalid(format!("floor {floor} is above 2^52: give a fencing token that was seen")))
+    Err(Error::invalid(format!("floor {floor} is above 2^52: give a fencing token that the resource has seen")))
 }

@@ -93,7 +93,10 @@ fn round(attempt: &Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<u64
         if may_have_forgotten(node, over)? {
             let what =
                 format!("{} was started less than a ttl ago and keeps no append-only file", node.shared.endpoint);
-            return Err(Error::new(Code::NotAcquired, format!("{what}: it may have forgotten what it granted")));
+            return Err(Error::new(
+                Code::NotAcquired,
+                format!("{what}: it may have forgotten what it granted, so wait for one ttl"),
+            ));
         }
         ask(node, attempt.lock.floor(), over)
     });

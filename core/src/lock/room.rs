@@ -259,7 +259,7 @@ impl Room {
 
     /// Ends everybody's wait: the client was closed.
     pub fn close(&mut self) {
-        let closed = || Error::new(Code::Closed, "the client was closed while this waited for a lock");
+        let closed = || Error::new(Code::Closed, "the client was closed during the wait for a lock");
         self.leave_if(|_| true, |_| Err(closed()));
     }
 

@@ -220,18 +220,21 @@ fn check_quorum(clients: &[Client], options: &LockOptions) -> Result<()> {
             Arc::ptr_eq(&client.shared, &other.shared) || endpoint.is_server_of(&other.shared.endpoint)
         };
         if clients[..at].iter().any(is_its) {
-            return Err(Error::invalid(format!("{endpoint} is there twice: each server has one vote")));
+            return Err(Error::invalid(format!("{endpoint} is given twice: give each server once")));
         }
     }
     if options.fair || options.replicas_ack > 0 {
-        return Err(Error::invalid("a quorum lock has neither fair nor replicas_ack: its servers know of no order"));
+        return Err(Error::invalid("a quorum lock has neither fair nor replicas_ack: leave them out"));
     }
     Ok(())
 }
 
 fn check_names(names: &[&[u8]]) -> Result<()> {
     if names.is_empty() || names.len() > MAX_LOCK_NAMES {
-        return Err(Error::invalid(format!("{} names of locks are not between 1 and {MAX_LOCK_NAMES}", names.len())));
+        return Err(Error::invalid(format!(
+            "{} lock names are not between 1 and {MAX_LOCK_NAMES}: change the list",
+            names.len()
+        )));
     }
     for (at, name) in names.iter().enumerate() {
         key::check_lock_name(name)?;
@@ -250,9 +253,7 @@ fn check_permits(permits: u64, weight: u64, kind: Kind) -> Result<()> {
         return Err(Error::invalid(format!("{permits} permits are not between 1 and {MAX_PERMITS}: change them")));
     }
     if weight == 0 || weight > permits {
-        return Err(Error::invalid(format!(
-            "weight {weight} is not between 1 and the {permits} permits there are: it could never be granted"
-        )));
+        return Err(Error::invalid(format!("weight {weight} is not between 1 and the {permits} permits: change it")));
     }
     Ok(())
 }

@@ -69,7 +69,8 @@ impl Hub {
     }
 
     fn start() -> Result<Arc<Hub>> {
-        let failed = |e| Error::new(Code::Unavailable, format!("no socket pair could be made: {e}"));
+        let failed =
+            |e| Error::new(Code::Unavailable, format!("no socket pair could be made ({e}): raise the process' limits"));
         let (bell, ear) = UnixStream::pair().map_err(failed)?;
         for end in [&bell, &ear] {
             end.set_nonblocking(true).map_err(failed)?;
@@ -240,7 +241,7 @@ fn work(hub: &Arc<Hub>, bell: &UnixStream) {
         for (id, sink) in cancelled {
             let is_it = |tag: &Tag| tag.is(id, &sink);
             if let Some(tag) = links.values_mut().find_map(|link| link.cancel(is_it)) {
-                tag.answer(Err(Error::new(Code::Closed, "the call was taken back by its caller")));
+                tag.answer(Err(Error::new(Code::Closed, "the caller gave up the call")));
             }
             reactor.cancel(&is_it);
         }

@@ -275,6 +275,6 @@ impl<T> Up<T> {
     }
 
     fn stray(&self) -> Error {
-        self.gone("it answered what nobody asked")
+        self.gone("it sent an answer that nobody asked for")
     }
 }

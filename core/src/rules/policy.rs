@@ -93,7 +93,7 @@ impl Rule {
         if !algorithm.definition().has_capacity {
             if capacity.is_some() {
                 let name = algorithm.name();
-                return refuse(format!("capacity does not go with {name}: leave it out"));
+                return refuse(format!("capacity is for token-bucket, not for {name}: leave it out"));
             }
             return Ok(Rule { algorithm, limit, period, capacity: limit, rate: Rate { limit, period } });
         }
@@ -108,10 +108,10 @@ impl Rule {
         {
             return refuse(match given {
                 Some(_) => {
-                    format!("amount {limit} with capacity {capacity} is too much to be counted exactly: give less")
+                    format!("amount {limit} with capacity {capacity} is too large to count exactly: give less")
                 }
                 None => format!(
-                    "amount {limit} is too much to be counted exactly in a bucket that holds as many: give a smaller capacity"
+                    "amount {limit} is too large to count exactly with a capacity of the same size: give a smaller capacity"
                 ),
             });
         }

@@ -120,7 +120,7 @@ impl Exchange {
             Some((wanted, patience)) if acks < u64::from(wanted) => {
                 let (ms, server) = (patience.as_millis(), &self.shared.endpoint);
                 let message = format!(
-                    "{acks} of {wanted} replicas of {server} had it within {ms} ms: look after them, or ask for fewer"
+                    "{acks} of {wanted} replicas of {server} had it within {ms} ms: check them, or ask for fewer"
                 );
                 Step::Done(Err(Error::new(Code::NotAcquired, message)))
             }
@@ -173,7 +173,10 @@ impl Exchange {
             Err(refused) => {
                 let retry_after = refused.retry_after.as_micros() as u64;
                 let error = refused.error.unwrap_or_else(|| {
-                    Error::new(Code::Unavailable, format!("{} did not work a moment ago", self.shared.endpoint))
+                    Error::new(
+                        Code::Unavailable,
+                        format!("{} did not work a moment ago: check it, or wait", self.shared.endpoint),
+                    )
                 });
                 self.not_reached(error, retry_after)
             }
@@ -299,7 +302,7 @@ impl Exchange {
     fn timed_out(&self, what: &str) -> Error {
         let (server, ms) = (&self.shared.endpoint, self.timeout.as_millis());
         let message = format!(
-            "{} at {server} {what} within {ms} ms: look after the server, or give more timeout",
+            "{} at {server} {what} within {ms} ms: check the server, or raise the timeout",
             self.operation.describe()
         );
         Error::new(Code::Timeout, message)

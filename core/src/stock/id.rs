@@ -61,7 +61,7 @@ pub(super) fn decode(place: &Place, text: &str) -> Result<Hold> {
     read(place, text).ok_or_else(|| {
         let (text, stock) = (shown(text.as_bytes()), &place.shown);
         Error::invalid(format!(
-            "reservation \"{text}\" is not of {stock}: give the id of a reservation that was taken there"
+            "reservation \"{text}\" does not belong to {stock}: give the id of a reservation that was taken there"
         ))
     })
 }

@@ -101,7 +101,10 @@ pub(super) fn check_entry_id(id: &str) -> Result<()> {
     if id.split_once('-').is_some_and(|(ms, number)| is_number(ms) && is_number(number)) {
         return Ok(());
     }
-    Err(Error::invalid(format!("after \"{}\" is no entry of a ledger: give the id of one", shown(id.as_bytes()))))
+    Err(Error::invalid(format!(
+        "after \"{}\" is not the id of a ledger entry: give one, or none",
+        shown(id.as_bytes())
+    )))
 }
 
 pub(super) struct ReadLedger {

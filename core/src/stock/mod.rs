@@ -207,7 +207,7 @@ impl Client {
         if Arc::ptr_eq(&stock.client.shared, &self.shared) {
             return Ok(());
         }
-        Err(Error::invalid(format!("{} is another client's: make it with this one", stock.place.shown)))
+        Err(Error::invalid(format!("{} belongs to another client: make it with this one", stock.place.shown)))
     }
 }
 

@@ -101,7 +101,9 @@ impl Opening {
             check_quantity("per_buyer", per_buyer)?;
         }
         if let Some(ends) = self.ends.filter(|ends| *ends == 0 || *ends > 1 << 52) {
-            return Err(Error::invalid(format!("ends {ends} is no time in microseconds since the epoch: change it")));
+            return Err(Error::invalid(format!(
+                "ends {ends} is not a time in microseconds since the epoch: change it"
+            )));
         }
         check_prizes(quantity, &self.prizes)
     }
@@ -125,7 +127,7 @@ pub(super) fn check_prizes(quantity: u64, prizes: &[Vec<u8>]) -> Result<()> {
     }
     if prizes.len() as u64 != quantity {
         let given = prizes.len();
-        return Err(Error::invalid(format!("{given} prizes are not one for each of {quantity} units: give as many")));
+        return Err(Error::invalid(format!("{given} prizes do not match {quantity} units: give one for each unit")));
     }
     for (at, prize) in prizes.iter().enumerate() {
         if prize.is_empty() || prize.len() > MAX_PRIZE_BYTES {

@@ -58,7 +58,7 @@ impl Cursor {
             .and_then(|(till, id)| Some(Cursor { till: number(till)?, member: id::decode(place, id).ok()?.member() }));
         cursor.ok_or_else(|| {
             let (text, stock) = (shown(text.as_bytes()), &place.shown);
-            Error::invalid(format!("cursor \"{text}\" is none of {stock}: give the next of the page before"))
+            Error::invalid(format!("cursor \"{text}\" does not belong to {stock}: give the next of the page before"))
         })
     }
 }

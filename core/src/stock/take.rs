@@ -300,7 +300,7 @@ impl Operation for Take {
             let Some((set, before)) = rest.split_last() else { return Err(odd_reply("no fields".into())) };
             if *set != Value::Bytes(self.set().to_vec()) {
                 return Err(Error::invalid(
-                    "request_id was used for other stocks before: give another to another request",
+                    "request_id was already used for other stocks: use another id for another request",
                 ));
             }
             let split = before.len().checked_sub(self.items.len());

@@ -61,7 +61,7 @@ fn rule(text: &str, policy: &str) -> Result<Rule> {
     let mut tokens = tokens.iter().peekable();
     if tokens.peek().is_none() {
         let policy = shown(policy.as_bytes());
-        return Err(refused(format!("policy \"{policy}\" has an empty rule: drop the ';' that has no rule beside it")));
+        return Err(refused(format!("policy \"{policy}\" has an empty rule: remove the extra ';'")));
     }
     let form = |found: Option<&Token>, wanted: &str| {
         let found = found.map_or("its end".to_owned(), |t| format!("\"{}\"", shown(t.text().as_bytes())));
@@ -120,7 +120,7 @@ fn unit(word: &str) -> Result<u64> {
     let lower = word.to_ascii_lowercase();
     if matches!(lower.as_str(), "month" | "months" | "year" | "years") {
         return Err(refused(format!(
-            "unit \"{word}\" is ambiguous, its length changes: use days, such as \"30 days\""
+            "unit \"{word}\" is ambiguous, because its length varies: use days, such as \"30 days\""
         )));
     }
     let known = UNITS.iter().find(|(name, _, others)| *name == lower || others.contains(&lower.as_str()));
