@@ -32,7 +32,7 @@ test('arguments of a wrong type are rejected, and named', async () => {
     [[[limiter, 'k', 1.5]], 'cost 1.5', 'whole'],
     [[[limiter, 'k', 0]], 'amount 0'],
     [[[limiter, 'k', -1]], 'cost -1'],
-    [[[other, 'k']], 'limiter "n" is another client\'s'],
+    [[[other, 'k']], 'limiter "n" belongs to another client'],
     [
       [
         [limiter, 'k'],

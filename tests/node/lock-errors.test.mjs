@@ -52,7 +52,7 @@ test('names that cannot be', async () => {
   const any = /** @type {any} */ (own)
   for (const name of [42, null, undefined, {}, ['n']]) await rejected(any.lock(name), BAD, 'name')
   await rejected(own.lock('\ud800'), BAD, 'UTF-8')
-  await rejected(own.lockAll([]), BAD, '0 names')
+  await rejected(own.lockAll([]), BAD, '0 lock names')
   await rejected(own.lockAll(['n', 'm', 'n']), BAD, 'twice')
   await rejected(own.lockAll(Array.from({ length: 101 }, (_, i) => `n${i}`)), BAD, '101')
   for (const names of ['n', undefined, { 0: 'n' }]) await rejected(any.lockAll(names), BAD, 'names')

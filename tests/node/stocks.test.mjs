@@ -253,7 +253,7 @@ test('names, buyers and ids that cannot be', async () => {
     stock.confirm(`${id}x`),
     stock.confirm(''),
   ]) {
-    await rejected(call, BAD, 'not of')
+    await rejected(call, BAD, 'does not belong')
   }
   const stranger = client('memory://').stock('n')
   await rejected(own.takeAll([[stranger, 1]], 'b'), BAD, 'belongs to another client')

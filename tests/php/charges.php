@@ -80,7 +80,7 @@ test('limiters of another client are refused, those of an object with the same s
     $client = client();
     $other = client()->limiter('foreign', '9/minute');
     $error = refused('invalid_argument', fn () => $client->consumeAll([[$other, 'k']]));
-    contains('"foreign" is another client\'s', $error->getMessage());
+    contains('"foreign" belongs to another client', $error->getMessage());
     $same = new Client('memory://', $client->prefix);
     $limiter = $same->limiter('n', '9/minute');
     same(8, $client->consumeAll([[$limiter, 'k']])->decisions[0]->remaining, 'remaining');

@@ -257,7 +257,7 @@ test('a bad argument is refused before anything is asked', function () {
             'label is not UTF-8' => fn () => $client->lock('n', label: "\xff"),
             'replicas_ack' => fn () => $client->lock('n', replicasAck: 2 ** 32),
             'ack_timeout' => fn () => $client->lock('n', replicasAck: 1, ackTimeoutMs: 0),
-            '0 names' => fn () => $client->lockAll([]),
+            '0 lock names' => fn () => $client->lockAll([]),
             'named twice' => fn () => $client->lockAll(['a', 'a']),
             'names[1] is null' => fn () => $client->lockAll(['a', null]),
             'names[0] is int: give strings' => fn () => $client->lockAll([42]),

@@ -224,7 +224,7 @@ def test_charges_that_cannot_be_together_are_refused(surface: Surface) -> None:
         surface.call(client.consume_all, [(limiter, "k"), (limiter, b"k")])
     # Of another client of this face, and of either client of the other face.
     for other in (client_of(surface), quotalock.Client(fresh_memory()), aio.Client(fresh_memory())):
-        with pytest.raises(quotalock.InvalidArgument, match='limiter "other" is another client\'s'):
+        with pytest.raises(quotalock.InvalidArgument, match='limiter "other" belongs to another client'):
             surface.call(client.consume_all, [(limiter, "k"), (other.limiter("other", "10/minute"), "k")])
     assert surface.call(limiter.peek, "k").remaining == 10
 
