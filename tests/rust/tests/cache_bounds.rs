@@ -1,5 +1,8 @@
 //! Looks at more than one call may answer: several calls serve them, and the caller is told as by one.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use quotalock::testing::flight::{self, Keys, Look, Looked, Progress};
@@ -30,12 +33,32 @@ const SIZES: [Option<usize>; 16] = [
     None,
 ];
 
+/// How many calls those take: none answers more than a mebibyte, but for one value.
+const CALLS: u64 = 8;
+
+/// Tests that count what a server did run one after the other.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How often this server was called so far; memory is not asked.
+fn calls(url: &str) -> u64 {
+    let Some(address) = url.strip_prefix("redis://") else { return 0 };
+    let mut connection = TcpStream::connect(address).unwrap();
+    connection.write_all(b"INFO commandstats\r\nPING\r\n").unwrap();
+    let lines = BufReader::new(connection).lines().map(Result::unwrap).take_while(|line| line != "+PONG");
+    let counts = lines.filter_map(|line| line.strip_prefix("cmdstat_evalsha:calls=").map(str::to_owned));
+    counts.map(|counts| counts.split(',').next().unwrap().parse::<u64>().unwrap()).sum()
+}
+
 fn value(at: usize, size: usize) -> Vec<u8> {
     (0..size).map(|n| (n * 31 + at) as u8).collect()
 }
 
 #[test]
 fn what_takes_several_calls_is_told_as_by_one() {
+    let _alone = alone();
     for (name, url) in stores() {
         for awaited in [false, true] {
             let client = client(&url, &fresh_prefix("large"));
@@ -49,8 +72,10 @@ fn what_takes_several_calls_is_told_as_by_one() {
             }
             // The last one is loaded by another.
             let busy = cache.get(keys[15], NOW).unwrap().run().unwrap();
+            let before = calls(&url);
             let many = cache.get_many(&keys, NOW).unwrap();
             let parts = if awaited { block_on(many) } else { many.run() }.unwrap();
+            assert_eq!(calls(&url) - before, if name == "memory" { 0 } else { CALLS }, "{name}");
             assert_eq!(parts.len(), SIZES.len(), "{name}");
             let mut tickets = Vec::new();
             for (at, part) in parts.into_iter().enumerate() {
@@ -74,6 +99,7 @@ fn what_takes_several_calls_is_told_as_by_one() {
 
 #[test]
 fn a_thousand_keys_are_looked_at_in_their_order() {
+    let _alone = alone();
     for (name, url) in stores() {
         let client = client(&url, &fresh_prefix("thousand"));
         let cache = client.cache("home", CacheOptions::default()).unwrap();
@@ -82,7 +108,9 @@ fn a_thousand_keys_are_looked_at_in_their_order() {
         for at in (0..1_000).step_by(7) {
             cache.put(keys[at], Some(names[at].clone().into())).unwrap().run().unwrap();
         }
+        let before = calls(&url);
         let parts = cache.get_many(&keys, NOW).unwrap().run().unwrap();
+        assert_eq!(calls(&url) - before, if name == "memory" { 0 } else { 4 }, "{name}");
         assert_eq!(parts.len(), 1_000);
         for (at, part) in parts.iter().enumerate() {
             match part {
@@ -100,7 +128,8 @@ fn a_thousand_keys_are_looked_at_in_their_order() {
 }
 
 #[test]
-fn twin_and_script_leave_the_same_for_later() {
+fn twin_and_script_tell_the_same_of_what_is_large() {
+    let _alone = alone();
     let sides: Vec<_> = stores().into_iter().map(|(name, url)| (name, client(&url, &fresh_prefix("later")))).collect();
     let told: Vec<_> = sides
         .iter()
