@@ -50,8 +50,8 @@ def test_a_question_whose_task_was_cancelled_leaves_no_lease(server: Server, way
         assert free == dict.fromkeys(after, b"x")
 
 
-# Gets many keys, which its loader makes, then many more, for which it fails. Each time it says that it loads, and waits until
-# it is told to go on. Argument: the url.
+# Gets many keys, which its loader makes, then many more, for which it fails. Each time it says that it loads, and waits
+# until it is told to go on. Argument: the url.
 PARTS = {
     "python": [
         sys.executable,

@@ -10,8 +10,8 @@ import pytest
 from servers import ROOT, Server
 from workers import LANGUAGES
 
-# Stores eight values of 400 KiB, says so, waits, and gets them with two that are missing; prints what its loader was asked
-# for, the lengths of what it got, and whether all begin with the right byte. Argument: the url.
+# Stores eight values of 400 KiB, says so, waits, and gets them with two that are missing; prints what its loader was
+# asked for, the lengths of what it got, and what each begins with. Argument: the url.
 GETS = {
     "python": [
         sys.executable,

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from mutant import LUA, RUST, Edit, Mutant
 
-TESTS = ("cache", "cache_alone", "cache_away", "cache_kept", "stampede", "twin_flight", "lacking_states", "cache_bounds")
+TESTS = (
+    "cache",
+    "once",
+    "cache_alone",
+    "cache_away",
+    "cache_kept",
+    "stampede",
+    "twin_flight",
+    "lacking_states",
+    "cache_bounds",
+)
 MUTANTS = [
     Mutant(
         "a look answers with all that is there at once",
