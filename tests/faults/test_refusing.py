@@ -83,6 +83,20 @@ def a_script_without_end(server: Server) -> Iterator[None]:
 
 
 @contextmanager
+def a_dump_that_takes_long(server: Server) -> Iterator[None]:
+    """LOADING: it was started anew, and reads its dump key by key."""
+    server.command("DEBUG", "POPULATE", "100000")
+    server.command("SAVE")
+    server.stop()
+    server.args = (*server.args, "--key-load-delay", "50", "--loading-process-events-interval-bytes", "1024")
+    server.start(loaded=False)
+    yield
+    assert "\nloading:1" in server.command("INFO", "persistence"), "it was loaded too soon"
+    server.command("CONFIG", "SET", "key-load-delay", "0")
+    until(server, lambda it: "\nloading:0" in it.command("INFO", "persistence"))
+
+
+@contextmanager
 def full(server: Server) -> Iterator[None]:
     """OOM: nothing may be evicted."""
     server.command("CONFIG", "SET", "maxmemory", "1")
@@ -90,7 +104,7 @@ def full(server: Server) -> Iterator[None]:
     server.command("CONFIG", "SET", "maxmemory", "0")
 
 
-REFUSING = [a_disk_that_takes_nothing, a_demotion, no_replica, a_script_without_end]
+REFUSING = [a_disk_that_takes_nothing, a_demotion, no_replica, a_script_without_end, a_dump_that_takes_long]
 
 
 @pytest.mark.parametrize("on_error", ["raise", "local"])
@@ -113,6 +127,27 @@ def test_a_refusal_that_lasts_is_answered_at_once(
         end = time.monotonic() + NOTICED
         while (answer := consume(worker, "k")).get("result", {}).get("source") != "redis":
             assert time.monotonic() < end + stalls.worst, f"not noticed: {answer}"
+
+
+def test_who_caches_loads_by_itself_while_redis_reads_its_dump(worker: Worker, server: Server) -> None:
+    worker.client(server.url, timeout_ms=TIMEOUT_MS)
+    options = {"when_away": "load"}
+
+    def get(key: str) -> Answer:
+        return worker.call("cache.get", "pages", options, key=key, load={"value": "x"})
+
+    assert get("before")["loads"] == 1
+    with measure.Stalls() as stalls, a_dump_that_takes_long(server):
+        answers = [get("during") for _ in range(20)]
+    assert [(answer["loads"], answer.get("error")) for answer in answers] == [(1, None)] * 20, answers
+    assert measure.slowest_ms(answers[:1]) <= TIMEOUT_MS + 100 + stalls.worst_ms
+    assert measure.slowest_ms(answers[1:]) <= 50 + stalls.worst_ms
+    with measure.Stalls() as stalls:
+        end = time.monotonic() + NOTICED
+        while get("after")["loads"]:
+            assert time.monotonic() < end + stalls.worst
+    # It was in the dump.
+    assert get("before")["loads"] == 0
 
 
 def test_a_server_that_refuses_is_asked_by_one_now_and_then(worker: Worker, server: Server) -> None:

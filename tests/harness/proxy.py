@@ -39,6 +39,8 @@ class Faults:
     spread: float = 0.0
     # Connections are accepted, and nothing passes.
     mute: bool = False
+    # Replies wait until this is over.
+    held: bool = False
 
 
 @dataclass
@@ -169,6 +171,8 @@ class Proxy:
             if self.faults.mute:
                 continue
             self._sleep(self.faults.delay)
+            while self.faults.held and not self._closing:
+                time.sleep(LOOKS_EVERY / 10)
             faults = self.faults
             if seen > faults.spare and faults.at_most > 0 and self._luck.random() < faults.lose:
                 faults.at_most -= 1

@@ -83,13 +83,14 @@ class Server:
         """The process id; raises `ServerError` when the server is not running."""
         return self._running().pid
 
-    def start(self) -> None:
-        """Starts the server and returns once it answers and is known to be of the version its name says."""
+    def start(self, *, loaded: bool = True) -> None:
+        """Starts the server and returns once it answers and is known to be of the version its name says; where not
+        `loaded`, while it may still read its dump."""
         if self._program is not None:
             raise ServerError(f"{self.name} is running already")
         for _ in range(5):
             port = self.port or free_port()
-            if self._launch(port):
+            if self._launch(port, loaded=loaded):
                 self.port = port
                 self._check_version()
                 return
@@ -157,12 +158,12 @@ class Server:
             raise ServerError(f"{self.name} is not running")
         return self._program
 
-    def _launch(self, port: int) -> bool:
+    def _launch(self, port: int, *, loaded: bool) -> bool:
         """Starts the process and waits until it answers; False when somebody else took the port."""
         command = [*self._prefix, _binary(self.name), *self._options(port)]
 
         def answers() -> bool:
-            return _answers(self.folder / "socket") and listens(port)
+            return _answers(self.folder / "socket", loaded=loaded) and listens(port)
 
         # Killed if it is orphaned: a frozen one would not hear another signal.
         program = Program(self.name, command, self.folder / "log", answers, orphaned="KILL")
@@ -207,13 +208,14 @@ def _binary(name: str) -> str:
     return str(found[0])
 
 
-def _answers(path: Path) -> bool:
+def _answers(path: Path, *, loaded: bool) -> bool:
     """Asks over the Unix socket, whose path nobody else has: a stranger on the same port cannot answer for us."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(1.0)
         try:
             connection.connect(str(path))
             connection.sendall(b"PING\r\n")
-            return connection.recv(7) == b"+PONG\r\n"
+            answer = connection.recv(7)
+            return answer == b"+PONG\r\n" or (not loaded and answer == b"-LOADIN")
         except OSError:
             return False

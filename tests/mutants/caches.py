@@ -4,8 +4,48 @@ from __future__ import annotations
 
 from mutant import LUA, RUST, Edit, Mutant
 
-TESTS = ("cache", "cache_alone", "cache_away", "cache_kept", "stampede", "twin_flight", "lacking_states")
+TESTS = (
+    "cache",
+    "once",
+    "cache_alone",
+    "cache_away",
+    "cache_kept",
+    "stampede",
+    "twin_flight",
+    "lacking_states",
+    "cache_bounds",
+)
 MUTANTS = [
+    Mutant(
+        "a look answers with all that is there at once",
+        f"{LUA}/flight/look.lua",
+        "if n > 1 and bytes > BYTES then break end",
+        "",
+    ),
+    Mutant(
+        "a look in memory answers with all that is there at once",
+        f"{RUST}/state/single_flight/look.rs",
+        "if !loaded.is_empty() && bytes > MOST_BYTES {",
+        "if false {",
+    ),
+    Mutant(
+        "a value that is larger than a part of a look is never told",
+        f"{LUA}/flight/look.lua",
+        "if n > 1 and bytes > BYTES then break end",
+        "if bytes > BYTES then break end",
+    ),
+    Mutant(
+        "a look asks for all that is left of it",
+        f"{RUST}/state/single_flight/look.rs",
+        "MOST_ENTRIES.min(2 * last)",
+        "self.entries.len()",
+    ),
+    Mutant(
+        "the first part of a look is taken for all of it",
+        f"{RUST}/state/single_flight/look.rs",
+        "let is_whole = self.progress.found.len() >= self.entries.len();",
+        "let is_whole = true;",
+    ),
     Mutant(
         "who may not write into an entry spoils it",
         f"{LUA}/flight/form.lua",

@@ -7,6 +7,12 @@ from mutant import RUST, Edit, Mutant
 TESTS = ("stray", "fork", "refusals", "refusing", "rights", "pressure", "hostile", "secrets")
 MUTANTS = [
     Mutant(
+        "a server that reads its dump is taken for broken",
+        f"{RUST}/call/refusal.rs",
+        'const PASSING: [&str; 6] = ["LOADING", ',
+        "const PASSING: [&str; 5] = [",
+    ),
+    Mutant(
         "each client has a memory of its own",
         f"{RUST}/session/mod.rs",
         "Endpoint::Memory(name) => Part::of(name),",

@@ -6,8 +6,20 @@ from mutant import LUA, RUST, Edit, Mutant
 
 STOCK = f"{LUA}/stock"
 TWIN = f"{RUST}/stock"
-TESTS = ("stock", "stock_bounds", "stock_kept", "stock_full", "twin_stock")
+TESTS = ("stock", "stock_bounds", "stock_kept", "stock_full", "stock_rights", "twin_stock")
 MUTANTS = [
+    Mutant(
+        "who may not count down opens a sale",
+        f"{LUA}/stock/rights.lua",
+        "  may('HINCRBY', KEYS[1], '-', '-')\n",
+        "",
+    ),
+    Mutant(
+        "a right that lacks is taken for a mistake",
+        f"{LUA}/stock/rights.lua",
+        "  if refused and not mistaken then redis.call(...) end\n",
+        "",
+    ),
     Mutant(
         "the quick take looks at no buyer's limit",
         f"{STOCK}/quick.lua",

@@ -1,10 +1,12 @@
 -- Looks at entries, and gives the caller the lease to load those that need it.
 -- KEYS an entry and its waiters, for each.  ARGV[3] id.  ARGV[4] ttl of the lease in microseconds, 0 to look only.
 -- ARGV[5] channel to be told at, or ''.  ARGV[6..] for each entry, luck in thousandths: 0 refreshes nothing early.
--- Reply: {1, now, then for each: duty (0 none, 1 the caller loads it, 2 another does), token, how long the lease or the
+-- Reply: {1, now, then for each, or for the first of them: duty (0 none, 1 the caller loads it, 2 another does), token, how long the lease or the
 -- error lasts, kind, whether it is stale, age, payload}.
--- Invariant: one id at a time has the lease of an entry, under a token of its own.
+-- Invariant: one id at a time has the lease of an entry, under a token of its own; payloads of more than BYTES in all are
+-- answered one by one, so that others have their turn: of the entries behind nothing is done, and they are asked for again.
 local id, ttl, channel = ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local BYTES, bytes = 1048576, 0
 local entries, reply, heads, wholes, waits = {}, {1, now}, {}, {}, {}
 -- Whether the server takes writes. One that is full, cannot persist or lacks replicas still serves the values it has, stale
 -- ones too: who loads would not be able to store what is loaded.
@@ -13,7 +15,12 @@ local function takes_writes(e)
   local refused = type(done) == 'table' and done.err or ''
   return not (string.find(refused, 'OOM') or string.find(refused, 'MISCONF') or string.find(refused, 'NOREPLICAS'))
 end
-for n = 1, #KEYS / 2 do entries[n] = load(KEYS[2 * n - 1]) end
+for n = 1, #KEYS / 2 do
+  local e = load(KEYS[2 * n - 1])
+  bytes = bytes + e.size
+  if n > 1 and bytes > BYTES then break end
+  entries[n] = e
+end
 for n, e in ipairs(entries) do
   local over, duty, changed = e.made + e.fresh, 0, e.dirty
   local is_value = e.kind ~= NOTHING and e.kind ~= ERROR

@@ -19,8 +19,8 @@ if s then
   return {1, now, outcome, other_quantity, other_limit, other_end, prizes}
 end
 if ends > 0 and ends <= now then return {1, now, 3, quantity, per_buyer, ends, 0} end
--- First what a full server refuses.
-redis.call('HSET', KEYS[1], 'o', '')
+-- First what a full server refuses, or an ACL.
+check_rights()
 redis.call('DEL', KEYS[1], KEYS[2])
 local memory, cap, prized = tonumber(ARGV[7]), tonumber(ARGV[8]), #ARGV > 9
 s = {

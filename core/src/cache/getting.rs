@@ -15,7 +15,7 @@ use crate::call::answer::Answer;
 use crate::call::sink::Sink;
 use crate::op::{Op, typed};
 use crate::reactor::{Leave, completion};
-use crate::state::single_flight::{Look, Looked, Seen};
+use crate::state::single_flight::{Look, Looked, Progress, Seen};
 
 /// A described `get`, or the beginning of a run. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]
@@ -167,6 +167,7 @@ impl GettingMany {
             load_when_away: self.spec.when_away == WhenAway::Load,
             value_only: false,
             shown: format!("{} keys of {}", self.readers.len(), self.spec.shown).into(),
+            progress: Progress::default(),
         };
         Op::of(&self.spec.shared, Box::new(look))
     }

@@ -17,7 +17,7 @@ use crate::base::key;
 use crate::client::Client;
 use crate::op::Op;
 use crate::state::lease::Id;
-use crate::state::single_flight::{Look, Seen};
+use crate::state::single_flight::{Look, Progress, Seen};
 
 pub use getting::{Getting, GettingMany, Part};
 pub use once::Once;
@@ -126,6 +126,7 @@ impl Cache {
             load_when_away: false,
             value_only: true,
             shown: place.shown.clone(),
+            progress: Progress::default(),
         };
         Ok(Op::of(&self.spec.shared, Box::new(look)))
     }

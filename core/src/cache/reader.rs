@@ -15,7 +15,7 @@ use crate::call::operation::odd_reply;
 use crate::reactor::{Leave, Outage};
 use crate::session::exchange::Exchange;
 use crate::state::lease::{Channel, Id};
-use crate::state::single_flight::{Look, Looked};
+use crate::state::single_flight::{Look, Looked, Progress};
 
 /// Nobody rests longer than this before asking again: what a lost hint costs at most.
 const LONGEST_REST: Duration = Duration::from_secs(1);
@@ -85,6 +85,7 @@ impl Reader {
             load_when_away: spec.when_away == WhenAway::Load && !self.is_waiting(),
             value_only: false,
             shown: self.place.shown.clone(),
+            progress: Progress::default(),
         }
     }
 

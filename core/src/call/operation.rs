@@ -86,6 +86,13 @@ pub(crate) trait Operation: Send + Sync {
     fn take(&self, fields: &mut [Value], source: Source) -> Result<Answer> {
         self.decode(fields, source)
     }
+    /// Takes the answer of one call and returns that of the whole; none if there is more to ask: then the next call is made.
+    ///
+    /// # Errors
+    /// `internal` for an answer of another kind.
+    fn gather(&mut self, answer: Answer) -> Result<Option<Answer>> {
+        Ok(Some(answer))
+    }
     /// The answer in place of `unavailable` or `timeout`, whatever `on_error` says.
     fn without_redis(&self, _error: &Error) -> Option<Answer> {
         None

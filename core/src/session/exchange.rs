@@ -156,9 +156,8 @@ impl Exchange {
         }
         let engine = self.shared.engine();
         if self.shared.endpoint.is_memory() {
-            let result = engine.memory.run(&*self.operation, self.shared.test_time.get());
-            let result = result.and_then(|mut reply| self.read(&mut reply, Source::Memory));
-            return self.conclude(result, 0);
+            let reply = engine.memory.run(&*self.operation, self.shared.test_time.get());
+            return self.conclude(reply.and_then(|mut reply| self.read(&mut reply, Source::Memory)), 0);
         }
         let admitted = match engine.breaker.admit(self.shared.timeout) {
             // That no new connection could be made says nothing about those that there are.
@@ -243,8 +242,7 @@ impl Exchange {
         if fields.first() == Some(&Value::Int(0)) {
             // Refused as too late by the server's clock. It did not run, so if our own clock says that there is time
             // left, the estimate of the server's was off and is mended now.
-            let late = self.timed_out("arrived at the server too late and was not done");
-            return self.again(late, Duration::ZERO);
+            return self.again(self.timed_out("arrived at the server too late and was not done"), Duration::ZERO);
         }
         let result = self.read(&mut fields, Source::Redis);
         self.note(&result);
@@ -295,8 +293,7 @@ impl Exchange {
 
     /// The caller's time is over without an answer.
     pub fn on_timeout(&mut self) -> Step {
-        let error = self.timed_out("got no answer");
-        self.conclude(Err(error), 0)
+        self.conclude(Err(self.timed_out("got no answer")), 0)
     }
 
     fn timed_out(&self, what: &str) -> Error {
@@ -366,6 +363,14 @@ impl Exchange {
             Err(error) if matches!(error.code(), Code::Unavailable | Code::Timeout) => {
                 self.fall_back(error, retry_after)
             }
+            Ok(answer) => match self.operation.gather(answer).transpose() {
+                Some(whole) => whole,
+                None => {
+                    // Others have their turn first; the time is that of the whole.
+                    (self.with_text, self.repeats, self.unknown) = (false, 0, None);
+                    return Step::Sleep(Duration::ZERO);
+                }
+            },
             other => other,
         };
         if let (Ok(answer), Some(until)) = (&result, self.wait_until)

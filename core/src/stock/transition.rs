@@ -70,6 +70,7 @@ impl Transition {
         const QUICK: &str = include_str!("../../scripts/stock/quick.lua");
         const TAKE: &str = include_str!("../../scripts/stock/take.lua");
         const MEMBERS: &str = include_str!("../../scripts/stock/members.lua");
+        const RIGHTS: &str = include_str!("../../scripts/stock/rights.lua");
         const OPEN: &str = include_str!("../../scripts/stock/open.lua");
         const CLOSE: &str = include_str!("../../scripts/stock/close.lua");
         const RESTOCK: &str = include_str!("../../scripts/stock/restock.lua");
@@ -79,7 +80,7 @@ impl Transition {
         const RESERVATIONS: &str = include_str!("../../scripts/stock/reservations.lua");
         const LEDGER: &str = include_str!("../../scripts/stock/ledger.lua");
         match self {
-            Transition::Open => &[FORM, LOAD, SAVE, PRIZES, RELEASE, OPEN],
+            Transition::Open => &[FORM, LOAD, SAVE, PRIZES, RELEASE, RIGHTS, OPEN],
             Transition::Close => &[FORM, LOAD, SAVE, PRIZES, RELEASE, CLOSE],
             Transition::Restock => &[FORM, RECALL, REMEMBER, LOAD, SAVE, PRIZES, RELEASE, RESTOCK, RETURN],
             Transition::Take => &[QUICK, FORM, LOAD, SAVE, PRIZES, RELEASE, TAKE, RETURN],

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use quotalock::{Cache, Getting, Got, Result, Ticket};
+use quotalock::{Cache, Getting, Got, Result, Seen, Ticket};
 
 use crate::futures::block_on;
 
@@ -52,4 +52,31 @@ pub fn ticket(got: Result<Got>) -> Ticket {
         Ok(Got::Load(ticket)) => ticket,
         other => panic!("no ticket but {other:?}"),
     }
+}
+
+/// What was found.
+///
+/// # Panics
+/// If that is no value.
+pub fn found(got: Result<Got>) -> Seen {
+    match got {
+        Ok(Got::Found(seen)) => seen,
+        other => panic!("no value but {other:?}"),
+    }
+}
+
+/// The text of a value.
+///
+/// # Panics
+/// If it is none.
+pub fn text(seen: &Seen) -> Option<&str> {
+    seen.value.as_ref().map(|value| std::str::from_utf8(value).unwrap())
+}
+
+/// Stores what was loaded: whether it is stored.
+///
+/// # Panics
+/// If Redis cannot be asked.
+pub fn fill(ticket: &Ticket, value: &str) -> bool {
+    ticket.fill(Some(value.into())).unwrap().run().unwrap()
 }

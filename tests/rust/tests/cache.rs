@@ -5,10 +5,8 @@ use std::task::Context;
 use std::time::{Duration, Instant};
 
 use quotalock::driver;
-use quotalock::{
-    Answer, CacheOptions, Client, Code, Error, Got, OnceOptions, Options, Part, Result, Seen, Ticket, WhenAway, testing,
-};
-use quotalock_tests::caches::{WAYS, Way, get, ticket};
+use quotalock::{Answer, CacheOptions, Client, Code, Error, Got, OnceOptions, Options, Part, WhenAway, testing};
+use quotalock_tests::caches::{WAYS, Way, fill, found, get, text, ticket};
 use quotalock_tests::elsewhere::sink;
 use quotalock_tests::futures::{block_on, waker};
 use quotalock_tests::stalls::Stalls;
@@ -24,21 +22,6 @@ fn options(fresh_ms: u64, stale_ms: u64, lease_ms: u64) -> CacheOptions {
         lease: lease_ms * 1_000,
         ..CacheOptions::default()
     }
-}
-
-fn found(got: Result<Got>) -> Seen {
-    match got {
-        Ok(Got::Found(seen)) => seen,
-        other => panic!("no value but {other:?}"),
-    }
-}
-
-fn text(seen: &Seen) -> Option<&str> {
-    seen.value.as_ref().map(|value| std::str::from_utf8(value).unwrap())
-}
-
-fn fill(ticket: &Ticket, value: &str) -> bool {
-    ticket.fill(Some(value.into())).unwrap().run().unwrap()
 }
 
 #[test]
@@ -160,46 +143,6 @@ fn a_late_loader_does_not_overwrite_what_is_newer() {
         assert!(!late.fail(Some("x")).run().unwrap());
         assert!(other.put(b"x", Some(b"put".to_vec())).unwrap().run().unwrap());
         assert_eq!(text(&found(get(Way::Here, &other, b"x", NOW))), Some("put"));
-    }
-}
-
-#[test]
-fn the_first_claims() {
-    for (name, url) in stores() {
-        let client = client(&url, &fresh_prefix("once"));
-        let once = client.once("coupon", OnceOptions { ttl: 60_000_000, ..OnceOptions::default() }).unwrap();
-        let claim = |value: &str| once.claim(b"a", Some(value.into())).unwrap().run().unwrap();
-        let first = claim("1");
-        assert!(first.first && first.value.as_deref().is_some_and(|value| value == b"1"), "{name}: {first:?}");
-        let second = claim("2");
-        assert!(!second.first && second.value.as_deref().is_some_and(|value| value == b"1"), "{name}: {second:?}");
-        assert!((50_000_000..=60_000_000).contains(&second.left), "{name}: {second:?}");
-        assert!(once.release(b"a").unwrap().run().unwrap());
-        assert!(!once.release(b"a").unwrap().run().unwrap());
-        assert!(once.claim(b"a", None).unwrap().run().unwrap().first, "{name}");
-        assert_eq!(once.claim(b"a", None).unwrap().run().unwrap().value, None);
-    }
-}
-
-#[test]
-fn the_first_runs_and_the_others_get_its_result() {
-    for (name, url) in stores() {
-        let client = client(&url, &fresh_prefix("run"));
-        let once = client.once("order", OnceOptions::default()).unwrap();
-        let mine = ticket(once.begin(b"42", NOW).unwrap().run());
-        let claimed = once.claim(b"42", None).unwrap().run().unwrap();
-        assert!(!claimed.first && claimed.running && claimed.left > 5_000_000, "{name}: {claimed:?}");
-        let waiter = {
-            let once = once.clone();
-            std::thread::spawn(move || ticket(once.begin(b"42", LONG).unwrap().run()))
-        };
-        std::thread::sleep(Duration::from_millis(50));
-        // A failure is not remembered: the next caller runs.
-        assert!(mine.fail(Some("declined")).run().unwrap());
-        let second = waiter.join().unwrap();
-        assert!(fill(&second, "paid"), "{name}");
-        assert_eq!(text(&found(once.begin(b"42", NOW).unwrap().run())), Some("paid"));
-        assert_eq!(once.claim(b"42", None).unwrap().run().unwrap().value.unwrap().as_slice(), b"paid");
     }
 }
 

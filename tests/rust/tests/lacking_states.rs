@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 use quotalock::testing;
-use quotalock::testing::flight::{self, Claim, Fail, Fill, Invalidate, Look};
+use quotalock::testing::flight::{self, Claim, Fail, Fill, Invalidate, Look, Progress};
 use quotalock::testing::lease::{self, Acquire, Extend, ForceRelease, Inspect, Queue, Release};
 use quotalock::{Client, Code, Error};
 use quotalock_tests::operator::command;
@@ -235,6 +235,7 @@ impl Caches {
             load_when_away: false,
             value_only: false,
             shown: "it".into(),
+            progress: Progress::default(),
         };
         flight::look(client, call).run().map(drop)
     }

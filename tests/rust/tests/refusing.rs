@@ -116,6 +116,37 @@ fn local_goes_on_while_redis_reads_and_does_not_write() {
 }
 
 #[test]
+fn who_reads_its_dump_is_not_waited_for_and_its_end_noticed() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let limiter = limiter(OnError::Raise);
+    assert!(consume(&limiter, "k").is_ok());
+    command(&server(), &["DEBUG", "POPULATE", "50000", "dump"]);
+    command(&server(), &["CONFIG", "SET", "loading-process-events-interval-bytes", "1024"]);
+    command(&server(), &["CONFIG", "SET", "key-load-delay", "50"]);
+    let reads = std::thread::spawn(|| command(&server(), &["DEBUG", "RELOAD"]));
+    let give_up = Instant::now() + Duration::from_secs(20);
+    let refused = loop {
+        assert!(Instant::now() < give_up, "it answers all the time");
+        match consume(&limiter, "k") {
+            Err(error) if error.message().contains("LOADING") => break error,
+            _ => {}
+        }
+    };
+    assert_eq!(refused.code(), Code::Unavailable);
+    let stalls = Stalls::watch();
+    let began = Instant::now();
+    for _ in 0..50 {
+        assert_eq!(consume(&limiter, "k").unwrap_err().code(), Code::Unavailable);
+    }
+    let (took, stood_still) = (began.elapsed(), stalls.worst());
+    command(&server(), &["CONFIG", "SET", "key-load-delay", "0"]);
+    reads.join().unwrap();
+    assert!(took < TIMEOUT / 2 + stood_still, "{took:?}");
+    until_redis_wrote(&limiter, "k");
+    command(&server(), &["FLUSHALL"]);
+}
+
+#[test]
 fn closed_does_not_say_that_somebody_is_over_a_limit() {
     let url = Some("redis://127.0.0.1:1".to_owned());
     let client = Client::new(Options { url, on_error: OnError::Closed, ..Options::default() }).unwrap();

@@ -17,6 +17,10 @@ use crate::state::lease::{Channel, Id};
 const FIELDS: usize = 7;
 const LOADS: u64 = 1;
 const ANOTHER_LOADS: u64 = 2;
+/// As many bytes of payloads are answered by one call, or the payload of one entry.
+const MOST_BYTES: u64 = 1 << 20;
+/// As many entries are asked for by one call: a millisecond or two of the server.
+const MOST_ENTRIES: usize = 250;
 /// No load is known to take longer, in microseconds: the product with luck stays exact.
 const LONGEST_DELTA: u64 = 1 << 32;
 
@@ -40,6 +44,16 @@ pub struct Look {
     pub value_only: bool,
     /// What it is about, for messages: `cache "home" for "x"`.
     pub shown: Arc<str>,
+    /// What its calls so far have come to; nothing before the first.
+    pub progress: Progress,
+}
+
+/// How far a look has come that takes several calls, so that others have their turn between them.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    found: Vec<Looked>,
+    /// Of how many entries the last call told.
+    last: usize,
 }
 
 /// What a look has found.
@@ -84,12 +98,24 @@ pub struct Seen {
 }
 
 impl Look {
+    /// The entries that the next call asks for. Where values are large it names few, since few are answered.
+    fn asked(&self) -> &[Keys] {
+        let Progress { found, last } = &self.progress;
+        let most = if *last > 0 { MOST_ENTRIES.min(2 * last) } else { MOST_ENTRIES };
+        let rest = self.entries.get(found.len()..).unwrap_or_default();
+        &rest[..most.min(rest.len())]
+    }
+
+    fn luck_of(&self, at: usize) -> u64 {
+        self.luck.get(self.progress.found.len() + at).copied().unwrap_or(0)
+    }
+
     fn twin_of_one(&self, space: &mut dyn Space, at: usize, mut entry: Entry, now: u64, reply: &mut Vec<Value>) {
-        let [key, waiters] = &self.entries[at];
+        let [key, waiters] = &self.asked()[at];
         let fresh_until = entry.made + entry.fresh;
         let stale = entry.kind.is_value() && now >= fresh_until;
-        let ahead = entry.delta.min(LONGEST_DELTA) * self.luck.get(at).copied().unwrap_or(0) / 1_000;
-        let has_luck = entry.delta > 0 && self.luck.get(at).is_some_and(|luck| *luck > 0);
+        let ahead = entry.delta.min(LONGEST_DELTA) * self.luck_of(at) / 1_000;
+        let has_luck = entry.delta > 0 && self.luck_of(at) > 0;
         let early = entry.kind.is_value() && has_luck && now + ahead >= fresh_until;
         let (mut duty, mut changed) = (0, entry.dirty);
         if self.ttl > 0 && entry.loads(&self.id, now) {
@@ -155,25 +181,25 @@ impl Operation for Look {
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
-        self.entries.get(at / 2).map(|keys| keys[at % 2].as_slice())
+        self.asked().get(at / 2).map(|keys| keys[at % 2].as_slice())
     }
 
     fn arg_count(&self) -> usize {
-        3 + self.entries.len()
+        3 + self.asked().len()
     }
 
     fn encode_args(&self, out: &mut Vec<u8>) {
         resp::part(out, &self.id);
         resp::number_part(out, self.ttl);
         resp::part(out, self.channel.as_ref().map_or(&[], |channel| channel.as_slice()));
-        for at in 0..self.entries.len() {
-            resp::number_part(out, self.luck.get(at).copied().unwrap_or(0));
+        for at in 0..self.asked().len() {
+            resp::number_part(out, self.luck_of(at));
         }
     }
 
     fn most(&self) -> Most {
-        let count = self.entries.len();
-        Most::of(FIELDS * count, count.saturating_mul(MOST_PAYLOAD))
+        // One payload may be larger than several together.
+        Most::of(FIELDS * self.asked().len(), MOST_PAYLOAD.max(MOST_BYTES as usize))
     }
 
     fn mutates(&self) -> bool {
@@ -185,8 +211,15 @@ impl Operation for Look {
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
-        let loaded: Vec<Entry> =
-            self.entries.iter().map(|keys| Entry::load(space, &keys[0], now)).collect::<Result<_>>()?;
+        let (mut loaded, mut bytes) = (Vec::new(), 0);
+        for keys in self.asked() {
+            let entry = Entry::load(space, &keys[0], now)?;
+            bytes += entry.size;
+            if !loaded.is_empty() && bytes > MOST_BYTES {
+                break;
+            }
+            loaded.push(entry);
+        }
         let mut reply = vec![Value::Int(1), int(now)];
         for (at, entry) in loaded.into_iter().enumerate() {
             self.twin_of_one(space, at, entry, now, &mut reply);
@@ -199,7 +232,8 @@ impl Operation for Look {
     }
 
     fn take(&self, fields: &mut [Value], _source: Source) -> Result<Answer> {
-        if fields.len() != FIELDS * self.entries.len() {
+        let count = fields.len() / FIELDS;
+        if fields.len() != FIELDS * count || !(1..=self.asked().len()).contains(&count) {
             return Err(odd_reply(format!("{} fields", fields.len())));
         }
         let found = fields.chunks_mut(FIELDS).map(Look::read).collect::<Result<Vec<Looked>>>()?;
@@ -210,12 +244,28 @@ impl Operation for Look {
         Ok(Answer::new(found))
     }
 
+    fn gather(&mut self, answer: Answer) -> Result<Option<Answer>> {
+        if self.entries.len() == 1 {
+            return Ok(Some(answer));
+        }
+        let mut looked: Vec<Looked> = answer.take()?;
+        self.progress.last = looked.len();
+        self.progress.found.append(&mut looked);
+        let is_whole = self.progress.found.len() >= self.entries.len();
+        Ok(is_whole.then(|| Answer::new(std::mem::take(&mut self.progress.found))))
+    }
+
     fn without_redis(&self, _error: &Error) -> Option<Answer> {
-        let load = || Looked::Load { token: 0, left: 0, at_hand: None };
-        self.load_when_away.then(|| Answer::new(self.entries.iter().map(|_| load()).collect::<Vec<Looked>>()))
+        let found = &self.progress.found;
+        let load = |_: &Keys| Looked::Load { token: 0, left: 0, at_hand: None };
+        let rest = self.entries.iter().skip(found.len()).map(load);
+        self.load_when_away.then(|| Answer::new(found.iter().cloned().chain(rest).collect::<Vec<Looked>>()))
     }
 
     fn describe(&self) -> String {
         format!("a look at {}", self.shown)
     }
 }
+
+#[cfg(test)]
+mod tests;

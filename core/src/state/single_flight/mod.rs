@@ -22,7 +22,7 @@ pub use claim::{Claim, Claimed};
 pub use fail::Fail;
 pub use fill::Fill;
 pub use invalidate::Invalidate;
-pub use look::{Look, Looked, Seen};
+pub use look::{Look, Looked, Progress, Seen};
 
 /// The bytes of a header.
 pub(crate) const HEADER: usize = 116;

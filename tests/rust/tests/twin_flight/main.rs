@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use quotalock::Client;
-use quotalock::testing::flight::{self, Claim, Claimed, Fail, Fill, Invalidate, Keys, Look, Looked};
+use quotalock::testing::flight::{self, Claim, Claimed, Fail, Fill, Invalidate, Keys, Look, Looked, Progress};
 use quotalock::testing::{self, Kind};
 use quotalock_tests::twins::{Played, START, STEPS, agree, damage, put, stored};
 use quotalock_tests::{client, fresh_prefix};
@@ -63,6 +63,7 @@ impl Side {
                     load_when_away: false,
                     value_only: false,
                     shown,
+                    progress: Progress::default(),
                 };
                 Done::Looked(flight::look(&self.client, call).run().unwrap())
             }
