@@ -7,6 +7,7 @@ const native = require('./native.js')
 const { bytesOf, flag, kept, number, options, refusal, signalOf, text } = require('./argument.js')
 const { submitNow, unwatch, watch } = require('./channel.js')
 const { construct, failure } = require('./errors.js')
+const { inspection } = require('./inspection.js')
 
 /** @typedef {import('../index.js').Lock} Surface */
 
@@ -172,7 +173,7 @@ class Lock {
 
   /** @type {Surface['inspect']} */
   async inspect() {
-    return await submitNow(this.inspect, (channel, id) => channel.inspect(id, this.#native))
+    return inspection(await submitNow(this.inspect, (channel, id) => channel.inspect(id, this.#native)))
   }
 
   /** @type {Surface['forceRelease']} */

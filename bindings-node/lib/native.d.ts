@@ -9,20 +9,6 @@ export declare class Cache {
 
 /** Carries the calls of one environment. */
 export declare class Channel {
-  /** Describes a look that loads nothing. */
-  peekCached(cache: Cache, key: Buffer): void
-  /** Describes the storing of a value; of none, that there is none. */
-  putCached(cache: Cache, key: Buffer, value?: Buffer | undefined | null): void
-  /** Describes the forgetting of a key. */
-  invalidate(cache: Cache, key: Buffer): void
-  /** Describes a claim. */
-  claim(once: Once, id: Buffer, value?: Buffer | undefined | null): void
-  /** Describes the forgetting of an id. */
-  forget(once: Once, id: Buffer): void
-  /** Describes the storing of what was loaded; of none, that there is none. */
-  fill(ticket: Ticket, value?: Buffer | undefined | null): void
-  /** Describes the end of a load that came to nothing; with a text it is remembered. */
-  fail(ticket: Ticket, error?: string | undefined | null): void
   /** Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush. */
   constructor(calls: Float64Array, keys: Uint8Array, inbox: Float64Array, answered: () => unknown, due: () => unknown)
   /** Reminds JavaScript to flush, once it has done what it does now. */
@@ -36,16 +22,12 @@ export declare class Channel {
    * described. Collect afterwards: some may be answered already.
    */
   flush(numbers: number, bytes: number): void
-  /** Replaces what stands at a Redis key, under the number `id`. Collect afterwards. */
-  put(id: number, client: Client, redisKey: Buffer, kind: string, value: Buffer): void
-  /** Reads what stands at a Redis key, under the number `id`. Collect afterwards. */
-  get(id: number, client: Client, redisKey: Buffer): void
   /** Takes back a call whose caller is gone. It is still answered, and soon. */
   cancel(id: number): void
   /** Writes answers into the inbox, as many as fit, and tells how many numbers they are; 0 when all were collected. */
   collect(): number
-  /** A text of the answers just collected, which can be taken once. */
-  text(number: number): Buffer
+  /** A value of the answers just collected, which can be taken once. */
+  value(place: number): any
   /** Describes a consume that is charged once for a request id. */
   consumeOnce(limiter: number, key: Buffer, cost: number, requestId: Buffer): void
   /** Describes a refund that is given back once for a request id. */
@@ -61,6 +43,28 @@ export declare class Channel {
   giveBack(client: Client): void
   /** Describes a settlement; of no amount a cancellation. */
   settle(reservation: Reservation, actual?: number | undefined | null): void
+  /** Describes a `get`. */
+  getCached(cache: Cache, key: Buffer, waitMs?: number | undefined | null): void
+  /** Describes a `get` of several keys: their lengths in bytes, and themselves one after another. */
+  getSeveral(cache: Cache, lengths: Array<number>, keys: Buffer, waitMs?: number | undefined | null): void
+  /** Describes the beginning of a run. */
+  begin(once: Once, id: Buffer, waitMs?: number | undefined | null): void
+  /** Waits, under the number `id`, for what another loads. Collect afterwards. */
+  waitFor(id: number, wait: Wait): void
+  /** Describes a look that loads nothing. */
+  peekCached(cache: Cache, key: Buffer): void
+  /** Describes the storing of a value; of none, that there is none. */
+  putCached(cache: Cache, key: Buffer, value?: Buffer | undefined | null): void
+  /** Describes the forgetting of a key. */
+  invalidate(cache: Cache, key: Buffer): void
+  /** Describes a claim. */
+  claim(once: Once, id: Buffer, value?: Buffer | undefined | null): void
+  /** Describes the forgetting of an id. */
+  forget(once: Once, id: Buffer): void
+  /** Describes the storing of what was loaded; of none, that there is none. */
+  fill(ticket: Ticket, value?: Buffer | undefined | null): void
+  /** Describes the end of a load that came to nothing; with a text it is remembered. */
+  fail(ticket: Ticket, error?: string | undefined | null): void
   /** Acquires, under the number `id`, and waits for at most so long. Collect afterwards. */
   acquire(id: number, lock: Lock, waitMs: number): void
   /** Releases, under the number `id`. Collect afterwards. */
@@ -73,18 +77,6 @@ export declare class Channel {
   forceRelease(id: number, lock: Lock): void
   /** Leaves word under the number `id` when the present grant is lost. It holds no environment open. */
   watch(id: number, lock: Lock): void
-  /** Describes a `get`. */
-  getCached(cache: Cache, key: Buffer, waitMs?: number | undefined | null): void
-  /** Describes a `get` of several keys: their lengths in bytes, and themselves one after another. */
-  getSeveral(cache: Cache, lengths: Array<number>, keys: Buffer, waitMs?: number | undefined | null): void
-  /** Describes the beginning of a run. */
-  begin(once: Once, id: Buffer, waitMs?: number | undefined | null): void
-  /** Waits, under the number `id`, for what another loads. Collect afterwards. */
-  waitFor(id: number, wait: Wait): void
-  /** A ticket of the answers just collected. */
-  ticket(number: number): Ticket | null
-  /** A wait of the answers just collected, which can be taken once. */
-  wait(number: number): Wait
   /** Describes an opening. */
   open(stock: Stock, quantity: number, perBuyer: number | undefined | null, endsMs: number | undefined | null, prizes: Array<Buffer>): void
   /** Describes that a sale ends now. */
@@ -113,6 +105,10 @@ export declare class Channel {
   reservations(stock: Stock, cursor: string | undefined | null, count: number): void
   /** Describes a reading of the ledger. */
   ledger(stock: Stock, after: string | undefined | null, count: number): void
+  /** Replaces what stands at a Redis key, under the number `id`. Collect afterwards. */
+  put(id: number, client: Client, redisKey: Buffer, kind: string, value: Buffer): void
+  /** Reads what stands at a Redis key, under the number `id`. Collect afterwards. */
+  get(id: number, client: Client, redisKey: Buffer): void
 }
 
 /** A client of one Redis, or of this process' memory. */
@@ -219,8 +215,19 @@ export interface CacheInput {
 /** Refuses JSON that another language cannot read back. */
 export declare function checkJson(text: string): void
 
-/** The codes of errors, in the order of their numbers. */
-export declare function codes(): Array<string>
+/** The kinds of answers. */
+export declare const enum Kind {
+  /** A decision. */
+  Decision = 0,
+  /** One decision about several keys. */
+  Combined = 1,
+  /** Yes or no. */
+  Flag = 2,
+  /** An error. */
+  Failure = 3,
+  /** Anything else. */
+  Value = 4,
+}
 
 /** How a lock is made; what is missing is as the core has it. */
 export interface LockInput {

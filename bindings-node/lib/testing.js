@@ -20,7 +20,8 @@ const testing = {
   },
 
   async get(client, redisKey) {
-    return get(nativeOf(client), bytesOf('redisKey', redisKey))
+    const found = await get(nativeOf(client), bytesOf('redisKey', redisKey))
+    return found && { ...found }
   },
 }
 

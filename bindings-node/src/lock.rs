@@ -5,10 +5,10 @@ use napi::bindgen_prelude::{Buffer, ClassInstance};
 use napi_derive::napi;
 use quotalock::{LockOptions, convert};
 
-use crate::call::{micros, unsigned};
 use crate::channel::Channel;
 use crate::client::Client;
 use crate::error::{Result, thrown};
+use crate::given::{micros, unsigned};
 
 /// How a lock is made; what is missing is as the core has it.
 #[napi(object)]
