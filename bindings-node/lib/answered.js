@@ -1,7 +1,7 @@
 'use strict'
 
-// Answers that the native half gives as plain objects (src/answers/values.rs), each as one of its class. Lists in them are
-// copied: they are arrays of the caller's realm then, which test environments have of their own.
+// Answers that the native half gives as plain objects (src/answers/values.rs), each made one of its class. Lists in them
+// are copied: test environments have a realm of their own, and these arrays are not of it.
 
 const { notByNew } = require('./inbox.js')
 
@@ -13,13 +13,13 @@ class Answered {
 }
 
 /**
- * An answer of a class with these fields.
+ * An answer of a class, made of a plain object.
  * @param {Function} type
  * @param {object} fields
  * @returns {any}
  */
 function answered(type, fields) {
-  return Object.assign(Object.create(type.prototype), fields)
+  return Object.setPrototypeOf(fields, type.prototype)
 }
 
 module.exports = { Answered, answered }

@@ -9,8 +9,8 @@ class Inspection extends Answered {}
 
 /** @param {any} fields */
 function inspection(fields) {
-  const holders = fields.holders.map((/** @type {any} */ holder) => answered(Holder, holder))
-  return answered(Inspection, { ...fields, holders })
+  fields.holders = fields.holders.map((/** @type {any} */ holder) => answered(Holder, holder))
+  return answered(Inspection, fields)
 }
 
 module.exports = { Holder, Inspection, inspection }

@@ -12,17 +12,16 @@ class StockPage extends Answered {}
 class LedgerEntry extends Answered {}
 
 /** @param {any} fields */
-function taken({ outcome, available, reservation }) {
-  return answered(Taken, { outcome, available, reservation: reservation && held(reservation) })
+function taken(fields) {
+  if (fields.reservation !== null) held(fields.reservation)
+  return answered(Taken, fields)
 }
 
 /** @param {any} fields */
 function takenAll(fields) {
-  return answered(TakenAll, {
-    ...fields,
-    reservations: fields.reservations.map(held),
-    available: [...fields.available],
-  })
+  fields.reservations = fields.reservations.map(held)
+  fields.available = [...fields.available]
+  return answered(TakenAll, fields)
 }
 
 /** @param {any} fields */
@@ -31,18 +30,28 @@ function status(fields) {
 }
 
 /** @param {any} fields */
-function page({ reservations, next }) {
-  return answered(StockPage, { reservations: reservations.map(held), next })
+function page(fields) {
+  fields.reservations = fields.reservations.map(held)
+  return answered(StockPage, fields)
 }
 
 /** @param {any} entries */
 function ledger(entries) {
-  return entries.map((/** @type {any} */ entry) => answered(LedgerEntry, { ...entry, prizes: [...entry.prizes] }))
+  return entries.map((/** @type {any} */ fields) => withPrizes(LedgerEntry, fields))
 }
 
 /** @param {any} fields */
 function held(fields) {
-  return answered(StockReservation, { ...fields, prizes: [...fields.prizes] })
+  return withPrizes(StockReservation, fields)
+}
+
+/**
+ * @param {Function} type
+ * @param {any} fields
+ */
+function withPrizes(type, fields) {
+  fields.prizes = [...fields.prizes]
+  return answered(type, fields)
 }
 
 module.exports = {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{Buffer, BufferSlice, Object, ToNapiValue, Unknown};
+use napi::bindgen_prelude::{Buffer, BufferSlice, JsObjectValue, Object, ToNapiValue, Unknown};
 use napi::{Env, Result};
 use quotalock::testing::Stored;
 use quotalock::{
@@ -11,6 +11,15 @@ use quotalock::{
 };
 
 use crate::ticket::{Ticket, Wait};
+
+/// A plain object with these properties.
+macro_rules! object {
+    ($env:ident, { $($name:literal: $value:expr),+ $(,)? }) => {{
+        let mut object = Object::new($env)?;
+        $(object.set_c_named_property($name, $value)?;)+
+        Ok(object)
+    }};
+}
 
 /// What JavaScript takes from among answers.
 pub enum Value {
@@ -66,10 +75,10 @@ fn answer<'e>(env: &'e Env, answer: &Answer) -> Result<Unknown<'e>> {
 }
 
 fn failure<'e>(env: &'e Env, error: &Error) -> Result<Object<'e>> {
-    let mut object = Object::new(env)?;
-    object.set("code", error.code().as_str())?;
-    object.set("message", error.message())?;
-    Ok(object)
+    object!(env, {
+        c"code": error.code().as_str(),
+        c"message": error.message(),
+    })
 }
 
 fn got(env: &Env, got: Got) -> Result<Unknown<'_>> {
@@ -88,113 +97,113 @@ fn part(env: &Env, part: Part) -> Result<Unknown<'_>> {
 }
 
 fn seen<'e>(env: &'e Env, seen: &Seen) -> Result<Object<'e>> {
-    let mut object = Object::new(env)?;
-    object.set("value", seen.value.clone().map(bytes))?;
-    object.set("stale", seen.stale)?;
-    object.set("ageMs", ms(seen.age))?;
-    Ok(object)
+    object!(env, {
+        c"value": seen.value.as_ref().map(|value| copy(env, value)).transpose()?,
+        c"stale": seen.stale,
+        c"ageMs": ms(seen.age),
+    })
 }
 
 fn claimed<'e>(env: &'e Env, claimed: &Claimed) -> Result<Object<'e>> {
-    let mut object = Object::new(env)?;
-    object.set("first", claimed.first)?;
-    object.set("running", claimed.running)?;
-    object.set("remainingMs", ms(claimed.left))?;
-    object.set("ageMs", ms(claimed.age))?;
-    object.set("value", claimed.value.clone().map(bytes))?;
-    Ok(object)
+    object!(env, {
+        c"first": claimed.first,
+        c"running": claimed.running,
+        c"remainingMs": ms(claimed.left),
+        c"ageMs": ms(claimed.age),
+        c"value": claimed.value.as_ref().map(|value| copy(env, value)).transpose()?,
+    })
 }
 
 fn taken<'e>(env: &'e Env, taken: &Taken) -> Result<Object<'e>> {
-    let mut object = Object::new(env)?;
-    object.set("outcome", taken.outcome.as_str())?;
-    object.set("available", taken.available as f64)?;
-    object.set("reservation", taken.reservation.as_ref().map(|held| reservation(env, held)).transpose()?)?;
-    Ok(object)
+    object!(env, {
+        c"outcome": taken.outcome.as_str(),
+        c"available": taken.available as f64,
+        c"reservation": taken.reservation.as_ref().map(|held| reservation(env, held)).transpose()?,
+    })
 }
 
 fn taken_all<'e>(env: &'e Env, taken: &TakenAll) -> Result<Object<'e>> {
-    let mut object = Object::new(env)?;
-    object.set("outcome", taken.outcome.as_str())?;
-    object.set("refused", taken.refused.map(|place| place as f64))?;
-    object.set("reservations", list(&taken.reservations, |held| reservation(env, held))?)?;
-    object.set("available", list(&taken.available, |available| Ok(*available as f64))?)?;
-    Ok(object)
+    object!(env, {
+        c"outcome": taken.outcome.as_str(),
+        c"refused": taken.refused.map(|place| place as f64),
+        c"reservations": list(&taken.reservations, |held| reservation(env, held))?,
+        c"available": list(&taken.available, |available| Ok(*available as f64))?,
+    })
 }
 
 fn reservation<'e>(env: &'e Env, held: &StockReservation) -> Result<Object<'e>> {
-    let mut object = Object::new(env)?;
-    object.set("id", &*held.id)?;
-    object.set("quantity", held.quantity as f64)?;
-    object.set("buyer", copy(env, &held.buyer)?)?;
-    object.set("prizes", list(&held.prizes, |prize| copy(env, prize))?)?;
-    object.set("untilMs", moment(held.until))?;
-    Ok(object)
+    object!(env, {
+        c"id": &*held.id,
+        c"quantity": held.quantity as f64,
+        c"buyer": copy(env, &held.buyer)?,
+        c"prizes": list(&held.prizes, |prize| copy(env, prize))?,
+        c"untilMs": moment(held.until),
+    })
 }
 
 fn status<'e>(env: &'e Env, status: &StockStatus) -> Result<Object<'e>> {
     let StockStatus { phase, quantity, available, held, sold, buyers, per_buyer, ends } = status;
-    let mut object = Object::new(env)?;
-    object.set("phase", phase.as_str())?;
-    object.set("quantity", *quantity as f64)?;
-    object.set("available", *available as f64)?;
-    object.set("held", *held as f64)?;
-    object.set("sold", *sold as f64)?;
-    object.set("buyers", *buyers as f64)?;
-    object.set("perBuyer", per_buyer.map(|most| most as f64))?;
-    object.set("endsMs", ends.map(moment))?;
-    Ok(object)
+    object!(env, {
+        c"phase": phase.as_str(),
+        c"quantity": *quantity as f64,
+        c"available": *available as f64,
+        c"held": *held as f64,
+        c"sold": *sold as f64,
+        c"buyers": *buyers as f64,
+        c"perBuyer": per_buyer.map(|most| most as f64),
+        c"endsMs": ends.map(moment),
+    })
 }
 
 fn page<'e>(env: &'e Env, page: &StockPage) -> Result<Object<'e>> {
-    let mut object = Object::new(env)?;
-    object.set("reservations", list(&page.reservations, |held| reservation(env, held))?)?;
-    object.set("next", page.next.as_deref())?;
-    Ok(object)
+    object!(env, {
+        c"reservations": list(&page.reservations, |held| reservation(env, held))?,
+        c"next": page.next.as_deref(),
+    })
 }
 
 fn entry<'e>(env: &'e Env, entry: &LedgerEntry) -> Result<Object<'e>> {
-    let mut object = Object::new(env)?;
-    object.set("id", &*entry.id)?;
-    object.set("number", entry.number as f64)?;
-    object.set("kind", entry.kind.as_str())?;
-    object.set("reservation", entry.reservation.as_deref())?;
-    object.set("buyer", entry.buyer.as_ref().map(|buyer| copy(env, buyer)).transpose()?)?;
-    object.set("quantity", entry.quantity as f64)?;
-    object.set("timeMs", moment(entry.time))?;
-    object.set("available", entry.available as f64)?;
-    object.set("held", entry.held as f64)?;
-    object.set("sold", entry.sold as f64)?;
-    object.set("prizes", list(&entry.prizes, |prize| copy(env, prize))?)?;
-    Ok(object)
+    object!(env, {
+        c"id": &*entry.id,
+        c"number": entry.number as f64,
+        c"kind": entry.kind.as_str(),
+        c"reservation": entry.reservation.as_deref(),
+        c"buyer": entry.buyer.as_ref().map(|buyer| copy(env, buyer)).transpose()?,
+        c"quantity": entry.quantity as f64,
+        c"timeMs": moment(entry.time),
+        c"available": entry.available as f64,
+        c"held": entry.held as f64,
+        c"sold": entry.sold as f64,
+        c"prizes": list(&entry.prizes, |prize| copy(env, prize))?,
+    })
 }
 
 fn inspection<'e>(env: &'e Env, inspection: &Inspection) -> Result<Object<'e>> {
-    let mut object = Object::new(env)?;
-    object.set("token", inspection.token as f64)?;
-    object.set("waiters", inspection.waiters as f64)?;
-    object.set("healed", inspection.healed)?;
-    object.set("holders", list(&inspection.holders, |each| holder(env, each))?)?;
-    Ok(object)
+    object!(env, {
+        c"token": inspection.token as f64,
+        c"waiters": inspection.waiters as f64,
+        c"healed": inspection.healed,
+        c"holders": list(&inspection.holders, |each| holder(env, each))?,
+    })
 }
 
 fn holder<'e>(env: &'e Env, holder: &Holder) -> Result<Object<'e>> {
-    let mut object = Object::new(env)?;
-    object.set("host", &*holder.host)?;
-    object.set("pid", holder.pid as f64)?;
-    object.set("label", &*holder.label)?;
-    object.set("token", holder.token as f64)?;
-    object.set("permits", holder.permits as f64)?;
-    object.set("sinceMs", moment(holder.since))?;
-    object.set("untilMs", moment(holder.until))?;
-    Ok(object)
+    object!(env, {
+        c"host": &*holder.host,
+        c"pid": holder.pid as f64,
+        c"label": &*holder.label,
+        c"token": holder.token as f64,
+        c"permits": holder.permits as f64,
+        c"sinceMs": moment(holder.since),
+        c"untilMs": moment(holder.until),
+    })
 }
 
 fn stored<'e>(env: &'e Env, stored: &Stored) -> Result<Object<'e>> {
-    let mut object = Object::new(env)?;
-    object.set("value", copy(env, &stored.value)?)?;
-    object.set("ttlMs", stored.ttl_ms.map(|ms| ms as f64))?;
-    Ok(object)
+    object!(env, {
+        c"value": copy(env, &stored.value)?,
+        c"ttlMs": stored.ttl_ms.map(|ms| ms as f64),
+    })
 }
 
 fn list<T, V>(items: &[T], value: impl Fn(&T) -> Result<V>) -> Result<Vec<V>> {
