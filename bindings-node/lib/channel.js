@@ -237,26 +237,4 @@ function unwatch(id) {
   release(id)
 }
 
-/**
- * Replaces what stands at a Redis key.
- * @param {import('./native.js').Client} client
- * @param {Buffer} redisKey
- * @param {string} kind
- * @param {Buffer} value
- * @returns {Promise<boolean>}
- */
-function put(client, redisKey, kind, value) {
-  return submitNow(put, (channel, id) => channel.put(id, client, redisKey, kind, value))
-}
-
-/**
- * Reads what stands at a Redis key.
- * @param {import('./native.js').Client} client
- * @param {Buffer} redisKey
- * @returns {Promise<{ value: Buffer, ttlMs: number | null } | null>}
- */
-function get(client, redisKey) {
-  return submitNow(get, (channel, id) => channel.get(id, client, redisKey))
-}
-
-module.exports = { get, put, register, submit, submitDescribed, submitNow, unwatch, watch }
+module.exports = { register, submit, submitDescribed, submitNow, unwatch, watch }

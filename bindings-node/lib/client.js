@@ -113,27 +113,27 @@ class Client {
 
   /** @type {Surface['lock']} */
   lock(name, given) {
-    return open(this.#native, this.lock, 'lock', [name], given)
+    return open([this.#native], this.lock, 'lock', [name], given)
   }
 
   /** @type {Surface['lockAll']} */
   lockAll(names, given) {
-    return open(this.#native, this.lockAll, 'lock', names, given)
+    return open([this.#native], this.lockAll, 'lock', names, given)
   }
 
   /** @type {Surface['semaphore']} */
   semaphore(name, permits, given) {
-    return open(this.#native, this.semaphore, 'semaphore', [name], given, permits ?? null)
+    return open([this.#native], this.semaphore, 'semaphore', [name], given, permits ?? null)
   }
 
   /** @type {Surface['readLock']} */
   readLock(name, given) {
-    return open(this.#native, this.readLock, 'read', [name], given)
+    return open([this.#native], this.readLock, 'read', [name], given)
   }
 
   /** @type {Surface['writeLock']} */
   writeLock(name, given) {
-    return open(this.#native, this.writeLock, 'write', [name], given)
+    return open([this.#native], this.writeLock, 'write', [name], given)
   }
 
   /** @type {Surface['stock']} */

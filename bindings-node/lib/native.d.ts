@@ -127,11 +127,6 @@ export declare class Client {
   limiterByText(name: string, policy: string, scope: Buffer | undefined | null, enforce: boolean): Limiter
   /** Makes a limiter by a policy's rules. */
   limiterByRules(name: string, rules: Array<RuleInput>, scope: Buffer | undefined | null, enforce: boolean): Limiter
-  /**
-   * Makes a handle for mutexes (`lock`, one name or several), or for a `semaphore`, or for one side of a read-write lock
-   * (`read`, `write`).
-   */
-  lock(kind: string, names: Array<Buffer>, permits: number, weight: number, options: LockInput): Lock
   /** Makes a handle for the units of a sale; what is missing is as the core has it. */
   stock(name: Buffer, scope?: Buffer | undefined | null, ledgerCap?: number | undefined | null, memoryMs?: number | undefined | null): Stock
 }
@@ -231,6 +226,10 @@ export declare const enum Kind {
 
 /** How a lock is made; what is missing is as the core has it. */
 export interface LockInput {
+  /** How many permits a semaphore has. */
+  permits?: number
+  /** How many of them a holder takes. */
+  weight?: number
   /** For how long a grant lasts. */
   ttlMs?: number
   /** Whether those who wait are served in order. */
@@ -249,6 +248,12 @@ export interface LockInput {
   ackTimeoutMs?: number
 }
 
+/**
+ * Makes a handle for mutexes (`lock`, one name or several), for a `semaphore`, for one side of a read-write lock (`read`,
+ * `write`), or for a mutex over several servers (`quorum`), one for each client. The others have one client.
+ */
+export declare function makeLock(kind: string, clients: Array<Client>, names: Array<Buffer>, given: LockInput): Lock
+
 /** How a `once` is made; what is missing is as the core has it. */
 export interface OnceInput {
   /** For how long a claim or a result is remembered. */
@@ -258,9 +263,6 @@ export interface OnceInput {
   /** For how long the error of a run is remembered. */
   errorsMs?: number
 }
-
-/** Makes a handle for a mutex over several servers, one for each client. */
-export declare function quorumLock(clients: Array<Client>, name: Buffer, options: LockInput): Lock
 
 /** One rule of a policy that was given as objects. */
 export interface RuleInput {

@@ -15,6 +15,7 @@ mod entries;
 mod error;
 mod given;
 mod lock;
+mod lock_options;
 mod look;
 mod stock;
 mod testing;
