@@ -24,6 +24,7 @@ const { construct } = require('./errors.js')
 const { Limiter } = require('./limiter.js')
 const { open } = require('./lock.js')
 const { Once } = require('./once.js')
+const { takenAll } = require('./sale.js')
 const { Stock, numberIfGiven, reservationsOf, takeAllOptions, takesOf } = require('./stock.js')
 
 const CLIENT_OPTIONS = ['prefix', 'timeoutMs', 'onError', 'requestMemoryMs']
@@ -112,27 +113,27 @@ class Client {
 
   /** @type {Surface['lock']} */
   lock(name, given) {
-    return open(this.#native, this.lock, 'lock', [name], given)
+    return open([this.#native], this.lock, 'lock', [name], given)
   }
 
   /** @type {Surface['lockAll']} */
   lockAll(names, given) {
-    return open(this.#native, this.lockAll, 'lock', names, given)
+    return open([this.#native], this.lockAll, 'lock', names, given)
   }
 
   /** @type {Surface['semaphore']} */
   semaphore(name, permits, given) {
-    return open(this.#native, this.semaphore, 'semaphore', [name], given, permits ?? null)
+    return open([this.#native], this.semaphore, 'semaphore', [name], given, permits ?? null)
   }
 
   /** @type {Surface['readLock']} */
   readLock(name, given) {
-    return open(this.#native, this.readLock, 'read', [name], given)
+    return open([this.#native], this.readLock, 'read', [name], given)
   }
 
   /** @type {Surface['writeLock']} */
   writeLock(name, given) {
-    return open(this.#native, this.writeLock, 'write', [name], given)
+    return open([this.#native], this.writeLock, 'write', [name], given)
   }
 
   /** @type {Surface['stock']} */
@@ -148,9 +149,10 @@ class Client {
   async takeAll(takes, buyer, given) {
     const { stocks, seconds } = takesOf(takes)
     const [who, { hold, id }] = [bytesOf('buyer', buyer), takeAllOptions(given)]
-    return await submitDescribed(this.takeAll, undefined, (channel) =>
+    const fields = await submitDescribed(this.takeAll, undefined, (channel) =>
       channel.takeAll(this.#native, stocks, seconds, who, hold, id),
     )
+    return takenAll(fields)
   }
 
   /** @type {Surface['confirmAll']} */

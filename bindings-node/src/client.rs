@@ -4,8 +4,8 @@ use napi::bindgen_prelude::{Buffer, BufferSlice};
 use napi_derive::napi;
 use quotalock::{Algorithm, Answer, LimiterOptions, OnError, Op, Options, Policy, convert};
 
-use crate::call::{micros, unsigned};
 use crate::error::{Result, thrown};
+use crate::given::{micros, unsigned};
 
 /// A client of one Redis, or of this process' memory.
 #[napi]

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The sources that the lint reads."""
-    for part in ("core/src", "bindings-php/src", "bindings-node/lib"):
+    for part in ("core/src", "bindings-php/src", "bindings-node/lib", "bindings-node/src"):
         shutil.copytree(ROOT / part, tmp_path / part)
     return tmp_path
 
@@ -39,6 +39,7 @@ def test_there_is_no_circle(copy: Path) -> None:
         ("core/src/call/operation.rs", "use crate::{lock::{Lock}, base::key};", "call -> lock"),
         ("core/src/session/exchange.rs", "fn f() { crate::reactor::thread::hang_up(1) }", "session -> reactor"),
         ("bindings-php/src/exception.rs", "use crate::client::Client;", "exception -> client"),
+        ("bindings-node/src/look.rs", "use crate::channel::Channel;", "look -> channel"),
         ("bindings-node/lib/errors.js", "require('./client.js')", "lib/errors.js -> lib/client.js"),
     ],
 )
