@@ -30,8 +30,8 @@ pub enum Step {
     Get(Getting),
     /// Look at several keys; [`Loading::on_looked`] reads what that comes to.
     Look(GettingMany),
-    /// Make these calls, all at once and to their end, whatever becomes of the caller; [`Loading::on_ended`] reads their
-    /// answers, in this order.
+    /// Make these calls, all at once and to their end, whatever becomes of the caller; [`Loading::on_ended`] reads what the
+    /// first of them that failed failed with.
     End(Vec<Op<bool>>),
 }
 
@@ -51,6 +51,8 @@ pub struct Loading {
     generation: u64,
     /// The caller's function has failed.
     is_failed: bool,
+    /// Why one of the values was not stored.
+    refused: Option<Error>,
     /// What the call fails with.
     error: Option<Error>,
     /// Nobody wants the values any more.
@@ -68,6 +70,7 @@ impl Loading {
             tickets: Vec::new(),
             generation: generation(),
             is_failed: false,
+            refused: None,
             error: None,
             is_left: false,
         }
@@ -139,7 +142,7 @@ impl Loading {
             self.values[*at] = value.clone().map(Arc::new);
         }
         let (fills, refused) = ticket::fills(self.tickets.iter().cloned().zip(loaded));
-        self.error = refused.or(self.error.take());
+        self.refused = refused;
         self.missing.clear();
         Step::End(fills)
     }
@@ -155,8 +158,8 @@ impl Loading {
         Step::End(fails)
     }
 
-    /// Reads what the calls of a [`Step::End`] came to.
-    pub fn on_ended(&mut self, ended: Vec<Result<bool>>) {
+    /// Reads what the first of the calls of a [`Step::End`] failed with, if one did.
+    pub fn on_ended(&mut self, error: Option<Error>) {
         let tickets = std::mem::take(&mut self.tickets);
         if self.is_failed {
             // The error of the function says more than that nobody could be told of it.
@@ -164,7 +167,8 @@ impl Loading {
             return self.leave();
         }
         ticket::leave_all(&tickets);
-        self.error = ended.into_iter().find_map(Result::err).or(self.error.take());
+        // Of what was refused before anything was sent, the caller hears first.
+        self.error = self.refused.take().or(error).or(self.error.take());
     }
 
     /// Frees the way for others. What still comes of a step is given back.
@@ -181,7 +185,7 @@ impl Loading {
         match step {
             Step::Get(getting) => self.on_got(getting.run_interruptibly(interrupted)),
             Step::Look(looking) => self.on_looked(looking.run_interruptibly(interrupted)),
-            Step::End(calls) => self.on_ended(op::run_all(calls, interrupted)),
+            Step::End(calls) => self.on_ended(op::run_all(calls, interrupted).into_iter().find_map(Result::err)),
         }
     }
 
