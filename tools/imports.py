@@ -3,8 +3,9 @@
 
 The core is held to floors: its folders (a module at the top of `core/src` is one) must not import each other in a
 circle. In bindings, where there are no folders, the same goes for files. `HOUSES` lists the places; one that is not
-linted has circles left, which `imports.py --all` shows too. `imports.py --graph` prints every import, from the top floor
-down. What only tests import does not count. A folder given as the last word is looked at in place of this checkout.
+linted has circles left, which `imports.py --all` shows too. `imports.py --graph` prints every import, from the top
+floor down. What only tests import does not count. A folder given as the last word is looked at in place of this
+checkout.
 """
 
 from __future__ import annotations
