@@ -2,10 +2,9 @@
 """Finds circles among imports: `imports.py` fails, naming the edges, when one appears.
 
 The core is held to floors: its folders (a module at the top of `core/src` is one) must not import each other in a
-circle. In bindings, where there are no folders, the same goes for files: of PHP's extension, of Node's JavaScript and
-of its Rust. Python's have circles left; `imports.py --all` shows them too. `imports.py --graph` prints every import,
-from the top floor down. What only tests import does not count. A folder given as the last word is looked at in place
-of this checkout.
+circle. In bindings, where there are no folders, the same goes for files. `HOUSES` lists the places. `imports.py --graph`
+prints every import, from the top floor down. What only tests import does not count. A folder given as the last word is
+looked at in place of this checkout.
 """
 
 from __future__ import annotations
@@ -14,8 +13,9 @@ import ast
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,21 +38,10 @@ class House:
     edges: list[Edge]
 
 
-def houses(root: Path, *, everything: bool) -> list[House]:
-    """What is looked at below a checkout: what must have no circle, or everything."""
-    sound = [
-        House("core/src, folders", list(rust(root, root / "core/src", folders=True))),
-        House("bindings-php/src, files", list(rust(root, root / "bindings-php/src", folders=False))),
-        House("bindings-node/lib, files", list(javascript(root, root / "bindings-node"))),
-        House("bindings-node/src, files", list(rust(root, root / "bindings-node/src", folders=False))),
-    ]
-    if not everything:
-        return sound
-    return [
-        *sound,
-        House("bindings-python/src, files", list(rust(root, root / "bindings-python/src", folders=False))),
-        House("bindings-python/python, files", list(python(root, root / "bindings-python/python"))),
-    ]
+def houses(root: Path) -> Iterator[House]:
+    """What must have no circle below a checkout."""
+    for folder, read, unit in HOUSES:
+        yield House(f"{folder}, {unit}", list(read(root, root / folder)))
 
 
 # Rust
@@ -201,7 +190,8 @@ def imported(node: ast.AST, package: str) -> Iterator[str]:
 
 
 def javascript(root: Path, src: Path) -> Iterator[Edge]:
-    """The `require`s between the files of a package."""
+    """The `require`s between the files of a package, those beside its `lib` included."""
+    src = src.parent
     for path in sorted([*src.glob("*.js"), *src.glob("*.mjs"), *(src / "lib").rglob("*.js")]):
         for line, text in enumerate(path.read_text().splitlines(), 1):
             for found in re.finditer(r"(?:require\(|from )'(\.[^']*)'", text):
@@ -265,11 +255,22 @@ def floors(edges: list[Edge]) -> dict[str, int]:
     return height
 
 
+# Where imports are looked at: the folder, who reads them, and the rooms.
+HOUSES: list[tuple[str, Callable[[Path, Path], Iterator[Edge]], str]] = [
+    ("core/src", partial(rust, folders=True), "folders"),
+    ("bindings-php/src", partial(rust, folders=False), "files"),
+    ("bindings-python/src", partial(rust, folders=False), "files"),
+    ("bindings-python/python", python, "files"),
+    ("bindings-node/lib", javascript, "files"),
+    ("bindings-node/src", partial(rust, folders=False), "files"),
+]
+
+
 def main(arguments: list[str]) -> int:
     """Looks at the houses; 1 if there is a circle in any."""
     root = Path(arguments[-1]) if arguments and not arguments[-1].startswith("--") else ROOT
     failed = 0
-    for house in houses(root, everything="--all" in arguments):
+    for house in houses(root):
         if "--graph" in arguments:
             height = floors(house.edges)
             print(f"{house.name}:")

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use ext_php_rs::ffi::zend_class_entry;
 use ext_php_rs::types::{ZendHashTable, ZendObject, ZendStr, Zval};
 use ext_php_rs::zend::ExecutorGlobals;
-use quotalock::{Cache, Getting, Got, Part, Ticket, convert};
+use quotalock::driver::{Loading, Next, Value};
+use quotalock::{Cache, Getting, convert};
 
 use crate::argument::{Int, Maybe, type_name};
 use crate::call::{self, Ended, Ending, GRACE, Stop};
@@ -116,51 +117,26 @@ fn called(name: &str, arguments: &[Zval]) -> Made<Zval> {
 
 /// Gets what the function makes, or another caller made.
 pub fn one(getting: Getting, function: &Zval, form: Form) -> Made<Zval> {
-    let ticket = match call::attempt(Duration::ZERO, |asked| getting.run_interruptibly(asked), drop)? {
-        Got::Found(found) => return form.read(seen::value(found.value.as_ref())),
-        Got::Load(ticket) => ticket,
-    };
-    make(&[ticket], || {
-        let returned = call(function, &[])?;
-        let written = form.write(&returned)?;
-        // To all callers it is the same, whoever made it.
-        let value =
-            if matches!(form, Form::Json) { form.read(property::maybe(written.as_ref(), text))? } else { returned };
-        Ok((vec![written], value))
-    })
+    // To all callers it is the same, whoever made it.
+    let values = load(getting.into(), |_| Ok(vec![form.write(&call(function, &[])?)?]))?;
+    form.read(seen::value(values.first().and_then(Option::as_ref)))
 }
 
 /// Gets several keys; the function makes those that nobody made or makes. The answer is an array by the keys.
 pub fn many(cache: &Cache, keys: Vec<Vec<u8>>, function: &Zval, wait: Option<Duration>) -> Made<Zval> {
     let getting = cache.get_many(&keys.iter().map(Vec::as_slice).collect::<Vec<_>>(), wait)?;
-    let parts = call::attempt(Duration::ZERO, |asked| getting.run_interruptibly(asked), drop)?;
-    let mut values: Vec<Zval> = keys.iter().map(|_| Zval::null()).collect();
-    let (mut tickets, mut missing, mut waits, mut failed) = (Vec::new(), Vec::new(), Vec::new(), None);
-    for (at, part) in parts.into_iter().enumerate() {
-        match part {
-            Part::Got(Got::Found(found)) => values[at] = seen::value(found.value.as_ref()),
-            Part::Got(Got::Load(ticket)) => {
-                tickets.push(ticket);
-                missing.push(at);
-            }
-            Part::Failed(error) => failed = failed.or(Some(error)),
-            Part::Waits(getting) => waits.push((at, getting)),
-        }
-    }
-    if !tickets.is_empty() {
-        make_many(&tickets, &missing, &keys, &mut values, function)?;
-    }
-    if let Some(error) = failed {
-        return Err(error.into());
-    }
-    for (at, getting) in waits {
-        match call::attempt(Duration::ZERO, |asked| getting.run_interruptibly(asked), drop)? {
-            Got::Found(found) => values[at] = seen::value(found.value.as_ref()),
-            Got::Load(ticket) => make_many(&[ticket], &[at], &keys, &mut values, function)?,
-        }
-    }
+    let values = load(getting.into(), |missing| {
+        let returned = call(function, &[list(missing, |at| text(&keys[*at]))])?;
+        let table = returned.array().ok_or_else(|| wrong(c"array", &returned))?;
+        let find = |key: &[u8]| match index(key) {
+            Some(index) => table.get_index(index),
+            None => table.get(&*ZendStr::new(key, false)),
+        };
+        missing.iter().map(|at| find(&keys[*at]).map_or(Ok(None), bytes)).collect()
+    })?;
     let mut table = ZendHashTable::with_capacity(u32::try_from(keys.len()).unwrap_or_default());
-    for (key, value) in keys.iter().zip(values) {
+    for (key, value) in keys.iter().zip(&values) {
+        let value = seen::value(value.as_ref());
         // Cannot fail: no table of so few elements is full.
         let _ = match index(key) {
             Some(index) => table.insert_at_index(index, value),
@@ -172,58 +148,39 @@ pub fn many(cache: &Cache, keys: Vec<Vec<u8>>, function: &Zval, wait: Option<Dur
     Ok(array)
 }
 
-/// Has the function make the keys at these places.
-fn make_many(
-    tickets: &[Ticket],
-    missing: &[usize],
-    keys: &[Vec<u8>],
-    values: &mut [Zval],
-    function: &Zval,
-) -> Made<()> {
-    make(tickets, || {
-        let returned = call(function, &[list(missing, |at| text(&keys[*at]))])?;
-        let table = returned.array().ok_or_else(|| wrong(c"array", &returned))?;
-        let mut written = Vec::with_capacity(missing.len());
-        for at in missing {
-            let key = &keys[*at];
-            let found = match index(key) {
-                Some(index) => table.get_index(index),
-                None => table.get(&*ZendStr::new(key, false)),
-            };
-            let made = found.map_or(Ok(None), bytes)?;
-            values[*at] = property::maybe(made.as_ref(), text);
-            written.push(made);
-        }
-        Ok((written, ()))
-    })
+/// Goes through a load: `make` makes values for those of the keys that are this caller's to load.
+fn load(mut loading: Loading, make: impl Fn(&[usize]) -> Made<Vec<Option<Vec<u8>>>>) -> Made<Vec<Value>> {
+    loop {
+        let (step, grace) = match loading.next()? {
+            Next::Done(values) => return Ok(values),
+            Next::Do(step) => (step, Duration::ZERO),
+            Next::Load(missing) => match make(&missing) {
+                Ok(made) => (loading.loaded(made), GRACE),
+                Err(stop) => {
+                    let step = loading.failed(reason(&stop).as_deref());
+                    let end = Instant::now() + GRACE;
+                    loading.run(step, &mut || Instant::now() >= end);
+                    return Err(stop);
+                }
+            },
+        };
+        call::attempt(grace, |asked| Ok(loading.run(step, asked)), drop)?;
+    }
+}
+
+/// What others get to know of why there is no value.
+fn reason(stop: &Stop) -> Option<String> {
+    match stop {
+        Stop::Problem(Problem::Thrown) | Stop::Ending(Ending::Threw) => thrown(),
+        // The function did what it could.
+        Stop::Problem(Problem::Error(_)) | Stop::Ending(_) => None,
+    }
 }
 
 /// The integer that a string is as a key of a PHP array; none if it stays a string.
 fn index(key: &[u8]) -> Option<i64> {
     let number = std::str::from_utf8(key).ok()?.parse::<i64>().ok()?;
     (number.to_string().as_bytes() == key).then_some(number)
-}
-
-/// Stores what is made, for each ticket a value, and answers with what else is.
-fn make<T>(tickets: &[Ticket], function: impl FnOnce() -> Made<(Vec<Option<Vec<u8>>>, T)>) -> Made<T> {
-    let (made, value) = function().inspect_err(|stop| give_up(tickets, stop))?;
-    let loaded = tickets.iter().cloned().zip(made).collect();
-    call::attempt(GRACE, |asked| Ticket::fill_all(loaded, asked), drop)?;
-    Ok(value)
-}
-
-/// Frees the way for others, and tells them why.
-fn give_up(tickets: &[Ticket], stop: &Stop) {
-    let error = match stop {
-        Stop::Problem(Problem::Thrown) | Stop::Ending(Ending::Threw) => thrown(),
-        // The function did what it could.
-        Stop::Problem(Problem::Error(_)) | Stop::Ending(_) => None,
-    };
-    // What the function threw says more than an error of this.
-    let _ = call::until(Instant::now() + GRACE, |asked| {
-        Ticket::fail_all(tickets, error.as_deref(), asked);
-        Ok(())
-    });
 }
 
 /// What an exception that is on its way says; none if it is an `exit`, or the end of a fiber.

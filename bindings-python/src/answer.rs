@@ -6,17 +6,16 @@ use quotalock::Answer;
 
 use crate::combined::CombinedDecision;
 use crate::decision::Decision;
-use crate::error::internal;
+use crate::exception::internal;
 use crate::inspection::Inspection;
 use crate::ledger::LedgerEntry;
 use crate::seen::{Claimed, Seen};
 use crate::stock_reservation::StockPage;
 use crate::stock_status::StockStatus;
 use crate::taken::{Taken, TakenAll};
-use crate::ticket::got;
 
-/// What a caller gets for an answer: an object of the class of the same name, a bool, an int, a value or a ticket, or
-/// for tests `(value, ttl_ms)` or None.
+/// What a caller gets for an answer: an object of the class of the same name, a bool, an int, or for tests
+/// `(value, ttl_ms)` or None.
 pub fn object(py: Python<'_>, answer: Answer) -> PyResult<Py<PyAny>> {
     /// Turns an answer of one of these types into its object.
     macro_rules! objects {
@@ -34,7 +33,6 @@ pub fn object(py: Python<'_>, answer: Answer) -> PyResult<Py<PyAny>> {
         decision: quotalock::CombinedDecision => Ok(Py::new(py, CombinedDecision::new(decision))?.into_any()),
         flag: bool => Ok(flag.into_pyobject(py)?.to_owned().into_any().unbind()),
         count: u64 => Ok(count.into_pyobject(py)?.into_any().unbind()),
-        found: quotalock::Got => got(py, found),
         seen: Option<quotalock::Seen> => Ok(seen.map(|seen| Py::new(py, Seen::new(seen))).transpose()?.into_pyobject(py)?.unbind()),
         claimed: quotalock::Claimed => Ok(Py::new(py, Claimed::new(claimed))?.into_any()),
         inspection: quotalock::Inspection => Ok(Py::new(py, Inspection::new(inspection))?.into_any()),

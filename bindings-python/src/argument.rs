@@ -7,7 +7,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyString};
 use quotalock::convert;
 
-use crate::error::{invalid, raised};
+use crate::error::raised;
+use crate::exception::invalid;
+
+/// An argument as it was given; none if it was left out.
+pub type Maybe<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 /// A key: `str`, taken as UTF-8, or `bytes`, taken as they are.
 pub struct Key<'a>(pub &'a [u8]);
@@ -105,6 +109,19 @@ pub fn octets<'a>(what: &str, given: Borrowed<'a, '_, PyAny>) -> PyResult<&'a [u
         return Ok(given.extract()?);
     }
     Err(PyTypeError::new_err(format!("{what} {} is {}: give a str or bytes", shown(&given), kind(&given))))
+}
+
+/// The items of a list of `str` or `bytes`.
+pub fn list<'py>(what: &str, given: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let refused = || {
+        let advice = "give a list of str or bytes";
+        PyTypeError::new_err(format!("{what} {} is {}: {advice}", shown(given), kind(given)))
+    };
+    // A text is a list of letters, but hardly meant as one.
+    if given.is_instance_of::<PyString>() || given.is_instance_of::<PyBytes>() {
+        return Err(refused());
+    }
+    given.try_iter().map_err(|_| refused())?.collect()
 }
 
 /// A cost: a whole number, 0 or more.

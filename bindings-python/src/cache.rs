@@ -1,28 +1,31 @@
 //! A cache: one method per verb, each a call of the core.
 
-use pyo3::exceptions::PyTypeError;
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 use quotalock::{CacheOptions, Getting, GettingMany, WhenAway};
 
-use crate::argument::{Key, function, kind, octets, seconds, shown};
+use crate::argument::{Key, Maybe, Name, Word, function, kind, list, octets, seconds, shown};
 use crate::call::call;
+use crate::carrier::Carrier;
 use crate::client::Client;
 use crate::ending::enter;
-use crate::error::{invalid, raised};
-use crate::loading::{self, patience, shown_value, value};
-use crate::lock_options::Maybe;
+use crate::error::raised;
+use crate::exception::invalid;
+use crate::loading::{self, patience, value};
+use crate::loop_loading::Loading;
 
 /// The options as they were given.
-pub struct Given<'a, 'py> {
-    pub fresh: Maybe<'a, 'py>,
-    pub stale: Maybe<'a, 'py>,
-    pub lease: Maybe<'a, 'py>,
-    pub negative: Maybe<'a, 'py>,
-    pub errors: Maybe<'a, 'py>,
-    pub beta: Maybe<'a, 'py>,
-    pub when_away: &'a str,
+struct Given<'a, 'py> {
+    fresh: Maybe<'a, 'py>,
+    stale: Maybe<'a, 'py>,
+    lease: Maybe<'a, 'py>,
+    negative: Maybe<'a, 'py>,
+    errors: Maybe<'a, 'py>,
+    beta: Maybe<'a, 'py>,
+    when_away: &'a str,
 }
 
 impl Given<'_, '_> {
@@ -53,18 +56,11 @@ impl Given<'_, '_> {
 #[pyclass(frozen, weakref, module = "quotalock")]
 pub struct Cache {
     core: quotalock::Cache,
-    client: Py<Client>,
+    carrier: Arc<Carrier>,
     name: String,
 }
 
 impl Cache {
-    /// Makes a cache of what `Client.cache` was given.
-    pub fn new(client: &Bound<'_, Client>, name: &str, given: Given<'_, '_>) -> PyResult<Cache> {
-        let py = client.py();
-        let core = client.get().core().cache(name, given.read(py)?).map_err(|error| raised(py, &error))?;
-        Ok(Cache { core, client: client.clone().unbind(), name: name.to_owned() })
-    }
-
     fn getting(&self, py: Python<'_>, key: &Key<'_>, wait: Maybe<'_, '_>) -> PyResult<Getting> {
         self.core.get(key.0, patience(wait)?).map_err(|error| raised(py, &error))
     }
@@ -73,6 +69,31 @@ impl Cache {
         let items: Vec<_> = keys.iter().collect();
         let octets = items.iter().map(|key| octets("key", key.as_borrowed())).collect::<PyResult<Vec<_>>>()?;
         self.core.get_many(&octets, patience(wait)?).map_err(|error| raised(keys.py(), &error))
+    }
+}
+
+#[pymethods]
+impl Client {
+    /// Makes a cache.
+    #[pyo3(signature = (name, fresh = None, stale = None, lease = None, negative = None, errors = None, beta = None,
+                        when_away = Word("raise".into())),
+           text_signature = "($self, name, fresh=60.0, stale=0.0, lease=10.0, negative=None, errors=1.0, beta=1.0, when_away='raise')")]
+    #[expect(clippy::too_many_arguments)]
+    fn cache(
+        &self,
+        py: Python<'_>,
+        name: Name<'_>,
+        fresh: Maybe<'_, '_>,
+        stale: Maybe<'_, '_>,
+        lease: Maybe<'_, '_>,
+        negative: Maybe<'_, '_>,
+        errors: Maybe<'_, '_>,
+        beta: Maybe<'_, '_>,
+        when_away: Word<'_>,
+    ) -> PyResult<Cache> {
+        let given = Given { fresh, stale, lease, negative, errors, beta, when_away: &when_away.0 };
+        let core = self.core().cache(name.0, given.read(py)?).map_err(|error| raised(py, &error))?;
+        Ok(Cache { core, carrier: self.carrier().clone(), name: name.0.to_owned() })
     }
 }
 
@@ -86,18 +107,16 @@ impl Cache {
 
     /// The value of a key, or what `load()` makes of it.
     #[pyo3(signature = (key, load, wait = None), text_signature = "($self, key, load, wait=None)")]
-    fn get(
+    fn get<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         key: Key<'_>,
         load: &Bound<'_, PyAny>,
         wait: Maybe<'_, '_>,
-    ) -> PyResult<Option<Py<PyBytes>>> {
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let _inside = enter(py);
         function("load", load)?;
-        let getting = self.getting(py, &key, wait)?;
-        let load = || Ok(value("the loaded value", &call(load, [])?)?.map(<[u8]>::to_vec));
-        Ok(shown_value(py, &loading::get(py, getting, load)?))
+        loading::get(py, self.getting(py, &key, wait)?, || value("the loaded value", &call(load, [])?))
     }
 
     /// The values of several keys; `load(missing)` makes a mapping of those that are not there.
@@ -111,7 +130,7 @@ impl Cache {
     ) -> PyResult<Bound<'py, PyDict>> {
         let _inside = enter(py);
         function("load", load)?;
-        let keys = several(keys)?;
+        let keys = PyList::new(py, list("keys", keys)?)?;
         let looking = self.looking(&keys, wait)?;
         loading::get_many(py, &keys, looking, |missing| call(load, [missing.as_any()]))
     }
@@ -125,34 +144,30 @@ impl Cache {
         load: &Bound<'_, PyAny>,
         wait: Maybe<'_, '_>,
     ) -> PyResult<Py<PyAny>> {
-        let _inside = enter(py);
         static ENCODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         static DECODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let _inside = enter(py);
         function("load", load)?;
         let getting = self.getting(py, &key, wait)?;
-        let load = || {
-            let encoded = call(ENCODE.import(py, "quotalock._json", "encode")?, [&call(load, [])?])?;
-            Ok(value("the loaded value", &encoded)?.map(<[u8]>::to_vec))
-        };
-        let found = shown_value(py, &loading::get(py, getting, load)?).into_pyobject(py)?;
+        let encoded = || call(ENCODE.import(py, "quotalock._json", "encode")?, [&call(load, [])?]);
+        let found = loading::get(py, getting, || value("the loaded value", &encoded()?))?.into_pyobject(py)?;
         Ok(call(DECODE.import(py, "quotalock._json", "decode")?, [&found])?.unbind())
     }
 
     /// What is there, fresh or stale, without loading or waiting; None if there is nothing.
     fn peek(&self, py: Python<'_>, key: Key<'_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.peek(key.0))
+        self.carrier.make(py, self.core.peek(key.0))
     }
 
     /// Stores a value; None is that there is none.
     fn put(&self, py: Python<'_>, key: Key<'_>, value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let value = loading::value("value", value)?.map(<[u8]>::to_vec);
-        self.client.get().carrier().make(py, self.core.put(key.0, value))
+        let value = loading::value("value", value)?;
+        self.carrier.make(py, self.core.put(key.0, value))
     }
 
     /// Forgets a key: True if there was anything.
     fn invalidate(&self, py: Python<'_>, key: Key<'_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.invalidate(key.0))
+        self.carrier.make(py, self.core.invalidate(key.0))
     }
 
     /// The Redis key of a key.
@@ -161,36 +176,23 @@ impl Cache {
         Ok(PyBytes::new(py, &redis_key))
     }
 
-    /// A future for the value, or a ticket to make it.
-    fn _get(&self, py: Python<'_>, key: Key<'_>, wait: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
-        self.client.get().looped(py)?.get(py, self.getting(py, &key, wait)?)
+    /// A load of the value, for a loop.
+    fn _get(&self, py: Python<'_>, key: Key<'_>, wait: Maybe<'_, '_>) -> PyResult<Loading> {
+        self.getting(py, &key, wait).map(Loading::new)
     }
 
-    /// The keys, and a future for what is known of each: a value, None, a ticket, an exception or a wait.
+    /// The keys, and a load of their values, for a loop.
     fn _get_many<'py>(
         &self,
-        py: Python<'py>,
         keys: &Bound<'py, PyAny>,
         wait: Maybe<'_, 'py>,
-    ) -> PyResult<(Bound<'py, PyList>, Py<PyAny>)> {
-        let keys = several(keys)?;
-        let future = self.client.get().looped(py)?.get_many(py, self.looking(&keys, wait)?)?;
-        Ok((keys, future))
+    ) -> PyResult<(Bound<'py, PyList>, Loading)> {
+        let keys = PyList::new(keys.py(), list("keys", keys)?)?;
+        let looking = self.looking(&keys, wait)?;
+        Ok((keys, Loading::new(looking)))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
         format!("<quotalock.Cache {}>", shown(PyString::new(py, &self.name).as_any()))
     }
-}
-
-/// A list of keys, which are no text.
-fn several<'py>(keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
-    let refused = || {
-        let advice = "give a list of str or bytes";
-        PyTypeError::new_err(format!("keys {} is {}: {advice}", shown(keys), kind(keys)))
-    };
-    if keys.is_instance_of::<PyString>() || keys.is_instance_of::<PyBytes>() {
-        return Err(refused());
-    }
-    PyList::new(keys.py(), keys.try_iter().map_err(|_| refused())?.collect::<PyResult<Vec<_>>>()?)
 }

@@ -1,38 +1,71 @@
 //! Who awaits a call on a loop, and what follows from its answer.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use pyo3::intern;
 use pyo3::prelude::*;
 use quotalock::driver::{self, LoopLink, Sink};
-use quotalock::{Answer, Getting, GettingMany, Lock, Part, Result};
+use quotalock::{Answer, Error, Getting, GettingMany, Lock, Result};
 
 use crate::call::call_inside;
+use crate::loop_loading::{Shared, lock};
 
 /// Who awaits a call.
 pub struct Caller {
     pub future: Py<PyAny>,
-    /// What the call is about, if that is more than its answer.
     about: About,
 }
 
-enum About {
+/// What a call is about, if that is more than its answer.
+pub enum About {
     Nothing,
     /// The handle that it acquires.
     Acquires(Lock),
-    /// The first question of a `get`.
-    Asks(Getting),
-    /// The question of a `get_many`.
-    Looks(GettingMany),
-    /// Another loads what it wants: its number at the process' thread.
-    Waits(Arc<AtomicU64>),
+    /// A load of one key looks for it.
+    Gets(Getting, Shared),
+    /// A load of several keys looks for them.
+    Looks(GettingMany, Shared),
+    /// Another loads what a load wants: its number at the process' thread.
+    Waits(Arc<AtomicU64>, Shared),
+    /// A load ends by several calls: the place of this one among them.
+    Ends(Arc<Ends>, usize),
+}
+
+/// The calls that end a load.
+pub struct Ends {
+    loading: Shared,
+    /// How many are not answered, and what the first of the others that failed failed with.
+    left: Mutex<(usize, Option<(usize, Error)>)>,
+}
+
+impl Ends {
+    /// Of so many calls.
+    pub fn new(count: usize, loading: Shared) -> Ends {
+        Ends { loading, left: Mutex::new((count, None)) }
+    }
+
+    /// Takes an answer; true if it was the last.
+    fn take(&self, at: usize, answer: Result<Answer>) -> bool {
+        let mut left = lock(&self.left);
+        left.0 -= 1;
+        if let Err(error) = answer
+            && left.1.as_ref().is_none_or(|(first, _)| at < *first)
+        {
+            left.1 = Some((at, error));
+        }
+        if left.0 == 0 {
+            lock(&self.loading).on_ended(left.1.take().map(|(_, error)| error));
+        }
+        left.0 == 0
+    }
 }
 
 /// What a caller gets.
 pub enum Outcome {
     Answer(Result<Answer>),
-    Parts(Result<Vec<Part>>),
+    /// Its load knows more now.
+    Carried,
 }
 
 /// What follows from an answer.
@@ -40,31 +73,18 @@ pub enum Next {
     /// The caller has its own.
     Tell(Answered),
     /// It waits for another who loads.
-    Wait(Py<PyAny>, Box<Getting>),
+    Wait(Py<PyAny>, Box<Getting>, Shared),
+    /// Others are to come.
+    Nothing,
 }
 
 /// A future with what it is resolved with.
 pub type Answered = (Py<PyAny>, Outcome);
 
 impl Caller {
-    /// One who gets the answer as it is.
-    pub fn new(future: Py<PyAny>) -> Caller {
-        Caller { future, about: About::Nothing }
-    }
-
-    /// One for a handle that ends when nobody can await it any more.
-    pub fn acquiring(future: Py<PyAny>, lock: Option<Lock>) -> Caller {
-        Caller { future, about: lock.map_or(About::Nothing, About::Acquires) }
-    }
-
-    /// One whose question is the first of a `get`.
-    pub fn asking(future: Py<PyAny>, getting: Getting) -> Caller {
-        Caller { future, about: About::Asks(getting) }
-    }
-
-    /// One whose question is that of a `get_many`.
-    pub fn looking(future: Py<PyAny>, looking: GettingMany) -> Caller {
-        Caller { future, about: About::Looks(looking) }
+    /// Makes one.
+    pub fn new(future: Py<PyAny>, about: About) -> Caller {
+        Caller { future, about }
     }
 
     /// Whether its future was not cancelled.
@@ -72,45 +92,51 @@ impl Caller {
         !is_cancelled(&self.future)
     }
 
-    /// Whether its call may bring a lease.
-    pub fn is_looking(&self) -> bool {
-        matches!(self.about, About::Asks(_) | About::Looks(_))
+    /// Whether its call is awaited though nobody wants the answer: it may bring a lease, or ends one.
+    pub fn is_bound(&self) -> bool {
+        matches!(self.about, About::Gets(..) | About::Looks(..) | About::Ends(..))
     }
 
     /// Takes back what the process' thread does for it.
     pub fn leave(&self, sink: &Arc<dyn Sink>) {
         match &self.about {
             About::Acquires(lock) => lock.abandon(),
-            About::Waits(number) => driver::cancel(number.load(Ordering::Relaxed), sink),
+            About::Waits(number, _) => driver::cancel(number.load(Ordering::Relaxed), sink),
             _ => {}
         }
     }
 
     /// As [`leave`](Caller::leave), for one whose future was cancelled: a lock is its caller's to abandon.
     pub fn cancelled(&self, sink: &Arc<dyn Sink>) {
-        if let About::Waits(_) = self.about {
+        if let About::Waits(..) = self.about {
             self.leave(sink);
         }
     }
 
     /// What follows from the answer of its call.
     pub fn next(self, answer: Result<Answer>) -> Next {
-        let outcome = match self.about {
-            About::Asks(getting) => match getting.after(answer) {
-                Ok(got) => Outcome::Answer(got.map(Answer::new)),
-                Err(getting) => return Next::Wait(self.future, getting),
+        match self.about {
+            About::Nothing | About::Acquires(_) => return Next::Tell((self.future, Outcome::Answer(answer))),
+            About::Gets(getting, loading) => match getting.after(answer) {
+                Ok(got) => lock(&loading).on_got(got),
+                Err(getting) => return Next::Wait(self.future, getting, loading),
             },
-            About::Looks(looking) => Outcome::Parts(looking.after(answer)),
-            _ => Outcome::Answer(answer),
-        };
-        Next::Tell((self.future, outcome))
+            About::Looks(looking, loading) => lock(&loading).on_looked(looking.after(answer)),
+            About::Waits(_, loading) => lock(&loading).on_got(answer.and_then(Answer::take)),
+            About::Ends(ends, at) => {
+                if !ends.take(at, answer) {
+                    return Next::Nothing;
+                }
+            }
+        }
+        Next::Tell((self.future, Outcome::Carried))
     }
 }
 
 /// Hands a `get` to the process' thread, which waits for another who loads.
-pub fn wait(link: &mut LoopLink<Caller>, future: Py<PyAny>, getting: Getting) {
+fn wait(link: &mut LoopLink<Caller>, future: Py<PyAny>, getting: Getting, loading: Shared) {
     let number = Arc::new(AtomicU64::new(0));
-    let expected = link.expect(Caller { future, about: About::Waits(number.clone()) });
+    let expected = link.expect(Caller { future, about: About::Waits(number.clone(), loading) });
     number.store(expected, Ordering::Relaxed);
     getting.submit(expected, &link.sink());
 }
@@ -130,11 +156,12 @@ impl Done {
         for (caller, answer) in link.take_done() {
             match caller.next(answer) {
                 Next::Tell(answered) => done.answered.push(answered),
-                Next::Wait(future, _) if is_cancelled(&future) => {}
-                Next::Wait(future, getting) => {
+                Next::Wait(future, ..) if is_cancelled(&future) => {}
+                Next::Wait(future, getting, loading) => {
                     done.waiting.push(future.clone_ref(py));
-                    wait(link, future, *getting);
+                    wait(link, future, *getting, loading);
                 }
+                Next::Nothing => {}
             }
         }
         done

@@ -4,11 +4,13 @@ use pyo3::prelude::*;
 use quotalock::{AnswerValue, Op};
 
 use crate::answer::object;
-use crate::ending::{enter, outside};
+use crate::ending::enter;
 use crate::error::raised;
+use crate::exception::internal;
+use crate::interruption::interruptibly;
 use crate::loops::Loops;
 
-/// Carries out the calls of one client.
+/// Carries out the calls of one client, and of what it made.
 pub struct Carrier {
     /// Whether calls are answered without I/O.
     in_memory: bool,
@@ -25,6 +27,11 @@ impl Carrier {
     /// Where calls are awaited; none for a client that blocks.
     pub fn loops(&self) -> Option<&Loops> {
         self.loops.as_ref()
+    }
+
+    /// The loops of a client that awaits its calls.
+    pub fn looped(&self, py: Python<'_>) -> PyResult<&Loops> {
+        self.loops().ok_or_else(|| internal(py, "a future was asked of a client that blocks".to_owned()))
     }
 
     /// Makes a described call: returns its answer, or on a loop the future of it.
@@ -59,22 +66,4 @@ impl Carrier {
             loops.close(py);
         }
     }
-}
-
-/// Makes a call without the GIL. Signal handlers run meanwhile, and what one of them raises ends the call.
-pub fn interruptibly<T: Send>(
-    py: Python<'_>,
-    call: impl FnOnce(&mut dyn FnMut() -> bool) -> quotalock::Result<T> + Send,
-) -> PyResult<quotalock::Result<T>> {
-    let mut raised = None;
-    let call = || {
-        call(&mut || {
-            if raised.is_none() {
-                raised = Python::try_attach(|py| py.check_signals().err()).flatten();
-            }
-            raised.is_some()
-        })
-    };
-    let answer = outside(py, || py.detach(call));
-    raised.map_or(Ok(answer), Err)
 }

@@ -1,22 +1,39 @@
-//! The charges of `consume_all`.
+//! `consume_all`, and its charges.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::argument::{kind, octets, shown, whole};
+use crate::argument::{RequestId, kind, octets, shown, whole};
+use crate::client::Client;
 use crate::limiter::Limiter;
 
+#[pymethods]
+impl Client {
+    /// Charges several keys, each by its own limiter, if all of them admit it, else none.
+    #[pyo3(signature = (charges, request_id = None))]
+    fn consume_all(
+        &self,
+        py: Python<'_>,
+        charges: &Bound<'_, PyAny>,
+        request_id: Option<RequestId<'_>>,
+    ) -> PyResult<Py<PyAny>> {
+        let charges = self::charges(charges)?;
+        let charges = charges.iter().map(Charge::core).collect::<PyResult<Vec<_>>>()?;
+        self.carrier().make(py, self.core().consume_all(&charges, request_id.map(|id| id.0)))
+    }
+}
+
 /// One charge: whose limit, which key, how much.
-pub struct Charge<'py> {
+struct Charge<'py> {
     limiter: Bound<'py, Limiter>,
     key: Bound<'py, PyAny>,
     cost: u64,
 }
 
 /// Reads charges: tuples `(limiter, key)` or `(limiter, key, cost)`.
-pub fn charges<'py>(given: &Bound<'py, PyAny>) -> PyResult<Vec<Charge<'py>>> {
+fn charges<'py>(given: &Bound<'py, PyAny>) -> PyResult<Vec<Charge<'py>>> {
     let refused = |_| {
         let advice = "give a list of tuples (limiter, key) or (limiter, key, cost)";
         PyTypeError::new_err(format!("charges {} is {}: {advice}", shown(given), kind(given)))
@@ -40,7 +57,7 @@ impl<'py> Charge<'py> {
     }
 
     /// The same for the core.
-    pub fn core(&self) -> PyResult<quotalock::Charge<'_>> {
+    fn core(&self) -> PyResult<quotalock::Charge<'_>> {
         let key = octets("key", self.key.as_borrowed())?;
         Ok(quotalock::Charge { limiter: self.limiter.get().core(), key, cost: self.cost })
     }

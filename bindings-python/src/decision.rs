@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use quotalock::{Source, convert};
 
-use crate::error::invalid;
+use crate::exception::invalid;
 use crate::rule_decision::{Numbers, RuleDecision, shown, truth};
 
 /// A decision as it is pickled: what it has in common with rules, then cost, source, healed, the rules and would_deny.

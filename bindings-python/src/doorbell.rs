@@ -4,19 +4,30 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
 use crate::ending::enter;
-use crate::link::LoopDriver;
+
+/// Whom a doorbell rings for.
+pub trait Owner: Send + Sync {
+    /// The link has rung.
+    fn wake(&self, py: Python<'_>) -> PyResult<()>;
+
+    /// The loop has let go of the bell.
+    fn let_go(&self);
+
+    /// Shows what it holds to the garbage collector.
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError>;
+}
 
 /// What the loop calls when the link rings. It belongs to the loop alone: when it goes, nobody awaits anything there any
 /// more.
 #[pyclass(frozen, module = "quotalock._native")]
 pub struct Doorbell {
-    driver: Py<LoopDriver>,
+    owner: Box<dyn Owner>,
 }
 
 impl Doorbell {
     /// Makes the bell of a driver.
-    pub fn new(driver: Py<LoopDriver>) -> Doorbell {
-        Doorbell { driver }
+    pub fn new(owner: impl Owner + 'static) -> Doorbell {
+        Doorbell { owner: Box::new(owner) }
     }
 }
 
@@ -24,20 +35,16 @@ impl Doorbell {
 impl Doorbell {
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
         let _inside = enter(py);
-        LoopDriver::wake(self.driver.bind(py))
+        self.owner.wake(py)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.driver)
+        self.owner.traverse(&visit)
     }
 }
 
 impl Drop for Doorbell {
     fn drop(&mut self) {
-        let driver = self.driver.get();
-        // A child of a fork that closes its parent's loop leaves the parent's connection alone.
-        if driver.is_ours() {
-            drop(driver.let_go());
-        }
+        self.owner.let_go();
     }
 }

@@ -14,8 +14,6 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use quotalock::generation;
 
-use crate::call::call;
-
 /// How long the end waits for those inside. They only have to come to the end of a finalizer.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// How long nobody else may come in, from when the end has begun: what the interpreter's own last functions take. One
@@ -123,10 +121,4 @@ pub fn settle(py: Python<'_>) {
             thread::sleep(PAUSE);
         }
     });
-}
-
-/// Makes the interpreter call [`settle`] when it ends.
-pub fn prepare(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let register = module.py().import("atexit")?.getattr("register")?;
-    call(&register, [&module.getattr("settle_threads")?]).map(drop)
 }

@@ -2,13 +2,11 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
 
 use crate::answer::object;
 use crate::call::call_method;
 use crate::caller::{Answered, Outcome};
 use crate::error::raised;
-use crate::ticket::part;
 
 /// Resolves futures. A future that was cancelled meanwhile is left alone.
 pub fn resolve(py: Python<'_>, done: Vec<Answered>) {
@@ -32,10 +30,6 @@ pub fn resolve(py: Python<'_>, done: Vec<Answered>) {
 fn given(py: Python<'_>, outcome: Outcome) -> PyResult<Py<PyAny>> {
     match outcome {
         Outcome::Answer(answer) => object(py, answer.map_err(|error| raised(py, &error))?),
-        Outcome::Parts(parts) => {
-            let parts = parts.map_err(|error| raised(py, &error))?;
-            let parts = parts.into_iter().map(|found| part(py, found)).collect::<PyResult<Vec<_>>>()?;
-            Ok(PyList::new(py, parts)?.into_any().unbind())
-        }
+        Outcome::Carried => Ok(py.None()),
     }
 }

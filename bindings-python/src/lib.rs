@@ -3,6 +3,7 @@
 
 mod answer;
 mod argument;
+mod asking;
 mod basket;
 mod cache;
 mod call;
@@ -15,20 +16,24 @@ mod decision;
 mod doorbell;
 mod ending;
 mod error;
+mod exception;
 mod future;
 mod inspection;
+mod interruption;
+mod leaving;
 mod ledger;
 mod limiter;
 mod link;
 mod loading;
 mod lock;
 mod lock_options;
+mod locks;
+mod loop_loading;
 mod loops;
 mod loss;
 mod once;
 mod ours;
 mod policy;
-mod quorum;
 mod reservation;
 mod rule_decision;
 mod seen;
@@ -37,7 +42,6 @@ mod stock_reservation;
 mod stock_status;
 mod taken;
 mod testing;
-mod ticket;
 mod watch;
 
 use pyo3::prelude::*;
@@ -70,13 +74,15 @@ mod _native {
     #[pymodule_export]
     use super::lock::Lock;
     #[pymodule_export]
+    use super::locks::quorum_lock;
+    #[pymodule_export]
+    use super::loop_loading::Loading;
+    #[pymodule_export]
     use super::loss::Loss;
     #[pymodule_export]
     use super::once::Once;
     #[pymodule_export]
     use super::policy::Rule;
-    #[pymodule_export]
-    use super::quorum::quorum_lock;
     #[pymodule_export]
     use super::reservation::Reservation;
     #[pymodule_export]
@@ -93,11 +99,11 @@ mod _native {
     use super::taken::{Taken, TakenAll};
     #[pymodule_export]
     use super::testing::{get, put, set_time};
-    #[pymodule_export]
-    use super::ticket::{Ticket, Waiting};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        super::ending::prepare(module)
+        // The interpreter's end waits until nobody is in the middle of something.
+        let register = module.py().import("atexit")?.getattr("register")?;
+        super::call::call(&register, [&module.getattr("settle_threads")?]).map(drop)
     }
 }

@@ -1,32 +1,65 @@
 //! The limiter: one method per verb, each a call of the core.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use quotalock::{Unsettled, convert};
+use quotalock::{LimiterOptions, Unsettled, convert};
 
-use crate::argument::{Amount, Cost, Id, Key, RequestId, Word, octets, seconds, whole};
+use crate::argument::{Amount, Cost, Id, Key, Maybe, Name, RequestId, Word, octets, seconds, whole};
+use crate::carrier::Carrier;
 use crate::client::Client;
 use crate::error::raised;
+use crate::policy::{policy, spelled};
 use crate::reservation::Reservation;
 
 /// Decides for keys by one policy; made by `Client.limiter`.
 #[pyclass(frozen, weakref, module = "quotalock")]
 pub struct Limiter {
     core: quotalock::Limiter,
-    client: Py<Client>,
+    carrier: Arc<Carrier>,
     /// The scope as it was given: a str or bytes.
     scope: Option<Py<PyAny>>,
 }
 
 impl Limiter {
-    /// Wraps the core's limiter.
-    pub fn new(core: quotalock::Limiter, client: Py<Client>, scope: Option<Py<PyAny>>) -> Limiter {
-        Limiter { core, client, scope }
-    }
-
     /// The core's limiter.
     pub fn core(&self) -> &quotalock::Limiter {
         &self.core
+    }
+}
+
+#[pymethods]
+impl Client {
+    /// Makes a limiter: a name, part of its Redis keys, and a policy; its keys share a slot with others of their `scope`.
+    #[pyo3(signature = (name, policy, scope = None, enforce = true))]
+    fn limiter(
+        &self,
+        py: Python<'_>,
+        name: Name<'_>,
+        policy: &Bound<'_, PyAny>,
+        scope: Maybe<'_, '_>,
+        enforce: bool,
+    ) -> PyResult<Limiter> {
+        let octets = scope.map(|scope| octets("scope", scope.as_borrowed())).transpose()?;
+        let options = LimiterOptions { scope: octets.map(<[u8]>::to_vec), enforce };
+        let limiter = self.core().limiter_with(name.0, self::policy(policy)?, options);
+        let limiter = limiter.map_err(|error| raised(py, &error))?;
+        Ok(Limiter { core: limiter, carrier: self.carrier().clone(), scope: scope.map(|scope| scope.clone().unbind()) })
+    }
+
+    /// Charges `cost` to `key` as a limiter of this name and policy does.
+    #[pyo3(signature = (name, key, policy, cost = Cost(1)), text_signature = "($self, name, key, policy, cost=1)")]
+    fn _limit(
+        &self,
+        py: Python<'_>,
+        name: Name<'_>,
+        key: Key<'_>,
+        policy: &Bound<'_, PyAny>,
+        cost: Cost,
+    ) -> PyResult<Py<PyAny>> {
+        let limiter = self.limiters().limiter(name.0, &spelled(policy)?).map_err(|error| raised(py, &error))?;
+        self.carrier().make(py, limiter.consume(key.0, cost.0))
     }
 }
 
@@ -66,13 +99,13 @@ impl Limiter {
         cost: Cost,
         request_id: Option<RequestId<'_>>,
     ) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.consume_once(key.0, cost.0, request_id.map(|id| id.0)))
+        self.carrier.make(py, self.core.consume_once(key.0, cost.0, request_id.map(|id| id.0)))
     }
 
     /// Charges as much as is admitted now, up to `most`.
     fn consume_up_to(&self, py: Python<'_>, key: Key<'_>, most: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let most = whole("most", most.as_borrowed())?;
-        self.client.get().carrier().make(py, self.core.consume_up_to(key.0, most))
+        self.carrier.make(py, self.core.consume_up_to(key.0, most))
     }
 
     /// Charges `estimate` and holds it for `ttl` seconds, until the reservation is settled.
@@ -102,8 +135,8 @@ impl Limiter {
         let (estimate, ttl) = (whole("estimate", estimate.as_borrowed())?, seconds("ttl", ttl.as_borrowed())?);
         let reserved = Unsettled::parse(&unsettled.0).and_then(|how| self.core.reserve(octets, estimate, ttl, how));
         let (reservation, call) = reserved.map_err(|error| raised(py, &error))?;
-        let decision = self.client.get().carrier().make(py, Ok(call))?;
-        Ok((Reservation::new(reservation, self.client.clone_ref(py), key.clone().unbind()), decision))
+        let decision = self.carrier.make(py, Ok(call))?;
+        Ok((Reservation::new(reservation, self.carrier.clone(), key.clone().unbind()), decision))
     }
 
     /// The reservation of this id, made here or in another process.
@@ -111,26 +144,26 @@ impl Limiter {
         let py = key.py();
         let found = self.core.reservation(octets("key", key.as_borrowed())?, id.0);
         let reservation = found.map_err(|error| raised(py, &error))?;
-        Ok(Reservation::new(reservation, self.client.clone_ref(py), key.clone().unbind()))
+        Ok(Reservation::new(reservation, self.carrier.clone(), key.clone().unbind()))
     }
 
     /// Tells what `consume` would answer, and never writes.
     #[pyo3(signature = (key, cost = Cost(1)), text_signature = "($self, key, cost=1)")]
     fn peek(&self, py: Python<'_>, key: Key<'_>, cost: Cost) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.peek(key.0, cost.0))
+        self.carrier.make(py, self.core.peek(key.0, cost.0))
     }
 
     /// As `consume`, but a denial raises `RateLimited`.
     #[pyo3(signature = (key, cost = Cost(1)), text_signature = "($self, key, cost=1)")]
     fn require(&self, py: Python<'_>, key: Key<'_>, cost: Cost) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.require(key.0, cost.0))
+        self.carrier.make(py, self.core.require(key.0, cost.0))
     }
 
     /// As `consume`, and after a denial sleeps as `retry_after` says and tries again, for at most `timeout` seconds.
     #[pyo3(signature = (key, timeout, cost = Cost(1)), text_signature = "($self, key, timeout, cost=1)")]
     fn wait(&self, py: Python<'_>, key: Key<'_>, timeout: &Bound<'_, PyAny>, cost: Cost) -> PyResult<Py<PyAny>> {
         let timeout = convert::duration(seconds("timeout", timeout.as_borrowed())?);
-        self.client.get().carrier().make_napping(py, self.core.wait(key.0, cost.0, timeout))
+        self.carrier.make_napping(py, self.core.wait(key.0, cost.0, timeout))
     }
 
     /// Gives back `amount` of what was consumed; with a `request_id` once for that id.
@@ -142,18 +175,18 @@ impl Limiter {
         amount: Amount,
         request_id: Option<RequestId<'_>>,
     ) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.refund_once(key.0, amount.0, request_id.map(|id| id.0)))
+        self.carrier.make(py, self.core.refund_once(key.0, amount.0, request_id.map(|id| id.0)))
     }
 
     /// Denies everything for `duration` seconds.
     fn block(&self, py: Python<'_>, key: Key<'_>, duration: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let duration = seconds("duration", duration.as_borrowed())?;
-        self.client.get().carrier().make(py, self.core.block(key.0, duration))
+        self.carrier.make(py, self.core.block(key.0, duration))
     }
 
     /// Forgets everything about `key`, a block included; True if there was anything.
     fn reset(&self, py: Python<'_>, key: Key<'_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.reset(key.0))
+        self.carrier.make(py, self.core.reset(key.0))
     }
 
     /// The Redis key that holds the state of `key`.

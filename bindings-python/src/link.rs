@@ -9,10 +9,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyString};
 use quotalock::driver::{Interest, LoopLink, Sink};
-use quotalock::{Answer, Getting, GettingMany, Lock, Op};
 
 use crate::call::{call, call_method};
-use crate::caller::{Answered, Caller, Done, Next, wait};
+use crate::caller::{Caller, Done};
 use crate::doorbell::Doorbell;
 use crate::ending::enter;
 use crate::error::raised;
@@ -24,26 +23,27 @@ use crate::watch::{Watched, listen};
 /// its futures in one turn.
 #[pyclass(frozen, module = "quotalock._native")]
 pub struct LoopDriver {
-    event_loop: Py<PyAny>,
-    create_future: Py<PyAny>,
+    pub event_loop: Py<PyAny>,
+    pub create_future: Py<PyAny>,
     /// What the loop shall run us in: it would keep that of whoever happened to call first.
     context: Py<PyAny>,
     /// Touched only under the GIL; while it is locked nothing of Python runs but a future's `cancelled`.
     state: Ours<Mutex<State>>,
     /// Rings for the loop without a word of Python.
-    bell: Ours<Arc<dyn Sink>>,
+    pub bell: Ours<Arc<dyn Sink>>,
     /// Whether the last who could make calls has gone.
-    is_dismissed: AtomicBool,
+    pub is_dismissed: AtomicBool,
 }
 
-struct State {
-    link: LoopLink<Caller>,
+/// What a driver knows.
+pub struct State {
+    pub link: LoopLink<Caller>,
     /// Whether a flush was asked of the loop already.
-    flush_due: bool,
+    pub flush_due: bool,
     /// Whether the last turn had one answer at most: then one call is likely to come again.
-    quiet: bool,
-    watched: Watched,
-    timer: Option<(Instant, Py<PyAny>)>,
+    pub quiet: bool,
+    pub watched: Watched,
+    pub timer: Option<(Instant, Py<PyAny>)>,
 }
 
 #[pymethods]
@@ -68,7 +68,7 @@ impl LoopDriver {
         if call_method(future, intern!(future.py(), "cancelled"), [])?.is_truthy()? {
             let (caller, sink) = {
                 let mut state = self.lock();
-                (state.link.cancel(|caller| caller.future.is(future) && !caller.is_looking()), state.link.sink())
+                (state.link.cancel(|caller| caller.future.is(future) && !caller.is_bound()), state.link.sink())
             };
             if let Some(caller) = caller {
                 caller.cancelled(&sink);
@@ -140,93 +140,14 @@ impl LoopDriver {
         !closed.is_ok_and(|closed| closed.is_truthy().unwrap_or(true))
     }
 
-    /// Submits a call and returns its future, which is done already if the call was answered without I/O. `naps` says
-    /// that the call may be long under way without being sent.
-    pub fn submit(slf: &Bound<'_, Self>, op: Op<Answer>, naps: bool) -> PyResult<Py<PyAny>> {
-        LoopDriver::ask(slf, op, naps, Caller::new)
-    }
-
-    /// As [`submit`](LoopDriver::submit), of a `get`, which waits if another loads.
-    pub fn get(slf: &Bound<'_, Self>, mut getting: Getting) -> PyResult<Py<PyAny>> {
-        LoopDriver::ask(slf, getting.ask(), false, |future| Caller::asking(future, getting))
-    }
-
-    /// As [`submit`](LoopDriver::submit), of a `get_many`.
-    pub fn get_many(slf: &Bound<'_, Self>, mut looking: GettingMany) -> PyResult<Py<PyAny>> {
-        LoopDriver::ask(slf, looking.ask(), false, |future| Caller::looking(future, looking))
-    }
-
-    /// Has a `get` wait for another who loads.
-    pub fn wait_for(slf: &Bound<'_, Self>, getting: Getting) -> PyResult<Py<PyAny>> {
-        let future = call(slf.get().create_future.bind(slf.py()), [])?;
-        wait(&mut slf.get().lock().link, future.clone().unbind(), getting);
-        LoopDriver::mind(slf, &future)?;
-        Ok(future.unbind())
-    }
-
-    fn ask(
-        slf: &Bound<'_, Self>,
-        op: Op<Answer>,
-        naps: bool,
-        caller: impl FnOnce(Py<PyAny>) -> Caller,
-    ) -> PyResult<Py<PyAny>> {
-        let (py, this) = (slf.py(), slf.get());
-        let future = call(this.create_future.bind(py), [])?;
-        let caller = caller(future.clone().unbind());
-        let (done, naps, at_once, later) = {
-            let mut state = this.lock();
-            // Calls of one tick share a write; one that is likely to stay alone does not wait for the end of its tick.
-            let at_once = state.quiet && !state.flush_due && !state.link.is_busy();
-            state.link.submit(op, caller);
-            let done = Done::take(py, &mut state.link);
-            let later = done.is_empty() && !at_once && !std::mem::replace(&mut state.flush_due, true);
-            (done, naps || !state.watched.has_socket(), at_once, later)
-        };
-        if !done.is_empty() {
-            LoopDriver::tell_all(slf, done)?;
-            return Ok(future.unbind());
-        }
-        if naps {
-            LoopDriver::mind(slf, &future)?;
-        }
-        if at_once {
-            LoopDriver::work(slf, LoopLink::flush)?;
-        } else if later && let Err(error) = this.tell(intern!(py, "call_soon"), &slf.getattr(intern!(py, "_flush"))?) {
-            this.lock().flush_due = false;
-            return Err(error);
-        }
-        Ok(future.unbind())
-    }
-
-    /// Returns a future that is resolved by what comes to the place that `ask` is given, under that number. If it is for
-    /// a handle that `acquires`, that ends when nobody can await it any more.
-    pub fn expect(
-        slf: &Bound<'_, Self>,
-        acquires: Option<Lock>,
-        ask: impl FnOnce(u64, &Arc<dyn Sink>),
-    ) -> PyResult<Py<PyAny>> {
-        let (py, this) = (slf.py(), slf.get());
-        let future = call(this.create_future.bind(py), [])?;
-        LoopDriver::mind(slf, &future)?;
-        let (number, sink) = {
-            let mut state = this.lock();
-            let number = state.link.expect(Caller::acquiring(future.clone().unbind(), acquires));
-            (number, state.link.sink())
-        };
-        ask(number, &sink);
-        let done = Done::take(py, &mut this.lock().link);
-        LoopDriver::tell_all(slf, done)?;
-        Ok(future.unbind())
-    }
-
     /// Has the future's cancellation take its call back.
-    fn mind(slf: &Bound<'_, Self>, future: &Bound<'_, PyAny>) -> PyResult<()> {
+    pub fn mind(slf: &Bound<'_, Self>, future: &Bound<'_, PyAny>) -> PyResult<()> {
         let settled = slf.getattr(intern!(slf.py(), "_settled"))?;
         call_method(future, intern!(slf.py(), "add_done_callback"), [&settled]).map(drop)
     }
 
     /// Resolves what was answered, and minds who has to wait for more.
-    fn tell_all(slf: &Bound<'_, Self>, done: Done) -> PyResult<()> {
+    pub fn tell_all(slf: &Bound<'_, Self>, done: Done) -> PyResult<()> {
         resolve(slf.py(), done.answered);
         done.waiting.iter().try_for_each(|future| LoopDriver::mind(slf, future.bind(slf.py())))
     }
@@ -240,7 +161,7 @@ impl LoopDriver {
     }
 
     /// Lets the link do something, resolves what was answered, and has the loop watch what is to be watched now.
-    fn work(slf: &Bound<'_, Self>, how: fn(&mut LoopLink<Caller>) -> Interest) -> PyResult<()> {
+    pub fn work(slf: &Bound<'_, Self>, how: fn(&mut LoopLink<Caller>) -> Interest) -> PyResult<()> {
         let py = slf.py();
         let (interest, done) = {
             let mut state = slf.get().lock();
@@ -253,51 +174,6 @@ impl LoopDriver {
         };
         LoopDriver::tell_all(slf, done)?;
         LoopDriver::watch(slf, interest)
-    }
-
-    /// Has the loop retire this driver, from whichever thread. With a closed loop it only hangs up.
-    pub fn retire(slf: &Bound<'_, Self>) {
-        let py = slf.py();
-        let retire = || {
-            let retire = slf.getattr(intern!(py, "_retire"))?;
-            slf.get().tell(intern!(py, "call_soon_threadsafe"), &retire)
-        };
-        if retire().is_err() {
-            slf.get().hang_up(py);
-        }
-    }
-
-    /// Has the loop retire this driver when it runs next; one that is closed instead lets go of it. For destructors: they
-    /// run wherever the last reference goes, also while an exception is on its way, and then nothing of Python may be
-    /// called. Takes no lock that is held while an object may go.
-    pub fn dismiss(&self) {
-        self.is_dismissed.store(true, Ordering::Relaxed);
-        self.bell.complete(Vec::new());
-    }
-
-    /// Hangs up and returns the calls under way, ended with `closed`. On a closed loop nobody waits for them any more.
-    pub fn hang_up(&self, py: Python<'_>) -> Vec<Answered> {
-        let done = self.let_go();
-        let timer = self.lock().timer.take();
-        if let Some((_, timer)) = timer
-            && let Err(error) = call_method(timer.bind(py), intern!(py, "cancel"), [])
-        {
-            error.write_unraisable(py, Some(timer.bind(py)));
-        }
-        done
-    }
-
-    /// As [`hang_up`](LoopDriver::hang_up), without a word to the loop. Nothing of Python runs in it.
-    pub fn let_go(&self) -> Vec<Answered> {
-        let (done, sink) = {
-            let mut state = self.lock();
-            state.link.close();
-            (state.link.take_done(), state.link.sink())
-        };
-        // What was not told by now will not be: such a grant has no holder, such a lease no loader.
-        done.iter().for_each(|(caller, _)| caller.leave(&sink));
-        let told = |next| if let Next::Tell(answered) = next { Some(answered) } else { None };
-        done.into_iter().filter_map(|(caller, answer)| told(caller.next(answer))).collect()
     }
 
     /// Has the loop watch what `interest` says, in place of what it watches now.
@@ -327,11 +203,11 @@ impl LoopDriver {
         Ok(())
     }
 
-    fn tell<'py>(&self, what: &Bound<'py, PyString>, with: &Bound<'py, PyAny>) -> PyResult<()> {
+    pub fn tell<'py>(&self, what: &Bound<'py, PyString>, with: &Bound<'py, PyAny>) -> PyResult<()> {
         call_method(self.event_loop.bind(what.py()), what, [with]).map(drop)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,26 +1,25 @@
 //! The handle of a lock: one method per verb, each a call of the core.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 use quotalock::{LockOptions, LockState, convert};
 
-use crate::argument::{kind, octets, seconds, shown, whole};
-use crate::carrier::interruptibly;
-use crate::client::Client;
+use crate::argument::{Maybe, octets, seconds, shown, whole};
+use crate::carrier::Carrier;
 use crate::ending::enter;
 use crate::error::raised;
-use crate::lock_options::{Given, Maybe, wait};
+use crate::interruption::interruptibly;
+use crate::lock_options::{Given, wait};
 use crate::loss::Loss;
 
 /// A handle for a lock; made by `Client.lock` and its neighbours.
 #[pyclass(frozen, weakref, module = "quotalock")]
 pub struct Lock {
     core: quotalock::Lock,
-    client: Py<Client>,
+    carrier: Arc<Carrier>,
     /// The names as they were given: str or bytes.
     names: Py<PyTuple>,
     /// How long an acquisition waits that does not say.
@@ -30,33 +29,17 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Makes a handle of what a method of the client was given.
+    /// Makes a handle of what was given: `make` makes the core's, and if it does, `carrier` carries its calls.
     pub fn new(
-        client: &Bound<'_, Client>,
+        carrier: impl FnOnce() -> Arc<Carrier>,
         names: Bound<'_, PyTuple>,
-        given: Given<'_, '_>,
-        make: impl FnOnce(&quotalock::Client, &[&[u8]], LockOptions) -> quotalock::Result<quotalock::Lock>,
+        Given { options, wait, weight }: Given,
+        make: impl FnOnce(&[&[u8]], LockOptions, u64) -> quotalock::Result<quotalock::Lock>,
     ) -> PyResult<Lock> {
-        let (core, wait) = made(&names, given, |names, options| make(client.get().core(), names, options))?;
-        Ok(Lock::of(core, client, names, wait))
-    }
-
-    /// Makes a handle over several servers; the first client's calls carry its own.
-    pub fn quorum(clients: &[Bound<'_, Client>], name: &Bound<'_, PyAny>, given: Given<'_, '_>) -> PyResult<Lock> {
-        let cores: Vec<_> = clients.iter().map(|client| client.get().core().clone()).collect();
-        let names = one(name)?;
-        let (core, wait) = made(&names, given, |names, options| quotalock::Lock::quorum(&cores, names[0], options))?;
-        // The core takes no fewer than three.
-        Ok(Lock::of(core, &clients[0], names, wait))
-    }
-
-    fn of(core: quotalock::Lock, client: &Bound<'_, Client>, names: Bound<'_, PyTuple>, wait: Duration) -> Lock {
-        Lock { core, client: client.clone().unbind(), names: names.unbind(), wait, loss: Mutex::default() }
-    }
-
-    /// The core's handle.
-    pub fn core(&self) -> &quotalock::Lock {
-        &self.core
+        let items: Vec<_> = names.iter().collect();
+        let bytes = items.iter().map(|name| octets("name", name.as_borrowed())).collect::<PyResult<Vec<_>>>()?;
+        let core = make(&bytes, options, weight).map_err(|error| raised(names.py(), &error))?;
+        Ok(Lock { core, carrier: carrier(), names: names.unbind(), wait, loss: Mutex::default() })
     }
 
     /// Acquires on this thread. Whatever ends the call takes the grant with it.
@@ -134,7 +117,18 @@ impl Lock {
     #[getter]
     fn lost(slf: &Bound<'_, Self>) -> PyResult<Py<Loss>> {
         let (py, this) = (slf.py(), slf.get());
-        let loss = || Py::new(py, Loss::new(slf, this.client.clone_ref(py))?);
+        let loss = || {
+            // Looking at the handle notices a deadline that has passed; a loss alone shall not keep it.
+            let lock = PyWeakrefReference::new(slf.as_any())?.unbind();
+            let look = move |py: Python<'_>| {
+                let lock = lock.bind(py).upgrade_as::<Lock>()?;
+                if let Some(lock) = lock {
+                    lock.get().core.state();
+                }
+                Ok(())
+            };
+            Py::new(py, Loss::new(&this.core, Box::new(look), this.carrier.clone()))
+        };
         let Some(token) = this.core.token() else { return loss() };
         let kept = |told: &Option<(u64, Py<Loss>)>| {
             told.as_ref().filter(|(of, _)| *of == token).map(|(_, loss)| loss.clone_ref(py))
@@ -152,7 +146,7 @@ impl Lock {
     #[pyo3(signature = (wait = None))]
     fn acquire(&self, py: Python<'_>, wait: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
         let acquiring = self.acquiring(py, wait)?;
-        if let Some(loops) = self.client.get().carrier().loops() {
+        if let Some(loops) = self.carrier.loops() {
             return loops.expect(py, Some(self.core.clone()), |id, sink| acquiring.submit(id, sink));
         }
         Ok(self.acquire_here(py, acquiring)?.into_pyobject(py)?.to_owned().into_any().unbind())
@@ -160,7 +154,7 @@ impl Lock {
 
     /// Releases it: True if it was held until now.
     fn release(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        if let Some(loops) = self.client.get().carrier().loops() {
+        if let Some(loops) = self.carrier.loops() {
             return loops.expect(py, None, |id, sink| self.core.release().submit(id, sink));
         }
         let released = self.release_here(py)?.map_err(|error| raised(py, &error))?;
@@ -172,7 +166,7 @@ impl Lock {
     fn extend(&self, py: Python<'_>, ttl: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
         let ttl = ttl.map(|ttl| seconds("ttl", ttl.as_borrowed())).transpose()?;
         // May sleep in any case: other servers may be asked than the client's.
-        self.client.get().carrier().make_napping(py, self.core.extend(ttl))
+        self.carrier.make_napping(py, self.core.extend(ttl))
     }
 
     /// Raises `Lost` unless it is held for certain now.
@@ -188,12 +182,12 @@ impl Lock {
 
     /// Who holds it (of several names, the first), and how many wait for it.
     fn inspect(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, Ok(self.core.inspect()))
+        self.carrier.make(py, Ok(self.core.inspect()))
     }
 
     /// Takes it away from whoever holds it, and answers from how many.
     fn force_release(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make_napping(py, Ok(self.core.force_release()))
+        self.carrier.make_napping(py, Ok(self.core.force_release()))
     }
 
     /// Ends an acquisition whose caller has gone, and gives back what it got.
@@ -236,36 +230,4 @@ impl Lock {
         let names = self.names.bind(py).iter().map(|name| shown(&name)).collect::<Vec<_>>().join(", ");
         Ok(format!("<quotalock.Lock {names} {}>", self.core.state().as_str()))
     }
-}
-
-/// The core's handle, and how long it waits.
-fn made(
-    names: &Bound<'_, PyTuple>,
-    given: Given<'_, '_>,
-    make: impl FnOnce(&[&[u8]], LockOptions) -> quotalock::Result<quotalock::Lock>,
-) -> PyResult<(quotalock::Lock, Duration)> {
-    let items: Vec<_> = names.iter().collect();
-    let bytes = items.iter().map(|name| octets("name", name.as_borrowed())).collect::<PyResult<Vec<_>>>()?;
-    let (options, wait) = given.read()?;
-    let core = make(&bytes, options).map_err(|error| raised(names.py(), &error))?;
-    Ok((core, wait))
-}
-
-/// The name of one lock.
-pub fn one<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
-    PyTuple::new(name.py(), [name])
-}
-
-/// The names of several locks.
-pub fn several<'py>(names: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
-    let refused = || {
-        let advice = "give a list of str or bytes";
-        PyTypeError::new_err(format!("names {} is {}: {advice}", shown(names), kind(names)))
-    };
-    // A text is a list of letters, but hardly meant as one.
-    if names.is_instance_of::<PyString>() || names.is_instance_of::<PyBytes>() {
-        return Err(refused());
-    }
-    let items = names.try_iter().map_err(|_| refused())?.collect::<PyResult<Vec<_>>>()?;
-    PyTuple::new(names.py(), items)
 }

@@ -1,51 +1,109 @@
-//! The options that every kind of lock has.
+//! The options of all kinds of locks, read once for all methods that make one.
 
 use std::time::Duration;
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
 use quotalock::{LockOptions, convert};
 
-use crate::argument::{seconds, shown, whole};
-use crate::error::invalid;
+use crate::argument::{Label, Maybe, seconds, shown, whole};
+use crate::exception::invalid;
 
-/// An argument as it was given; none if it was left out.
-pub type Maybe<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+/// A function that makes locks: its name, how many arguments it has before its options, and these in their order.
+pub struct Maker(pub &'static str, pub usize, pub &'static [&'static str]);
 
-/// The options as they were given.
-pub struct Given<'a, 'py> {
-    pub ttl: Maybe<'a, 'py>,
-    pub wait: Maybe<'a, 'py>,
-    pub fair: bool,
-    pub renew: bool,
-    pub max_hold: Maybe<'a, 'py>,
-    pub floor: Maybe<'a, 'py>,
-    pub label: &'a str,
-    pub replicas_ack: Maybe<'a, 'py>,
-    pub ack_timeout: Maybe<'a, 'py>,
+/// What a semaphore has more than others comes first.
+const SEMAPHORE: &[&str] =
+    &["weight", "ttl", "wait", "fair", "renew", "max_hold", "floor", "label", "replicas_ack", "ack_timeout"];
+
+impl Maker {
+    pub const LOCK: Maker = Maker("Client.lock", 1, SEMAPHORE.split_at(1).1);
+    pub const LOCK_ALL: Maker = Maker("Client.lock_all", 1, Maker::LOCK.2);
+    pub const READ_LOCK: Maker = Maker("Client.read_lock", 1, Maker::LOCK.2);
+    pub const WRITE_LOCK: Maker = Maker("Client.write_lock", 1, Maker::LOCK.2);
+    pub const SEMAPHORE: Maker = Maker("Client.semaphore", 2, SEMAPHORE);
+    pub const QUORUM: Maker = Maker("quorum_lock", 2, &["ttl", "wait", "renew", "max_hold", "floor", "label"]);
+
+    /// Reads the options as they were given, by position and by name.
+    pub fn read(self, given: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<Given> {
+        let Maker(function, before, options) = self;
+        let mut read = Given { options: LockOptions::default(), wait: Duration::ZERO, weight: 1 };
+        if given.len() > options.len() {
+            // Python counts the object of a method too.
+            let own = before + usize::from(function.contains('.'));
+            let (most, count) = (own + options.len(), own + given.len());
+            let takes = format!("takes from {own} to {most} positional arguments but {count} were given");
+            return Err(PyTypeError::new_err(format!("{function}() {takes}")));
+        }
+        for (name, value) in options.iter().zip(given.iter()) {
+            read.set(name, &value)?;
+        }
+        for (name, value) in named.into_iter().flatten() {
+            let name = name.cast::<PyString>()?.to_string_lossy().into_owned();
+            match options.iter().position(|option| *option == name) {
+                None => {
+                    let wrong = format!("{function}() got an unexpected keyword argument '{name}'");
+                    return Err(PyTypeError::new_err(wrong));
+                }
+                Some(at) if at < given.len() => {
+                    let wrong = format!("{function}() got multiple values for argument '{name}'");
+                    return Err(PyTypeError::new_err(wrong));
+                }
+                Some(_) => read.set(&name, &value)?,
+            }
+        }
+        Ok(read)
+    }
 }
 
-impl Given<'_, '_> {
-    /// The same for the core, and how long an acquisition waits.
-    pub fn read(self) -> PyResult<(LockOptions, Duration)> {
-        let Given { fair, renew, label, .. } = self;
-        let mut options = LockOptions { fair, renew, label: label.to_owned(), ..LockOptions::default() };
-        let durations = [
-            ("ttl", self.ttl, &mut options.ttl),
-            ("max_hold", self.max_hold, &mut options.max_hold),
-            ("ack_timeout", self.ack_timeout, &mut options.ack_timeout),
-        ];
-        for (name, given, option) in durations {
-            *option = given.map_or(Ok(*option), |given| seconds(name, given.as_borrowed()))?;
+/// The options as they were given.
+pub struct Given {
+    pub options: LockOptions,
+    /// How long an acquisition waits.
+    pub wait: Duration,
+    /// How many of a semaphore's permits.
+    pub weight: u64,
+}
+
+impl Given {
+    fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let Given { options, wait, weight } = self;
+        // None is what was left out, where it is no value.
+        let is_given = !value.is_none();
+        let whole = || whole(name, value.as_borrowed());
+        let seconds = || seconds(name, value.as_borrowed());
+        match name {
+            "fair" => options.fair = value.extract().map_err(|error| argued(name, value, error))?,
+            "renew" => options.renew = value.extract().map_err(|error| argued(name, value, error))?,
+            "label" => {
+                let label: Label<'_> = value.extract().map_err(|error| argued(name, value, error))?;
+                options.label = label.0.to_owned();
+            }
+            "ttl" if is_given => options.ttl = seconds()?,
+            "wait" if is_given => *wait = convert::duration(seconds()?),
+            "max_hold" if is_given => options.max_hold = seconds()?,
+            "ack_timeout" if is_given => options.ack_timeout = seconds()?,
+            "floor" if is_given => options.floor = whole()?,
+            "weight" if is_given => *weight = whole()?,
+            "replicas_ack" if is_given => {
+                let too_many =
+                    |_| invalid(value.py(), format!("replicas_ack {} is more than there can be", shown(value)));
+                options.replicas_ack = whole()?.try_into().map_err(too_many)?;
+            }
+            _ => {}
         }
-        if let Some(given) = self.floor {
-            options.floor = whole("floor", given.as_borrowed())?;
-        }
-        if let Some(given) = self.replicas_ack {
-            let too_many = |_| invalid(given.py(), format!("replicas_ack {} is more than there can be", shown(given)));
-            options.replicas_ack = whole("replicas_ack", given.as_borrowed())?.try_into().map_err(too_many)?;
-        }
-        Ok((options, wait(self.wait)?.unwrap_or_default()))
+        Ok(())
     }
+}
+
+/// A type error says which argument it is about.
+fn argued(name: &str, value: &Bound<'_, PyAny>, error: impl Into<PyErr>) -> PyErr {
+    let (py, error) = (value.py(), error.into());
+    if !error.is_instance_of::<PyTypeError>(py) {
+        return error;
+    }
+    PyTypeError::new_err(format!("argument '{name}': {}", error.value(py)))
 }
 
 /// How long to wait, if that was given.

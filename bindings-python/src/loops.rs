@@ -4,12 +4,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use quotalock::driver::Sink;
-use quotalock::{Answer, Getting, GettingMany, Lock, Op};
+use quotalock::driver::{Sink, Step};
+use quotalock::{Answer, Lock, Op};
 
 use crate::call::call;
 use crate::ending::enter;
 use crate::link::LoopDriver;
+use crate::loop_loading::Shared;
 
 /// The drivers of a client's loops. Touched only under the GIL, and no Python runs while it is locked: so it is never
 /// found locked, not even after a fork.
@@ -24,22 +25,10 @@ impl Loops {
         LoopDriver::submit(self.driver(py)?.bind(py), op, naps)
     }
 
-    /// Submits a `get`; see [`LoopDriver::get`].
-    pub fn get(&self, py: Python<'_>, getting: Getting) -> PyResult<Py<PyAny>> {
+    /// Does a step of a load; see [`LoopDriver::carry`].
+    pub fn carry(&self, py: Python<'_>, step: Step, loading: Shared) -> PyResult<Py<PyAny>> {
         let _inside = enter(py);
-        LoopDriver::get(self.driver(py)?.bind(py), getting)
-    }
-
-    /// Submits a `get_many`; see [`LoopDriver::get_many`].
-    pub fn get_many(&self, py: Python<'_>, looking: GettingMany) -> PyResult<Py<PyAny>> {
-        let _inside = enter(py);
-        LoopDriver::get_many(self.driver(py)?.bind(py), looking)
-    }
-
-    /// Waits for another who loads; see [`LoopDriver::wait_for`].
-    pub fn wait_for(&self, py: Python<'_>, getting: Getting) -> PyResult<Py<PyAny>> {
-        let _inside = enter(py);
-        LoopDriver::wait_for(self.driver(py)?.bind(py), getting)
+        LoopDriver::carry(self.driver(py)?.bind(py), step, loading)
     }
 
     /// Returns a future of the running loop for what another thread answers; see [`LoopDriver::expect`].

@@ -4,14 +4,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 use quotalock::driver::Sink;
 use quotalock::{Answer, convert, generation};
 
-use crate::argument::seconds;
-use crate::client::Client;
-use crate::lock::Lock;
-use crate::lock_options::Maybe;
+use crate::argument::{Maybe, seconds};
+use crate::carrier::Carrier;
 
 /// Signal handlers run this late at most.
 const SLICE: Duration = Duration::from_millis(50);
@@ -20,11 +17,13 @@ const SLICE: Duration = Duration::from_millis(50);
 #[pyclass(frozen, module = "quotalock")]
 pub struct Loss {
     told: Arc<Told>,
-    /// Looking at the handle notices a deadline that has passed; this alone shall not keep it.
-    lock: Py<PyWeakrefReference>,
-    client: Py<Client>,
+    look: Look,
+    carrier: Arc<Carrier>,
     generation: u64,
 }
+
+/// Has the handle notice a deadline that has passed, if the handle is there.
+pub type Look = Box<dyn Fn(Python<'_>) -> PyResult<()> + Send + Sync>;
 
 /// How the grant ended. Told by any thread, which never touches Python.
 #[derive(Default)]
@@ -83,24 +82,16 @@ impl Drop for Teller {
 
 impl Loss {
     /// Listens to the present grant of a handle.
-    pub fn new(lock: &Bound<'_, Lock>, client: Py<Client>) -> PyResult<Loss> {
+    pub fn new(lock: &quotalock::Lock, look: Look, carrier: Arc<Carrier>) -> Loss {
         let told = Arc::new(Told::default());
         let teller = Teller(told.clone());
-        lock.get().core().on_loss(Box::new(move || teller.0.tell(true)));
-        Ok(Loss { told, lock: PyWeakrefReference::new(lock.as_any())?.unbind(), client, generation: generation() })
+        lock.on_loss(Box::new(move || teller.0.tell(true)));
+        Loss { told, look, carrier, generation: generation() }
     }
 
     /// Whether a fork lies between: the child does not hold what its parent holds, and must not touch what was made there.
     fn is_foreign(&self) -> bool {
         self.generation != generation()
-    }
-
-    fn look(&self, py: Python<'_>) -> PyResult<()> {
-        let lock = self.lock.bind(py).upgrade_as::<Lock>()?;
-        if let Some(lock) = lock {
-            lock.get().core().state();
-        }
-        Ok(())
     }
 }
 
@@ -111,7 +102,7 @@ impl Loss {
         if self.is_foreign() {
             return Ok(true);
         }
-        self.look(py)?;
+        (self.look)(py)?;
         Ok(self.told.lock().lost == Some(true))
     }
 
@@ -146,7 +137,7 @@ impl Loss {
                 None => end.loops.push((id, sink.clone())),
             }
         };
-        self.client.get().carrier().loops().map(|loops| loops.expect(py, None, tell)).transpose()
+        self.carrier.loops().map(|loops| loops.expect(py, None, tell)).transpose()
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {

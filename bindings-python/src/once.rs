@@ -1,30 +1,45 @@
 //! What is done once for each id: one method per verb, each a call of the core.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use quotalock::{Getting, OnceOptions};
 
-use crate::argument::{self, octets, seconds, shown};
+use crate::argument::{self, Maybe, Name, octets, seconds, shown};
 use crate::call::call;
+use crate::carrier::Carrier;
 use crate::client::Client;
 use crate::ending::enter;
 use crate::error::raised;
-use crate::loading::{self, patience, shown_value, value};
-use crate::lock_options::Maybe;
+use crate::loading::{self, patience, value};
+use crate::loop_loading::Loading;
 
 /// What is done once for each id; made by `Client.once`.
 #[pyclass(frozen, weakref, module = "quotalock")]
 pub struct Once {
     core: quotalock::Once,
-    client: Py<Client>,
+    carrier: Arc<Carrier>,
     name: String,
 }
 
 impl Once {
-    /// Makes one of what `Client.once` was given.
-    pub fn new(
-        client: &Bound<'_, Client>,
-        name: &str,
+    fn beginning(&self, id: &Bound<'_, PyAny>, wait: Maybe<'_, '_>) -> PyResult<Getting> {
+        let py = id.py();
+        let id = octets("id", id.as_borrowed())?;
+        self.core.begin(id, patience(wait)?).map_err(|error| raised(py, &error))
+    }
+}
+
+#[pymethods]
+impl Client {
+    /// Makes what is done once for each id.
+    #[pyo3(signature = (name, ttl = None, lease = None, errors = None),
+           text_signature = "($self, name, ttl=86400.0, lease=10.0, errors=0.0)")]
+    fn once(
+        &self,
+        py: Python<'_>,
+        name: Name<'_>,
         ttl: Maybe<'_, '_>,
         lease: Maybe<'_, '_>,
         errors: Maybe<'_, '_>,
@@ -38,14 +53,8 @@ impl Once {
         for (name, given, option) in durations {
             *option = given.map_or(Ok(*option), |given| seconds(name, given.as_borrowed()))?;
         }
-        let core = client.get().core().once(name, options).map_err(|error| raised(client.py(), &error))?;
-        Ok(Once { core, client: client.clone().unbind(), name: name.to_owned() })
-    }
-
-    fn beginning(&self, id: &Bound<'_, PyAny>, wait: Maybe<'_, '_>) -> PyResult<Getting> {
-        let py = id.py();
-        let id = octets("id", id.as_borrowed())?;
-        self.core.begin(id, patience(wait)?).map_err(|error| raised(py, &error))
+        let core = self.core().once(name.0, options).map_err(|error| raised(py, &error))?;
+        Ok(Once { core, carrier: self.carrier().clone(), name: name.0.to_owned() })
     }
 }
 
@@ -61,27 +70,26 @@ impl Once {
     #[pyo3(signature = (id, value = None))]
     fn claim(&self, py: Python<'_>, id: &Bound<'_, PyAny>, value: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
         let value = value.map(|value| octets("value", value.as_borrowed()).map(<[u8]>::to_vec)).transpose()?;
-        self.client.get().carrier().make(py, self.core.claim(octets("id", id.as_borrowed())?, value))
+        self.carrier.make(py, self.core.claim(octets("id", id.as_borrowed())?, value))
     }
 
     /// Forgets an id, whoever claimed it: True if there was anything.
     fn release(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.release(octets("id", id.as_borrowed())?))
+        self.carrier.make(py, self.core.release(octets("id", id.as_borrowed())?))
     }
 
     /// What `function()` returned for this id, which runs if it did not yet.
     #[pyo3(signature = (id, function, wait = None), text_signature = "($self, id, function, wait=None)")]
-    fn run(
+    fn run<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         id: &Bound<'_, PyAny>,
         function: &Bound<'_, PyAny>,
         wait: Maybe<'_, '_>,
-    ) -> PyResult<Option<Py<PyBytes>>> {
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let _inside = enter(py);
         argument::function("function", function)?;
-        let run = || Ok(value("the result", &call(function, [])?)?.map(<[u8]>::to_vec));
-        Ok(shown_value(py, &loading::get(py, self.beginning(id, wait)?, run)?))
+        loading::get(py, self.beginning(id, wait)?, || value("the result", &call(function, [])?))
     }
 
     /// The Redis key of an id.
@@ -90,9 +98,9 @@ impl Once {
         Ok(PyBytes::new(py, &redis_key))
     }
 
-    /// A future for the result, or a ticket to make it.
-    fn _begin(&self, py: Python<'_>, id: &Bound<'_, PyAny>, wait: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
-        self.client.get().looped(py)?.get(py, self.beginning(id, wait)?)
+    /// A load of the result, for a loop.
+    fn _begin(&self, id: &Bound<'_, PyAny>, wait: Maybe<'_, '_>) -> PyResult<Loading> {
+        self.beginning(id, wait).map(Loading::new)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

@@ -1,15 +1,17 @@
 //! A reservation: an estimate that was charged, to be settled when the actual amount is known.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 
 use crate::argument::{shown, whole};
-use crate::client::Client;
+use crate::carrier::Carrier;
 
 /// An amount held by `Limiter.reserve`; as a bool, whether it is held, as far as is known.
 #[pyclass(frozen, weakref, module = "quotalock")]
 pub struct Reservation {
     core: quotalock::Reservation,
-    client: Py<Client>,
+    carrier: Arc<Carrier>,
     /// The key as it was given: a str or bytes.
     key: Py<PyAny>,
     /// The answer of `reserve`; none if this was made from a key and an id.
@@ -18,8 +20,8 @@ pub struct Reservation {
 
 impl Reservation {
     /// Wraps the core's reservation.
-    pub fn new(core: quotalock::Reservation, client: Py<Client>, key: Py<PyAny>) -> Reservation {
-        Reservation { core, client, key, decision: None }
+    pub fn new(core: quotalock::Reservation, carrier: Arc<Carrier>, key: Py<PyAny>) -> Reservation {
+        Reservation { core, carrier, key, decision: None }
     }
 
     /// The same with the answer of `reserve`.
@@ -52,12 +54,12 @@ impl Reservation {
     /// another amount: then nothing changed.
     fn settle(&self, py: Python<'_>, actual: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let actual = whole("actual", actual.as_borrowed())?;
-        self.client.get().carrier().make(py, self.core.settle(actual))
+        self.carrier.make(py, self.core.settle(actual))
     }
 
     /// Gives the whole estimate back, as `settle(0)`.
     fn cancel(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.cancel())
+        self.carrier.make(py, self.core.cancel())
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {

@@ -1,14 +1,15 @@
 //! The units of a sale: one method per verb, each a call of the core.
 
-use pyo3::exceptions::PyTypeError;
+use std::sync::Arc;
+
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyTuple};
 use quotalock::{DEFAULT_HOLD, Opening, StockOptions};
 
-use crate::argument::{After, Cursor, Id, RequestId, kind, octets, seconds, shown, whole};
+use crate::argument::{After, Cursor, Id, Maybe, RequestId, list, octets, seconds, shown, whole};
+use crate::carrier::Carrier;
 use crate::client::Client;
 use crate::error::raised;
-use crate::lock_options::Maybe;
 
 /// How many reservations or entries come at once if nobody says.
 const PAGE: u64 = 100;
@@ -17,16 +18,26 @@ const PAGE: u64 = 100;
 #[pyclass(frozen, weakref, module = "quotalock")]
 pub struct Stock {
     core: quotalock::Stock,
-    client: Py<Client>,
+    carrier: Arc<Carrier>,
     /// The name and the scope as they were given: str or bytes.
     name: Py<PyAny>,
     scope: Option<Py<PyAny>>,
 }
 
 impl Stock {
-    /// Makes a handle of what `Client.stock` was given.
-    pub fn new(
-        client: &Bound<'_, Client>,
+    /// The core's handle.
+    pub fn core(&self) -> &quotalock::Stock {
+        &self.core
+    }
+}
+
+#[pymethods]
+impl Client {
+    /// Makes a handle for the units of a sale.
+    #[pyo3(signature = (name, scope = None, ledger_cap = None, memory = None),
+           text_signature = "($self, name, scope=None, ledger_cap=100000, memory=2592000.0)")]
+    fn stock(
+        &self,
         name: &Bound<'_, PyAny>,
         scope: Maybe<'_, '_>,
         ledger_cap: Maybe<'_, '_>,
@@ -40,15 +51,10 @@ impl Stock {
         if let Some(given) = memory {
             options.memory = seconds("memory", given.as_borrowed())?;
         }
-        let core = client.get().core().stock(octets("name", name.as_borrowed())?, options);
-        let core = core.map_err(|error| raised(client.py(), &error))?;
+        let core = self.core().stock(octets("name", name.as_borrowed())?, options);
+        let core = core.map_err(|error| raised(name.py(), &error))?;
         let scope = scope.map(|scope| scope.clone().unbind());
-        Ok(Stock { core, client: client.clone().unbind(), name: name.clone().unbind(), scope })
-    }
-
-    /// The core's handle.
-    pub fn core(&self) -> &quotalock::Stock {
-        &self.core
+        Ok(Stock { core, carrier: self.carrier().clone(), name: name.clone().unbind(), scope })
     }
 }
 
@@ -88,12 +94,12 @@ impl Stock {
             prizes: self::prizes(prizes)?,
         };
         let quantity = whole("quantity", quantity.as_borrowed())?;
-        self.client.get().carrier().make(py, self.core.open(quantity, opening))
+        self.carrier.make(py, self.core.open(quantity, opening))
     }
 
     /// Ends the sale now, for good: True if this call did, False if it had ended before.
     fn close(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.close())
+        self.carrier.make(py, self.core.close())
     }
 
     /// Adds units to an open sale, and answers how many there are now.
@@ -106,7 +112,7 @@ impl Stock {
         request_id: Option<RequestId<'_>>,
     ) -> PyResult<Py<PyAny>> {
         let (quantity, prizes) = (whole("quantity", quantity.as_borrowed())?, self::prizes(prizes)?);
-        self.client.get().carrier().make(py, self.core.restock(quantity, &prizes, request_id.map(|id| id.0)))
+        self.carrier.make(py, self.core.restock(quantity, &prizes, request_id.map(|id| id.0)))
     }
 
     /// Holds units for a buyer for `hold` seconds, or says why not; with a `request_id` once for that id.
@@ -123,40 +129,40 @@ impl Stock {
         let buyer = octets("buyer", buyer.as_borrowed())?;
         let quantity = quantity.map_or(Ok(1), |given| whole("quantity", given.as_borrowed()))?;
         let taking = self.core.take(buyer, quantity, self::hold(hold)?, request_id.map(|id| id.0));
-        self.client.get().carrier().make(py, taking)
+        self.carrier.make(py, taking)
     }
 
     /// Sells what a reservation holds: False if its hold is over.
     fn confirm(&self, py: Python<'_>, id: Id<'_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.confirm(id.0))
+        self.carrier.make(py, self.core.confirm(id.0))
     }
 
     /// Returns what a reservation holds to stock: False if its hold is over.
     fn cancel(&self, py: Python<'_>, id: Id<'_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.cancel(id.0))
+        self.carrier.make(py, self.core.cancel(id.0))
     }
 
     /// Has a hold last for at least `hold` seconds from now: False if it is over.
     #[pyo3(signature = (id, hold = None), text_signature = "($self, id, hold=600.0)")]
     fn extend(&self, py: Python<'_>, id: Id<'_>, hold: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.extend(id.0, self::hold(hold)?))
+        self.carrier.make(py, self.core.extend(id.0, self::hold(hold)?))
     }
 
     /// The numbers of the sale.
     fn status(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, Ok(self.core.status()))
+        self.carrier.make(py, Ok(self.core.status()))
     }
 
     /// Lists holds that are not over, those that end first first.
     #[pyo3(signature = (cursor = None, count = None), text_signature = "($self, cursor=None, count=100)")]
     fn reservations(&self, py: Python<'_>, cursor: Option<Cursor<'_>>, count: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.reservations(cursor.map(|cursor| cursor.0), self::count(count)?))
+        self.carrier.make(py, self.core.reservations(cursor.map(|cursor| cursor.0), self::count(count)?))
     }
 
     /// Reads entries of the ledger, those after the entry `after`.
     #[pyo3(signature = (after = None, count = None), text_signature = "($self, after=None, count=100)")]
     fn ledger(&self, py: Python<'_>, after: Option<After<'_>>, count: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
-        self.client.get().carrier().make(py, self.core.ledger(after.map(|after| after.0), self::count(count)?))
+        self.carrier.make(py, self.core.ledger(after.map(|after| after.0), self::count(count)?))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -175,14 +181,6 @@ fn count(given: Maybe<'_, '_>) -> PyResult<u64> {
 
 fn prizes(given: Maybe<'_, '_>) -> PyResult<Vec<Vec<u8>>> {
     let Some(given) = given else { return Ok(Vec::new()) };
-    let refused = || {
-        let advice = "give a list of str or bytes";
-        PyTypeError::new_err(format!("prizes {} is {}: {advice}", shown(given), kind(given)))
-    };
-    // A text is a list of letters, but hardly meant as one.
-    if given.is_instance_of::<PyString>() || given.is_instance_of::<PyBytes>() {
-        return Err(refused());
-    }
-    let items = given.try_iter().map_err(|_| refused())?;
-    items.map(|item| octets("prize", item?.as_borrowed()).map(<[u8]>::to_vec)).collect()
+    let prize = |item: &Bound<'_, PyAny>| octets("prize", item.as_borrowed()).map(<[u8]>::to_vec);
+    list("prizes", given)?.iter().map(prize).collect()
 }

@@ -2,6 +2,7 @@
 //!
 //! * [`LoopLink`] for asyncio: a non-blocking socket that the running loop watches; no thread at work. What only the
 //!   process' thread can do (waiting for a lock, telling its loss) comes back to it by a bell that the loop watches too.
+//! * [`Loading`] for all: what to do for a `get`, step by step, down to the call of its caller's function.
 //! * [`submit`] for Node: many calls go out in one batch, and come back to a [`Sink`] in one.
 
 use std::collections::HashMap;
@@ -18,6 +19,7 @@ use crate::reactor::thread;
 use crate::redis::link::Link;
 use crate::session::call::Call;
 
+pub use crate::cache::{Loading, Next, Step, Value};
 pub use crate::call::sink::Sink;
 
 /// Submits calls under numbers of the caller's to the process' thread. Returns those that were answered at once (from

@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The sources that the lint reads."""
-    for part in ("core/src", "bindings-php/src", "bindings-node/lib", "bindings-node/src"):
+    bindings = ("php/src", "python/src", "python/python", "node/src", "node/lib")
+    for part in ("core/src", *(f"bindings-{binding}" for binding in bindings)):
         shutil.copytree(ROOT / part, tmp_path / part)
     return tmp_path
 
@@ -40,6 +41,19 @@ def test_there_is_no_circle(copy: Path) -> None:
         ("core/src/session/exchange.rs", "fn f() { crate::reactor::thread::hang_up(1) }", "session -> reactor"),
         ("bindings-php/src/exception.rs", "use crate::client::Client;", "exception -> client"),
         ("bindings-node/src/look.rs", "use crate::channel::Channel;", "look -> channel"),
+        ("bindings-python/src/exception.rs", "use crate::{decision::Decision};", "exception -> decision"),
+        ("bindings-python/src/doorbell.rs", "fn f(_: crate::link::LoopDriver) {}", "doorbell -> link"),
+        ("bindings-python/src/carrier.rs", "use crate::client::Client;", "carrier -> client"),
+        (
+            "bindings-python/python/quotalock/aio/_stock.py",
+            "from ._client import Client",
+            "quotalock.aio._stock -> quotalock.aio._client",
+        ),
+        (
+            "bindings-python/python/quotalock/aio/_client.py",
+            "from . import testing",
+            "quotalock.aio._client -> quotalock.aio.testing",
+        ),
         ("bindings-node/lib/errors.js", "require('./client.js')", "lib/errors.js -> lib/client.js"),
     ],
 )

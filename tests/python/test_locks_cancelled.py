@@ -14,7 +14,7 @@ from quotalock import aio
 from surface import run
 
 if TYPE_CHECKING:
-    from quotalock.aio._futures import LoopLock
+    from quotalock._native import Lock as NativeLock
 
 
 @pytest.mark.parametrize("names", [1, 7])
@@ -107,7 +107,7 @@ def test_a_grant_that_comes_with_the_cancellation_is_given_back(store_url: str, 
         client = aio.Client(store_url, prefix=prefix, timeout=PATIENT)
         holder, lock = client.lock("sku:42"), client.lock("sku:42")
         if told:
-            lock._native = cast("LoopLock", Cancelling(lock._native))
+            lock._native = cast("NativeLock", Cancelling(lock._native))
         for _ in range(20):
             assert await holder.acquire()
             task = asyncio.create_task(lock.acquire(60))

@@ -3,12 +3,11 @@
 from asyncio import Future
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, final, overload
+from typing import Any, final
 
 from typing_extensions import Self
 
 from ._errors import NotAcquired
-from .aio._futures import LoopClient, LoopLock
 
 __all__ = [
     "Cache",
@@ -20,6 +19,7 @@ __all__ = [
     "Inspection",
     "LedgerEntry",
     "Limiter",
+    "Loading",
     "Lock",
     "LoopDriver",
     "Loss",
@@ -34,8 +34,6 @@ __all__ = [
     "StockStatus",
     "Taken",
     "TakenAll",
-    "Ticket",
-    "Waiting",
     "check_function",
     "check_json",
     "get",
@@ -273,20 +271,14 @@ class Client:
     def _give_back(self) -> Future[bool] | None:
         """Closes the client for its callers; the future is done when what it held was given back, None: nothing was."""
 
-    def _fill(self, ticket: Ticket, value: str | bytes | None) -> Future[bool]:
-        """Stores what was loaded."""
-
-    def _fail(self, ticket: Ticket, error: str | None) -> Future[bool]:
-        """Tells that a load came to nothing, and why, if others are to know."""
-
-    def _wait_for(self, waiting: Waiting) -> Future[bytes | Ticket | None]:
-        """A future for what another loads, or a ticket to load it."""
+    def _carry(self, loading: Loading) -> Future[None]:
+        """Does a step of a load; the future is done at its end."""
 
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None: ...
-    def _for_loops(self) -> LoopClient: ...
+    def _for_loops(self) -> Client: ...
     def _limit(self, name: str, key: str | bytes, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
         """Consumes from a limiter of this name and policy, which is kept for the next call."""
 
@@ -340,7 +332,9 @@ class Limiter:
         """The reservation of this id, which `reserve` made here or in another process. Does not ask Redis whether there
         is one."""
 
-    def _reserve(self, key: str | bytes, estimate: int, ttl: float, unsettled: str) -> tuple[Reservation, Decision]: ...
+    def _reserve(
+        self, key: str | bytes, estimate: int, ttl: float, unsettled: str
+    ) -> tuple[Reservation, Future[Decision]]: ...
     def peek(self, key: str | bytes, cost: int = 1) -> Decision:
         """Tells what `consume` would answer, and never writes."""
 
@@ -599,8 +593,8 @@ class Loss:
         """Waits for at most `timeout` seconds (None: without an end) until it is lost: True if it is; False if the time
         is over or the lock was released."""
 
-    def _future(self) -> Future[bool] | None:
-        """A future of the running loop for how the grant ends: True if it was lost."""
+    def _future(self) -> Future[bool]:
+        """A future of the running loop for how the grant ends: True if it was lost. Of a client for loops."""
 
     def __bool__(self) -> bool: ...
 
@@ -918,8 +912,8 @@ class Once:
     def redis_key(self, id: str | bytes) -> bytes:
         """The Redis key of an id."""
 
-    def _begin(self, id: str | bytes, wait: float | None) -> Future[bytes | Ticket | None]:
-        """A future for the result, or a ticket to make it."""
+    def _begin(self, id: str | bytes, wait: float | None) -> Loading:
+        """A load of the result, for a loop."""
 
 @final
 class Claimed:
@@ -1007,13 +1001,11 @@ class Cache:
     def redis_key(self, key: str | bytes) -> bytes:
         """The Redis key of a key."""
 
-    def _get(self, key: str | bytes, wait: float | None) -> Future[bytes | Ticket | None]:
-        """A future for the value, or a ticket to make it."""
+    def _get(self, key: str | bytes, wait: float | None) -> Loading:
+        """A load of the value, for a loop."""
 
-    def _get_many(
-        self, keys: Iterable[str | bytes], wait: float | None
-    ) -> tuple[list[str | bytes], Future[list[bytes | Ticket | Waiting | Exception | None]]]:
-        """The keys, and a future for what is known of each: a value, None, a ticket, an exception or a wait."""
+    def _get_many(self, keys: Iterable[str | bytes], wait: float | None) -> tuple[list[str | bytes], Loading]:
+        """The keys, and a load of their values, for a loop."""
 
 @final
 class Seen:
@@ -1035,19 +1027,21 @@ class Seen:
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
-class Ticket:
-    """The lease to load one value. Dropped, it frees the way for others."""
+class Loading:
+    """One load. `_next` says what is to be done: None is a step for `Client._carry`."""
 
-    @staticmethod
-    def _value(loaded: object) -> bytes | None:
-        """What a loader returned, as the bytes of a value; None is that there is none."""
+    def _next(self) -> tuple[bytes | None, ...] | list[int] | None:
+        """What is next: a tuple of the values, which are all; a list of the places of the keys whose values are to be
+        made; or None, for what is to be carried out."""
+
+    def _loaded(self, values: list[Any]) -> None:
+        """Takes what was made for the places, which is then to be carried out."""
+
+    def _failed(self, error: str) -> None:
+        """Takes why nothing was made, which is then to be carried out."""
 
     def _leave(self) -> None:
         """Frees the way for others, from whichever thread, without a loop."""
-
-@final
-class Waiting:
-    """What another loads, to be waited for with `Client._wait_for`."""
 
 @final
 class Inspection:
@@ -1172,7 +1166,6 @@ class Rule:
     def __hash__(self) -> int: ...
     def __getnewargs__(self) -> tuple[int, float, str, int | None]: ...
 
-@overload
 def quorum_lock(
     clients: Iterable[Client],
     name: str | bytes,
@@ -1191,18 +1184,6 @@ def quorum_lock(
 
     Raises `InvalidArgument` as `Client.lock`, for too few or too many clients, and for one that is given twice.
     """
-
-@overload
-def quorum_lock(
-    clients: Iterable[LoopClient],
-    name: str | bytes,
-    ttl: float = 30.0,
-    wait: float = 0.0,
-    renew: bool = True,
-    max_hold: float = 3600.0,
-    floor: int = 0,
-    label: str = "",
-) -> LoopLock: ...
 
 @final
 class LoopDriver:
@@ -1229,21 +1210,14 @@ def check_function(what: str, given: object) -> None:
 def check_json(text: str) -> None:
     """Refuses JSON that another language cannot read back, before it is stored: `InvalidArgument`."""
 
-def set_time(client: Client | LoopClient, micros: int | None) -> None:
+def set_time(client: Client, micros: int | None) -> None:
     """Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of this client is decided,
     also on a real server; None goes back to the server's clock. Other clients of the same server or memory keep
     theirs."""
 
-@overload
 def put(client: Client, redis_key: str | bytes, kind: str, value: str | bytes) -> bool:
     """Replaces what stands at a raw Redis key: `string` puts the value without a TTL, `list` a list of another program,
     `persist` takes away the TTL of what is there."""
 
-@overload
-def put(client: LoopClient, redis_key: str | bytes, kind: str, value: str | bytes) -> Future[bool]: ...
-@overload
 def get(client: Client, redis_key: str | bytes) -> tuple[bytes, int | None] | None:
     """Reads what stands at a raw Redis key: the value and the milliseconds left (None: no TTL); None without a key."""
-
-@overload
-def get(client: LoopClient, redis_key: str | bytes) -> Future[tuple[bytes, int | None] | None]: ...

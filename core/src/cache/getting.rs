@@ -15,7 +15,7 @@ use crate::call::answer::Answer;
 use crate::call::sink::Sink;
 use crate::op::{Op, typed};
 use crate::reactor::{Leave, completion};
-use crate::state::single_flight::{Look, Looked, Progress, Seen};
+use crate::state::single_flight::{Look, Looked, Progress};
 
 /// A described `get`, or the beginning of a run. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]
@@ -47,32 +47,6 @@ impl Getting {
     /// As [`run`](Getting::run).
     pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
         blocking::get_among_threads(self.reader, interrupted)
-    }
-
-    /// Gets it on this thread, or has `load` make it (none: there is no such thing) and stores that.
-    ///
-    /// # Errors
-    /// As [`run`](Getting::run), and whatever `load` fails with, which others get to know too.
-    pub fn run_with<E: std::fmt::Display + From<Error>>(
-        self,
-        load: impl FnOnce() -> std::result::Result<Option<Vec<u8>>, E>,
-    ) -> std::result::Result<Option<Arc<Vec<u8>>>, E> {
-        let ticket = match self.run()? {
-            Got::Found(Seen { value, .. }) => return Ok(value),
-            Got::Load(ticket) => ticket,
-        };
-        match load() {
-            Ok(value) => {
-                let kept = value.clone().map(Arc::new);
-                ticket.fill(value)?.run()?;
-                Ok(kept)
-            }
-            Err(error) => {
-                // The loader's error says more than that nobody could be told of it.
-                let _ = ticket.fail(Some(&error.to_string())).run();
-                Err(error)
-            }
-        }
     }
 
     /// The first question, for drivers that make calls themselves; [`after`](Getting::after) reads its answer.

@@ -2,6 +2,7 @@
 
 mod blocking;
 mod getting;
+mod loading;
 mod once;
 mod options;
 mod place;
@@ -20,6 +21,7 @@ use crate::state::lease::Id;
 use crate::state::single_flight::{Look, Progress, Seen};
 
 pub use getting::{Getting, GettingMany, Part};
+pub use loading::{Loading, Next, Step};
 pub use once::Once;
 pub use options::{
     CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, DEFAULT_WAIT_AFTER_LEASE, MAX_GET_MANY, MAX_VALUE_BYTES,
@@ -27,6 +29,9 @@ pub use options::{
 };
 use place::Spec;
 pub use ticket::Ticket;
+
+/// The bytes of a value; none is that there is no such thing.
+pub type Value = Option<Arc<Vec<u8>>>;
 
 /// What a `get` comes to.
 #[derive(Clone, Debug)]

@@ -104,15 +104,8 @@ impl Ticket {
     /// # Errors
     /// The first of those of [`fill`](Ticket::fill).
     pub fn fill_all(loaded: Vec<(Ticket, Option<Vec<u8>>)>, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
-        let mut refused = None;
         let tickets: Vec<Ticket> = loaded.iter().map(|(ticket, _)| ticket.clone()).collect();
-        let fill = |(ticket, value): (Ticket, _)| {
-            ticket.fill(value).unwrap_or_else(|error| {
-                refused.get_or_insert(error);
-                ticket.fail(None)
-            })
-        };
-        let fills = loaded.into_iter().map(fill).collect();
+        let (fills, refused) = fills(loaded.into_iter());
         let stored = op::run_all(fills, interrupted);
         leave_all(&tickets);
         match refused {
@@ -125,14 +118,30 @@ impl Ticket {
     /// [`fail`](Ticket::fail). What cannot be told, and not in the background either, ends with its lease.
     pub fn fail_all(tickets: &[Ticket], error: Option<&str>, interrupted: &mut dyn FnMut() -> bool) {
         op::run_all(tickets.iter().map(|ticket| ticket.fail(error)).collect(), interrupted);
-        // To try again would keep this thread waiting.
-        let here = tickets.iter().filter(|ticket| ticket.open.here);
-        here.for_each(|ticket| ticket.open.used.store(true, Ordering::Relaxed));
+        forget_all(tickets);
     }
 }
 
-/// Frees the ways of those whose end no answer came, all at once: each alone would keep their thread waiting.
-fn leave_all(tickets: &[Ticket]) {
+/// The calls that store what was loaded, and why the first that cannot be stored is refused: its call frees the way.
+pub(super) fn fills(loaded: impl Iterator<Item = (Ticket, Option<Vec<u8>>)>) -> (Vec<Op<bool>>, Option<Error>) {
+    let mut refused = None;
+    let fill = |(ticket, value): (Ticket, _)| {
+        ticket.fill(value).unwrap_or_else(|error| {
+            refused.get_or_insert(error);
+            ticket.fail(None)
+        })
+    };
+    (loaded.map(fill).collect(), refused)
+}
+
+/// Leaves the loads be whose end was not answered: to try again would keep their thread waiting.
+pub(super) fn forget_all(tickets: &[Ticket]) {
+    let here = tickets.iter().filter(|ticket| ticket.open.here);
+    here.for_each(|ticket| ticket.open.used.store(true, Ordering::Relaxed));
+}
+
+/// Frees the ways of those whose end nobody answered, all at once: each alone would keep their thread waiting.
+pub(super) fn leave_all(tickets: &[Ticket]) {
     let is_left = |ticket: &&Ticket| ticket.open.here && !ticket.open.used.swap(true, Ordering::Relaxed);
     Leave::send_all_here(tickets.iter().filter(is_left).map(|ticket| ticket.open.place.leave(ticket.open.id)));
 }

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .. import _native
 from .._native import Decision
-from ._futures import LoopLimiter, LoopReservation
-from ._wrapper import Wrapper
+from ._wrapper import Wrapper, on_loop
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Limiter(Wrapper[LoopLimiter], made_by="Client.limiter"):
+class Limiter(Wrapper[_native.Limiter], made_by="Client.limiter"):
     """Decides for keys by one policy; made by `Client.limiter`. The methods are those of `quotalock.Limiter`."""
 
     __slots__ = ()
@@ -39,11 +39,11 @@ class Limiter(Wrapper[LoopLimiter], made_by="Client.limiter"):
 
     async def consume(self, key: str | bytes, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
         """Charges `cost` to every rule if all admit it, else to none; with a `request_id` once for that id."""
-        return await self._native.consume(key, cost, request_id)
+        return await on_loop(self._native.consume)(key, cost, request_id)
 
     async def consume_up_to(self, key: str | bytes, most: int) -> Decision:
         """Charges as much as is admitted now, up to `most`; the decision's `cost` tells how much."""
-        return await self._native.consume_up_to(key, most)
+        return await on_loop(self._native.consume_up_to)(key, most)
 
     async def reserve(self, key: str | bytes, estimate: int, ttl: float, unsettled: str = "spent") -> Reservation:
         """Charges `estimate` and holds it for `ttl` seconds, until the reservation is settled.
@@ -59,44 +59,44 @@ class Limiter(Wrapper[LoopLimiter], made_by="Client.limiter"):
 
     async def peek(self, key: str | bytes, cost: int = 1) -> Decision:
         """Tells what `consume` would answer, and never writes."""
-        return await self._native.peek(key, cost)
+        return await on_loop(self._native.peek)(key, cost)
 
     async def require(self, key: str | bytes, cost: int = 1) -> Decision:
         """As `consume`, but a denial raises `RateLimited`, which carries the decision."""
-        return await self._native.require(key, cost)
+        return await on_loop(self._native.require)(key, cost)
 
     async def wait(self, key: str | bytes, timeout: float, cost: int = 1) -> Decision:
         """As `consume`, and after a denial sleeps as `retry_after` says and tries again, for at most `timeout` seconds.
 
         Ends with a denial at once when the next chance lies behind the timeout.
         """
-        return await self._native.wait(key, timeout, cost)
+        return await on_loop(self._native.wait)(key, timeout, cost)
 
     async def refund(self, key: str | bytes, amount: int, request_id: str | bytes | None = None) -> Decision:
         """Gives back `amount` of what was consumed, and answers what a peek right after it would."""
-        return await self._native.refund(key, amount, request_id)
+        return await on_loop(self._native.refund)(key, amount, request_id)
 
     async def block(self, key: str | bytes, duration: float) -> Decision:
         """Denies everything for `duration` seconds, and answers what a peek right after it would."""
-        return await self._native.block(key, duration)
+        return await on_loop(self._native.block)(key, duration)
 
     async def reset(self, key: str | bytes) -> bool:
         """Forgets everything about `key`, a block and reservations included; True if there was anything."""
-        return await self._native.reset(key)
+        return await on_loop(self._native.reset)(key)
 
     def redis_key(self, key: str | bytes) -> bytes:
         """The Redis key that holds the state of `key`."""
         return self._native.redis_key(key)
 
 
-class Reservation(Wrapper[LoopReservation], made_by="Limiter.reserve or Limiter.reservation"):
+class Reservation(Wrapper[_native.Reservation], made_by="Limiter.reserve or Limiter.reservation"):
     """An amount held by `Limiter.reserve`; see `quotalock.Reservation`. Any loop or process can settle it."""
 
     __slots__ = ("_decision",)
     _decision: Decision | None
 
     @classmethod
-    def _of(cls, native: LoopReservation, decision: Decision | None = None) -> Self:
+    def _of(cls, native: _native.Reservation, decision: Decision | None = None) -> Self:
         self = super()._of(native)
         self._decision = decision
         return self
@@ -118,11 +118,11 @@ class Reservation(Wrapper[LoopReservation], made_by="Limiter.reserve or Limiter.
 
     async def settle(self, actual: int) -> bool:
         """Puts the `actual` amount in the place of the estimate; False if the reservation had ended."""
-        return await self._native.settle(actual)
+        return await on_loop(self._native.settle)(actual)
 
     async def cancel(self) -> bool:
         """Gives the whole estimate back: `settle` with 0."""
-        return await self._native.cancel()
+        return await on_loop(self._native.cancel)()
 
     def __bool__(self) -> bool:
         return self._decision is None or self._decision.allowed

@@ -6,9 +6,9 @@ import asyncio
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from .. import _native
 from .._errors import Lost, QuotalockError
-from ._futures import LoopLock, LoopLoss
-from ._wrapper import Wrapper
+from ._wrapper import Wrapper, on_loop
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .._native import Inspection
 
 
-class Lock(Wrapper[LoopLock], made_by="Client.lock"):
+class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
     """A handle for a lock; made by `Client.lock` and its neighbours. The methods are those of `quotalock.Lock`.
 
     Cancelling `acquire` leaves nothing behind, also if the lock was granted meanwhile. A release that was begun is
@@ -29,7 +29,7 @@ class Lock(Wrapper[LoopLock], made_by="Client.lock"):
     _watch: Watch | None
 
     @classmethod
-    def _of(cls, native: LoopLock, cancel_on_loss: bool = False) -> Self:
+    def _of(cls, native: _native.Lock, cancel_on_loss: bool = False) -> Self:
         self = super()._of(native)
         self._cancel_on_loss = cancel_on_loss
         self._loss = self._watch = None
@@ -80,7 +80,7 @@ class Lock(Wrapper[LoopLock], made_by="Client.lock"):
 
     async def acquire(self, wait: float | None = None) -> bool:
         """Acquires it, waiting for at most `wait` seconds (None: as the handle was made): True if it is held now."""
-        answer = self._native.acquire(wait)
+        answer = on_loop(self._native.acquire)(wait)
         try:
             return await answer
         except asyncio.CancelledError:
@@ -97,11 +97,11 @@ class Lock(Wrapper[LoopLock], made_by="Client.lock"):
 
     async def release(self) -> bool:
         """Releases it: True if it was held until now. Renewal stops at once; once begun, it is done."""
-        return await self._native.release()
+        return await on_loop(self._native.release)()
 
     async def extend(self, ttl: float | None = None) -> bool:
         """Extends the lease to at least `ttl` seconds (None: the lock's own) from now: False if it was lost."""
-        return await self._native.extend(ttl)
+        return await on_loop(self._native.extend)(ttl)
 
     def assert_held(self) -> None:
         """Raises `Lost` unless it is held for certain now. Asks nobody, so it is not awaited."""
@@ -113,11 +113,11 @@ class Lock(Wrapper[LoopLock], made_by="Client.lock"):
 
     async def inspect(self) -> Inspection:
         """Who holds it (of several names, the first), and how many wait for it."""
-        return await self._native.inspect()
+        return await on_loop(self._native.inspect)()
 
     async def force_release(self) -> int:
         """Takes it away from whoever holds it, and answers from how many."""
-        return await self._native.force_release()
+        return await on_loop(self._native.force_release)()
 
     async def __aenter__(self) -> Lock:
         if not await self.acquire():
@@ -144,7 +144,7 @@ class Lock(Wrapper[LoopLock], made_by="Client.lock"):
         is_told = error is None or is_own
         was_acquired, loss = self.state != "released", self._loss_error()
         try:
-            released = await self._native.release()
+            released = await on_loop(self._native.release)()
         except QuotalockError as failure:
             if is_told:
                 raise loss or failure from error
@@ -160,14 +160,14 @@ class Lock(Wrapper[LoopLock], made_by="Client.lock"):
         return None
 
 
-class Loss(Wrapper[LoopLoss], made_by="Lock.lost"):
+class Loss(Wrapper[_native.Loss], made_by="Lock.lost"):
     """Tells the loss of one grant of a lock; see `Lock.lost`. As a bool, whether it is lost."""
 
     __slots__ = ("_future",)
     _future: asyncio.Future[bool] | None
 
     @classmethod
-    def _of(cls, native: LoopLoss) -> Self:
+    def _of(cls, native: _native.Loss) -> Self:
         self = super()._of(native)
         self._future = None
         return self

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
+    from asyncio import Future
+
     from typing_extensions import Self
 
 Native = TypeVar("Native")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def on_loop(call: Callable[P, T]) -> Callable[P, Future[T]]:
+    """A call of a native object, as the type that it has on a loop: it returns a future of its answer."""
+    return call  # type: ignore[return-value]
 
 
 class Wrapper(Generic[Native]):

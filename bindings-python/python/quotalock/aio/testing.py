@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import _native
+from ._wrapper import on_loop
 
 if TYPE_CHECKING:
-    from . import Client
+    from ._client import Client
 
 __all__ = ["get", "put", "set_time"]
 
@@ -19,9 +20,9 @@ async def set_time(client: Client, micros: int | None) -> None:
 
 async def put(client: Client, redis_key: str | bytes, kind: str, value: str | bytes) -> bool:
     """Replaces what stands at a raw Redis key; see `quotalock.testing.put`."""
-    return await _native.put(client._native, redis_key, kind, value)
+    return await on_loop(_native.put)(client._native, redis_key, kind, value)
 
 
 async def get(client: Client, redis_key: str | bytes) -> tuple[bytes, int | None] | None:
     """Reads what stands at a raw Redis key; see `quotalock.testing.get`."""
-    return await _native.get(client._native, redis_key)
+    return await on_loop(_native.get)(client._native, redis_key)

@@ -1,0 +1,143 @@
+"""The client whose calls are awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any
+
+from .._native import Client as NativeClient
+from .._native import CombinedDecision, Rule, TakenAll
+from ._cache import Cache, Once
+from ._limiter import Limiter
+from ._locks import Locks
+from ._stock import Stock
+from ._wrapper import on_loop
+
+
+class Client(Locks):
+    """A client of one Redis, or of this process' memory; see `quotalock.Client`. Loops and threads may share it."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        url: str | None = None,
+        prefix: str = "ql",
+        timeout: float = 0.5,
+        on_error: str = "raise",
+        request_memory: float = 60.0,
+    ) -> None:
+        self._native = NativeClient(url, prefix, timeout, on_error, request_memory)._for_loops()
+
+    def limiter(
+        self,
+        name: str,
+        policy: str | Rule | Iterable[Rule],
+        scope: str | bytes | None = None,
+        enforce: bool = True,
+    ) -> Limiter:
+        """Makes a limiter; see `quotalock.Client.limiter`."""
+        return Limiter._of(self._native.limiter(name, policy, scope, enforce))
+
+    async def consume_all(
+        self,
+        charges: Iterable[tuple[Limiter, str | bytes] | tuple[Limiter, str | bytes, int]],
+        request_id: str | bytes | None = None,
+    ) -> CombinedDecision:
+        """Charges several keys if all of them admit it, else none; see `quotalock.Client.consume_all`."""
+        return await on_loop(self._native.consume_all)(_any(charges), request_id)
+
+    def stock(
+        self,
+        name: str | bytes,
+        scope: str | bytes | None = None,
+        ledger_cap: int = 100_000,
+        memory: float = 2_592_000.0,
+    ) -> Stock:
+        """Makes a handle for the units of a sale; see `quotalock.Client.stock`. Asks nobody, so it is not awaited."""
+        return Stock._of(self._native.stock(name, scope, ledger_cap, memory))
+
+    async def take_all(
+        self,
+        takes: Iterable[tuple[Stock, int]],
+        buyer: str | bytes,
+        hold: float = 600.0,
+        request_id: str | bytes | None = None,
+    ) -> TakenAll:
+        """Holds units of several stocks for one buyer, or of none; see `quotalock.Client.take_all`."""
+        return await on_loop(self._native.take_all)(_any(takes), buyer, hold, request_id)
+
+    async def confirm_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
+        """Sells what several reservations hold, or nothing if one is over; see `quotalock.Client.confirm_all`."""
+        return await on_loop(self._native.confirm_all)(_any(reservations))
+
+    async def cancel_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
+        """Returns what several reservations hold to their stocks; see `quotalock.Client.cancel_all`."""
+        return await on_loop(self._native.cancel_all)(_any(reservations))
+
+    async def extend_all(self, reservations: Iterable[tuple[Stock, str]], hold: float = 600.0) -> bool:
+        """Lengthens several holds, or none if one of them is over; see `quotalock.Client.extend_all`."""
+        return await on_loop(self._native.extend_all)(_any(reservations), hold)
+
+    def once(self, name: str, ttl: float = 86_400.0, lease: float = 10.0, errors: float = 0.0) -> Once:
+        """Makes what is done once for each id; see `quotalock.Client.once`. Asks nobody, so it is not awaited."""
+        return Once._by(self._native, self._native.once(name, ttl, lease, errors))
+
+    def cache(
+        self,
+        name: str,
+        fresh: float = 60.0,
+        stale: float = 0.0,
+        lease: float = 10.0,
+        negative: float | None = None,
+        errors: float = 1.0,
+        beta: float = 1.0,
+        when_away: str = "raise",
+    ) -> Cache:
+        """Makes a cache; see `quotalock.Client.cache`. Asks nobody, so it is not awaited."""
+        native = self._native.cache(name, fresh, stale, lease, negative, errors, beta, when_away)
+        return Cache._by(self._native, native)
+
+    async def close(self) -> None:
+        """Gives back locks and permits that are held through it, within the client's timeout, and hangs up.
+
+        Calls under way and later ones raise `Closed`, and what was held is `lost`; closing twice does nothing.
+        """
+        try:
+            if given_back := self._native._give_back():
+                await given_back
+        finally:
+            self._native.close()
+        # The running loop stops watching the connection in its next tick.
+        await asyncio.sleep(0)
+
+    @property
+    def server(self) -> str:
+        """The host and port, socket path or `memory://`; never a password."""
+        return self._native.server
+
+    @property
+    def prefix(self) -> str:
+        """What every Redis key starts with."""
+        return self._native.prefix
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return repr(self._native).replace("quotalock.Client", "quotalock.aio.Client", 1)
+
+
+def _any(wrapped: object) -> Any:  # noqa: ANN401
+    """Limiters and stocks of this package, in which the native half finds its own."""
+    return wrapped
+
+
+Client.__module__ = "quotalock.aio"

@@ -1,0 +1,20 @@
+//! Blocking calls, which a signal may end.
+
+use pyo3::prelude::*;
+
+use crate::ending::outside;
+
+/// Makes a call without the GIL. Signal handlers run meanwhile, and what one of them raises ends the call.
+pub fn interruptibly<T: Send>(py: Python<'_>, call: impl FnOnce(&mut dyn FnMut() -> bool) -> T + Send) -> PyResult<T> {
+    let mut raised = None;
+    let call = || {
+        call(&mut || {
+            if raised.is_none() {
+                raised = Python::try_attach(|py| py.check_signals().err()).flatten();
+            }
+            raised.is_some()
+        })
+    };
+    let answer = outside(py, || py.detach(call));
+    raised.map_or(Ok(answer), Err)
+}

@@ -1,0 +1,77 @@
+//! How a driver and its loop part.
+
+use std::sync::atomic::Ordering;
+
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
+use pyo3::prelude::*;
+
+use crate::call::call_method;
+use crate::caller::{Answered, Next};
+use crate::doorbell::Owner;
+use crate::link::LoopDriver;
+
+impl LoopDriver {
+    /// Has the loop retire this driver, from whichever thread. With a closed loop it only hangs up.
+    pub fn retire(slf: &Bound<'_, Self>) {
+        let py = slf.py();
+        let retire = || {
+            let retire = slf.getattr(intern!(py, "_retire"))?;
+            slf.get().tell(intern!(py, "call_soon_threadsafe"), &retire)
+        };
+        if retire().is_err() {
+            slf.get().hang_up(py);
+        }
+    }
+
+    /// Has the loop retire this driver when it runs next; one that is closed instead lets go of it. For destructors: they
+    /// run wherever the last reference goes, also while an exception is on its way, and then nothing of Python may be
+    /// called. Takes no lock that is held while an object may go.
+    pub fn dismiss(&self) {
+        self.is_dismissed.store(true, Ordering::Relaxed);
+        self.bell.complete(Vec::new());
+    }
+
+    /// Hangs up and returns the calls under way, ended with `closed`. On a closed loop nobody waits for them any more.
+    pub fn hang_up(&self, py: Python<'_>) -> Vec<Answered> {
+        let done = self.let_go();
+        let timer = self.lock().timer.take();
+        if let Some((_, timer)) = timer
+            && let Err(error) = call_method(timer.bind(py), intern!(py, "cancel"), [])
+        {
+            error.write_unraisable(py, Some(timer.bind(py)));
+        }
+        done
+    }
+
+    /// As [`hang_up`](LoopDriver::hang_up), without a word to the loop. Nothing of Python runs in it.
+    pub fn let_go(&self) -> Vec<Answered> {
+        let (done, sink) = {
+            let mut state = self.lock();
+            state.link.close();
+            (state.link.take_done(), state.link.sink())
+        };
+        // What was not told by now will not be: such a grant has no holder, such a lease no loader.
+        done.iter().for_each(|(caller, _)| caller.leave(&sink));
+        let told = |next| if let Next::Tell(answered) = next { Some(answered) } else { None };
+        done.into_iter().filter_map(|(caller, answer)| told(caller.next(answer))).collect()
+    }
+}
+
+impl Owner for Py<LoopDriver> {
+    fn wake(&self, py: Python<'_>) -> PyResult<()> {
+        LoopDriver::wake(self.bind(py))
+    }
+
+    fn let_go(&self) {
+        let driver = self.get();
+        // A child of a fork that closes its parent's loop leaves the parent's connection alone.
+        if driver.is_ours() {
+            drop(driver.let_go());
+        }
+    }
+
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(self)
+    }
+}

@@ -1,0 +1,139 @@
+//! What makes handles of locks.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::argument::{kind, list, shown, whole};
+use crate::client::Client;
+use crate::lock::Lock;
+use crate::lock_options::Maker;
+
+#[pymethods]
+impl Client {
+    /// Makes a handle for a mutex.
+    #[pyo3(signature = (name, *given, **named),
+           text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
+    fn lock(
+        &self,
+        name: &Bound<'_, PyAny>,
+        given: &Bound<'_, PyTuple>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Lock> {
+        let given = Maker::LOCK.read(given, named)?;
+        Lock::new(|| self.carrier().clone(), one(name)?, given, |names, options, _| self.core().lock(names[0], options))
+    }
+
+    /// Makes a handle for several mutexes that are granted all or none.
+    #[pyo3(signature = (names, *given, **named),
+           text_signature = "($self, names, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
+    fn lock_all(
+        &self,
+        names: &Bound<'_, PyAny>,
+        given: &Bound<'_, PyTuple>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Lock> {
+        let given = Maker::LOCK_ALL.read(given, named)?;
+        Lock::new(
+            || self.carrier().clone(),
+            several(names)?,
+            given,
+            |names, options, _| self.core().lock_all(names, options),
+        )
+    }
+
+    /// Makes a handle for `weight` of a semaphore's `permits`.
+    #[pyo3(signature = (name, permits, *given, **named),
+           text_signature = "($self, name, permits, weight=1, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
+    fn semaphore(
+        &self,
+        name: &Bound<'_, PyAny>,
+        permits: &Bound<'_, PyAny>,
+        given: &Bound<'_, PyTuple>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Lock> {
+        let permits = whole("permits", permits.as_borrowed())?;
+        let given = Maker::SEMAPHORE.read(given, named)?;
+        Lock::new(
+            || self.carrier().clone(),
+            one(name)?,
+            given,
+            |names, options, weight| self.core().semaphore(names[0], permits, weight, options),
+        )
+    }
+
+    /// Makes a handle for the reading side of a read-write lock.
+    #[pyo3(signature = (name, *given, **named),
+           text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
+    fn read_lock(
+        &self,
+        name: &Bound<'_, PyAny>,
+        given: &Bound<'_, PyTuple>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Lock> {
+        let given = Maker::READ_LOCK.read(given, named)?;
+        Lock::new(
+            || self.carrier().clone(),
+            one(name)?,
+            given,
+            |names, options, _| self.core().read_lock(names[0], options),
+        )
+    }
+
+    /// Makes a handle for the writing side of a read-write lock.
+    #[pyo3(signature = (name, *given, **named),
+           text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
+    fn write_lock(
+        &self,
+        name: &Bound<'_, PyAny>,
+        given: &Bound<'_, PyTuple>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Lock> {
+        let given = Maker::WRITE_LOCK.read(given, named)?;
+        Lock::new(
+            || self.carrier().clone(),
+            one(name)?,
+            given,
+            |names, options, _| self.core().write_lock(names[0], options),
+        )
+    }
+}
+
+/// Makes a handle for a mutex over several independent servers, one for each client: held if most of them granted it.
+#[pyfunction]
+#[pyo3(signature = (clients, name, *given, **named),
+       text_signature = "(clients, name, ttl=30.0, wait=0.0, renew=True, max_hold=3600.0, floor=0, label='')")]
+pub fn quorum_lock(
+    clients: &Bound<'_, PyAny>,
+    name: &Bound<'_, PyAny>,
+    given: &Bound<'_, PyTuple>,
+    named: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Lock> {
+    let (clients, given) = (self::clients(clients)?, Maker::QUORUM.read(given, named)?);
+    let cores: Vec<_> = clients.iter().map(|client| client.get().core().clone()).collect();
+    // The core takes no fewer than three; the first client's calls carry the handle's own.
+    let carrier = || clients[0].get().carrier().clone();
+    Lock::new(carrier, one(name)?, given, |names, options, _| quotalock::Lock::quorum(&cores, names[0], options))
+}
+
+fn clients<'py>(clients: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, Client>>> {
+    let advice = "give a list of clients, each of a server of its own";
+    let refused = || PyTypeError::new_err(format!("clients {} is {}: {advice}", shown(clients), kind(clients)));
+    let client = |(at, client): (usize, PyResult<Bound<'py, PyAny>>)| {
+        let client = client?;
+        let refused =
+            |_| PyTypeError::new_err(format!("clients[{at}] {} is {}: {advice}", shown(&client), kind(&client)));
+        client.clone().cast_into::<Client>().map_err(refused)
+    };
+    clients.try_iter().map_err(|_| refused())?.enumerate().map(client).collect()
+}
+
+/// The name of one lock.
+fn one<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    PyTuple::new(name.py(), [name])
+}
+
+/// The names of several locks.
+fn several<'py>(names: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    PyTuple::new(names.py(), list("names", names)?)
+}

@@ -1,0 +1,379 @@
+//! A load from the first question to the last, of one key or of several: what to do next, and what follows from it. It does
+//! no I/O and calls no function of the caller's: [`Loading::run`] or a loop does the one, a binding the other.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use super::getting::{Getting, GettingMany, Part};
+use super::ticket::{self, Ticket};
+use super::{Got, Value};
+use crate::base::error::{Error, Result};
+use crate::base::fork::generation;
+use crate::op::{self, Op};
+
+/// What the caller of a [`Loading`] does next.
+#[derive(Debug)]
+pub enum Next {
+    /// Do this step: [`Loading::run`] it, or do it on a loop.
+    Do(Step),
+    /// Make the values of the keys at these places, and give them to [`Loading::loaded`]; or say by [`Loading::failed`] that
+    /// there are none. Do the step that comes back, then ask again what is next.
+    Load(Vec<usize>),
+    /// Return these values, in the order of the keys. It is over.
+    Done(Vec<Value>),
+}
+
+/// What asks Redis.
+pub enum Step {
+    /// Get this; [`Loading::on_got`] reads what it comes to.
+    Get(Getting),
+    /// Look at several keys; [`Loading::on_looked`] reads what that comes to.
+    Look(GettingMany),
+    /// Make these calls, all at once and to their end, whatever becomes of the caller; [`Loading::on_ended`] reads what the
+    /// first of them that failed failed with.
+    End(Vec<Op<bool>>),
+}
+
+/// A described `get`, `get_many` or beginning of a run, with the load that follows if it is this caller's. Dropped, it frees
+/// the way for others.
+pub struct Loading {
+    values: Vec<Value>,
+    /// What is next, if that is known already.
+    due: Option<Next>,
+    /// The place of the key that is being got.
+    at: usize,
+    /// What others load, with the places of the keys.
+    waits: VecDeque<(usize, Getting)>,
+    /// What is to be loaded here: the places, and the right to.
+    missing: Vec<usize>,
+    tickets: Vec<Ticket>,
+    generation: u64,
+    /// The caller's function has failed.
+    is_failed: bool,
+    /// Why one of the values was not stored.
+    refused: Option<Error>,
+    /// What the call fails with.
+    error: Option<Error>,
+    /// Nobody wants the values any more.
+    is_left: bool,
+}
+
+impl Loading {
+    fn new(count: usize, first: Step) -> Loading {
+        Loading {
+            values: vec![None; count],
+            due: Some(Next::Do(first)),
+            at: 0,
+            waits: VecDeque::new(),
+            missing: Vec::new(),
+            tickets: Vec::new(),
+            generation: generation(),
+            is_failed: false,
+            refused: None,
+            error: None,
+            is_left: false,
+        }
+    }
+
+    /// What is to be done now.
+    ///
+    /// # Errors
+    /// What the call fails with. It is over then.
+    #[expect(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Next> {
+        if let Some(due) = self.due.take() {
+            return Ok(due);
+        }
+        if let Some(error) = self.error.take() {
+            self.leave();
+            return Err(error);
+        }
+        // Nobody who is to load waits for another: two who wait for each other would both be late.
+        Ok(match self.waits.pop_front() {
+            Some((at, getting)) => {
+                self.at = at;
+                Next::Do(Step::Get(getting))
+            }
+            None => Next::Done(std::mem::take(&mut self.values)),
+        })
+    }
+
+    /// Reads what a [`Step::Get`] came to.
+    pub fn on_got(&mut self, got: Result<Got>) {
+        self.take(self.at, got.map_or_else(Part::Failed, Part::Got));
+        self.load();
+    }
+
+    /// Reads what a [`Step::Look`] came to.
+    pub fn on_looked(&mut self, looked: Result<Vec<Part>>) {
+        match looked {
+            Ok(parts) => parts.into_iter().enumerate().for_each(|(at, part)| self.take(at, part)),
+            Err(error) => self.error = Some(error),
+        }
+        self.load();
+    }
+
+    fn take(&mut self, at: usize, part: Part) {
+        match part {
+            // Here a ticket is dropped that came too late.
+            _ if self.is_left => {}
+            Part::Got(Got::Found(seen)) => self.values[at] = seen.value,
+            Part::Got(Got::Load(ticket)) => {
+                self.missing.push(at);
+                self.tickets.push(ticket);
+            }
+            Part::Failed(error) => self.error = self.error.take().or(Some(error)),
+            Part::Waits(getting) => self.waits.push_back((at, getting)),
+        }
+    }
+
+    fn load(&mut self) {
+        if !self.missing.is_empty() {
+            self.due = Some(Next::Load(self.missing.clone()));
+        }
+    }
+
+    /// Takes what the caller's function made, a value (none: there is no such thing) for each of the places. A value that is
+    /// refused fails the call, but nobody else is told of it.
+    #[must_use = "nothing is stored until the step is done"]
+    pub fn loaded(&mut self, loaded: Vec<Option<Vec<u8>>>) -> Step {
+        for (at, value) in self.missing.iter().zip(&loaded) {
+            self.values[*at] = value.clone().map(Arc::new);
+        }
+        let (fills, refused) = ticket::fills(self.tickets.iter().cloned().zip(loaded));
+        self.refused = refused;
+        self.missing.clear();
+        Step::End(fills)
+    }
+
+    /// Says that the caller's function failed: it is over, once the step is done, and what to raise is the caller's own affair.
+    /// With a text others get to know why; without one the next of them may load at once.
+    #[must_use = "nobody is told until the step is done"]
+    pub fn failed(&mut self, error: Option<&str>) -> Step {
+        // A child that was forked meanwhile has nothing to tell.
+        let is_ours = self.generation == generation();
+        let fails = self.tickets.iter().filter(|_| is_ours).map(|ticket| ticket.fail(error)).collect();
+        self.is_failed = true;
+        Step::End(fails)
+    }
+
+    /// Reads what the first of the calls of a [`Step::End`] failed with, if one did.
+    pub fn on_ended(&mut self, error: Option<Error>) {
+        let tickets = std::mem::take(&mut self.tickets);
+        if self.is_failed {
+            // The error of the function says more than that nobody could be told of it.
+            ticket::forget_all(&tickets);
+            return self.leave();
+        }
+        ticket::leave_all(&tickets);
+        // Of what was refused before anything was sent, the caller hears first.
+        self.error = self.refused.take().or(error).or(self.error.take());
+    }
+
+    /// Frees the way for others. What still comes of a step is given back.
+    pub fn leave(&mut self) {
+        self.is_left = true;
+        self.due = None;
+        self.waits.clear();
+        self.missing.clear();
+        self.tickets.clear();
+    }
+
+    /// Does a step on this thread alone, and waits there; see [`Getting::run_interruptibly`].
+    pub fn run(&mut self, step: Step, interrupted: &mut dyn FnMut() -> bool) {
+        match step {
+            Step::Get(getting) => self.on_got(getting.run_interruptibly(interrupted)),
+            Step::Look(looking) => self.on_looked(looking.run_interruptibly(interrupted)),
+            Step::End(calls) => self.on_ended(op::run_all(calls, interrupted).into_iter().find_map(Result::err)),
+        }
+    }
+
+    /// As [`run`](Loading::run), but the process' thread waits; see [`Getting::run_among_threads`].
+    pub fn run_among_threads(&mut self, step: Step, interrupted: &mut dyn FnMut() -> bool) {
+        match step {
+            Step::Get(getting) => self.on_got(getting.run_among_threads(interrupted)),
+            Step::Look(mut looking) => {
+                let answer = looking.ask().run_interruptibly(interrupted);
+                self.on_looked(looking.after(answer));
+            }
+            end @ Step::End(_) => self.run(end, interrupted),
+        }
+    }
+}
+
+impl Getting {
+    /// Gets it on this thread, or has `load` make it (none: there is no such thing) and stores that.
+    ///
+    /// # Errors
+    /// As [`run`](Getting::run), and whatever `load` fails with, which others get to know too.
+    pub fn run_with<E: fmt::Display + From<Error>>(
+        self,
+        load: impl FnOnce() -> std::result::Result<Option<Vec<u8>>, E>,
+    ) -> std::result::Result<Value, E> {
+        let (mut loading, mut load) = (Loading::from(self), Some(load));
+        loop {
+            let step = match loading.next()? {
+                Next::Do(step) => step,
+                Next::Done(mut values) => return Ok(values.pop().flatten()),
+                Next::Load(_) => match load.take().map_or(Ok(None), |load| load()) {
+                    Ok(value) => loading.loaded(vec![value]),
+                    Err(error) => {
+                        let told = loading.failed(Some(&error.to_string()));
+                        loading.run(told, &mut || false);
+                        return Err(error);
+                    }
+                },
+            };
+            loading.run(step, &mut || false);
+        }
+    }
+}
+
+impl From<Getting> for Loading {
+    fn from(getting: Getting) -> Loading {
+        Loading::new(1, Step::Get(getting))
+    }
+}
+
+impl From<GettingMany> for Loading {
+    fn from(looking: GettingMany) -> Loading {
+        Loading::new(looking.readers.len(), Step::Look(looking))
+    }
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Step::Get(_) => "Get",
+            Step::Look(_) => "Look",
+            Step::End(_) => "End",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::{Cache, CacheOptions, MAX_VALUE_BYTES};
+    use super::*;
+    use crate::base::error::Code;
+    use crate::client::{Client, Options};
+
+    fn cache(client: &Client, errors: u64) -> Cache {
+        client.cache("home", CacheOptions { errors, ..CacheOptions::default() }).unwrap()
+    }
+
+    fn client() -> Client {
+        Client::new(Options { url: Some("memory://loading".into()), ..Options::default() }).unwrap()
+    }
+
+    /// Does steps until the caller has something to do.
+    fn until_due(loading: &mut Loading) -> Result<Next> {
+        loop {
+            match loading.next()? {
+                Next::Do(step) => loading.run(step, &mut || false),
+                other => return Ok(other),
+            }
+        }
+    }
+
+    fn missing(loading: &mut Loading) -> Vec<usize> {
+        match until_due(loading) {
+            Ok(Next::Load(places)) => places,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn values(loading: &mut Loading) -> Vec<Option<Vec<u8>>> {
+        match until_due(loading) {
+            Ok(Next::Done(values)) => values.into_iter().map(|value| value.map(|value| value.to_vec())).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn give(loading: &mut Loading, values: Vec<Option<Vec<u8>>>) {
+        let step = loading.loaded(values);
+        loading.run(step, &mut || false);
+    }
+
+    fn give_up(loading: &mut Loading, error: Option<&str>) {
+        let step = loading.failed(error);
+        loading.run(step, &mut || false);
+    }
+
+    fn get(cache: &Cache, key: &[u8]) -> Loading {
+        cache.get(key, Duration::ZERO).unwrap().into()
+    }
+
+    #[test]
+    fn what_one_loads_another_finds() {
+        let client = client();
+        let cache = cache(&client, 0);
+        let mut first = get(&cache, b"x");
+        assert_eq!(missing(&mut first), [0]);
+        let late = until_due(&mut get(&cache, b"x")).unwrap_err();
+        assert_eq!(late.code(), Code::Timeout, "another loads it");
+        give(&mut first, vec![Some(b"1".to_vec())]);
+        assert_eq!(values(&mut first), [Some(b"1".to_vec())]);
+        assert_eq!(values(&mut get(&cache, b"x")), [Some(b"1".to_vec())]);
+    }
+
+    #[test]
+    fn of_several_those_that_are_missing_are_loaded_before_anybody_is_waited_for() {
+        let client = client();
+        let cache = cache(&client, 0);
+        assert!(cache.put(b"a", Some(b"A".to_vec())).unwrap().run().unwrap());
+        let mut other = get(&cache, b"b");
+        assert_eq!(missing(&mut other), [0]);
+        let several: [&[u8]; 4] = [b"a", b"b", b"c", b"d"];
+        let mut loading = Loading::from(cache.get_many(&several, Duration::ZERO).unwrap());
+        assert_eq!(missing(&mut loading), [2, 3]);
+        give(&mut loading, vec![Some(b"C".to_vec()), None]);
+        other.leave();
+        assert_eq!(missing(&mut loading), [1], "the other has left its duty");
+        give(&mut loading, vec![Some(b"B".to_vec())]);
+        let expected = [Some(b"A".to_vec()), Some(b"B".to_vec()), Some(b"C".to_vec()), None];
+        assert_eq!(values(&mut loading), expected);
+    }
+
+    #[test]
+    fn others_get_to_know_why_a_load_failed_if_they_are_to() {
+        let client = client();
+        let cache = cache(&client, 1_000_000);
+        let mut quiet = get(&cache, b"x");
+        assert_eq!(missing(&mut quiet), [0]);
+        give_up(&mut quiet, None);
+        let mut loud = get(&cache, b"x");
+        assert_eq!(missing(&mut loud), [0], "the way was free at once");
+        give_up(&mut loud, Some("no such table"));
+        let error = until_due(&mut get(&cache, b"x")).unwrap_err();
+        assert!(error.code() == Code::LoadFailed && error.message().contains("no such table"), "{error}");
+    }
+
+    #[test]
+    fn a_value_that_is_refused_fails_its_caller_alone() {
+        let client = client();
+        let cache = cache(&client, 1_000_000);
+        let several: [&[u8]; 2] = [b"x", b"y"];
+        let mut loading = Loading::from(cache.get_many(&several, Duration::ZERO).unwrap());
+        assert_eq!(missing(&mut loading), [0, 1]);
+        give(&mut loading, vec![Some(vec![0; MAX_VALUE_BYTES + 1]), Some(b"Y".to_vec())]);
+        assert_eq!(until_due(&mut loading).unwrap_err().code(), Code::InvalidArgument);
+        assert_eq!(missing(&mut get(&cache, b"x")), [0], "the next may load at once");
+        assert_eq!(values(&mut get(&cache, b"y")), [Some(b"Y".to_vec())]);
+    }
+
+    #[test]
+    fn what_comes_to_one_who_has_left_is_given_back() {
+        let client = client();
+        let cache = cache(&client, 0);
+        let mut loading = get(&cache, b"x");
+        let Ok(Next::Do(Step::Get(getting))) = loading.next() else { panic!("nothing is asked") };
+        let got = getting.run();
+        loading.leave();
+        loading.on_got(got);
+        assert_eq!(missing(&mut get(&cache, b"x")), [0]);
+    }
+}
