@@ -12,7 +12,7 @@ const MAGIC: &[u8] = b"QR\x01";
 /// The largest number that a script tells exactly.
 const MOST: i64 = (1 << 53) - 1;
 /// The most fields of an answer.
-const MOST_FIELDS: usize = 1 + MAX_CHARGES * (4 + 4 * MAX_RULES);
+pub(super) const MOST_FIELDS: usize = 1 + MAX_CHARGES * (4 + 4 * MAX_RULES);
 
 /// Where and how long a request is remembered.
 pub(super) struct Memory {

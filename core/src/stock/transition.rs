@@ -63,7 +63,7 @@ impl Transition {
 
     pub fn script(self) -> &'static Script {
         static SCRIPTS: [OnceBox<Script>; Transition::ALL.len()] = [const { OnceBox::new() }; Transition::ALL.len()];
-        SCRIPTS[self as usize].get_or_init(|| Box::new(Script::new(self.parts())))
+        SCRIPTS[self as usize].get_or_init(|| Box::new(Script::new(&[], self.parts())))
     }
 
     fn parts(self) -> &'static [&'static str] {
