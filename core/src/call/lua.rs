@@ -5,6 +5,9 @@ use std::borrow::Cow;
 /// What a script counts exactly: every whole number below 2^53.
 pub(crate) const EXACT: u64 = 1 << 53;
 
+/// The shortest TTL, in milliseconds, of what a script writes in a test's time, which stands still while the server's runs.
+pub(crate) const TEST_TTL: u64 = 3_600_000;
+
 /// Numbers that a script calls by a name, and that Rust knows as well.
 pub(crate) type Constants = [(&'static str, u64)];
 

@@ -3,6 +3,7 @@
 use super::MAX_CHARGES;
 use super::state::milliseconds;
 use crate::base::error::Result;
+use crate::call::lua::EXACT;
 use crate::call::resp::Value;
 use crate::call::space::Space;
 use crate::client::MAX_REQUEST_MEMORY;
@@ -10,7 +11,7 @@ use crate::rules::policy::MAX_RULES;
 
 const MAGIC: &[u8] = b"QR\x01";
 /// The largest number that a script tells exactly.
-const MOST: i64 = (1 << 53) - 1;
+const MOST: i64 = EXACT as i64 - 1;
 /// The most fields of an answer.
 pub(super) const MOST_FIELDS: usize = 1 + MAX_CHARGES * (4 + 4 * MAX_RULES);
 

@@ -9,7 +9,7 @@ use once_cell::race::OnceBox;
 use super::compose::{FIRST_ARGUMENT, Form};
 use super::holds::{self, Unsettled};
 use super::{codec, memory};
-use crate::call::lua::{Constants, EXACT};
+use crate::call::lua::{Constants, EXACT, TEST_TTL};
 use crate::call::script::Script;
 use crate::client::MAX_REQUEST_MEMORY;
 use crate::rules::algorithm::{self, Algorithm, log};
@@ -51,7 +51,7 @@ const CONSTANTS: &Constants = &[
     ("ENTRY", log::ENTRY),
     ("MOST_FIELDS", memory::MOST_FIELDS as u64),
     ("LONGEST_MEMORY", MAX_REQUEST_MEMORY.as_micros() as u64),
-    ("TEST_TTL", 3_600_000),
+    ("TEST_TTL", TEST_TTL),
 ];
 
 /// What is done with a limiter's key; a script each.

@@ -10,42 +10,48 @@ if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
 local string, math = string, math
-local HEADER, PIECE, EXACT, LONG, LONGEST, GOOD, SLACK = 116, 4096, 9007199254740992, 562949953421312, 36000000000, 10, 60000
-local NOTHING, ERROR, NOBODY = 0, 3, string.rep('\0', 16)
+local NOBODY = string.rep('\0', 16)
 local FORM = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8'
-local function load(key)
-  local e = {
-    key = key, kind = NOTHING, owner = NOBODY, version = 0, last = 0, made = 0, fresh = 0, stale = 0, delta = 0, deadline = 0,
-    ttl = 0, failed = 0, pause = 0, guard = 0, size = 0, piece = redis.call('GETRANGE', key, 0, PIECE - 1),
+local function blank(key, piece)
+  return {
+    key = key, kind = 0, owner = NOBODY, version = 0, last = 0, made = 0, fresh = 0, stale = 0, delta = 0, deadline = 0,
+    ttl = 0, failed = 0, pause = 0, guard = 0, size = 0, piece = piece,
     whole = true, dirty = false,
   }
-  local length = #e.piece
-  if length < HEADER or string.sub(e.piece, 1, 3) ~= 'QC\1' then return e end
-  if length == PIECE then length = redis.call('STRLEN', key) end
-  local _, kind, owner, version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size =
+end
+local function read(e, length)
+  local _
+  _, e.kind, e.owner, e.version, e.last, e.made, e.fresh, e.stale, e.delta, e.deadline, e.ttl, e.failed, e.pause, e.guard, e.size =
     struct.unpack(FORM, e.piece)
-  if kind > ERROR or math.max(version, last, made, deadline, failed, guard) >= EXACT
-    or math.max(fresh, stale, delta, ttl, pause) >= LONG or size ~= length - HEADER then return e end
-  e.dirty = made > now or deadline > now + ttl or failed > now or guard > now + LONGEST
-  e.kind, e.owner, e.version, e.last, e.made = kind, owner, version, last, math.min(made, now)
-  e.fresh, e.stale, e.delta, e.deadline, e.ttl = fresh, stale, delta, math.min(deadline, now + ttl), ttl
-  e.failed, e.pause, e.guard, e.size = math.min(failed, now), pause, math.min(guard, now + LONGEST), size
-  e.whole = kind ~= NOTHING and now >= e.made + fresh + stale
-  if e.whole then e.kind, e.size = NOTHING, 0 end
+  return e.kind <= 3 and math.max(e.version, e.last, e.made, e.deadline, e.failed, e.guard) < 2^53
+    and math.max(e.fresh, e.stale, e.delta, e.ttl, e.pause) < 2^49 and e.size == length - 116
+end
+local function load(key)
+  local piece = redis.call('GETRANGE', key, 0, 4096 - 1)
+  local e, length = blank(key, piece), #piece
+  if length < 116 or string.sub(piece, 1, 3) ~= 'QC\1' then return e end
+  if length == 4096 then length = redis.call('STRLEN', key) end
+  if not read(e, length) then return blank(key, piece) end
+  local made, deadline, failed, guard = e.made, e.deadline, e.failed, e.guard
+  e.made, e.deadline = math.min(made, now), math.min(deadline, now + e.ttl)
+  e.failed, e.guard = math.min(failed, now), math.min(guard, now + 36000000000)
+  e.dirty = e.made < made or e.deadline < deadline or e.failed < failed or e.guard < guard
+  e.whole = e.kind ~= 0 and now >= e.made + e.fresh + e.stale
+  if e.whole then e.kind, e.size = 0, 0 end
   return e
 end
 local function payload(e)
-  if e.kind == NOTHING then return '' end
-  if HEADER + e.size <= #e.piece then return string.sub(e.piece, HEADER + 1) end
-  return redis.call('GETRANGE', e.key, HEADER, -1)
+  if e.kind == 0 then return '' end
+  if 116 + e.size <= #e.piece then return string.sub(e.piece, 116 + 1) end
+  return redis.call('GETRANGE', e.key, 116, -1)
 end
 local function good_until(e)
-  return math.min(e.deadline + (GOOD - 1) * e.ttl, now + LONGEST)
+  return math.min(e.deadline + (10 - 1) * e.ttl, now + 36000000000)
 end
 local function packed(e)
-  local till = math.max(now, e.guard, good_until(e), e.kind ~= NOTHING and e.made + e.fresh + e.stale or 0)
+  local till = math.max(now, e.guard, good_until(e), e.kind ~= 0 and e.made + e.fresh + e.stale or 0)
   return struct.pack(FORM, 'QC\1', e.kind, e.owner, e.version, e.last, e.made, e.fresh, e.stale, e.delta, e.deadline, e.ttl,
-    e.failed, e.pause, e.guard, e.size), math.ceil((till - now) / 1000) + SLACK
+    e.failed, e.pause, e.guard, e.size), math.ceil((till - now) / 1000) + 60000
 end
 local function try(...)
   local done = redis.pcall(...)
@@ -81,24 +87,23 @@ local function take_lease(e)
   e.guard = math.max(e.guard, good_until(e))
   end_lease(e)
 end
-local CHANNEL, MOST, HEARTBEAT = 16, 1024, 2000
 local function register(key, channel)
   local list = redis.pcall('GET', key)
-  if type(list) ~= 'string' or #list % CHANNEL > 0 then list = '' end
+  if type(list) ~= 'string' or #list % 16 > 0 then list = '' end
   local at = string.find(list, channel, 1, true)
-  while at and at % CHANNEL ~= 1 do at = string.find(list, channel, at + 1, true) end
-  if at or #list >= CHANNEL * MOST then
-    redis.call('PEXPIRE', key, HEARTBEAT)
+  while at and at % 16 ~= 1 do at = string.find(list, channel, at + 1, true) end
+  if at or #list >= 16 * 1024 then
+    redis.call('PEXPIRE', key, 2000)
   else
-    redis.call('SET', key, list .. channel, 'PX', HEARTBEAT)
+    redis.call('SET', key, list .. channel, 'PX', 2000)
   end
 end
 local function wake(e, key, prefix)
   local list = redis.pcall('GET', key)
   if type(list) ~= 'string' then return list and true end
   local topic = string.sub(redis.sha1hex(e.key), 1, 16)
-  for at = 1, #list - CHANNEL + 1, CHANNEL do
-    redis.call('PUBLISH', prefix .. string.sub(list, at, at + CHANNEL - 1), topic)
+  for at = 1, #list - 16 + 1, 16 do
+    redis.call('PUBLISH', prefix .. string.sub(list, at, at + 16 - 1), topic)
   end
   return true
 end
@@ -110,33 +115,36 @@ local function takes_writes(e)
   local refused = type(done) == 'table' and done.err or ''
   return not (string.find(refused, 'OOM') or string.find(refused, 'MISCONF') or string.find(refused, 'NOREPLICAS'))
 end
+local function is_early(e, left, luck)
+  local ahead = math.min(e.delta, 2^32) * luck
+  return ahead > 0 and (ahead - ahead % 1000) / 1000 >= left
+end
+local function duty_of(e, is_due)
+  if ttl == 0 then return 0 end
+  if loads(e, id) then return 1 end
+  if not is_due then return 0 end
+  if e.deadline > now then return 2 end
+  if e.kind ~= 0 and (now < e.failed + e.pause or not takes_writes(e)) then return 0 end
+  take_lease(e)
+  e.last, e.owner, e.deadline, e.ttl, e.dirty = next_token(e), id, now + ttl, ttl, true
+  return 1
+end
 for n = 1, #KEYS / 2 do entries[n] = load(KEYS[2 * n - 1]) end
 for n, e in ipairs(entries) do
-  local over, duty, changed = e.made + e.fresh, 0, e.dirty
-  local is_value = e.kind ~= NOTHING and e.kind ~= ERROR
+  local over = e.made + e.fresh
+  local is_value = e.kind ~= 0 and e.kind ~= 3
   local stale = is_value and now >= over
-  local ahead = math.min(e.delta, 4294967296) * tonumber(ARGV[5 + n])
-  local early = is_value and ahead > 0 and (ahead - ahead % 1000) / 1000 >= over - now
-  if ttl > 0 and loads(e, id) then
-    duty = 1
-  elseif ttl > 0 and (e.kind == NOTHING or stale or early) then
-    if e.deadline > now then
-      duty = 2
-    elseif e.kind == NOTHING or now >= e.failed + e.pause and takes_writes(e) then
-      duty, changed = 1, true
-      take_lease(e)
-      e.last, e.owner, e.deadline, e.ttl = next_token(e), id, now + ttl, ttl
-    end
-  end
-  local left = duty > 0 and e.deadline - now or e.kind == ERROR and over + e.stale - now or 0
-  if changed and ttl > 0 and (duty == 1 or e.kind == NOTHING or takes_writes(e)) then
+  local early = is_value and is_early(e, over - now, tonumber(ARGV[5 + n]))
+  local duty = duty_of(e, e.kind == 0 or stale or early)
+  local left = duty ~= 0 and e.deadline - now or e.kind == 3 and over + e.stale - now or 0
+  if e.dirty and ttl > 0 and (duty == 1 or e.kind == 0 or takes_writes(e)) then
     local list = e.whole and wholes or heads
     list[#list + 1] = e
   end
-  if duty == 2 and e.kind == NOTHING and channel ~= '' then waits[#waits + 1] = KEYS[2 * n] end
+  if duty == 2 and e.kind == 0 and channel ~= '' then waits[#waits + 1] = KEYS[2 * n] end
   local at = #reply
   reply[at + 1], reply[at + 2], reply[at + 3] = duty, duty == 1 and e.last or 0, left
-  reply[at + 4], reply[at + 5], reply[at + 6] = e.kind, stale and 1 or 0, e.kind ~= NOTHING and now - e.made or 0
+  reply[at + 4], reply[at + 5], reply[at + 6] = e.kind, stale and 1 or 0, e.kind ~= 0 and now - e.made or 0
   reply[at + 7] = payload(e)
 end
 if #heads > 0 then redis.call('SETRANGE', heads[1].key, 0, '') end

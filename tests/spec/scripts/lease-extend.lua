@@ -10,11 +10,10 @@ if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
 local string, math = string, math
-local HEARTBEAT, RIGHT_OF_WAY, PATIENCE, MOST, DAY, LONGEST = 1500000, 50000, 500000, 1024, 86400000, 3700000000
-local EXACT = 9007199254740992
-local TOMBSTONE, WAITER, HOLDER = 24, 53, 54
 local NONE = 'QK\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+local WAITS, HOLDS = '<I8I8I4B', '<I8I8I8I8I4I2'
 local function cut(value, at, stop, cuts)
+  if not cuts then return string.sub(value, at, stop) end
   local pieces = {}
   for n = 1, #cuts, 3 do
     pieces[n], pieces[n + 1], pieces[n + 2] = string.sub(value, at, cuts[n] - 1), cuts[n + 2], ''
@@ -23,68 +22,78 @@ local function cut(value, at, stop, cuts)
   pieces[#pieces + 1] = string.sub(value, at, stop)
   return table.concat(pieces)
 end
-local function parse(key, value, leaving)
-  if #value < 17 or string.sub(value, 1, 3) ~= 'QK\1' then return nil end
-  local last, tombstones, waiters, at = struct.unpack('<I8I4I2', value, 4)
-  local first = at + tombstones
-  local stop = first + WAITER * waiters
-  if last >= EXACT or tombstones % TOMBSTONE > 0 or tombstones > TOMBSTONE * MOST or waiters > MOST
-    or stop > #value + 1 then return nil end
-  while at < first do
+local function noted(cuts, from, behind, instead)
+  cuts = cuts or {}
+  local n = #cuts
+  cuts[n + 1], cuts[n + 2], cuts[n + 3] = from, behind, instead
+  return cuts
+end
+local function standing(value, at, stop)
+  while at < stop do
     local till = struct.unpack('<I8', value, at + 16)
-    if till > now and till <= now + LONGEST then break end
-    at = at + TOMBSTONE
+    if till > now and till <= now + 3700000000 then break end
+    at = at + 24
   end
-  local tombs, dirty, left, cuts = at < first and string.sub(value, at, first - 1) or '', false, false, nil
-  for from = first, stop - 1, WAITER do
-    local till, since, _, how = struct.unpack('<I8I8I4B', value, from + 16)
-    if till >= EXACT or since >= EXACT or how % 128 ~= 1 and how % 128 ~= 2 then return nil end
-    local mended = till > now + HEARTBEAT or since > now
-    if mended then till, since, dirty = math.min(till, now + HEARTBEAT), math.min(since, now), true end
-    if till <= now or mended then
-      cuts = cuts or {}
-      local n = #cuts
-      cuts[n + 1], cuts[n + 2], cuts[n + 3] = from, from + WAITER, ''
-      if till > now then
-        cuts[n + 1], cuts[n + 2], cuts[n + 3] = from + 16, from + 32, struct.pack('<I8I8', till, since)
-      end
+  return string.sub(value, at, stop - 1)
+end
+local function waiting(t, value, first, stop)
+  local cuts
+  for at = first, stop - 1, 53 do
+    local till, since, _, how = struct.unpack(WAITS, value, at + 16)
+    if till >= 2^53 or since >= 2^53 or how % 128 ~= 1 and how % 128 ~= 2 then return nil end
+    local mended = till > now + 1500000 or since > now
+    t.dirty = t.dirty or mended
+    if till <= now then
+      cuts = noted(cuts, at, at + 53, '')
+    elseif mended then
+      local times = struct.pack('<I8I8', math.min(till, now + 1500000), math.min(since, now))
+      cuts = noted(cuts, at + 16, at + 32, times)
     end
   end
-  local waiting = cuts and cut(value, first, stop - 1, cuts) or string.sub(value, first, stop - 1)
-  local count, held, earliest, latest, gone = 0, 0, EXACT, now, leaving ~= '' and 0
-  at, cuts = stop, nil
+  return cut(value, first, stop - 1, cuts)
+end
+local function holding_still(t, value, first, leaving)
+  local at, cuts, gone = first, nil, leaving ~= '' and 0
+  local count, held, earliest, latest = 0, 0, 2^53, now
   while at <= #value do
-    if at + HOLDER > #value + 1 then return nil end
-    local deadline, ttl, token, since, weight, size = struct.unpack('<I8I8I8I8I4I2', value, at + 16)
-    local after = at + HOLDER + size
-    if after > #value + 1 or deadline >= EXACT or ttl >= EXACT or token >= EXACT or since >= EXACT then return nil end
+    if at + 54 > #value + 1 then return nil end
+    local deadline, ttl, token, since, weight, size = struct.unpack(HOLDS, value, at + 16)
+    local behind = at + 54 + size
+    if behind > #value + 1 or deadline >= 2^53 or ttl >= 2^53 or token >= 2^53 or since >= 2^53 then return nil end
     if gone and gone < at then gone = string.find(value, leaving, at, true) end
     local mended = deadline > now + ttl or since > now
-    if mended then deadline, since, dirty = math.min(deadline, now + ttl), math.min(since, now), true end
-    local over = deadline <= now or at == gone
-    if at == gone then dirty = true end
-    if over or mended then
-      cuts = cuts or {}
-      local n = #cuts
-      cuts[n + 1], cuts[n + 2], cuts[n + 3] = at, after, ''
-      if not over then
-        cuts[n + 1], cuts[n + 2], cuts[n + 3] = at + 16, at + 48, struct.pack('<I8I8I8I8', deadline, ttl, token, since)
-      end
-    end
-    if over then
-      left = left or deadline > now
+    if mended then deadline, since = math.min(deadline, now + ttl), math.min(since, now) end
+    if mended or at == gone then t.dirty = true end
+    if deadline <= now or at == gone then
+      cuts, t.left = noted(cuts, at, behind, ''), t.left or deadline > now
     else
+      if mended then
+        cuts = noted(cuts, at + 16, at + 48, struct.pack('<I8I8I8I8', deadline, ttl, token, since))
+      end
       count, held = count + 1, held + weight
       if deadline < earliest then earliest = deadline end
       if deadline > latest then latest = deadline end
     end
-    at = after
+    at = behind
   end
-  return {
-    last = last, tombstones = tombs, waiters = waiting, count = count, held = held, earliest = earliest, latest = latest,
-    holders = cuts and cut(value, stop, #value, cuts) or string.sub(value, stop), dirty = dirty, left = left,
-    key = key, changed = false, freeing = false, told = false, foreign = false, held_at = nil, waits_at = nil, full = false, refuses = false,
+  t.count, t.held, t.earliest, t.latest = count, held, earliest, latest
+  return cut(value, first, #value, cuts)
+end
+local function parse(key, value, leaving)
+  if #value < 17 or string.sub(value, 1, 3) ~= 'QK\1' then return nil end
+  local last, tombstones, waiters, at = struct.unpack('<I8I4I2', value, 4)
+  local first = at + tombstones
+  local stop = first + 53 * waiters
+  if last >= 2^53 or tombstones % 24 > 0 or tombstones > 24 * 1024
+    or waiters > 1024 or stop > #value + 1 then return nil end
+  local t = {
+    key = key, last = last, tombstones = '', waiters = '', holders = '', count = 0, held = 0, earliest = 2^53, latest = now,
+    dirty = false, left = false, foreign = false, changed = false, freeing = false, told = false, full = false,
+    refuses = false, held_at = nil, waits_at = nil,
   }
+  t.tombstones, t.waiters = standing(value, at, first), waiting(t, value, first, stop)
+  t.holders = t.waiters and holding_still(t, value, stop, leaving)
+  return t.holders and t
 end
 local function load_all(leaving)
   local tables = {}
@@ -107,7 +116,7 @@ end
 local function holding(holders, id)
   local at, found = 1, string.find(holders, id, 1, true)
   while found and at < found do
-    at = at + HOLDER + struct.unpack('<I2', holders, at + 52)
+    at = at + 54 + struct.unpack('<I2', holders, at + 52)
     if at > found then found = string.find(holders, id, at, true) end
   end
   return found
@@ -122,9 +131,9 @@ end
 local function save_all(tables)
   for _, t in ipairs(tables) do
     if t.changed then
-      local head = struct.pack('<I8I4I2', t.last, #t.tombstones, #t.waiters / WAITER)
+      local head = struct.pack('<I8I4I2', t.last, #t.tombstones, #t.waiters / 53)
       local value = 'QK\1' .. head .. t.tombstones .. t.waiters .. t.holders
-      local ttl = DAY + math.ceil((t.latest - now) / 1000)
+      local ttl = 86400000 + math.ceil((t.latest - now) / 1000)
       local done = t.freeing and redis.pcall('SET', t.key, value, 'PX', ttl)
       if done and done.err and string.find(done.err, 'OOM') then redis.call('DEL', t.key) end
       if not done or done.err then redis.call('SET', t.key, value, 'PX', ttl) end

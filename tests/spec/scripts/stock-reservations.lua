@@ -10,9 +10,7 @@ if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
 local string, math = string, math
-local NEVER, SIZE, STEP = 9007199254740992, 116, 16
-local HOLDS, PRIZES = 256, 2000
-local function step_of(sales) return math.max(2, math.min(STEP, math.floor(HOLDS / sales))) end
+local function step_of(sales) return math.max(2, math.min(16, math.floor(256 / sales))) end
 local function count_of(text)
   local count = tonumber(text)
   return count and count >= 0 and count % 1 == 0 and count or nil
@@ -23,7 +21,7 @@ end
 local function load(at, field)
   local got = redis.call('HMGET', KEYS[at], '', field)
   local value = got[1]
-  if not value or #value ~= SIZE or string.sub(value, 1, 3) ~= 'QS\1' then return nil end
+  if not value or #value ~= 116 or string.sub(value, 1, 3) ~= 'QS\1' then return nil end
   local flags, per_buyer, ends, memory, cap, first, available, held, sold, entries, seen, offset, due, kept, buyers =
     struct.unpack('<BI8I8I8I8I8I8I8I8I8I8i8I8I8I8', value, 4)
   local time = now + offset
@@ -81,13 +79,13 @@ end
 local reply, prizes = {1, now, -1}, 0
 for i = 1, #found, 2 do
   local till, list = tonumber(found[i + 1]), {}
-  if units_of(found[i]) and till < NEVER then
+  if units_of(found[i]) and till < 2^53 then
     if s.prized then list = unpacked(redis.call('HGET', KEYS[1], 'g' .. string.sub(found[i], 1, 16)) or '') end
     local n = #reply
     reply[n + 1], reply[n + 2], reply[n + 3] = found[i], till - s.offset, #list
     for j, prize in ipairs(list) do reply[n + 3 + j] = prize end
     prizes = prizes + #list
-    if i + 1 == 2 * most or prizes >= PRIZES and i + 1 < #found then
+    if i + 1 == 2 * most or prizes >= 2000 and i + 1 < #found then
       reply[3] = till
       break
     end

@@ -10,9 +10,7 @@ if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
 local string, math = string, math
-local NEVER, SIZE, STEP = 9007199254740992, 116, 16
-local HOLDS, PRIZES = 256, 2000
-local function step_of(sales) return math.max(2, math.min(STEP, math.floor(HOLDS / sales))) end
+local function step_of(sales) return math.max(2, math.min(16, math.floor(256 / sales))) end
 local function count_of(text)
   local count = tonumber(text)
   return count and count >= 0 and count % 1 == 0 and count or nil
@@ -44,7 +42,7 @@ end
 local function load(at, field)
   local got = redis.call('HMGET', KEYS[at], '', field)
   local value = got[1]
-  if not value or #value ~= SIZE or string.sub(value, 1, 3) ~= 'QS\1' then return nil end
+  if not value or #value ~= 116 or string.sub(value, 1, 3) ~= 'QS\1' then return nil end
   local flags, per_buyer, ends, memory, cap, first, available, held, sold, entries, seen, offset, due, kept, buyers =
     struct.unpack('<BI8I8I8I8I8I8I8I8I8I8i8I8I8I8', value, 4)
   local time = now + offset
@@ -146,15 +144,15 @@ local function give_back(s, kind, member)
   s.available, s.held = s.available + n, s.held - n
   append(s, kind, member)
 end
-local prizes_left = PRIZES
+local prizes_left = 2000
 local function release(s, most)
   local first, over = redis.call('ZRANGE', KEYS[s.at + 1], 0, most, 'WITHSCORES'), {}
   redis.call('XLEN', KEYS[s.at + 2])
-  s.due = NEVER
+  s.due = 2^53
   for i = 1, #first, 2 do
     local till = tonumber(first[i + 1])
     if till > s.now or #over == most or prizes_left <= 0 then
-      s.due = math.min(till, NEVER)
+      s.due = math.min(till, 2^53)
       break
     end
     over[#over + 1] = first[i]
@@ -164,7 +162,7 @@ local function release(s, most)
   for _, member in ipairs(over) do
     if units_of(member) then give_back(s, 'x', member) end
   end
-  if s.due == NEVER and s.held > 0 then give_back_lost(s) end
+  if s.due == 2^53 and s.held > 0 then give_back_lost(s) end
   s.renew = true
   save(s)
 end
@@ -172,9 +170,9 @@ local n, s = tonumber(ARGV[3]), load(1, 'o')
 redis.call('ZCARD', KEYS[2])
 redis.call('XLEN', KEYS[3])
 if not s then return {1, now, 0, 0} end
-if s.due <= s.now then release(s, STEP) end
+if s.due <= s.now then release(s, 16) end
 local quantity, outcome = s.available + s.held + s.sold, 1
-if s.prized ~= (#ARGV > 4) then outcome = 2 elseif quantity + n > NEVER / 2 then outcome = 3 end
+if s.prized ~= (#ARGV > 4) then outcome = 2 elseif quantity + n > 2^53 / 2 then outcome = 3 end
 if outcome > 1 then
   if s.dirty then save(s) end
   return {1, now, outcome, quantity}
