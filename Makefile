@@ -140,7 +140,10 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo bench bench-cache bench-locks bench-script docs
+.PHONY: demo bench bench-cache bench-locks bench-script docs scripts
+scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
+	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
+
 demo: build ## Shows what it does, on a server of its own
 	$(PYTHON) examples/demo/run.py
 

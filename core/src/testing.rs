@@ -96,7 +96,7 @@ struct Put {
 impl Operation for Put {
     fn script(&self) -> &Script {
         static SCRIPT: OnceBox<Script> = OnceBox::new();
-        SCRIPT.get_or_init(|| Box::new(Script::new(&[include_str!("../scripts/testing/put.lua")])))
+        SCRIPT.get_or_init(|| Box::new(Script::new(&[], &[include_str!("../scripts/testing/put.lua")])))
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
@@ -156,7 +156,7 @@ struct Get {
 impl Operation for Get {
     fn script(&self) -> &Script {
         static SCRIPT: OnceBox<Script> = OnceBox::new();
-        SCRIPT.get_or_init(|| Box::new(Script::new(&[include_str!("../scripts/testing/get.lua")])))
+        SCRIPT.get_or_init(|| Box::new(Script::new(&[], &[include_str!("../scripts/testing/get.lua")])))
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {

@@ -48,7 +48,7 @@ MUTANTS = [
     ),
     Mutant(
         "who may not write into an entry spoils it",
-        f"{LUA}/flight/form.lua",
+        f"{LUA}/flight/codec.lua",
         "  if value or not e.whole then call('SETRANGE', e.key, 0, '') end\n",
         "",
     ),
@@ -99,9 +99,9 @@ MUTANTS = [
     ),
     Mutant(
         "a value that is over is served",
-        f"{LUA}/flight/form.lua",
-        "now >= e.made + fresh + stale",
-        "now > e.made + fresh + stale",
+        f"{LUA}/flight/codec.lua",
+        "now >= e.made + e.fresh + e.stale",
+        "now > e.made + e.fresh + e.stale",
         Edit(f"{RUST}/state/single_flight/entry.rs", "now >= entry.over()", "now > entry.over()"),
     ),
     Mutant(
@@ -149,7 +149,7 @@ MUTANTS = [
     ),
     Mutant(
         "an entry is written without a TTL",
-        f"{LUA}/flight/form.lua",
+        f"{LUA}/flight/codec.lua",
         "value or head, 'PX', kept)",
         "value or head)",
     ),
@@ -161,7 +161,7 @@ MUTANTS = [
     ),
     Mutant(
         "a full server keeps a lease",
-        f"{LUA}/flight/form.lua",
+        f"{LUA}/flight/codec.lua",
         "local call = freeing and try",
         "local call = freeing and virtual and try",
     ),
@@ -280,8 +280,8 @@ MUTANTS = [
     Mutant(
         "of several keys those are loaded that are there",
         f"{LUA}/flight/look.lua",
-        "(e.kind == NOTHING or stale",
-        "(#KEYS > 2 or e.kind == NOTHING or stale",
+        "duty_of(e, e.kind == NOTHING or stale",
+        "duty_of(e, #KEYS > 2 or e.kind == NOTHING or stale",
         Edit(
             f"{RUST}/state/single_flight/look.rs",
             "(entry.kind == Kind::Nothing || stale",
@@ -298,13 +298,13 @@ MUTANTS = [
     Mutant(
         "a failure beside a stale value is remembered for ever",
         f"{LUA}/flight/look.lua",
-        "now >= e.failed + e.pause",
-        "e.failed == 0",
+        "now < e.failed + e.pause",
+        "e.failed > 0",
         Edit(f"{RUST}/state/single_flight/look.rs", "now >= entry.failed + entry.pause", "entry.failed == 0"),
     ),
     Mutant(
         "an entry is forgotten before the token of its lease",
-        f"{LUA}/flight/form.lua",
+        f"{LUA}/flight/codec.lua",
         "e.deadline + (GOOD - 1) * e.ttl",
         "e.deadline",
         Edit(f"{RUST}/state/single_flight/entry.rs", "self.deadline + (GOOD - 1) * self.ttl", "self.deadline"),

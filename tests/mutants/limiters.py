@@ -13,6 +13,24 @@ MUTANTS = [
         "memory",
     ),
     Mutant(
+        "a name of the composer is found at the end of another",
+        f"{RUST}/limiter/compose.rs",
+        '"TOP" =>',
+        'stem if stem.ends_with("TOP") =>',
+    ),
+    Mutant(
+        "what stands in a string of a script is taken for names",
+        f"{RUST}/call/lua.rs",
+        "'\\'' | '\"' => string_size(code, first),",
+        "'\\'' | '\"' => 1,",
+    ),
+    Mutant(
+        "the field of a table is taken for a rule's name",
+        f"{RUST}/call/lua.rs",
+        'is_field = token == ".";',
+        "is_field = false;",
+    ),
+    Mutant(
         "the clamp of an impossible future is skipped",
         f"{LUA}/limit/fixed_window.lua",
         "then stop_1 = last_1 + period_1 end",
@@ -65,7 +83,7 @@ MUTANTS = [
     Mutant("a peek writes", f"{LUA}/limit/consume.lua", "charged or dirty and not look", "true"),
     Mutant(
         "a foreign value is taken for ours",
-        f"{LUA}/limit/place.lua",
+        f"{LUA}/limit/decode.lua",
         "foreign = string.sub(value, 1, 3) ~= 'QL\\2' or",
         "foreign =",
     ),
@@ -155,7 +173,7 @@ MUTANTS = [
         f"{LUA}/limit/sliding_log.lua",
         "first_1 = first_1 - oldest",
         "first_1 = first_1",
-        Edit(f"{RUST}/limiter/state.rs", "self.logged().for_each(|words| words[0] -= oldest);", ""),
+        Edit(f"{RUST}/limiter/state.rs", "self.logged().for_each(|(logged, words)| (logged.renumber)(words, oldest));", ""),
     ),
     Mutant(
         "a ring that is full overwrites what counts",
@@ -179,8 +197,8 @@ MUTANTS = [
     Mutant(
         "a hold is given back to a rule that counts it no more",
         f"{RUST}/limiter/compose.rs",
-        "if bit.band(counted, MARK_1) > 0 then -- rule N_1",
-        "do -- rule N_1",
+        'let counts = "bit.band(counted, MARK_1) > 0";',
+        'let counts = "MARK_1 > 0";',
         Edit(f"{RUST}/limiter/state.rs", "if hold.counted & 1 << i != 0 {", "if i < 16 {"),
     ),
     Mutant(
@@ -246,7 +264,7 @@ MUTANTS = [
     Mutant(
         "a request is remembered until an end that cannot be",
         f"{LUA}/limit/recall.lua",
-        "if stop > now + 86400000000 then",
+        "if stop > now + LONGEST_MEMORY then",
         "if false then",
         Edit(
             f"{RUST}/limiter/memory.rs",
@@ -292,17 +310,21 @@ MUTANTS = [
     ),
     Mutant(
         "a rule is known by its period",
-        f"{LUA}/limit/place.lua",
+        f"{LUA}/limit/match.lua",
         "pass == 1 and record.name == rule.name",
         "pass == 1 and own",
-        Edit(f"{RUST}/limiter/form.rs", "1 => record.name == Name::of(rule),", "1 => record.name.counts_as(rule),"),
+        Edit(f"{RUST}/limiter/codec.rs", "1 => record.name == Name::of(rule),", "1 => record.name.counts_as(rule),"),
     ),
     Mutant(
         "what is over by the old period counts by a longer one",
-        f"{LUA}/limit/place.lua",
-        "pass == 4 and rule.kind ~= 5 and record.stop > now",
-        "pass == 4 and rule.kind ~= 5",
-        Edit(f"{RUST}/limiter/form.rs", "&& record.stop > now && !definition.has_log", "&& !definition.has_log"),
+        f"{LUA}/limit/match.lua",
+        "pass == 4 and record.stop > now",
+        "pass == 4 and not is_log[rule.kind]",
+        Edit(
+            f"{RUST}/limiter/codec.rs",
+            "rule.algorithm() && record.stop > now,",
+            "rule.algorithm() && definition.log.is_none(),",
+        ),
     ),
     Mutant(
         "who only looks is told times beyond the end of what the old policy wrote",
@@ -313,10 +335,14 @@ MUTANTS = [
     ),
     Mutant(
         "a bucket that is carried ends before the fraction does",
-        f"{LUA}/limit/place.lua",
-        "words[1] + (words[2] > 0 and 1 or 0)",
-        "words[1]",
-        Edit(f"{RUST}/limiter/form.rs", "full + u64::from(part > 0)", "full + u64::from(part > 1 << 60)"),
+        f"{LUA}/limit/token_bucket.lua",
+        "tat_1 + (part_1 > 0 and 1 or 0) or 0",
+        "tat_1 or 0",
+        Edit(
+            f"{RUST}/rules/algorithm/token_bucket.rs",
+            "*tat + u64::from(*part > 0)",
+            "*tat + u64::from(*part > 1 << 60)",
+        ),
     ),
     Mutant(
         "the first bucket stands for all when a hold is given back",
@@ -331,9 +357,9 @@ MUTANTS = [
     ),
     Mutant(
         "a call of another policy drops the shares of a hold",
-        f"{LUA}/limit/place.lua",
-        "if record and bit.band(old, 2 ^ (record.index - 1)) > 0 then",
-        "if record and n <= #rules and bit.band(old, 2 ^ (record.index - 1)) > 0 then",
+        f"{LUA}/limit/rearrange.lua",
+        "if record and bit.band(counted, 2 ^ (record.index - 1)) > 0 then",
+        "if record and n <= #rules and bit.band(counted, 2 ^ (record.index - 1)) > 0 then",
         Edit(
             f"{RUST}/limiter/holds.rs",
             "Some(source) if counted & 1 << source != 0 => 1 << n,",
@@ -401,20 +427,20 @@ MUTANTS = [
     ),
     Mutant(
         "a block is longer than any can be",
-        f"{LUA}/limit/place.lua",
+        f"{LUA}/limit/decode.lua",
         "foreign = foreign or block_length > LONGEST",
         "foreign = foreign or block_length > EXACT",
-        Edit(f"{RUST}/limiter/form.rs", "blocked = parsed.block_length <= MAX_PERIOD;", "blocked = true;"),
+        Edit(f"{RUST}/limiter/codec.rs", "blocked = parsed.block_length <= MAX_PERIOD;", "blocked = true;"),
     ),
     Mutant(
         "a log is charged before its TTL is refused",
         f"{LUA}/limit/save_log.lua",
-        "  redis.call('PEXPIRE', KEYS[1], ttl)\n",
+        "  redis.call('PEXPIRE', KEY, ttl)\n",
         "",
         Edit(
             f"{LUA}/limit/save_log.lua",
-            "  redis.call('SETRANGE', KEYS[1], '0', head)\n",
-            "  redis.call('SETRANGE', KEYS[1], '0', head)\n  redis.call('PEXPIRE', KEYS[1], ttl)\n",
+            "  redis.call('SETRANGE', KEY, '0', head)\n",
+            "  redis.call('SETRANGE', KEY, '0', head)\n  redis.call('PEXPIRE', KEY, ttl)\n",
         ),
     ),
     Mutant(

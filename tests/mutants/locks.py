@@ -18,16 +18,16 @@ MUTANTS = [
     ),
     Mutant(
         "a lease lasts for a microsecond too long",
-        f"{LUA}/lease/form.lua",
-        "local over = deadline <= now",
-        "local over = deadline < now",
+        f"{LUA}/lease/codec.lua",
+        "if deadline <= now or at == gone then",
+        "if deadline < now or at == gone then",
         Edit(f"{RUST}/state/lease/table.rs", "held.deadline > now", "held.deadline >= now"),
     ),
     Mutant(
         "a lease from before the clock went back is not shortened",
-        f"{LUA}/lease/form.lua",
-        "math.min(deadline, now + ttl), math.min(since, now), true",
-        "deadline, math.min(since, now), true",
+        f"{LUA}/lease/codec.lua",
+        "= math.min(deadline, now + ttl), math.min(since, now) end",
+        "= deadline, math.min(since, now) end",
         Edit(f"{RUST}/state/lease/table.rs", "clamp(&mut held.deadline, now + held.ttl) | ", ""),
     ),
     Mutant(
@@ -39,8 +39,8 @@ MUTANTS = [
     Mutant(
         "a tombstone does not stop an acquire",
         f"{LUA}/lease/acquire.lua",
-        "then outcome = 2 end",
-        "then outcome = 1 end",
+        "then outcome = CANCELLED end",
+        "then outcome = GRANTED end",
         Edit(f"{RUST}/state/lease/acquire.rs", ".any(|table| table.is_cancelled(&self.id))", ".any(|_| false)"),
     ),
     Mutant(
@@ -57,7 +57,7 @@ MUTANTS = [
     Mutant(
         "a lock is handed over although others wait",
         f"{LUA}/lease/acquire.lua",
-        " or leaving ~= '' and earlier > 0",
+        " or leaving ~= '' and is_behind",
         "",
         Edit(f"{RUST}/state/lease/acquire.rs", "self.instead_of.is_none() || earlier == 0", "earlier == earlier"),
     ),
@@ -187,15 +187,15 @@ MUTANTS = [
     Mutant(
         "a semaphore is granted if any permit is free",
         f"{LUA}/lease/acquire.lua",
-        "t.full = t.count >= MOST or t.held + weight > permits\n",
-        "t.full = t.count >= MOST or t.held >= permits\n    weight = math.min(weight, permits - t.held)\n",
+        "t.full = t.count >= MOST_HOLDERS or t.held + weight > permits\n",
+        "t.full = t.count >= MOST_HOLDERS or t.held >= permits\n    weight = math.min(weight, permits - t.held)\n",
         suites=BOTH,
     ),
     Mutant(
         "who has waited for long is overtaken on and on",
         f"{LUA}/lease/wake.lua",
-        "return how % 128 == 2 or now - since >= PATIENCE end",
-        "return how % 128 == 2 end",
+        "return how % TOLD == 2 or now - since >= PATIENCE end",
+        "return how % TOLD == 2 end",
         Edit(
             f"{RUST}/state/lease/table.rs",
             "fair || now.saturating_sub(since) >= PATIENCE",

@@ -187,7 +187,7 @@ MUTANTS = [
     Mutant(
         "who would get nothing looks no further",
         f"{STOCK}/take.lua",
-        "local rounds, step = 16,",
+        "local rounds, step = ROUNDS,",
         "local rounds, step = 1,",
         Edit(f"{TWIN}/take.rs", "ROUNDS: u64 = 16", "ROUNDS: u64 = 1"),
     ),
@@ -337,7 +337,7 @@ MUTANTS = [
     Mutant(
         "a take gets prizes without bound",
         f"{STOCK}/take.lua",
-        "prizes > 1000 and",
+        "prizes > PRIZES_OF_A_TAKE and",
         "prizes > 1000000 and",
         Edit(f"{TWIN}/take.rs", "prizes > MAX_PRIZES_OF_A_TAKE", "prizes > 1_000 * MAX_PRIZES_OF_A_TAKE"),
     ),

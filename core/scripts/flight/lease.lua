@@ -1,4 +1,4 @@
--- Who loads an entry, and the tokens. Included after form.
+-- Who loads an entry, and the tokens. Included after codec.
 -- Invariant: a token is larger than every one before it.
 local function next_token(e)
   return math.max(e.last + 1, now)

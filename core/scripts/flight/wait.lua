@@ -1,15 +1,14 @@
--- Those who wait for an entry: their channels, of 16 bytes each, under a key of its own. Included after form.
+-- Those who wait for an entry: their channels, of 16 bytes each, under a key of its own. Included after codec.
 -- A hint says which entry: the first 16 digits of the SHA-1 of its key. It is only a hint, and so is the list.
-local CHANNEL, MOST, HEARTBEAT = 16, 1024, 2000
 local function register(key, channel)
   local list = redis.pcall('GET', key)
   if type(list) ~= 'string' or #list % CHANNEL > 0 then list = '' end
   local at = string.find(list, channel, 1, true)
   while at and at % CHANNEL ~= 1 do at = string.find(list, channel, at + 1, true) end
-  if at or #list >= CHANNEL * MOST then
-    redis.call('PEXPIRE', key, HEARTBEAT)
+  if at or #list >= CHANNEL * MOST_WAITERS then
+    redis.call('PEXPIRE', key, HEARTBEAT_MS)
   else
-    redis.call('SET', key, list .. channel, 'PX', HEARTBEAT)
+    redis.call('SET', key, list .. channel, 'PX', HEARTBEAT_MS)
   end
 end
 -- They ask once this script is done, so they may be told before the entry is saved. Whether there is a list to forget then.

@@ -9,71 +9,86 @@ local id, ttl, floor, permits = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), t
 local weight, queue, channel, prefix = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10]
 local who, leaving, since, token = ARGV[11], ARGV[12], math.max(now - tonumber(ARGV[13]), 0), tonumber(ARGV[14])
 local tables, fresh, recorded = load_all(leaving), math.max(now, floor + 1), 0
-local outcome, owned, healed, released = 1, true, 0, leaving ~= '' and 1 or 0
+local outcome, owned, healed, released = GRANTED, true, 0, leaving ~= '' and 1 or 0
 for _, t in ipairs(tables) do
   t.waits_at = find(t.waiters, id, WAITER)
   if t.waits_at then since = math.min(since, (struct.unpack('<I8', t.waiters, t.waits_at + 24))) end
 end
 local ordered = in_order(queue, since)
+-- The weight of those who go before it in a table, and whether anybody came before it. When the first of them asks again at
+-- the latest, there may be room.
+local function ahead_of_it(t)
+  -- Whoever waits in order, or was told, goes before all but those of them before it.
+  local turn = place(t.waiters, since, id)
+  local first = ordered or t.waits_at and string.byte(t.waiters, t.waits_at + 36) > 1
+  local earlier, ahead = (turn - 1) / WAITER, 0
+  if t.waits_at and t.waits_at < turn then earlier = earlier - 1 end
+  for at = 1, first and turn - 1 or #t.waiters, WAITER do
+    local till, came, wanted, how = struct.unpack(WAITS, t.waiters, at + 16)
+    if at ~= t.waits_at and (how > 1 or in_order(how, came)) then
+      ahead, t.earliest = ahead + wanted, math.min(t.earliest, till)
+    end
+  end
+  return ahead, earlier > 0
+end
 -- It stands in every table or only where it is refused: in some of them it could keep those out for whom it waits.
 local stands = ordered and queue > 0
 for _, t in ipairs(tables) do
   if t.foreign then healed = 1 end
   if not t.left then released = 0 end
-  if find(t.tombstones, id, TOMBSTONE) then outcome = 2 end
+  if find(t.tombstones, id, TOMBSTONE) then outcome = CANCELLED end
   fresh = math.max(fresh, t.last + 1)
   t.held_at = holding(t.holders, id)
   if t.held_at then
     recorded = math.max(recorded, (struct.unpack('<I8', t.holders, t.held_at + 32)))
   else
-    -- Whoever waits in order, or was told, goes before all but those of them before it.
-    local turn = place(t.waiters, since, id)
-    local first = ordered or t.waits_at and string.byte(t.waiters, t.waits_at + 36) > 1
-    local earlier, ahead = (turn - 1) / WAITER, 0
-    if t.waits_at and t.waits_at < turn then earlier = earlier - 1 end
-    for at = 1, first and turn - 1 or #t.waiters, WAITER do
-      local till, came, wanted, how = struct.unpack('<I8I8I4B', t.waiters, at + 16)
-      if at ~= t.waits_at and (how > 1 or in_order(how, came)) then
-        ahead, t.earliest = ahead + wanted, math.min(t.earliest, till)
-      end
-    end
-    t.full = t.count >= MOST or t.held + weight > permits
-    t.refuses = t.full or t.held + ahead + weight > permits or leaving ~= '' and earlier > 0
+    local ahead, is_behind = ahead_of_it(t)
+    t.full = t.count >= MOST_HOLDERS or t.held + weight > permits
+    t.refuses = t.full or t.held + ahead + weight > permits or leaving ~= '' and is_behind
     owned = false
-    if t.refuses and outcome == 1 then outcome = 0 end
-    if not t.waits_at and #t.waiters >= WAITER * MOST then stands = false end
+    if t.refuses and outcome == GRANTED then outcome = REFUSED end
+    if not t.waits_at and #t.waiters >= WAITER * MOST_WAITERS then stands = false end
   end
 end
 if owned and recorded > floor then token = recorded elseif token == 0 then token = fresh end
 local wait, behind, holder = 0, 0, ''
+local function grant(t)
+  if t.waits_at then dismiss(t, t.waits_at) end
+  if t.held_at then
+    renew(t, t.held_at, ttl, token)
+  else
+    local numbers = struct.pack(HOLDS, now + ttl, ttl, token, now, weight, #who)
+    t.holders = t.holders .. id .. numbers .. who
+    t.held, t.latest = t.held + weight, math.max(t.latest, now + ttl)
+  end
+  t.last = math.max(t.last, token)
+end
+-- Tells how long to wait for a table that refuses, behind how many, and for whom.
+local function explain(t)
+  wait = math.max(wait, t.earliest < EXACT and t.earliest - now or HEARTBEAT)
+  behind = math.max(behind, ((t.waits_at or #t.waiters + 1) - 1) / WAITER)
+  if t.full and holder == '' and t.holders ~= '' then
+    holder = string.sub(t.holders, HOLDER + 1, HOLDER + struct.unpack('<I2', t.holders, HOLDER - 1))
+  end
+end
+-- Waits in a table, if there is room; whether it does.
+local function line_up(t)
+  if not t.waits_at and #t.waiters >= WAITER * MOST_WAITERS then return false end
+  if t.waits_at then dismiss(t, t.waits_at) end
+  local at = place(t.waiters, since, id)
+  local waits = struct.pack(WAITS, now + HEARTBEAT, since, weight, queue)
+  t.waiters = string.sub(t.waiters, 1, at - 1) .. id .. waits .. channel .. string.sub(t.waiters, at)
+  return true
+end
 for _, t in ipairs(tables) do
   local changed, freed = t.foreign or t.dirty, t.left
-  if outcome == 1 then
+  if outcome == GRANTED then
     changed = true
-    if t.waits_at then dismiss(t, t.waits_at) end
-    if t.held_at then
-      renew(t, t.held_at, ttl, token)
-    else
-      t.holders = t.holders .. struct.pack('<c16I8I8I8I8I4I2', id, now + ttl, ttl, token, now, weight, #who) .. who
-      t.held, t.latest = t.held + weight, math.max(t.latest, now + ttl)
-    end
-    t.last = math.max(t.last, token)
-  elseif outcome == 0 and (t.refuses or stands and not t.held_at) then
-    if t.refuses then
-      wait = math.max(wait, t.earliest < EXACT and t.earliest - now or HEARTBEAT)
-      behind = math.max(behind, t.waits_at and (t.waits_at - 1) / WAITER or #t.waiters / WAITER)
-      if t.full and holder == '' and t.holders ~= '' then
-        holder = string.sub(t.holders, 55, 54 + struct.unpack('<I2', t.holders, 53))
-      end
-    end
-    if queue > 0 and (t.waits_at or #t.waiters < WAITER * MOST) then
-      if t.waits_at then dismiss(t, t.waits_at) end
-      local at = place(t.waiters, since, id)
-      t.waiters = string.sub(t.waiters, 1, at - 1) .. struct.pack('<c16I8I8I4Bc16', id, now + HEARTBEAT, since, weight,
-        queue, channel) .. string.sub(t.waiters, at)
-      changed = true
-    end
-  elseif outcome == 0 and queue > 0 and t.waits_at then
+    grant(t)
+  elseif outcome == REFUSED and (t.refuses or stands and not t.held_at) then
+    if t.refuses then explain(t) end
+    if queue > 0 and line_up(t) then changed = true end
+  elseif outcome == REFUSED and queue > 0 and t.waits_at then
     -- Not this table refuses: those who wait in it need not wait for the others.
     freed, changed = dismiss(t, t.waits_at) or freed, true
   end
@@ -82,6 +97,6 @@ for _, t in ipairs(tables) do
   publish(t, told, prefix)
 end
 save_all(tables)
-if outcome == 1 then return {1, now, healed, 1, released, token} end
-if outcome == 2 then return {1, now, healed, 2, released} end
-return {1, now, healed, 0, released, wait, behind, holder}
+if outcome == GRANTED then return {1, now, healed, outcome, released, token} end
+if outcome == CANCELLED then return {1, now, healed, outcome, released} end
+return {1, now, healed, outcome, released, wait, behind, holder}

@@ -1,4 +1,4 @@
--- Where records of an id stand in a table. Included after form.
+-- Where records of an id stand in a table. Included after codec.
 -- An id is looked for in all bytes at once, and counts where a record begins.
 -- Among records of one size.
 local function find(records, id, size)

@@ -1,4 +1,4 @@
--- Reads the tables of all keys, without the holder that leaves: '' for none. Included after form.
+-- Reads the tables of all keys, without the holder that leaves: '' for none. Included after codec.
 -- Invariant: each is read before any is written.
 local function load_all(leaving)
   local tables = {}

@@ -1,4 +1,4 @@
--- Where a waiter belongs among those of a table: they stand in the order in which they came. Included after form.
+-- Where a waiter belongs among those of a table: they stand in the order in which they came. Included after codec.
 -- Invariant: the order is the same in all tables, so no two waiters can each wait for the other's turn.
 -- Whether the one at a place came before; what came in one microsecond is told apart by the bytes of its id. Not by `<`,
 -- which asks the server's locale.

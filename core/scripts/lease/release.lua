@@ -11,9 +11,9 @@ for _, t in ipairs(tables) do
   if waits_at then freed, changed = dismiss(t, waits_at) or freed, true end
   if cancel > 0 then
     local at = find(t.tombstones, id, TOMBSTONE)
-    local first = not at and #t.tombstones >= TOMBSTONE * MOST and 1 or at
+    local first = not at and #t.tombstones >= TOMBSTONE * MOST_TOMBSTONES and 1 or at
     local rest = first and cut(t.tombstones, 1, #t.tombstones, {first, first + TOMBSTONE, ''}) or t.tombstones
-    t.tombstones = rest .. struct.pack('<c16I8', id, now + cancel)
+    t.tombstones = rest .. id .. struct.pack('<I8', now + cancel)
   end
   local told = freed and wake(t, permits) or {}
   t.changed, t.freeing = changed, true

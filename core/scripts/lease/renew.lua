@@ -1,4 +1,4 @@
--- Lengthens the lease of the holder at a place of a table; it never becomes shorter. Included after form.
+-- Lengthens the lease of the holder at a place of a table; it never becomes shorter. Included after codec.
 -- What is not given stays: the token.
 local function renew(t, at, ttl, token)
   local deadline, length, before = struct.unpack('<I8I8I8', t.holders, at + 16)

@@ -1,8 +1,8 @@
--- Tells the first waiters who fit that permits are free. Included after form.
+-- Tells the first waiters who fit that permits are free. Included after codec.
 -- Those in order first, since nobody is granted before them. One that only wants a hint goes before newcomers once it was
 -- told, but not for long: if it does not ask again it is forgotten. Once it has waited for long enough it is in order too.
 -- Marks them in the table and returns where they stand, for publish.
-local function in_order(how, since) return how % 128 == 2 or now - since >= PATIENCE end
+local function in_order(how, since) return how % TOLD == 2 or now - since >= PATIENCE end
 local function wake(t, permits)
   local room, told, cuts = permits - t.held, {}, {}
   for pass = 1, 2 do
@@ -11,7 +11,7 @@ local function wake(t, permits)
       if in_order(how, since) == (pass == 1) then
         if weight <= room then
           room = room - weight
-          if how < 128 then told[#told + 1] = at end
+          if how < TOLD then told[#told + 1] = at end
         elseif pass == 1 then
           room = 0
           break
@@ -22,10 +22,10 @@ local function wake(t, permits)
   if #told == 0 then return told end
   table.sort(told)
   for n, at in ipairs(told) do
-    local till, since, weight, how = struct.unpack('<I8I8I4B', t.waiters, at + 16)
+    local till, since, weight, how = struct.unpack(WAITS, t.waiters, at + 16)
     if not in_order(how, since) then till = math.min(till, now + RIGHT_OF_WAY) end
     cuts[3 * n - 2], cuts[3 * n - 1] = at + 16, at + 37
-    cuts[3 * n] = struct.pack('<I8I8I4B', till, since, weight, how + 128)
+    cuts[3 * n] = struct.pack(WAITS, till, since, weight, how + TOLD)
   end
   t.waiters = cut(t.waiters, 1, #t.waiters, cuts)
   return told

@@ -1,6 +1,9 @@
 -- calendar-window: at most `limit` in each window that starts at a multiple of the period since the epoch.
 -- Words: count, the last charge, which tells its window by any period. Invariant after settle: both 0, or last lies in the
 -- current window.
+--> ends
+back, last_1 = last_1 > now, math.min(last_1, now)
+stop = count_1 > 0 and last_1 - last_1 % period_1 + period_1 or 0
 --> settle
 if count_1 == 0 or last_1 < now - now % period_1 then
   count_1, last_1 = 0, 0

@@ -29,7 +29,7 @@ end
 -- What came back may have made rules as new.
 over = 0
 --[each]
-if fresh_1 and bit.band(marks, MARK_1) > 0 then over = over + MARK_1 end
+if FRESH_1 and bit.band(marks, MARK_1) > 0 then over = over + MARK_1 end
 --[end]
 if over > 0 then
   for n, hold in ipairs(remaining) do

@@ -22,11 +22,11 @@ if write then
   if life > 0 then
     local ttl = math.ceil(life / 1000) + 1
     -- Virtual time stands still while the server's runs: keep the key for the test.
-    if virtual and ttl < 3600000 then ttl = 3600000 end
+    if virtual and ttl < TEST_TTL then ttl = TEST_TTL end
     local tail = ''
-    if blocked > 0 then tail = struct.pack('<BI8I8', 0, block_length, block_until) end
+    if blocked > 0 then tail = struct.pack('<BI8I8', BLOCK_RECORD, block_length, block_until) end
     if holds ~= '' then
-      tail = tail .. struct.pack('<BI8I8I8I8I8', 251, earliest, latest, newest, marks, #holds / hold_size) .. holds
+      tail = tail .. struct.pack('<BI8I8I8I8I8', HOLDS_RECORD, earliest, latest, newest, marks, #holds / hold_size) .. holds
     end
     --[log]
     --@ save_log
@@ -34,18 +34,18 @@ if write then
     --[plain]
     --@ head
     --[direct]
-    redis.call('SET', KEYS[1], head .. tail, 'PX', ttl)
+    redis.call('SET', KEY, head .. tail, 'PX', ttl)
     --[end]
     --[queued]
-    sets[#sets + 1] = {KEYS[1], head .. tail, ttl}
+    sets[#sets + 1] = {KEY, head .. tail, ttl}
     --[end]
     --[end]
   elseif value then
     --[direct]
-    redis.call('DEL', KEYS[1])
+    redis.call('DEL', KEY)
     --[end]
     --[queued]
-    dels[#dels + 1] = KEYS[1]
+    dels[#dels + 1] = KEY
     --[end]
   end
 end

@@ -1,5 +1,9 @@
 -- fixed-window: at most `limit` in [open, stop); the window opens at the first admitted call.
 -- Words: count, stop, the last charge. Invariant after settle: all 0, or now < stop <= last + period and last <= now.
+--> ends
+back, last_1 = last_1 > now, math.min(last_1, now)
+stop_1 = math.min(stop_1, last_1 + period_1)
+stop = count_1 > 0 and stop_1 or 0
 --> settle
 local back = last_1 > now
 if back then last_1 = now end

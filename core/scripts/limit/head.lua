@@ -1,7 +1,7 @@
 -- What a state begins with: the names of its rules, and their words. Included in finish.
 local head
 --[straight]
-head = heading .. struct.pack('ALL_FORMAT', ALL_WORDS)
+head = heading .. struct.pack(ALL_FORMAT, ALL_WORDS)
 --[end]
 --[looped]
 local words = {}

@@ -2,14 +2,13 @@
 -- Record 250: the number of the next entry, the sum of all costs, the time of the last entry, the ring's slots, and where
 -- the value ends. Entry: time (7 bytes), sum of all costs up to and with it (5 bytes, it wraps). Entry n lies in slot
 -- n % room, at `base`; the last one is (last, sum) and never read. Included in load.
-local WRAP, LOG_MOST, ENTRY = 1099511627776, 549755813888, 12
 local LOG = '<BI8I8I8I8I8'
 local next, sum, last, room, base, logged, added = 0, 0, 0, 0, 0, false, 0
 -- Time and sum of an entry. What is cut off counts as over.
 local function entry(number)
   if number == next - 1 then return last, sum end
   local from = base + ENTRY * (number % room)
-  local bytes = redis.call('GETRANGE', KEYS[1], from, from + ENTRY - 1)
+  local bytes = redis.call('GETRANGE', KEY, from, from + ENTRY - 1)
   if #bytes < ENTRY then return 0, sum end
   return struct.unpack('<I7I5', bytes)
 end

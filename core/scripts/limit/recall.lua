@@ -8,7 +8,7 @@
 memory = tonumber(ARGV[#ARGV])
 local remembered = redis.call('GET', KEYS[#KEYS])
 local fields = remembered and (#remembered - 11) / 8 or 0
-if fields > 0 and fields <= 4401 and fields % 1 == 0 and string.sub(remembered, 1, 3) == 'QR\1' then
+if fields > 0 and fields <= MOST_FIELDS and fields % 1 == 0 and string.sub(remembered, 1, 3) == 'QR\1' then
   local answer = {1, struct.unpack('<I8' .. string.rep('i8', fields), remembered, 4)}
   -- The last is the place behind the fields, as unpack gives it.
   answer[fields + 3] = nil
@@ -18,10 +18,10 @@ if fields > 0 and fields <= 4401 and fields % 1 == 0 and string.sub(remembered, 
     sound = sound and place <= fields + 2 and answer[place] >= least and answer[place] <= most
     return sound and answer[place] or 0
   end
-  local most, least_wait, most_wait = 9007199254740991, denies and -1 or 0, denies and 9007199254740991 or 0
+  local most, least_wait, most_wait = EXACT - 1, denies and -1 or 0, denies and EXACT - 1 or 0
   local own = not whose or take(0, most) == whose
   while sound and (place < fields + 2 or decisions == 0) do
-    local rules = take(1, 10)
+    local rules = take(1, MOST_RULES)
     take(0, most)
     take(0, 1)
     take(0, most_wait)
@@ -34,9 +34,9 @@ if fields > 0 and fields <= 4401 and fields % 1 == 0 and string.sub(remembered, 
     decisions = decisions + 1
   end
   if sound and stop > now and stop <= most and (decisions == #KEYS - 1 or not own) then
-    if stop > now + 86400000000 then
+    if stop > now + LONGEST_MEMORY then
       local ttl = math.ceil(memory / 1000) + 1
-      if virtual and ttl < 3600000 then ttl = 3600000 end
+      if virtual and ttl < TEST_TTL then ttl = TEST_TTL end
       local value = 'QR\1' .. struct.pack('<I8', now + memory) .. string.sub(remembered, 12)
       redis.call('SET', KEYS[#KEYS], value, 'PX', ttl)
     end

@@ -4,16 +4,16 @@
 local oldest = next
 --> oldest
 local live = next - oldest
-local start = ALL_LOG + 40 + #other_names + #other_words
+local start = ALL_LOG + LOG_SIZE - 1 + #other_names + #other_words
 if base ~= start or live > room or room > 16 + live + live / 2 then
   local ring, count = '', live - 1
   if live > 0 then
     if count > 0 then
       local slot = oldest % room
       local straight = math.min(count, room - slot)
-      ring = redis.call('GETRANGE', KEYS[1], base + ENTRY * slot, base + ENTRY * (slot + straight) - 1)
+      ring = redis.call('GETRANGE', KEY, base + ENTRY * slot, base + ENTRY * (slot + straight) - 1)
       if straight < count then
-        ring = ring .. redis.call('GETRANGE', KEYS[1], base, base + ENTRY * (count - straight) - 1)
+        ring = ring .. redis.call('GETRANGE', KEY, base, base + ENTRY * (count - straight) - 1)
       end
       ring = ring .. string.rep('\0', ENTRY * count - #ring)
     end
@@ -23,31 +23,31 @@ if base ~= start or live > room or room > 16 + live + live / 2 then
   next, room, base = live, live + (live - live % 4) / 4 + 8, start
   ring = ring .. string.rep('\0', ENTRY * (room - live))
   --@ head
-  head = head .. struct.pack(LOG, 250, next, sum, last, room, base + ENTRY * room + #tail)
+  head = head .. struct.pack(LOG, LOG_RECORD, next, sum, last, room, base + ENTRY * room + #tail)
   --[direct]
-  redis.call('SET', KEYS[1], head .. ring .. tail, 'PX', ttl)
+  redis.call('SET', KEY, head .. ring .. tail, 'PX', ttl)
   --[end]
   --[queued]
-  sets[#sets + 1] = {KEYS[1], head .. ring .. tail, ttl}
+  sets[#sets + 1] = {KEY, head .. ring .. tail, ttl}
   --[end]
 else
   --@ head
-  head = head .. struct.pack(LOG, 250, next, sum, last, room, base + ENTRY * room + #tail)
+  head = head .. struct.pack(LOG, LOG_RECORD, next, sum, last, room, base + ENTRY * room + #tail)
   --[direct]
-  redis.call('SETRANGE', KEYS[1], '0', '')
-  redis.call('PEXPIRE', KEYS[1], ttl)
+  redis.call('SETRANGE', KEY, '0', '')
+  redis.call('PEXPIRE', KEY, ttl)
   if logged then
-    redis.call('SETRANGE', KEYS[1], base + ENTRY * ((next - 1) % room), struct.pack('<I7I5', last, sum))
+    redis.call('SETRANGE', KEY, base + ENTRY * ((next - 1) % room), struct.pack('<I7I5', last, sum))
   end
-  if tail ~= '' then redis.call('SETRANGE', KEYS[1], base + ENTRY * room, tail) end
-  redis.call('SETRANGE', KEYS[1], '0', head)
+  if tail ~= '' then redis.call('SETRANGE', KEY, base + ENTRY * room, tail) end
+  redis.call('SETRANGE', KEY, '0', head)
   --[end]
   --[queued]
-  expiries[#expiries + 1] = {KEYS[1], ttl}
+  expiries[#expiries + 1] = {KEY, ttl}
   if logged then
-    ranges[#ranges + 1] = {KEYS[1], base + ENTRY * ((next - 1) % room), struct.pack('<I7I5', last, sum)}
+    ranges[#ranges + 1] = {KEY, base + ENTRY * ((next - 1) % room), struct.pack('<I7I5', last, sum)}
   end
-  if tail ~= '' then ranges[#ranges + 1] = {KEYS[1], base + ENTRY * room, tail} end
-  ranges[#ranges + 1] = {KEYS[1], '0', head}
+  if tail ~= '' then ranges[#ranges + 1] = {KEY, base + ENTRY * room, tail} end
+  ranges[#ranges + 1] = {KEY, '0', head}
   --[end]
 end

@@ -19,7 +19,7 @@ for hold = 1, #holds, hold_size do
       counted = bit.band(counted, 2 ^ (ALL_COUNT + other_count) - 1 - ALL_MARKS)
       owed = counted > 0 and amount > 0 and amount or 0
       if owed == 0 then counted = 0 end
-      stop = math.min(stop, now + 10000000)
+      stop = math.min(stop, now + SETTLED_FOR)
       earliest = math.min(earliest, owed > 0 and 0 or stop)
       holds = string.sub(holds, 1, hold - 1) .. struct.pack(HOLD, id, since, stop, actual, owed, SETTLED, counted)
         .. string.sub(holds, hold + HOLD_HEAD)

@@ -3,6 +3,8 @@
 -- Invariant after settle: used == 0 and first == next, or the entry `first` is younger than the period.
 --> fits
 fits = fits and first_1 <= next and next - first_1 <= room and used_1 <= LOG_MOST and total_1 < WRAP
+--> carry
+if not sources[N_1] then first_1 = next end
 --> oldest
 if first_1 < oldest then oldest = first_1 end
 --> gather

@@ -3,6 +3,10 @@
 -- That is current + cost + weight <= limit, with weight = ceil(previous * (period - e) / period).
 -- Words: a time in the current window, not before its last charge (its start, if it has none), current, previous.
 -- Invariant after settle: all words 0, or the time lies in now's window, and no count is above the limit.
+--> ends
+back, last_1 = last_1 > now, math.min(last_1, now)
+local window = last_1 - last_1 % period_1
+stop = current_1 > 0 and window + 2 * period_1 or previous_1 > 0 and window + period_1 or 0
 --> helpers
 -- floor(a * b / c) for a <= c. Products reach 2^104: beyond 2^53 they are compared in two parts of 52 bits.
 local function share(a, b, c)
@@ -13,8 +17,8 @@ local function share(a, b, c)
     local x_high, y_high = (x - x_low) / 67108864, (y - y_low) / 67108864
     local middle = x_high * y_low + x_low * y_high
     local low = x_low * y_low + (middle % 67108864) * 67108864
-    local carried = (middle - middle % 67108864) / 67108864 + (low - low % 4503599627370496) / 4503599627370496
-    return x_high * y_high + carried, low % 4503599627370496
+    local carried = (middle - middle % 67108864) / 67108864 + (low - low % MOST) / MOST
+    return x_high * y_high + carried, low % MOST
   end
   local high, low = product(a, b)
   local function covers(quotient)

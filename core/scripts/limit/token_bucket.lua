@@ -2,6 +2,11 @@
 -- the time at which the bucket is full again. limit and period come reduced, so that T = period/limit is exact in
 -- fractions of 1/limit microsecond: TAT is tat + part/limit. Every product stays below 2^53 (the core sees to it).
 -- Words: tat, part, the last charge. Invariant after settle: all 0, or now < TAT <= last + capacity * T and last <= now.
+--> ends
+back, last_1 = last_1 > now, math.min(last_1, now)
+local full = last_1 + math.min(math.ceil(capacity_1 * period_1 / limit_1), LONGEST) + 1
+if tat_1 > full then tat_1, part_1 = full, 0 end
+stop = tat_1 > 0 and tat_1 + (part_1 > 0 and 1 or 0) or 0
 --> constants
 -- T, and the time in which the whole capacity is filled.
 local step_1, step_part_1, full_1, full_part_1 = period_1, 0, capacity_1 * period_1, 0
@@ -34,7 +39,7 @@ if kept and not kept.own then
     local filled, part = struct.unpack('<I8I8', holds, hold + FILLED_1)
     if filled > last_1 then
       holds = string.sub(holds, 1, hold + FILLED_1 - 1) .. struct.pack('<I8I8', refilled(filled, part))
-        .. string.sub(holds, hold + FILLED_1 + 16)
+        .. string.sub(holds, hold + FILLED_1 + FILLED_SIZE)
     end
   end
 end

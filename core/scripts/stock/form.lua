@@ -7,10 +7,6 @@
 -- Invariant: available, held and sold are all the units there are. The time of a sale counts from its opening and never goes
 -- back: when the server's clock does, it goes on at its pace, so no hold lasts longer than its length.
 local string, math = string, math
-local NEVER, SIZE, STEP = 9007199254740992, 116, 16
--- What a call does at most, for all its sales together: about so many holds end, and with them, or by being settled or listed, so
--- many prizes move, but for those of the last hold.
-local HOLDS, PRIZES = 256, 2000
 -- How many holds of each of so many sales end at once.
 local function step_of(sales) return math.max(2, math.min(STEP, math.floor(HOLDS / sales))) end
 -- How many units are a buyer's, by what stands in its field; none if it is not ours.

@@ -6,7 +6,7 @@ do
   local value, had = got[1], tonumber(got[2])
   -- What is not ours counts as none.
   if had and (had < 0 or had % 1 ~= 0) then had = nil end
-  if value and #value == 116 then
+  if value and #value == SIZE then
     local kind, per_buyer, ends, memory, cap, _, available, held, sold, entries, seen, offset, due, kept, buyers =
       struct.unpack('<c4I8I8I8I8I8I8I8I8I8I8i8I8I8I8', value)
     local n, time = struct.unpack('<I8', member, 17), now + offset

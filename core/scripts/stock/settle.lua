@@ -39,7 +39,7 @@ for _, item in ipairs(items) do
     end
     save(s)
     local ttl = math.ceil(memory / 1000) + 1
-    if virtual and ttl < 3600000 then ttl = 3600000 end
+    if virtual and ttl < TEST_TTL then ttl = TEST_TTL end
     redis.call('SET', item.key, 'QD\1' .. struct.pack('<I8', now + memory) .. kind, 'PX', ttl)
   elseif s.dirty then
     save(s)

@@ -19,10 +19,10 @@ local function refusal(s)
   if s.ended then return 4 end
   if s.per_buyer > 0 and (s.more or 0) + s.n > s.per_buyer then return 2 end
   if s.n > s.available then return 1 end
-  return s.prized and prizes > 1000 and 5 or 0
+  return s.prized and prizes > PRIZES_OF_A_TAKE and 5 or 0
 end
 -- Who would get nothing looks further, in so many rounds. One may end nothing: of a state that only damage can have left.
-local rounds, step = 16, step_of(count)
+local rounds, step = ROUNDS, step_of(count)
 for i, s in ipairs(known and {} or sales) do
   local why
   if s.prized then prizes = prizes + s.n end

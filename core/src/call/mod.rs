@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod breaker;
+pub(crate) mod lua;
 pub(crate) mod operation;
 pub(crate) mod refusal;
 pub(crate) mod refusing;

@@ -1,5 +1,7 @@
 //! A Lua script: constant text and its SHA-1.
 
+use super::lua::{self, Constants};
+
 /// The head of every script: the clock and the deadline.
 const CLOCK: &str = include_str!("../../scripts/clock.lua");
 
@@ -11,9 +13,10 @@ pub struct Script {
 }
 
 impl Script {
-    /// Joins the common head and these fragments.
-    pub(crate) fn new(fragments: &[&str]) -> Script {
-        let text = [&[CLOCK], fragments].concat().join("");
+    /// Joins the common head and these fragments, with the numbers that Rust knows by a name as well.
+    pub(crate) fn new(constants: &Constants, fragments: &[&str]) -> Script {
+        let mut text = String::new();
+        [&[CLOCK], fragments].concat().iter().for_each(|code| lua::write_out(&mut text, code, constants));
         let sha = sha1_smol::Sha1::from(text.as_bytes()).digest().to_string();
         Script { text, sha }
     }

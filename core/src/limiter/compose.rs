@@ -1,29 +1,34 @@
-//! Writes scripts out rule by rule.
+//! Writes scripts out rule by rule; `scripts/README.md` is the manual.
 //!
 //! A server runs straight code on locals much faster than loops over tables, so a script is composed: the lines of
 //! `scripts/limit/{load,<transition>,finish}.lua` in order, where
 //! * the lines between `--[each]` and `--[end]` stand once for each rule; those after `--[log]` or `--[plain]` only if a rule
 //!   has a log, or none has; those after `--[queued]` or `--[direct]` only if writes wait for the end of the script, or not,
 //! * a line `--> section` stands for that section of each rule's algorithm, `--? section` for that of each rule that counts
-//!   a hold, `--@ file` for the file of that name,
-//! * names that end in `_1` are the first rule's, the other rules' end in their number; some stand for all that a rule's
-//!   algorithm keeps or is told (`words_1`, `arguments_1`) and a few in capitals for a constant.
+//!   a hold, `--* section` for that of the algorithm of a stored record, `--@ file` for the file of that name,
+//! * names that end in `_1` are the first rule's, the other rules' end in their number; in capitals they say something of
+//!   the rule (`WORDS_1`), and so do those that begin with `ALL_` of all rules together.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::form::{self, LOG_SIZE, MAGIC};
+use super::codec::{self, LOG_SIZE, MAGIC};
 use super::holds::{FILLED_SIZE, SIZE as HOLD_SIZE};
 use super::looped;
-use crate::rules::algorithm::Algorithm;
+use crate::call::lua::replace_names;
+use crate::rules::algorithm::{ALL, Algorithm, Definition};
 
 /// Where the arguments of the first rule stand in ARGV, after the time, the deadline, the amount and the heading.
 pub(super) const FIRST_ARGUMENT: usize = 5;
 
 /// The files that others include.
-const INCLUDED: [(&str, &str); 8] = [
+const INCLUDED: [(&str, &str); 11] = [
     ("rules", include_str!("../../scripts/limit/rules.lua")),
     ("head", include_str!("../../scripts/limit/head.lua")),
-    ("place", include_str!("../../scripts/limit/place.lua")),
+    ("migrate", include_str!("../../scripts/limit/migrate.lua")),
+    ("decode", include_str!("../../scripts/limit/decode.lua")),
+    ("match", include_str!("../../scripts/limit/match.lua")),
+    ("rearrange", include_str!("../../scripts/limit/rearrange.lua")),
     ("expire", include_str!("../../scripts/limit/expire.lua")),
     ("log", include_str!("../../scripts/limit/log.lua")),
     ("collapse", include_str!("../../scripts/limit/collapse.lua")),
@@ -38,17 +43,22 @@ pub(super) struct Form {
     looped: bool,
     /// Whether writes wait for the end of the script.
     queued: bool,
+    /// What the key is called.
+    key: &'static str,
 }
+
+/// What stands for a name.
+type Replacement = Option<Cow<'static, str>>;
 
 impl Form {
     /// One of no rules, for what is there once.
     pub fn none() -> Form {
-        Form { rules: Vec::new(), looped: false, queued: true }
+        Form { rules: Vec::new(), looped: false, queued: true, key: "KEYS[1]" }
     }
 
     /// One for every policy, whose heading stands behind `at` in ARGV.
     pub fn looped(queued: bool) -> Form {
-        Form { rules: Vec::new(), looped: true, queued }
+        Form { rules: Vec::new(), looped: true, queued, key: "KEYS[1]" }
     }
 
     /// One of rules with these algorithms, whose arguments are counted from `first` behind `base`; before them stands the
@@ -57,79 +67,193 @@ impl Form {
         let (mut argument, mut prefix, mut buckets) = (first, MAGIC.len() + 1, 0);
         let name = |(i, algorithm): (usize, &Algorithm)| {
             let definition = algorithm.definition();
-            let name = (prefix, form::name_size(definition));
-            let names =
-                Names { algorithm: *algorithm, number: i + 1, base, first_argument: argument, name, bucket: buckets };
+            let name = (prefix, codec::name_size(definition));
+            let names = Names { definition, number: i + 1, base, first_argument: argument, name, bucket: buckets };
             argument += names.argument_count();
             prefix += name.1;
-            buckets += usize::from(definition.has_capacity);
+            buckets += usize::from(definition.has_capacity());
             names
         };
-        Form { rules: algorithms.iter().enumerate().map(name).collect(), looped: false, queued }
+        Form { rules: algorithms.iter().enumerate().map(name).collect(), looped: false, queued, key: "KEYS[1]" }
+    }
+
+    /// The same with another name for the key.
+    pub fn of_key(self, key: &'static str) -> Form {
+        Form { key, ..self }
     }
 
     /// Writes a part out.
     pub fn append(&self, text: &mut String, part: &str, outer: &str) {
-        let rules = &self.rules;
-        let with_log = has_log(rules);
         let mut lines = part.lines();
         while let Some(line) = lines.next() {
             let code = line.trim_start();
             let indent = format!("{outer}{}", &line[..line.len() - code.len()]);
             if let Some(directive) = code.strip_prefix("--[") {
-                let (directive, block) = (directive.trim_end_matches(']'), block(&mut lines));
-                let holds = match directive {
-                    "each" | "log" | "plain" if self.looped => {
-                        looped::block(text, directive, &block, outer, |text, outer| {
-                            self.append(text, &block.join("\n"), outer);
-                        });
-                        false
-                    }
-                    "each" => {
-                        for rule in rules {
-                            block.iter().for_each(|line| put(text, outer, &rule.write(line)));
-                        }
-                        false
-                    }
-                    "log" => with_log,
-                    "plain" => !with_log,
-                    "queued" => self.queued,
-                    "direct" => !self.queued,
-                    "looped" => self.looped,
-                    _ => !self.looped,
-                };
-                if holds {
-                    self.append(text, &block.join("\n"), outer);
-                }
+                self.append_block(text, directive.trim_end_matches(']'), &block(&mut lines), outer);
             } else if let Some(section) = code.strip_prefix("--? ") {
-                if self.looped {
-                    looped::section(text, section, &indent, Some("bit.band(counted, MARK_1) > 0"));
-                }
-                for rule in rules {
-                    rule.append_section(text, section, &indent, "if bit.band(counted, MARK_1) > 0 then -- rule N_1");
-                }
+                self.append_section(text, section, &indent, true);
             } else if let Some(section) = code.strip_prefix("--> ") {
-                if self.looped {
-                    if section == "charge" {
-                        looped::append(text, &indent, |text, part, outer| self.append(text, part, outer));
-                    }
-                    looped::section(text, section, &indent, None);
-                } else if section == "charge" && with_log {
-                    self.append(text, included("append"), &indent);
+                if section == "charge" {
+                    self.append_block(text, "log", &["--@ append"], &indent);
                 }
-                for (i, rule) in rules.iter().enumerate() {
-                    // Helpers are the same for all rules of an algorithm.
-                    let again = rules[..i].iter().any(|r| r.algorithm == rule.algorithm);
-                    if !(section == "helpers" && again) {
-                        rule.append_section(text, section, &indent, "do -- rule N_1");
-                    }
-                }
+                self.append_section(text, section, &indent, false);
+            } else if let Some(section) = code.strip_prefix("--* ") {
+                by_algorithm(text, section, &indent, "kind", |definition, line| {
+                    self.write(line, |name| looped::field_of_record(definition, name))
+                });
             } else if let Some(file) = code.strip_prefix("--@ ") {
                 self.append(text, included(file), &indent);
             } else {
-                put(text, outer, &if self.looped { looped::whole(line) } else { whole(line, rules) });
+                put(text, outer, &self.write(line, |_| None));
             }
         }
+    }
+
+    /// Writes the lines behind a directive, up to its end.
+    fn append_block(&self, text: &mut String, directive: &str, block: &[&str], outer: &str) {
+        let (part, inner) = (block.join("\n"), format!("{outer}  "));
+        let holds = match directive {
+            "each" if self.looped => {
+                put(text, outer, "for _, rule in ipairs(list) do");
+                block.iter().for_each(|line| put(text, &inner, &self.of_listed(line)));
+                put(text, outer, "end");
+                false
+            }
+            "each" => {
+                let each = |rule: &Names| block.iter().for_each(|line| put(text, outer, &self.of(rule, line)));
+                self.rules.iter().for_each(each);
+                false
+            }
+            "log" | "plain" if self.looped => {
+                put(text, outer, if directive == "log" { "if with_log then" } else { "if not with_log then" });
+                self.append(text, &part, &inner);
+                put(text, outer, "end");
+                false
+            }
+            "log" => self.has_log(),
+            "plain" => !self.has_log(),
+            "queued" => self.queued,
+            "direct" => !self.queued,
+            "looped" => self.looped,
+            _ => !self.looped,
+        };
+        if holds {
+            self.append(text, &part, outer);
+        }
+    }
+
+    /// Writes a section of each rule's algorithm; of a hold, if the rule counts it.
+    fn append_section(&self, text: &mut String, section: &str, indent: &str, of_hold: bool) {
+        let counts = "bit.band(counted, MARK_1) > 0";
+        // Constants and helpers are there for the sections after them; the names of the others end with them.
+        let stays = matches!(section, "constants" | "helpers");
+        if self.looped && section == "helpers" {
+            let with_helpers = ALL.iter().filter_map(|algorithm| algorithm.definition().section(section));
+            with_helpers.for_each(|code| code.lines().for_each(|line| put(text, indent, &self.of_listed(line))));
+        } else if self.looped {
+            put(text, indent, "for _, rule in ipairs(list) do");
+            let subject = if of_hold { self.of_listed(&format!("{counts} and rule.id")) } else { "rule.id".into() };
+            by_algorithm(text, section, &format!("{indent}  "), &subject, |_, line| self.of_listed(line));
+            put(text, indent, "end");
+        }
+        for (i, rule) in self.rules.iter().enumerate() {
+            let Some(code) = rule.definition.section(section) else { continue };
+            // Helpers are the same for all rules of an algorithm.
+            if section == "helpers" && self.rules[..i].iter().any(|other| other.definition.id == rule.definition.id) {
+                continue;
+            }
+            let opening = if of_hold { format!("if {} then", self.of(rule, counts)) } else { "do".to_owned() };
+            let inner = if stays { indent.to_owned() } else { format!("{indent}  ") };
+            if !stays {
+                put(text, indent, &format!("{opening} -- rule {}", rule.number));
+            }
+            code.lines().for_each(|line| put(text, &inner, &self.of(rule, line)));
+            if !stays {
+                put(text, indent, "end");
+            }
+        }
+    }
+
+    /// A line about one rule.
+    fn of(&self, rule: &Names, line: &str) -> String {
+        self.write(line, |name| rule.replacement(name))
+    }
+
+    /// A line about one rule of the list.
+    fn of_listed(&self, line: &str) -> String {
+        self.write(&looped::undeclared(line), looped::field)
+    }
+
+    /// A line with what stands for its names: by `known`, else of all rules.
+    fn write(&self, line: &str, known: impl Fn(&str) -> Replacement) -> String {
+        replace_names(line, |name| known(name).or_else(|| self.of_all(name)))
+    }
+
+    fn has_log(&self) -> bool {
+        self.rules.iter().any(|rule| rule.definition.has_log())
+    }
+
+    /// What stands for a name that is about all rules.
+    fn of_all(&self, name: &str) -> Replacement {
+        if name == "KEY" {
+            return Some(self.key.into());
+        }
+        name.strip_prefix("ALL_")?;
+        looped::of_all_algorithms(name).or_else(|| if self.looped { looped::of_all(name) } else { self.of_rules(name) })
+    }
+
+    /// What stands for a name that is about these rules together.
+    fn of_rules(&self, name: &str) -> Replacement {
+        let rules = &self.rules;
+        let definitions = || rules.iter().map(|rule| rule.definition);
+        let of_each = |code: &str| rules.iter().map(|rule| self.of(rule, code)).collect::<Vec<_>>().join(", ");
+        let word_count: usize = definitions().map(|definition| definition.words.len()).sum();
+        let prefix = MAGIC.len() + 1 + definitions().map(codec::name_size).sum::<usize>();
+        // What a script expects: the value, or all that stands before the log's entries.
+        let size = prefix + 8 * word_count + if self.has_log() { LOG_SIZE as usize } else { 0 };
+        let first = rules.first();
+        let written = match name {
+            "ALL_ANSWERS" => of_each("wait_1, left_1, reset_1"),
+            "ALL_DESCRIBED" => of_each("TOP_1, wait_1, left_1, reset_1"),
+            "ALL_WORDS" => of_each("WORDS_1"),
+            "ALL_FORMAT" => format!("'<{}'", "I8".repeat(word_count)),
+            "ALL_HEADING" => first.map_or_else(String::new, |rule| rule.argument(-1)),
+            "ALL_HOLD_SIZE" => (HOLD_SIZE
+                + FILLED_SIZE * definitions().filter(|definition| definition.has_capacity()).count())
+            .to_string(),
+            "ALL_PREFIX" => prefix.to_string(),
+            "ALL_LOG" => (prefix + 8 * word_count + 1).to_string(),
+            "ALL_END" => size.saturating_sub(1).to_string(),
+            "ALL_COUNT" => rules.len().to_string(),
+            "ALL_MARKS" => ((1_u32 << rules.len()) - 1).to_string(),
+            "ALL_NEXT" => first.map_or_else(String::new, |rule| {
+                let count: usize = rules.iter().map(Names::argument_count).sum();
+                format!("{}{}", rule.base, rule.first_argument + count)
+            }),
+            "ALL_FITS" => format!("#value == {size}"),
+            _ => return None,
+        };
+        Some(written.into())
+    }
+}
+
+/// Writes what each algorithm has of a section, for the one whose id `subject` ends with.
+fn by_algorithm(
+    text: &mut String,
+    section: &str,
+    indent: &str,
+    subject: &str,
+    write: impl Fn(&Definition, &str) -> String,
+) {
+    let mut keyword = "if";
+    for definition in ALL.iter().map(|algorithm| algorithm.definition()) {
+        let Some(code) = definition.section(section) else { continue };
+        put(text, indent, &format!("{keyword} {subject} == {} then -- {}", definition.id, definition.name));
+        code.lines().for_each(|line| put(text, &format!("{indent}  "), &write(definition, line)));
+        keyword = "elseif";
+    }
+    if keyword == "elseif" {
+        put(text, indent, "end");
     }
 }
 
@@ -147,16 +271,12 @@ fn block<'a>(lines: &mut std::str::Lines<'a>) -> Vec<&'a str> {
     block
 }
 
-fn has_log(rules: &[Names]) -> bool {
-    rules.iter().any(|rule| rule.algorithm.definition().has_log)
-}
-
-pub(super) fn included(file: &str) -> &'static str {
+fn included(file: &str) -> &'static str {
     INCLUDED.iter().find(|(name, _)| *name == file).map_or("", |(_, text)| text)
 }
 
 /// Writes a line; comments and half of what it is indented stay here, since a server keeps every byte of a script.
-pub(super) fn put(text: &mut String, indent: &str, line: &str) {
+fn put(text: &mut String, indent: &str, line: &str) {
     let code = line.trim();
     if code.starts_with("--") {
         return;
@@ -165,50 +285,9 @@ pub(super) fn put(text: &mut String, indent: &str, line: &str) {
     let _ = writeln!(text, "{}{code}", " ".repeat(spaces));
 }
 
-/// What stands for all rules together.
-fn whole(line: &str, rules: &[Names]) -> String {
-    if !line.contains("ALL_") {
-        return line.to_owned();
-    }
-    let definitions = || rules.iter().map(|rule| rule.algorithm.definition());
-    let words: Vec<String> = rules.iter().map(|rule| rule.write("words_1")).collect();
-    let word_count: usize = definitions().map(|definition| definition.words.len()).sum();
-    let prefix = MAGIC.len() + 1 + definitions().map(form::name_size).sum::<usize>();
-    let log = if has_log(rules) { LOG_SIZE as usize } else { 0 };
-    // What a script expects: the value, or all that stands before the log's entries.
-    let size = prefix + 8 * word_count + log;
-    let buckets = definitions().filter(|definition| definition.has_capacity).count();
-    let answers: Vec<String> = rules.iter().map(|rule| rule.write("wait_1, left_1, reset_1")).collect();
-    let described: Vec<String> = rules.iter().map(|rule| rule.write("TOP_1, wait_1, left_1, reset_1")).collect();
-    let count = rules.iter().map(Names::argument_count).sum::<usize>();
-    let next = rules.first().map_or(String::new(), |rule| format!("{}{}", rule.base, rule.first_argument + count));
-    let heading = rules.first().map_or(String::new(), |rule| format!("ARGV[{}{}]", rule.base, rule.first_argument - 1));
-    whole_sizes(line)
-        .replace("ALL_ANSWERS", &answers.join(", "))
-        .replace("ALL_WORDS", &words.join(", "))
-        .replace("ALL_FORMAT", &format!("<{}", "I8".repeat(word_count)))
-        .replace("ALL_HEADING", &heading)
-        .replace("ALL_HOLD_SIZE", &(HOLD_SIZE + FILLED_SIZE * buckets).to_string())
-        .replace("ALL_PREFIX", &prefix.to_string())
-        .replace("ALL_LOG", &(prefix + 8 * word_count + 1).to_string())
-        .replace("ALL_END", &size.saturating_sub(1).to_string())
-        .replace("ALL_COUNT", &rules.len().to_string())
-        .replace("ALL_DESCRIBED", &described.join(", "))
-        .replace("ALL_MARKS", &((1_u32 << rules.len()) - 1).to_string())
-        .replace("ALL_NEXT", &next)
-        .replace("ALL_FITS", &format!("#value == {size}"))
-}
-
-/// What is the same for all policies.
-pub(super) fn whole_sizes(line: &str) -> String {
-    let listed = |sizes: Vec<usize>| sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-    let (counts, name_sizes) = form::sizes();
-    line.replace("ALL_WORD_COUNTS", &listed(counts)).replace("ALL_NAME_SIZES", &listed(name_sizes))
-}
-
 /// The names of one rule.
 struct Names {
-    algorithm: Algorithm,
+    definition: &'static Definition,
     /// From 1.
     number: usize,
     /// From where in ARGV its arguments are counted: nothing, or a name and a plus.
@@ -223,86 +302,50 @@ struct Names {
 
 impl Names {
     fn argument_count(&self) -> usize {
-        self.algorithm.definition().arguments().len()
+        self.definition.arguments().len()
     }
 
-    fn write(&self, code: &str) -> String {
-        let definition = self.algorithm.definition();
-        let suffixed = |names: &[&str]| names.iter().map(|name| format!("{name}_1")).collect::<Vec<_>>();
-        let words = suffixed(definition.words);
-        let arguments = suffixed(definition.arguments());
-        let values: Vec<String> =
-            (0..arguments.len()).map(|i| format!("tonumber(ARGV[{}{}])", self.base, self.first_argument + i)).collect();
-        let fresh: Vec<String> = definition.fresh.iter().map(|word| format!("{} == 0", words[*word])).collect();
-        code.replace("words_1", &words.join(", "))
-            .replace("sum_1", &words.join(" + "))
-            .replace("zeros_1", &vec!["0"; words.len()].join(", "))
-            .replace("arguments_1", &arguments.join(", "))
-            .replace("values_1", &values.join(", "))
-            .replace("NAME_1", &format!("string.sub(heading, {}, {})", self.name.0 + 1, self.name.0 + self.name.1))
-            .replace("FILLED_1", &(HOLD_SIZE + FILLED_SIZE * self.bucket).to_string())
-            .replace("ID_1", &definition.id.to_string())
-            .replace("fresh_1", &fresh.join(" and "))
-            .replace("TOP_1", if definition.has_capacity { "capacity_1" } else { "limit_1" })
-            .replace("MARK_1", &(1_u32 << (self.number - 1)).to_string())
-            .replace("N_1", &self.number.to_string())
-            .replace("_1", &format!("_{}", self.number))
+    /// An argument, counted from its first one.
+    fn argument(&self, offset: isize) -> String {
+        format!("ARGV[{}{}]", self.base, self.first_argument.saturating_add_signed(offset))
     }
 
-    fn append_section(&self, text: &mut String, section: &str, indent: &str, opening: &str) {
-        let Some(code) = self.algorithm.definition().section(section) else { return };
-        // Constants and helpers are there for the sections after them; the names of the others end with them.
-        let inner = if matches!(section, "constants" | "helpers") { "" } else { "  " };
-        if !inner.is_empty() {
-            put(text, indent, &self.write(opening));
-        }
-        code.lines().for_each(|line| put(text, &format!("{indent}{inner}"), &self.write(line)));
-        if !inner.is_empty() {
-            put(text, indent, "end");
-        }
+    /// What stands for a name that is about this rule.
+    fn replacement(&self, name: &str) -> Replacement {
+        let (definition, stem) = (self.definition, name.strip_suffix("_1")?);
+        let own = |names: &[&str], glue: &str| {
+            names.iter().map(|name| format!("{name}_{}", self.number)).collect::<Vec<_>>().join(glue)
+        };
+        let written = match stem {
+            "WORDS" => own(definition.words, ", "),
+            "SUM" => own(definition.words, " + "),
+            "ZEROS" => vec!["0"; definition.words.len()].join(", "),
+            "ARGUMENTS" => own(definition.arguments(), ", "),
+            "VALUES" => {
+                let values = (0..self.argument_count()).map(|i| format!("tonumber({})", self.argument(i as isize)));
+                values.collect::<Vec<_>>().join(", ")
+            }
+            "NAME" => format!("string.sub(heading, {}, {})", self.name.0 + 1, self.name.0 + self.name.1),
+            "FILLED" => (HOLD_SIZE + FILLED_SIZE * self.bucket).to_string(),
+            "ID" => definition.id.to_string(),
+            "FRESH" => {
+                let words: Vec<&str> = definition.fresh.iter().map(|word| definition.words[*word]).collect();
+                format!("{} == 0", own(&words, " == 0 and "))
+            }
+            "TOP" => own(&[if definition.has_capacity() { "capacity" } else { "limit" }], ""),
+            "MARK" => (1_u32 << (self.number - 1)).to_string(),
+            "N" => self.number.to_string(),
+            _ if is_lower(stem) => own(&[stem], ""),
+            _ => return None,
+        };
+        Some(written.into())
     }
+}
+
+/// Whether a name is a rule's own, and says nothing of it.
+pub(super) fn is_lower(stem: &str) -> bool {
+    !stem.contains(|c: char| c.is_ascii_uppercase())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SECTIONS: [&str; 14] = [
-        "bound",
-        "carry",
-        "charge",
-        "constants",
-        "filled",
-        "fits",
-        "gather",
-        "helpers",
-        "oldest",
-        "refund",
-        "renumber",
-        "settle",
-        "show",
-        "wait",
-    ];
-
-    #[test]
-    fn every_directive_names_something() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/limit");
-        for file in std::fs::read_dir(folder).unwrap() {
-            let path = file.unwrap().path();
-            for line in std::fs::read_to_string(&path).unwrap().lines().map(str::trim_start) {
-                let section = line.strip_prefix("--> ").or(line.strip_prefix("--? "));
-                assert!(section.is_none_or(|name| SECTIONS.contains(&name)), "{}: {line}", path.display());
-                assert!(
-                    line.strip_prefix("--@ ").is_none_or(|file| !included(file).is_empty()),
-                    "{}: {line}",
-                    path.display()
-                );
-            }
-        }
-        for algorithm in crate::rules::algorithm::ALL {
-            for section in ["settle", "wait", "charge", "refund", "show"] {
-                assert!(algorithm.definition().section(section).is_some(), "{algorithm:?} has no {section}");
-            }
-        }
-    }
-}
+mod tests;

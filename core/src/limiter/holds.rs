@@ -1,10 +1,11 @@
-//! Amounts held by reservations: twin of the holds in `scripts/limit/{place,expire,reserve,settle}.lua`.
+//! Amounts held by reservations: twin of the holds in `scripts/limit/{rearrange,expire,reserve,settle}.lua`.
 //!
 //! Stored behind the records as a record 251 (the earliest and the latest end, the latest beginning, which rules count any,
 //! how many), then for each hold 53 bytes: id, beginning, end, amount, what is owed to rules of another policy, a byte that
 //! says what becomes of it, and a bit for each rule that counts it still; and for each bucket 16: when it will have filled it
 //! again.
 
+use crate::call::lua::EXACT;
 use crate::rules::algorithm::{Charged, Filled};
 use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD};
 
@@ -14,12 +15,11 @@ pub(super) const ID_SIZE: usize = 16;
 pub(super) const SIZE: usize = 53;
 /// What is said of a bucket.
 pub(super) const FILLED_SIZE: usize = 16;
-const SETTLED: u8 = 2;
-const EXACT: u64 = 1 << 53;
+pub(super) const SETTLED: u8 = 2;
 /// A bit for each rule that a state may have.
-const ALL_MARKS: u64 = (1 << 20) - 1;
+pub(super) const ALL_MARKS: u64 = (1 << 20) - 1;
 /// How long a settled hold stays, in microseconds, for a settlement that is repeated.
-const SETTLED_FOR: u64 = 10_000_000;
+pub(super) const SETTLED_FOR: u64 = 10_000_000;
 
 /// What becomes of a reservation that nobody settles in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use super::MAX_CHARGES;
 use super::state::milliseconds;
 use crate::base::error::Result;
+use crate::call::lua::EXACT;
 use crate::call::resp::Value;
 use crate::call::space::Space;
 use crate::client::MAX_REQUEST_MEMORY;
@@ -10,9 +11,9 @@ use crate::rules::policy::MAX_RULES;
 
 const MAGIC: &[u8] = b"QR\x01";
 /// The largest number that a script tells exactly.
-const MOST: i64 = (1 << 53) - 1;
+const MOST: i64 = EXACT as i64 - 1;
 /// The most fields of an answer.
-const MOST_FIELDS: usize = 1 + MAX_CHARGES * (4 + 4 * MAX_RULES);
+pub(super) const MOST_FIELDS: usize = 1 + MAX_CHARGES * (4 + 4 * MAX_RULES);
 
 /// Where and how long a request is remembered.
 pub(super) struct Memory {

@@ -2,8 +2,8 @@
 
 mod all;
 mod call;
+mod codec;
 mod compose;
-mod form;
 mod holds;
 mod looped;
 mod memory;
@@ -107,7 +107,7 @@ impl Limiter {
         }
         let mut policy_args = Vec::new();
         let mut policy_arg_count = 1;
-        resp::part(&mut policy_args, &form::heading(&policy));
+        resp::part(&mut policy_args, &codec::heading(&policy));
         for rule in policy.rules() {
             let rate = rule.rate();
             let told = rule.algorithm().definition().arguments().len();

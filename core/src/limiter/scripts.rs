@@ -7,9 +7,13 @@ use std::sync::{Arc, Mutex};
 use once_cell::race::OnceBox;
 
 use super::compose::{FIRST_ARGUMENT, Form};
+use super::holds::{self, Unsettled};
+use super::{codec, memory};
+use crate::call::lua::{Constants, EXACT, TEST_TTL};
 use crate::call::script::Script;
-use crate::rules::algorithm::{self, Algorithm};
-use crate::rules::policy::Policy;
+use crate::client::MAX_REQUEST_MEMORY;
+use crate::rules::algorithm::{self, Algorithm, log};
+use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, Policy};
 
 const LOAD: &str = include_str!("../../scripts/limit/load.lua");
 const FINISH: &str = include_str!("../../scripts/limit/finish.lua");
@@ -22,6 +26,33 @@ const QUEUE: &str = include_str!("../../scripts/limit/queue.lua");
 const WRITE: &str = include_str!("../../scripts/limit/write.lua");
 const WRITE_LOG: &str = include_str!("../../scripts/limit/write_log.lua");
 const RETURN: &str = "return reply\n";
+
+/// The numbers that these scripts and the twins know by a name.
+const CONSTANTS: &Constants = &[
+    ("EXACT", EXACT),
+    ("MOST", MAX_LIMIT),
+    ("LONGEST", MAX_PERIOD),
+    ("MOST_RULES", MAX_RULES as u64),
+    ("MOST_RECORDS", codec::MOST as u64),
+    ("MOST_OTHERS", codec::MOST_OTHERS as u64),
+    ("PREFIX", codec::PREFIX as u64),
+    ("BLOCK_RECORD", codec::BLOCK as u64),
+    ("LOG_RECORD", codec::LOG as u64),
+    ("LOG_SIZE", codec::LOG_SIZE),
+    ("HOLDS_RECORD", codec::HOLDS as u64),
+    ("HOLD_HEAD", holds::SIZE as u64),
+    ("FILLED_SIZE", holds::FILLED_SIZE as u64),
+    ("EVERY_MARK", holds::ALL_MARKS),
+    ("RETURNED", Unsettled::Returned as u64),
+    ("SETTLED", holds::SETTLED as u64),
+    ("SETTLED_FOR", holds::SETTLED_FOR),
+    ("WRAP", log::WRAP),
+    ("LOG_MOST", log::LOG_MOST),
+    ("ENTRY", log::ENTRY),
+    ("MOST_FIELDS", memory::MOST_FIELDS as u64),
+    ("LONGEST_MEMORY", MAX_REQUEST_MEMORY.as_micros() as u64),
+    ("TEST_TTL", TEST_TTL),
+];
 
 /// What is done with a limiter's key; a script each.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -142,7 +173,7 @@ impl Scripts {
     }
 
     pub fn of(&self, transition: Transition) -> &Script {
-        self.made[transition as usize].get_or_init(|| Box::new(Script::new(&[&self.compose(transition)])))
+        self.made[transition as usize].get_or_init(|| Box::new(Script::new(CONSTANTS, &[&self.compose(transition)])))
     }
 
     fn compose(&self, transition: Transition) -> String {
@@ -175,7 +206,7 @@ impl Scripts {
     }
 
     fn may_log(&self) -> bool {
-        self.algorithms.is_empty() || self.algorithms.iter().any(|algorithm| algorithm.definition().has_log)
+        self.algorithms.is_empty() || self.algorithms.iter().any(|algorithm| algorithm.definition().has_log())
     }
 }
 
@@ -210,12 +241,11 @@ fn written_together(forms: &[Arc<Scripts>], once: bool) -> Arc<Script> {
         text.push_str("local forms = {}\n");
         for (n, form) in forms.iter().enumerate() {
             let form = form.form("at + ", 2, true);
+            let form = form.of_key("key");
             let _ = writeln!(text, "forms[{}] = function(key, at)", n + 1);
-            let mut inner = String::new();
             let described = if once { DESCRIBE } else { "" };
             let parts = [LOAD, CHARGE, FINISH, described, RETURN];
-            parts.iter().for_each(|part| form.append(&mut inner, part, "  "));
-            text.push_str(&inner.replace("KEYS[1]", "key"));
+            parts.iter().for_each(|part| form.append(&mut text, part, "  "));
             text.push_str("end\n");
         }
         once_for_all.append(&mut text, ALL, "");
@@ -225,7 +255,7 @@ fn written_together(forms: &[Arc<Scripts>], once: bool) -> Arc<Script> {
         let write = if forms.iter().any(|form| form.may_log()) { WRITE_LOG } else { WRITE };
         once_for_all.append(&mut text, write, "");
         text.push_str(RETURN);
-        Arc::new(Script::new(&[&text]))
+        Arc::new(Script::new(CONSTANTS, &[&text]))
     };
     let mut key: Vec<Shape> = forms.iter().map(|form| shape(&form.algorithms)).collect();
     key.extend(once.then(Shape::default));

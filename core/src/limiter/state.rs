@@ -1,16 +1,15 @@
-//! The state of a limiter's key: twin of `scripts/limit/{load,place,collapse,expire,finish,save_log}.lua`.
+//! The state of a limiter's key: twin of `scripts/limit/{load,migrate,collapse,expire,finish,save_log}.lua`.
 //!
 //! Value: `QL`, a version byte, how many rules, their names (`id, limit, period`, and of a bucket its capacity), then what
 //! each of them counted (its words, unsigned 64 bit, little endian); with a sliding-log a record 250 and the [`Log`]; if the key is blocked, a record 0: `length, until`; if amounts are held, a
 //! record 251 and the [`Holds`]. A value of another form is not ours: it counts as none and is replaced.
 
-use super::form::{self, MAGIC, Others, put, put_numbers};
+use super::codec::{self, MAGIC, Others, put, put_numbers};
 use super::holds::{Holds, Return};
 use crate::base::error::Result;
 use crate::call::space::Space;
-use crate::rules::algorithm::log::{ENTRY, LOG_MOST, Log};
-use crate::rules::algorithm::token_bucket::refilled;
-use crate::rules::algorithm::{Charged, Definition, Filled, Moment, Words};
+use crate::rules::algorithm::log::{ENTRY, Log};
+use crate::rules::algorithm::{Bucket, Charged, Definition, Filled, Logged, Moment, Words};
 use crate::rules::policy::{Policy, Rate, Rule};
 
 /// A key's state, brought to `now`.
@@ -41,17 +40,17 @@ fn of(rule: &Rule) -> &'static Definition {
 
 impl<'a> State<'a> {
     pub fn load(policy: &'a Policy, space: &dyn Space, key: &'a [u8], now: u64) -> Result<State<'a>> {
-        let with_log = policy.rules().iter().any(|rule| of(rule).has_log);
+        let with_log = policy.rules().iter().any(|rule| of(rule).has_log());
         let value = space.get(key)?.filter(|value| !with_log || !value.is_empty());
-        let parsed = value.map(|value| form::parse(value, &form::heading(policy), with_log));
+        let parsed = value.map(|value| codec::parse(value, &codec::heading(policy), with_log));
         let foreign = matches!(parsed, Some(None));
         let mut parsed = parsed.flatten().unwrap_or_default();
         // All of them: the second one is to be settled as well.
         let back = parsed.records.iter_mut().filter_map(|record| record.settle(now).then_some(())).count() > 0;
         let log = if with_log { parsed.log.unwrap_or_default() } else { Log::default() };
-        let placed = form::place(policy, &parsed.records, log.next, now);
-        let others = form::others(&placed, &parsed.records, now);
-        let layout = form::layout(policy, &placed, &parsed.records, &others);
+        let placed = codec::place(policy, &parsed.records, log.next, now);
+        let others = codec::others(&placed, &parsed.records, now);
+        let layout = codec::layout(policy, &placed, &parsed.records, &others);
         let mut state = State {
             policy,
             key,
@@ -93,18 +92,15 @@ impl<'a> State<'a> {
     fn carry(&mut self, i: usize, kept: Rate) {
         let (rule, words) = (&self.policy.rules()[i], &mut self.words[i]);
         (of(rule).carry)(rule, words, kept, self.now);
-        if of(rule).has_capacity {
-            let (last, bucket) = (words[2], self.bucket(i));
-            self.holds.refill(bucket, |filled| match filled.at > last {
-                true => refilled(rule, kept, last, filled),
-                false => filled,
-            });
+        if let Some(Bucket { refilled, .. }) = &of(rule).bucket {
+            let (words, bucket) = (*words, self.bucket(i));
+            self.holds.refill(bucket, |filled| refilled(rule, kept, &words, filled));
         }
     }
 
     /// How many buckets stand before a rule.
     fn bucket(&self, i: usize) -> usize {
-        self.policy.rules()[..i].iter().filter(|rule| of(rule).has_capacity).count()
+        self.policy.rules()[..i].iter().filter(|rule| of(rule).has_capacity()).count()
     }
 
     pub fn rule_count(&self) -> usize {
@@ -120,18 +116,19 @@ impl<'a> State<'a> {
         let from = Moment::new(self.now, &self.log, space, self.key).entries.first_of_future(oldest, self.now);
         (self.log.next, self.log.last, self.log.logged, self.dirty) = (from + 1, self.now, true, true);
         let log = self.log;
-        self.logged().filter(|words| words[0] >= from).for_each(|words| *words = log.beginning_at_last(words[1]));
+        self.logged().for_each(|(logged, words)| (logged.gather)(words, from, &log));
     }
 
     /// The words of the rules that the log is kept for.
-    fn logged(&mut self) -> impl Iterator<Item = &mut Words> {
-        self.policy.rules().iter().zip(&mut self.words).filter(|(rule, _)| of(rule).has_log).map(|(_, words)| words)
+    fn logged(&mut self) -> impl Iterator<Item = (&'static Logged, &mut Words)> {
+        let rules = self.policy.rules().iter().zip(&mut self.words);
+        rules.filter_map(|(rule, words)| Some((of(rule).log.as_ref()?, words)))
     }
 
     /// The first entry of the log that still counts.
     fn oldest(&mut self) -> u64 {
         let next = self.log.next;
-        self.logged().map(|words| words[0]).fold(next, u64::min)
+        self.logged().map(|(logged, words)| (logged.oldest)(words)).fold(next, u64::min)
     }
 
     /// The wait of each rule for a cost.
@@ -146,7 +143,7 @@ impl<'a> State<'a> {
     }
 
     pub fn charge(&mut self, space: &dyn Space, cost: u64) {
-        let most = self.logged().map(|words| LOG_MOST - words[1].min(LOG_MOST)).min();
+        let most = self.logged().map(|(logged, words)| (logged.bound)(words)).min();
         if let Some(most) = most {
             self.log.append(self.now, cost.min(most));
         }
@@ -173,14 +170,14 @@ impl<'a> State<'a> {
             if hold.counted & 1 << i != 0 {
                 (of(rule).refund)(rule, words, &moment, hold.amount, &hold.charged(buckets));
             }
-            buckets += usize::from(of(rule).has_capacity);
+            buckets += usize::from(of(rule).has_capacity());
         }
     }
 
     /// When each of the buckets is full again.
     pub fn filled(&self) -> Vec<Filled> {
-        let buckets = self.policy.rules().iter().zip(&self.words).filter(|(rule, _)| of(rule).has_capacity);
-        buckets.map(|(_, words)| Filled { at: words[0], part: words[1] }).collect()
+        let rules = self.policy.rules().iter().zip(&self.words);
+        rules.filter_map(|(rule, words)| Some((of(rule).bucket.as_ref()?.filled)(words))).collect()
     }
 
     /// The rules that are as new: a bit each.
@@ -220,14 +217,14 @@ impl<'a> State<'a> {
         }
         let mut tail = Vec::new();
         if self.block_until > self.now {
-            put(&mut tail, form::BLOCK, &[self.block_length, self.block_until]);
+            put(&mut tail, codec::BLOCK, &[self.block_length, self.block_until]);
         }
         if !self.holds.is_empty() {
             let (numbers, bytes) = self.holds.record();
-            put(&mut tail, form::HOLDS, &numbers);
+            put(&mut tail, codec::HOLDS, &numbers);
             tail.extend_from_slice(bytes);
         }
-        if self.policy.rules().iter().any(|rule| of(rule).has_log) {
+        if self.policy.rules().iter().any(|rule| of(rule).has_log()) {
             self.save_log(space, tail, milliseconds(life));
         } else {
             space.set(self.key, [self.head(), tail].concat(), milliseconds(life));
@@ -236,7 +233,7 @@ impl<'a> State<'a> {
 
     /// All that stands before the log.
     fn head(&self) -> Vec<u8> {
-        let mut head = form::heading(self.policy);
+        let mut head = codec::heading(self.policy);
         head[MAGIC.len()] += self.others.count() as u8;
         head.extend_from_slice(&self.others.names());
         for (rule, words) in self.policy.rules().iter().zip(&self.words) {
@@ -250,7 +247,7 @@ impl<'a> State<'a> {
     fn save_log(&mut self, space: &mut dyn Space, tail: Vec<u8>, ttl: u64) {
         let oldest = self.oldest();
         let (mut head, live) = (self.head(), self.log.next - oldest);
-        let start = head.len() as u64 + form::LOG_SIZE;
+        let start = head.len() as u64 + codec::LOG_SIZE;
         if self.log.base == start && live <= self.log.room && 2 * self.log.room <= 32 + 3 * live {
             if self.log.logged {
                 space.set_range(self.key, self.log.place(self.log.next - 1), &self.log.last_entry(), ttl);
@@ -258,7 +255,7 @@ impl<'a> State<'a> {
             if !tail.is_empty() {
                 space.set_range(self.key, start + ENTRY * self.log.room, &tail, ttl);
             }
-            form::put_log(&mut head, &self.log, tail.len());
+            codec::put_log(&mut head, &self.log, tail.len());
             space.set_range(self.key, 0, &head, ttl);
             return;
         }
@@ -273,11 +270,11 @@ impl<'a> State<'a> {
             }
             ring.extend_from_slice(&self.log.last_entry());
         }
-        self.logged().for_each(|words| words[0] -= oldest);
+        self.logged().for_each(|(logged, words)| (logged.renumber)(words, oldest));
         (self.log.next, self.log.room, self.log.base) = (live, live + live / 4 + 8, start);
         ring.resize((ENTRY * self.log.room) as usize, 0);
         let mut value = self.head();
-        form::put_log(&mut value, &self.log, tail.len());
+        codec::put_log(&mut value, &self.log, tail.len());
         value.extend_from_slice(&ring);
         value.extend_from_slice(&tail);
         space.set(self.key, value, ttl);

@@ -33,7 +33,7 @@ pub use options::{
     MAX_PERMITS, MIN_LOCK_TTL,
 };
 use options::{check_floor, check_ttl};
-pub(crate) use quorum::release as release_everywhere;
+pub(crate) use quorum::{release as release_everywhere, scripts};
 use spec::Kind;
 pub(crate) use spec::Spec;
 

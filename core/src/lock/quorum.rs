@@ -276,10 +276,19 @@ struct Age {
     ttl: u64,
 }
 
+fn age_script() -> &'static Script {
+    static SCRIPT: OnceBox<Script> = OnceBox::new();
+    SCRIPT.get_or_init(|| Box::new(Script::new(&[], &[include_str!("../../scripts/lock/age.lua")])))
+}
+
+/// The script that only locks over several servers need, as `lock-age`.
+pub(crate) fn scripts() -> Vec<(String, String)> {
+    vec![("lock-age".to_owned(), age_script().text().to_owned())]
+}
+
 impl Operation for Age {
     fn script(&self) -> &Script {
-        static SCRIPT: OnceBox<Script> = OnceBox::new();
-        SCRIPT.get_or_init(|| Box::new(Script::new(&[include_str!("../../scripts/lock/age.lua")])))
+        age_script()
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {

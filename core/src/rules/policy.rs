@@ -76,7 +76,7 @@ impl Rule {
         if limit > MAX_LIMIT {
             return refuse(format!("amount {limit} is more than {MAX_LIMIT} (2^52): give less"));
         }
-        if algorithm.definition().has_log && limit > MAX_LOG_LIMIT {
+        if algorithm.definition().has_log() && limit > MAX_LOG_LIMIT {
             return refuse(format!(
                 "amount {limit} is more than {MAX_LOG_LIMIT} (2^39), too much for a log of all admissions: give less"
             ));
@@ -90,7 +90,7 @@ impl Rule {
         if period > MAX_PERIOD {
             return refuse(format!("period of {period} µs is over 36500 days: give less"));
         }
-        if !algorithm.definition().has_capacity {
+        if !algorithm.definition().has_capacity() {
             if capacity.is_some() {
                 let name = algorithm.name();
                 return refuse(format!("capacity is for token-bucket, not for {name}: leave it out"));

@@ -9,6 +9,7 @@ use super::ledger::{LedgerEntry, LedgerKind};
 use super::options::MAX_PRIZES_MOVED;
 use super::{Place, id};
 use crate::base::error::{Result, wrong_type};
+use crate::call::lua::EXACT;
 use crate::call::space::Space;
 
 /// How many holds of a sale a call ends.
@@ -21,7 +22,7 @@ pub(super) fn step_of(sales: usize) -> usize {
     (HOLDS / sales.max(1)).clamp(2, STEP)
 }
 /// No time: later than all others.
-const NEVER: u64 = 1 << 53;
+pub(super) const NEVER: u64 = EXACT;
 
 /// How many entries this process' ledgers have had. They share it, so that who reads on in the ledger of a new sale, after an
 /// entry of the old one's, misses nothing.

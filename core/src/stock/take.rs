@@ -104,7 +104,7 @@ struct Item {
 }
 
 /// How often a call looks for more that is over, for all its stocks together.
-const ROUNDS: u64 = 16;
+pub(super) const ROUNDS: u64 = 16;
 
 /// What a call has done for its decisions.
 #[derive(Default)]

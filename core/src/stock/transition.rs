@@ -2,8 +2,23 @@
 
 use once_cell::race::OnceBox;
 
+use super::{MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE, sale, take};
+use crate::call::lua::{Constants, TEST_TTL};
 use crate::call::script::Script;
 
+/// The numbers that the scripts know by a name, and the twins as well but for the size of a state.
+const CONSTANTS: &Constants = &[
+    ("NEVER", sale::NEVER),
+    ("SIZE", 116),
+    // What a call does at most, for all its sales together: about so many holds end, so many of each of many sales, and with
+    // them, or by being settled or listed, so many prizes move, but for those of the last hold.
+    ("HOLDS", sale::HOLDS as u64),
+    ("STEP", sale::STEP as u64),
+    ("PRIZES", MAX_PRIZES_MOVED),
+    ("PRIZES_OF_A_TAKE", MAX_PRIZES_OF_A_TAKE),
+    ("ROUNDS", take::ROUNDS),
+    ("TEST_TTL", TEST_TTL),
+];
 const FORM: &str = include_str!("../../scripts/stock/form.lua");
 const LOAD: &str = include_str!("../../scripts/stock/load.lua");
 const SAVE: &str = include_str!("../../scripts/stock/save.lua");
@@ -63,7 +78,7 @@ impl Transition {
 
     pub fn script(self) -> &'static Script {
         static SCRIPTS: [OnceBox<Script>; Transition::ALL.len()] = [const { OnceBox::new() }; Transition::ALL.len()];
-        SCRIPTS[self as usize].get_or_init(|| Box::new(Script::new(self.parts())))
+        SCRIPTS[self as usize].get_or_init(|| Box::new(Script::new(CONSTANTS, self.parts())))
     }
 
     fn parts(self) -> &'static [&'static str] {

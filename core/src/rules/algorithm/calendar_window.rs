@@ -3,7 +3,7 @@
 //! Words: count, the last charge (not the index of its window: a time keeps its meaning when the period of the policy
 //! changes). Twin of `scripts/limit/calendar_window.lua`.
 
-use super::{Charged, Definition, Moment, Words, carry_nothing, clamp};
+use super::{Charged, Definition, End, Kept, Moment, Words, carry_nothing, clamp};
 use crate::rules::policy::{MAX_LIMIT, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -12,8 +12,9 @@ pub(super) const DEFINITION: Definition = Definition {
     lua: include_str!("../../../scripts/limit/calendar_window.lua"),
     words: &["count", "last"],
     fresh: &[0],
-    has_capacity: false,
-    has_log: false,
+    bucket: None,
+    log: None,
+    ends: Some(ends),
     carry: carry_nothing,
     settle,
     wait,
@@ -25,6 +26,12 @@ pub(super) const DEFINITION: Definition = Definition {
 
 fn start(rule: &Rule, now: u64) -> u64 {
     now - now % rule.period()
+}
+
+fn ends(kept: &Kept, words: &mut Words, now: u64) -> End {
+    let [count, last, ..] = words;
+    let back = clamp(last, now);
+    End { at: if *count > 0 { *last - *last % kept.rate.period + kept.rate.period } else { 0 }, back }
 }
 
 fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! Words: count, window end, the last charge. Twin of `scripts/limit/fixed_window.lua`.
 
-use super::{Charged, Definition, Moment, Words, carry_nothing, clamp};
+use super::{Charged, Definition, End, Kept, Moment, Words, carry_nothing, clamp};
 use crate::rules::policy::{MAX_LIMIT, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -11,8 +11,9 @@ pub(super) const DEFINITION: Definition = Definition {
     lua: include_str!("../../../scripts/limit/fixed_window.lua"),
     words: &["count", "stop", "last"],
     fresh: &[0],
-    has_capacity: false,
-    has_log: false,
+    bucket: None,
+    log: None,
+    ends: Some(ends),
     carry: carry_nothing,
     settle,
     wait,
@@ -21,6 +22,13 @@ pub(super) const DEFINITION: Definition = Definition {
     remaining,
     reset_after,
 };
+
+fn ends(kept: &Kept, words: &mut Words, now: u64) -> End {
+    let [count, end, last, _] = words;
+    let back = clamp(last, now);
+    *end = (*end).min(*last + kept.rate.period);
+    End { at: if *count > 0 { *end } else { 0 }, back }
+}
 
 fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
     let now = at.now;

@@ -41,6 +41,46 @@ pub(crate) struct Charged {
     pub filled: Option<Filled>,
 }
 
+/// What a stored state tells of the rule that made it.
+pub(crate) struct Kept {
+    pub rate: Rate,
+    pub capacity: u64,
+}
+
+/// When a stored state has nothing to say any more.
+pub(crate) struct End {
+    /// 0 if it has nothing to say.
+    pub at: u64,
+    /// Whether its last charge was in the future: the clock went back.
+    pub back: bool,
+}
+
+/// What a bucket does besides: of each hold it knows when it will have filled it again.
+#[derive(Clone, Copy)]
+pub(crate) struct Bucket {
+    /// When it is full again. In Lua the section `filled`.
+    pub filled: fn(&Words) -> Filled,
+    /// When it will have filled again what another rate fills at this time. In Lua a part of `carry`.
+    pub refilled: fn(&Rule, Rate, &Words, Filled) -> Filled,
+}
+
+/// What is done with the words of a rule that has a log; in Lua the sections of these names.
+#[derive(Clone, Copy)]
+pub(crate) struct Logged {
+    /// Whether the words are about this log.
+    pub fits: fn(&Words, &log::Log) -> bool,
+    /// The number of the first entry that still counts.
+    pub oldest: fn(&Words) -> u64,
+    /// The words of a rule that begins at this entry. In Lua a part of `carry`.
+    pub beginning: fn(u64) -> Words,
+    /// Entries from this number on became the last one.
+    pub gather: fn(&mut Words, u64, &log::Log),
+    /// The most that may be added.
+    pub bound: fn(&Words) -> u64,
+    /// The entry of this number becomes the first of the log.
+    pub renumber: fn(&mut Words, u64),
+}
+
 /// One algorithm: pure functions of (rule, state, moment, cost). Times are server microseconds.
 pub(crate) struct Definition {
     /// The algorithm's byte in stored states and in ARGV: from 1 without a gap, never reused.
@@ -54,10 +94,13 @@ pub(crate) struct Definition {
     pub words: &'static [&'static str],
     /// Which of them are all 0 if and only if the rule is as new.
     pub fresh: &'static [usize],
-    /// Whether a rule of it may say a capacity; without one it is the limit.
-    pub has_capacity: bool,
-    /// Whether it needs the log of all admissions.
-    pub has_log: bool,
+    /// What a bucket does besides. A rule of it may say a capacity; without one it is the limit.
+    pub bucket: Option<Bucket>,
+    /// What is done with its words besides if it needs the log of all admissions.
+    pub log: Option<Logged>,
+    /// Of what another policy's rule counted: when it has nothing to say any more. None if that cannot be told without the
+    /// rule, as by one with a log: then it is not kept for that policy. In Lua the section `ends`.
+    pub ends: Option<fn(&Kept, &mut Words, u64) -> End>,
     /// Takes over what was counted at another rate or by another period, as of the last charge: what it makes of it must
     /// not depend on when it is asked, since a call that writes nothing may have asked before.
     pub carry: fn(&Rule, &mut Words, Rate, u64),
@@ -79,9 +122,19 @@ impl Definition {
         self.fresh.iter().all(|word| words[*word] == 0)
     }
 
+    /// Whether a rule of it may say a capacity.
+    pub fn has_capacity(&self) -> bool {
+        self.bucket.is_some()
+    }
+
+    /// Whether it needs the log of all admissions.
+    pub fn has_log(&self) -> bool {
+        self.log.is_some()
+    }
+
     /// What the Lua is told about a rule.
     pub fn arguments(&self) -> &'static [&'static str] {
-        if self.has_capacity { &["limit", "period", "capacity"] } else { &["limit", "period"] }
+        if self.has_capacity() { &["limit", "period", "capacity"] } else { &["limit", "period"] }
     }
 
     /// A section of the Lua.

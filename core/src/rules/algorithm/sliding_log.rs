@@ -3,8 +3,8 @@
 //! Words: the number of the first entry that still counts for this rule, how much counts, and that entry's time and sum.
 //! Twin of `scripts/limit/sliding_log.lua`.
 
-use super::log::{Edge, LOG_MOST, Log};
-use super::{Charged, Definition, Moment, Words, carry_nothing};
+use super::log::{Edge, LOG_MOST, Log, WRAP};
+use super::{Charged, Definition, Logged, Moment, Words, carry_nothing};
 use crate::rules::policy::Rule;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -13,8 +13,9 @@ pub(super) const DEFINITION: Definition = Definition {
     lua: include_str!("../../../scripts/limit/sliding_log.lua"),
     words: &["first", "used", "time", "total"],
     fresh: &[1],
-    has_capacity: false,
-    has_log: true,
+    bucket: None,
+    log: Some(Logged { fits, oldest, beginning, gather, bound, renumber }),
+    ends: None,
     carry: carry_nothing,
     settle,
     wait,
@@ -24,9 +25,36 @@ pub(super) const DEFINITION: Definition = Definition {
     reset_after,
 };
 
+fn fits(words: &Words, log: &Log) -> bool {
+    let [first, used, _, total] = *words;
+    first <= log.next && log.next - first <= log.room && used <= LOG_MOST && total < WRAP
+}
+
+fn oldest(words: &Words) -> u64 {
+    words[0]
+}
+
+fn beginning(entry: u64) -> Words {
+    [entry, 0, 0, 0]
+}
+
+fn gather(words: &mut Words, from: u64, log: &Log) {
+    if words[0] >= from {
+        *words = log.beginning_at_last(words[1]);
+    }
+}
+
+fn bound(words: &Words) -> u64 {
+    LOG_MOST - words[1].min(LOG_MOST)
+}
+
+fn renumber(words: &mut Words, oldest: u64) {
+    words[0] -= oldest;
+}
+
 /// Nothing counts: the next entry will be the first.
 fn empty(log: &Log) -> Words {
-    [log.next, 0, 0, 0]
+    beginning(log.next)
 }
 
 fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {

@@ -3,7 +3,7 @@
 //! Admitted when `previous * (period - e) + (current + cost) * period <= limit * period`, `e` the time into the window, in
 //! exact integers. Words: start of the current window, current, previous. Twin of `scripts/limit/sliding_window.lua`.
 
-use super::{Charged, Definition, Moment, Words, clamp};
+use super::{Charged, Definition, End, Kept, Moment, Words, clamp};
 use crate::rules::policy::{Rate, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -12,8 +12,9 @@ pub(super) const DEFINITION: Definition = Definition {
     lua: include_str!("../../../scripts/limit/sliding_window.lua"),
     words: &["last", "current", "previous"],
     fresh: &[1, 2],
-    has_capacity: false,
-    has_log: false,
+    bucket: None,
+    log: None,
+    ends: Some(ends),
     carry,
     settle,
     wait,
@@ -50,6 +51,18 @@ fn carry(rule: &Rule, words: &mut Words, kept: Rate, now: u64) {
     }
     (*current, *previous) = (here, before);
     *last = (*last).max(window);
+}
+
+fn ends(kept: &Kept, words: &mut Words, now: u64) -> End {
+    let (back, period) = (clamp(&mut words[0], now), kept.rate.period);
+    let [last, current, previous, _] = *words;
+    let window = last - last % period;
+    let at = match (current, previous) {
+        (0, 0) => 0,
+        (0, _) => window + period,
+        _ => window + 2 * period,
+    };
+    End { at, back }
 }
 
 fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {

@@ -5,8 +5,9 @@
 //! limit, so nothing drifts. Words: TAT in microseconds, its fraction, the last charge. Twin of
 //! `scripts/limit/token_bucket.lua`.
 
-use super::{Charged, Definition, Filled, Moment, Words, clamp};
-use crate::rules::policy::{Rate, Rule};
+use super::{Bucket, Charged, Definition, End, Filled, Kept, Moment, Words, clamp};
+use crate::call::lua::EXACT;
+use crate::rules::policy::{MAX_PERIOD, Rate, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
     id: 4,
@@ -14,8 +15,9 @@ pub(super) const DEFINITION: Definition = Definition {
     lua: include_str!("../../../scripts/limit/token_bucket.lua"),
     words: &["tat", "part", "last"],
     fresh: &[0],
-    has_capacity: true,
-    has_log: false,
+    bucket: Some(Bucket { filled, refilled }),
+    log: None,
+    ends: Some(ends),
     carry,
     settle,
     wait,
@@ -50,15 +52,14 @@ fn put(rule: &Rule, words: &mut Words, now: u64, ahead: u128) {
 
 /// When what another rate fills at this time is filled, if it began at `last`: exact, unless the numbers are too large for
 /// the script, which then counts in floating point. The same operations in the same order.
-pub(crate) fn refilled(rule: &Rule, kept: Rate, last: u64, filled: Filled) -> Filled {
-    const EXACT: u128 = 1 << 53;
+fn refilled_since(rule: &Rule, kept: Rate, last: u64, filled: Filled) -> Filled {
     if filled.at <= last {
         return Filled { part: 0, ..filled };
     }
     let Rate { limit, period } = rule.rate();
     let taken = u128::from(filled.at - last) * u128::from(kept.limit) + u128::from(filled.part);
     let wanted = taken.saturating_mul(u128::from(period));
-    if taken < EXACT && wanted < EXACT {
+    if taken.max(wanted) < u128::from(EXACT) {
         let wanted = wanted.div_ceil(u128::from(kept.period)) as u64;
         return Filled { at: last + wanted / limit, part: wanted % limit };
     }
@@ -71,8 +72,29 @@ pub(crate) fn refilled(rule: &Rule, kept: Rate, last: u64, filled: Filled) -> Fi
 fn carry(rule: &Rule, words: &mut Words, kept: Rate, _now: u64) {
     // The tokens taken stay taken, and fill again as fast as they now do.
     let [tat, part, last, _] = words;
-    let Filled { at, part: rest } = refilled(rule, kept, *last, Filled { at: *tat, part: *part });
+    let Filled { at, part: rest } = refilled_since(rule, kept, *last, Filled { at: *tat, part: *part });
     (*tat, *part) = (at, rest);
+}
+
+fn ends(kept: &Kept, words: &mut Words, now: u64) -> End {
+    let [tat, part, last, _] = words;
+    let back = clamp(last, now);
+    // In floating point, as the script does it: exact enough for an end that cannot be.
+    let full = kept.capacity as f64 * kept.rate.period as f64 / kept.rate.limit as f64;
+    let full = *last + full.ceil().min(MAX_PERIOD as f64) as u64 + 1;
+    if *tat > full {
+        (*tat, *part) = (full, 0);
+    }
+    End { at: if *tat > 0 { *tat + u64::from(*part > 0) } else { 0 }, back }
+}
+
+fn filled(words: &Words) -> Filled {
+    Filled { at: words[0], part: words[1] }
+}
+
+/// What was filled before the last charge stays as it was.
+fn refilled(rule: &Rule, kept: Rate, words: &Words, filled: Filled) -> Filled {
+    if filled.at > words[2] { refilled_since(rule, kept, words[2], filled) } else { filled }
 }
 
 fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {

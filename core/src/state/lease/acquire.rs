@@ -12,9 +12,9 @@ use crate::call::resp::{self, Value};
 use crate::call::script::Script;
 use crate::call::space::Space;
 
-const REFUSED: u64 = 0;
-const GRANTED: u64 = 1;
-const CANCELLED: u64 = 2;
+pub(super) const REFUSED: u64 = 0;
+pub(super) const GRANTED: u64 = 1;
+pub(super) const CANCELLED: u64 = 2;
 
 /// One try of one attempt to take permits of every table, or of none.
 #[derive(Clone, Debug)]

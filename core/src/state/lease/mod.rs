@@ -3,9 +3,9 @@
 //! A table has permits; holders have some of them until a deadline, others wait. See ADR 10.
 
 mod acquire;
+mod codec;
 mod extend;
 mod force_release;
-mod form;
 mod inspect;
 mod release;
 mod table;
@@ -16,6 +16,7 @@ mod who;
 use once_cell::race::OnceBox;
 
 use crate::base::error::Result;
+use crate::call::lua::{Constants, EXACT};
 use crate::call::operation::{bytes, flag, int};
 use crate::call::script::Script;
 use crate::call::space::Space;
@@ -76,13 +77,33 @@ fn load_all(space: &dyn Space, keys: &[Vec<u8>], now: u64, leaving: Option<&Id>)
 
 /// Writes a table and tells the waiters that were found for its permits.
 fn save(space: &mut dyn Space, key: &[u8], table: &Table, now: u64, told: &[usize], wake_prefix: &[u8]) {
-    space.set(key, form::encode(table), table.memory(now));
+    space.set(key, codec::encode(table), table.memory(now));
     for waiter in told.iter().filter_map(|at| table.waiters.get(*at)) {
         space.publish(&[wake_prefix, &waiter.channel].concat(), &waiter.id);
     }
 }
 
-const FORM: &str = include_str!("../../../scripts/lease/form.lua");
+/// The numbers that the scripts and the twins know by a name.
+const CONSTANTS: &Constants = &[
+    ("EXACT", EXACT),
+    ("HEAD", codec::HEAD as u64),
+    ("TOMBSTONE", codec::TOMBSTONE_SIZE as u64),
+    ("WAITER", codec::WAITER_SIZE as u64),
+    ("HOLDER", codec::HOLDER_SIZE as u64),
+    ("TOLD", codec::TOLD as u64),
+    ("HEARTBEAT", HEARTBEAT),
+    ("RIGHT_OF_WAY", RIGHT_OF_WAY),
+    ("PATIENCE", PATIENCE),
+    ("MOST_HOLDERS", MOST_HOLDERS as u64),
+    ("MOST_WAITERS", MOST_WAITERS as u64),
+    ("MOST_TOMBSTONES", MOST_TOMBSTONES as u64),
+    ("LONGEST_TOMBSTONE", LONGEST_TOMBSTONE),
+    ("TABLE_MEMORY", TABLE_MEMORY),
+    ("REFUSED", acquire::REFUSED),
+    ("GRANTED", acquire::GRANTED),
+    ("CANCELLED", acquire::CANCELLED),
+];
+const CODEC: &str = include_str!("../../../scripts/lease/codec.lua");
 const LOAD: &str = include_str!("../../../scripts/lease/load.lua");
 const FIND: &str = include_str!("../../../scripts/lease/find.lua");
 const PLACE: &str = include_str!("../../../scripts/lease/place.lua");
@@ -116,7 +137,7 @@ impl Transition {
 
     fn script(self) -> &'static Script {
         static SCRIPTS: [OnceBox<Script>; Transition::ALL.len()] = [const { OnceBox::new() }; Transition::ALL.len()];
-        SCRIPTS[self as usize].get_or_init(|| Box::new(Script::new(self.parts())))
+        SCRIPTS[self as usize].get_or_init(|| Box::new(Script::new(CONSTANTS, self.parts())))
     }
 
     fn parts(self) -> &'static [&'static str] {
@@ -126,11 +147,11 @@ impl Transition {
         const INSPECT: &str = include_str!("../../../scripts/lease/inspect.lua");
         const FORCE_RELEASE: &str = include_str!("../../../scripts/lease/force_release.lua");
         match self {
-            Transition::Acquire => &[FORM, LOAD, FIND, PLACE, RENEW, SAVE, WAKE, ACQUIRE],
-            Transition::Release => &[FORM, LOAD, FIND, SAVE, WAKE, RELEASE],
-            Transition::Extend => &[FORM, LOAD, FIND, RENEW, SAVE, EXTEND],
-            Transition::Inspect => &[FORM, LOAD, INSPECT],
-            Transition::ForceRelease => &[FORM, LOAD, SAVE, WAKE, FORCE_RELEASE],
+            Transition::Acquire => &[CODEC, LOAD, FIND, PLACE, RENEW, SAVE, WAKE, ACQUIRE],
+            Transition::Release => &[CODEC, LOAD, FIND, SAVE, WAKE, RELEASE],
+            Transition::Extend => &[CODEC, LOAD, FIND, RENEW, SAVE, EXTEND],
+            Transition::Inspect => &[CODEC, LOAD, INSPECT],
+            Transition::ForceRelease => &[CODEC, LOAD, SAVE, WAKE, FORCE_RELEASE],
         }
     }
 }

@@ -1,8 +1,8 @@
-//! A table of leases: twin of `scripts/lease/{form,load,find,place,renew,save,wake}.lua`.
+//! A table of leases: twin of `scripts/lease/{codec,load,find,place,renew,save,wake}.lua`.
 
 use std::collections::VecDeque;
 
-use super::{Channel, HEARTBEAT, Id, LONGEST_TOMBSTONE, MOST_TOMBSTONES, PATIENCE, RIGHT_OF_WAY, TABLE_MEMORY, form};
+use super::{Channel, HEARTBEAT, Id, LONGEST_TOMBSTONE, MOST_TOMBSTONES, PATIENCE, RIGHT_OF_WAY, TABLE_MEMORY, codec};
 
 /// An id that was cancelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub(super) struct Table {
 impl Table {
     /// Reads a value and brings it to now, without the holder that leaves.
     pub fn load(value: Option<&[u8]>, now: u64, leaving: Option<&Id>) -> Table {
-        let mut table = match value.map(form::decode) {
+        let mut table = match value.map(codec::decode) {
             Some(Some(table)) => table,
             Some(None) => Table { foreign: true, ..Table::default() },
             None => Table::default(),

@@ -1,12 +1,12 @@
-//! An entry: twin of `scripts/flight/{form,lease}.lua`.
+//! An entry: twin of `scripts/flight/{codec,lease}.lua`.
 
-use super::{GOOD, HEADER, MAX_LEASE, form};
+use super::{GOOD, HEADER, MAX_LEASE, codec};
 use crate::base::error::Result;
 use crate::call::space::Space;
 use crate::state::lease::Id;
 
 /// A key is kept so many milliseconds longer than anything in it counts.
-const SLACK_MS: u64 = 60_000;
+pub(super) const SLACK_MS: u64 = 60_000;
 
 /// What an entry has for those who ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Entry {
     /// Reads what stands at a key and brings it to now.
     pub fn load(space: &dyn Space, key: &[u8], now: u64) -> Result<Entry> {
         let value = space.get(key)?.unwrap_or_default();
-        let Some(mut entry) = form::decode(value, value.len()) else {
+        let Some(mut entry) = codec::decode(value, value.len()) else {
             return Ok(Entry { whole: true, ..Entry::default() });
         };
         let deadline = now + entry.ttl;
@@ -149,7 +149,7 @@ impl Entry {
 
     /// Writes the header, and the payload if there is a new one.
     pub fn save(&self, space: &mut dyn Space, key: &[u8], payload: Option<&[u8]>, now: u64) {
-        let header = form::encode(self);
+        let header = codec::encode(self);
         if payload.is_some() || self.whole {
             space.set(key, [&header, payload.unwrap_or_default()].concat(), self.memory(now));
         } else {

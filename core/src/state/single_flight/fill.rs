@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
-use super::{GOOD, Keys, Transition, flag, form, int, part_with_room, wake};
+use super::{GOOD, Keys, Transition, codec, flag, int, part_with_room, wake};
 use crate::base::decision::Source;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
@@ -101,7 +101,7 @@ impl Operation for Fill {
             entry.become_new(self.kind(), (self.fresh, self.stale), self.payload().len(), now);
             (entry.version, entry.last) = (token, entry.last.max(token));
             if self.token.is_some() {
-                entry.delta = now.saturating_sub(token).min(form::LONG - 1);
+                entry.delta = now.saturating_sub(token).min(codec::LONG - 1);
             }
             entry.save(space, key, Some(self.payload()), now);
         } else if ended || entry.dirty {

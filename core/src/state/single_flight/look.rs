@@ -15,14 +15,18 @@ use crate::state::lease::{Channel, Id};
 
 /// Fields of a reply about one entry.
 const FIELDS: usize = 7;
-const LOADS: u64 = 1;
-const ANOTHER_LOADS: u64 = 2;
+/// Nobody is to load it.
+pub(super) const NO_DUTY: u64 = 0;
+/// The caller loads it.
+pub(super) const LOADS: u64 = 1;
+/// Another one does.
+pub(super) const ANOTHER_LOADS: u64 = 2;
 /// As many bytes of payloads are answered by one call, or the payload of one entry.
-const MOST_BYTES: u64 = 1 << 20;
+pub(super) const MOST_BYTES: u64 = 1 << 20;
 /// As many entries are asked for by one call: a millisecond or two of the server.
 const MOST_ENTRIES: usize = 250;
 /// No load is known to take longer, in microseconds: the product with luck stays exact.
-const LONGEST_DELTA: u64 = 1 << 32;
+pub(super) const LONGEST_DELTA: u64 = 1 << 32;
 
 /// One look at entries by one caller, who may get leases for them.
 #[derive(Clone, Debug)]
@@ -117,7 +121,7 @@ impl Look {
         let ahead = entry.delta.min(LONGEST_DELTA) * self.luck_of(at) / 1_000;
         let has_luck = entry.delta > 0 && self.luck_of(at) > 0;
         let early = entry.kind.is_value() && has_luck && now + ahead >= fresh_until;
-        let (mut duty, mut changed) = (0, entry.dirty);
+        let (mut duty, mut changed) = (NO_DUTY, entry.dirty);
         if self.ttl > 0 && entry.loads(&self.id, now) {
             duty = LOADS;
         } else if self.ttl > 0 && (entry.kind == Kind::Nothing || stale || early) {
@@ -161,7 +165,7 @@ impl Look {
         let seen = match kind {
             Kind::Value => Some(seen(Some(Arc::new(payload)))),
             Kind::Negative => Some(seen(None)),
-            Kind::Error if duty == 0 => {
+            Kind::Error if duty == NO_DUTY => {
                 return Ok(Looked::Failed { error: String::from_utf8_lossy(&payload).into_owned(), left });
             }
             Kind::Error | Kind::Nothing => None,

@@ -2,21 +2,24 @@
 //! lease to make one. A cache and `once` are made of it. See ADR 12.
 
 mod claim;
+mod codec;
 mod entry;
 mod fail;
 mod fill;
-mod form;
 mod invalidate;
 mod look;
 
 use once_cell::race::OnceBox;
 
 use crate::base::error::Result;
+use crate::call::lua::{Constants, EXACT};
 use crate::call::operation::{flag, int, odd_reply};
 use crate::call::resp::{self, Value};
 use crate::call::script::Script;
 use crate::call::space::Space;
 use crate::state::lease::Channel;
+
+use entry::Kind;
 
 pub use claim::{Claim, Claimed};
 pub use fail::Fail;
@@ -92,7 +95,28 @@ fn take_bytes(fields: &mut [Value], at: usize) -> Result<Vec<u8>> {
     }
 }
 
-const FORM: &str = include_str!("../../../scripts/flight/form.lua");
+/// The numbers that the scripts and the twins know by a name.
+const CONSTANTS: &Constants = &[
+    ("EXACT", EXACT),
+    ("LONG", codec::LONG),
+    ("HEADER", HEADER as u64),
+    // What is read at once: the header, and the payload if it is short.
+    ("PIECE", 4_096),
+    ("NOTHING", Kind::Nothing as u64),
+    ("ERROR", Kind::Error as u64),
+    ("GOOD", GOOD),
+    ("LONGEST_GUARD", GOOD * MAX_LEASE),
+    ("LONGEST_DELTA", look::LONGEST_DELTA),
+    ("MOST_BYTES", look::MOST_BYTES),
+    ("SLACK_MS", entry::SLACK_MS),
+    ("NO_DUTY", look::NO_DUTY),
+    ("LOADS", look::LOADS),
+    ("ANOTHER_LOADS", look::ANOTHER_LOADS),
+    ("CHANNEL", size_of::<Channel>() as u64),
+    ("MOST_WAITERS", MOST_WAITERS as u64),
+    ("HEARTBEAT_MS", HEARTBEAT_MS),
+];
+const CODEC: &str = include_str!("../../../scripts/flight/codec.lua");
 const LEASE: &str = include_str!("../../../scripts/flight/lease.lua");
 const WAIT: &str = include_str!("../../../scripts/flight/wait.lua");
 
@@ -122,7 +146,7 @@ impl Transition {
 
     fn script(self) -> &'static Script {
         static SCRIPTS: [OnceBox<Script>; Transition::ALL.len()] = [const { OnceBox::new() }; Transition::ALL.len()];
-        SCRIPTS[self as usize].get_or_init(|| Box::new(Script::new(self.parts())))
+        SCRIPTS[self as usize].get_or_init(|| Box::new(Script::new(CONSTANTS, self.parts())))
     }
 
     fn parts(self) -> &'static [&'static str] {
@@ -132,11 +156,11 @@ impl Transition {
         const INVALIDATE: &str = include_str!("../../../scripts/flight/invalidate.lua");
         const CLAIM: &str = include_str!("../../../scripts/flight/claim.lua");
         match self {
-            Transition::Look => &[FORM, LEASE, WAIT, LOOK],
-            Transition::Fill => &[FORM, LEASE, WAIT, FILL],
-            Transition::Fail => &[FORM, LEASE, WAIT, FAIL],
-            Transition::Invalidate => &[FORM, LEASE, WAIT, INVALIDATE],
-            Transition::Claim => &[FORM, LEASE, CLAIM],
+            Transition::Look => &[CODEC, LEASE, WAIT, LOOK],
+            Transition::Fill => &[CODEC, LEASE, WAIT, FILL],
+            Transition::Fail => &[CODEC, LEASE, WAIT, FAIL],
+            Transition::Invalidate => &[CODEC, LEASE, WAIT, INVALIDATE],
+            Transition::Claim => &[CODEC, LEASE, CLAIM],
         }
     }
 }

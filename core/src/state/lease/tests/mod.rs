@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::table::{Table, Waiter};
 use super::{
     ALL_PERMITS, Acquire, Extend, ForceRelease, Grant, HEARTBEAT, Id, Inspect, Inspection, LONGEST_TOMBSTONE,
-    MOST_HOLDERS, MOST_TOMBSTONES, MOST_WAITERS, Outcome, Queue, Release, TABLE_MEMORY, form,
+    MOST_HOLDERS, MOST_TOMBSTONES, MOST_WAITERS, Outcome, Queue, Release, TABLE_MEMORY, codec,
 };
 use super::{PATIENCE, RIGHT_OF_WAY};
 use crate::base::decision::Source;
@@ -116,7 +116,7 @@ impl Locks {
     }
 
     fn table(&self, key: &str) -> Table {
-        self.stored(key).and_then(|value| form::decode(&value)).unwrap_or_default()
+        self.stored(key).and_then(|value| codec::decode(&value)).unwrap_or_default()
     }
 
     fn stored(&self, key: &str) -> Option<Vec<u8>> {

@@ -1,14 +1,18 @@
-//! The stored form of a lease table, as `scripts/lease/form.lua` describes it.
+//! The stored form of a lease table, as `scripts/lease/codec.lua` describes it.
 
 use super::table::{Held, Table, Tombstone, Waiter};
 use super::{MOST_TOMBSTONES, MOST_WAITERS};
+use crate::call::lua::EXACT;
 
 const MAGIC: &[u8] = b"QK\x01";
-/// What scripts can count exactly.
-const EXACT: u64 = 1 << 53;
-const TOMBSTONE_SIZE: usize = 24;
+/// The bytes before the first record.
+pub(super) const HEAD: usize = 17;
+/// The bytes of a record, of a holder without who it is.
+pub(super) const TOMBSTONE_SIZE: usize = 24;
+pub(super) const WAITER_SIZE: usize = 53;
+pub(super) const HOLDER_SIZE: usize = 54;
 /// What is added to how a waiter waits once it was told.
-const TOLD: u8 = 128;
+pub(super) const TOLD: u8 = 128;
 
 /// The table that a value says; none if it is not ours.
 pub(super) fn decode(value: &[u8]) -> Option<Table> {

@@ -1,30 +1,36 @@
--- Reads an entry and brings it to now; writes it. Included after the clock.
--- Value: a header of 116 bytes, then the payload. Header: 'QC' version, kind (B: 0 nothing, 1 a value, 2 none on purpose,
--- 3 an error), owner (c16), and I8 each: version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size.
+-- Reads an entry and brings it to now; writes it. Included after the clock. What is stored: see ../README.md.
 -- Invariant: a value of another form counts as none; a payload that is over is gone; no time is later than can be.
 local string, math = string, math
-local HEADER, PIECE, EXACT, LONG, LONGEST, GOOD, SLACK = 116, 4096, 9007199254740992, 562949953421312, 36000000000, 10, 60000
-local NOTHING, ERROR, NOBODY = 0, 3, string.rep('\0', 16)
+local NOBODY = string.rep('\0', 16)
 local FORM = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8'
--- `whole` says that more than the header must be written, `dirty` that the header was mended.
-local function load(key)
-  local e = {
+-- An entry of which nothing is known. `whole` says that more than the header must be written, `dirty` that it was changed.
+local function blank(key, piece)
+  return {
     key = key, kind = NOTHING, owner = NOBODY, version = 0, last = 0, made = 0, fresh = 0, stale = 0, delta = 0, deadline = 0,
-    ttl = 0, failed = 0, pause = 0, guard = 0, size = 0, piece = redis.call('GETRANGE', key, 0, PIECE - 1),
+    ttl = 0, failed = 0, pause = 0, guard = 0, size = 0, piece = piece,
     whole = true, dirty = false,
   }
-  local length = #e.piece
-  if length < HEADER or string.sub(e.piece, 1, 3) ~= 'QC\1' then return e end
-  if length == PIECE then length = redis.call('STRLEN', key) end
-  local _, kind, owner, version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size =
+end
+-- Reads the header of so many bytes in all; whether it is ours.
+local function read(e, length)
+  local _
+  _, e.kind, e.owner, e.version, e.last, e.made, e.fresh, e.stale, e.delta, e.deadline, e.ttl, e.failed, e.pause, e.guard, e.size =
     struct.unpack(FORM, e.piece)
-  if kind > ERROR or math.max(version, last, made, deadline, failed, guard) >= EXACT
-    or math.max(fresh, stale, delta, ttl, pause) >= LONG or size ~= length - HEADER then return e end
-  e.dirty = made > now or deadline > now + ttl or failed > now or guard > now + LONGEST
-  e.kind, e.owner, e.version, e.last, e.made = kind, owner, version, last, math.min(made, now)
-  e.fresh, e.stale, e.delta, e.deadline, e.ttl = fresh, stale, delta, math.min(deadline, now + ttl), ttl
-  e.failed, e.pause, e.guard, e.size = math.min(failed, now), pause, math.min(guard, now + LONGEST), size
-  e.whole = kind ~= NOTHING and now >= e.made + fresh + stale
+  return e.kind <= ERROR and math.max(e.version, e.last, e.made, e.deadline, e.failed, e.guard) < EXACT
+    and math.max(e.fresh, e.stale, e.delta, e.ttl, e.pause) < LONG and e.size == length - HEADER
+end
+local function load(key)
+  local piece = redis.call('GETRANGE', key, 0, PIECE - 1)
+  local e, length = blank(key, piece), #piece
+  if length < HEADER or string.sub(piece, 1, 3) ~= 'QC\1' then return e end
+  if length == PIECE then length = redis.call('STRLEN', key) end
+  if not read(e, length) then return blank(key, piece) end
+  -- No time is later than can be.
+  local made, deadline, failed, guard = e.made, e.deadline, e.failed, e.guard
+  e.made, e.deadline = math.min(made, now), math.min(deadline, now + e.ttl)
+  e.failed, e.guard = math.min(failed, now), math.min(guard, now + LONGEST_GUARD)
+  e.dirty = e.made < made or e.deadline < deadline or e.failed < failed or e.guard < guard
+  e.whole = e.kind ~= NOTHING and now >= e.made + e.fresh + e.stale
   if e.whole then e.kind, e.size = NOTHING, 0 end
   return e
 end
@@ -35,13 +41,13 @@ local function payload(e)
 end
 -- Until when the token of the lease may be used, if there is one, also one that has ended without a word of its owner.
 local function good_until(e)
-  return math.min(e.deadline + (GOOD - 1) * e.ttl, now + LONGEST)
+  return math.min(e.deadline + (GOOD - 1) * e.ttl, now + LONGEST_GUARD)
 end
 -- The header of an entry, and for how long it is kept: a minute longer than anything in it counts.
 local function packed(e)
   local till = math.max(now, e.guard, good_until(e), e.kind ~= NOTHING and e.made + e.fresh + e.stale or 0)
   return struct.pack(FORM, 'QC\1', e.kind, e.owner, e.version, e.last, e.made, e.fresh, e.stale, e.delta, e.deadline, e.ttl,
-    e.failed, e.pause, e.guard, e.size), math.ceil((till - now) / 1000) + SLACK
+    e.failed, e.pause, e.guard, e.size), math.ceil((till - now) / 1000) + SLACK_MS
 end
 -- Tries a command. Whether it was done; if not, the server is full, or refuses whatever is tried next as well.
 local function try(...)

@@ -1,9 +1,10 @@
-//! The form of a stored state: the names of its rules, what each of them counted, and which rule of now takes what over.
-//! Twin of `scripts/limit/place.lua`.
+//! The stored form of a state: the names of its rules, what each of them counted, and which rule of now takes what over.
+//! Twin of `scripts/limit/{migrate,decode,match,rearrange}.lua`.
 
 use super::holds::{Holds, Layout};
-use crate::rules::algorithm::log::{ENTRY, LOG_MOST, Log, WRAP};
-use crate::rules::algorithm::{self, Algorithm, Definition, Words};
+use crate::call::lua::EXACT;
+use crate::rules::algorithm::log::{ENTRY, Log, WRAP};
+use crate::rules::algorithm::{Algorithm, Definition, End, Kept, Words};
 use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD, Policy, Rate, Rule};
 
 pub(super) const MAGIC: &[u8] = b"QL\x02";
@@ -13,13 +14,12 @@ pub(super) const HOLDS: u8 = 251;
 /// The size of a log's record: id, next, sum, last, room, where the value ends.
 pub(super) const LOG_SIZE: u64 = 41;
 
-const EXACT: u64 = 1 << 53;
 /// What a script reads of a state that may have a log.
-const PREFIX: usize = 1024;
+pub(super) const PREFIX: usize = 1024;
 /// How many rules of other policies are kept.
-const MOST_OTHERS: usize = 10;
+pub(super) const MOST_OTHERS: usize = 10;
 /// How many rules a state has: those of a policy, and of others.
-const MOST: u8 = 20;
+pub(super) const MOST: u8 = 20;
 /// How many bytes a number of a name takes.
 const NAME_NUMBER: usize = 7;
 
@@ -66,7 +66,7 @@ impl Name {
     }
 
     fn rate(&self) -> Rate {
-        match self.definition().has_capacity {
+        match self.definition().has_capacity() {
             true => Rate::reduced(self.limit, self.period),
             false => Rate { limit: self.limit, period: self.period },
         }
@@ -75,7 +75,7 @@ impl Name {
     /// Whether they count the same, however much they admit: of two buckets that fill alike, or by one period.
     fn counts_as(&self, rule: &Rule) -> bool {
         let (own, other) = (self.rate(), rule.rate());
-        let alike = !self.definition().has_capacity || own.limit == other.limit;
+        let alike = !self.definition().has_capacity() || own.limit == other.limit;
         self.algorithm == rule.algorithm() && own.period == other.period && alike
     }
 }
@@ -92,38 +92,16 @@ pub(super) struct Record {
 impl Record {
     /// Finds out when it ends; a log's cannot be kept without its rule. True if the clock went back.
     pub fn settle(&mut self, now: u64) -> bool {
-        let (id, Rate { limit, period }) = (self.name.definition().id, self.name.rate());
-        let words = &mut self.words;
-        let charged = match id {
-            1 | 4 => 2,
-            2 => 1,
-            3 => 0,
-            _ => return false,
-        };
-        let back = words[charged] > now;
-        let last = words[charged].min(now);
-        words[charged] = last;
-        // In floating point, as the script does it: exact enough for an end that cannot be.
-        let full = (self.name.capacity as f64 * period as f64 / limit as f64).ceil().min(MAX_PERIOD as f64);
-        let full = last + full as u64 + 1;
-        match id {
-            1 => words[1] = words[1].min(last + period),
-            4 if words[0] > full => (words[0], words[1]) = (full, 0),
-            _ => {}
-        }
-        let start = last - last % period;
-        self.stop = match (id, *words) {
-            (1 | 2, [0, ..]) | (3, [_, 0, 0, _]) | (4, [0, ..]) => 0,
-            (1, [_, stop, ..]) => stop,
-            (2, _) | (3, [_, 0, ..]) => start + period,
-            (3, _) => start + 2 * period,
-            (_, [full, part, ..]) => full + u64::from(part > 0),
-        };
+        let kept = Kept { rate: self.name.rate(), capacity: self.name.capacity };
+        let Some(ends) = self.name.definition().ends else { return false };
+        let End { at, back } = ends(&kept, &mut self.words, now);
+        self.stop = at;
         back && self.stop > now
     }
 
-    fn has_log(&self) -> bool {
-        self.name.definition().has_log
+    /// The first entry of the log that still counts for it, if it has one.
+    fn oldest(&self) -> Option<u64> {
+        self.name.definition().log.as_ref().map(|logged| (logged.oldest)(&self.words))
     }
 }
 
@@ -202,16 +180,15 @@ pub(super) fn place(policy: &Policy, records: &[Record], log_end: u64, now: u64)
                 1 => record.name == Name::of(rule),
                 2 => *s == r && record.name.counts_as(rule),
                 3 => record.name.counts_as(rule),
-                _ => record.name.algorithm == rule.algorithm() && record.stop > now && !definition.has_log,
+                _ => record.name.algorithm == rule.algorithm() && record.stop > now,
             };
             if let Some((s, record)) = records.iter().enumerate().find(fits) {
                 let kept = (!record.name.counts_as(rule)).then(|| (record.name.rate(), record.stop));
                 (taken[s], *place) = (true, Some(Placed { words: record.words, source: Some(s), kept }));
-            } else if pass == 4 && definition.has_log {
-                let logs = (0..records.len()).filter(|s| records[*s].has_log());
-                let longest = logs.min_by_key(|s| records[*s].words[0]);
-                let words = longest.map_or([log_end, 0, 0, 0], |s| records[s].words);
-                *place = Some(Placed { words, source: longest, kept: None });
+            } else if let Some(logged) = definition.log.as_ref().filter(|_| pass == 4) {
+                let longest = (0..records.len()).filter_map(|s| Some((records[s].oldest()?, s))).min();
+                let words = longest.map_or_else(|| (logged.beginning)(log_end), |(_, s)| records[s].words);
+                *place = Some(Placed { words, source: longest.map(|(_, s)| s), kept: None });
             }
         }
     }
@@ -235,7 +212,7 @@ pub(super) fn others(placed: &[Placed], records: &[Record], now: u64) -> Others 
 
 /// Where the rules' shares of a hold are, before and now.
 pub(super) fn layout(policy: &Policy, placed: &[Placed], records: &[Record], others: &Others) -> Layout {
-    let is_bucket = |definition: &Definition| definition.has_capacity;
+    let is_bucket = Definition::has_capacity;
     let own = policy.rules().iter().zip(placed);
     let own = own.map(|(rule, place)| (place.source, is_bucket(rule.algorithm().definition())));
     let carried = others.sources.iter().map(|s| (Some(*s), is_bucket(records[*s].name.definition())));
@@ -269,7 +246,7 @@ impl Reader<'_> {
             self.position += NAME_NUMBER;
         }
         let [limit, period, capacity] = numbers;
-        let capacity = if algorithm.definition().has_capacity { capacity } else { limit };
+        let capacity = if algorithm.definition().has_capacity() { capacity } else { limit };
         let sound = [limit, capacity].iter().all(|n| (1..=MAX_LIMIT).contains(n)) && (1..=MAX_PERIOD).contains(&period);
         sound.then_some(Name { algorithm, limit, period, capacity })
     }
@@ -330,7 +307,7 @@ pub(super) fn parse(value: &[u8], heading: &[u8], with_log: bool) -> Option<Pars
                     reader.text = value;
                 }
                 let numbers = reader.numbers()?;
-                let buckets = parsed.records.iter().filter(|record| record.name.definition().has_capacity).count();
+                let buckets = parsed.records.iter().filter(|record| record.name.definition().has_capacity()).count();
                 parsed.holds = Holds::read(numbers, &reader.text[reader.position..], buckets)?;
                 reader.position = reader.text.len();
             }
@@ -338,17 +315,9 @@ pub(super) fn parse(value: &[u8], heading: &[u8], with_log: bool) -> Option<Pars
         }
     }
     let in_log = |record: &Record| {
-        let [first, used, _, total] = record.words;
-        let inside = |log: Log| first <= log.next && log.next - first <= log.room;
-        parsed.log.is_some_and(inside) && used <= LOG_MOST && total < WRAP
+        let Some(logged) = &record.name.definition().log else { return true };
+        parsed.log.is_some_and(|log| (logged.fits)(&record.words, &log))
     };
-    let sound = !with_log || parsed.records.iter().filter(|record| record.has_log()).all(in_log);
+    let sound = !with_log || parsed.records.iter().all(in_log);
     sound.then_some(parsed)
-}
-
-/// What Lua is told of the sizes: of each algorithm's words, and of each one's names.
-/// The algorithms are listed in the order of their ids.
-pub(super) fn sizes() -> (Vec<usize>, Vec<usize>) {
-    let of = |size: fn(&Definition) -> usize| algorithm::ALL.iter().map(|a| size(a.definition())).collect();
-    (of(|definition| definition.words.len()), of(name_size))
 }

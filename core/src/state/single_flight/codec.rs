@@ -1,11 +1,10 @@
-//! The stored form of an entry's header, as `scripts/flight/form.lua` describes it.
+//! The stored form of an entry's header, as `scripts/flight/codec.lua` describes it.
 
 use super::HEADER;
 use super::entry::{Entry, Kind};
+use crate::call::lua::EXACT;
 
 const MAGIC: &[u8] = b"QC\x01";
-/// What scripts can count exactly: times and tokens are less.
-const EXACT: u64 = 1 << 53;
 /// Lengths are less.
 pub(super) const LONG: u64 = 1 << 49;
 

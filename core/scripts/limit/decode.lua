@@ -1,0 +1,90 @@
+-- Reads all that a value says: of each rule a record, then the log, the block, the holds. Included in migrate.
+-- A record: kind (the algorithm's id), index, name, limit, period, capacity, words, of a bucket the slot of its share in holds.
+--[log]
+value = redis.call('GETRANGE', KEY, '0', PREFIX - 1)
+next, sum, last, room, base = 0, 0, 0, 0, 0
+--[end]
+local total = string.byte(value, 4) or 0
+foreign = string.sub(value, 1, 3) ~= 'QL\2' or total == 0 or total > MOST_RECORDS
+for index = 1, foreign and 0 or total do
+  local kind = string.byte(value, position)
+  local size = sizes[kind]
+  foreign = not size or position + size > #value + 1
+  if foreign then break end
+  local record = {kind = kind, index = index, name = string.sub(value, position, position + size - 1)}
+  local limit, period, capacity = struct.unpack(is_bucket[kind] and '<I7I7I7' or '<I7I7', record.name, 2)
+  foreign = limit == 0 or limit > MOST or period == 0 or period > LONGEST or capacity == 0 or capacity > MOST
+  if foreign then break end
+  if is_bucket[kind] then
+    local divisor, rest = limit, period
+    while rest > 0 do divisor, rest = rest, divisor % rest end
+    limit, period = limit / divisor, period / divisor
+    record.slot, buckets = HOLD_HEAD + FILLED_SIZE * buckets, buckets + 1
+  end
+  record.limit, record.period, record.capacity = limit, period, capacity
+  records[index], position = record, position + size
+end
+for _, record in ipairs(records) do
+  local count = counts[record.kind]
+  foreign = foreign or position + 8 * count > #value + 1
+  if foreign then break end
+  record.words = {struct.unpack('<' .. string.rep('I8', count), value, position)}
+  record.words[count + 1], position = nil, position + 8 * count
+  for n = 1, count do foreign = foreign or record.words[n] >= EXACT end
+end
+hold_size = HOLD_HEAD + FILLED_SIZE * buckets
+local stages, lengths = {[LOG_RECORD] = 1, [BLOCK_RECORD] = 2, [HOLDS_RECORD] = 3}, {5, 2, 5}
+while position <= #value and not foreign do
+  local before = stage
+  stage = stages[string.byte(value, position)] or 0
+  local count = lengths[stage]
+  --[log]
+  -- Holds of a state that had no log yet may reach beyond what was read.
+  if stage == 3 and not log then value = redis.call('GET', KEY) end
+  --[end]
+  if count and position + 8 * count <= #value and stage > before then
+    local numbers = {struct.unpack('<' .. string.rep('I8', count), value, position + 1)}
+    for n = 1, count do foreign = foreign or numbers[n] >= EXACT end
+    position = position + 1 + 8 * count
+    if stage == 1 then
+      log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1}
+      local after, stop, cut = log.base + ENTRY * log.room, numbers[5], #value ~= PREFIX
+      foreign = foreign or log.sum >= WRAP or after > stop or cut and stop > #value
+      if not foreign then
+        --[log]
+        value = stop > after and redis.call('GETRANGE', KEY, after, stop - 1) or ''
+        --[end]
+        --[plain]
+        value = string.sub(value, after + 1, stop)
+        --[end]
+        position, foreign = 1, #value ~= stop - after
+      end
+    elseif stage == 2 then
+      block_length, block_until = numbers[1], numbers[2]
+      foreign = foreign or block_length > LONGEST
+    else
+      earliest, latest, newest, marks, holds = numbers[1], numbers[2], numbers[3], numbers[4], string.sub(value, position)
+      foreign = foreign or #holds == 0 or #holds ~= numbers[5] * hold_size or marks > EVERY_MARK
+      position = #value + 1
+    end
+  else
+    foreign = true
+  end
+end
+local longest
+--[log]
+-- A rule's place in the log has to be there; a rule without one gets that of the one with the longest memory.
+if log and not foreign then next, sum, last, room, base = log.next, log.sum, log.last, log.room, log.base end
+local oldest = EXACT
+for _, record in ipairs(records) do
+  local kind, words, before = record.kind, record.words, oldest
+  if is_log[kind] and not foreign then
+    fits = log
+    --* fits
+    --* oldest
+    foreign = not fits
+  end
+  if oldest < before then longest = record end
+end
+if foreign then next, sum, last, room, base, longest = 0, 0, 0, 0, 0, nil end
+--[end]

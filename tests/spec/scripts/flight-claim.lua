@@ -1,0 +1,105 @@
+local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+local virtual, now = ARGV[1] ~= '', nil
+if virtual then
+  now = tonumber(ARGV[1])
+else
+  local time = redis.call('TIME')
+  now = time[1] * 1000000 + time[2]
+end
+if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
+  return {0, now}
+end
+local string, math = string, math
+local NOBODY = string.rep('\0', 16)
+local FORM = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8'
+local function blank(key, piece)
+  return {
+    key = key, kind = 0, owner = NOBODY, version = 0, last = 0, made = 0, fresh = 0, stale = 0, delta = 0, deadline = 0,
+    ttl = 0, failed = 0, pause = 0, guard = 0, size = 0, piece = piece,
+    whole = true, dirty = false,
+  }
+end
+local function read(e, length)
+  local _
+  _, e.kind, e.owner, e.version, e.last, e.made, e.fresh, e.stale, e.delta, e.deadline, e.ttl, e.failed, e.pause, e.guard, e.size =
+    struct.unpack(FORM, e.piece)
+  return e.kind <= 3 and math.max(e.version, e.last, e.made, e.deadline, e.failed, e.guard) < 2^53
+    and math.max(e.fresh, e.stale, e.delta, e.ttl, e.pause) < 2^49 and e.size == length - 116
+end
+local function load(key)
+  local piece = redis.call('GETRANGE', key, 0, 4096 - 1)
+  local e, length = blank(key, piece), #piece
+  if length < 116 or string.sub(piece, 1, 3) ~= 'QC\1' then return e end
+  if length == 4096 then length = redis.call('STRLEN', key) end
+  if not read(e, length) then return blank(key, piece) end
+  local made, deadline, failed, guard = e.made, e.deadline, e.failed, e.guard
+  e.made, e.deadline = math.min(made, now), math.min(deadline, now + e.ttl)
+  e.failed, e.guard = math.min(failed, now), math.min(guard, now + 36000000000)
+  e.dirty = e.made < made or e.deadline < deadline or e.failed < failed or e.guard < guard
+  e.whole = e.kind ~= 0 and now >= e.made + e.fresh + e.stale
+  if e.whole then e.kind, e.size = 0, 0 end
+  return e
+end
+local function payload(e)
+  if e.kind == 0 then return '' end
+  if 116 + e.size <= #e.piece then return string.sub(e.piece, 116 + 1) end
+  return redis.call('GETRANGE', e.key, 116, -1)
+end
+local function good_until(e)
+  return math.min(e.deadline + (10 - 1) * e.ttl, now + 36000000000)
+end
+local function packed(e)
+  local till = math.max(now, e.guard, good_until(e), e.kind ~= 0 and e.made + e.fresh + e.stale or 0)
+  return struct.pack(FORM, 'QC\1', e.kind, e.owner, e.version, e.last, e.made, e.fresh, e.stale, e.delta, e.deadline, e.ttl,
+    e.failed, e.pause, e.guard, e.size), math.ceil((till - now) / 1000) + 60000
+end
+local function try(...)
+  local done = redis.pcall(...)
+  local refused = type(done) == 'table' and done.err
+  if refused and not string.find(refused, 'OOM') then redis.call(...) end
+  return not refused
+end
+local function save(e, value, freeing)
+  local head, kept = packed(e)
+  local call = freeing and try or redis.call
+  if value or not e.whole then call('SETRANGE', e.key, 0, '') end
+  if not value and not e.whole then
+    redis.call('PEXPIRE', e.key, kept)
+    redis.call('SETRANGE', e.key, 0, head)
+    return
+  end
+  if not call('SET', e.key, value or head, 'PX', kept) then
+    redis.call('DEL', e.key)
+    redis.call('SET', e.key, value or head, 'PX', kept)
+  end
+  if value then redis.call('SETRANGE', e.key, 0, head) end
+end
+local function next_token(e)
+  return math.max(e.last + 1, now)
+end
+local function loads(e, id)
+  return e.deadline > now and e.owner == id
+end
+local function end_lease(e)
+  e.owner, e.deadline, e.ttl = NOBODY, 0, 0
+end
+local function take_lease(e)
+  e.guard = math.max(e.guard, good_until(e))
+  end_lease(e)
+end
+local id, e = ARGV[3], load(KEYS[1])
+if e.kind ~= 0 and e.kind ~= 3 then
+  if e.dirty then save(e, nil, true) end
+  local claimed = e.deadline == 0 and e.owner == id
+  return {1, now, claimed and 1 or 0, e.kind, e.made + e.fresh + e.stale - now, now - e.made, payload(e)}
+end
+if e.deadline > now then
+  if e.dirty then save(e, nil, true) end
+  return {1, now, 0, 0, e.deadline - now, 0, ''}
+end
+local ttl, token = tonumber(ARGV[4]), next_token(e)
+take_lease(e)
+e.owner, e.kind, e.version, e.last, e.made = id, tonumber(ARGV[5]), token, token, now
+e.fresh, e.stale, e.failed, e.pause, e.size = ttl, 0, 0, 0, #ARGV[6] - 116
+save(e, ARGV[6], false)
+return {1, now, 1, e.kind, ttl, 0, string.sub(ARGV[6], 116 + 1)}

@@ -1,0 +1,162 @@
+local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+local virtual, now = ARGV[1] ~= '', nil
+if virtual then
+  now = tonumber(ARGV[1])
+else
+  local time = redis.call('TIME')
+  now = time[1] * 1000000 + time[2]
+end
+if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
+  return {0, now}
+end
+local string, math = string, math
+local NOBODY = string.rep('\0', 16)
+local FORM = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8'
+local function blank(key, piece)
+  return {
+    key = key, kind = 0, owner = NOBODY, version = 0, last = 0, made = 0, fresh = 0, stale = 0, delta = 0, deadline = 0,
+    ttl = 0, failed = 0, pause = 0, guard = 0, size = 0, piece = piece,
+    whole = true, dirty = false,
+  }
+end
+local function read(e, length)
+  local _
+  _, e.kind, e.owner, e.version, e.last, e.made, e.fresh, e.stale, e.delta, e.deadline, e.ttl, e.failed, e.pause, e.guard, e.size =
+    struct.unpack(FORM, e.piece)
+  return e.kind <= 3 and math.max(e.version, e.last, e.made, e.deadline, e.failed, e.guard) < 2^53
+    and math.max(e.fresh, e.stale, e.delta, e.ttl, e.pause) < 2^49 and e.size == length - 116
+end
+local function load(key)
+  local piece = redis.call('GETRANGE', key, 0, 4096 - 1)
+  local e, length = blank(key, piece), #piece
+  if length < 116 or string.sub(piece, 1, 3) ~= 'QC\1' then return e end
+  if length == 4096 then length = redis.call('STRLEN', key) end
+  if not read(e, length) then return blank(key, piece) end
+  local made, deadline, failed, guard = e.made, e.deadline, e.failed, e.guard
+  e.made, e.deadline = math.min(made, now), math.min(deadline, now + e.ttl)
+  e.failed, e.guard = math.min(failed, now), math.min(guard, now + 36000000000)
+  e.dirty = e.made < made or e.deadline < deadline or e.failed < failed or e.guard < guard
+  e.whole = e.kind ~= 0 and now >= e.made + e.fresh + e.stale
+  if e.whole then e.kind, e.size = 0, 0 end
+  return e
+end
+local function payload(e)
+  if e.kind == 0 then return '' end
+  if 116 + e.size <= #e.piece then return string.sub(e.piece, 116 + 1) end
+  return redis.call('GETRANGE', e.key, 116, -1)
+end
+local function good_until(e)
+  return math.min(e.deadline + (10 - 1) * e.ttl, now + 36000000000)
+end
+local function packed(e)
+  local till = math.max(now, e.guard, good_until(e), e.kind ~= 0 and e.made + e.fresh + e.stale or 0)
+  return struct.pack(FORM, 'QC\1', e.kind, e.owner, e.version, e.last, e.made, e.fresh, e.stale, e.delta, e.deadline, e.ttl,
+    e.failed, e.pause, e.guard, e.size), math.ceil((till - now) / 1000) + 60000
+end
+local function try(...)
+  local done = redis.pcall(...)
+  local refused = type(done) == 'table' and done.err
+  if refused and not string.find(refused, 'OOM') then redis.call(...) end
+  return not refused
+end
+local function save(e, value, freeing)
+  local head, kept = packed(e)
+  local call = freeing and try or redis.call
+  if value or not e.whole then call('SETRANGE', e.key, 0, '') end
+  if not value and not e.whole then
+    redis.call('PEXPIRE', e.key, kept)
+    redis.call('SETRANGE', e.key, 0, head)
+    return
+  end
+  if not call('SET', e.key, value or head, 'PX', kept) then
+    redis.call('DEL', e.key)
+    redis.call('SET', e.key, value or head, 'PX', kept)
+  end
+  if value then redis.call('SETRANGE', e.key, 0, head) end
+end
+local function next_token(e)
+  return math.max(e.last + 1, now)
+end
+local function loads(e, id)
+  return e.deadline > now and e.owner == id
+end
+local function end_lease(e)
+  e.owner, e.deadline, e.ttl = NOBODY, 0, 0
+end
+local function take_lease(e)
+  e.guard = math.max(e.guard, good_until(e))
+  end_lease(e)
+end
+local function register(key, channel)
+  local list = redis.pcall('GET', key)
+  if type(list) ~= 'string' or #list % 16 > 0 then list = '' end
+  local at = string.find(list, channel, 1, true)
+  while at and at % 16 ~= 1 do at = string.find(list, channel, at + 1, true) end
+  if at or #list >= 16 * 1024 then
+    redis.call('PEXPIRE', key, 2000)
+  else
+    redis.call('SET', key, list .. channel, 'PX', 2000)
+  end
+end
+local function wake(e, key, prefix)
+  local list = redis.pcall('GET', key)
+  if type(list) ~= 'string' then return list and true end
+  local topic = string.sub(redis.sha1hex(e.key), 1, 16)
+  for at = 1, #list - 16 + 1, 16 do
+    redis.call('PUBLISH', prefix .. string.sub(list, at, at + 16 - 1), topic)
+  end
+  return true
+end
+local function forget(key) redis.pcall('DEL', key) end
+local id, ttl, channel = ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local entries, reply, heads, wholes, waits = {}, {1, now}, {}, {}, {}
+local function takes_writes(e)
+  local done = redis.pcall('SETRANGE', e.key, 0, 'QC\1')
+  local refused = type(done) == 'table' and done.err or ''
+  return not (string.find(refused, 'OOM') or string.find(refused, 'MISCONF') or string.find(refused, 'NOREPLICAS'))
+end
+local function is_early(e, left, luck)
+  local ahead = math.min(e.delta, 2^32) * luck
+  return ahead > 0 and (ahead - ahead % 1000) / 1000 >= left
+end
+local function duty_of(e, is_due)
+  if ttl == 0 then return 0 end
+  if loads(e, id) then return 1 end
+  if not is_due then return 0 end
+  if e.deadline > now then return 2 end
+  if e.kind ~= 0 and (now < e.failed + e.pause or not takes_writes(e)) then return 0 end
+  take_lease(e)
+  e.last, e.owner, e.deadline, e.ttl, e.dirty = next_token(e), id, now + ttl, ttl, true
+  return 1
+end
+for n = 1, #KEYS / 2 do entries[n] = load(KEYS[2 * n - 1]) end
+for n, e in ipairs(entries) do
+  local over = e.made + e.fresh
+  local is_value = e.kind ~= 0 and e.kind ~= 3
+  local stale = is_value and now >= over
+  local early = is_value and is_early(e, over - now, tonumber(ARGV[5 + n]))
+  local duty = duty_of(e, e.kind == 0 or stale or early)
+  local left = duty ~= 0 and e.deadline - now or e.kind == 3 and over + e.stale - now or 0
+  if e.dirty and ttl > 0 and (duty == 1 or e.kind == 0 or takes_writes(e)) then
+    local list = e.whole and wholes or heads
+    list[#list + 1] = e
+  end
+  if duty == 2 and e.kind == 0 and channel ~= '' then waits[#waits + 1] = KEYS[2 * n] end
+  local at = #reply
+  reply[at + 1], reply[at + 2], reply[at + 3] = duty, duty == 1 and e.last or 0, left
+  reply[at + 4], reply[at + 5], reply[at + 6] = e.kind, stale and 1 or 0, e.kind ~= 0 and now - e.made or 0
+  reply[at + 7] = payload(e)
+end
+if #heads > 0 then redis.call('SETRANGE', heads[1].key, 0, '') end
+for _, key in ipairs(waits) do register(key, channel) end
+for _, e in ipairs(heads) do
+  local head, kept = packed(e)
+  redis.call('PEXPIRE', e.key, kept)
+  e.head = head
+end
+for _, e in ipairs(wholes) do
+  local head, kept = packed(e)
+  redis.call('SET', e.key, head, 'PX', kept)
+end
+for _, e in ipairs(heads) do redis.call('SETRANGE', e.key, 0, e.head) end
+return reply

@@ -1,0 +1,15 @@
+local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+local virtual, now = ARGV[1] ~= '', nil
+if virtual then
+  now = tonumber(ARGV[1])
+else
+  local time = redis.call('TIME')
+  now = time[1] * 1000000 + time[2]
+end
+if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
+  return {0, now}
+end
+if not redis.call('GET', KEYS[1]) then
+ return {1, now, 0}
+end
+return {1, now, redis.call('DEL', KEYS[1])}
