@@ -19,7 +19,7 @@ MUTANTS = [
     Mutant(
         "a look answers with all that is there at once",
         f"{LUA}/flight/look.lua",
-        "if n > 1 and bytes > BYTES then break end",
+        "if n > 1 and bytes > MOST_BYTES then break end",
         "",
     ),
     Mutant(
@@ -31,8 +31,8 @@ MUTANTS = [
     Mutant(
         "a value that is larger than a part of a look is never told",
         f"{LUA}/flight/look.lua",
-        "if n > 1 and bytes > BYTES then break end",
-        "if bytes > BYTES then break end",
+        "if n > 1 and bytes > MOST_BYTES then break end",
+        "if bytes > MOST_BYTES then break end",
     ),
     Mutant(
         "a look asks for all that is left of it",

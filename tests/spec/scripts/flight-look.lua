@@ -109,7 +109,7 @@ local function wake(e, key, prefix)
 end
 local function forget(key) redis.pcall('DEL', key) end
 local id, ttl, channel = ARGV[3], tonumber(ARGV[4]), ARGV[5]
-local entries, reply, heads, wholes, waits = {}, {1, now}, {}, {}, {}
+local entries, reply, heads, wholes, waits, bytes = {}, {1, now}, {}, {}, {}, 0
 local function takes_writes(e)
   local done = redis.pcall('SETRANGE', e.key, 0, 'QC\1')
   local refused = type(done) == 'table' and done.err or ''
@@ -129,7 +129,12 @@ local function duty_of(e, is_due)
   e.last, e.owner, e.deadline, e.ttl, e.dirty = next_token(e), id, now + ttl, ttl, true
   return 1
 end
-for n = 1, #KEYS / 2 do entries[n] = load(KEYS[2 * n - 1]) end
+for n = 1, #KEYS / 2 do
+  local e = load(KEYS[2 * n - 1])
+  bytes = bytes + e.size
+  if n > 1 and bytes > 1048576 then break end
+  entries[n] = e
+end
 for n, e in ipairs(entries) do
   local over = e.made + e.fresh
   local is_value = e.kind ~= 0 and e.kind ~= 3
