@@ -119,7 +119,7 @@ class Once(Maker[LoopOnce], made_by="Client.once"):
         return await self._native.claim(id, value)
 
     async def release(self, id: str | bytes) -> bool:
-        """Forgets an id, whoever claimed it, so the next caller is the first: True if there was anything."""
+        """Forgets an id, whoever claimed it, so the next caller is the first: True if there was one."""
         return await self._native.release(id)
 
     async def run(

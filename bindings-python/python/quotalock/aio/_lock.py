@@ -116,7 +116,7 @@ class Lock(Wrapper[LoopLock], made_by="Client.lock"):
         return await self._native.inspect()
 
     async def force_release(self) -> int:
-        """Takes it away from whoever holds it, and answers from how many."""
+        """Takes it away from all holders, and returns how many there were."""
         return await self._native.force_release()
 
     async def __aenter__(self) -> Lock:
