@@ -204,7 +204,8 @@ export interface OpenOptions {
   /** The most units that one buyer holds and has bought; as many as there are if left out or null. */
   readonly perBuyer?: number | null
   /**
-   * When takes end, in milliseconds since the epoch by the server's clock; never if left out or null. Confirming goes on.
+   * When takes end, in milliseconds since the epoch by the server's clock; never if left out or null. Confirming stays
+   * possible.
    */
   readonly endsMs?: number | null
   /**
@@ -405,14 +406,16 @@ export class Client implements Disposable, AsyncDisposable {
    * {@link CrossSlotError}.
    */
   takeAll(takes: readonly Take[], buyer: Key, options?: TakeAllOptions): Promise<TakenAll>
-  /** Sells what 1 to 100 reservations hold, or nothing, and false, if one of them is over. Else as {@link Stock.confirm}. */
+  /**
+   * Sells what 1 to 100 reservations hold, or none of it (false) if one of them is over. Otherwise as {@link Stock.confirm}.
+   */
   confirmAll(reservations: readonly Held[]): Promise<boolean>
   /**
    * Returns what several reservations hold. Those that hold return even if others are over; true if all of them held, or had
    * been cancelled.
    */
   cancelAll(reservations: readonly Held[]): Promise<boolean>
-  /** Lengthens several holds, or none, and false, if one of them is over. Else as {@link Stock.extend}. */
+  /** Lengthens several holds, or none of them (false) if one is over. Otherwise as {@link Stock.extend}. */
   extendAll(reservations: readonly Held[], holdMs?: number): Promise<boolean>
   /**
    * Makes a `once`: work that is done once for each id, in whatever process.
@@ -468,7 +471,7 @@ export class Limiter {
    * @throws {InvalidArgumentError} for a bad key, or an id that is not 32 hexadecimal digits.
    */
   reservation(key: Key, id: string): Reservation
-  /** Tells what a consume of `cost` would answer, and never writes. */
+  /** Returns what a consume of `cost` would return, and never writes. */
   peek(key: Key, options?: CallOptions): Promise<Decision>
   /** As {@link consume}, but a denial is rejected with {@link RateLimitedError}. */
   require(key: Key, options?: CallOptions): Promise<Decision>
@@ -477,14 +480,17 @@ export class Limiter {
    * next chance comes after `timeoutMs`.
    */
   wait(key: Key, options: WaitOptions): Promise<Decision>
-  /** Gives back `amount`, 1 to 2^52, of what was consumed. Answers what a peek right after it would. */
+  /** Gives back `amount`, 1 to 2^52, of what was consumed. Returns what a peek right after it would return. */
   refund(key: Key, amount: number, options?: RefundOptions): Promise<Decision>
   /**
-   * Denies everything for `durationMs`, 1 ms to 36,500 days, in place of an earlier block. Answers what a peek right after
-   * it would. Fails whatever `onError` says.
+   * Denies everything for `durationMs`, 1 ms to 36,500 days, in place of an earlier block. Returns what a peek right after it
+   * would return. Fails whatever `onError` says.
    */
   block(key: Key, durationMs: number): Promise<Decision>
-  /** Forgets everything about `key`, a block included; true if there was anything. Fails whatever `onError` says. */
+  /**
+   * Forgets everything about `key`, including a block and reservations; true if there was anything. Fails whatever `onError`
+   * says.
+   */
   reset(key: Key): Promise<boolean>
   /**
    * The Redis key that holds the state of `key`.
@@ -620,8 +626,8 @@ export class Stock {
    */
   close(): Promise<boolean>
   /**
-   * Adds `quantity` units to an open sale, and answers how many there are now, sold ones included. With a request id they are
-   * added once for it while it is remembered, at least a day.
+   * Adds `quantity` units to an open sale, and returns how many units there are now, including sold ones. With a request id
+   * they are added once for it while it is remembered, at least a day.
    */
   restock(quantity: number, options?: RestockOptions): Promise<number>
   /**
@@ -680,7 +686,9 @@ export class TakenAll {
 /** Units that are held for a buyer. */
 export class StockReservation {
   private constructor()
-  /** What it is known by, in every process: printable, not to be guessed. Anyone who knows it can confirm or cancel. */
+  /**
+   * The id, by which every process knows it. It is printable and cannot be guessed. Anyone who knows it can confirm or cancel.
+   */
   readonly id: string
   /** How many units. */
   readonly quantity: number
@@ -716,7 +724,7 @@ export class StockStatus {
   readonly sold: number
   /** How many buyers hold or have bought. */
   readonly buyers: number
-  /** The most units of one buyer; null: as many as there are. */
+  /** The most units of one buyer; null: no limit. */
   readonly perBuyer: number | null
   /** When takes end, in milliseconds since the epoch by the server's clock, or when it was closed; null: never. */
   readonly endsMs: number | null
@@ -791,11 +799,11 @@ export class Claimed {
   private constructor()
   /** Whether the caller is the first. */
   readonly first: boolean
-  /** What the first gave; null if that was nothing, or if it has no result yet. */
+  /** The value of the first caller; null if there is none, or no result yet. */
   readonly value: Buffer | null
-  /** Whether a function is running for it, which has no result yet. */
+  /** Whether a function is running for it, without a result yet. */
   readonly running: boolean
-  /** The milliseconds until the claim, or the lease of what is running, ends. */
+  /** The milliseconds until the claim ends, or the lease of the running function. */
   readonly remainingMs: number
   /** How many milliseconds ago it was claimed. */
   readonly ageMs: number
@@ -850,7 +858,7 @@ export class Seen {
   readonly ageMs: number
 }
 
-/** One who holds a lock. */
+/** A holder of a lock. */
 export class Holder {
   private constructor()
   /** The host it runs on; empty if it did not say. */
@@ -865,7 +873,7 @@ export class Holder {
   readonly permits: number
   /** When it was granted, in milliseconds since the epoch by the server's clock. */
   readonly sinceMs: number
-  /** When it ends unless it is renewed, likewise. */
+  /** When it ends unless it is renewed, by the same clock. */
   readonly untilMs: number
 }
 
@@ -898,8 +906,8 @@ export class RuleDecision {
 }
 
 /**
- * The answer of a limiter for one key. For a policy of several rules its numbers are those of the rule that binds: of the
- * denied ones the one with the longest `retryAfterMs`, else the one with the least `remaining`.
+ * The answer of a limiter for one key. With several rules its numbers are those of the rule that binds: of the rules that deny
+ * the one with the longest `retryAfterMs`, else the one with the least `remaining`.
  */
 export class Decision {
   private constructor()
@@ -913,7 +921,7 @@ export class Decision {
   readonly remaining: number
   /** After how many milliseconds the same call would be admitted if nobody else called: 0 when admitted, null when never. */
   readonly retryAfterMs: number | null
-  /** After how many milliseconds the rule that binds is as new, and a block over; `rules` has the others'. */
+  /** After how many milliseconds the rule that binds is as new and a block is over; `rules` has the other rules. */
   readonly resetAfterMs: number
   /** The cost that was asked for; of {@link Limiter.consumeUpTo} what was taken. */
   readonly cost: number
@@ -933,7 +941,7 @@ export class CombinedDecision {
   /** Whether a limiter that is not enforced denies. */
   readonly wouldDeny: boolean
   /**
-   * The index of the decision that binds: of the denied ones the one with the longest `retryAfterMs`, else the one with the
+   * The index of the decision that binds: of the rules that deny the one with the longest `retryAfterMs`, else the one with the
    * least `remaining`.
    */
   readonly binding: number
@@ -961,7 +969,7 @@ export function limit(name: string, key: Key, policy: Policy, options?: CallOpti
  */
 export function quorumLock(clients: readonly Client[], name: Key, options?: QuorumOptions): Promise<Lock>
 
-/** For tests of Quotalock and of what uses it. */
+/** For your own tests: set the time of a client, and read or plant raw values under a key. */
 export const testing: {
   /**
    * Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of a client is decided, also on a

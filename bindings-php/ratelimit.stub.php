@@ -25,8 +25,8 @@ namespace Quotalock {
      * A client of one Redis, or of this process' memory.
      *
      * Objects with the same settings share one client and its connections, also with later requests of the same
-     * process, so making one anew in each request costs next to nothing. Nothing is sent before the first call. After
-     * a fork every process has connections of its own.
+     * process, so you can make one in each request at almost no cost. Nothing is sent before the first call. After a
+     * fork every process has connections of its own.
      */
     final class Client
     {
@@ -243,7 +243,7 @@ namespace Quotalock {
         }
 
         /**
-         * Sells what several reservations hold, or nothing if one of them is over: one atomic call. Else as
+         * Sells what several reservations hold, or nothing if one of them is over: one atomic call. Otherwise as
          * Stock::confirm().
          *
          * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100, none twice, each with its
@@ -268,7 +268,7 @@ namespace Quotalock {
         }
 
         /**
-         * Lengthens several holds, or none if one of them is over: one atomic call. Else as Stock::extend().
+         * Lengthens several holds, or none if one of them is over: one atomic call. Otherwise as Stock::extend().
          *
          * @param non-empty-list<array{Stock, non-empty-string}> $reservations as for confirmAll()
          * @param int<1, 2592000000> $holdMs
@@ -402,7 +402,7 @@ namespace Quotalock {
         }
 
         /**
-         * Tells what consume() would answer, and never writes.
+         * Returns what consume() would return, and never writes.
          *
          * @param int<0, 4503599627370496> $cost
          */
@@ -432,7 +432,7 @@ namespace Quotalock {
         }
 
         /**
-         * Gives back what was consumed; no rule falls below zero. Answers what a peek() right after it would.
+         * Gives back what was consumed; no rule falls below zero. Returns what a peek() right after it would return.
          *
          * @param int<1, 4503599627370496> $amount
          * @param \Stringable|string|int|null $requestId as for consume(): given back once
@@ -445,8 +445,8 @@ namespace Quotalock {
         }
 
         /**
-         * Denies everything for `$durationMs`, in place of an earlier block. Answers what a peek() right after it
-         * would. Fails whatever `$onError` says: a block that was not stored must not look like one.
+         * Denies everything for `$durationMs`, in place of an earlier block. Returns what a peek() right after it would
+         * return. Fails whatever `$onError` says: a block that was not stored must not look like one.
          *
          * @param int<1, 3153600000000> $durationMs
          * @throws UnavailableException
@@ -455,7 +455,7 @@ namespace Quotalock {
         {
         }
 
-        /** Forgets everything about the key, a block included; true if there was anything. */
+        /** Forgets everything about the key, including a block and reservations; true if there was anything. */
         public function reset(\Stringable|string|int $key): bool
         {
         }
@@ -470,8 +470,8 @@ namespace Quotalock {
     }
 
     /**
-     * The answer of a limiter for one key. Of several rules it shows the one that binds: of the denied ones the one
-     * with the longest wait, else the one with the least remaining.
+     * The answer of a limiter for one key. With several rules it shows the one that binds: of the rules that deny the
+     * one with the longest wait, else the one with the least remaining.
      */
     final class Decision
     {
@@ -489,7 +489,7 @@ namespace Quotalock {
         /** After how long the same call would be admitted if nobody else called: 0 when admitted, null for never. */
         public readonly ?int $retryAfterMs;
 
-        /** After how long the rule that binds is as new, and a block over; `rules` has the others'. */
+        /** After how long the rule that binds is as new and a block is over; `rules` has the other rules. */
         public readonly int $resetAfterMs;
 
         /** The cost that was asked for, or what consumeUpTo() took. */
@@ -527,8 +527,8 @@ namespace Quotalock {
         public readonly bool $wouldDeny;
 
         /**
-         * The index of the decision that binds: of the denied ones the one with the longest wait, else the one with the
-         * least remaining.
+         * The index of the decision that binds: of the rules that deny the one with the longest wait, else the one with
+         * the least remaining.
          */
         public readonly int $binding;
 
@@ -780,7 +780,7 @@ namespace Quotalock {
         }
 
         /**
-         * Adds units to an open sale; answers how many there are now, sold ones included.
+         * Adds units to an open sale; returns how many units there are now, including sold ones.
          *
          * @param int<1, 4503599627370496> $quantity
          * @param list<\Stringable|string|int>|null $prizes as many, if the sale has prizes
@@ -936,7 +936,7 @@ namespace Quotalock {
     /** Units that are held for a buyer. */
     final class StockReservation
     {
-        /** What it is known by, in every process; not to be guessed. Anyone who knows it can confirm or cancel. */
+        /** The id, by which every process knows it. It cannot be guessed. Anyone who knows it can confirm or cancel. */
         public readonly string $id;
 
         public readonly int $quantity;
@@ -998,7 +998,7 @@ namespace Quotalock {
         /** How many buyers hold or have bought. */
         public readonly int $buyers;
 
-        /** The most units of one buyer; null: all. */
+        /** The most units of one buyer; null: no limit. */
         public readonly ?int $perBuyer;
 
         /** When takes end, in milliseconds since the epoch by the server's clock; null: never. */
@@ -1113,13 +1113,13 @@ namespace Quotalock {
         /** Whether the caller is the first. */
         public readonly bool $first;
 
-        /** What the first gave; null if that was nothing, or if it has no result yet. */
+        /** The value of the first caller; null if there is none, or no result yet. */
         public readonly ?string $value;
 
-        /** Whether a function runs for it, which has no result yet. */
+        /** Whether a function is running for it, without a result yet. */
         public readonly bool $running;
 
-        /** How long the claim lasts, or the lease of what runs. */
+        /** How long the claim lasts, or the lease of the running function. */
         public readonly int $remainingMs;
 
         /** How long ago it was claimed. */
@@ -1260,7 +1260,7 @@ namespace Quotalock {
         }
     }
 
-    /** One who holds a lock. */
+    /** A holder of a lock. */
     final class Holder
     {
         /** The host it runs on; empty if it did not say. */
@@ -1281,7 +1281,7 @@ namespace Quotalock {
         /** When it was granted, in milliseconds since the epoch by the server's clock. */
         public readonly int $sinceMs;
 
-        /** When it ends, likewise. */
+        /** When it ends, by the same clock. */
         public readonly int $untilMs;
 
         private function __construct()
@@ -1340,7 +1340,7 @@ namespace Quotalock {
         }
     }
 
-    /** For tests of what uses a limiter: a time of one's own, and raw values under its keys. */
+    /** For your own tests: set the time of a client, and read or plant raw values under a key. */
     final class Testing
     {
         private function __construct()
@@ -1492,7 +1492,7 @@ namespace Quotalock\Exception {
         {
         }
 
-        /** The decision behind it. */
+        /** The decision that denied. */
         public function getDecision(): Decision
         {
         }
@@ -1514,7 +1514,7 @@ namespace Quotalock\Exception {
         }
     }
 
-    /** Whoever was making the value of a cache, or the result of Once::run(), has failed a short time ago. */
+    /** A loader of a cache, or the function of Once::run(), failed a short time ago. */
     final class LoadFailedException extends \RuntimeException implements QuotalockException
     {
         public function getErrorCode(): string

@@ -59,7 +59,7 @@ impl Lock {
         self.inner.assert_held().map_err(thrown)
     }
 
-    /// Has every later fencing token be larger.
+    /// Makes every later fencing token larger.
     #[napi(catch_unwind)]
     pub fn raise_floor(&self, floor: f64) -> Result<()> {
         unsigned("floor", floor).and_then(|floor| self.inner.raise_floor(floor)).map_err(thrown)

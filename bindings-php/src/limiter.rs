@@ -93,7 +93,7 @@ impl Limiter {
         Ok(Reservation::object(reservation, self.handle.clone()))
     }
 
-    /// Tells what `consume` would answer, and never writes.
+    /// Tells what `consume` would return, and never writes.
     #[php(defaults(cost = 1))]
     pub fn peek(&self, key: Key, cost: Int) -> Outcome<Decided> {
         let op = self.limiter()?.peek(&key.bytes(1)?, cost.unsigned(2, "cost")?)?;

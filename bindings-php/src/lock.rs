@@ -110,7 +110,7 @@ impl Lock {
         Ok(self.lock.assert_held()?)
     }
 
-    /// Has every later token be larger than this.
+    /// Makes every later token larger than this.
     pub fn raise_floor(&self, floor: Int) -> Outcome<()> {
         Ok(self.lock.raise_floor(floor.unsigned(1, "floor")?)?)
     }
@@ -121,7 +121,7 @@ impl Lock {
         call::run(self.lock.inspect()).map(Inspected)
     }
 
-    /// Takes it from whoever holds it; answers from how many.
+    /// Takes it from all holders; returns how many there were.
     pub fn force_release(&self) -> Outcome<i64> {
         registry::check(&self.handles)?;
         // A table has at most 1,024 holders.

@@ -132,7 +132,7 @@ impl Stock {
         call::run(op)
     }
 
-    /// Has a hold last for at least `holdMs` from now; false if it was over.
+    /// Makes a hold last for at least `holdMs` from now; false if it was over.
     #[php(defaults(holdMs = HOLD_MS))]
     pub fn extend(&self, id: Text, holdMs: Int) -> Outcome<bool> {
         let op = self.stock()?.extend(&id.utf8(1, "id")?, holdMs.micros(2, "hold")?)?;

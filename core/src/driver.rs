@@ -105,7 +105,7 @@ impl<T> LoopLink<T> {
         Ok(LoopLink { link, ear, inbox, expected: HashMap::new(), numbers: 0, ended: Vec::new() })
     }
 
-    /// Has `tag` come back with an answer that another thread gives to [`sink`](LoopLink::sink) under the number returned,
+    /// Returns `tag` later with an answer that another thread gives to [`sink`](LoopLink::sink) under the number returned,
     /// which was not used before.
     pub fn expect(&mut self, tag: T) -> u64 {
         self.numbers += 1;

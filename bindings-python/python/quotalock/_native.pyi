@@ -45,8 +45,8 @@ __all__ = [
 
 @final
 class Client:
-    """A client of one Redis, or of this process' memory (`memory://`). Threads may share it, and forked processes go on
-    using it. Making one does no I/O: connections are made at the first call, and again in each forked process.
+    """A client of one Redis, or of this process' memory (`memory://`). Threads may share it, and forked processes may
+    continue to use it. Making one does no I/O: it connects at the first call, and again in each forked process.
 
     `url` is `redis://`, `rediss://`, `unix://` or `memory://`; without one `QUOTALOCK_URL` of the environment is taken,
     else `redis://127.0.0.1:6379`. All clients of `memory://` in a process share it; `memory://name` is one of its own,
@@ -336,7 +336,7 @@ class Limiter:
         self, key: str | bytes, estimate: int, ttl: float, unsettled: str
     ) -> tuple[Reservation, Future[Decision]]: ...
     def peek(self, key: str | bytes, cost: int = 1) -> Decision:
-        """Tells what `consume` would answer, and never writes."""
+        """Returns what `consume` would return, and never writes."""
 
     def require(self, key: str | bytes, cost: int = 1) -> Decision:
         """As `consume`, but a denial raises `RateLimited`, which carries the decision."""
@@ -346,16 +346,17 @@ class Limiter:
         Ends with a denial at once when the next chance comes after the timeout."""
 
     def refund(self, key: str | bytes, amount: int, request_id: str | bytes | None = None) -> Decision:
-        """Gives back `amount` (1 to 2^52) of what was consumed; no rule falls below zero. Answers what a peek right
-        after it would."""
+        """Gives back `amount` (1 to 2^52) of what was consumed; no rule falls below zero. Returns what a peek right
+        after it would return."""
 
     def block(self, key: str | bytes, duration: float) -> Decision:
-        """Denies everything for `duration` seconds (1 ms to 36,500 days), in place of an earlier block. Answers what a
-        peek right after it would. Raises whatever `on_error` says: a block that was not stored must not look like one.
+        """Denies everything for `duration` seconds (1 ms to 36,500 days), in place of an earlier block. Returns what a
+        peek right after it would return. Raises whatever `on_error` says: a block that was not stored must not look
+        like one.
         """
 
     def reset(self, key: str | bytes) -> bool:
-        """Forgets everything about `key`, a block and reservations included; True if there was anything. Raises
+        """Forgets everything about `key`, including a block and reservations; True if there was anything. Raises
         whatever `on_error` says."""
 
     def redis_key(self, key: str | bytes) -> bytes:
@@ -365,8 +366,8 @@ class Limiter:
 class Decision:
     """The answer of a limiter for one key; as a bool, whether the call was admitted. Durations are seconds.
 
-    For a policy of several rules `limit`, `remaining`, `retry_after` and `reset_after` are those of the rule that
-    binds: of the denied ones the one with the longest `retry_after`, else the one with the least remaining.
+    With several rules `limit`, `remaining`, `retry_after` and `reset_after` are those of the rule that binds: of the
+    rules that deny the one with the longest `retry_after`, else the one with the least remaining.
     """
 
     @property
@@ -392,7 +393,7 @@ class Decision:
 
     @property
     def reset_after(self) -> float:
-        """After how many seconds the rule that binds is as new, and a block over; `rules` has the others'."""
+        """After how many seconds the rule that binds is as new and a block is over; `rules` has the other rules."""
 
     @property
     def cost(self) -> int:
@@ -431,8 +432,8 @@ class CombinedDecision:
 
     @property
     def binding(self) -> int:
-        """The index in `decisions` of the one that binds: of the denied ones the one with the longest `retry_after`,
-        else the one with the least remaining."""
+        """The index in `decisions` of the one that binds: of the rules that deny the one with the longest
+        `retry_after`, else the one with the least remaining."""
 
     @property
     def retry_after(self) -> float | None:
@@ -638,8 +639,8 @@ class Stock:
         same numbers; then nothing changes. Raises `InvalidArgument` if it is open with others.
 
         `per_buyer` is the most units that one buyer holds and has bought. `ends` is when takes end, in seconds since
-        the epoch by the server's clock; confirming goes on. `prizes` are as many payloads as units (1 to 1,024 bytes
-        each, 10,000 at most), such as coupon codes: each reservation gets its own, in this order.
+        the epoch by the server's clock; confirming stays possible. `prizes` are as many payloads as units (1 to 1,024
+        bytes each, 10,000 at most), such as coupon codes: each reservation gets its own, in this order.
         """
 
     def close(self) -> bool:
@@ -654,9 +655,9 @@ class Stock:
         prizes: Iterable[str | bytes] | None = None,
         request_id: str | bytes | None = None,
     ) -> int:
-        """Adds `quantity` units to an open sale and answers how many there are now, sold ones included. A sale with
-        prizes needs as many more. With a `request_id` they are added once for it while it is remembered, at
-        least a day."""
+        """Adds `quantity` units to an open sale and returns how many units there are now, including sold ones. A sale
+        with prizes needs as many more. With a `request_id` they are added once for it while it is remembered, at least
+        a day."""
 
     def take(
         self,
@@ -748,7 +749,7 @@ class StockReservation:
 
     @property
     def id(self) -> str:
-        """The id, by which it is confirmed, cancelled and extended, in any process."""
+        """The id, with which any process can confirm, cancel or extend it."""
 
     @property
     def quantity(self) -> int:
@@ -815,7 +816,7 @@ class StockStatus:
 
     @property
     def per_buyer(self) -> int | None:
-        """The most units of one buyer; None: as many as there are."""
+        """The most units of one buyer; None: no limit."""
 
     @property
     def ends(self) -> float | None:
@@ -925,15 +926,15 @@ class Claimed:
 
     @property
     def value(self) -> bytes | None:
-        """What the first gave; None if that was nothing, or has no result yet."""
+        """The value of the first caller; None if there is none, or no result yet."""
 
     @property
     def running(self) -> bool:
-        """Whether a function runs for the id, which has no result yet."""
+        """Whether a function is running for the id, without a result yet."""
 
     @property
     def remaining(self) -> float:
-        """The seconds until the claim, or the lease of what is running, ends."""
+        """The seconds until the claim ends, or the lease of the running function."""
 
     @property
     def age(self) -> float:
@@ -1068,7 +1069,7 @@ class Inspection:
 
 @final
 class Holder:
-    """One who holds a lock."""
+    """A holder of a lock."""
 
     @property
     def host(self) -> str:
@@ -1096,7 +1097,7 @@ class Holder:
 
     @property
     def until(self) -> float:
-        """When it ends unless it is renewed, likewise."""
+        """When it ends unless it is renewed, by the same clock."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...

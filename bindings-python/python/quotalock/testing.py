@@ -1,4 +1,4 @@
-"""For tests of what uses Quotalock: a time of one's own, and raw values under a limiter's keys.
+"""For your own tests: set the time of a client, and read or plant raw values under a key.
 
     client = quotalock.Client("memory://name-of-the-test")
     testing.set_time(client, 1_700_000_000_000_000)

@@ -183,7 +183,7 @@ impl Readers {
         }
     }
 
-    /// Has one rest, and those behind it, who know now what it knows.
+    /// Lets one rest, and those behind it, which now know what it knows.
     fn rest(&mut self, number: u64, until: Instant) {
         let behind = self.behind(number);
         let Some(outage) = self.all.get(&number).map(|waiter| waiter.reader.outage()) else { return };
@@ -220,7 +220,7 @@ impl Readers {
         self.numbers(|waiter| waiter.stage == Stage::Behind(number))
     }
 
-    /// Has the first of each entry ask, and the others wait for its answer.
+    /// Lets the first of each entry ask, and the others wait for its answer.
     fn ask_together(&mut self, numbers: Vec<u64>) {
         let mut first: BTreeMap<Channel, u64> = BTreeMap::new();
         for number in numbers {

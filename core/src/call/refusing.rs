@@ -1,7 +1,7 @@
 //! What keeps a Redis that refuses to work for a while from costing every call its retries.
 //!
 //! A call that was refused until its time was nearly over (a replica that may not write, a disk that is full, a script that
-//! runs for ever) has the next ones answered at once. One call at a time goes through as the probe, and is not sent again when
+//! never ends) makes the next ones answered at once. One call at a time goes through as the probe, and is not sent again when
 //! it is refused: so looking is cheap, and happens often. That a script has run proves no more than it did: where writes
 //! were refused, only one that wrote ends it; after one that only read all calls are probes.
 

@@ -11,7 +11,7 @@ pub trait Sink: Send + Sync {
     fn complete(&self, answers: Vec<(u64, Result<Answer>)>);
 }
 
-/// Who waits for one answer. Dropped without one (the thread failed), it answers itself: nobody waits for ever.
+/// Who waits for one answer. Dropped without one (the thread failed), it answers itself: nobody waits forever.
 pub(crate) struct Tag {
     sink: Arc<dyn Sink>,
     id: u64,

@@ -24,7 +24,7 @@ pub(crate) trait Space {
     fn object(&mut self, key: &[u8]) -> Result<Option<&mut Object>>;
     /// Sets a structure that is forgotten after `ttl` milliseconds.
     fn set_object(&mut self, key: &[u8], object: Box<Object>, ttl: u64);
-    /// Has a key that there is forgotten after `ttl` milliseconds.
+    /// Sets the TTL of an existing key to `ttl` milliseconds.
     fn keep(&mut self, key: &[u8], ttl: u64);
     /// Tells those who listen at a channel; in this process nobody does.
     fn publish(&mut self, _channel: &[u8], _message: &[u8]) {}

@@ -56,7 +56,7 @@ fn by_the_system(host: &str) -> io::Result<Vec<IpAddr>> {
     Ok((host, 0).to_socket_addrs()?.map(|address| address.ip()).collect())
 }
 
-/// Has a name looked up, unless that is under way.
+/// Looks a name up, unless that is under way.
 fn ask(host: &str, look_up: Lookup) -> Result<Receiver<Found>> {
     let (tell, answer) = sync_channel(1);
     let mut all = asked();

@@ -37,7 +37,7 @@ pub(crate) fn config(ca: Option<&Path>) -> Result<Arc<ClientConfig>> {
     Ok(known().entry(place).or_insert(config).clone())
 }
 
-/// Has the certificates read anew by the next dial: one that they do not vouch for may come from a CA that was renewed.
+/// Makes the next dial read the certificates again: one that they do not vouch for may come from a CA that was renewed.
 pub(crate) fn forget(ca: Option<&Path>) {
     known().remove(&ca.map(Path::to_owned));
 }

@@ -92,7 +92,7 @@ pub struct Charge<'a> {
 ///
 /// With a request id a call is charged once: the same id for the same verb and key gets the first answer again, whatever
 /// the policy and cost are by now, while it is remembered ([`Options::request_memory`](crate::Options)), also when the first reply was lost. A denied call charged
-/// nothing, so it is decided anew.
+/// nothing, so it is decided again.
 #[derive(Clone)]
 pub struct Limiter {
     client: Client,
@@ -161,7 +161,7 @@ impl Limiter {
     }
 
     /// Charges `cost` (0 to [`MAX_COST`]) to every rule if all admit it, else to none. A cost of 0 only looks; one above
-    /// a limit is denied for ever.
+    /// a limit is always denied.
     ///
     /// # Errors
     /// `invalid_argument` for a bad key or cost; see also the type.
@@ -225,7 +225,7 @@ impl Limiter {
         self.call(verb, reservation.key(), estimate, None, None)
     }
 
-    /// Tells what [`consume`](Limiter::consume) of `cost` would answer, and never writes.
+    /// Tells what [`consume`](Limiter::consume) of `cost` would return, and never writes.
     ///
     /// # Errors
     /// As [`consume`](Limiter::consume).

@@ -79,7 +79,7 @@ impl LockGuest {
         self.actions.push(Action::Ask(self.next, work));
     }
 
-    /// Has done what the room wants done.
+    /// Does what the room wants done.
     fn follow(&mut self) {
         for wish in std::mem::take(&mut self.room.wishes) {
             match wish {

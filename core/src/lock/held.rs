@@ -133,7 +133,7 @@ impl Held {
         self.generation != generation()
     }
 
-    /// Has it count as watched by the process' thread: true for the first who asks.
+    /// Marks it as watched by the process' thread: true for the first caller.
     pub fn is_to_be_watched(&self) -> bool {
         !self.watched.swap(true, Ordering::Relaxed)
     }
@@ -182,7 +182,7 @@ impl Held {
         }
     }
 
-    /// Has `listener` called when it is lost; at once if it is lost already.
+    /// Calls `listener` when it is lost; at once if it is already lost.
     pub fn on_loss(&self, listener: LossListener) {
         if self.state() == LockState::Lost {
             return listener();

@@ -76,7 +76,7 @@ impl Client {
         Lock::new(self, Kind::Mutex, &[name], (1, 1), options)
     }
 
-    /// Makes a handle for several mutexes that are granted all or none, in one call: no order of names can dead-lock.
+    /// Makes a handle for several mutexes that are granted all or none, in one call: no order of names can deadlock.
     ///
     /// # Errors
     /// As [`lock`](Client::lock); for no name, more than [`MAX_LOCK_NAMES`], or one named twice. In a cluster the names must
@@ -173,7 +173,7 @@ impl Lock {
         })
     }
 
-    /// What the handle knows: from memory, without asking anybody.
+    /// What the handle knows, without asking Redis.
     pub fn state(&self) -> LockState {
         self.held_now().map_or(LockState::Released, |held| held.state())
     }
@@ -210,7 +210,7 @@ impl Lock {
         self.held_now().map(|held| held.token)
     }
 
-    /// Has every later token be larger than `floor`: for when the resource has seen a larger one than the lock gave.
+    /// Makes every later token larger than `floor`: for a resource that has seen a larger token than the lock gave.
     ///
     /// # Errors
     /// `invalid_argument` for a floor above 2^52.
@@ -221,7 +221,7 @@ impl Lock {
         Ok(())
     }
 
-    /// Has `listener` called once when the present grant is lost: at once if it is; never if it is released before, or not
+    /// Calls `listener` once when the present grant is lost: at once if it is; never if it is released before, or not
     /// held.
     pub fn on_loss(&self, listener: LossListener) {
         if let Some(held) = self.held_now() {
@@ -245,7 +245,7 @@ impl Lock {
         Op::of(&spec.shared, Box::new(Inspect { keys: spec.keys[..1].into(), shown: spec.shown.clone() }))
     }
 
-    /// Takes the lock away from whoever holds it, and answers from how many. For operators: the holders learn of it as a loss
+    /// Takes the lock away from all holders, and returns how many there were. For operators: the holders learn of it as a loss
     /// when they next renew or extend.
     pub fn force_release(&self) -> Op<u64> {
         let spec = &self.inner.spec;

@@ -27,7 +27,7 @@ pub struct LockOptions {
     pub ttl: u64,
     /// Whether it is renewed at a third of its ttl, on the process' one thread, while the handle lives.
     pub renew: bool,
-    /// For how long it is renewed at most, in microseconds: a stuck holder does not block the others for ever.
+    /// For how long it is renewed at most, in microseconds: so that a stuck holder does not block the others forever.
     pub max_hold: u64,
     /// Whether those who wait are served in the order in which they came.
     pub fair: bool,

@@ -301,7 +301,7 @@ impl Room {
         self.lines.get(place).and_then(VecDeque::front)
     }
 
-    /// Has the next in a line begin: it asks, but not at once if the one before it was just granted the lock, and is known to
+    /// Starts the next in a line: it asks, but not at once if the one before it was just granted the lock, and is known to
     /// hold it: that one may hand it on before.
     fn begin(&mut self, place: &Place) {
         let holder = self.holders.get(place).and_then(Weak::upgrade).filter(|held| held.is_held());

@@ -19,7 +19,7 @@ impl Sink for Nobody {
     fn complete(&self, _answers: Vec<(u64, Result<Answer>)>) {}
 }
 
-/// Has the process' thread acquire; the answer, a flag, comes to `sink` under this number.
+/// Asks the process' thread to acquire; the answer, a flag, comes to `sink` under this number.
 pub(super) fn acquire(attempt: Attempt, id: u64, sink: &Arc<dyn Sink>) {
     let session = attempt.lock.spec.shared.clone();
     thread::request(&session, id, sink, |guests, tag| {
@@ -29,7 +29,7 @@ pub(super) fn acquire(attempt: Attempt, id: u64, sink: &Arc<dyn Sink>) {
     });
 }
 
-/// Has the process' thread release; the answer, a flag, comes to `sink` under this number.
+/// Asks the process' thread to release; the answer, a flag, comes to `sink` under this number.
 pub(super) fn release(held: Arc<Held>, was_held: bool, id: u64, sink: &Arc<dyn Sink>) {
     let session = held.spec.shared.clone();
     thread::request(&session, id, sink, move |guests, tag| {
@@ -39,7 +39,7 @@ pub(super) fn release(held: Arc<Held>, was_held: bool, id: u64, sink: &Arc<dyn S
     });
 }
 
-/// Has the process' thread renew a grant and tell its loss.
+/// Asks the process' thread to renew a grant and to tell its loss.
 pub(super) fn keep(held: &Arc<Held>) {
     let kept = held.clone();
     thread::notify(&held.spec.shared, move |guests| {
@@ -84,7 +84,7 @@ pub(super) fn forget(attempt: &Attempt) {
     }
 }
 
-/// Has those leave the lines whose callers are gone.
+/// Removes from the lines those whose callers are gone.
 pub(super) fn look_for_abandoned(spec: &Spec) {
     thread::notify_if_awake(&spec.shared, |guests| {
         if let Some(locks) = guests.get::<LockGuest>() {

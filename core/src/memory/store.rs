@@ -25,7 +25,7 @@ enum Kept {
 
 struct Entry {
     kept: Kept,
-    /// Microseconds; none is for ever.
+    /// Microseconds; none is forever.
     expires: Option<u64>,
     /// For how much longer it is not forgotten, since a test set its time.
     grace: u64,

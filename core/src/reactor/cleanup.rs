@@ -70,7 +70,7 @@ impl Leave {
         }
     }
 
-    /// Has the process' thread send it.
+    /// Asks the process' thread to send it.
     pub fn send_in_background(self) {
         thread::leave(self);
     }

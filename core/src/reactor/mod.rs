@@ -72,7 +72,7 @@ impl Reactor {
         self.tray.clone()
     }
 
-    /// Has the guests of a client told something.
+    /// Tells the guests of a client something.
     fn tell(&mut self, session: &Arc<Session>, tell: impl FnOnce(&mut Guests)) {
         let client = session.engine().number;
         tell(self.clients.entry(client).or_insert_with(|| Guests::new(session)));

@@ -47,7 +47,7 @@ impl<Others> Stage<Others> {
         self.is_resting()
     }
 
-    /// Has it rest, unless a hint came before the answer that says so: false, then it is to be asked again.
+    /// Lets it rest, unless a hint came before the answer that says so: false, then it is to be asked again.
     pub fn rest(&mut self, until: Instant) -> bool {
         if matches!(self, Stage::Asking { told: true }) {
             return false;

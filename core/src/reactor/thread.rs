@@ -152,7 +152,7 @@ pub fn cancel(id: u64, sink: &Arc<dyn Sink>) {
     }
 }
 
-/// Has a thread of its own do something; its answer comes to `sink` under this number.
+/// Does something on a thread of its own; its answer comes to `sink` under this number.
 pub(crate) fn do_alone(id: u64, sink: &Arc<dyn Sink>, work: impl FnOnce() -> Result<Answer> + Send + 'static) {
     let tag = Tag::new(id, sink);
     // Without a thread the tag is dropped, and answers so.
@@ -166,7 +166,7 @@ pub(crate) fn hang_up(number: u64) {
     }
 }
 
-/// Has the guests of a client told something whose answer comes to `sink`, under this number.
+/// Tells the guests of a client something whose answer comes to `sink`, under this number.
 pub(crate) fn request(
     session: &Arc<Session>,
     id: u64,
@@ -180,7 +180,7 @@ pub(crate) fn request(
     }
 }
 
-/// Has the guests of a client told something; without a thread (the system gave none) nobody is.
+/// Tells the guests of a client something; without a thread (the system gave none) it tells nobody.
 pub(crate) fn notify(session: &Arc<Session>, tell: impl FnOnce(&mut Guests) + Send + 'static) {
     if let Ok(hub) = Hub::get() {
         hub.send(Message::Tell(session.clone(), Box::new(tell)));
@@ -194,7 +194,7 @@ pub(crate) fn notify_if_awake(session: &Arc<Session>, tell: impl FnOnce(&mut Gue
     }
 }
 
-/// Has the thread take something back.
+/// Asks the thread to take something back.
 pub(super) fn leave(leave: Leave) {
     if let Ok(hub) = Hub::get() {
         hub.send(Message::Leave(leave));
@@ -284,7 +284,7 @@ fn work(hub: &Arc<Hub>, bell: &UnixStream) {
     }
 }
 
-/// Has a thread of its own do something, whose answer the reactor waits for.
+/// Does something on a thread of its own; the reactor waits for its answer.
 fn do_beside(hub: &Arc<Hub>, task: Task, tag: Tag) {
     let hub = hub.clone();
     // Without a thread the tag is dropped, and answers so.

@@ -98,7 +98,7 @@ impl Engine {
         }
     }
 
-    /// Has the process' thread hang up for this client: calls under way end with `closed`.
+    /// Asks the process' thread to hang up for this client: calls under way end with `closed`.
     pub fn hang_up(&self) {
         (self.hang_up)(self.number);
     }

@@ -285,8 +285,8 @@ impl Stock {
     /// ([`MIN_HOLD`] to [`MAX_HOLD`]), or says why not. What is not confirmed by then returns to stock.
     ///
     /// With a request id (1 to 256 bytes), which belongs to this stock and buyer, units are taken once for it: the same id gets the first
-    /// reservation again, whatever became of it, while it is remembered: as long as the hold,
-    /// or [`Options::request_memory`](crate::Options) if that is longer. A refused call took nothing, so it is decided anew.
+    /// reservation again, whatever happened to it, while it is remembered: as long as the hold,
+    /// or [`Options::request_memory`](crate::Options) if that is longer. A refused call took nothing, so it is decided again.
     ///
     /// # Errors
     /// `invalid_argument` for a bad buyer, quantity, hold or request id, or more than [`MAX_PRIZES_OF_A_TAKE`] units with prizes.
@@ -326,7 +326,7 @@ impl Stock {
         self.client.cancel_all(&[(self, id)])
     }
 
-    /// Has a hold last for at least `hold` microseconds from now ([`MIN_HOLD`] to [`MAX_HOLD`]); it never becomes shorter. False
+    /// Makes a hold last for at least `hold` microseconds from now ([`MIN_HOLD`] to [`MAX_HOLD`]); it never becomes shorter. False
     /// if it was over, confirmed or cancelled.
     ///
     /// # Errors
@@ -353,7 +353,7 @@ impl Stock {
     }
 
     /// Reads up to `count` (1 to [`MAX_PAGE`]) entries of the ledger, those after the entry with the id `after`, or from the first
-    /// that is kept. A page ends early once it has 1 MiB, and is empty only at the end. Whoever stores the last id with what it did reads every entry at least once, as long as the ledger keeps
+    /// that is kept. A page ends early once it has 1 MiB, and is empty only at the end. If you store the last id together with your own changes, you read every entry at least once, as long as the ledger keeps
     /// them; the [`number`](LedgerEntry::number)s of one sale have no gaps.
     ///
     /// # Errors

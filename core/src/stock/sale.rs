@@ -104,7 +104,7 @@ pub(super) fn find<'a>(space: &'a mut dyn Space, place: &Place, now: u64) -> Res
     Ok(Some(sale))
 }
 
-/// Has the store keep the sale, after a call that may have written, for as long as it is to be kept.
+/// Makes the store keep the sale, after a call that may have written, for as long as it is to be kept.
 pub(super) fn keep(space: &mut dyn Space, place: &Place, now: u64) -> Result<()> {
     if let Some(sale) = find(space, place, now)? {
         let ttl = sale.kept.saturating_sub(sale.now());
@@ -231,7 +231,7 @@ impl Sale {
         drawn
     }
 
-    /// Has a hold end at another time.
+    /// Moves the end of a hold.
     pub fn extend(&mut self, place: &Place, hold: &Hold, till: u64) {
         self.set_end(hold.member(), till);
         self.append(LedgerKind::Extended, Some((place, hold)), None, hold.quantity);

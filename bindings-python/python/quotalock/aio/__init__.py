@@ -1,4 +1,4 @@
-"""Quotalock for asyncio: the same names as `quotalock`, with `await` in front of what asks Redis.
+"""Quotalock for asyncio: the same names as `quotalock`, with `await` in front of each call that asks Redis.
 
     from quotalock import aio
 

@@ -100,7 +100,7 @@ class Once(Maker[_native.Once], made_by="Client.once"):
         return await on_loop(self._native.claim)(id, value)
 
     async def release(self, id: str | bytes) -> bool:
-        """Forgets an id, whoever claimed it, so the next caller is the first: True if there was anything."""
+        """Forgets an id, whoever claimed it, so the next caller is the first: True if there was one."""
         return await on_loop(self._native.release)(id)
 
     async def run(

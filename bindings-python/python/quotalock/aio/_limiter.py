@@ -58,7 +58,7 @@ class Limiter(Wrapper[_native.Limiter], made_by="Client.limiter"):
         return Reservation._of(self._native.reservation(key, id))
 
     async def peek(self, key: str | bytes, cost: int = 1) -> Decision:
-        """Tells what `consume` would answer, and never writes."""
+        """Returns what `consume` would return, and never writes."""
         return await on_loop(self._native.peek)(key, cost)
 
     async def require(self, key: str | bytes, cost: int = 1) -> Decision:
@@ -73,15 +73,15 @@ class Limiter(Wrapper[_native.Limiter], made_by="Client.limiter"):
         return await on_loop(self._native.wait)(key, timeout, cost)
 
     async def refund(self, key: str | bytes, amount: int, request_id: str | bytes | None = None) -> Decision:
-        """Gives back `amount` of what was consumed, and answers what a peek right after it would."""
+        """Gives back `amount` of what was consumed, and returns what a peek right after it would return."""
         return await on_loop(self._native.refund)(key, amount, request_id)
 
     async def block(self, key: str | bytes, duration: float) -> Decision:
-        """Denies everything for `duration` seconds, and answers what a peek right after it would."""
+        """Denies everything for `duration` seconds, and returns what a peek right after it would return."""
         return await on_loop(self._native.block)(key, duration)
 
     async def reset(self, key: str | bytes) -> bool:
-        """Forgets everything about `key`, a block and reservations included; True if there was anything."""
+        """Forgets everything about `key`, including a block and reservations; True if there was anything."""
         return await on_loop(self._native.reset)(key)
 
     def redis_key(self, key: str | bytes) -> bytes:

@@ -116,7 +116,7 @@ class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
         return await on_loop(self._native.inspect)()
 
     async def force_release(self) -> int:
-        """Takes it away from whoever holds it, and answers from how many."""
+        """Takes it away from all holders, and returns how many there were."""
         return await on_loop(self._native.force_release)()
 
     async def __aenter__(self) -> Lock:

@@ -52,7 +52,7 @@ class Stock(Wrapper[_native.Stock], made_by="Client.stock"):
     async def restock(
         self, quantity: int, prizes: Iterable[str | bytes] | None = None, request_id: str | bytes | None = None
     ) -> int:
-        """Adds units to an open sale, and answers how many there are now; see `quotalock.Stock.restock`."""
+        """Adds units to an open sale, and returns how many there are now; see `quotalock.Stock.restock`."""
         return await on_loop(self._native.restock)(quantity, prizes, request_id)
 
     async def take(

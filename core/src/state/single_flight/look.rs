@@ -74,7 +74,7 @@ pub enum Looked {
     },
     /// A value.
     Seen(Seen),
-    /// Whoever loaded it last has failed.
+    /// The last loader failed.
     Failed {
         /// How.
         error: String,
