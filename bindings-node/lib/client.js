@@ -11,6 +11,7 @@ const {
   flag,
   kept,
   number,
+  numberIfGiven,
   options,
   policyOf,
   refusal,
@@ -25,7 +26,7 @@ const { Limiter } = require('./limiter.js')
 const { open } = require('./lock.js')
 const { Once } = require('./once.js')
 const { takenAll } = require('./sale.js')
-const { Stock, numberIfGiven, reservationsOf, takeAllOptions, takesOf } = require('./stock.js')
+const { Stock, reservationsOf, takeAllOptions, takesOf } = require('./stock.js')
 
 const CLIENT_OPTIONS = ['prefix', 'timeoutMs', 'onError', 'requestMemoryMs']
 const LIMITER_OPTIONS = ['scope', 'enforce']
@@ -44,7 +45,6 @@ let nativeOf
 
 class Client {
   #native
-  #prefix
 
   static {
     nativeOf = (client) => {
@@ -58,21 +58,15 @@ class Client {
    * @param {import('../index.js').ClientOptions} [given]
    */
   constructor(url, given) {
-    const {
-      prefix = 'ql',
-      timeoutMs = 500,
-      onError = 'raise',
-      requestMemoryMs = 60_000,
-    } = options(given, CLIENT_OPTIONS)
+    const { prefix, timeoutMs, onError, requestMemoryMs } = options(given, CLIENT_OPTIONS)
     const where = url === undefined ? undefined : address(url)
-    const how = /** @type {const} */ ([
-      text('prefix', prefix),
-      number('timeoutMs', timeoutMs),
-      text('onError', onError),
-      number('requestMemoryMs', requestMemoryMs),
-    ])
-    this.#native = construct(Client, () => new native.Client(where, ...how))
-    this.#prefix = prefix
+    const how = {
+      prefix: prefix === undefined ? undefined : text('prefix', prefix),
+      timeoutMs: timeoutMs === undefined ? undefined : number('timeoutMs', timeoutMs),
+      onError: onError === undefined ? undefined : text('onError', onError),
+      requestMemoryMs: requestMemoryMs === undefined ? undefined : number('requestMemoryMs', requestMemoryMs),
+    }
+    this.#native = construct(Client, () => new native.Client(where, how))
   }
 
   get server() {
@@ -80,7 +74,7 @@ class Client {
   }
 
   get prefix() {
-    return this.#prefix
+    return this.#native.prefix
   }
 
   /** @type {Surface['limiter']} */
@@ -220,7 +214,7 @@ class Client {
   }
 
   [inspect.custom]() {
-    return `Client { server: ${inspect(this.server)}, prefix: ${inspect(this.#prefix)} }`
+    return `Client { server: ${inspect(this.server)}, prefix: ${inspect(this.prefix)} }`
   }
 }
 

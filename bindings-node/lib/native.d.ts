@@ -118,7 +118,9 @@ export declare class Client {
   /** Makes a `once`. */
   once(name: string, options: OnceInput): Once
   /** Makes a client; no URL asks the environment. */
-  constructor(url: string | undefined | null, prefix: string, timeoutMs: number, onError: string, memoryMs: number)
+  constructor(url: string | undefined | null, given: ClientInput)
+  /** What every Redis key starts with. */
+  get prefix(): string
   /** The server's name, without a password. */
   get server(): string
   /** Closes it; true if what it held is to be given back. */
@@ -209,6 +211,18 @@ export interface CacheInput {
 
 /** Refuses JSON that another language cannot read back. */
 export declare function checkJson(text: string): void
+
+/** How a client is made; what is missing is as the core has it. */
+export interface ClientInput {
+  /** What every Redis key starts with. */
+  prefix?: string
+  /** The time a call may take. */
+  timeoutMs?: number
+  /** What is answered when Redis cannot. */
+  onError?: string
+  /** For how long a call with a request id is remembered. */
+  requestMemoryMs?: number
+}
 
 /** The kinds of answers. */
 export declare const enum Kind {

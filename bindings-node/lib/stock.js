@@ -4,7 +4,7 @@
 
 const { inspect } = require('node:util')
 const native = require('./native.js')
-const { bytesIfGiven, bytesOf, number, options, refusal, text } = require('./argument.js')
+const { bytesIfGiven, bytesOf, number, numberIfGiven, options, refusal, text, textIfGiven } = require('./argument.js')
 const { submitDescribed } = require('./channel.js')
 const { failure } = require('./errors.js')
 const { ledger, page, status, taken } = require('./sale.js')
@@ -148,22 +148,6 @@ class Stock {
   }
 }
 
-/**
- * @param {string} what
- * @param {unknown} given
- */
-function numberIfGiven(what, given) {
-  return given === undefined || given === null ? undefined : number(what, given)
-}
-
-/**
- * @param {string} what
- * @param {unknown} given
- */
-function textIfGiven(what, given) {
-  return given === undefined || given === null ? undefined : text(what, given)
-}
-
 /** @param {unknown} given */
 function prizesOf(given) {
   if (given === undefined || given === null) return []
@@ -209,4 +193,4 @@ function takeAllOptions(given) {
   return { hold: numberIfGiven('holdMs', holdMs), id: bytesIfGiven('requestId', requestId) }
 }
 
-module.exports = { Stock, numberIfGiven, reservationsOf, takeAllOptions, takesOf }
+module.exports = { Stock, reservationsOf, takeAllOptions, takesOf }
