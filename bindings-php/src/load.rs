@@ -10,7 +10,7 @@ use quotalock::driver::{Loading, Next, Value};
 use quotalock::{Cache, Getting, convert};
 
 use crate::argument::{Int, Maybe, type_name};
-use crate::call::{self, Ended, Ending, GRACE, Stop};
+use crate::call::{self, Asked, Ended, Ending, GRACE, Stop};
 use crate::exception::{Outcome, Problem};
 use crate::property::{self, text};
 use crate::record::list;
@@ -164,7 +164,11 @@ fn load(mut loading: Loading, make: impl Fn(&[usize]) -> Made<Vec<Option<Vec<u8>
                 }
             },
         };
-        call::attempt(grace, |asked| Ok(loading.run(step, asked)), drop)?;
+        let run = |asked: Asked<'_>| {
+            loading.run(step, asked);
+            Ok(())
+        };
+        call::attempt(grace, run, drop)?;
     }
 }
 

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use quotalock::{LockOptions, convert};
 
-use crate::argument::{Label, Maybe, seconds, shown, whole};
+use crate::argument::{Label, Maybe, kind, seconds, shown, whole};
 use crate::exception::invalid;
 
 /// A function that makes locks: its name, how many arguments it has before its options, and these in their order.
@@ -36,22 +36,18 @@ impl Maker {
             let takes = format!("takes from {own} to {most} positional arguments but {count} were given");
             return Err(PyTypeError::new_err(format!("{function}() {takes}")));
         }
-        for (name, value) in options.iter().zip(given.iter()) {
-            read.set(name, &value)?;
-        }
+        let mut all: Vec<_> = options.iter().copied().zip(given.iter()).collect();
         for (name, value) in named.into_iter().flatten() {
             let name = name.cast::<PyString>()?.to_string_lossy().into_owned();
+            let wrong = |how: &str| PyTypeError::new_err(format!("{function}() got {how} argument '{name}'"));
             match options.iter().position(|option| *option == name) {
-                None => {
-                    let wrong = format!("{function}() got an unexpected keyword argument '{name}'");
-                    return Err(PyTypeError::new_err(wrong));
-                }
-                Some(at) if at < given.len() => {
-                    let wrong = format!("{function}() got multiple values for argument '{name}'");
-                    return Err(PyTypeError::new_err(wrong));
-                }
-                Some(_) => read.set(&name, &value)?,
+                None => return Err(wrong("an unexpected keyword")),
+                Some(at) if at < given.len() => return Err(wrong("multiple values for")),
+                Some(at) => all.push((options[at], value)),
             }
+        }
+        for (name, value) in all {
+            read.set(name, &value)?;
         }
         Ok(read)
     }
@@ -73,13 +69,14 @@ impl Given {
         let is_given = !value.is_none();
         let whole = || whole(name, value.as_borrowed());
         let seconds = || seconds(name, value.as_borrowed());
+        let flag = || {
+            let refused = |_| PyTypeError::new_err(format!("{name} {} is {}: give a bool", shown(value), kind(value)));
+            value.extract::<bool>().map_err(refused)
+        };
         match name {
-            "fair" => options.fair = value.extract().map_err(|error| argued(name, value, error))?,
-            "renew" => options.renew = value.extract().map_err(|error| argued(name, value, error))?,
-            "label" => {
-                let label: Label<'_> = value.extract().map_err(|error| argued(name, value, error))?;
-                options.label = label.0.to_owned();
-            }
+            "fair" => options.fair = flag()?,
+            "renew" => options.renew = flag()?,
+            "label" => options.label = value.extract::<Label<'_>>()?.0.to_owned(),
             "ttl" if is_given => options.ttl = seconds()?,
             "wait" if is_given => *wait = convert::duration(seconds()?),
             "max_hold" if is_given => options.max_hold = seconds()?,
@@ -95,15 +92,6 @@ impl Given {
         }
         Ok(())
     }
-}
-
-/// A type error says which argument it is about.
-fn argued(name: &str, value: &Bound<'_, PyAny>, error: impl Into<PyErr>) -> PyErr {
-    let (py, error) = (value.py(), error.into());
-    if !error.is_instance_of::<PyTypeError>(py) {
-        return error;
-    }
-    PyTypeError::new_err(format!("argument '{name}': {}", error.value(py)))
 }
 
 /// How long to wait, if that was given.

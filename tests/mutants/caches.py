@@ -171,6 +171,18 @@ MUTANTS = [
         "if *self.used.get_mut() ||",
         "if true || *self.used.get_mut() ||",
     ),
+    Mutant(
+        "a lease that comes when its caller has gone is kept",
+        f"{RUST}/cache/loading.rs",
+        "_ if self.is_left => {}",
+        "_ if false => {}",
+    ),
+    Mutant(
+        "who loads several waits for another first",
+        f"{RUST}/cache/loading.rs",
+        "if let Some(due) = self.due.take() {",
+        "if let Some(due) = self.due.take_if(|_| self.waits.is_empty()) {",
+    ),
     Mutant("the result of a run is not stored", f"{RUST}/cache/once.rs", "(ttl, ttl, When", "(0, ttl, When"),
     Mutant("that a run gave none is not stored", f"{RUST}/cache/once.rs", "(ttl, ttl, When", "(ttl, 0, When"),
     Mutant(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutant import RUST, Mutant
 
 PYTHON = "bindings-python/src"
-TESTS = ("test_texts", "test_unwinding", "test_exit")
+TESTS = ("test_texts", "test_unwinding", "test_exit", "test_locks_arguments")
 MUTANTS = [
     Mutant(
         "a destructor calls the loop",
@@ -33,6 +33,13 @@ MUTANTS = [
         f"{PYTHON}/argument.rs",
         "given.extract::<&str>().map_err(refused)\n",
         "given.extract::<&str>().map_err(|error| if true { error } else { refused(error) })\n",
+        suites=("python",),
+    ),
+    Mutant(
+        "an option that a lock does not have is passed over",
+        f"{PYTHON}/lock_options.rs",
+        'None => return Err(wrong("an unexpected keyword")),',
+        "None => {}",
         suites=("python",),
     ),
     Mutant(

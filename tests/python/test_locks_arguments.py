@@ -32,6 +32,47 @@ def test_a_bad_option_is_refused(local: Any, option: str, value: Any) -> None:
         assert isinstance(caught.value, ValueError)
 
 
+MAKERS: list[tuple[str, tuple[Any, ...], int]] = [
+    ("lock", ("a",), 9),
+    ("lock_all", (["a"],), 9),
+    ("semaphore", ("a", 2), 10),
+    ("read_lock", ("a",), 9),
+    ("write_lock", ("a",), 9),
+    ("quorum_lock", ([], "a"), 6),
+]
+
+
+@pytest.mark.parametrize(("name", "needed", "options"), MAKERS)
+def test_an_option_that_there_is_not_is_a_type_error(name: str, needed: tuple[Any, ...], options: int) -> None:
+    """All that make locks read their options alike, and say what Python says of its own functions."""
+    client = quotalock.Client("memory://")
+    make: Any = getattr(client, name, None) or quotalock.quorum_lock
+    with pytest.raises(TypeError, match=rf"{name}\(\) got an unexpected keyword argument 'tll'"):
+        make(*needed, tll=1.0)
+    with pytest.raises(TypeError, match=rf"{name}\(\) got multiple values for argument 'ttl'"):
+        make(*needed, *[1] * options, ttl=1.0)
+    with pytest.raises(TypeError, match=r"takes from \d+ to \d+ positional arguments but \d+ were given"):
+        make(*needed, *[None] * (options + 1))
+    with pytest.raises(TypeError, match="missing"):
+        make(*needed[:-1])
+    for flag in ("renew", "fair") if name != "quorum_lock" else ("renew",):
+        with pytest.raises(TypeError, match=f"{flag} 1 is an int: give a bool"):
+            make(*needed, **{flag: 1})
+    with pytest.raises(TypeError, match="label 1 is an int: give a str"):
+        make(*needed, label=1)
+
+
+def test_options_are_the_same_by_position_and_by_name() -> None:
+    client = quotalock.Client("memory://")
+    assert client.lock("a", 12.5).ttl == client.lock(ttl=12.5, name="a").ttl == 12.5
+    assert client.semaphore("a", 2, 1, 12.5).ttl == client.semaphore("a", permits=2, ttl=12.5).ttl == 12.5
+    assert client.lock("a", None).ttl == 30.0
+    with pytest.raises(quotalock.InvalidArgument, match="weight"):
+        client.semaphore("a", 2, 3)
+    with pytest.raises(quotalock.InvalidArgument, match="label"):
+        client.lock("a", 30.0, 0.0, False, True, 3600.0, 0, "x" * 129)
+
+
 @pytest.mark.parametrize("name", ["", b"", "x" * 2048, b"x" * 1025, "\ud800"])
 def test_a_bad_name_is_refused(local: Any, name: Any) -> None:
     makers: list[Callable[[], Any]] = [

@@ -147,25 +147,39 @@ def pending(surface: Surface) -> Any:
     return surface.call(lambda: [made.lock("e")._native.acquire(60.0)]).pop()
 
 
-def ticket(surface: Surface) -> Any:
-    return surface.call(client(surface).cache("pages")._native._get, "k", None)
+def carried(surface: Surface, made: Any, loading: Any) -> Any:
+    """A load after its first step."""
+
+    async def carry() -> None:
+        await made._native._carry(loading)
+
+    assert loading._next() is None
+    surface.call(carry)
+    return loading
+
+
+def loading(surface: Surface) -> Any:
+    """The load of one who is to load."""
+    made = client(surface)
+    first = carried(surface, made, made.cache("pages")._native._get("k", None))
+    assert first._next() == [0]
+    return first
 
 
 def waiting(surface: Surface) -> Any:
-    pages = client(surface).cache("pages")._native
-    first = surface.call(pages._get, "k", None)
-
-    async def look() -> Any:
-        return await pages._get_many(["k"], None)[1]
-
-    found = surface.call(look)
+    """The load of one who is about to wait for another."""
+    made = client(surface)
+    pages = made.cache("pages")._native
+    first = carried(surface, made, pages._get("k", None))
+    second = carried(surface, made, pages._get_many(["k"], None)[1])
+    assert second._next() is None
     del first
-    return found[0]
+    return second
 
 
 BOTH = [client, limiter, decision, rule_decision, rule, combined, reservation, handle, lock, loss, inspection, holder]
 BOTH += [stock, taken, taken_all, stock_reservation, page, ledger_entry, status, once, claimed, cache, seen]
-LOOPED = [pending, ticket, waiting]
+LOOPED = [pending, loading, waiting]
 MAKERS = {"python": BOTH, "python-aio": BOTH + LOOPED}
 
 
