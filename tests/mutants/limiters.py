@@ -173,7 +173,11 @@ MUTANTS = [
         f"{LUA}/limit/sliding_log.lua",
         "first_1 = first_1 - oldest",
         "first_1 = first_1",
-        Edit(f"{RUST}/limiter/state.rs", "self.logged().for_each(|(logged, words)| (logged.renumber)(words, oldest));", ""),
+        Edit(
+            f"{RUST}/limiter/state.rs",
+            "self.logged().for_each(|(logged, words)| (logged.renumber)(words, oldest));",
+            "",
+        ),
     ),
     Mutant(
         "a ring that is full overwrites what counts",

@@ -57,7 +57,7 @@ MUTANTS = [
     Mutant(
         "a lock is handed over although others wait",
         f"{LUA}/lease/acquire.lua",
-        " or leaving ~= '' and is_behind",
+        " or leaving ~= '' and earlier > 0",
         "",
         Edit(f"{RUST}/state/lease/acquire.rs", "self.instead_of.is_none() || earlier == 0", "earlier == earlier"),
     ),

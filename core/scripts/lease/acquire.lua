@@ -15,22 +15,6 @@ for _, t in ipairs(tables) do
   if t.waits_at then since = math.min(since, (struct.unpack('<I8', t.waiters, t.waits_at + 24))) end
 end
 local ordered = in_order(queue, since)
--- The weight of those who go before it in a table, and whether anybody came before it. When the first of them asks again at
--- the latest, there may be room.
-local function ahead_of_it(t)
-  -- Whoever waits in order, or was told, goes before all but those of them before it.
-  local turn = place(t.waiters, since, id)
-  local first = ordered or t.waits_at and string.byte(t.waiters, t.waits_at + 36) > 1
-  local earlier, ahead = (turn - 1) / WAITER, 0
-  if t.waits_at and t.waits_at < turn then earlier = earlier - 1 end
-  for at = 1, first and turn - 1 or #t.waiters, WAITER do
-    local till, came, wanted, how = struct.unpack(WAITS, t.waiters, at + 16)
-    if at ~= t.waits_at and (how > 1 or in_order(how, came)) then
-      ahead, t.earliest = ahead + wanted, math.min(t.earliest, till)
-    end
-  end
-  return ahead, earlier > 0
-end
 -- It stands in every table or only where it is refused: in some of them it could keep those out for whom it waits.
 local stands = ordered and queue > 0
 for _, t in ipairs(tables) do
@@ -42,9 +26,19 @@ for _, t in ipairs(tables) do
   if t.held_at then
     recorded = math.max(recorded, (struct.unpack('<I8', t.holders, t.held_at + 32)))
   else
-    local ahead, is_behind = ahead_of_it(t)
+    -- The weight of those who go before it: whoever waits in order, or was told, before all but those of them before it.
+    local turn = place(t.waiters, since, id)
+    local first = ordered or t.waits_at and string.byte(t.waiters, t.waits_at + 36) > 1
+    local earlier, ahead = (turn - 1) / WAITER, 0
+    if t.waits_at and t.waits_at < turn then earlier = earlier - 1 end
+    for at = 1, first and turn - 1 or #t.waiters, WAITER do
+      local till, came, wanted, how = struct.unpack(WAITS, t.waiters, at + 16)
+      if at ~= t.waits_at and (how > 1 or in_order(how, came)) then
+        ahead, t.earliest = ahead + wanted, math.min(t.earliest, till)
+      end
+    end
     t.full = t.count >= MOST_HOLDERS or t.held + weight > permits
-    t.refuses = t.full or t.held + ahead + weight > permits or leaving ~= '' and is_behind
+    t.refuses = t.full or t.held + ahead + weight > permits or leaving ~= '' and earlier > 0
     owned = false
     if t.refuses and outcome == GRANTED then outcome = REFUSED end
     if not t.waits_at and #t.waiters >= WAITER * MOST_WAITERS then stands = false end
@@ -52,48 +46,44 @@ for _, t in ipairs(tables) do
 end
 if owned and recorded > floor then token = recorded elseif token == 0 then token = fresh end
 local wait, behind, holder = 0, 0, ''
-local function grant(t)
-  if t.waits_at then dismiss(t, t.waits_at) end
-  if t.held_at then
-    renew(t, t.held_at, ttl, token)
-  else
-    local numbers = struct.pack(HOLDS, now + ttl, ttl, token, now, weight, #who)
-    t.holders = t.holders .. id .. numbers .. who
-    t.held, t.latest = t.held + weight, math.max(t.latest, now + ttl)
+if outcome == GRANTED then
+  for _, t in ipairs(tables) do
+    if t.waits_at then dismiss(t, t.waits_at) end
+    if t.held_at then
+      renew(t, t.held_at, ttl, token)
+    else
+      t.holders = t.holders .. id .. struct.pack(HOLDS, now + ttl, ttl, token, now, weight, #who) .. who
+      t.held, t.latest = t.held + weight, math.max(t.latest, now + ttl)
+    end
+    t.last, t.changed = math.max(t.last, token), true
   end
-  t.last = math.max(t.last, token)
-end
--- Tells how long to wait for a table that refuses, behind how many, and for whom.
-local function explain(t)
-  wait = math.max(wait, t.earliest < EXACT and t.earliest - now or HEARTBEAT)
-  behind = math.max(behind, ((t.waits_at or #t.waiters + 1) - 1) / WAITER)
-  if t.full and holder == '' and t.holders ~= '' then
-    holder = string.sub(t.holders, HOLDER + 1, HOLDER + struct.unpack('<I2', t.holders, HOLDER - 1))
+elseif outcome == REFUSED then
+  for _, t in ipairs(tables) do
+    local waits = queue > 0 and (t.waits_at or #t.waiters < WAITER * MOST_WAITERS)
+    if t.refuses then
+      -- How long to wait, behind how many, and for whom.
+      wait = math.max(wait, t.earliest < EXACT and t.earliest - now or HEARTBEAT)
+      behind = math.max(behind, ((t.waits_at or #t.waiters + 1) - 1) / WAITER)
+      if t.full and holder == '' and t.holders ~= '' then
+        holder = string.sub(t.holders, HOLDER + 1, HOLDER + struct.unpack('<I2', t.holders, HOLDER - 1))
+      end
+    elseif not stands or t.held_at then
+      -- Not this table refuses: those who wait in it need not wait for the others.
+      if waits and t.waits_at then t.freed, t.changed = dismiss(t, t.waits_at), true end
+      waits = false
+    end
+    if waits then
+      if t.waits_at then dismiss(t, t.waits_at) end
+      local at = place(t.waiters, since, id)
+      t.waiters = string.sub(t.waiters, 1, at - 1) .. id .. struct.pack(WAITS, now + HEARTBEAT, since, weight, queue)
+        .. channel .. string.sub(t.waiters, at)
+      t.changed = true
+    end
   end
-end
--- Waits in a table, if there is room; whether it does.
-local function line_up(t)
-  if not t.waits_at and #t.waiters >= WAITER * MOST_WAITERS then return false end
-  if t.waits_at then dismiss(t, t.waits_at) end
-  local at = place(t.waiters, since, id)
-  local waits = struct.pack(WAITS, now + HEARTBEAT, since, weight, queue)
-  t.waiters = string.sub(t.waiters, 1, at - 1) .. id .. waits .. channel .. string.sub(t.waiters, at)
-  return true
 end
 for _, t in ipairs(tables) do
-  local changed, freed = t.foreign or t.dirty, t.left
-  if outcome == GRANTED then
-    changed = true
-    grant(t)
-  elseif outcome == REFUSED and (t.refuses or stands and not t.held_at) then
-    if t.refuses then explain(t) end
-    if queue > 0 and line_up(t) then changed = true end
-  elseif outcome == REFUSED and queue > 0 and t.waits_at then
-    -- Not this table refuses: those who wait in it need not wait for the others.
-    freed, changed = dismiss(t, t.waits_at) or freed, true
-  end
-  local told = freed and wake(t, permits) or {}
-  t.changed, t.freeing = changed, t.left
+  local told = (t.freed or t.left) and wake(t, permits) or {}
+  t.changed, t.freeing = t.changed or t.foreign or t.dirty, t.left
   publish(t, told, prefix)
 end
 save_all(tables)

@@ -22,15 +22,6 @@ local function noted(cuts, from, behind, instead)
   cuts[n + 1], cuts[n + 2], cuts[n + 3] = from, behind, instead
   return cuts
 end
--- The tombstones that stand still: they end in the order in which they were set.
-local function standing(value, at, stop)
-  while at < stop do
-    local till = struct.unpack('<I8', value, at + 16)
-    if till > now and till <= now + LONGEST_TOMBSTONE then break end
-    at = at + TOMBSTONE
-  end
-  return string.sub(value, at, stop - 1)
-end
 -- Those who wait still, or none if one of them cannot be.
 local function waiting(t, value, first, stop)
   local cuts
@@ -38,7 +29,7 @@ local function waiting(t, value, first, stop)
     local till, since, _, how = struct.unpack(WAITS, value, at + 16)
     if till >= EXACT or since >= EXACT or how % TOLD ~= 1 and how % TOLD ~= 2 then return nil end
     local mended = till > now + HEARTBEAT or since > now
-    t.dirty = t.dirty or mended
+    if mended then t.dirty = true end
     if till <= now then
       cuts = noted(cuts, at, at + WAITER, '')
     elseif mended then
@@ -88,10 +79,16 @@ local function parse(key, value, leaving)
     or waiters > MOST_WAITERS or stop > #value + 1 then return nil end
   local t = {
     key = key, last = last, tombstones = '', waiters = '', holders = '', count = 0, held = 0, earliest = EXACT, latest = now,
-    dirty = false, left = false, foreign = false, changed = false, freeing = false, told = false, full = false,
+    dirty = false, left = false, foreign = false, changed = false, freed = false, freeing = false, told = false, full = false,
     refuses = false, held_at = nil, waits_at = nil,
   }
-  t.tombstones, t.waiters = standing(value, at, first), waiting(t, value, first, stop)
+  -- Tombstones end in the order in which they were set.
+  while at < first do
+    local till = struct.unpack('<I8', value, at + 16)
+    if till > now and till <= now + LONGEST_TOMBSTONE then break end
+    at = at + TOMBSTONE
+  end
+  t.tombstones, t.waiters = string.sub(value, at, first - 1), waiting(t, value, first, stop)
   t.holders = t.waiters and holding_still(t, value, stop, leaving)
   return t.holders and t
 end

@@ -28,21 +28,13 @@ local function noted(cuts, from, behind, instead)
   cuts[n + 1], cuts[n + 2], cuts[n + 3] = from, behind, instead
   return cuts
 end
-local function standing(value, at, stop)
-  while at < stop do
-    local till = struct.unpack('<I8', value, at + 16)
-    if till > now and till <= now + 3700000000 then break end
-    at = at + 24
-  end
-  return string.sub(value, at, stop - 1)
-end
 local function waiting(t, value, first, stop)
   local cuts
   for at = first, stop - 1, 53 do
     local till, since, _, how = struct.unpack(WAITS, value, at + 16)
     if till >= 2^53 or since >= 2^53 or how % 128 ~= 1 and how % 128 ~= 2 then return nil end
     local mended = till > now + 1500000 or since > now
-    t.dirty = t.dirty or mended
+    if mended then t.dirty = true end
     if till <= now then
       cuts = noted(cuts, at, at + 53, '')
     elseif mended then
@@ -88,10 +80,15 @@ local function parse(key, value, leaving)
     or waiters > 1024 or stop > #value + 1 then return nil end
   local t = {
     key = key, last = last, tombstones = '', waiters = '', holders = '', count = 0, held = 0, earliest = 2^53, latest = now,
-    dirty = false, left = false, foreign = false, changed = false, freeing = false, told = false, full = false,
+    dirty = false, left = false, foreign = false, changed = false, freed = false, freeing = false, told = false, full = false,
     refuses = false, held_at = nil, waits_at = nil,
   }
-  t.tombstones, t.waiters = standing(value, at, first), waiting(t, value, first, stop)
+  while at < first do
+    local till = struct.unpack('<I8', value, at + 16)
+    if till > now and till <= now + 3700000000 then break end
+    at = at + 24
+  end
+  t.tombstones, t.waiters = string.sub(value, at, first - 1), waiting(t, value, first, stop)
   t.holders = t.waiters and holding_still(t, value, stop, leaving)
   return t.holders and t
 end
@@ -203,19 +200,6 @@ for _, t in ipairs(tables) do
   if t.waits_at then since = math.min(since, (struct.unpack('<I8', t.waiters, t.waits_at + 24))) end
 end
 local ordered = in_order(queue, since)
-local function ahead_of_it(t)
-  local turn = place(t.waiters, since, id)
-  local first = ordered or t.waits_at and string.byte(t.waiters, t.waits_at + 36) > 1
-  local earlier, ahead = (turn - 1) / 53, 0
-  if t.waits_at and t.waits_at < turn then earlier = earlier - 1 end
-  for at = 1, first and turn - 1 or #t.waiters, 53 do
-    local till, came, wanted, how = struct.unpack(WAITS, t.waiters, at + 16)
-    if at ~= t.waits_at and (how > 1 or in_order(how, came)) then
-      ahead, t.earliest = ahead + wanted, math.min(t.earliest, till)
-    end
-  end
-  return ahead, earlier > 0
-end
 local stands = ordered and queue > 0
 for _, t in ipairs(tables) do
   if t.foreign then healed = 1 end
@@ -226,9 +210,18 @@ for _, t in ipairs(tables) do
   if t.held_at then
     recorded = math.max(recorded, (struct.unpack('<I8', t.holders, t.held_at + 32)))
   else
-    local ahead, is_behind = ahead_of_it(t)
+    local turn = place(t.waiters, since, id)
+    local first = ordered or t.waits_at and string.byte(t.waiters, t.waits_at + 36) > 1
+    local earlier, ahead = (turn - 1) / 53, 0
+    if t.waits_at and t.waits_at < turn then earlier = earlier - 1 end
+    for at = 1, first and turn - 1 or #t.waiters, 53 do
+      local till, came, wanted, how = struct.unpack(WAITS, t.waiters, at + 16)
+      if at ~= t.waits_at and (how > 1 or in_order(how, came)) then
+        ahead, t.earliest = ahead + wanted, math.min(t.earliest, till)
+      end
+    end
     t.full = t.count >= 1024 or t.held + weight > permits
-    t.refuses = t.full or t.held + ahead + weight > permits or leaving ~= '' and is_behind
+    t.refuses = t.full or t.held + ahead + weight > permits or leaving ~= '' and earlier > 0
     owned = false
     if t.refuses and outcome == 1 then outcome = 0 end
     if not t.waits_at and #t.waiters >= 53 * 1024 then stands = false end
@@ -236,45 +229,42 @@ for _, t in ipairs(tables) do
 end
 if owned and recorded > floor then token = recorded elseif token == 0 then token = fresh end
 local wait, behind, holder = 0, 0, ''
-local function grant(t)
-  if t.waits_at then dismiss(t, t.waits_at) end
-  if t.held_at then
-    renew(t, t.held_at, ttl, token)
-  else
-    local numbers = struct.pack(HOLDS, now + ttl, ttl, token, now, weight, #who)
-    t.holders = t.holders .. id .. numbers .. who
-    t.held, t.latest = t.held + weight, math.max(t.latest, now + ttl)
+if outcome == 1 then
+  for _, t in ipairs(tables) do
+    if t.waits_at then dismiss(t, t.waits_at) end
+    if t.held_at then
+      renew(t, t.held_at, ttl, token)
+    else
+      t.holders = t.holders .. id .. struct.pack(HOLDS, now + ttl, ttl, token, now, weight, #who) .. who
+      t.held, t.latest = t.held + weight, math.max(t.latest, now + ttl)
+    end
+    t.last, t.changed = math.max(t.last, token), true
   end
-  t.last = math.max(t.last, token)
-end
-local function explain(t)
-  wait = math.max(wait, t.earliest < 2^53 and t.earliest - now or 1500000)
-  behind = math.max(behind, ((t.waits_at or #t.waiters + 1) - 1) / 53)
-  if t.full and holder == '' and t.holders ~= '' then
-    holder = string.sub(t.holders, 54 + 1, 54 + struct.unpack('<I2', t.holders, 54 - 1))
+elseif outcome == 0 then
+  for _, t in ipairs(tables) do
+    local waits = queue > 0 and (t.waits_at or #t.waiters < 53 * 1024)
+    if t.refuses then
+      wait = math.max(wait, t.earliest < 2^53 and t.earliest - now or 1500000)
+      behind = math.max(behind, ((t.waits_at or #t.waiters + 1) - 1) / 53)
+      if t.full and holder == '' and t.holders ~= '' then
+        holder = string.sub(t.holders, 54 + 1, 54 + struct.unpack('<I2', t.holders, 54 - 1))
+      end
+    elseif not stands or t.held_at then
+      if waits and t.waits_at then t.freed, t.changed = dismiss(t, t.waits_at), true end
+      waits = false
+    end
+    if waits then
+      if t.waits_at then dismiss(t, t.waits_at) end
+      local at = place(t.waiters, since, id)
+      t.waiters = string.sub(t.waiters, 1, at - 1) .. id .. struct.pack(WAITS, now + 1500000, since, weight, queue)
+        .. channel .. string.sub(t.waiters, at)
+      t.changed = true
+    end
   end
-end
-local function line_up(t)
-  if not t.waits_at and #t.waiters >= 53 * 1024 then return false end
-  if t.waits_at then dismiss(t, t.waits_at) end
-  local at = place(t.waiters, since, id)
-  local waits = struct.pack(WAITS, now + 1500000, since, weight, queue)
-  t.waiters = string.sub(t.waiters, 1, at - 1) .. id .. waits .. channel .. string.sub(t.waiters, at)
-  return true
 end
 for _, t in ipairs(tables) do
-  local changed, freed = t.foreign or t.dirty, t.left
-  if outcome == 1 then
-    changed = true
-    grant(t)
-  elseif outcome == 0 and (t.refuses or stands and not t.held_at) then
-    if t.refuses then explain(t) end
-    if queue > 0 and line_up(t) then changed = true end
-  elseif outcome == 0 and queue > 0 and t.waits_at then
-    freed, changed = dismiss(t, t.waits_at) or freed, true
-  end
-  local told = freed and wake(t, permits) or {}
-  t.changed, t.freeing = changed, t.left
+  local told = (t.freed or t.left) and wake(t, permits) or {}
+  t.changed, t.freeing = t.changed or t.foreign or t.dirty, t.left
   publish(t, told, prefix)
 end
 save_all(tables)

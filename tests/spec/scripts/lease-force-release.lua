@@ -28,21 +28,13 @@ local function noted(cuts, from, behind, instead)
   cuts[n + 1], cuts[n + 2], cuts[n + 3] = from, behind, instead
   return cuts
 end
-local function standing(value, at, stop)
-  while at < stop do
-    local till = struct.unpack('<I8', value, at + 16)
-    if till > now and till <= now + 3700000000 then break end
-    at = at + 24
-  end
-  return string.sub(value, at, stop - 1)
-end
 local function waiting(t, value, first, stop)
   local cuts
   for at = first, stop - 1, 53 do
     local till, since, _, how = struct.unpack(WAITS, value, at + 16)
     if till >= 2^53 or since >= 2^53 or how % 128 ~= 1 and how % 128 ~= 2 then return nil end
     local mended = till > now + 1500000 or since > now
-    t.dirty = t.dirty or mended
+    if mended then t.dirty = true end
     if till <= now then
       cuts = noted(cuts, at, at + 53, '')
     elseif mended then
@@ -88,10 +80,15 @@ local function parse(key, value, leaving)
     or waiters > 1024 or stop > #value + 1 then return nil end
   local t = {
     key = key, last = last, tombstones = '', waiters = '', holders = '', count = 0, held = 0, earliest = 2^53, latest = now,
-    dirty = false, left = false, foreign = false, changed = false, freeing = false, told = false, full = false,
+    dirty = false, left = false, foreign = false, changed = false, freed = false, freeing = false, told = false, full = false,
     refuses = false, held_at = nil, waits_at = nil,
   }
-  t.tombstones, t.waiters = standing(value, at, first), waiting(t, value, first, stop)
+  while at < first do
+    local till = struct.unpack('<I8', value, at + 16)
+    if till > now and till <= now + 3700000000 then break end
+    at = at + 24
+  end
+  t.tombstones, t.waiters = string.sub(value, at, first - 1), waiting(t, value, first, stop)
   t.holders = t.waiters and holding_still(t, value, stop, leaving)
   return t.holders and t
 end

@@ -87,7 +87,7 @@ pub(crate) struct Definition {
     pub id: u8,
     pub name: &'static str,
     /// The same functions in Lua: sections `settle`, `wait`, `charge`, `refund` and `show`, and before them, where needed,
-    /// `constants` (of a rule), `helpers` (for all its rules) and `carry`. They read `now` and `cost` or `amount`, and the
+    /// `constants` (of a rule), `helpers` (for all its rules), `ends` and `carry`. They read `now` and `cost` or `amount`, and the
     /// rule's arguments; change its words; set `dirty`, `wait_1`, `left_1` and `reset_1`.
     pub lua: &'static str,
     /// What the Lua calls the numbers that it keeps.
