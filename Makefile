@@ -69,8 +69,8 @@ test-rust: ## Runs the tests of the core
 test-python: build-python ## Runs the tests of the Python package
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/python
 
-test-php: build-php ## Runs the tests of the PHP extension
-	$(WITH_SERVERS) $(PHP) tests/php/run.php
+test-php: build-php ## Runs the tests of the PHP extension: ONLY=testNoCallLeaksMemory those of a name
+	$(WITH_SERVERS) $(PHP) "$$(command -v phpunit)" -c tests/php $(if $(ONLY),--filter '$(ONLY)')
 
 test-node: build-node ## Runs the tests of the Node package
 	$(WITH_SERVERS) node --test tests/node/*.test.*

@@ -1,19 +1,24 @@
 <?php
 
 /**
- * Lets the last reference to an object of every class go in one way, `$argv[1]`, some rounds long. What an expression
- * has so far goes while the exception is on its way; so each ending has the object in an array that is being built.
+ * Lets the last reference to an object of every class go, as `$argv[1]` says: while an exception is on its way that the
+ * script catches, or with the script, which then ends in the midst of what `$argv[2]` says.
  */
 
 declare(strict_types=1);
 
 use Quotalock\Client;
+use Quotalock\Exception\InvalidArgumentException;
+use Quotalock\Exception\RateLimitedException;
 use Quotalock\Rule;
 
-$prefix = 'unwinding-' . getmypid() . '-';
+const ROUNDS = 10;
+
+[, $how, $where] = $argv + [2 => ''];
 $number = 0;
-$client = function () use ($prefix, &$number): Client {
-    return new Client(getenv('SERVER'), $prefix . $number++, 10_000);
+// Each object has a client of its own, which goes with it.
+$client = function () use (&$number): Client {
+    return new Client(getenv('SERVER'), getenv('PREFIX') . $number++, 10_000);
 };
 $limiter = fn () => $client()->limiter('api', '1000000/hour');
 $lock = function () use ($client) {
@@ -68,6 +73,13 @@ $makers = [
     fn () => $cache()->peek('k'),
     fn () => $client()->once('orders'),
     fn () => $client()->once('orders')->claim('id'),
+    function () use ($client) {
+        try {
+            $client()->limiter('api', '1/hour')->require('k', 2);
+        } catch (RateLimitedException $error) {
+            return $error;
+        }
+    },
 ];
 
 function throws(): never
@@ -97,7 +109,10 @@ function heir(object $held): object
     };
 }
 
-/** Ends each in its way; what was thrown gets out. */
+/**
+ * How an object goes while what was thrown gets out. What an expression has so far goes while the exception is on its
+ * way; so most have the object in an array that is being built.
+ */
 $endings = [
     'exception' => fn (Closure $make) => [$make(), throws()],
     'argument' => fn (Closure $make) => (function (object $held): void {
@@ -135,35 +150,78 @@ $endings = [
     'destructor' => fn (Closure $make) => [heir($make()), throws()],
 ];
 
-[, $how, $rounds] = $argv;
-foreach ($makers as $maker => $make) {
-    // What ends the script ends it with one object of each class on its stack.
-    for ($round = 0; $round < (int) $rounds && isset($endings[$how]); $round++) {
-        try {
-            $endings[$how]($make);
-            echo "nothing was thrown: $maker\n";
-        } catch (RuntimeException | Quotalock\Exception\InvalidArgumentException) {
+if (isset($endings[$how])) {
+    foreach ($makers as $maker => $make) {
+        for ($round = 0; $round < ROUNDS; $round++) {
+            try {
+                $endings[$how]($make);
+                echo "nothing was thrown: $maker\n";
+            } catch (RuntimeException | InvalidArgumentException) {
+            }
         }
     }
+    exit("done\n");
 }
-$nest = function (array $makers) use (&$nest, $how): array {
-    $make = array_pop($makers);
-    return $make === null ? $how() : [$make(), $nest($makers)];
+
+/** How the script ends. */
+$stops = [
+    'uncaught' => throws(...),
+    'caught' => throws(...),
+    'exit' => fn () => exit(3),
+    'error' => fn () => trigger_error('the end', E_USER_ERROR),
+    'undefined' => fn () => nosuch(),
+    'memory' => fn () => str_repeat('x', 1 << 40),
+    'time' => function (): never {
+        set_time_limit(1);
+        for (;;) {
+        }
+    },
+    'finally' => fn () => (function () {
+        try {
+            yield;
+        } finally {
+            exit(3);
+        }
+    })()->current(),
+];
+
+/** Lets its objects go one by one. */
+$keeper = fn (array $all): object => new class ($all) {
+    public function __construct(private array $kept)
+    {
+    }
+
+    public function __destruct()
+    {
+        while (array_pop($this->kept) !== null) {
+        }
+    }
 };
-echo "done\n";
-function exits(): never
-{
-    exit(0);
-}
-function uncaught(): never
-{
-    throws();
-}
-function memory(): never
-{
-    str_repeat('x', 1 << 40);
-}
-if (function_exists($how)) {
-    $kept = array_map(fn ($make) => $make(), $makers);
-    $nest($makers);
+
+/** One object of each class, each in an array that is being built around the next. */
+$nest = function (array $makers, Closure $stop) use (&$nest): array {
+    $make = array_pop($makers);
+    return $make === null ? $stop() : [$make(), $nest($makers, $stop)];
+};
+$all = fn (): array => array_map(fn (Closure $make) => $make(), $makers);
+$held = function (Closure $stop) use ($all): void {
+    $it = $all();
+    $stop();
+};
+
+/** What the script is in the midst of. */
+$places = [
+    'array' => fn (Closure $stop) => $nest($makers, $stop),
+    'property' => function (Closure $stop) use ($all, $keeper): void {
+        $it = $keeper($all());
+        $stop();
+    },
+    'run' => fn (Closure $stop) => $client()->lock('around', 60_000)->run(fn () => $held($stop)),
+    'load' => fn (Closure $stop) => $client()->cache('around', errorsMs: 0)->get('k', fn () => $held($stop)),
+];
+echo "begun\n";
+try {
+    $places[$where]($stops[$how]);
+} catch (RuntimeException $error) {
+    echo $how === 'caught' ? 'caught' : throw $error;
 }

@@ -1,7 +1,5 @@
 <?php
 
-/** Locks that processes wait for: who gets them next, and how soon. */
-
 declare(strict_types=1);
 
 namespace Quotalock\Tests;
@@ -9,14 +7,12 @@ namespace Quotalock\Tests;
 use Quotalock\Client;
 use Quotalock\Lock;
 
-/** Waits until so many wait for a lock. */
-function waiters(Lock $lock, int $count): void
+/** Locks that processes wait for: who gets them next, and how soon. */
+final class LockWaitsTest extends TestCase
 {
-    eventually(fn () => $lock->inspect()->waiters === $count, fn () => "{$lock->inspect()->waiters} wait");
-}
-
-foreach (servers() as $store => $url) {
-    test("a process that waits gets it soon after another releases it, on $store", function () use ($url) {
+    /** @dataProvider servers */
+    public function testAProcessThatWaitsGetsItSoonAfterAnotherReleasesIt(string $url): void
+    {
         $prefix = prefix();
         $lock = (new Client($url, $prefix))->lock('n');
         $lock->acquire();
@@ -39,13 +35,15 @@ foreach (servers() as $store => $url) {
             $lock->release();
             $got = $child();
         });
-        same(array_fill(0, 5, true), array_values(array_filter($got, is_bool(...))), 'what it got');
+        self::assertSame(array_fill(0, 5, true), array_values(array_filter($got, is_bool(...))), 'what it got');
         $late = ($got[1] - $freed) / 1e6;
         // Without a hint it would look again after 800 ms at the earliest.
-        holds($late > 0 && $late < 700 + $stalls, "that it got it after $late ms");
-    });
+        self::assertTrue($late > 0 && $late < 700 + $stalls, "that it got it after $late ms");
+    }
 
-    test("processes that wait in order get it in order, on $store", function () use ($url) {
+    /** @dataProvider servers */
+    public function testProcessesThatWaitInOrderGetItInOrder(string $url): void
+    {
         $prefix = prefix();
         $lock = (new Client($url, $prefix))->lock('n', fair: true);
         $lock->acquire();
@@ -61,10 +59,12 @@ foreach (servers() as $store => $url) {
         $tokens = array_map(fn (\Closure $child) => $child(), $children);
         $sorted = $tokens;
         sort($sorted);
-        same($sorted, $tokens, 'the tokens in the order in which they came');
-    });
+        self::assertSame($sorted, $tokens, 'the tokens in the order in which they came');
+    }
 
-    test("many processes are never in it together, on $store", function () use ($url) {
+    /** @dataProvider servers */
+    public function testManyProcessesAreNeverInItTogether(string $url): void
+    {
         $prefix = prefix();
         $redis = redis($url);
         $children = [];
@@ -74,7 +74,7 @@ foreach (servers() as $store => $url) {
                 $redis = redis($url);
                 for ($i = 0; $i < 20; $i++) {
                     $lock->run(function () use ($redis, $prefix) {
-                        same(1, $redis->incr("$prefix:inside"), 'how many are in it');
+                        self::assertSame(1, $redis->incr("$prefix:inside"), 'how many are in it');
                         usleep(500);
                         $redis->decr("$prefix:inside");
                         $redis->incr("$prefix:done");
@@ -84,21 +84,22 @@ foreach (servers() as $store => $url) {
             });
         }
         array_map(fn (\Closure $child) => $child(), $children);
-        same('120', $redis->get("$prefix:done"), 'how often they were');
-    });
-}
-
-test('a process waits on one subscription, which it keeps for the next wait', function () {
-    $server = new RedisServer();
-    $client = client($server->url());
-    $holder = $client->lock('n');
-    $holder->acquire();
-    $redis = redis($server->url());
-    $subscriptions = fn (): array => array_filter($redis->client('list'), fn (array $each) => $each['sub'] > 0);
-    same(0, count($subscriptions()), 'the subscriptions before');
-    foreach (['n', 'n', 'm'] as $name) {
-        $client->lock('m')->acquire();
-        $client->lock($name)->acquire(30);
-        same(1, count($subscriptions()), 'the subscriptions');
+        self::assertSame('120', $redis->get("$prefix:done"), 'how often they were');
     }
-});
+
+    public function testAProcessWaitsOnOneSubscriptionWhichItKeepsForTheNextWait(): void
+    {
+        $server = new RedisServer();
+        $client = client($server->url());
+        $holder = $client->lock('n');
+        $holder->acquire();
+        $redis = redis($server->url());
+        $subscriptions = fn (): array => array_filter($redis->client('list'), fn (array $each) => $each['sub'] > 0);
+        self::assertSame(0, count($subscriptions()), 'the subscriptions before');
+        foreach (['n', 'n', 'm'] as $name) {
+            $client->lock('m')->acquire();
+            $client->lock($name)->acquire(30);
+            self::assertSame(1, count($subscriptions()), 'the subscriptions');
+        }
+    }
+}
