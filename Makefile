@@ -98,7 +98,7 @@ test-bench: build ## Runs every measurement for an instant, so that the bench do
 
 .PHONY: build-workers
 build-workers: setup ## Builds the workers of the tests that are written in Rust
-	cargo build --quiet -p quotalock-tests --example lock_worker --example worker --example hostile_caller
+	cargo build --quiet -p quotalock-tests --example worker --example hostile_caller
 
 test-faults: build build-workers ## Kills, freezes and restarts what a limit or a lock depends on
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/faults
