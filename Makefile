@@ -69,8 +69,8 @@ test-rust: ## Runs the tests of the core
 test-python: build-python ## Runs the tests of the Python package
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/python
 
-test-php: build-php ## Runs the tests of the PHP extension
-	$(WITH_SERVERS) $(PHP) tests/php/run.php
+test-php: build-php ## Runs the tests of the PHP extension: ONLY=testNoCallLeaksMemory those of a name
+	$(WITH_SERVERS) $(PHP) "$$(command -v phpunit)" -c tests/php $(if $(ONLY),--filter '$(ONLY)')
 
 test-node: build-node ## Runs the tests of the Node package
 	$(WITH_SERVERS) node --test tests/node/*.test.*
@@ -98,7 +98,7 @@ test-bench: build ## Runs every measurement for an instant, so that the bench do
 
 .PHONY: build-workers
 build-workers: setup ## Builds the workers of the tests that are written in Rust
-	cargo build --quiet -p quotalock-tests --example lock_worker --example worker --example hostile_caller
+	cargo build --quiet -p quotalock-tests --example worker --example hostile_caller
 
 test-faults: build build-workers ## Kills, freezes and restarts what a limit or a lock depends on
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/faults

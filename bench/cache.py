@@ -3,6 +3,9 @@
 200 readers in four kinds of processes take turns between the stale value, the smallest call of the same client (`peek`
 at nothing, one script) and GET by the usual client of their language. The figures go to target/bench-cache: table.md
 and results.json (target/bench-cache-quick with --quick, whose figures are worth nothing: it shows that all runs).
+
+The workers of the tests (tests/harness/worker/) would add a line to and from a process to each call, which is more than
+what is measured: these have loops of their own, and peers beside.
 """
 
 from __future__ import annotations

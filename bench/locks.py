@@ -2,6 +2,9 @@
 
 The figures go to target/bench-locks: table.md and results.json (target/bench-locks-quick with --quick, whose figures
 are worth nothing: it shows that everything runs).
+
+The workers of the tests (tests/harness/worker/) would add a line to and from a process to each call, which is more than
+what is measured: these have loops of their own, and peers beside.
 """
 
 from __future__ import annotations

@@ -44,12 +44,18 @@ AT_ONCE = 2
 ENDS_WITHIN = "40m"
 LAST_LINES = 5
 # The lines in which the runners of Rust, Python, PHP and Node say how it ended, and how each of them counts.
-CLOSING = r"^test result: .*$|^.* in \d+\.\d+s.*$|^\d+ passed, \d+ failed$|^. (?:pass|fail|cancelled|skipped|todo) \d+$"
+CLOSING = (
+    r"^test result: .*$|^.* in \d+\.\d+s.*$|^. (?:pass|fail|cancelled|skipped|todo) \d+$"
+    r"|^OK \(\d+ tests, .*$|^Tests: \d+, .*$"
+)
 COUNTS = {
-    "passed": r"(\d+) passed|pass (\d+)",
-    "failed": r"(\d+) (?:failed|error)|(?:fail|cancelled) (\d+)",
-    "skipped": r"(\d+) (?:skipped|ignored|xfailed|xpassed|deselected)|(?:skipped|todo) (\d+)",
+    "passed": r"(\d+) passed|pass (\d+)|OK \((\d+) tests",
+    "failed": r"(\d+) (?:failed|error)|(?:fail|cancelled) (\d+)|(?:Errors|Failures|Warnings|Risky): (\d+)",
+    "skipped": r"(\d+) (?:skipped|ignored|xfailed|xpassed|deselected)|(?:skipped|todo) (\d+)"
+    r"|(?:Skipped|Incomplete): (\d+)",
 }
+# When not all of them passed, PHPUnit counts them all.
+ALL = r"^Tests: (\d+), "
 
 
 @dataclass
@@ -75,7 +81,9 @@ class Job:
         closing = re.findall(CLOSING, output, re.MULTILINE)
         for what, pattern in COUNTS.items():
             found = re.findall(pattern, "\n".join(closing))
-            self.counts[what] = sum(int(number) for pair in found for number in pair if number)
+            self.counts[what] = sum(int(number) for groups in found for number in groups if number)
+        for tests in re.findall(ALL, "\n".join(closing), re.MULTILINE):
+            self.counts["passed"] += int(tests) - self.counts["failed"] - self.counts["skipped"]
         if code != 0:
             self.trouble = f"FAILED, exit code {code}"
         elif self.counts["failed"] or self.counts["skipped"] or not self.counts["passed"]:
@@ -129,7 +137,7 @@ def _job(row: str, suite: str, parts: Parts) -> Job:
     environment["QUOTALOCK_TEST_STAND_INS"] = " ".join(f"{asked}={server}" for asked, server in stand_ins.items())
     command = {
         "rust": ["cargo", "test", "--quiet", "--no-fail-fast"],
-        "php": [str(found.php), "-d", f"extension={found.extension}", "tests/php/run.php"],
+        "php": [str(found.php), "-d", f"extension={found.extension}", str(found.phpunit), "-c", "tests/php"],
         "node": [str(found.node), "--test", *sorted(map(str, (ROOT / "tests/node").glob("*.test.*")))],
     }.get(suite, [str(found.python), "-m", "pytest", "-q", f"tests/{suite}"])
     return Job(row, suite, command, environment)

@@ -15,7 +15,7 @@ apt_packages=(
   nginx siege wrk                                                    # load through php-fpm
   php-symfony-lock                                                   # a peer of make bench-locks
   php-symfony-cache php-illuminate-cache php-illuminate-redis        # peers of the test of stampedes
-  lua-check php-codesniffer                                          # linters
+  phpunit lua-check php-codesniffer                                  # tests of the extension, linters
   "$@"
 )
 

@@ -26,6 +26,8 @@ NODES = {"20": "20.20.2", "22": "22.23.3", "24": "24.21.0"}
 CPUS = {"x86_64": "x64", "aarch64": "arm64"}
 
 PACKAGES = ["python3.13", "php8.4-cli", "php8.4-dev", "php8.4-fpm", "php8.4-redis", "redis-server", "valkey-server"]
+# What PHPUnit needs beside these.
+PACKAGES += ["php8.4-mbstring", "php8.4-xml"]
 # Of all that these depend on, what their programs need to run and to be built for.
 UNPACKED = ("base-files_", "lib", "php", "python3.13", "redis-", "valkey-")
 PROGRAMS = [
@@ -49,6 +51,7 @@ class Programs:
 
     python: Path
     php: Path
+    phpunit: Path
     node: Path
     extension: Path = ROOT / "bindings-php/modules/ratelimit.so"
     environment: dict[str, str] = field(default_factory=dict)
@@ -56,7 +59,7 @@ class Programs:
 
 def programs(parts: Mapping[str, str]) -> Programs:
     """Finds or gets the versions of `python`, `php` and `node`; of what isn't named, that of the machine."""
-    found = Programs(ROOT / ".venv/bin/python", _which("php"), _which("node"))
+    found = Programs(ROOT / ".venv/bin/python", _which("php"), _which("phpunit"), _which("node"))
     if parts.get("python") == "3.13":
         found.python = _python()
     if parts.get("php") == "8.4":

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import socket
 from dataclasses import dataclass
 from types import TracebackType
+
+import redis
 
 NO_TTL = -1
 NO_KEY = -2
@@ -43,21 +44,15 @@ class RedisKey:
     """Looks at one key, whenever asked, over a connection of its own."""
 
     def __init__(self, port: int, key: bytes) -> None:
-        self._connection = socket.create_connection(("127.0.0.1", port), timeout=10)
-        self._replies = self._connection.makefile("rb")
-        words = (b"$%d\r\n%s\r\n" % (len(key), key)).join([b"*2\r\n$3\r\nGET\r\n", b"*2\r\n$4\r\nPTTL\r\n", b""])
-        self._request = b"*1\r\n$5\r\nMULTI\r\n" + words + b"*1\r\n$4\r\nEXEC\r\n"
+        self._redis, self._key = redis.Redis(port=port, socket_timeout=10), key
 
     def look(self) -> Look:
         """Reads value and TTL in one transaction, so that they belong together."""
-        self._connection.sendall(self._request)
-        for expected in (b"+OK", b"+QUEUED", b"+QUEUED", b"*2"):
-            line = self._replies.readline().strip()
-            if line != expected:
-                raise ConnectionError(f"Redis answered {line!r} in place of {expected!r}")
-        size = int(self._replies.readline()[1:])
-        value = None if size < 0 else self._replies.read(size + 2)[:-2]
-        return Look(value, int(self._replies.readline()[1:]))
+        with self._redis.pipeline() as both:
+            both.get(self._key)
+            both.pttl(self._key)
+            value, ttl_ms = both.execute()
+        return Look(value, ttl_ms)
 
     def __enter__(self) -> RedisKey:
         return self
@@ -65,5 +60,4 @@ class RedisKey:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._replies.close()
-        self._connection.close()
+        self._redis.close()

@@ -1,19 +1,17 @@
-"""Locks as they are often written by hand, each with a classic fault, and one without: `naive_locks.py SETUP FAULT`.
+"""Locks as they are often written by hand, each with a classic fault, and one without: `naive_locks.py FAULT`.
 
 Each keeps what it says of itself: `held`, `remaining` and `token` are what its users would go by.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import socket
 import sys
 import time
 from typing import Any
 
-from lock_worker.worker import Record, run
+from worker.worker import Session, serve
 
 # Each key with its fencing token beside it, at least the server's time.
 ACQUIRE = """
@@ -70,11 +68,8 @@ class Connection:
 class Lock:
     """A mutex without a fault."""
 
-    def __init__(self, proc: str, server: Connection, entry: Record) -> None:
-        self.proc, self.server = proc, server
-        self.ttl_ms: int = entry["ttl_ms"]
-        self.permits: int = entry["permits"]
-        (self.key,) = entry["names"]
+    def __init__(self, proc: str, server: Connection, key: str, ttl_ms: int, permits: int) -> None:
+        self.proc, self.server, self.key, self.ttl_ms, self.permits = proc, server, key, ttl_ms, permits
         self.owner, self.token, self.deadline = "", 0, 0.0
 
     def acquire(self, wait: float) -> bool:
@@ -216,11 +211,20 @@ FAULTS = {
 }
 
 
-def main() -> None:
-    """Runs with a connection for each lane."""
-    setup, kind = json.loads(sys.argv[1]), FAULTS[sys.argv[2]]
-    asyncio.run(run(setup, lambda entry: kind(setup["proc"], Connection(setup["url"]), entry), threads=True))
+class Client:
+    """Takes the place of quotalock's; each of its handles has a connection."""
+
+    def __init__(self, url: str, kind: type[Lock]) -> None:
+        self.url, self.kind = url, kind
+
+    def lock(self, name: str, *, ttl: float, label: str, **_: bool) -> Lock:
+        """Makes a lock; what it writes into Redis begins with its label."""
+        return self.semaphore(name, ttl=ttl, label=label)
+
+    def semaphore(self, name: str, *, ttl: float, label: str, permits: int = 1, **_: bool) -> Lock:
+        """Makes a semaphore."""
+        return self.kind(label, Connection(self.url), name, round(ttl * 1000), permits)
 
 
 if __name__ == "__main__":
-    main()
+    serve(Session(lambda request: Client(request["url"], FAULTS[sys.argv[1]]), threads=True))

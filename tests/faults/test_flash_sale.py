@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 
-from lock_load import Load, Trouble
+from lock_load import Load
 from proxy import Proxy
 from sale_history import Report, check
-from sale_load import LANGUAGES, Watcher, wait_for_the_end
+from sale_load import LANES, Taker, Watcher, wait_for_the_end
 from servers import Server
+from trouble import Trouble
 
 # Fewer than all buyers together may have: sales end sold out, and there is a limit to run into before.
-QUANTITY, BUYERS, PER_BUYER = 20, 8, 6
+QUANTITY, PER_BUYER = 20, 6
 STOCKS = [f"sale:{number}" for number in range(12)]
 SECONDS = float(os.environ.get("QUOTALOCK_TEST_SALE_SECONDS", "12"))
 CREW = os.environ.get("QUOTALOCK_TEST_CREW", "python aio php php php node").split()
@@ -25,7 +26,7 @@ def test_nothing_is_oversold_lost_or_charged_twice() -> None:
     with (
         Server("redis-7.0", *AOF) as server,
         Proxy(server.port) as proxy,
-        Load(STOCKS, languages=LANGUAGES, buyers=BUYERS, confirms=0.08, baskets=0.25) as load,
+        Load(STOCKS, caller=Taker, lanes=LANES) as load,
     ):
         watcher = Watcher(server.url, "history", STOCKS, QUANTITY)
         watcher.open(PER_BUYER)

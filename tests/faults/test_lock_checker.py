@@ -12,10 +12,11 @@ from pathlib import Path
 import measure
 import pytest
 from lock_history import Report, check, check_immortals, check_liveness
-from lock_load import Load, Trouble, lock, ttls
+from lock_load import Load, lock
 from programs import PYTHON
 from proxy import Proxy
 from servers import Server
+from trouble import Trouble, ttls
 
 BY_HAND = Path(__file__).with_name("naive_locks.py")
 TTL = 50
@@ -65,11 +66,11 @@ def test_what_is_known_to_be_wrong_is_found(mutant: Mutant) -> None:
 
 def watch(mutant: Mutant) -> Report:
     crew = [mutant.name] * 5
-    languages = {mutant.name: (1, [*PYTHON, str(BY_HAND)], mutant.name)}
+    commands = {mutant.name: [*PYTHON, str(BY_HAND), mutant.name]}
     with (
         Server("redis-7.0") as server,
         Proxy(server.port) as proxy,
-        Load(mutant.mix, languages=languages) as load,
+        Load(mutant.mix, lanes={mutant.name: 1}, commands=commands) as load,
         measure.Stalls() as stalls,
     ):
         for name in crew:

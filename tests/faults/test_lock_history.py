@@ -11,9 +11,10 @@ import measure
 import pytest
 from clock_steps import ClockSteps
 from lock_history import Report, check, check_immortals, check_liveness
-from lock_load import Load, Trouble, lock, ttls
+from lock_load import Load, lock
 from proxy import Proxy
 from servers import Server
+from trouble import Trouble, ttls
 
 TTL = 150
 ALL = 1 << 31

@@ -12,11 +12,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import pytest
 import quotalock
 from servers import ROOT, Server
-from stampede import LANGUAGES, Record, Stampede
+from stampede import Record, Stampede
+from workers import LANGUAGES
 
 HERE = Path(__file__).parent
 READERS = {"python": 60, "aio": 60, "php": 20, "node": 60}
@@ -25,7 +27,13 @@ LOAD_MS = 500
 NIL = "-1"
 LEASE_MS = 1_500
 DEFAULTS = json.loads((ROOT / "tests/spec/api.json").read_text())["defaults"]["cache"]
-SETUP = {"prefix": "stampede", "load_ms": LOAD_MS, "wait_ms": 20_000, "lease_ms": 10_000, "spread_ms": 0}
+SETUP: dict[str, Any] = {
+    "prefix": "stampede",
+    "load_ms": LOAD_MS,
+    "wait_ms": 20_000,
+    "lease_ms": 10_000,
+    "spread_ms": 0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +60,7 @@ def test_a_value_that_has_expired_is_loaded_once(server: Server) -> None:
         expired = put(server, 0.3, 0.0)
         stampede.go(at_ns=expired + 1_000_000)
         gets = stampede.end()
-        (load,) = stampede.history("load")
+        (load,) = stampede.loads()
     assert len(gets) == sum(READERS.values()) == 200
     assert {each.get("value") for each in gets} == {f"loaded by {load['proc']}"}
     # A hint tells those who wait; it is not to be missed by all.
@@ -76,7 +84,7 @@ def test_a_loader_that_is_killed_is_followed_by_exactly_one(
         began = stampede.go(first=language, ahead_ms=500)
         killed = stampede.kill_loader()
         gets = stampede.end()
-        first, second = stampede.history("load")
+        first, second = stampede.loads()
     assert killed == language
     living = 200 - (1 if language == "php" else READERS[language])
     assert len(gets) == living
@@ -94,7 +102,7 @@ def test_who_finds_a_stale_value_has_it_at_once(server: Server) -> None:
         old = put(server, 0.1, 60.0)
         stampede.go(at_ns=old + 1_000_000)
         gets = stampede.end()
-        (load,) = stampede.history("load")
+        (load,) = stampede.loads()
     values = [each.get("value") for each in gets]
     # Only who loads waits for what it loads.
     assert values.count("old") == 199

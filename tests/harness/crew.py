@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import redis
-from workers import LANGUAGES, RUST, Answer, Worker
+from workers import COMMANDS, Answer, Worker
 
-COMMANDS = {**LANGUAGES, "rust": RUST}
 # What a loader is told that is not to be called.
 NOBODY = {"fails": "nobody may load"}
 
@@ -75,7 +74,7 @@ def held_up(gate: Path) -> Iterator[dict[str, Path]]:
 def started() -> Iterator[dict[str, Worker]]:
     """A worker of each language."""
     with contextlib.ExitStack() as stack:
-        yield {language: stack.enter_context(Worker(command)) for language, command in COMMANDS.items()}
+        yield {language: stack.enter_context(Worker(language)) for language in COMMANDS}
 
 
 def done(worker: Worker, op: str, name: str = "", options: Answer | None = None, **arguments: Any) -> Any:

@@ -21,11 +21,9 @@ made, as `begun`.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 Record = dict[str, Any]
@@ -72,13 +70,6 @@ class Report:
     def __str__(self) -> str:
         shown = [f"{problem.kind}: {problem.about}" for problem in self.problems[:10]]
         return f"{len(self.problems)} problems in {self.grants.total()} grants\n" + "\n".join(shown)
-
-
-def read(path: Path) -> Iterator[Record]:
-    """Reads what a worker wrote; one that was killed may not have finished its last line."""
-    for line in path.read_text().splitlines(keepends=True):
-        if line.endswith("\n"):
-            yield json.loads(line)
 
 
 def check(history: Iterable[Record], *, server_remembers: bool = True) -> Report:

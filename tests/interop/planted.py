@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import time
 from types import SimpleNamespace
@@ -103,4 +102,4 @@ class Client:
 if __name__ == "__main__":
     fault, skew_ms = sys.argv[1:]
     skew_us = int(skew_ms) * MS // 1000
-    asyncio.run(serve(Session(lambda request: Client(request["url"], fault, skew_us), threads=True)))
+    serve(Session(lambda request: Client(request["url"], fault, skew_us), threads=True))

@@ -7,7 +7,7 @@ import time
 from itertools import permutations
 from pathlib import Path
 
-from crew import COMMANDS, NOBODY, Crew, done, held_up
+from crew import NOBODY, Crew, done, held_up
 from workers import Worker
 
 ID = b"\x00\xff order {1} \xc5\x82"
@@ -58,7 +58,7 @@ def test_whose_runner_is_killed_goes_on_after_its_lease(crew: Crew, tmp_path: Pa
     for step in range(1, len(languages)):
         pairs = list(zip(languages, languages[step:] + languages[:step], strict=True))
         with contextlib.ExitStack() as stack:
-            runners = {language: Worker(COMMANDS[language]) for language in languages}
+            runners = {language: Worker(language) for language in languages}
             for runner in runners.values():
                 stack.callback(runner.kill)
                 crew.join(runner)

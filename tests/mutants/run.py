@@ -33,7 +33,7 @@ THEMES = [limiters, connections, locks, caches, stocks, attacks, python, node]
 FIRST = ["--lib", "--test", "vectors"]
 CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]
 SERVERS = [sys.executable, str(ROOT / "tests/harness/with_servers.py"), "--"]
-WORKER = ["cargo", "build", "--quiet", "-p", "quotalock-tests", "--example", "lock_worker"]
+WORKER = ["cargo", "build", "--quiet", "-p", "quotalock-tests", "--example", "worker"]
 HISTORY = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "tests/faults/test_lock_history.py"]
 # The Python package of the copy, beside the machine's own and found before it.
 PACKAGE = COPY / "target/attack"

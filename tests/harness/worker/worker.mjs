@@ -1,42 +1,96 @@
 // Does with quotalock in Node what JSON lines on its input say. See workers.py for the protocol.
 
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { Client, QuotalockError } from 'quotalock'
-import { call } from './handles.mjs'
 
 /** @typedef {Record<string, any>} Answer */
 
-const now = () => Number(process.hrtime.bigint())
-
-/** Takes a result apart as the protocol has it; what is no decision stays as it is. */
-function decision(/** @type {any} */ result) {
-  if (typeof result !== 'object' || result === null) return result
-  const { retryAfterMs, resetAfterMs, rules, ...rest } = { ...result }
-  /** @type {Answer} */
-  const shown = { ...rest, retry_after_ms: retryAfterMs, reset_after_ms: resetAfterMs }
-  if (rules) shown.rules = rules.map(decision)
-  return shown
+const api = JSON.parse(readFileSync(new URL('../../spec/api.json', import.meta.url), 'utf8'))
+// The type of what a method of the client makes.
+/** @type {Record<string, string>} */
+const MADE = { client: 'Client', limiter: 'Limiter', stock: 'Stock', once: 'Once', cache: 'Cache' }
+// How many parameters of a method stand for themselves, if it isn't the first one alone; the others are options.
+/** @type {Record<string, number>} */
+const ALONE = {
+  ...{ acquire: 0, reservations: 0, ledger: 0, limiter: 2, semaphore: 2, take_all: 2, consume_up_to: 2, refund: 2 },
+  ...{ reserve: 2, block: 2, extend: 2, extend_all: 2, claim: 2, run: 2, get: 2, get_many: 2, get_json: 2, put: 2 },
 }
 
-/** One client and its limiters. */
+/** What a loader fails with. */
+class Failed extends Error {}
+
+const now = () => Number(process.hrtime.bigint())
+const until = (/** @type {number} */ at) => (at > now() ? sleep((at - now()) / 1e6) : undefined)
+
+/** A name as Node has it. */
+const camel = (/** @type {string} */ name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase())
+
+/**
+ * What is given, with the bytes of what is in hexadecimal, also in a list.
+ * @returns {any}
+ */
+function octets(/** @type {any} */ value) {
+  if (Array.isArray(value)) return value.map(octets)
+  return typeof value?.hex === 'string' ? Buffer.from(value.hex, 'hex') : value
+}
+
+/** What is given to a method by canonical names, as its parameters: those that stand for themselves, then the options. */
+function parameters(/** @type {string} */ type, /** @type {string} */ method, /** @type {Answer} */ given) {
+  const rest = { ...given }
+  const take = (/** @type {string} */ name) => {
+    const found = name in rest ? name : `${name}_ms`
+    const value = rest[found]
+    delete rest[found]
+    return value
+  }
+  const alone = api.types[type].methods[method].slice(0, ALONE[method] ?? 1).map(take)
+  const options = Object.entries(rest).map(([name, value]) => [camel(name), value])
+  return options.length ? [...alone, Object.fromEntries(options)] : alone
+}
+
+/**
+ * An answer as the protocol has it.
+ * @returns {unknown}
+ */
+function shown(/** @type {any} */ answer) {
+  if (answer instanceof Uint8Array) return Buffer.from(answer).toString('hex')
+  if (Array.isArray(answer)) return answer.map(shown)
+  if (typeof answer !== 'object' || answer === null) return answer ?? null
+  const snake = (/** @type {string} */ name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  return Object.fromEntries(Object.entries(answer).map(([name, value]) => [snake(name), shown(value)]))
+}
+
+/** These properties of a handle, with durations in milliseconds. */
+function seen(/** @type {any} */ handle, /** @type {string[]} */ names) {
+  return Object.fromEntries(
+    names.map((name) => {
+      const lasts = api.durations.includes(name) || api.durations.includes(`Lock.${name}`)
+      return [lasts ? `${name}_ms` : name, shown(handle[camel(name) + (lasts ? 'Ms' : '')])]
+    }),
+  )
+}
+
+const tell = (/** @type {number} */ lane, /** @type {Answer} */ answer) =>
+  process.stdout.write(`${JSON.stringify({ lane, ...answer })}\n`)
+
+/** One client and its handles. */
 class Session {
-  /** @type {Client | undefined} */
+  /** @type {any} */
   client
   /** @type {Record<string, any>} */
-  limiters = {}
+  handles = {}
 
   /** @returns {Promise<Answer>} */
   async do(/** @type {Answer} */ { op, ...request }) {
     if (op === 'load') return this.load(request)
-    if (op.includes('.')) return call(this.client, op, request, (error) => this.failure(error))
     if (op !== 'client') return this.call(op, request)
     try {
       const { url, prefix, timeout_ms: timeoutMs, on_error: onError } = request
       this.client = new Client(url, { prefix, timeoutMs, onError })
-      this.limiters = {}
+      this.handles = {}
     } catch (error) {
       return this.failure(error)
     }
@@ -45,30 +99,69 @@ class Session {
 
   /** Shows an error in every form in which a person may meet it. */
   failure(/** @type {unknown} */ error) {
+    if (error instanceof Failed) return { error: 'own', message: error.message }
     if (!(error instanceof QuotalockError)) throw error
     const shown = [inspect(error, { showHidden: true }), error.stack, inspect(this.client, { showHidden: true })]
     return { error: error.code, class: error.constructor.name, message: error.message, shown: shown.join('\n') }
+  }
+
+  /** The handle of these options; each lane has its own. */
+  async handle(/** @type {Answer} */ { lane, kind, name, options }) {
+    if (kind === 'client') return this.client
+    const key = JSON.stringify([lane, kind, name, options])
+    if (!(key in this.handles)) {
+      const first = kind === 'lock_all' ? 'names' : 'name'
+      const lazy = kind in MADE ? {} : { acquire: false }
+      const given = parameters('Client', kind, { [first]: name, ...octets(options), ...lazy })
+      this.handles[key] = await this.client[camel(kind)](...given)
+    }
+    return this.handles[key]
   }
 
   /**
    * Makes one call and tells the times before and after it.
    * @returns {Promise<Answer>}
    */
-  async call(/** @type {string} */ op, /** @type {Answer} */ { limiter, policy, key, cost, amount, duration_ms }) {
-    let invoke = now()
+  async call(/** @type {string} */ op, /** @type {Answer} */ request) {
+    const [kind = '', method = ''] = op.split('.')
+    const { lane, name, options = {}, at_ns = 0, look = [], announce } = request
+    let [invoke, loads] = [now(), 0]
     try {
-      this.limiters[`${limiter} ${policy}`] ??= this.client?.limiter(limiter, policy)
+      const handle = await this.handle({ lane, kind, name, options })
+      /** @type {Answer} */
+      const given = Object.fromEntries(Object.entries(request.arguments ?? {}).map(([n, v]) => [n, octets(v)]))
+      const how = given.load ?? given.function
+      const loader = async () => {
+        loads++
+        const end = now() + (how.takes_ms ?? 0) * 1e6
+        tell(lane, { begun: { loads, at_ns: now() } })
+        await until(end)
+        while ('until' in how && !existsSync(how.until)) await sleep(2)
+        if ('fails' in how) throw new Failed(how.fails)
+        return 'json' in how ? JSON.parse(how.json) : octets(how.value)
+      }
+      for (const by of ['load', 'function']) if (by in given) given[by] = loader
+      for (const pairs of ['takes', 'reservations']) {
+        const stock = (/** @type {string} */ of) =>
+          this.client.stock(...parameters('Client', 'stock', { name: of, ...options }))
+        given[pairs] &&= given[pairs].map((/** @type {any[]} */ [of, second]) => [stock(of), second])
+      }
+      const taken = parameters(MADE[kind] ?? 'Lock', method, given)
+      await until(at_ns)
       invoke = now()
-      const argument = cost === undefined ? (amount ?? duration_ms) : { cost }
-      const result = await this.limiters[`${limiter} ${policy}`][op](Buffer.from(key, 'hex'), argument)
-      return { invoke_ns: invoke, ok_ns: now(), result: decision(result) }
+      if (announce) tell(lane, { begun: { at_ns: invoke, ...seen(handle, look) } })
+      const result = await handle[camel(method)](...taken)
+      const ok = now()
+      const after = look.length ? { seen: { at_ns: now(), ...seen(handle, look) } } : {}
+      const text = method === 'get_json' ? JSON.stringify(result) : shown(result)
+      return { invoke_ns: invoke, ok_ns: ok, result: text, ...after, loads }
     } catch (error) {
-      return { invoke_ns: invoke, ok_ns: now(), ...this.failure(error) }
+      return { invoke_ns: invoke, ok_ns: now(), ...this.failure(error), loads }
     }
   }
 
   /** Consumes what the mix offers at random, for a time or a number of calls, and writes the history to a file. */
-  async load(/** @type {Answer} */ { mix, seconds, calls, in_flight, pause_us, path }) {
+  async load(/** @type {Answer} */ { lane, mix, seconds, calls, in_flight, pause_us, path }) {
     const end = now() + seconds * 1e9
     const pick = (/** @type {any[]} */ list) => list[Math.floor(Math.random() * list.length)]
     /** @type {string[]} */
@@ -77,7 +170,9 @@ class Session {
       for (let n = 0; n < Math.floor(calls / in_flight) && now() < end; n++) {
         const entry = pick(mix)
         const cost = pick(entry.costs)
-        const { shown: _, ...answer } = await this.call('consume', { ...entry, cost })
+        const given = { name: entry.limiter, options: { policy: entry.policy } }
+        const request = { lane, ...given, arguments: { key: { hex: entry.key }, cost } }
+        const { shown: _, ...answer } = await this.call('limiter.consume', request)
         history.push(`${JSON.stringify({ ...entry, cost, ...answer })}\n`)
         if (pause_us) await sleep((Math.random() * 2 * pause_us) / 1000)
       }
@@ -89,6 +184,12 @@ class Session {
 }
 
 const session = new Session()
+/** @type {Map<number, Promise<unknown>>} */
+const lanes = new Map()
 for await (const line of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify(await session.do(JSON.parse(line)))}\n`)
+  const request = JSON.parse(line)
+  const { lane } = request
+  const answered = Promise.resolve(lanes.get(lane)).then(async () => tell(lane, await session.do(request)))
+  lanes.set(lane, answered)
 }
+await Promise.all(lanes.values())

@@ -6,42 +6,101 @@ declare(strict_types=1);
 
 namespace Quotalock\Tests\Harness;
 
+use DomainException;
 use Quotalock\Client;
 use Quotalock\Exception\QuotalockException;
 
-require __DIR__ . '/handles.php';
-
-/** Takes a result apart as the protocol has it; what is no decision stays as it is. */
-function decision(mixed $result): mixed
+/** Writes a line. */
+function tell(int $lane, array $answer): void
 {
-    if (!is_object($result)) {
-        return $result;
+    $flags = JSON_THROW_ON_ERROR | JSON_INVALID_UTF8_SUBSTITUTE;
+    fwrite(STDOUT, json_encode(['lane' => $lane] + $answer, $flags) . "\n");
+}
+
+/** Sleeps until a moment of the monotonic clock. */
+function until(int $ns): void
+{
+    usleep(intdiv(max(0, $ns - hrtime(true)), 1_000));
+}
+
+/** A name as PHP has it. */
+function camel(string $name): string
+{
+    return lcfirst(str_replace('_', '', ucwords($name, '_')));
+}
+
+/** The bytes of what is given in hexadecimal, also in a list. */
+function octets(mixed $value): mixed
+{
+    if (is_array($value) && array_is_list($value)) {
+        return array_map(octets(...), $value);
     }
-    $shown = ['retry_after_ms' => $result->retryAfterMs, 'reset_after_ms' => $result->resetAfterMs];
-    foreach (['allowed', 'limit', 'remaining', 'cost', 'source', 'healed'] as $name) {
-        if (property_exists($result, $name)) {
-            $shown[$name] = $result->$name;
-        }
+    return isset($value['hex']) ? hex2bin($value['hex']) : $value;
+}
+
+/** Arguments as PHP takes them. */
+function taken(array $given): array
+{
+    return array_combine(array_map(camel(...), array_keys($given)), array_map(octets(...), $given));
+}
+
+/** An answer as the protocol has it. */
+function shown(mixed $answer, string $name = 'value'): mixed
+{
+    if (is_array($answer)) {
+        return array_map(fn (mixed $each) => shown($each, $name), $answer);
     }
-    if (property_exists($result, 'rules')) {
-        $shown['rules'] = array_map(decision(...), $result->rules);
+    if (is_string($answer)) {
+        return in_array($name, ['buyer', 'prizes', 'value'], true) ? bin2hex($answer) : $answer;
+    }
+    if (!is_object($answer)) {
+        return $answer;
+    }
+    $shown = [];
+    foreach (get_object_vars($answer) as $name => $value) {
+        $shown[strtolower(preg_replace('/[A-Z]/', '_$0', $name))] = shown($value, $name);
     }
     return $shown;
 }
 
-/** One client and its limiters. */
+/** These properties of a handle, with durations in milliseconds. */
+function seen(object $handle, array $names): array
+{
+    return array_intersect_key(shown($handle), array_flip($names) + array_flip(array_map(
+        fn (string $name) => "{$name}_ms",
+        $names
+    )));
+}
+
+/** What makes what it is told to make once it has taken its time, and counts how often. */
+function loader(int $lane, array $how, int &$loads): \Closure
+{
+    return function () use ($lane, $how, &$loads): mixed {
+        $end = hrtime(true) + ($how['takes_ms'] ?? 0) * 1_000_000;
+        tell($lane, ['begun' => ['loads' => ++$loads, 'at_ns' => hrtime(true)]]);
+        until($end);
+        while (isset($how['until']) && !is_file($how['until'])) {
+            usleep(2_000);
+            clearstatcache();
+        }
+        if (isset($how['fails'])) {
+            throw new DomainException($how['fails']);
+        }
+        return isset($how['json']) ? json_decode($how['json'], depth: 600, flags: JSON_THROW_ON_ERROR)
+            : octets($how['value']);
+    };
+}
+
+/** One client and its handles. */
 final class Session
 {
     private ?Client $client = null;
-    private array $limiters = [];
+    private array $handles = [];
 
     public function do(string $op, array $request): array
     {
         if ($op === 'load') {
             return $this->load(...$request);
-        }
-        if (str_contains($op, '.')) {
-            return call($this->client, $op, ...$request, failure: $this->failure(...));
         }
         if ($op !== 'client') {
             return $this->call($op, ...$request);
@@ -49,7 +108,7 @@ final class Session
         [$timeout, $onError] = [$request['timeout_ms'], $request['on_error']];
         try {
             $this->client = new Client($request['url'], $request['prefix'], timeoutMs: $timeout, onError: $onError);
-            $this->limiters = [];
+            $this->handles = [];
         } catch (QuotalockException $error) {
             return $this->failure($error);
         }
@@ -64,33 +123,79 @@ final class Session
         return ['error' => $code, 'class' => $error::class, 'message' => $message, 'shown' => $shown];
     }
 
-    /** Makes one call and tells the times before and after it. */
-    private function call(string $op, string $limiter, string $policy, string $key, mixed ...$arguments): array
+    /** The handle of these options. */
+    private function handle(string $kind, string|array $name, array $options): object
     {
-        if (isset($arguments['duration_ms'])) {
-            $arguments = ['durationMs' => $arguments['duration_ms']];
+        if ($kind === 'client') {
+            return $this->client;
         }
+        // Nobody renews in PHP.
+        unset($options['renew']);
+        $key = json_encode([$kind, $name, $options], JSON_THROW_ON_ERROR);
+        return $this->handles[$key] ??= $this->client->{camel($kind)}($name, ...taken($options));
+    }
+
+    /** Makes one call and tells the times before and after it. */
+    private function call(
+        string $op,
+        int $lane,
+        string|array $name = '',
+        array $options = [],
+        array $arguments = [],
+        int $at_ns = 0,
+        array $look = [],
+        bool $announce = false
+    ): array {
+        [$kind, $method] = explode('.', $op);
+        $loads = 0;
         $invoke = hrtime(true);
         try {
-            $subject = $this->limiters["$limiter $policy"] ??= $this->client->limiter($limiter, $policy);
+            $handle = $this->handle($kind, $name, $options);
+            $given = taken($arguments);
+            foreach (array_intersect(['load', 'function'], array_keys($given)) as $by) {
+                $given[$by] = loader($lane, $arguments[$by], $loads);
+            }
+            foreach (array_intersect(['takes', 'reservations'], array_keys($given)) as $pairs) {
+                $stock = fn (string $name) => $this->client->stock($name, ...taken($options));
+                $given[$pairs] = array_map(fn (array $pair) => [$stock($pair[0]), $pair[1]], $given[$pairs]);
+            }
+            until($at_ns);
             $invoke = hrtime(true);
-            $result = $subject->$op(hex2bin($key), ...$arguments);
+            if ($announce) {
+                tell($lane, ['begun' => ['at_ns' => $invoke] + seen($handle, $look)]);
+            }
+            $result = $handle->{camel($method)}(...$given);
+            $answer = ['ok_ns' => hrtime(true)];
+            $flags = JSON_THROW_ON_ERROR | JSON_PRESERVE_ZERO_FRACTION;
+            $answer['result'] = $method === 'get_json' ? json_encode($result, $flags) : shown($result);
+            $answer += $look === [] ? [] : ['seen' => ['at_ns' => hrtime(true)] + seen($handle, $look)];
+        } catch (DomainException $error) {
+            $answer = ['ok_ns' => hrtime(true), 'error' => 'own', 'message' => $error->getMessage()];
         } catch (QuotalockException $error) {
-            return ['invoke_ns' => $invoke, 'ok_ns' => hrtime(true)] + $this->failure($error);
+            $answer = ['ok_ns' => hrtime(true)] + $this->failure($error);
         }
-        return ['invoke_ns' => $invoke, 'ok_ns' => hrtime(true), 'result' => decision($result)];
+        return ['invoke_ns' => $invoke] + $answer + ['loads' => $loads];
     }
 
     /** Consumes what the mix offers at random, for a time or a number of calls, and writes the history to a file. */
-    private function load(array $mix, float $seconds, int $calls, int $pause_us, int $seed, string $path): array
-    {
+    private function load(
+        int $lane,
+        array $mix,
+        float $seconds,
+        int $calls,
+        int $in_flight,
+        int $pause_us,
+        int $seed,
+        string $path
+    ): array {
         mt_srand($seed);
         $end = hrtime(true) + (int) ($seconds * 1e9);
         $history = [];
         for ($n = 0; $n < $calls && hrtime(true) < $end; $n++) {
             $entry = $mix[array_rand($mix)];
             $cost = $entry['costs'][array_rand($entry['costs'])];
-            $answer = $this->call('consume', $entry['limiter'], $entry['policy'], $entry['key'], cost: $cost);
+            $given = ['key' => ['hex' => $entry['key']], 'cost' => $cost];
+            $answer = $this->call('limiter.consume', $lane, $entry['limiter'], ['policy' => $entry['policy']], $given);
             unset($answer['shown']);
             $history[] = ['cost' => $cost] + $answer + $entry;
             if ($pause_us > 0) {
@@ -107,7 +212,6 @@ $session = new Session();
 while (($line = fgets(STDIN)) !== false) {
     $request = json_decode($line, true, flags: JSON_THROW_ON_ERROR);
     $op = $request['op'];
-    unset($request['op'], $request['in_flight']);
-    $flags = JSON_THROW_ON_ERROR | JSON_INVALID_UTF8_SUBSTITUTE;
-    fwrite(STDOUT, json_encode($session->do($op, $request), $flags) . "\n");
+    unset($request['op']);
+    tell($request['lane'], $session->do($op, $request));
 }

@@ -5,80 +5,179 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import os
+import queue
 import random
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import quotalock
 import quotalock.aio
-from worker import handles
 
 Answer = dict[str, Any]
+API = json.loads((Path(__file__).resolve().parents[2] / "spec/api.json").read_text())
+# Rounded up, as the surfaces of the other languages do; moments are rounded down.
+WAITS = {"retry_after", "reset_after"}
 
 
-def decision(answered: object) -> object:
-    """Takes a result apart as the protocol has it; what is no decision stays as it is."""
-    result: Any = answered
-    if not hasattr(result, "reset_after"):
-        return answered
-    fields = ("allowed", "limit", "remaining", "cost", "source", "healed")
-    shown = {name: getattr(result, name) for name in fields if hasattr(result, name)}
-    # Rounded up, as the surfaces of the other languages do.
-    for name, seconds in (("retry_after_ms", result.retry_after), ("reset_after_ms", result.reset_after)):
-        shown[name] = None if seconds is None else -(-round(seconds * 1e6) // 1000)
-    if hasattr(result, "rules"):
-        shown["rules"] = [decision(rule) for rule in result.rules]
-    return shown
+class Failed(Exception):
+    """What a loader fails with."""
+
+
+class Loader:
+    """Makes what it is told to make once it has taken its time, and counts how often; `tell` hears when it begins."""
+
+    def __init__(self, how: Answer, tell: Callable[[Answer], None]) -> None:
+        self.how, self.tell, self.loads = how, tell, 0
+
+    def load(self) -> Any:
+        """Loads, and keeps its thread meanwhile."""
+        self.begin()
+        while not self.may_end():
+            time.sleep(0.002)
+        return self.made()
+
+    async def load_later(self) -> Any:
+        """Loads, and lets others go on."""
+        self.begin()
+        while not self.may_end():
+            await asyncio.sleep(0.002)
+        return self.made()
+
+    def begin(self) -> None:
+        """Counts and says that it has begun."""
+        self.loads, self.end = self.loads + 1, time.monotonic() + self.how.get("takes_ms", 0) / 1000
+        self.tell({"loads": self.loads, "at_ns": time.monotonic_ns()})
+
+    def may_end(self) -> bool:
+        """Whether nothing holds it up any more."""
+        return time.monotonic() >= self.end and ("until" not in self.how or Path(self.how["until"]).exists())
+
+    def made(self) -> Any:
+        """What it is told to make."""
+        if "fails" in self.how:
+            raise Failed(self.how["fails"])
+        return json.loads(self.how["json"]) if "json" in self.how else octets(self.how["value"])
 
 
 class Session:
-    """One client and its limiters. `make` makes a client from the fields of a request."""
+    """One client and its handles. `make` makes a client from the fields of a request."""
 
     def __init__(self, make: Callable[[Answer], object], *, threads: bool) -> None:
         self.make, self.threads = make, threads
         self.client: Any = None
-        self.limiters: dict[tuple[str, str], Any] = {}
+        self.handles: dict[str, Any] = {}
+        self._output = threading.Lock()
 
-    async def do(self, op: str, request: Answer) -> Answer:
+    async def serve(self, request: Answer) -> None:
+        """Carries out one request and answers it; what is no error of quotalock ends the process."""
+        lane = request.pop("lane")
+        try:
+            self.tell(lane, await self.do(lane, **request))
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+
+    def tell(self, lane: int, answer: Answer) -> None:
+        """Writes a line."""
+        line = json.dumps({"lane": lane, **answer}) + "\n"
+        with self._output:
+            sys.stdout.write(line)
+            sys.stdout.flush()
+
+    async def do(self, lane: int, op: str, **request: Any) -> Answer:
         """Carries out one request."""
         if op == "load":
-            return await self.load(**request)
-        if "." in op:
-            return await handles.call(self.client, op, **request, threads=self.threads, failure=self.failure)
+            return await self.load(lane, **request)
         if op != "client":
-            return await self.call(op, **request)
+            return await self.call(lane, op, **request)
         try:
-            self.client, self.limiters = self.make(request), {}
+            self.client, self.handles = self.make(request), {}
         except quotalock.QuotalockError as error:
             return self.failure(error)
         return {"result": None}
 
-    def failure(self, error: quotalock.QuotalockError) -> Answer:
+    def failure(self, error: Exception) -> Answer:
         """Shows an error in every form in which a person may meet it."""
         shown = "\n".join([repr(error), traceback.format_exc(), repr(self.client)])
-        return {"error": error.code, "class": type(error).__name__, "message": str(error), "shown": shown}
+        code = getattr(error, "code", None)
+        if code is None:
+            raise error
+        return {"error": code, "class": type(error).__name__, "message": str(error), "shown": shown}
 
-    async def call(self, op: str, limiter: str, policy: str, key: str, **arguments: Any) -> Answer:
+    async def call(
+        self,
+        lane: int,
+        op: str,
+        name: object = "",
+        options: Answer | None = None,
+        arguments: Answer | None = None,
+        *,
+        at_ns: int = 0,
+        look: tuple[str, ...] = (),
+        announce: bool = False,
+    ) -> Answer:
         """Makes one call and tells the times before and after it."""
-        if "duration_ms" in arguments:
-            arguments["duration"] = arguments.pop("duration_ms") / 1000
+        kind, method = op.split(".")
+        options, answer = seconds(options or {}), Answer()
+        loader = None
         invoke = time.monotonic_ns()
         try:
-            if (limiter, policy) not in self.limiters:
-                self.limiters[limiter, policy] = self.client.limiter(limiter, policy)
+            handle = self.handle(lane, kind, name, options)
+            given = seconds(arguments or {})
+            for pairs in given.keys() & {"takes", "reservations"}:
+                given[pairs] = [(self.client.stock(stock, **options), second) for stock, second in given[pairs]]
+            for by in given.keys() & {"load", "function"}:
+                loader = Loader(given[by], lambda begun: self.tell(lane, {"begun": begun}))
+                given[by] = loader.load if self.threads else loader.load_later
+            await self.sleep(at_ns)
             invoke = time.monotonic_ns()
-            result = getattr(self.limiters[limiter, policy], op)(bytes.fromhex(key), **arguments)
-            if inspect.isawaitable(result):
-                result = await result
-        except quotalock.QuotalockError as error:
-            return {"invoke_ns": invoke, "ok_ns": time.monotonic_ns(), **self.failure(error)}
-        return {"invoke_ns": invoke, "ok_ns": time.monotonic_ns(), "result": decision(result)}
+            if announce:
+                self.tell(lane, {"begun": {"at_ns": invoke, **seen(handle, look)}})
+            result = getattr(handle, method)(**given)
+            result = await result if inspect.isawaitable(result) else result
+            answer["ok_ns"] = time.monotonic_ns()
+            answer["result"] = json.dumps(result) if method == "get_json" else shown(result)
+            if look:
+                answer["seen"] = {"at_ns": time.monotonic_ns(), **seen(handle, look)}
+        except Failed as error:
+            answer |= {"error": "own", "message": str(error)}
+        except Exception as error:
+            answer |= {"ok_ns": time.monotonic_ns()} | self.failure(error)
+        return {"invoke_ns": invoke, "ok_ns": time.monotonic_ns(), **answer, "loads": loader.loads if loader else 0}
+
+    def handle(self, lane: int, kind: str, name: object, options: Answer) -> Any:
+        """The handle of these options; each lane has its own."""
+        if kind == "client":
+            return self.client
+        which = json.dumps([lane, kind, name, options])
+        if which not in self.handles:
+            self.handles[which] = getattr(self.client, kind)(name, **options)
+        return self.handles[which]
+
+    async def sleep(self, until_ns: int) -> None:
+        """Sleeps as callers of its kind do."""
+        left = (until_ns - time.monotonic_ns()) / 1e9
+        if left > 0 and self.threads:
+            time.sleep(left)
+        elif left > 0:
+            await asyncio.sleep(left)
 
     async def load(
-        self, mix: list[Answer], seconds: float, calls: int, in_flight: int, pause_us: int, seed: int, path: str
+        self,
+        lane: int,
+        mix: list[Answer],
+        seconds: float,
+        calls: int,
+        in_flight: int,
+        pause_us: int,
+        seed: int,
+        path: str,
     ) -> Answer:
         """Consumes what `mix` offers at random, for a time or a number of calls, and writes the history to `path`."""
         end = time.monotonic_ns() + int(seconds * 1e9)
@@ -91,7 +190,10 @@ class Session:
                     break
                 entry = luck.choice(mix)
                 cost = luck.choice(entry["costs"])
-                answer = await self.call("consume", entry["limiter"], entry["policy"], entry["key"], cost=cost)
+                arguments = {"key": {"hex": entry["key"]}, "cost": cost}
+                answer = await self.call(
+                    lane, "limiter.consume", entry["limiter"], {"policy": entry["policy"]}, arguments
+                )
                 answer.pop("shown", None)
                 history.append({**entry, "cost": cost, **answer})
                 if pause_us:
@@ -106,11 +208,86 @@ class Session:
         return {"result": len(history)}
 
 
-async def serve(session: Session) -> None:
-    """Answers request after request, to the end of the input."""
+def seconds(given: Answer) -> Answer:
+    """What is given as Python takes it: durations in seconds, bytes for `hex`."""
+    return {n.removesuffix("_ms"): v / 1000 if n.endswith("_ms") else octets(v) for n, v in given.items()}
+
+
+def octets(value: Any) -> Any:
+    """The bytes of what is given in hexadecimal, also in a list."""
+    if isinstance(value, list):
+        return [octets(each) for each in value]
+    return bytes.fromhex(value["hex"]) if isinstance(value, dict) and "hex" in value else value
+
+
+def shown(answer: Any) -> Any:
+    """An answer as the protocol has it."""
+    match answer:
+        case None | bool() | int() | str():
+            return answer
+        case bytes():
+            return answer.hex()
+        case list() | tuple():
+            return [shown(each) for each in answer]
+    kind = type(answer).__name__
+    return seen(answer, API["types"][kind]["properties"] if kind in API["types"] else vars(answer), whole=True)
+
+
+def seen(subject: Any, names: Any, *, whole: bool = False) -> Answer:
+    """These properties, with durations in milliseconds."""
+    fields: Answer = {}
+    for name in names:
+        value = getattr(subject, name)
+        known = {name, *(f"{each.__name__}.{name}" for each in type(subject).__mro__)}
+        if known.isdisjoint(API["durations"]):
+            fields[name] = shown(value)
+        elif value is None or not whole:
+            fields[f"{name}_ms"] = value and value * 1000
+        else:
+            micros = round(value * 1e6)
+            fields[f"{name}_ms"] = -(-micros // 1000) if name in WAITS else micros // 1000
+    return fields
+
+
+def serve(session: Session) -> None:
+    """Answers request after request, to the end of the input: each lane in its order, and all at once."""
+    if not session.threads:
+        asyncio.run(_serve_in_loop(session))
+        return
+    lanes: dict[int, queue.SimpleQueue[Answer | None]] = {}
+    threads = []
+
+    async def serve_lane(requests: queue.SimpleQueue[Answer | None]) -> None:
+        while (request := requests.get()) is not None:
+            await session.serve(request)
+
+    for line in sys.stdin:
+        request = json.loads(line)
+        lane = request["lane"]
+        if lane not in lanes:
+            lanes[lane] = queue.SimpleQueue()
+            threads.append(threading.Thread(target=asyncio.run, args=[serve_lane(lanes[lane])]))
+            threads[-1].start()
+        lanes[lane].put(request)
+    for requests in lanes.values():
+        requests.put(None)
+    for thread in threads:
+        thread.join()
+
+
+async def _serve_in_loop(session: Session) -> None:
+    last: dict[int, asyncio.Task[None]] = {}
+
+    async def after(task: asyncio.Task[None] | None, request: Answer) -> None:
+        if task:
+            await task
+        await session.serve(request)
+
     while line := await asyncio.to_thread(sys.stdin.readline):
         request = json.loads(line)
-        print(json.dumps(await session.do(request.pop("op"), request)), flush=True)
+        lane = request["lane"]
+        last[lane] = asyncio.create_task(after(last.get(lane), request))
+    await asyncio.gather(*last.values())
 
 
 def main() -> None:
@@ -122,7 +299,7 @@ def main() -> None:
         timeout = request["timeout_ms"] / 1000
         return package.Client(request["url"], prefix=request["prefix"], timeout=timeout, on_error=request["on_error"])
 
-    asyncio.run(serve(Session(make, threads=not aio)))
+    serve(Session(make, threads=not aio))
 
 
 if __name__ == "__main__":

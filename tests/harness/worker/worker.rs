@@ -1,14 +1,20 @@
-//! Does with quotalock in Rust what JSON lines on its input say. See workers.py for the protocol.
+//! Does with quotalock in Rust what JSON lines on its input say. See workers.py for the protocol. Its lanes wait for locks
+//! in each way there is.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::future::{Future, IntoFuture};
 use std::io::{BufRead, Write};
 use std::path::Path;
-use std::thread;
+use std::pin::pin;
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 use quotalock::{
-    Cache, CacheOptions, Client, DEFAULT_HOLD, Decision, Error, Getting, LedgerEntry, Once, OnceOptions, Opening,
-    Options, Policy, Stock, StockOptions, StockReservation, convert,
+    Cache, CacheOptions, Client, DEFAULT_HOLD, Decision, Error, Getting, LedgerEntry, Lock, LockOptions, Once,
+    OnceOptions, Opening, Options, Policy, Stock, StockOptions, StockReservation, convert,
 };
 use serde_json::{Value, json};
 
@@ -48,11 +54,25 @@ struct Call<'a> {
 impl Call<'_> {
     fn run(&mut self, kind: &str, method: &str) -> Answered {
         match kind {
+            "limiter" => self.of_limiter(method),
             "stock" => self.of_stock(method),
             "client" => self.of_several(method),
             "once" => self.of_once(method),
             _ => self.of_cache(method),
         }
+    }
+
+    fn of_limiter(&self, method: &str) -> Answered {
+        let limiter = self.client.limiter(self.name, Policy::parse(text(&self.options["policy"]))?)?;
+        let (key, cost) = (octets(&self.given["key"]).unwrap(), self.given["cost"].as_u64().unwrap_or(1));
+        let op = match method {
+            "consume" => limiter.consume(&key, cost),
+            "peek" => limiter.peek(&key, cost),
+            "refund" => limiter.refund(&key, self.given["amount"].as_u64().unwrap()),
+            "block" => limiter.block(&key, self.given["duration_ms"].as_u64().unwrap() * 1_000),
+            _ => return Ok(limiter.reset(&key)?.run()?.into()),
+        };
+        Ok(decision(&op?.run()?))
     }
 
     fn stock(&self, name: &str) -> Result<Stock, Error> {
@@ -125,7 +145,7 @@ impl Call<'_> {
         let (lease, errors) = (self.option("lease_ms", usual.lease), self.option("errors_ms", usual.errors));
         let options = OnceOptions { lease, errors, ..usual };
         let once: Once = self.client.once(self.name, options)?;
-        let id = octets(&self.given["key"]).unwrap();
+        let id = octets(&self.given["id"]).unwrap();
         Ok(match method {
             "claim" => {
                 let claimed = once.claim(&id, octets(&self.given["value"]))?.run()?;
@@ -160,7 +180,8 @@ impl Call<'_> {
 
     /// What is there, or what the loader makes once the file is there that it is to wait for.
     fn made(&mut self, getting: Getting) -> Answered {
-        let (how, loads) = (&self.given["load"], &mut self.loads);
+        let given = if self.given["load"].is_null() { &self.given["function"] } else { &self.given["load"] };
+        let (how, loads) = (given, &mut self.loads);
         let value = getting.run_with(|| {
             *loads += 1;
             while how["until"].as_str().is_some_and(|file| !Path::new(file).exists()) {
@@ -185,20 +206,6 @@ impl Call<'_> {
     fn option(&self, name: &str, usual: u64) -> u64 {
         self.options[name].as_u64().map_or(usual, |ms| ms * 1_000)
     }
-}
-
-/// One call of a limiter.
-fn decide(client: &Client, request: &Value) -> Answered {
-    let limiter = client.limiter(text(&request["limiter"]), Policy::parse(text(&request["policy"]))?)?;
-    let (key, cost) = (octets(&request["key"]).unwrap(), request["cost"].as_u64().unwrap_or(1));
-    let op = match text(&request["op"]) {
-        "consume" => limiter.consume(&key, cost),
-        "peek" => limiter.peek(&key, cost),
-        "refund" => limiter.refund(&key, request["amount"].as_u64().unwrap()),
-        "block" => limiter.block(&key, request["duration_ms"].as_u64().unwrap() * 1_000),
-        _ => return Ok(limiter.reset(&key)?.run()?.into()),
-    };
-    Ok(decision(&op?.run()?))
 }
 
 fn decision(decided: &Decision) -> Value {
@@ -247,7 +254,7 @@ fn hex(bytes: &[u8]) -> String {
 
 /// The bytes of hexadecimal digits, if there are any.
 fn octets(value: &Value) -> Option<Vec<u8>> {
-    let digits = value.as_str()?;
+    let digits = value["hex"].as_str()?;
     Some((0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect())
 }
 
@@ -270,38 +277,157 @@ fn client(request: &Value) -> Client {
     .unwrap()
 }
 
-/// Makes one call and tells the times before and after it.
-fn answer(client: &Client, request: &Value) -> Value {
-    let invoke = now();
-    let (ended, loads) = match text(&request["op"]).split_once('.') {
-        None => (decide(client, request), 0),
-        Some((kind, method)) => {
-            let name = text(&request["name"]);
-            let mut call = Call { client, name, options: &request["options"], given: &request["arguments"], loads: 0 };
-            (call.run(kind, method), call.loads)
+/// A caller: one call after the other. Its locks stay its own.
+struct Lane {
+    number: u64,
+    client: Arc<Client>,
+    locks: HashMap<String, Lock>,
+}
+
+impl Lane {
+    fn serve(mut self, requests: &mpsc::Receiver<Value>) {
+        for request in requests {
+            let answer = self.answer(&request);
+            tell(self.number, &answer);
         }
-    };
-    let times = json!({"invoke_ns": invoke, "ok_ns": now(), "loads": loads});
+    }
+
+    /// Makes one call and tells the times before and after it.
+    fn answer(&mut self, request: &Value) -> Value {
+        let (kind, method) = text(&request["op"]).split_once('.').unwrap();
+        if matches!(kind, "lock" | "lock_all" | "semaphore" | "read_lock" | "write_lock") {
+            return self.with_lock(kind, method, request);
+        }
+        let name = request["name"].as_str().unwrap_or_default();
+        let (options, given) = (&request["options"], &request["arguments"]);
+        let invoke = now();
+        let mut call = Call { client: &self.client, name, options, given, loads: 0 };
+        let ended = call.run(kind, method);
+        said(&json!({"invoke_ns": invoke, "ok_ns": now(), "loads": call.loads}), ended)
+    }
+
+    fn with_lock(&mut self, kind: &str, method: &str, request: &Value) -> Value {
+        let which = format!("{kind} {} {}", request["name"], request["options"]);
+        let lock = self.locks.entry(which).or_insert_with(|| handle(&self.client, kind, request));
+        thread::sleep(Duration::from_nanos(request["at_ns"].as_u64().unwrap_or(0).saturating_sub(now())));
+        let invoke = now();
+        if request["announce"] == true {
+            tell(self.number, &json!({"begun": seen(lock, invoke)}));
+        }
+        let given = &request["arguments"];
+        let ended = match method {
+            "acquire" => acquired(lock, Duration::from_millis(given["wait_ms"].as_u64().unwrap_or(0)), self.number),
+            "extend" => lock.extend(None).and_then(|extending| extending.run()),
+            _ if self.number % 3 == 2 => block_on(lock.release()),
+            _ => lock.release().run(),
+        };
+        let times = json!({"invoke_ns": invoke, "ok_ns": now(), "loads": 0, "seen": seen(lock, now())});
+        said(&times, ended.map(Value::from).map_err(Failed::from))
+    }
+}
+
+/// What came of a call, with what is told of it in any case.
+fn said(of_it: &Value, ended: Answered) -> Value {
     let said = match ended {
         Ok(result) => json!({"result": result}),
         Err(Failed::Own(message)) => json!({"error": "own", "message": message}),
         Err(Failed::Error(error)) => json!({"error": error.code().as_str(), "message": error.message()}),
     };
-    times.as_object().unwrap().clone().into_iter().chain(said.as_object().unwrap().clone()).collect()
+    merged(of_it, &said)
+}
+
+fn merged(one: &Value, other: &Value) -> Value {
+    one.as_object().unwrap().clone().into_iter().chain(other.as_object().unwrap().clone()).collect()
+}
+
+fn seen(lock: &Lock, at: u64) -> Value {
+    json!({"at_ns": at, "held": lock.is_held(), "token": lock.token(), "remaining_ms": lock.remaining() as f64 / 1e3})
+}
+
+fn handle(client: &Client, kind: &str, request: &Value) -> Lock {
+    let options = &request["options"];
+    let chosen = LockOptions {
+        ttl: options["ttl_ms"].as_u64().unwrap() * 1_000,
+        renew: options["renew"].as_bool().unwrap(),
+        fair: options["fair"].as_bool().unwrap(),
+        ..LockOptions::default()
+    };
+    let name = request["name"].as_str().unwrap_or_default().as_bytes();
+    match kind {
+        "lock" => client.lock(name, chosen),
+        "lock_all" => {
+            let names: Vec<&[u8]> = list(&request["name"]).iter().map(|name| text(name).as_bytes()).collect();
+            client.lock_all(&names, chosen)
+        }
+        "read_lock" => client.read_lock(name, chosen),
+        "write_lock" => client.write_lock(name, chosen),
+        _ => {
+            let (permits, weight) = (options["permits"].as_u64().unwrap(), options["weight"].as_u64().unwrap());
+            client.semaphore(name, permits, weight, chosen)
+        }
+    }
+    .unwrap()
+}
+
+/// Each lane in one of the ways to wait.
+fn acquired(lock: &Lock, wait: Duration, lane: u64) -> Result<bool, Error> {
+    let acquiring = lock.acquire(wait)?;
+    match lane % 3 {
+        0 => acquiring.run(),
+        1 => acquiring.run_among_threads(&mut || false),
+        _ => block_on(acquiring),
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn block_on<T>(asked: impl IntoFuture<Output = T>) -> T {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = pin!(asked.into_future());
+    loop {
+        if let Poll::Ready(ready) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return ready;
+        }
+        thread::park();
+    }
+}
+
+/// Writes a line.
+fn tell(lane: u64, answer: &Value) {
+    let line = merged(&json!({"lane": lane}), answer);
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").unwrap();
+    out.flush().unwrap();
 }
 
 fn main() {
     let mut own = None;
+    let mut lanes: HashMap<u64, (mpsc::Sender<Value>, thread::JoinHandle<()>)> = HashMap::new();
     for line in std::io::stdin().lock().lines() {
         let request: Value = serde_json::from_str(&line.unwrap()).unwrap();
-        let said = if request["op"] == "client" {
-            own = Some(client(&request));
-            json!({"result": null})
-        } else {
-            answer(own.as_ref().unwrap(), &request)
-        };
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "{said}").unwrap();
-        out.flush().unwrap();
+        let number = request["lane"].as_u64().unwrap();
+        if request["op"] == "client" {
+            // The lanes of another client end with it.
+            lanes.clear();
+            own = Some(Arc::new(client(&request)));
+            tell(number, &json!({"result": null}));
+            continue;
+        }
+        let lane = lanes.entry(number).or_insert_with(|| {
+            let lane = Lane { number, client: own.clone().unwrap(), locks: HashMap::new() };
+            let (sender, requests) = mpsc::channel();
+            (sender, thread::spawn(move || lane.serve(&requests)))
+        });
+        lane.0.send(request).unwrap();
+    }
+    for (_, (sender, thread)) in lanes {
+        drop(sender);
+        thread.join().unwrap();
     }
 }

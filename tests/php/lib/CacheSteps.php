@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Quotalock\Tests;
 
+use PHPUnit\Framework\Assert;
+use PHPUnit\Framework\AssertionFailedError;
 use Quotalock\Cache;
 use Quotalock\Client;
 use Quotalock\Once;
@@ -59,7 +61,11 @@ final class CacheSteps
             if (isset($call['size']) && in_array($call['op'], ['get', 'run'], true)) {
                 // The way is free again.
                 $way = $call['op'];
-                same('small', $handle->$way($call['key'], fn () => 'small', 0), 'what the next caller makes');
+                Assert::assertSame(
+                    'small',
+                    $handle->$way($call['key'], fn () => 'small', 0),
+                    'what the next caller makes'
+                );
             }
         }
     }
@@ -81,7 +87,7 @@ final class CacheSteps
             }
             $found = $this->perform($handle, $key, $step, "{$where}[$i]");
             if (array_key_exists('expect', $step)) {
-                same(self::wanted($step['expect']), $found, "the answer of {$where}[$i]");
+                Assert::assertSame(self::wanted($step['expect']), $found, "the answer of {$where}[$i]");
             }
         }
     }
@@ -136,7 +142,7 @@ final class CacheSteps
             $loaded = $keys;
             return array_intersect_key($values, array_flip($keys));
         }, 0);
-        same($step['keys'], array_map(strval(...), array_keys($found)), 'the keys of the answer');
+        Assert::assertSame($step['keys'], array_map(strval(...), array_keys($found)), 'the keys of the answer');
         return ['loaded' => $loaded, 'values' => array_values($found)];
     }
 
@@ -159,7 +165,7 @@ final class CacheSteps
 
     private static function nothing(bool $answer): ?array
     {
-        return $answer ? null : throw new Failure('it was not stored');
+        return $answer ? null : throw new AssertionFailedError('it was not stored');
     }
 
     private static function hex(?string $bytes): ?string

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Quotalock\Tests;
 
+use PHPUnit\Framework\AssertionFailedError;
+
 /** A php-fpm with one pool and the extension. It ends with this object, and with this process. */
 final class Fpm
 {
@@ -29,7 +31,7 @@ final class Fpm
         $lines[] = 'php_value[ratelimit.timeout_ms] = ' . ini_get('ratelimit.timeout_ms');
         file_put_contents("$this->folder/conf", implode("\n", [...$lines, ...$user, ...$pool]) . "\n");
         $fpm = glob(dirname(PHP_BINARY, 2) . '/sbin/php-fpm' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION)[0]
-            ?? throw new Failure('php-fpm is missing: run `make setup`');
+            ?? throw new AssertionFailedError('php-fpm is missing: run `make setup`');
         $command = ['setpriv', '--pdeathsig', 'TERM', '--', $fpm, '-F', '-R', '-y', "$this->folder/conf"];
         $log = ['file', "$this->folder/output", 'a'];
         $pipes = [];
@@ -79,7 +81,8 @@ final class Fpm
             }
             $output .= $type === 6 ? substr($content, 0, $length) : '';
         }
-        return explode("\r\n\r\n", $output, 2)[1] ?? throw new Failure("php-fpm answered \"$output\": {$this->log()}");
+        return explode("\r\n\r\n", $output, 2)[1]
+            ?? throw new AssertionFailedError("php-fpm answered \"$output\": {$this->log()}");
     }
 
     /**
@@ -96,7 +99,8 @@ final class Fpm
                 $bodies = [];
                 for ($i = 1; $i <= $times; $i++) {
                     $body = $this->get($script, $query + ['n' => $client * $times + $i]);
-                    $bodies[] = json_decode($body, true) ?? throw new Failure("the script answered \"$body\"");
+                    $bodies[] = json_decode($body, true)
+                        ?? throw new AssertionFailedError("the script answered \"$body\"");
                 }
                 return $bodies;
             });

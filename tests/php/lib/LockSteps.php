@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Quotalock\Tests;
 
+use PHPUnit\Framework\Assert;
 use Quotalock\Client;
 use Quotalock\Inspection;
 use Quotalock\Lock;
@@ -45,7 +46,7 @@ final class LockSteps
             }
             $found = $this->perform($lock, $step);
             if (isset($step['expect'])) {
-                same(self::wanted($step['expect']), $found, "the answer of steps[$i]");
+                Assert::assertSame(self::wanted($step['expect']), $found, "the answer of steps[$i]");
             }
         }
     }
@@ -105,7 +106,7 @@ final class LockSteps
     {
         foreach (['remaining', 'since', 'until'] as $name) {
             if (isset($expect[$name])) {
-                same(0, $expect[$name] % 1000, "what is left of the milliseconds of $name");
+                Assert::assertSame(0, $expect[$name] % 1000, "what is left of the milliseconds of $name");
                 $expect[$name] = intdiv($expect[$name], 1000);
             }
         }

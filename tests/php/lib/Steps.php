@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Quotalock\Tests;
 
+use PHPUnit\Framework\Assert;
 use Quotalock\Client;
 use Quotalock\CombinedDecision;
 use Quotalock\Decision;
@@ -41,7 +42,7 @@ final class Steps
             }
             $found = self::plain($this->perform($step));
             if (isset($step['expect'])) {
-                same($this->wanted($step['expect']), $found, "the answer of steps[$i]");
+                Assert::assertSame($this->wanted($step['expect']), $found, "the answer of steps[$i]");
             }
         }
     }
@@ -81,7 +82,7 @@ final class Steps
         $ttlMs = Vectors::ms($step['ttl']);
         $unsettled = isset($step['unsettled']) ? ['unsettled' => $step['unsettled']] : [];
         $reservation = $limiter->reserve($key, $step['estimate'], $ttlMs, ...$unsettled);
-        same($key, $reservation->key, 'the key of the reservation');
+        Assert::assertSame($key, $reservation->key, 'the key of the reservation');
         $this->reservations[$step['as']] = $reservation->id;
         return $reservation->decision;
     }

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Quotalock\Tests;
 
+use PHPUnit\Framework\Assert;
+use PHPUnit\Framework\AssertionFailedError;
 use Quotalock\Client;
 use Quotalock\LedgerEntry;
 use Quotalock\Stock;
@@ -74,7 +76,7 @@ final class StockSteps
             }
             $found = $this->perform($step);
             if (isset($step['expect'])) {
-                same(self::sorted($step['expect']), self::sorted($found), "the answer of steps[$i]");
+                Assert::assertSame(self::sorted($step['expect']), self::sorted($found), "the answer of steps[$i]");
             }
         }
     }
@@ -228,13 +230,13 @@ final class StockSteps
                 return $label;
             }
         }
-        throw new Failure("nobody took $id");
+        throw new AssertionFailedError("nobody took $id");
     }
 
     /** Microseconds as milliseconds; all of them are whole. */
     private static function ms(int $micros): int
     {
-        same(0, $micros % 1_000, 'what is left of the milliseconds');
+        Assert::assertSame(0, $micros % 1_000, 'what is left of the milliseconds');
         return intdiv($micros, 1_000);
     }
 

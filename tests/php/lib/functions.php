@@ -1,49 +1,16 @@
 <?php
 
-/** What tests say, and what they need of the world outside. */
+/** What tests need of the world outside. */
 
 declare(strict_types=1);
 
 namespace Quotalock\Tests;
 
+use PHPUnit\Framework\Assert;
+use PHPUnit\Framework\AssertionFailedError;
 use Quotalock\Client;
 use Quotalock\Exception\QuotalockException;
-
-const ROOT = __DIR__ . '/../../..';
-
-/** Adds a test to the part that is being read. */
-function test(string $name, \Closure $test): void
-{
-    Suite::add($name, $test);
-}
-
-/** Fails unless both are identical. */
-function same(mixed $expected, mixed $actual, string $what = 'value'): void
-{
-    if ($expected !== $actual) {
-        $flags = JSON_INVALID_UTF8_SUBSTITUTE | JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE;
-        $shown = fn (mixed $value): string => json_encode($value, $flags) ?: get_debug_type($value);
-        throw new Failure("$what should be {$shown($expected)} and is {$shown($actual)}");
-    }
-}
-
-/** Fails unless it is true. */
-function holds(bool $condition, string $what): void
-{
-    same(true, $condition, $what);
-}
-
-/** Fails unless the text contains the part. */
-function contains(string $part, string $text): void
-{
-    holds(str_contains($text, $part), "that \"$text\" contains \"$part\"");
-}
-
-/** Fails if the text contains the part. */
-function lacks(string $part, string $text): void
-{
-    holds(!str_contains($text, $part), "that \"$text\" lacks \"$part\"");
-}
+use Quotalock\Lock;
 
 /** Runs what should throw an exception of exactly this class, and returns that. */
 function thrown(string $class, \Closure $run): \Throwable
@@ -51,12 +18,10 @@ function thrown(string $class, \Closure $run): \Throwable
     try {
         $run();
     } catch (\Throwable $found) {
-        if ($found::class !== $class) {
-            throw new Failure("$class should be thrown, and {$found} was");
-        }
+        Assert::assertSame($class, $found::class, "what was thrown: $found");
         return $found;
     }
-    throw new Failure("$class should be thrown, and nothing was");
+    Assert::fail("$class should be thrown, and nothing was");
 }
 
 /** Runs what should fail with this code, and returns the exception. */
@@ -65,10 +30,10 @@ function refused(string $code, \Closure $run): QuotalockException
     try {
         $run();
     } catch (QuotalockException $found) {
-        same($code, $found->getErrorCode(), "the code of \"{$found->getMessage()}\"");
+        Assert::assertSame($code, $found->getErrorCode(), "the code of \"{$found->getMessage()}\"");
         return $found;
     }
-    throw new Failure("an error $code should be thrown, and nothing was");
+    Assert::fail("an error $code should be thrown, and nothing was");
 }
 
 /**
@@ -80,7 +45,7 @@ function servers(): array
 {
     $servers = json_decode((string) getenv('QUOTALOCK_TEST_SERVERS'), true);
     if (!is_array($servers) || $servers === []) {
-        throw new Failure('QUOTALOCK_TEST_SERVERS names no server: run tests/harness/with_servers.py');
+        throw new AssertionFailedError('QUOTALOCK_TEST_SERVERS names no server: run tests/harness/with_servers.py');
     }
     return $servers;
 }
@@ -88,7 +53,7 @@ function servers(): array
 /** The URL of Redis 7.0, for tests that need just one server. */
 function server(): string
 {
-    return servers()['redis-7.0'] ?? throw new Failure('QUOTALOCK_TEST_SERVERS lacks redis-7.0');
+    return servers()['redis-7.0'] ?? throw new AssertionFailedError('QUOTALOCK_TEST_SERVERS lacks redis-7.0');
 }
 
 /** A prefix that nobody else has, and with it a client of one's own. */
@@ -159,8 +124,8 @@ function forked(\Closure $run): \Closure
         $text = (string) stream_get_contents($ours);
         pcntl_waitpid($child, $status);
         $answer = json_decode($text, true) ?? ['problem' => "the child wrote \"$text\""];
-        same(0, pcntl_wexitstatus($status), "the child's exit code");
-        return isset($answer['problem']) ? throw new Failure($answer['problem']) : $answer['result'];
+        Assert::assertSame(0, pcntl_wexitstatus($status), "the child's exit code");
+        return isset($answer['problem']) ? throw new AssertionFailedError($answer['problem']) : $answer['result'];
     };
 }
 
@@ -189,10 +154,16 @@ function eventually(\Closure $happened, \Closure $reason): void
     $until = hrtime(true) + 10_000_000_000;
     while (!$happened()) {
         if (hrtime(true) > $until) {
-            throw new Failure("what was waited for did not happen: {$reason()}");
+            throw new AssertionFailedError("what was waited for did not happen: {$reason()}");
         }
         usleep(2_000);
     }
+}
+
+/** Waits until so many wait for a lock. */
+function waiters(Lock $lock, int $count): void
+{
+    eventually(fn () => $lock->inspect()->waiters === $count, fn () => "{$lock->inspect()->waiters} wait");
 }
 
 /** Runs it and returns how many milliseconds it took. */
@@ -206,7 +177,7 @@ function elapsed(\Closure $run): float
 /** A loader that must not be called. */
 function never(): string
 {
-    throw new Failure('it was loaded');
+    throw new AssertionFailedError('it was loaded');
 }
 
 /**
