@@ -11,6 +11,7 @@ from accesslog import Count
 from fleet import LIMIT, Fleet
 from onslaught import Onslaught
 from rediskey import Look
+from sale import LANGUAGES
 from sale_outcome import Numbers, Sale
 
 ALIVE = Look(b"QL\1", 80)
@@ -18,7 +19,6 @@ DEAD = Look(b"-37412", -1)
 
 BROKEN = Onslaught(3, [Count(5, 100), Count(0, 100), Count(0, 100)], 0.5, 0, True, DEAD)
 OURS = Onslaught(3, [Count(10, 100), Count(9, 100), Count(10, 100)], last=ALIVE)
-LANGUAGES = ("PHP", "Python", "Node")
 
 
 def fleet(*admitted: int, asked: int = 3 * LIMIT) -> Fleet:
