@@ -2,10 +2,9 @@
 """Finds circles among imports: `imports.py` fails, naming the edges, when one appears.
 
 The core is held to floors: its folders (a module at the top of `core/src` is one) must not import each other in a
-circle. In bindings, where there are no folders, the same goes for files. `HOUSES` lists the places; one that is not
-linted has circles left, which `imports.py --all` shows too. `imports.py --graph` prints every import, from the top
-floor down. What only tests import does not count. A folder given as the last word is looked at in place of this
-checkout.
+circle. In bindings, where there are no folders, the same goes for files. `HOUSES` lists the places. `imports.py --graph`
+prints every import, from the top floor down. What only tests import does not count. A folder given as the last word is
+looked at in place of this checkout.
 """
 
 from __future__ import annotations
@@ -39,11 +38,10 @@ class House:
     edges: list[Edge]
 
 
-def houses(root: Path, *, everything: bool) -> Iterator[House]:
-    """What is looked at below a checkout: what must have no circle, or everything."""
-    for folder, read, unit, linted in HOUSES:
-        if linted or everything:
-            yield House(f"{folder}, {unit}", list(read(root, root / folder)))
+def houses(root: Path) -> Iterator[House]:
+    """What is looked at below a checkout."""
+    for folder, read, unit in HOUSES:
+        yield House(f"{folder}, {unit}", list(read(root, root / folder)))
 
 
 # Rust
@@ -257,14 +255,14 @@ def floors(edges: list[Edge]) -> dict[str, int]:
     return height
 
 
-# Where imports are looked at: the folder, who reads them, the rooms, and whether a circle fails.
-HOUSES: list[tuple[str, Callable[[Path, Path], Iterator[Edge]], str, bool]] = [
-    ("core/src", partial(rust, folders=True), "folders", True),
-    ("bindings-php/src", partial(rust, folders=False), "files", True),
-    ("bindings-python/src", partial(rust, folders=False), "files", True),
-    ("bindings-python/python", python, "files", True),
-    ("bindings-node/lib", javascript, "files", True),
-    ("bindings-node/src", partial(rust, folders=False), "files", False),
+# Where imports are looked at: the folder, who reads them, and the rooms.
+HOUSES: list[tuple[str, Callable[[Path, Path], Iterator[Edge]], str]] = [
+    ("core/src", partial(rust, folders=True), "folders"),
+    ("bindings-php/src", partial(rust, folders=False), "files"),
+    ("bindings-python/src", partial(rust, folders=False), "files"),
+    ("bindings-python/python", python, "files"),
+    ("bindings-node/lib", javascript, "files"),
+    ("bindings-node/src", partial(rust, folders=False), "files"),
 ]
 
 
@@ -272,7 +270,7 @@ def main(arguments: list[str]) -> int:
     """Looks at the houses; 1 if there is a circle in any."""
     root = Path(arguments[-1]) if arguments and not arguments[-1].startswith("--") else ROOT
     failed = 0
-    for house in houses(root, everything="--all" in arguments):
+    for house in houses(root):
         if "--graph" in arguments:
             height = floors(house.edges)
             print(f"{house.name}:")

@@ -66,6 +66,24 @@ function number(what, given) {
 }
 
 /**
+ * A number that may be left out.
+ * @param {string} what
+ * @param {unknown} given
+ */
+function numberIfGiven(what, given) {
+  return given === undefined || given === null ? undefined : number(what, given)
+}
+
+/**
+ * A text that may be left out.
+ * @param {string} what
+ * @param {unknown} given
+ */
+function textIfGiven(what, given) {
+  return given === undefined || given === null ? undefined : text(what, given)
+}
+
+/**
  * The bytes of a key or value.
  * @param {string} what
  * @param {unknown} given
@@ -175,4 +193,18 @@ function signalOf(given) {
   return signal
 }
 
-module.exports = { address, bytesIfGiven, bytesOf, flag, kept, number, options, policyOf, refusal, signalOf, text }
+module.exports = {
+  address,
+  bytesIfGiven,
+  bytesOf,
+  flag,
+  kept,
+  number,
+  numberIfGiven,
+  options,
+  policyOf,
+  refusal,
+  signalOf,
+  text,
+  textIfGiven,
+}

@@ -4,8 +4,10 @@
 
 const { inspect } = require('node:util')
 const native = require('./native.js')
+const { answered } = require('./answered.js')
 const { bytesOf, options, refusal, signalOf } = require('./argument.js')
 const { submitDescribed } = require('./channel.js')
+const { Seen } = require('./entry.js')
 const { construct, failure } = require('./errors.js')
 const { fly, join, load: fill, settled, storable, waitOf } = require('./flight.js')
 
@@ -63,8 +65,8 @@ class Cache {
     )
     // Those that others load come after: two callers who wait for each other would both be late.
     const loaded = await this.#load(keys, parts, load, signal)
-    const failed = parts.find((part) => part instanceof Error)
-    if (failed !== undefined) throw failed
+    const failed = /** @type {any} */ (parts.find(isFailure))
+    if (failed !== undefined) throw failure(failed.code, failed.message)
     const values = await settled(parts.map((part, i) => this.#whatever(keys[i], part, loaded, load, signal)))
     return new Map(keys.map((key, i) => [key, values[i] ?? null]))
   }
@@ -72,7 +74,8 @@ class Cache {
   /** @type {Surface['peek']} */
   async peek(key) {
     const bytes = bytesOf('key', key)
-    return await submitDescribed(this.peek, undefined, (channel) => channel.peekCached(this.#native, bytes))
+    const fields = await submitDescribed(this.peek, undefined, (channel) => channel.peekCached(this.#native, bytes))
+    return fields && answered(Seen, fields)
   }
 
   /** @type {Surface['put']} */
@@ -155,6 +158,14 @@ class Cache {
  */
 function isTicket(part) {
   return part instanceof native.Ticket
+}
+
+/**
+ * Whether a part is an error.
+ * @param {any} part
+ */
+function isFailure(part) {
+  return part?.code !== undefined
 }
 
 /**

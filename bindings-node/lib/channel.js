@@ -5,7 +5,7 @@
 
 const native = require('./native.js')
 const { bytesOf, text } = require('./argument.js')
-const { construct, failure } = require('./errors.js')
+const { construct } = require('./errors.js')
 const { inbox } = require('./inbox.js')
 const pending = require('./pending.js')
 
@@ -25,18 +25,9 @@ const SHORT = 40
 const calls = new Float64Array(1024 * WIDTH)
 const keys = Buffer.allocUnsafeSlow(64 << 10)
 const channel = new native.Channel(calls, keys, inbox, settle, flush)
-const CODES = native.codes()
 
-/**
- * What answers refer to.
- * @type {import('./entry.js').Source}
- */
-const source = {
-  text: (number) => channel.text(number),
-  ticket: (number) => /** @type {import('./native.js').Ticket} */ (channel.ticket(number)),
-  wait: (number) => channel.wait(number),
-  error: (code, text) => failure(CODES[code] ?? 'internal', channel.text(text).toString()),
-}
+/** @type {pending.Values} */
+const valueAt = (place) => channel.value(place)
 
 /** How much of `calls` and `keys` is written, and how many of the calls were described. */
 let numbers = 0
@@ -159,7 +150,7 @@ function flush() {
 
 /** Settles all calls that were answered. */
 function settle() {
-  for (let length = channel.collect(); length > 0; length = channel.collect()) pending.settle(inbox, length, source)
+  for (let length = channel.collect(); length > 0; length = channel.collect()) pending.settle(inbox, length, valueAt)
 }
 
 /**
@@ -246,26 +237,4 @@ function unwatch(id) {
   release(id)
 }
 
-/**
- * Replaces what stands at a Redis key.
- * @param {import('./native.js').Client} client
- * @param {Buffer} redisKey
- * @param {string} kind
- * @param {Buffer} value
- * @returns {Promise<boolean>}
- */
-function put(client, redisKey, kind, value) {
-  return submitNow(put, (channel, id) => channel.put(id, client, redisKey, kind, value))
-}
-
-/**
- * Reads what stands at a Redis key.
- * @param {import('./native.js').Client} client
- * @param {Buffer} redisKey
- * @returns {Promise<{ value: Buffer, ttlMs: number | null } | null>}
- */
-function get(client, redisKey) {
-  return submitNow(get, (channel, id) => channel.get(id, client, redisKey))
-}
-
-module.exports = { get, put, register, submit, submitDescribed, submitNow, unwatch, watch }
+module.exports = { register, submit, submitDescribed, submitNow, unwatch, watch }

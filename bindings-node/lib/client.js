@@ -11,6 +11,7 @@ const {
   flag,
   kept,
   number,
+  numberIfGiven,
   options,
   policyOf,
   refusal,
@@ -24,7 +25,8 @@ const { construct } = require('./errors.js')
 const { Limiter } = require('./limiter.js')
 const { open } = require('./lock.js')
 const { Once } = require('./once.js')
-const { Stock, numberIfGiven, reservationsOf, takeAllOptions, takesOf } = require('./stock.js')
+const { takenAll } = require('./sale.js')
+const { Stock, reservationsOf, takeAllOptions, takesOf } = require('./stock.js')
 
 const CLIENT_OPTIONS = ['prefix', 'timeoutMs', 'onError', 'requestMemoryMs']
 const LIMITER_OPTIONS = ['scope', 'enforce']
@@ -43,7 +45,6 @@ let nativeOf
 
 class Client {
   #native
-  #prefix
 
   static {
     nativeOf = (client) => {
@@ -57,21 +58,15 @@ class Client {
    * @param {import('../index.js').ClientOptions} [given]
    */
   constructor(url, given) {
-    const {
-      prefix = 'ql',
-      timeoutMs = 500,
-      onError = 'raise',
-      requestMemoryMs = 60_000,
-    } = options(given, CLIENT_OPTIONS)
+    const { prefix, timeoutMs, onError, requestMemoryMs } = options(given, CLIENT_OPTIONS)
     const where = url === undefined ? undefined : address(url)
-    const how = /** @type {const} */ ([
-      text('prefix', prefix),
-      number('timeoutMs', timeoutMs),
-      text('onError', onError),
-      number('requestMemoryMs', requestMemoryMs),
-    ])
-    this.#native = construct(Client, () => new native.Client(where, ...how))
-    this.#prefix = prefix
+    const how = {
+      prefix: prefix === undefined ? undefined : text('prefix', prefix),
+      timeoutMs: timeoutMs === undefined ? undefined : number('timeoutMs', timeoutMs),
+      onError: onError === undefined ? undefined : text('onError', onError),
+      requestMemoryMs: requestMemoryMs === undefined ? undefined : number('requestMemoryMs', requestMemoryMs),
+    }
+    this.#native = construct(Client, () => new native.Client(where, how))
   }
 
   get server() {
@@ -79,7 +74,7 @@ class Client {
   }
 
   get prefix() {
-    return this.#prefix
+    return this.#native.prefix
   }
 
   /** @type {Surface['limiter']} */
@@ -112,27 +107,27 @@ class Client {
 
   /** @type {Surface['lock']} */
   lock(name, given) {
-    return open(this.#native, this.lock, 'lock', [name], given)
+    return open([this.#native], this.lock, 'lock', [name], given)
   }
 
   /** @type {Surface['lockAll']} */
   lockAll(names, given) {
-    return open(this.#native, this.lockAll, 'lock', names, given)
+    return open([this.#native], this.lockAll, 'lock', names, given)
   }
 
   /** @type {Surface['semaphore']} */
   semaphore(name, permits, given) {
-    return open(this.#native, this.semaphore, 'semaphore', [name], given, permits ?? null)
+    return open([this.#native], this.semaphore, 'semaphore', [name], given, permits ?? null)
   }
 
   /** @type {Surface['readLock']} */
   readLock(name, given) {
-    return open(this.#native, this.readLock, 'read', [name], given)
+    return open([this.#native], this.readLock, 'read', [name], given)
   }
 
   /** @type {Surface['writeLock']} */
   writeLock(name, given) {
-    return open(this.#native, this.writeLock, 'write', [name], given)
+    return open([this.#native], this.writeLock, 'write', [name], given)
   }
 
   /** @type {Surface['stock']} */
@@ -148,9 +143,10 @@ class Client {
   async takeAll(takes, buyer, given) {
     const { stocks, seconds } = takesOf(takes)
     const [who, { hold, id }] = [bytesOf('buyer', buyer), takeAllOptions(given)]
-    return await submitDescribed(this.takeAll, undefined, (channel) =>
+    const fields = await submitDescribed(this.takeAll, undefined, (channel) =>
       channel.takeAll(this.#native, stocks, seconds, who, hold, id),
     )
+    return takenAll(fields)
   }
 
   /** @type {Surface['confirmAll']} */
@@ -218,7 +214,7 @@ class Client {
   }
 
   [inspect.custom]() {
-    return `Client { server: ${inspect(this.server)}, prefix: ${inspect(this.#prefix)} }`
+    return `Client { server: ${inspect(this.server)}, prefix: ${inspect(this.prefix)} }`
   }
 }
 

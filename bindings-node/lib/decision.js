@@ -1,6 +1,6 @@
 'use strict'
 
-// What a limiter answers, read from the numbers that the native half writes (src/answers.rs).
+// What a limiter answers, read from the numbers that the native half writes (src/answers/mod.rs).
 
 const { inbox, notByNew } = require('./inbox.js')
 const { sources } = require('./native.js')

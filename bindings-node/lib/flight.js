@@ -7,7 +7,6 @@ const native = require('./native.js')
 const { bytesOf, number, refusal } = require('./argument.js')
 const { submitDescribed, submitNow } = require('./channel.js')
 
-/** @typedef {import('./entry.js').Got} Got */
 /** @typedef {import('./native.js').Ticket} Ticket */
 /** @typedef {import('./native.js').Wait} Wait */
 

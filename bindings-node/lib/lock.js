@@ -1,40 +1,23 @@
 'use strict'
 
-// A handle for a lock of any kind, and the signal that fires when the lock is lost.
+// A handle for a lock of any kind.
 
 const { inspect } = require('node:util')
 const native = require('./native.js')
-const { bytesOf, flag, kept, number, options, refusal, signalOf, text } = require('./argument.js')
-const { submitNow, unwatch, watch } = require('./channel.js')
+const { bytesOf, kept, number, options, refusal, signalOf } = require('./argument.js')
+const { submitNow } = require('./channel.js')
 const { construct, failure } = require('./errors.js')
+const { inspection } = require('./inspection.js')
+const { lockOptions } = require('./lock_options.js')
+const { Loss } = require('./loss.js')
 
 /** @typedef {import('../index.js').Lock} Surface */
 
-/** The options that the core looks at, each with what tells its type. */
-const CHECKS = {
-  ttlMs: number,
-  fair: flag,
-  renew: flag,
-  maxHoldMs: number,
-  floor: number,
-  label: text,
-  replicasAck: number,
-  ackTimeoutMs: number,
-}
-const LOCK_OPTIONS = [...Object.keys(CHECKS), 'waitMs', 'signal', 'acquire']
-/**
- * The options of the kinds that have others.
- * @type {Record<string, string[]>}
- */
-const OPTIONS_OF = {
-  semaphore: [...LOCK_OPTIONS, 'weight'],
-  quorum: LOCK_OPTIONS.filter((name) => !['fair', 'replicasAck', 'ackTimeoutMs'].includes(name)),
-}
 const ACQUIRE_OPTIONS = ['waitMs', 'signal']
 
 /**
  * Makes a lock, and acquires it unless that is not wanted; for those of this package.
- * @type {(client: Pick<import('./native.js').Client, 'lock'>, caller: Function, kind: string, names: unknown, given: unknown,
+ * @type {(clients: import('./native.js').Client[], caller: Function, kind: string, names: unknown, given: unknown,
  *   permits?: unknown) => Promise<any>}
  */
 let open
@@ -43,31 +26,17 @@ class Lock {
   #native
   #names
   #waitMs
-  /**
-   * Fires when the present grant, or the next, is lost; none until somebody asks for its signal.
-   * @type {AbortController | null}
-   */
-  #controller = null
-  /**
-   * The number under which the core tells a loss.
-   * @type {number | null}
-   */
-  #watch = null
+  #loss
   /** Whether a function is run while it is held. */
   #runs = false
 
   static {
-    open = async (client, caller, kind, names, given, permits = 1) => {
-      const known = OPTIONS_OF[kind] ?? LOCK_OPTIONS
-      const { waitMs = 0, signal, acquire = true, weight = 1, ...others } = options(given, known)
-      if (!flag('acquire', acquire) && signal !== undefined) {
-        throw failure('invalid_argument', 'signal ends an acquisition, and acquire is false: give it to lock.acquire()')
-      }
-      signalOf(signal)
+    open = async (clients, caller, kind, names, given, permits = 1) => {
+      const { wait, signal, acquire, core } = lockOptions(kind, given)
       if (!Array.isArray(names)) throw refusal('names', names, 'an array of names')
       const all = names.map((name) => bytesOf('name', name))
-      const [wait, of, each] = [number('waitMs', waitMs), number('permits', permits), number('weight', weight)]
-      const made = construct(caller, () => client.lock(kind, all, of, each, checked(others)))
+      core.permits = number('permits', permits)
+      const made = construct(caller, () => native.makeLock(kind, clients, all, core))
       const lock = new Lock(made, Object.freeze(names.map((name) => kept('name', name))), wait)
       if (acquire) await lock.#acquireOrThrow({ signal })
       return lock
@@ -84,6 +53,7 @@ class Lock {
       throw failure('invalid_argument', 'a lock is made by client.lock(name), not by new')
     }
     this.#native = lock
+    this.#loss = new Loss(lock)
     this.#names = names
     this.#waitMs = waitMs
   }
@@ -117,39 +87,30 @@ class Lock {
   }
 
   get signal() {
-    const lost = this.state === 'lost'
-    if (this.#controller === null || (this.#controller.signal.aborted && !lost)) {
-      this.#controller = new AbortController()
-      if (lost) this.#abort()
-      else this.#listen()
-    }
-    return this.#controller.signal
+    return this.#loss.signal
   }
 
   /** @type {Surface['acquire']} */
   async acquire(given) {
     const { waitMs = this.#waitMs, signal } = options(given, ACQUIRE_OPTIONS)
     const [wait, stop] = [number('waitMs', waitMs), signalOf(signal)]
-    this.#noticeLoss()
+    this.#loss.notice()
     const granted = await submitNow(
       this.acquire,
       (channel, id) => channel.acquire(id, this.#native, wait),
       stop,
       () => {
         this.#native.abandon()
-        this.#deafen()
+        this.#loss.deafen()
       },
     )
-    if (granted) this.#listen()
+    if (granted) this.#loss.listen()
     return granted
   }
 
   /** @type {Surface['release']} */
   async release() {
-    this.#noticeLoss()
-    this.#deafen()
-    // The signal of this grant will never fire; one that nobody had when it began is that of the next.
-    if (this.state !== 'released') this.#controller = null
+    this.#loss.end()
     return await submitNow(this.release, (channel, id) => channel.release(id, this.#native))
   }
 
@@ -172,7 +133,7 @@ class Lock {
 
   /** @type {Surface['inspect']} */
   async inspect() {
-    return await submitNow(this.inspect, (channel, id) => channel.inspect(id, this.#native))
+    return inspection(await submitNow(this.inspect, (channel, id) => channel.inspect(id, this.#native)))
   }
 
   /** @type {Surface['forceRelease']} */
@@ -223,61 +184,9 @@ class Lock {
     if (!(await this.acquire(given))) throw failure('not_acquired', this.#native.refusal())
   }
 
-  /** Has the signal, if anybody asked for it, fire when the present grant is lost. */
-  #listen() {
-    if (this.#controller === null || this.state === 'released') return
-    if (this.#controller.signal.aborted) {
-      // It was that of a grant before.
-      this.#controller = null
-    } else if (this.#watch === null) {
-      // This keeps the handle: whoever waits for nothing but the signal has nothing else that would.
-      const id = watch(this.#native, () => {
-        if (this.#watch !== id) return
-        this.#watch = null
-        this.#abort()
-      })
-      this.#watch = id
-    }
-  }
-
-  /** Ends the watch. */
-  #deafen() {
-    if (this.#watch === null) return
-    unwatch(this.#watch)
-    this.#watch = null
-  }
-
-  /** Fires the signal of a loss that the core has noticed and this thread has not heard of yet. */
-  #noticeLoss() {
-    if (this.#watch === null || this.state !== 'lost') return
-    this.#deafen()
-    this.#abort()
-  }
-
-  #abort() {
-    try {
-      this.#native.assertHeld()
-    } catch (error) {
-      this.#controller?.abort(failure('lost', /** @type {Error} */ (error).message))
-    }
-  }
-
   [inspect.custom]() {
     return `Lock { names: ${inspect(this.#names)}, state: '${this.state}', token: ${this.token} }`
   }
-}
-
-/**
- * Options of the types that the core expects.
- * @param {Record<string, any>} given
- */
-function checked(given) {
-  /** @type {Record<string, any>} */
-  const options = {}
-  for (const [name, value] of Object.entries(given)) {
-    if (value !== undefined) options[name] = CHECKS[/** @type {keyof typeof CHECKS} */ (name)](name, value)
-  }
-  return options
 }
 
 module.exports = { Lock, open }

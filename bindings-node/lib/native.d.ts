@@ -9,20 +9,6 @@ export declare class Cache {
 
 /** Carries the calls of one environment. */
 export declare class Channel {
-  /** Describes a look that loads nothing. */
-  peekCached(cache: Cache, key: Buffer): void
-  /** Describes the storing of a value; of none, that there is none. */
-  putCached(cache: Cache, key: Buffer, value?: Buffer | undefined | null): void
-  /** Describes the forgetting of a key. */
-  invalidate(cache: Cache, key: Buffer): void
-  /** Describes a claim. */
-  claim(once: Once, id: Buffer, value?: Buffer | undefined | null): void
-  /** Describes the forgetting of an id. */
-  forget(once: Once, id: Buffer): void
-  /** Describes the storing of what was loaded; of none, that there is none. */
-  fill(ticket: Ticket, value?: Buffer | undefined | null): void
-  /** Describes the end of a load that came to nothing; with a text it is remembered. */
-  fail(ticket: Ticket, error?: string | undefined | null): void
   /** Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush. */
   constructor(calls: Float64Array, keys: Uint8Array, inbox: Float64Array, answered: () => unknown, due: () => unknown)
   /** Reminds JavaScript to flush, once it has done what it does now. */
@@ -36,16 +22,12 @@ export declare class Channel {
    * described. Collect afterwards: some may be answered already.
    */
   flush(numbers: number, bytes: number): void
-  /** Replaces what stands at a Redis key, under the number `id`. Collect afterwards. */
-  put(id: number, client: Client, redisKey: Buffer, kind: string, value: Buffer): void
-  /** Reads what stands at a Redis key, under the number `id`. Collect afterwards. */
-  get(id: number, client: Client, redisKey: Buffer): void
   /** Takes back a call whose caller is gone. It is still answered, and soon. */
   cancel(id: number): void
   /** Writes answers into the inbox, as many as fit, and tells how many numbers they are; 0 when all were collected. */
   collect(): number
-  /** A text of the answers just collected, which can be taken once. */
-  text(number: number): Buffer
+  /** A value of the answers just collected, which can be taken once. */
+  value(place: number): any
   /** Describes a consume that is charged once for a request id. */
   consumeOnce(limiter: number, key: Buffer, cost: number, requestId: Buffer): void
   /** Describes a refund that is given back once for a request id. */
@@ -61,6 +43,28 @@ export declare class Channel {
   giveBack(client: Client): void
   /** Describes a settlement; of no amount a cancellation. */
   settle(reservation: Reservation, actual?: number | undefined | null): void
+  /** Describes a `get`. */
+  getCached(cache: Cache, key: Buffer, waitMs?: number | undefined | null): void
+  /** Describes a `get` of several keys: their lengths in bytes, and themselves one after another. */
+  getSeveral(cache: Cache, lengths: Array<number>, keys: Buffer, waitMs?: number | undefined | null): void
+  /** Describes the beginning of a run. */
+  begin(once: Once, id: Buffer, waitMs?: number | undefined | null): void
+  /** Waits, under the number `id`, for what another loads. Collect afterwards. */
+  waitFor(id: number, wait: Wait): void
+  /** Describes a look that loads nothing. */
+  peekCached(cache: Cache, key: Buffer): void
+  /** Describes the storing of a value; of none, that there is none. */
+  putCached(cache: Cache, key: Buffer, value?: Buffer | undefined | null): void
+  /** Describes the forgetting of a key. */
+  invalidate(cache: Cache, key: Buffer): void
+  /** Describes a claim. */
+  claim(once: Once, id: Buffer, value?: Buffer | undefined | null): void
+  /** Describes the forgetting of an id. */
+  forget(once: Once, id: Buffer): void
+  /** Describes the storing of what was loaded; of none, that there is none. */
+  fill(ticket: Ticket, value?: Buffer | undefined | null): void
+  /** Describes the end of a load that came to nothing; with a text it is remembered. */
+  fail(ticket: Ticket, error?: string | undefined | null): void
   /** Acquires, under the number `id`, and waits for at most so long. Collect afterwards. */
   acquire(id: number, lock: Lock, waitMs: number): void
   /** Releases, under the number `id`. Collect afterwards. */
@@ -73,18 +77,6 @@ export declare class Channel {
   forceRelease(id: number, lock: Lock): void
   /** Leaves word under the number `id` when the present grant is lost. It holds no environment open. */
   watch(id: number, lock: Lock): void
-  /** Describes a `get`. */
-  getCached(cache: Cache, key: Buffer, waitMs?: number | undefined | null): void
-  /** Describes a `get` of several keys: their lengths in bytes, and themselves one after another. */
-  getSeveral(cache: Cache, lengths: Array<number>, keys: Buffer, waitMs?: number | undefined | null): void
-  /** Describes the beginning of a run. */
-  begin(once: Once, id: Buffer, waitMs?: number | undefined | null): void
-  /** Waits, under the number `id`, for what another loads. Collect afterwards. */
-  waitFor(id: number, wait: Wait): void
-  /** A ticket of the answers just collected. */
-  ticket(number: number): Ticket | null
-  /** A wait of the answers just collected, which can be taken once. */
-  wait(number: number): Wait
   /** Describes an opening. */
   open(stock: Stock, quantity: number, perBuyer: number | undefined | null, endsMs: number | undefined | null, prizes: Array<Buffer>): void
   /** Describes that a sale ends now. */
@@ -113,6 +105,10 @@ export declare class Channel {
   reservations(stock: Stock, cursor: string | undefined | null, count: number): void
   /** Describes a reading of the ledger. */
   ledger(stock: Stock, after: string | undefined | null, count: number): void
+  /** Replaces what stands at a Redis key, under the number `id`. Collect afterwards. */
+  put(id: number, client: Client, redisKey: Buffer, kind: string, value: Buffer): void
+  /** Reads what stands at a Redis key, under the number `id`. Collect afterwards. */
+  get(id: number, client: Client, redisKey: Buffer): void
 }
 
 /** A client of one Redis, or of this process' memory. */
@@ -122,7 +118,9 @@ export declare class Client {
   /** Makes a `once`. */
   once(name: string, options: OnceInput): Once
   /** Makes a client; no URL asks the environment. */
-  constructor(url: string | undefined | null, prefix: string, timeoutMs: number, onError: string, memoryMs: number)
+  constructor(url: string | undefined | null, given: ClientInput)
+  /** What every Redis key starts with. */
+  get prefix(): string
   /** The server's name, without a password. */
   get server(): string
   /** Closes it; true if what it held is to be given back. */
@@ -131,11 +129,6 @@ export declare class Client {
   limiterByText(name: string, policy: string, scope: Buffer | undefined | null, enforce: boolean): Limiter
   /** Makes a limiter by a policy's rules. */
   limiterByRules(name: string, rules: Array<RuleInput>, scope: Buffer | undefined | null, enforce: boolean): Limiter
-  /**
-   * Makes a handle for mutexes (`lock`, one name or several), or for a `semaphore`, or for one side of a read-write lock
-   * (`read`, `write`).
-   */
-  lock(kind: string, names: Array<Buffer>, permits: number, weight: number, options: LockInput): Lock
   /** Makes a handle for the units of a sale; what is missing is as the core has it. */
   stock(name: Buffer, scope?: Buffer | undefined | null, ledgerCap?: number | undefined | null, memoryMs?: number | undefined | null): Stock
 }
@@ -219,11 +212,38 @@ export interface CacheInput {
 /** Refuses JSON that another language cannot read back. */
 export declare function checkJson(text: string): void
 
-/** The codes of errors, in the order of their numbers. */
-export declare function codes(): Array<string>
+/** How a client is made; what is missing is as the core has it. */
+export interface ClientInput {
+  /** What every Redis key starts with. */
+  prefix?: string
+  /** The time a call may take. */
+  timeoutMs?: number
+  /** What is answered when Redis cannot. */
+  onError?: string
+  /** For how long a call with a request id is remembered. */
+  requestMemoryMs?: number
+}
+
+/** The kinds of answers. */
+export declare const enum Kind {
+  /** A decision. */
+  Decision = 0,
+  /** One decision about several keys. */
+  Combined = 1,
+  /** Yes or no. */
+  Flag = 2,
+  /** An error. */
+  Failure = 3,
+  /** Anything else. */
+  Value = 4,
+}
 
 /** How a lock is made; what is missing is as the core has it. */
 export interface LockInput {
+  /** How many permits a semaphore has. */
+  permits?: number
+  /** How many of them a holder takes. */
+  weight?: number
   /** For how long a grant lasts. */
   ttlMs?: number
   /** Whether those who wait are served in order. */
@@ -242,6 +262,12 @@ export interface LockInput {
   ackTimeoutMs?: number
 }
 
+/**
+ * Makes a handle for mutexes (`lock`, one name or several), for a `semaphore`, for one side of a read-write lock (`read`,
+ * `write`), or for a mutex over several servers (`quorum`), one for each client. The others have one client.
+ */
+export declare function makeLock(kind: string, clients: Array<Client>, names: Array<Buffer>, given: LockInput): Lock
+
 /** How a `once` is made; what is missing is as the core has it. */
 export interface OnceInput {
   /** For how long a claim or a result is remembered. */
@@ -251,9 +277,6 @@ export interface OnceInput {
   /** For how long the error of a run is remembered. */
   errorsMs?: number
 }
-
-/** Makes a handle for a mutex over several servers, one for each client. */
-export declare function quorumLock(clients: Array<Client>, name: Buffer, options: LockInput): Lock
 
 /** One rule of a policy that was given as objects. */
 export interface RuleInput {

@@ -4,8 +4,10 @@
 
 const { inspect } = require('node:util')
 const native = require('./native.js')
+const { answered } = require('./answered.js')
 const { bytesOf, options, refusal, signalOf } = require('./argument.js')
 const { submitDescribed } = require('./channel.js')
+const { Claimed } = require('./entry.js')
 const { construct, failure } = require('./errors.js')
 const { fly, storable, waitOf } = require('./flight.js')
 
@@ -36,7 +38,8 @@ class Once {
   /** @type {Surface['claim']} */
   async claim(id, value = null) {
     const [key, given] = [bytesOf('id', id), storable('value', value)]
-    return await submitDescribed(this.claim, undefined, (channel) => channel.claim(this.#native, key, given))
+    const fields = await submitDescribed(this.claim, undefined, (channel) => channel.claim(this.#native, key, given))
+    return answered(Claimed, fields)
   }
 
   /** @type {Surface['release']} */

@@ -2,48 +2,17 @@
 
 // The calls whose answer has not come: each a number, never used twice, that stands for what settles its promise.
 
-const { codes } = require('./native.js')
+const { Kind } = require('./native.js')
 const { CombinedDecision, Decision } = require('./decision.js')
-const { Claimed, Seen, part, parts } = require('./entry.js')
 const { failure } = require('./errors.js')
-const { Inspection } = require('./inspection.js')
-const { Packed } = require('./packed.js')
-const { StockPage, StockStatus, Taken, TakenAll, entries } = require('./sale.js')
 
-/** Kinds of answers (src/answers/mod.rs). */
-const DECISION = 0
-const FLAG = 1
-const STORED = 2
-const COMBINED = 4
-const INSPECTION = 5
-const COUNT = 6
-const LOST = 7
-const TAKEN = 8
-const TAKEN_ALL = 9
-const STOCK_STATUS = 10
-const STOCK_PAGE = 11
-const LEDGER = 12
-const CLAIMED = 13
-const SEEN = 14
-const GOT = 15
-const PARTS = 16
+const [DECISION, COMBINED, FLAG, VALUE] = [Kind.Decision, Kind.Combined, Kind.Flag, Kind.Value]
 
 /**
- * What is made of packed answers.
- * @type {Record<number, (packed: InstanceType<typeof Packed>) => unknown>}
+ * What answers refer to, by its place among them.
+ * @typedef {(place: number) => any} Values
  */
-const UNPACK = {
-  [TAKEN]: (packed) => new Taken(packed),
-  [TAKEN_ALL]: (packed) => new TakenAll(packed),
-  [STOCK_STATUS]: (packed) => new StockStatus(packed),
-  [STOCK_PAGE]: (packed) => new StockPage(packed),
-  [LEDGER]: entries,
-}
-
-const CODES = codes()
-
 /** @typedef {(value: any) => void} Resolver */
-/** @typedef {import('./entry.js').Source} Source */
 
 /**
  * A number is `generation * SLOTS + slot` and never comes twice: the core may be told to take a call back when its answer
@@ -121,13 +90,13 @@ function release(id) {
  * Settles calls by their answers.
  * @param {import('./inbox.js').Numbers} answers
  * @param {number} length how many numbers they are
- * @param {Source} from what they refer to
+ * @param {Values} valueAt
  */
-function settle(answers, length, from) {
+function settle(answers, length, valueAt) {
   for (let at = 0; at < length; at += answers[at]) {
     const resolve = release(answers[at + 1])
     if (answers[at + 2] === DECISION) resolve(new Decision(answers, at + 3, at + answers[at]))
-    else if (resolve !== nobody) settleSafely(resolve, answers, at, from)
+    else if (resolve !== nobody) settleSafely(resolve, answers, at, valueAt)
   }
 }
 
@@ -136,11 +105,11 @@ function settle(answers, length, from) {
  * @param {Resolver} resolve
  * @param {import('./inbox.js').Numbers} answers
  * @param {number} at
- * @param {Source} from
+ * @param {Values} valueAt
  */
-function settleSafely(resolve, answers, at, from) {
+function settleSafely(resolve, answers, at, valueAt) {
   try {
-    settleOther(resolve, answers, at, from)
+    settleOther(resolve, answers, at, valueAt)
   } catch (error) {
     resolve(Promise.reject(error))
   }
@@ -151,26 +120,15 @@ function settleSafely(resolve, answers, at, from) {
  * @param {Resolver} resolve
  * @param {import('./inbox.js').Numbers} answers
  * @param {number} at
- * @param {Source} from
+ * @param {Values} valueAt
  */
-function settleOther(resolve, answers, at, from) {
-  const { text } = from
-  const [kind, first, second, third] = [answers[at + 2], answers[at + 3], answers[at + 4], answers[at + 5]]
+function settleOther(resolve, answers, at, valueAt) {
+  const [kind, first, end] = [answers[at + 2], answers[at + 3], at + answers[at]]
   if (kind === FLAG) return resolve(first === 1)
-  if (kind === STORED) return resolve(first === 0 ? null : { value: text(third), ttlMs: second < 0 ? null : second })
-  if (kind === COUNT) return resolve(first)
-  if (kind === LOST) return resolve(undefined)
-  const unpack = UNPACK[kind]
-  if (unpack !== undefined) return resolve(unpack(new Packed(text(first))))
-  if (kind === CLAIMED) return resolve(new Claimed(answers, at + 3, from))
-  if (kind === SEEN) return resolve(first === 0 ? null : new Seen(answers, at + 4, from))
-  if (kind === GOT) return resolve(part(answers, at + 3, from))
-  const end = at + answers[at]
-  if (kind === PARTS) return resolve(parts(answers, at + 3, end, from))
-  if (kind === INSPECTION) return resolve(new Inspection(answers, at + 3, end, text))
+  if (kind === VALUE) return resolve(valueAt(first))
   if (kind === COMBINED) return resolve(new CombinedDecision(answers, at + 3, end))
-  const decision = at + 5 < end ? new Decision(answers, at + 5, end) : undefined
-  reject(resolve, CODES[first] ?? 'internal', text(second).toString(), decision)
+  const { code, message } = valueAt(first)
+  reject(resolve, code, message, at + 4 < end ? new Decision(answers, at + 4, end) : undefined)
 }
 
 /**

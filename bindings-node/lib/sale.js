@@ -2,99 +2,68 @@
 
 // What stocks answer.
 
-const { notByNew } = require('./inbox.js')
-const { Packed } = require('./packed.js')
+const { Answered, answered } = require('./answered.js')
 
-/** @typedef {InstanceType<typeof Packed>} Answer */
+class StockReservation extends Answered {}
+class Taken extends Answered {}
+class TakenAll extends Answered {}
+class StockStatus extends Answered {}
+class StockPage extends Answered {}
+class LedgerEntry extends Answered {}
 
-class StockReservation {
-  /** @param {Answer} packed */
-  constructor(packed) {
-    if (!(packed instanceof Packed)) throw notByNew(StockReservation)
-    this.id = packed.text()
-    this.quantity = packed.number()
-    this.buyer = packed.bytes()
-    this.prizes = prizes(packed)
-    this.untilMs = packed.number()
-  }
+/** @param {any} fields */
+function taken(fields) {
+  if (fields.reservation !== null) held(fields.reservation)
+  return answered(Taken, fields)
 }
 
-class Taken {
-  /** @param {Answer} packed */
-  constructor(packed) {
-    if (!(packed instanceof Packed)) throw notByNew(Taken)
-    this.outcome = packed.text()
-    this.available = packed.number()
-    this.reservation = reservations(packed)[0] ?? null
-  }
+/** @param {any} fields */
+function takenAll(fields) {
+  fields.reservations = fields.reservations.map(held)
+  fields.available = [...fields.available]
+  return answered(TakenAll, fields)
 }
 
-class TakenAll {
-  /** @param {Answer} packed */
-  constructor(packed) {
-    if (!(packed instanceof Packed)) throw notByNew(TakenAll)
-    this.outcome = packed.text()
-    this.refused = packed.maybeNumber()
-    this.reservations = reservations(packed)
-    this.available = packed.list((packed) => packed.number())
-  }
+/** @param {any} fields */
+function status(fields) {
+  return answered(StockStatus, fields)
 }
 
-class StockStatus {
-  /** @param {Answer} packed */
-  constructor(packed) {
-    if (!(packed instanceof Packed)) throw notByNew(StockStatus)
-    this.phase = packed.text()
-    this.quantity = packed.number()
-    this.available = packed.number()
-    this.held = packed.number()
-    this.sold = packed.number()
-    this.buyers = packed.number()
-    this.perBuyer = packed.maybeNumber()
-    this.endsMs = packed.maybeNumber()
-  }
+/** @param {any} fields */
+function page(fields) {
+  fields.reservations = fields.reservations.map(held)
+  return answered(StockPage, fields)
 }
 
-class StockPage {
-  /** @param {Answer} packed */
-  constructor(packed) {
-    if (!(packed instanceof Packed)) throw notByNew(StockPage)
-    this.reservations = reservations(packed)
-    this.next = packed.maybeText()
-  }
+/** @param {any} entries */
+function ledger(entries) {
+  return entries.map((/** @type {any} */ fields) => withPrizes(LedgerEntry, fields))
 }
 
-class LedgerEntry {
-  /** @param {Answer} packed */
-  constructor(packed) {
-    if (!(packed instanceof Packed)) throw notByNew(LedgerEntry)
-    this.id = packed.text()
-    this.number = packed.number()
-    this.kind = packed.text()
-    this.reservation = packed.maybeText()
-    this.buyer = packed.maybeBytes()
-    this.quantity = packed.number()
-    this.timeMs = packed.number()
-    this.available = packed.number()
-    this.held = packed.number()
-    this.sold = packed.number()
-    this.prizes = prizes(packed)
-  }
+/** @param {any} fields */
+function held(fields) {
+  return withPrizes(StockReservation, fields)
 }
 
-/** @param {Answer} packed */
-function prizes(packed) {
-  return packed.list((packed) => packed.bytes())
+/**
+ * @param {Function} type
+ * @param {any} fields
+ */
+function withPrizes(type, fields) {
+  fields.prizes = [...fields.prizes]
+  return answered(type, fields)
 }
 
-/** @param {Answer} packed */
-function reservations(packed) {
-  return packed.list((packed) => new StockReservation(packed))
+module.exports = {
+  LedgerEntry,
+  StockPage,
+  StockReservation,
+  StockStatus,
+  Taken,
+  TakenAll,
+  ledger,
+  page,
+  status,
+  taken,
+  takenAll,
 }
-
-/** @param {Answer} packed */
-function entries(packed) {
-  return packed.list((packed) => new LedgerEntry(packed))
-}
-
-module.exports = { LedgerEntry, StockPage, StockReservation, StockStatus, Taken, TakenAll, entries }

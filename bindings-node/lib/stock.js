@@ -4,9 +4,10 @@
 
 const { inspect } = require('node:util')
 const native = require('./native.js')
-const { bytesIfGiven, bytesOf, number, options, refusal, text } = require('./argument.js')
+const { bytesIfGiven, bytesOf, number, numberIfGiven, options, refusal, text, textIfGiven } = require('./argument.js')
 const { submitDescribed } = require('./channel.js')
 const { failure } = require('./errors.js')
+const { ledger, page, status, taken } = require('./sale.js')
 
 /** @typedef {import('../index.js').Stock} Surface */
 /** @typedef {(channel: import('./native.js').Channel) => void} Describe */
@@ -94,7 +95,7 @@ class Stock {
     const { quantity = 1, holdMs, requestId } = options(given, TAKE_OPTIONS)
     const [who, units] = [bytesOf('buyer', buyer), number('quantity', quantity)]
     const [hold, id] = [numberIfGiven('holdMs', holdMs), bytesIfGiven('requestId', requestId)]
-    return await this.#call(this.take, (channel) => channel.take(this.#native, who, units, hold, id))
+    return taken(await this.#call(this.take, (channel) => channel.take(this.#native, who, units, hold, id)))
   }
 
   /** @type {Surface['confirm']} */
@@ -117,21 +118,21 @@ class Stock {
 
   /** @type {Surface['status']} */
   async status() {
-    return await this.#call(this.status, (channel) => channel.stockStatus(this.#native))
+    return status(await this.#call(this.status, (channel) => channel.stockStatus(this.#native)))
   }
 
   /** @type {Surface['reservations']} */
   async reservations(given) {
     const { cursor, count = COUNT } = options(given, PAGE_OPTIONS)
     const [from, most] = [textIfGiven('cursor', cursor), number('count', count)]
-    return await this.#call(this.reservations, (channel) => channel.reservations(this.#native, from, most))
+    return page(await this.#call(this.reservations, (channel) => channel.reservations(this.#native, from, most)))
   }
 
   /** @type {Surface['ledger']} */
   async ledger(given) {
     const { after, count = COUNT } = options(given, LEDGER_OPTIONS)
     const [from, most] = [textIfGiven('after', after), number('count', count)]
-    return await this.#call(this.ledger, (channel) => channel.ledger(this.#native, from, most))
+    return ledger(await this.#call(this.ledger, (channel) => channel.ledger(this.#native, from, most)))
   }
 
   /**
@@ -145,22 +146,6 @@ class Stock {
   [inspect.custom]() {
     return `Stock { name: ${inspect(this.#name)}, scope: ${inspect(this.#scope)} }`
   }
-}
-
-/**
- * @param {string} what
- * @param {unknown} given
- */
-function numberIfGiven(what, given) {
-  return given === undefined || given === null ? undefined : number(what, given)
-}
-
-/**
- * @param {string} what
- * @param {unknown} given
- */
-function textIfGiven(what, given) {
-  return given === undefined || given === null ? undefined : text(what, given)
 }
 
 /** @param {unknown} given */
@@ -208,4 +193,4 @@ function takeAllOptions(given) {
   return { hold: numberIfGiven('holdMs', holdMs), id: bytesIfGiven('requestId', requestId) }
 }
 
-module.exports = { Stock, numberIfGiven, reservationsOf, takeAllOptions, takesOf }
+module.exports = { Stock, reservationsOf, takeAllOptions, takesOf }

@@ -4,7 +4,7 @@
 
 const native = require('./native.js')
 const { bytesOf, number, text } = require('./argument.js')
-const { get, put } = require('./channel.js')
+const { submitNow } = require('./channel.js')
 const { nativeOf } = require('./client.js')
 const { construct } = require('./errors.js')
 
@@ -16,11 +16,15 @@ const testing = {
   },
 
   async put(client, redisKey, kind, value) {
-    await put(nativeOf(client), bytesOf('redisKey', redisKey), text('kind', kind), bytesOf('value', value))
+    const [own, key, word] = [nativeOf(client), bytesOf('redisKey', redisKey), text('kind', kind)]
+    const bytes = bytesOf('value', value)
+    await submitNow(testing.put, (channel, id) => channel.put(id, own, key, word, bytes))
   },
 
   async get(client, redisKey) {
-    return get(nativeOf(client), bytesOf('redisKey', redisKey))
+    const [own, key] = [nativeOf(client), bytesOf('redisKey', redisKey)]
+    const found = await submitNow(testing.get, (channel, id) => channel.get(id, own, key))
+    return found && { ...found }
   },
 }
 

@@ -1,15 +1,12 @@
-//! Caches and `once`: handles, and their calls. Looks are in look.rs.
-
-use std::time::Duration;
+//! Caches and `once`: their handles. Their calls are in entries.rs.
 
 use napi::bindgen_prelude::{Buffer, BufferSlice};
 use napi_derive::napi;
-use quotalock::{CacheOptions, Getting, OnceOptions, WhenAway, convert};
+use quotalock::{CacheOptions, OnceOptions, WhenAway};
 
-use crate::call::micros;
-use crate::channel::Channel;
 use crate::client::Client;
 use crate::error::{Result, thrown};
+use crate::given::micros;
 
 /// Refuses JSON that another language cannot read back.
 #[napi(catch_unwind)]
@@ -77,21 +74,6 @@ fn time(what: &str, given_ms: Option<f64>, base: u64) -> quotalock::Result<u64> 
     given_ms.map_or(Ok(base), |ms| micros(what, ms))
 }
 
-/// How long a `get` waits; the core knows, if nobody says.
-pub fn waiting(wait_ms: Option<f64>) -> quotalock::Result<Option<Duration>> {
-    wait_ms.map(|ms| micros("wait", ms).map(convert::duration)).transpose()
-}
-
-/// Cuts bytes in pieces of these lengths.
-pub fn pieces<'a>(lengths: &[u32], mut bytes: &'a [u8]) -> Vec<&'a [u8]> {
-    let cut = |length: &u32| {
-        let (piece, rest) = bytes.split_at_checked(*length as usize).unwrap_or((bytes, &[]));
-        bytes = rest;
-        piece
-    };
-    lengths.iter().map(cut).collect()
-}
-
 /// A cache.
 #[napi]
 pub struct Cache {
@@ -102,18 +84,6 @@ pub struct Cache {
 #[napi]
 pub struct Once {
     pub(crate) inner: quotalock::Once,
-}
-
-/// The duty to load an entry. Forgotten, it frees the way for the next caller.
-#[napi]
-pub struct Ticket {
-    pub(crate) inner: quotalock::Ticket,
-}
-
-/// What another loads.
-#[napi]
-pub struct Wait {
-    pub(crate) inner: Option<Getting>,
 }
 
 #[napi]
@@ -149,53 +119,4 @@ impl Once {
     pub fn redis_key(&self, id: BufferSlice) -> Result<Buffer> {
         self.inner.redis_key(&id).map(Buffer::from).map_err(thrown)
     }
-}
-
-#[napi]
-impl Channel {
-    /// Describes a look that loads nothing.
-    #[napi(catch_unwind)]
-    pub fn peek_cached(&mut self, cache: &Cache, key: BufferSlice) -> Result<()> {
-        self.describe(|_| Ok(cache.inner.peek(&key)?.erased()))
-    }
-
-    /// Describes the storing of a value; of none, that there is none.
-    #[napi(catch_unwind)]
-    pub fn put_cached(&mut self, cache: &Cache, key: BufferSlice, value: Option<BufferSlice>) -> Result<()> {
-        self.describe(|_| Ok(cache.inner.put(&key, owned(value))?.erased()))
-    }
-
-    /// Describes the forgetting of a key.
-    #[napi(catch_unwind)]
-    pub fn invalidate(&mut self, cache: &Cache, key: BufferSlice) -> Result<()> {
-        self.describe(|_| Ok(cache.inner.invalidate(&key)?.erased()))
-    }
-
-    /// Describes a claim.
-    #[napi(catch_unwind)]
-    pub fn claim(&mut self, once: &Once, id: BufferSlice, value: Option<BufferSlice>) -> Result<()> {
-        self.describe(|_| Ok(once.inner.claim(&id, owned(value))?.erased()))
-    }
-
-    /// Describes the forgetting of an id.
-    #[napi(catch_unwind)]
-    pub fn forget(&mut self, once: &Once, id: BufferSlice) -> Result<()> {
-        self.describe(|_| Ok(once.inner.release(&id)?.erased()))
-    }
-
-    /// Describes the storing of what was loaded; of none, that there is none.
-    #[napi(catch_unwind)]
-    pub fn fill(&mut self, ticket: &Ticket, value: Option<BufferSlice>) -> Result<()> {
-        self.describe(|_| Ok(ticket.inner.fill(owned(value))?.erased()))
-    }
-
-    /// Describes the end of a load that came to nothing; with a text it is remembered.
-    #[napi(catch_unwind)]
-    pub fn fail(&mut self, ticket: &Ticket, error: Option<String>) -> Result<()> {
-        self.describe(|_| Ok(ticket.inner.fail(error.as_deref()).erased()))
-    }
-}
-
-fn owned(value: Option<BufferSlice>) -> Option<Vec<u8>> {
-    value.map(|value| value.to_vec())
 }

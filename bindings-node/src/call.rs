@@ -9,15 +9,23 @@
 //! | 4 | the milliseconds of a wait |
 //! | 5 | the length of the key in bytes |
 
+use napi_derive::napi;
 use quotalock::{Answer, Code, Error, Limiter, Op, Result, convert};
 
+use crate::given::{micros, unsigned};
 use crate::look::Look;
 
 /// How many numbers a call has.
 pub const WIDTH: usize = 6;
 
 /// The verbs, in the order of their numbers.
-pub const VERBS: [&str; 8] = ["consume", "peek", "require", "wait", "consumeUpTo", "refund", "block", "reset"];
+const VERBS: [&str; 8] = ["consume", "peek", "require", "wait", "consumeUpTo", "refund", "block", "reset"];
+
+/// The verbs, in the order of their numbers.
+#[napi(catch_unwind)]
+pub fn verbs() -> Vec<&'static str> {
+    VERBS.to_vec()
+}
 
 /// The verb of a call that was described.
 const DESCRIBED: f64 = -2.0;
@@ -74,14 +82,4 @@ fn describe(
         Some("reset") => limiter.reset(key)?.erased(),
         _ => return Err(Error::new(Code::Internal, "a call of an unknown verb")),
     })
-}
-
-/// A cost or an amount, given as JavaScript's only kind of number.
-pub fn unsigned(what: &str, given: f64) -> Result<u64> {
-    convert::unsigned(what, convert::whole(what, given)?)
-}
-
-/// Milliseconds as microseconds.
-pub fn micros(what: &str, given_ms: f64) -> Result<u64> {
-    convert::micros_from_ms(what, convert::whole(what, given_ms)?)
 }

@@ -5,22 +5,20 @@
 //! mailbox; a bell wakes JavaScript once for all of them, and it collects them into a third shared array. Nothing here waits, and no promise is known here: a call is a whole number
 //! below 2^53 that JavaScript gives to no second one.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use napi::Env;
-use napi::bindgen_prelude::{Buffer, BufferSlice, Float64Array, Function, Uint8Array, Unknown};
+use napi::bindgen_prelude::{Float64Array, Function, Null, ToNapiValue, Uint8Array, Unknown};
 use napi_derive::napi;
 use quotalock::driver::{self, Sink};
-use quotalock::{Answer, Code, Op, Source};
+use quotalock::{Answer, Getting, Op, Result};
 
-use crate::answers::{Answers, Lookout, Mailbox};
+use crate::answers::{Answers, Mailbox};
 use crate::bell::{Reminders, bell, hold};
-use crate::call::{self, Asked, VERBS};
-use crate::client::{Client, Limiter};
-use crate::error::Result;
-use crate::look::Look;
-use crate::testing;
+use crate::call::{self, Asked};
+use crate::client::Limiter;
+use crate::error;
+use crate::look::{Looked, Looks};
 
 /// Carries the calls of one environment.
 #[napi]
@@ -37,12 +35,9 @@ pub struct Channel {
     /// Calls of the next flush that were described in more than numbers.
     pub(crate) described: Vec<Option<Asked>>,
     pub(crate) mailbox: Arc<Mailbox>,
-    /// Looks under way, by the numbers of their calls.
-    pub(crate) looks: HashMap<u64, Look>,
-    /// Where their answers come.
-    pub(crate) lookout: Arc<Lookout>,
+    looks: Looks,
     /// What is being collected, and how far.
-    pub(crate) collecting: Answers,
+    collecting: Answers,
     collected: usize,
     /// Calls whose answer was not collected yet, and the reminder that is due.
     under_way: usize,
@@ -59,7 +54,7 @@ impl Channel {
         inbox: Float64Array,
         answered: Function<(), Unknown<'static>>,
         due: Function<(), Unknown<'static>>,
-    ) -> Result<Channel> {
+    ) -> error::Result<Channel> {
         let mailbox = Arc::new(Mailbox::new(bell(&answered)?));
         Ok(Channel {
             calls,
@@ -68,9 +63,8 @@ impl Channel {
             limiters: Vec::new(),
             free: Vec::new(),
             described: Vec::new(),
-            lookout: Arc::new(Lookout(mailbox.clone())),
+            looks: Looks::new(mailbox.clone()),
             mailbox,
-            looks: HashMap::new(),
             collecting: Answers::default(),
             collected: 0,
             under_way: 0,
@@ -123,47 +117,28 @@ impl Channel {
             match asked {
                 Ok(Asked::Call(op)) => ops.push((id, op)),
                 Ok(Asked::Look(look)) => looks.push((id, look)),
-                Err(error) => self.collecting.push(id, &Err(error)),
+                Err(error) => self.collecting.push(id, Err(error)),
             }
         }
         // What was taken back meanwhile is forgotten.
         self.described.clear();
         self.submit(env, ops);
-        self.look(env, looks);
+        if !looks.is_empty() {
+            let count = looks.len();
+            let answered = self.looks.submit(looks);
+            self.expect(env, count - answered.len());
+            self.understand(env, answered);
+        }
         let reminded = self.reminders.done();
         self.settled(env, usize::from(reminded));
-    }
-
-    /// Replaces what stands at a Redis key, under the number `id`. Collect afterwards.
-    #[napi(catch_unwind)]
-    pub fn put(
-        &mut self,
-        env: Env,
-        id: f64,
-        client: &Client,
-        redis_key: BufferSlice,
-        kind: String,
-        value: BufferSlice,
-    ) {
-        match testing::put(client, &redis_key, &kind, &value) {
-            Ok(op) => self.submit(env, vec![(id as u64, op)]),
-            Err(error) => self.collecting.push(id as u64, &Err(error)),
-        }
-    }
-
-    /// Reads what stands at a Redis key, under the number `id`. Collect afterwards.
-    #[napi(catch_unwind)]
-    pub fn get(&mut self, env: Env, id: f64, client: &Client, redis_key: BufferSlice) {
-        self.submit(env, vec![(id as u64, testing::get(client, &redis_key))]);
     }
 
     /// Takes back a call whose caller is gone. It is still answered, and soon.
     #[napi(catch_unwind)]
     pub fn cancel(&mut self, id: f64) {
         let id = id as u64;
-        match self.looks.remove(&id) {
-            Some(_) => driver::cancel(id, &self.looking()),
-            None => driver::cancel(id, &self.sink()),
+        if !self.looks.cancel(id) {
+            driver::cancel(id, &self.sink());
         }
     }
 
@@ -175,7 +150,8 @@ impl Channel {
             self.collecting.clear();
             self.mailbox.empty(&mut self.collecting);
             let count = self.collecting.count + self.collecting.looked.len();
-            self.understand(env);
+            let looked = std::mem::take(&mut self.collecting.looked);
+            self.understand(env, looked);
             self.settled(env, count);
         }
         let waiting = self.collecting.numbers.get(self.collected..).unwrap_or_default();
@@ -192,19 +168,19 @@ impl Channel {
         length as u32
     }
 
-    /// A text of the answers just collected, which can be taken once.
-    #[napi(catch_unwind)]
-    pub fn text(&mut self, number: u32) -> Buffer {
-        let text = self.collecting.texts.get_mut(number as usize).map(std::mem::take).unwrap_or_default();
-        Arc::unwrap_or_clone(text).into()
+    /// A value of the answers just collected, which can be taken once.
+    #[napi(catch_unwind, ts_return_type = "any")]
+    pub fn value<'e>(&mut self, env: &'e Env, place: u32) -> error::Result<Unknown<'e>> {
+        let value = self.collecting.values.get_mut(place as usize).and_then(Option::take);
+        value.map_or_else(|| Null.into_unknown(env), |value| value.taken(env)).map_err(error::failed)
     }
 
     /// Makes calls.
     pub(crate) fn submit(&mut self, env: Env, ops: Vec<(u64, Op<Answer>)>) {
         let count = ops.len();
         let answered = driver::submit(ops, &self.sink());
-        answered.iter().for_each(|(id, answer)| self.collecting.push(*id, answer));
         self.expect(env, count - answered.len());
+        answered.into_iter().for_each(|(id, answer)| self.collecting.push(id, answer));
     }
 
     /// More calls will be answered.
@@ -220,6 +196,24 @@ impl Channel {
         self.mailbox.clone()
     }
 
+    /// Waits for what another loads.
+    pub(crate) fn wait_for_load(&mut self, env: Env, id: u64, getting: Getting) {
+        self.expect(env, 1);
+        getting.submit(id, &self.sink());
+    }
+
+    /// Finds out what the answers to looks mean.
+    fn understand(&mut self, env: Env, looked: Vec<(u64, Result<Answer>)>) {
+        for (id, answer) in looked {
+            match self.looks.understand(id, answer) {
+                Some(Looked::Answer(answer)) => self.collecting.push(id, answer),
+                Some(Looked::Parts(parts)) => self.collecting.push_parts(id, parts),
+                Some(Looked::Waits(getting)) => self.wait_for_load(env, id, getting),
+                None => {}
+            }
+        }
+    }
+
     fn settled(&mut self, env: Env, count: usize) {
         if count > 0 {
             self.under_way = self.under_way.saturating_sub(count);
@@ -228,22 +222,4 @@ impl Channel {
             }
         }
     }
-}
-
-/// The verbs, in the order of their numbers.
-#[napi(catch_unwind)]
-pub fn verbs() -> Vec<&'static str> {
-    VERBS.to_vec()
-}
-
-/// The codes of errors, in the order of their numbers.
-#[napi(catch_unwind)]
-pub fn codes() -> Vec<&'static str> {
-    Code::ALL.iter().map(|code| code.as_str()).collect()
-}
-
-/// The sources of decisions, in the order of their numbers.
-#[napi(catch_unwind)]
-pub fn sources() -> Vec<&'static str> {
-    Source::ALL.iter().map(|source| source.as_str()).collect()
 }

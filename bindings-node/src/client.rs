@@ -4,8 +4,8 @@ use napi::bindgen_prelude::{Buffer, BufferSlice};
 use napi_derive::napi;
 use quotalock::{Algorithm, Answer, LimiterOptions, OnError, Op, Options, Policy, convert};
 
-use crate::call::{micros, unsigned};
 use crate::error::{Result, thrown};
+use crate::given::{micros, unsigned};
 
 /// A client of one Redis, or of this process' memory.
 #[napi]
@@ -13,6 +13,19 @@ pub struct Client {
     pub(crate) inner: quotalock::Client,
     /// What gives back what it held when it was closed.
     pub(crate) closing: Option<Op<Answer>>,
+}
+
+/// How a client is made; what is missing is as the core has it.
+#[napi(object)]
+pub struct ClientInput {
+    /// What every Redis key starts with.
+    pub prefix: Option<String>,
+    /// The time a call may take.
+    pub timeout_ms: Option<f64>,
+    /// What is answered when Redis cannot.
+    pub on_error: Option<String>,
+    /// For how long a call with a request id is remembered.
+    pub request_memory_ms: Option<f64>,
 }
 
 /// One rule of a policy that was given as objects.
@@ -32,20 +45,27 @@ pub struct RuleInput {
 impl Client {
     /// Makes a client; no URL asks the environment.
     #[napi(constructor, catch_unwind)]
-    pub fn new(
-        url: Option<String>,
-        prefix: String,
-        timeout_ms: f64,
-        on_error: String,
-        memory_ms: f64,
-    ) -> Result<Client> {
+    pub fn new(url: Option<String>, given: ClientInput) -> Result<Client> {
         let make = || {
-            let timeout = convert::duration(micros("timeout", timeout_ms)?);
-            let request_memory = convert::duration(micros("request_memory", memory_ms)?);
-            let on_error = OnError::parse(&on_error)?;
-            quotalock::Client::new(Options { url, prefix, timeout, on_error, request_memory })
+            let time = |what, given: Option<f64>, default| {
+                given.map_or(Ok(default), |ms| micros(what, ms).map(convert::duration))
+            };
+            let base = Options::default();
+            quotalock::Client::new(Options {
+                url,
+                prefix: given.prefix.unwrap_or(base.prefix),
+                timeout: time("timeout", given.timeout_ms, base.timeout)?,
+                on_error: given.on_error.map_or(Ok(base.on_error), |word| OnError::parse(&word))?,
+                request_memory: time("request_memory", given.request_memory_ms, base.request_memory)?,
+            })
         };
         make().map(|inner| Client { inner, closing: None }).map_err(thrown)
+    }
+
+    /// What every Redis key starts with.
+    #[napi(getter, catch_unwind)]
+    pub fn prefix(&self) -> &str {
+        self.inner.prefix()
     }
 
     /// The server's name, without a password.

@@ -8,10 +8,11 @@ use napi::bindgen_prelude::BufferSlice;
 use napi_derive::napi;
 use quotalock::{Answer, Charge, Code, Error, Limiter, Op, Unsettled};
 
-use crate::call::{Asked, micros, unsigned};
+use crate::call::Asked;
 use crate::channel::Channel;
 use crate::client::{Client, Reservation};
 use crate::error::{Result, thrown};
+use crate::given::{micros, unsigned};
 
 /// How many numbers a charge has: the handle of its limiter, its cost, and the length of its key in bytes.
 const CHARGE: usize = 3;

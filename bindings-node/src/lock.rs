@@ -1,100 +1,18 @@
-//! Locks: handles, and their calls. Those wait for no batch: what takes or frees a lock is on its way at once.
+//! Handles of locks, and their calls. Those wait for no batch: what takes or frees a lock is on its way at once.
 
 use napi::Env;
-use napi::bindgen_prelude::{Buffer, ClassInstance};
+use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
-use quotalock::{LockOptions, convert};
+use quotalock::convert;
 
-use crate::call::{micros, unsigned};
 use crate::channel::Channel;
-use crate::client::Client;
 use crate::error::{Result, thrown};
-
-/// How a lock is made; what is missing is as the core has it.
-#[napi(object)]
-pub struct LockInput {
-    /// For how long a grant lasts.
-    pub ttl_ms: Option<f64>,
-    /// Whether those who wait are served in order.
-    pub fair: Option<bool>,
-    /// Whether a grant is renewed.
-    pub renew: Option<bool>,
-    /// For how long at most.
-    pub max_hold_ms: Option<f64>,
-    /// What every fencing token is larger than.
-    pub floor: Option<f64>,
-    /// What the holder calls itself.
-    pub label: Option<String>,
-    /// How many replicas must have a grant.
-    pub replicas_ack: Option<f64>,
-    /// How long to wait for them.
-    pub ack_timeout_ms: Option<f64>,
-}
-
-impl LockInput {
-    fn options(self) -> quotalock::Result<LockOptions> {
-        let time = |what, given: Option<f64>, default| given.map_or(Ok(default), |ms| micros(what, ms));
-        let count = |what, given: Option<f64>, default| given.map_or(Ok(default), |count| unsigned(what, count));
-        let base = LockOptions::default();
-        Ok(LockOptions {
-            ttl: time("ttl", self.ttl_ms, base.ttl)?,
-            fair: self.fair.unwrap_or(base.fair),
-            renew: self.renew.unwrap_or(base.renew),
-            max_hold: time("max_hold", self.max_hold_ms, base.max_hold)?,
-            floor: count("floor", self.floor, base.floor)?,
-            label: self.label.unwrap_or(base.label),
-            // There are never so many replicas: it is as if none of them answered.
-            replicas_ack: count("replicas_ack", self.replicas_ack, base.replicas_ack.into())?
-                .try_into()
-                .unwrap_or(u32::MAX),
-            ack_timeout: time("ack_timeout", self.ack_timeout_ms, base.ack_timeout)?,
-        })
-    }
-}
+use crate::given::{micros, unsigned};
 
 /// A handle for a lock of any kind.
 #[napi]
 pub struct Lock {
-    inner: quotalock::Lock,
-}
-
-#[napi]
-impl Client {
-    /// Makes a handle for mutexes (`lock`, one name or several), or for a `semaphore`, or for one side of a read-write lock
-    /// (`read`, `write`).
-    #[napi(catch_unwind)]
-    pub fn lock(
-        &self,
-        kind: String,
-        names: Vec<Buffer>,
-        permits: f64,
-        weight: f64,
-        options: LockInput,
-    ) -> Result<Lock> {
-        let names: Vec<&[u8]> = names.iter().map(AsRef::as_ref).collect();
-        let first = names.first().copied().unwrap_or_default();
-        let make = || {
-            let options = options.options()?;
-            match kind.as_str() {
-                "semaphore" => {
-                    let (permits, weight) = (unsigned("permits", permits)?, unsigned("weight", weight)?);
-                    self.inner.semaphore(first, permits, weight, options)
-                }
-                "read" => self.inner.read_lock(first, options),
-                "write" => self.inner.write_lock(first, options),
-                _ => self.inner.lock_all(&names, options),
-            }
-        };
-        make().map(|inner| Lock { inner }).map_err(thrown)
-    }
-}
-
-/// Makes a handle for a mutex over several servers, one for each client.
-#[napi(catch_unwind)]
-pub fn quorum_lock(clients: Vec<ClassInstance<Client>>, name: Buffer, options: LockInput) -> Result<Lock> {
-    let clients: Vec<_> = clients.iter().map(|client| client.inner.clone()).collect();
-    let made = options.options().and_then(|options| quotalock::Lock::quorum(&clients, &name, options));
-    made.map(|inner| Lock { inner }).map_err(thrown)
+    pub(crate) inner: quotalock::Lock,
 }
 
 #[napi]

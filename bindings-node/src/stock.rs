@@ -4,10 +4,10 @@ use napi::bindgen_prelude::{Buffer, BufferSlice, ClassInstance};
 use napi_derive::napi;
 use quotalock::{DEFAULT_HOLD, Opening, StockOptions};
 
-use crate::call::{micros, unsigned};
 use crate::channel::Channel;
 use crate::client::Client;
 use crate::error::{Result, thrown};
+use crate::given::{micros, unsigned};
 
 /// The units of a sale.
 #[napi]

@@ -1,31 +1,43 @@
 //! What the `testing` object of the package needs.
 
+use napi::Env;
 use napi::bindgen_prelude::BufferSlice;
 use napi_derive::napi;
 use quotalock::testing::{self, Kind};
-use quotalock::{Answer, Error, Op, convert};
 
+use crate::channel::Channel;
 use crate::client::Client;
 use crate::error::{Result, thrown};
+use crate::given::unsigned;
 
 /// Sets the time in microseconds of a client's calls; none goes back to the server's.
 #[napi(catch_unwind)]
 pub fn set_time(client: &Client, micros: Option<f64>) -> Result<()> {
-    let whole = |given| convert::unsigned("time", convert::whole("time", given)?);
-    micros.map(whole).transpose().and_then(|micros| testing::set_time(&client.inner, micros)).map_err(thrown)
+    let micros = micros.map(|given| unsigned("time", given)).transpose();
+    micros.and_then(|micros| testing::set_time(&client.inner, micros)).map_err(thrown)
 }
 
-/// The call that replaces what stands at a Redis key.
-pub fn put(
-    client: &Client,
-    redis_key: &BufferSlice,
-    kind: &str,
-    value: &BufferSlice,
-) -> std::result::Result<Op<Answer>, Error> {
-    Ok(testing::put(&client.inner, redis_key, Kind::parse(kind)?, value).erased())
-}
+#[napi]
+impl Channel {
+    /// Replaces what stands at a Redis key, under the number `id`. Collect afterwards.
+    #[napi(catch_unwind)]
+    pub fn put(
+        &mut self,
+        env: Env,
+        id: f64,
+        client: &Client,
+        redis_key: BufferSlice,
+        kind: String,
+        value: BufferSlice,
+    ) -> Result<()> {
+        let kind = Kind::parse(&kind).map_err(thrown)?;
+        self.submit(env, vec![(id as u64, testing::put(&client.inner, &redis_key, kind, &value).erased())]);
+        Ok(())
+    }
 
-/// The call that reads what stands at a Redis key.
-pub fn get(client: &Client, redis_key: &BufferSlice) -> Op<Answer> {
-    testing::get(&client.inner, redis_key).erased()
+    /// Reads what stands at a Redis key, under the number `id`. Collect afterwards.
+    #[napi(catch_unwind)]
+    pub fn get(&mut self, env: Env, id: f64, client: &Client, redis_key: BufferSlice) {
+        self.submit(env, vec![(id as u64, testing::get(&client.inner, &redis_key).erased())]);
+    }
 }

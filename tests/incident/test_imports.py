@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The sources that the lint reads."""
-    for part in ("core/src", "bindings-php/src", "bindings-python/src", "bindings-python/python", "bindings-node/lib"):
+    bindings = ("php/src", "python/src", "python/python", "node/lib", "node/src")
+    for part in ("core/src", *(f"bindings-{part}" for part in bindings)):
         shutil.copytree(ROOT / part, tmp_path / part)
     return tmp_path
 
@@ -52,6 +53,7 @@ def test_there_is_no_circle(copy: Path) -> None:
             "from . import testing",
             "quotalock.aio._client -> quotalock.aio.testing",
         ),
+        ("bindings-node/src/look.rs", "use crate::channel::Channel;", "look -> channel"),
         ("bindings-node/lib/errors.js", "require('./client.js')", "lib/errors.js -> lib/client.js"),
     ],
 )

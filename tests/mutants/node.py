@@ -31,6 +31,13 @@ MUTANTS = [
         suites=NODE,
     ),
     Mutant(
+        "anybody makes what stocks, locks and caches answer",
+        f"{LIB}/answered.js",
+        "throw notByNew(new.target)",
+        "",
+        suites=NODE,
+    ),
+    Mutant(
         "an error shows objects",
         f"{LIB}/argument.js",
         "if ((typeof given === 'object' && given !== null) || typeof given === 'function') return ''",

@@ -72,7 +72,9 @@ test('a process that waits for nothing more ends', async () => {
     const both = await Promise.all([cache.get('k', load), cache.get('k', load)])
     console.log(both.join())
     const stop = new AbortController()
-    void cache.get('other', () => new Promise(() => {}))
+    // Within reach, or its lease would end with it.
+    globalThis.never = new Promise(() => {})
+    void cache.get('other', () => never)
     const gone = cache.get('other', load, { signal: stop.signal, waitMs: 60_000 })
     setTimeout(() => stop.abort(new Error('gone')), 100)
     await gone.catch(({ message }) => console.log(message))`

@@ -52,7 +52,7 @@ impl Mailbox {
 
 impl Sink for Mailbox {
     fn complete(&self, new: Vec<(u64, Result<Answer>)>) {
-        self.leave(|answers| new.iter().for_each(|(id, answer)| answers.push(*id, answer)));
+        self.leave(|answers| new.into_iter().for_each(|(id, answer)| answers.push(id, answer)));
     }
 }
 

@@ -1,0 +1,85 @@
+//! How a lock of any kind is made.
+
+use napi::bindgen_prelude::{Buffer, ClassInstance};
+use napi_derive::napi;
+use quotalock::LockOptions;
+
+use crate::client::Client;
+use crate::error::{Result, thrown};
+use crate::given::{micros, unsigned};
+use crate::lock::Lock;
+
+/// How a lock is made; what is missing is as the core has it.
+#[napi(object)]
+pub struct LockInput {
+    /// How many permits a semaphore has.
+    pub permits: Option<f64>,
+    /// How many of them a holder takes.
+    pub weight: Option<f64>,
+    /// For how long a grant lasts.
+    pub ttl_ms: Option<f64>,
+    /// Whether those who wait are served in order.
+    pub fair: Option<bool>,
+    /// Whether a grant is renewed.
+    pub renew: Option<bool>,
+    /// For how long at most.
+    pub max_hold_ms: Option<f64>,
+    /// What every fencing token is larger than.
+    pub floor: Option<f64>,
+    /// What the holder calls itself.
+    pub label: Option<String>,
+    /// How many replicas must have a grant.
+    pub replicas_ack: Option<f64>,
+    /// How long to wait for them.
+    pub ack_timeout_ms: Option<f64>,
+}
+
+impl LockInput {
+    fn options(self) -> quotalock::Result<LockOptions> {
+        let time = |what, given: Option<f64>, default| given.map_or(Ok(default), |ms| micros(what, ms));
+        let base = LockOptions::default();
+        Ok(LockOptions {
+            ttl: time("ttl", self.ttl_ms, base.ttl)?,
+            fair: self.fair.unwrap_or(base.fair),
+            renew: self.renew.unwrap_or(base.renew),
+            max_hold: time("max_hold", self.max_hold_ms, base.max_hold)?,
+            floor: count("floor", self.floor, base.floor)?,
+            label: self.label.unwrap_or(base.label),
+            // There are never so many replicas: it is as if none of them answered.
+            replicas_ack: count("replicas_ack", self.replicas_ack, base.replicas_ack.into())?
+                .try_into()
+                .unwrap_or(u32::MAX),
+            ack_timeout: time("ack_timeout", self.ack_timeout_ms, base.ack_timeout)?,
+        })
+    }
+}
+
+/// Makes a handle for mutexes (`lock`, one name or several), for a `semaphore`, for one side of a read-write lock (`read`,
+/// `write`), or for a mutex over several servers (`quorum`), one for each client. The others have one client.
+#[napi(catch_unwind)]
+pub fn make_lock(
+    kind: String,
+    clients: Vec<ClassInstance<Client>>,
+    names: Vec<Buffer>,
+    given: LockInput,
+) -> Result<Lock> {
+    let clients: Vec<_> = clients.iter().map(|client| client.inner.clone()).collect();
+    let names: Vec<&[u8]> = names.iter().map(AsRef::as_ref).collect();
+    let first = names.first().copied().unwrap_or_default();
+    let make = || {
+        let (permits, weight) = (count("permits", given.permits, 1)?, count("weight", given.weight, 1)?);
+        let options = given.options()?;
+        match (kind.as_str(), clients.as_slice()) {
+            ("semaphore", [client]) => client.semaphore(first, permits, weight, options),
+            ("read", [client]) => client.read_lock(first, options),
+            ("write", [client]) => client.write_lock(first, options),
+            ("lock", [client]) => client.lock_all(&names, options),
+            _ => quotalock::Lock::quorum(&clients, first, options),
+        }
+    };
+    make().map(|inner| Lock { inner }).map_err(thrown)
+}
+
+fn count(what: &str, given: Option<f64>, default: u64) -> quotalock::Result<u64> {
+    given.map_or(Ok(default), |count| unsigned(what, count))
+}
