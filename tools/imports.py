@@ -2,7 +2,7 @@
 """Finds circles among imports: `imports.py` fails, naming the edges, when one appears.
 
 The core is held to floors: its folders (a module at the top of `core/src` is one) must not import each other in a
-circle. In bindings, where there are no folders, the same goes for files. `HOUSES` lists the places.
+circle. In bindings, where there are no folders, the same goes for files; `HOUSES` lists the places.
 `imports.py --graph` prints every import, from the top floor down. What only tests import does not count. A folder given
 as the last word is looked at in place of this checkout.
 """
@@ -39,7 +39,7 @@ class House:
 
 
 def houses(root: Path) -> Iterator[House]:
-    """What must have no circle below a checkout."""
+    """What is looked at below a checkout."""
     for folder, read, unit in HOUSES:
         yield House(f"{folder}, {unit}", list(read(root, root / folder)))
 

@@ -9,7 +9,7 @@ const { bytesOf, options, refusal, signalOf } = require('./argument.js')
 const { submitDescribed } = require('./channel.js')
 const { Seen } = require('./entry.js')
 const { construct, failure } = require('./errors.js')
-const { fly, join, load: fill, settled, storable, waitOf } = require('./flight.js')
+const { fly, storable, waitOf } = require('./flight.js')
 
 /** @typedef {import('../index.js').Cache} Surface */
 /** @typedef {import('../index.js').Key} Key */
@@ -59,15 +59,12 @@ class Cache {
     const all = keys.map((key) => bytesOf('key', key))
     const { wait, signal } = how(load, given)
     const lengths = all.map((key) => key.length)
-    /** @type {unknown[]} */
-    const parts = await submitDescribed(this.getMany, signal, (channel) =>
-      channel.getSeveral(this.#native, lengths, Buffer.concat(all), wait),
-    )
-    // Those that others load come after: two callers who wait for each other would both be late.
-    const loaded = await this.#load(keys, parts, load, signal)
-    const failed = /** @type {any} */ (parts.find(isFailure))
-    if (failed !== undefined) throw failure(failed.code, failed.message)
-    const values = await settled(parts.map((part, i) => this.#whatever(keys[i], part, loaded, load, signal)))
+    const describe = () => this.#native.getSeveral(lengths, Buffer.concat(all), wait)
+    const values = await fly(this.getMany, signal, describe, async (missing) => {
+      const wanted = missing.map((at) => /** @type {Key} */ (keys[at]))
+      const found = mapping(await /** @type {(keys: any) => any} */ (load)(wanted))
+      return wanted.map((key) => found(key) ?? null)
+    })
     return new Map(keys.map((key, i) => [key, values[i] ?? null]))
   }
 
@@ -106,66 +103,14 @@ class Cache {
   async #get(caller, key, load, given, encode) {
     const bytes = bytesOf('key', key)
     const { wait, signal } = how(load, given)
-    const look = (/** @type {import('./native.js').Channel} */ channel) => channel.getCached(this.#native, bytes, wait)
-    return await fly(caller, signal, look, async () => encode(await load()))
-  }
-
-  /**
-   * Loads, all at once, what these tickets among parts are for.
-   * @param {readonly Key[]} keys
-   * @param {unknown[]} parts
-   * @param {(missing: any) => any} load
-   * @param {AbortSignal | undefined} signal
-   * @returns {Promise<Map<unknown, Buffer | null>>} by their tickets
-   */
-  async #load(keys, parts, load, signal) {
-    const tickets = parts.filter(isTicket)
-    if (tickets.length === 0) return new Map()
-    const missing = keys.filter((_, i) => isTicket(parts[i]))
-    const values = await fill(this.getMany, signal, tickets, async () => {
-      const found = mapping(await load(missing))
-      return missing.map((key) => found(key) ?? null)
-    })
-    return new Map(tickets.map((ticket, i) => [ticket, values[i] ?? null]))
-  }
-
-  /**
-   * The value that a part comes to.
-   * @param {Key} key
-   * @param {any} part
-   * @param {Map<unknown, Buffer | null>} loaded
-   * @param {(missing: any) => any} load
-   * @param {AbortSignal | undefined} signal
-   * @returns {Promise<Buffer | null>}
-   */
-  async #whatever(key, part, loaded, load, signal) {
-    if (isTicket(part)) return loaded.get(part) ?? null
-    if (!(part instanceof native.Wait)) return part
-    const got = await join(this.getMany, part, signal)
-    if (!isTicket(got)) return got
-    // Whoever loaded it has died. It is loaded alone: nobody shall hold a lease while waiting for another.
-    return (await this.#load([key], [got], load, signal)).get(got) ?? null
+    const describe = () => this.#native.get(bytes, wait)
+    const [value] = await fly(caller, signal, describe, async () => [encode(await load())])
+    return value ?? null
   }
 
   [inspect.custom]() {
     return `Cache { name: ${inspect(this.#name)} }`
   }
-}
-
-/**
- * @param {unknown} part
- * @returns {part is import('./native.js').Ticket}
- */
-function isTicket(part) {
-  return part instanceof native.Ticket
-}
-
-/**
- * Whether a part is an error.
- * @param {any} part
- */
-function isFailure(part) {
-  return part?.code !== undefined
 }
 
 /**

@@ -1,14 +1,14 @@
 'use strict'
 
-// Of all who want what is not there, one makes it: what `once.run` and the `get`s of a cache have in common.
+// Of all who want what is not there, one makes it: what `once.run` and the `get`s of a cache have in common. What is next
+// the core says.
 
 const { inspect } = require('node:util')
-const native = require('./native.js')
 const { bytesOf, number, refusal } = require('./argument.js')
-const { submitDescribed, submitNow } = require('./channel.js')
+const { submitDescribed } = require('./channel.js')
+const { construct } = require('./errors.js')
 
-/** @typedef {import('./native.js').Ticket} Ticket */
-/** @typedef {import('./native.js').Wait} Wait */
+/** @typedef {import('./native.js').Loading} Loading */
 
 /**
  * How long a caller waits for what another makes, in milliseconds; the core knows, if nobody says.
@@ -30,90 +30,64 @@ function storable(what, given) {
 }
 
 /**
- * What is there; or what `make` makes, which is stored.
+ * The values of a load; `make` makes those of them that are this caller's to make, given their places.
  * @param {Function} caller
  * @param {AbortSignal | undefined} signal
- * @param {(channel: import('./native.js').Channel) => void} look describes the question
- * @param {() => unknown} make
- * @returns {Promise<Buffer | null>}
+ * @param {() => Loading} describe
+ * @param {(missing: number[]) => Promise<unknown[]>} make
+ * @returns {Promise<(Buffer | null)[]>}
  */
-async function fly(caller, signal, look, make) {
-  const got = await submitDescribed(caller, signal, look)
-  if (!(got instanceof native.Ticket)) return got
-  const [made] = await load(caller, signal, [got], async () => [await make()])
-  return made ?? null
+async function fly(caller, signal, describe, make) {
+  const loading = construct(caller, describe)
+  try {
+    for (;;) {
+      const { values, missing } = construct(fly, () => loading.next())
+      if (values) return values.map((value) => value ?? null)
+      if (missing) await fill(caller, signal, loading, () => make(missing))
+      else await submitDescribed(caller, signal, (channel) => channel.carry(loading))
+    }
+  } finally {
+    loading.leave()
+  }
 }
 
 /**
- * Has `make` make what these tickets are for, all at once, and stores it.
+ * Has `make` make what is missing, and stores it.
  * @param {Function} caller
  * @param {AbortSignal | undefined} signal
- * @param {Ticket[]} tickets
+ * @param {Loading} loading
  * @param {() => Promise<unknown[]>} make
  */
-async function load(caller, signal, tickets, make) {
+async function fill(caller, signal, loading, make) {
   let made
   try {
-    // A copy: its caller may change what it gets, as all others may.
-    made = (await make()).map((value) => {
-      const bytes = storable('what was loaded', value)
-      return typeof value === 'string' || bytes === null ? bytes : Buffer.from(bytes)
-    })
+    made = (await make()).map((value) => storable('what was loaded', value))
   } catch (error) {
     // What went wrong first is what the caller must hear. That it gave up is nobody else's error.
-    await end(caller, tickets, signal?.aborted ? undefined : reason(error)).catch(() => {})
+    const reason = signal?.aborted ? undefined : told(error)
+    await end(caller, loading, loading.failed(reason)).catch(() => {})
     throw error
   }
-  const left = new Set(tickets)
-  try {
-    const values = made
-    const stored = tickets.map((ticket, i) => {
-      const filling = submitDescribed(caller, undefined, (channel) => channel.fill(ticket, values[i]))
-      left.delete(ticket)
-      return filling
-    })
-    await settled(stored)
-    return values
-  } catch (error) {
-    // What cannot be stored is nothing that others must hear of.
-    await end(caller, [...left]).catch(() => {})
-    throw error
-  }
+  await end(caller, loading, loading.loaded(made))
 }
 
 /**
- * Frees the way; with an error it is remembered.
+ * Makes the calls that end a load, and throws what the first threw.
  * @param {Function} caller
- * @param {Ticket[]} tickets
- * @param {string} [error]
+ * @param {Loading} loading
+ * @param {number} count
  */
-async function end(caller, tickets, error) {
-  await settled(tickets.map((ticket) => submitDescribed(caller, undefined, (channel) => channel.fail(ticket, error))))
-}
-
-/**
- * Waits for what another makes.
- * @param {Function} caller
- * @param {Wait} wait
- * @param {AbortSignal} [signal]
- * @returns {Promise<Buffer | null | Ticket>}
- */
-function join(caller, wait, signal) {
-  return submitNow(caller, (channel, id) => channel.waitFor(id, wait), signal)
-}
-
-/**
- * Waits for all, and then throws what the first threw.
- * @template T
- * @param {Promise<T>[]} promises
- */
-async function settled(promises) {
-  await Promise.allSettled(promises)
-  return Promise.all(promises)
+async function end(caller, loading, count) {
+  const call = (/** @type {unknown} */ _, /** @type {number} */ at) =>
+    submitDescribed(caller, undefined, (channel) => channel.end(loading, at))
+  const calls = Array.from({ length: count }, call)
+  await Promise.allSettled(calls)
+  loading.ended()
+  await Promise.all(calls)
 }
 
 /** @param {unknown} error */
-function reason(error) {
+function told(error) {
   try {
     return error instanceof Error || typeof error === 'string' ? String(error) : inspect(error)
   } catch {
@@ -121,4 +95,4 @@ function reason(error) {
   }
 }
 
-module.exports = { fly, join, load, settled, storable, waitOf }
+module.exports = { fly, storable, waitOf }

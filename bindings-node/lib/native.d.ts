@@ -5,6 +5,10 @@
 export declare class Cache {
   /** The Redis key that holds the entry of a key. */
   redisKey(key: Buffer): Buffer
+  /** Describes a `get`. */
+  get(key: Buffer, waitMs?: number | undefined | null): Loading
+  /** Describes a `get` of several keys: their lengths in bytes, and themselves one after another. */
+  getSeveral(lengths: Array<number>, keys: Buffer, waitMs?: number | undefined | null): Loading
 }
 
 /** Carries the calls of one environment. */
@@ -43,14 +47,10 @@ export declare class Channel {
   giveBack(client: Client): void
   /** Describes a settlement; of no amount a cancellation. */
   settle(reservation: Reservation, actual?: number | undefined | null): void
-  /** Describes a `get`. */
-  getCached(cache: Cache, key: Buffer, waitMs?: number | undefined | null): void
-  /** Describes a `get` of several keys: their lengths in bytes, and themselves one after another. */
-  getSeveral(cache: Cache, lengths: Array<number>, keys: Buffer, waitMs?: number | undefined | null): void
-  /** Describes the beginning of a run. */
-  begin(once: Once, id: Buffer, waitMs?: number | undefined | null): void
-  /** Waits, under the number `id`, for what another loads. Collect afterwards. */
-  waitFor(id: number, wait: Wait): void
+  /** Describes what is next of a load. */
+  carry(loading: Loading): void
+  /** Describes one of the calls that end a load. */
+  end(loading: Loading, place: number): void
   /** Describes a look that loads nothing. */
   peekCached(cache: Cache, key: Buffer): void
   /** Describes the storing of a value; of none, that there is none. */
@@ -61,10 +61,6 @@ export declare class Channel {
   claim(once: Once, id: Buffer, value?: Buffer | undefined | null): void
   /** Describes the forgetting of an id. */
   forget(once: Once, id: Buffer): void
-  /** Describes the storing of what was loaded; of none, that there is none. */
-  fill(ticket: Ticket, value?: Buffer | undefined | null): void
-  /** Describes the end of a load that came to nothing; with a text it is remembered. */
-  fail(ticket: Ticket, error?: string | undefined | null): void
   /** Acquires, under the number `id`, and waits for at most so long. Collect afterwards. */
   acquire(id: number, lock: Lock, waitMs: number): void
   /** Releases, under the number `id`. Collect afterwards. */
@@ -143,6 +139,20 @@ export declare class Limiter {
   reservation(key: Buffer, id: string): Reservation
 }
 
+/** One load. Forgotten, it frees the way for the next caller. */
+export declare class Loading {
+  /** What is next. */
+  next(): Todo
+  /** Takes what was made for the places; tells how many calls store it. */
+  loaded(values: Array<Buffer | undefined | null>): number
+  /** Takes that nothing was made, and why, if others are to know; tells how many calls say so. */
+  failed(error?: string | undefined | null): number
+  /** Takes that the calls are over. What one of them failed with JavaScript knows. */
+  ended(): void
+  /** Frees the way for others. */
+  leave(): void
+}
+
 /** A handle for a lock of any kind. */
 export declare class Lock {
   /** The Redis keys, one for each name. */
@@ -171,6 +181,8 @@ export declare class Lock {
 export declare class Once {
   /** The Redis key that holds the entry of an id. */
   redisKey(id: Buffer): Buffer
+  /** Describes the beginning of a run. */
+  begin(id: Buffer, waitMs?: number | undefined | null): Loading
 }
 
 /** An estimate that was charged, to be settled. */
@@ -184,12 +196,6 @@ export declare class Stock {
   /** The Redis keys: hash, holds, ledger. */
   get redisKeys(): Array<Buffer>
 }
-
-/** The duty to load an entry. Forgotten, it frees the way for the next caller. */
-export declare class Ticket {}
-
-/** What another loads. */
-export declare class Wait {}
 
 /** How a cache is made; what is missing is as the core has it. */
 export interface CacheInput {
@@ -295,6 +301,14 @@ export declare function setTime(client: Client, micros?: number | undefined | nu
 
 /** The sources of decisions, in the order of their numbers. */
 export declare function sources(): Array<string>
+
+/** What is next; neither is what a channel is to carry out. */
+export interface Todo {
+  /** The values, which are all. */
+  values?: Array<Buffer | undefined | null>
+  /** The places of the keys whose values are to be made. */
+  missing?: Array<number>
+}
 
 /** The verbs, in the order of their numbers. */
 export declare function verbs(): Array<string>

@@ -54,9 +54,10 @@ class Once {
     if (typeof fn !== 'function') throw refusal('fn', fn, 'a function')
     const { waitMs, signal } = options(given, RUN_OPTIONS)
     const [wait, stop] = [waitOf(waitMs), signalOf(signal)]
-    const begin = (/** @type {import('./native.js').Channel} */ channel) => channel.begin(this.#native, key, wait)
+    const describe = () => this.#native.begin(key, wait)
     // A function without a result has none.
-    return await fly(this.run, stop, begin, async () => (await fn()) ?? null)
+    const [value] = await fly(this.run, stop, describe, async () => [(await fn()) ?? null])
+    return value ?? null
   }
 
   /** @type {Surface['redisKey']} */

@@ -11,14 +11,14 @@ use napi::Env;
 use napi::bindgen_prelude::{Float64Array, Function, Null, ToNapiValue, Uint8Array, Unknown};
 use napi_derive::napi;
 use quotalock::driver::{self, Sink};
-use quotalock::{Answer, Getting, Op, Result};
+use quotalock::{Answer, Op, Result};
 
 use crate::answers::{Answers, Mailbox};
 use crate::bell::{Reminders, bell, hold};
 use crate::call::{self, Asked};
 use crate::client::Limiter;
 use crate::error;
-use crate::look::{Looked, Looks};
+use crate::look::Looks;
 
 /// Carries the calls of one environment.
 #[napi]
@@ -196,19 +196,12 @@ impl Channel {
         self.mailbox.clone()
     }
 
-    /// Waits for what another loads.
-    pub(crate) fn wait_for_load(&mut self, env: Env, id: u64, getting: Getting) {
-        self.expect(env, 1);
-        getting.submit(id, &self.sink());
-    }
-
     /// Finds out what the answers to looks mean.
     fn understand(&mut self, env: Env, looked: Vec<(u64, Result<Answer>)>) {
         for (id, answer) in looked {
             match self.looks.understand(id, answer) {
-                Some(Looked::Answer(answer)) => self.collecting.push(id, answer),
-                Some(Looked::Parts(parts)) => self.collecting.push_parts(id, parts),
-                Some(Looked::Waits(getting)) => self.wait_for_load(env, id, getting),
+                Some(true) => self.collecting.push(id, Ok(Answer::new(true))),
+                Some(false) => self.expect(env, 1),
                 None => {}
             }
         }

@@ -1,8 +1,7 @@
-//! Calls of caches and `once`, which go out with the batch of their tick, and the wait for what another loads.
+//! Calls of caches and `once`, which go out with the batch of their tick, and what describes their loads.
 
 use std::time::Duration;
 
-use napi::Env;
 use napi::bindgen_prelude::BufferSlice;
 use napi_derive::napi;
 use quotalock::convert;
@@ -12,41 +11,21 @@ use crate::call::Asked;
 use crate::channel::Channel;
 use crate::error::{Result, thrown};
 use crate::given::micros;
-use crate::look::Look;
-use crate::ticket::{Ticket, Wait};
+use crate::loading::Loading;
 
 #[napi]
 impl Channel {
-    /// Describes a `get`.
+    /// Describes what is next of a load.
     #[napi(catch_unwind)]
-    pub fn get_cached(&mut self, cache: &Cache, key: BufferSlice, wait_ms: Option<f64>) -> Result<()> {
-        self.describe_look(|| Ok(Look::One(cache.inner.get(&key, waiting(wait_ms)?)?)))
+    pub fn carry(&mut self, loading: &mut Loading) -> Result<()> {
+        self.described.push(Some(Asked::Look(loading.look().map_err(thrown)?)));
+        Ok(())
     }
 
-    /// Describes a `get` of several keys: their lengths in bytes, and themselves one after another.
+    /// Describes one of the calls that end a load.
     #[napi(catch_unwind)]
-    pub fn get_several(
-        &mut self,
-        cache: &Cache,
-        lengths: Vec<u32>,
-        keys: BufferSlice,
-        wait_ms: Option<f64>,
-    ) -> Result<()> {
-        self.describe_look(|| Ok(Look::Several(cache.inner.get_many(&pieces(&lengths, &keys), waiting(wait_ms)?)?)))
-    }
-
-    /// Describes the beginning of a run.
-    #[napi(catch_unwind)]
-    pub fn begin(&mut self, once: &Once, id: BufferSlice, wait_ms: Option<f64>) -> Result<()> {
-        self.describe_look(|| Ok(Look::One(once.inner.begin(&id, waiting(wait_ms)?)?)))
-    }
-
-    /// Waits, under the number `id`, for what another loads. Collect afterwards.
-    #[napi(catch_unwind)]
-    pub fn wait_for(&mut self, env: Env, id: f64, wait: &mut Wait) {
-        if let Some(getting) = wait.inner.take() {
-            self.wait_for_load(env, id as u64, getting);
-        }
+    pub fn end(&mut self, loading: &mut Loading, place: u32) -> Result<()> {
+        self.describe(|_| loading.call(place))
     }
 
     /// Describes a look that loads nothing.
@@ -78,22 +57,30 @@ impl Channel {
     pub fn forget(&mut self, once: &Once, id: BufferSlice) -> Result<()> {
         self.describe(|_| Ok(once.inner.release(&id)?.erased()))
     }
+}
 
-    /// Describes the storing of what was loaded; of none, that there is none.
+#[napi]
+impl Cache {
+    /// Describes a `get`.
     #[napi(catch_unwind)]
-    pub fn fill(&mut self, ticket: &Ticket, value: Option<BufferSlice>) -> Result<()> {
-        self.describe(|_| Ok(ticket.inner.fill(owned(value))?.erased()))
+    pub fn get(&self, key: BufferSlice, wait_ms: Option<f64>) -> Result<Loading> {
+        waiting(wait_ms).and_then(|wait| self.inner.get(&key, wait)).map(Loading::new).map_err(thrown)
     }
 
-    /// Describes the end of a load that came to nothing; with a text it is remembered.
+    /// Describes a `get` of several keys: their lengths in bytes, and themselves one after another.
     #[napi(catch_unwind)]
-    pub fn fail(&mut self, ticket: &Ticket, error: Option<String>) -> Result<()> {
-        self.describe(|_| Ok(ticket.inner.fail(error.as_deref()).erased()))
+    pub fn get_several(&self, lengths: Vec<u32>, keys: BufferSlice, wait_ms: Option<f64>) -> Result<Loading> {
+        let described = waiting(wait_ms).and_then(|wait| self.inner.get_many(&pieces(&lengths, &keys), wait));
+        described.map(Loading::new).map_err(thrown)
     }
+}
 
-    fn describe_look(&mut self, make: impl FnOnce() -> quotalock::Result<Look>) -> Result<()> {
-        self.described.push(Some(Asked::Look(make().map_err(thrown)?)));
-        Ok(())
+#[napi]
+impl Once {
+    /// Describes the beginning of a run.
+    #[napi(catch_unwind)]
+    pub fn begin(&self, id: BufferSlice, wait_ms: Option<f64>) -> Result<Loading> {
+        waiting(wait_ms).and_then(|wait| self.inner.begin(&id, wait)).map(Loading::new).map_err(thrown)
     }
 }
 

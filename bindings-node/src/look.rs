@@ -1,35 +1,36 @@
-//! Looks: the first question of a `get`, which goes out with the batch of its tick. Its answer is a value, the duty to load
-//! one, or that another loads it: then the core waits for that one, under the same number.
+//! Looks: what a load asks, which goes out with the batch of its tick. If another loads it, the core waits for that one, under
+//! the same number. What the answer is the load knows; its caller hears that there is one.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quotalock::driver::{self, Sink};
-use quotalock::{Answer, Getting, GettingMany, Op, Part, Result};
+use quotalock::{Answer, Getting, GettingMany, Op, Result};
 
 use crate::answers::{Lookout, Mailbox};
+
+/// A load, which a look is a part of. Touched on JavaScript's thread alone.
+pub type Shared = Arc<Mutex<driver::Loading>>;
 
 /// What is asked for.
 pub enum Look {
     /// One entry.
-    One(Getting),
+    One(Getting, Shared),
     /// Several, in one call.
-    Several(GettingMany),
+    Several(GettingMany, Shared),
 }
 
-/// What the answer to a look means.
-pub enum Looked {
-    /// This answer of the call.
-    Answer(Result<Answer>),
-    /// What is to be done about each of several keys.
-    Parts(Result<Vec<Part>>),
-    /// Another loads it: this is to be submitted under the same number.
-    Waits(Getting),
+/// What is under way.
+enum UnderWay {
+    /// A look.
+    Looks(Look),
+    /// Another loads what it wants.
+    Waits(Shared),
 }
 
 /// The looks of one environment that are under way, by the numbers of their calls.
 pub struct Looks {
-    under_way: HashMap<u64, Look>,
+    under_way: HashMap<u64, UnderWay>,
     sink: Arc<dyn Sink>,
 }
 
@@ -44,7 +45,7 @@ impl Looks {
         let mut ops = Vec::with_capacity(looks.len());
         for (id, mut look) in looks {
             ops.push((id, look.ask()));
-            self.under_way.insert(id, look);
+            self.under_way.insert(id, UnderWay::Looks(look));
         }
         driver::submit(ops, &self.sink)
     }
@@ -58,23 +59,35 @@ impl Looks {
         found
     }
 
-    /// Finds out what an answer means; nothing if its look was taken back, and so was a lease that came of it.
-    pub fn understand(&mut self, id: u64, answer: Result<Answer>) -> Option<Looked> {
-        Some(match self.under_way.remove(&id)? {
-            Look::One(getting) => match getting.after(answer) {
-                Ok(got) => Looked::Answer(got.map(Answer::new)),
-                Err(getting) => Looked::Waits(*getting),
+    /// Gives an answer to its load: true if the caller is to hear of it; false if it waits for one more, which comes under the
+    /// same number. None if the look was taken back, and so is what comes of it.
+    pub fn understand(&mut self, id: u64, answer: Result<Answer>) -> Option<bool> {
+        match self.under_way.remove(&id)? {
+            UnderWay::Looks(Look::One(getting, loading)) => match getting.after(answer) {
+                Ok(got) => lock(&loading).on_got(got),
+                Err(getting) => {
+                    self.under_way.insert(id, UnderWay::Waits(loading));
+                    getting.submit(id, &self.sink);
+                    return Some(false);
+                }
             },
-            Look::Several(getting) => Looked::Parts(getting.after(answer)),
-        })
+            UnderWay::Looks(Look::Several(looking, loading)) => lock(&loading).on_looked(looking.after(answer)),
+            UnderWay::Waits(loading) => lock(&loading).on_got(answer.and_then(Answer::take)),
+        }
+        Some(true)
     }
 }
 
 impl Look {
     fn ask(&mut self) -> Op<Answer> {
         match self {
-            Look::One(getting) => getting.ask(),
-            Look::Several(getting) => getting.ask(),
+            Look::One(getting, _) => getting.ask(),
+            Look::Several(looking, _) => looking.ask(),
         }
     }
+}
+
+/// Locks a load.
+pub fn lock(loading: &Shared) -> MutexGuard<'_, driver::Loading> {
+    loading.lock().unwrap_or_else(PoisonError::into_inner)
 }

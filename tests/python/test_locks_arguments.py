@@ -66,7 +66,7 @@ def test_options_are_the_same_by_position_and_by_name() -> None:
     client = quotalock.Client("memory://")
     assert client.lock("a", 12.5).ttl == client.lock(ttl=12.5, name="a").ttl == 12.5
     assert client.semaphore("a", 2, 1, 12.5).ttl == client.semaphore("a", permits=2, ttl=12.5).ttl == 12.5
-    assert client.lock("a", None).ttl == 30.0
+    assert client.lock("a", None).ttl == 30.0  # type: ignore[arg-type]
     with pytest.raises(quotalock.InvalidArgument, match="weight"):
         client.semaphore("a", 2, 3)
     with pytest.raises(quotalock.InvalidArgument, match="label"):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from locks import PATIENT, until_left_alone
 from quotalock import aio
+from quotalock.aio._wrapper import on_loop
 from surface import run
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def test_a_grant_that_comes_with_the_cancellation_is_given_back(store_url: str, 
             assert await holder.acquire()
             task = asyncio.create_task(lock.acquire(60))
             await asyncio.sleep(0.005)
-            release = holder._native.release()
+            release = on_loop(holder._native.release)()
             # The loop stands still while the lock is passed on.
             while not told and lock.token is None:
                 time.sleep(0.001)

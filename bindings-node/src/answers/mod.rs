@@ -18,7 +18,7 @@ mod mailbox;
 mod values;
 
 use napi_derive::napi;
-use quotalock::{Answer, Code, CombinedDecision, Decision, Error, Part, Result, RuleDecision, Source, convert};
+use quotalock::{Answer, Code, CombinedDecision, Decision, Error, Result, RuleDecision, Source, convert};
 
 pub use mailbox::{Lookout, Mailbox};
 pub use values::Value;
@@ -49,7 +49,7 @@ pub fn sources() -> Vec<&'static str> {
 pub struct Answers {
     /// One answer after another.
     pub numbers: Vec<f64>,
-    /// What answers refer to; none once it was taken. The lease of a ticket that nobody takes from here ends.
+    /// What answers refer to; none once it was taken.
     pub values: Vec<Option<Value>>,
     /// Answers to looks, each with its call, that are still to be understood.
     pub looked: Vec<(u64, Result<Answer>)>,
@@ -61,15 +61,6 @@ impl Answers {
     /// Writes an answer down.
     pub fn push(&mut self, id: u64, answer: Result<Answer>) {
         self.write(id, |answers| answers.answer(answer));
-    }
-
-    /// Writes down what is to be done about several keys.
-    pub fn push_parts(&mut self, id: u64, parts: Result<Vec<Part>>) {
-        self.write(id, |answers| {
-            let parts = Value::Parts(parts?);
-            answers.value(Kind::Value, parts);
-            Ok(())
-        });
     }
 
     /// Writes down that a lock was lost that is watched under this number.

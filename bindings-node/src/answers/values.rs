@@ -1,16 +1,12 @@
 //! Answers that are no decisions, as plain objects with the names of index.d.ts. They are made when JavaScript takes them.
 
-use std::sync::Arc;
-
-use napi::bindgen_prelude::{Buffer, BufferSlice, JsObjectValue, Object, ToNapiValue, Unknown};
+use napi::bindgen_prelude::{BufferSlice, JsObjectValue, Object, ToNapiValue, Unknown};
 use napi::{Env, Result};
 use quotalock::testing::Stored;
 use quotalock::{
-    Answer, Claimed, Code, Error, Got, Holder, Inspection, LedgerEntry, Part, Seen, StockPage, StockReservation,
-    StockStatus, Taken, TakenAll, convert,
+    Answer, Claimed, Code, Error, Holder, Inspection, LedgerEntry, Seen, StockPage, StockReservation, StockStatus,
+    Taken, TakenAll, convert,
 };
-
-use crate::ticket::{Ticket, Wait};
 
 /// A plain object with these properties.
 macro_rules! object {
@@ -25,8 +21,6 @@ macro_rules! object {
 pub enum Value {
     /// An answer of the core.
     Answer(Answer),
-    /// What is to be done about each of several keys.
-    Parts(Vec<Part>),
     /// Why there is no answer.
     Failure(Error),
 }
@@ -35,14 +29,7 @@ impl Value {
     /// The value as JavaScript has it.
     pub fn taken(self, env: &Env) -> Result<Unknown<'_>> {
         match self {
-            Value::Answer(answer) => match answer.downcast() {
-                Ok(got) => self::got(env, got),
-                Err(answer) => self::answer(env, &answer),
-            },
-            Value::Parts(parts) => {
-                let parts = parts.into_iter().map(|part| self::part(env, part));
-                parts.collect::<Result<Vec<_>>>()?.into_unknown(env)
-            }
+            Value::Answer(answer) => self::answer(env, &answer),
             Value::Failure(error) => failure(env, &error)?.into_unknown(env),
         }
     }
@@ -79,21 +66,6 @@ fn failure<'e>(env: &'e Env, error: &Error) -> Result<Object<'e>> {
         c"code": error.code().as_str(),
         c"message": error.message(),
     })
-}
-
-fn got(env: &Env, got: Got) -> Result<Unknown<'_>> {
-    match got {
-        Got::Found(Seen { value, .. }) => value.map(bytes).into_unknown(env),
-        Got::Load(inner) => Ticket { inner }.into_unknown(env),
-    }
-}
-
-fn part(env: &Env, part: Part) -> Result<Unknown<'_>> {
-    match part {
-        Part::Got(got) => self::got(env, got),
-        Part::Failed(error) => failure(env, &error)?.into_unknown(env),
-        Part::Waits(getting) => Wait { inner: Some(getting) }.into_unknown(env),
-    }
 }
 
 fn seen<'e>(env: &'e Env, seen: &Seen) -> Result<Object<'e>> {
@@ -208,11 +180,6 @@ fn stored<'e>(env: &'e Env, stored: &Stored) -> Result<Object<'e>> {
 
 fn list<T, V>(items: &[T], value: impl Fn(&T) -> Result<V>) -> Result<Vec<V>> {
     items.iter().map(value).collect()
-}
-
-/// Bytes that others may have too: they are copied only if so.
-fn bytes(shared: Arc<Vec<u8>>) -> Buffer {
-    Arc::unwrap_or_clone(shared).into()
 }
 
 fn copy<'e>(env: &'e Env, bytes: &[u8]) -> Result<BufferSlice<'e>> {

@@ -265,8 +265,9 @@ mod tests {
         client.cache("home", CacheOptions { errors, ..CacheOptions::default() }).unwrap()
     }
 
-    fn client() -> Client {
-        Client::new(Options { url: Some("memory://loading".into()), ..Options::default() }).unwrap()
+    /// A client with a memory of its own: tests run beside each other.
+    fn client(name: &str) -> Client {
+        Client::new(Options { url: Some(format!("memory://loading-{name}")), ..Options::default() }).unwrap()
     }
 
     /// Does steps until the caller has something to do.
@@ -309,7 +310,7 @@ mod tests {
 
     #[test]
     fn what_one_loads_another_finds() {
-        let client = client();
+        let client = client("found");
         let cache = cache(&client, 0);
         let mut first = get(&cache, b"x");
         assert_eq!(missing(&mut first), [0]);
@@ -322,7 +323,7 @@ mod tests {
 
     #[test]
     fn of_several_those_that_are_missing_are_loaded_before_anybody_is_waited_for() {
-        let client = client();
+        let client = client("several");
         let cache = cache(&client, 0);
         assert!(cache.put(b"a", Some(b"A".to_vec())).unwrap().run().unwrap());
         let mut other = get(&cache, b"b");
@@ -340,7 +341,7 @@ mod tests {
 
     #[test]
     fn others_get_to_know_why_a_load_failed_if_they_are_to() {
-        let client = client();
+        let client = client("told");
         let cache = cache(&client, 1_000_000);
         let mut quiet = get(&cache, b"x");
         assert_eq!(missing(&mut quiet), [0]);
@@ -354,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_value_that_is_refused_fails_its_caller_alone() {
-        let client = client();
+        let client = client("refused");
         let cache = cache(&client, 1_000_000);
         let several: [&[u8]; 2] = [b"x", b"y"];
         let mut loading = Loading::from(cache.get_many(&several, Duration::ZERO).unwrap());
@@ -367,7 +368,7 @@ mod tests {
 
     #[test]
     fn what_comes_to_one_who_has_left_is_given_back() {
-        let client = client();
+        let client = client("left");
         let cache = cache(&client, 0);
         let mut loading = get(&cache, b"x");
         let Ok(Next::Do(Step::Get(getting))) = loading.next() else { panic!("nothing is asked") };
