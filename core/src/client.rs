@@ -85,7 +85,7 @@ impl fmt::Debug for Options {
 /// Making one does no I/O: connections are made at the first call, and again in each forked process.
 #[derive(Clone)]
 pub struct Client {
-    pub(crate) shared: Arc<Session>,
+    pub(crate) session: Arc<Session>,
 }
 
 impl Client {
@@ -109,7 +109,7 @@ impl Client {
                 "request_memory of {memory:?} is not between 1 ms and 1 day: change it"
             )));
         }
-        let shared = Session {
+        let session = Session {
             endpoint,
             prefix: options.prefix,
             timeout: options.timeout,
@@ -121,25 +121,25 @@ impl Client {
             closed: AtomicBool::new(false),
             engine: ForkCell::new(),
         };
-        if shared.endpoint.is_memory() {
+        if session.endpoint.is_memory() {
             // From now on it is one of those that keep the memory.
-            shared.engine();
+            session.engine();
         }
-        Ok(Client { shared: Arc::new(shared) })
+        Ok(Client { session: Arc::new(session) })
     }
 
     /// Whether it keeps everything in this process.
     pub fn is_in_memory(&self) -> bool {
-        self.shared.endpoint.is_memory()
+        self.session.endpoint.is_memory()
     }
 
     /// The host and port, socket path or `memory://` that this client talks to; never a password.
     pub fn server(&self) -> String {
-        self.shared.endpoint.to_string()
+        self.session.endpoint.to_string()
     }
 
     /// What every Redis key of this client starts with.
     pub fn prefix(&self) -> &str {
-        &self.shared.prefix
+        &self.session.prefix
     }
 }

@@ -7,7 +7,7 @@ use crate::call::answer::Answer;
 use crate::client::Client;
 use crate::lock::{self, Held};
 use crate::op::Op;
-use crate::redis::pipeline;
+use crate::redis::batch;
 use crate::session::Session;
 use crate::session::exchange::Exchange;
 
@@ -36,34 +36,34 @@ impl Client {
 /// A close that has begun: no call is taken any more. Dropped, it hangs up.
 struct Closing {
     /// None if it was closed before.
-    shared: Option<Arc<Session>>,
+    session: Option<Arc<Session>>,
     held: Vec<Arc<Held>>,
 }
 
 impl Closing {
     fn begin(client: &Client) -> Closing {
-        let shared = client.shared.end().then(|| client.shared.clone());
+        let session = client.session.end().then(|| client.session.clone());
         // A child of a fork has an engine of its own, which holds nothing of its parent's.
-        let engine = shared.as_ref().and_then(|shared| shared.engine_if_made());
+        let engine = session.as_ref().and_then(|session| session.engine_if_made());
         let held = engine.map(|engine| engine.holdings.take::<Held>()).unwrap_or_default();
         held.iter().for_each(|held| held.lose());
         // Those who wait on the process' thread leave while it still has its connection.
         engine.into_iter().for_each(|engine| engine.hang_up());
-        Closing { shared, held }
+        Closing { session, held }
     }
 
     /// Gives back what is held.
     fn run(mut self) {
-        let Some(shared) = &self.shared else { return };
-        let end = Instant::now() + shared.timeout;
+        let Some(session) = &self.session else { return };
+        let end = Instant::now() + session.timeout;
         let (several, single): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.held).into_iter().partition(|held| held.spec.is_quorum());
         let release = |held: Arc<Held>| {
             let release = Box::new(held.spec.release(held.id, 0));
-            Exchange::new(held.spec.shared.clone(), release, None).parting()
+            Exchange::new(held.spec.session.clone(), release, None).parting()
         };
         // What could not be told ends with its ttl.
-        pipeline::run_all(single.into_iter().map(release).collect(), &mut || Instant::now() >= end);
+        batch::run_all(single.into_iter().map(release).collect(), &mut || Instant::now() >= end);
         for held in several.iter().take_while(|_| Instant::now() < end) {
             let _ = lock::release_everywhere(held, &mut || Instant::now() >= end);
         }
@@ -72,7 +72,7 @@ impl Closing {
 
 impl Drop for Closing {
     fn drop(&mut self) {
-        if let Some(engine) = self.shared.as_ref().and_then(|shared| shared.engine_if_made()) {
+        if let Some(engine) = self.session.as_ref().and_then(|session| session.engine_if_made()) {
             engine.close();
         }
     }
@@ -96,7 +96,7 @@ mod tests {
             assert!(lock.acquire(Duration::ZERO).unwrap().run().unwrap());
             assert!(lock.release().run().unwrap());
         }
-        let holdings = &client.shared.engine().holdings;
+        let holdings = &client.session.engine().holdings;
         assert!(holdings.count() < 200);
         assert_eq!(holdings.take::<Held>().len(), 1);
     }

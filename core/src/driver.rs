@@ -75,7 +75,7 @@ impl Sink for Inbox {
 /// thread that lives as long as the attempt.
 pub struct LoopLink<T> {
     link: Link<T>,
-    ear: UnixStream,
+    wakes: UnixStream,
     inbox: Arc<Inbox>,
     /// Those whose answers come to the inbox.
     expected: HashMap<u64, T>,
@@ -93,16 +93,16 @@ impl<T> LoopLink<T> {
     pub fn new(wanted: fn(&T) -> bool) -> Result<LoopLink<T>> {
         let failed =
             |e| Error::new(Code::Unavailable, format!("no socket pair could be made ({e}): raise the process' limits"));
-        let (bell, ear) = UnixStream::pair().map_err(failed)?;
+        let (bell, wakes) = UnixStream::pair().map_err(failed)?;
         bell.set_nonblocking(true).map_err(failed)?;
-        ear.set_nonblocking(true).map_err(failed)?;
+        wakes.set_nonblocking(true).map_err(failed)?;
         let inbox = Arc::new(Inbox { answers: Mutex::default(), bell });
         let wake = Arc::new({
             let inbox = inbox.clone();
             move || inbox.ring()
         });
         let link = Link::new(wake, wanted);
-        Ok(LoopLink { link, ear, inbox, expected: HashMap::new(), numbers: 0, ended: Vec::new() })
+        Ok(LoopLink { link, wakes, inbox, expected: HashMap::new(), numbers: 0, ended: Vec::new() })
     }
 
     /// Returns `tag` later with an answer that another thread gives to [`sink`](LoopLink::sink) under the number returned,
@@ -152,7 +152,7 @@ impl<T> LoopLink<T> {
     pub fn wake(&mut self) -> Interest {
         let mut rings = [0; 64];
         // Rings are only a hint that a dial has ended, or an answer was left.
-        let _ = self.ear.read(&mut rings);
+        let _ = self.wakes.read(&mut rings);
         self.turn()
     }
 
@@ -187,7 +187,7 @@ impl<T> LoopLink<T> {
     /// A descriptor that becomes readable when a dial has ended, or an answer was left at the [`sink`](LoopLink::sink):
     /// watch it for as long as the link lives, and call [`wake`](LoopLink::wake).
     pub fn wake_fd(&self) -> RawFd {
-        self.ear.as_raw_fd()
+        self.wakes.as_raw_fd()
     }
 
     /// Whether any call is under way.

@@ -11,7 +11,7 @@ use crate::call::answer::{Answer, AnswerValue};
 use crate::call::operation::Operation;
 use crate::client::Client;
 use crate::reactor::completion;
-use crate::redis::{blocking, pipeline};
+use crate::redis::{batch, blocking};
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::exchange::Exchange;
@@ -25,12 +25,12 @@ pub struct Op<T> {
 
 impl<T: AnswerValue> Op<T> {
     pub(crate) fn new(client: &Client, operation: Box<dyn Operation>, wait: Option<Duration>) -> Op<T> {
-        Op { call: Call::One(Exchange::new(client.shared.clone(), operation, wait)), answer: PhantomData }
+        Op { call: Call::One(Exchange::new(client.session.clone(), operation, wait)), answer: PhantomData }
     }
 
     /// As [`new`](Op::new), for who has no client but what it shares.
-    pub(crate) fn of(shared: &Arc<Session>, operation: Box<dyn Operation>) -> Op<T> {
-        Op { call: Call::One(Exchange::new(shared.clone(), operation, None)), answer: PhantomData }
+    pub(crate) fn of(session: &Arc<Session>, operation: Box<dyn Operation>) -> Op<T> {
+        Op { call: Call::One(Exchange::new(session.clone(), operation, None)), answer: PhantomData }
     }
 
     /// A call that blocks in its own way.
@@ -73,7 +73,7 @@ impl<T: AnswerValue> Op<T> {
 /// together. As [`Op::run_interruptibly`] otherwise.
 pub(crate) fn run_all<T: AnswerValue>(ops: Vec<Op<T>>, interrupted: &mut dyn FnMut() -> bool) -> Vec<Result<T>> {
     let one = |op: Op<T>| if let Call::One(exchange) = op.call { Some(exchange) } else { None };
-    pipeline::run_all(ops.into_iter().filter_map(one).collect(), interrupted).into_iter().map(typed).collect()
+    batch::run_all(ops.into_iter().filter_map(one).collect(), interrupted).into_iter().map(typed).collect()
 }
 
 pub(crate) fn typed<T: AnswerValue>(answer: Result<Answer>) -> Result<T> {

@@ -1,7 +1,7 @@
 //! For tests of Quotalock and of what uses it: a time of one's own, and raw values under the limiter's keys.
 
-pub mod flight;
 pub mod lease;
+pub mod single_flight;
 pub mod stock;
 
 use once_cell::race::OnceBox;
@@ -11,7 +11,7 @@ use crate::base::decision::Source;
 use crate::base::error::{Error, Result, shown};
 use crate::call::answer::Answer;
 use crate::call::operation::{Operation, odd_reply, unsigned};
-use crate::call::resp::{self, Most, Value};
+use crate::call::resp::{self, ReplyLimit, Value};
 use crate::call::script::Script;
 use crate::call::space::{Planted, Space};
 use crate::client::Client;
@@ -28,7 +28,7 @@ pub fn set_time(client: &Client, micros: Option<u64>) -> Result<()> {
     if let Some(given) = micros.filter(|m| *m == 0 || *m > 1 << 52) {
         return Err(Error::invalid(format!("time {given} is not between 1 and 2^52 µs: change it")));
     }
-    client.shared.test_time.set(micros);
+    client.session.test_time.set(micros);
     Ok(())
 }
 
@@ -178,9 +178,9 @@ impl Operation for Get {
         Ok(vec![Value::Int(1), Value::Int(now as i64), Value::Int(space.ttl(&self.key)), Value::Bytes(value)])
     }
 
-    fn most(&self) -> Most {
+    fn reply_limit(&self) -> ReplyLimit {
         // Whatever Redis may keep.
-        Most::of(0, 512 << 20)
+        ReplyLimit::of(0, 512 << 20)
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {

@@ -41,7 +41,7 @@ MUTANTS = [
     ),
     Mutant(
         "a load that failed takes the stale value with it",
-        f"{LUA}/flight/fail.lua",
+        f"{LUA}/single_flight/fail.lua",
         "if pause > 0 and e.kind ~= NOTHING and e.kind ~= ERROR then",
         "if pause > 0 and e.kind == ERROR then",
         suites=("attack",),

@@ -68,7 +68,7 @@ MUTANTS = [
     ),
     Mutant(
         "a link takes more than the server",
-        f"{RUST}/redis/up.rs",
+        f"{RUST}/redis/pipelined.rs",
         "self.out.len() - self.written >= MOST_UNSENT",
         "false",
     ),
@@ -84,7 +84,7 @@ MUTANTS = [
         "Ok(()) => patience.look_up()?,",
         "Ok(()) => {}",
         also=Edit(
-            f"{RUST}/connection/patience.rs",
+            f"{RUST}/connection/deadline.rs",
             "        self.look_up()?;\n        loop {",
             "        loop {",
         ),
@@ -103,19 +103,19 @@ MUTANTS = [
     ),
     Mutant(
         "a part of an answer keeps a link",
-        f"{RUST}/redis/up.rs",
+        f"{RUST}/redis/pipelined.rs",
         "Ok(None) => return None,",
         "Ok(None) => { self.heard = Instant::now(); return None }",
     ),
     Mutant(
         "who waits is kept by hints for others",
-        f"{RUST}/connection/ear.rs",
+        f"{RUST}/connection/subscription.rs",
         "Ok(()) => patience.look_up(),",
         "Ok(()) => Ok(()),",
     ),
     Mutant(
         "hints that never end are read to their end",
-        f"{RUST}/connection/ear.rs",
+        f"{RUST}/connection/subscription.rs",
         "if *reads >= READS_AT_ONCE",
         "if false",
     ),
@@ -152,12 +152,12 @@ MUTANTS = [
     Mutant(
         "a refusal that lasts is not remembered",
         f"{RUST}/session/exchange.rs",
-        "self.shared.engine().refusing.refused(scope, &error);",
+        "self.session.engine().refusal_breaker.refused(scope, &error);",
         "",
     ),
     Mutant(
         "that something was read shows that writes work",
-        f"{RUST}/call/refusing.rs",
+        f"{RUST}/call/refusal_breaker.rs",
         "if wrote || !self.only_writes.load(Ordering::Relaxed) {",
         "if true {",
     ),
@@ -176,8 +176,8 @@ MUTANTS = [
     Mutant(
         "whom Redis denies, what stands in for it admits",
         f"{RUST}/session/exchange.rs",
-        "Err(_) if glances && refusing.reads()",
-        "Err(_) if false && glances && refusing.reads()",
+        "Err(_) if glances && refusal_breaker.reads()",
+        "Err(_) if false && glances && refusal_breaker.reads()",
     ),
     Mutant(
         "who was denied because nobody could be asked is said to be over the limit",

@@ -249,21 +249,21 @@ MUTANTS = [
         f"{LUA}/limit/recall.lua",
         "if fields > 0 and",
         "if false and",
-        Edit(f"{RUST}/limiter/memory.rs", "if until <= now ||", "if now > 0 ||"),
+        Edit(f"{RUST}/limiter/request_memory.rs", "if until <= now ||", "if now > 0 ||"),
     ),
     Mutant(
         "a request is remembered for longer than asked for",
         f"{LUA}/limit/recall.lua",
         "stop > now and",
         "stop + 1000000 > now and",
-        Edit(f"{RUST}/limiter/memory.rs", "if until <= now ||", "if until + 1_000_000 <= now ||"),
+        Edit(f"{RUST}/limiter/request_memory.rs", "if until <= now ||", "if until + 1_000_000 <= now ||"),
     ),
     Mutant(
         "whatever is remembered of a request is its answer",
         f"{LUA}/limit/recall.lua",
         "if sound and stop",
         "if stop",
-        Edit(f"{RUST}/limiter/memory.rs", "|| !expected.fits(&fields)", "|| expected.fits(&[1])"),
+        Edit(f"{RUST}/limiter/request_memory.rs", "|| !expected.fits(&fields)", "|| expected.fits(&[1])"),
     ),
     Mutant(
         "a request is remembered until an end that cannot be",
@@ -271,7 +271,7 @@ MUTANTS = [
         "if stop > now + LONGEST_MEMORY then",
         "if false then",
         Edit(
-            f"{RUST}/limiter/memory.rs",
+            f"{RUST}/limiter/request_memory.rs",
             "if until > now + MAX_REQUEST_MEMORY.as_micros() as u64 {",
             "if until > MOST as u64 + MAX_REQUEST_MEMORY.as_micros() as u64 {",
         ),

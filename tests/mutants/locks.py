@@ -125,7 +125,7 @@ MUTANTS = [
     ),
     Mutant(
         "an extension of a lock counts from its reply",
-        f"{RUST}/lock/calls.rs",
+        f"{RUST}/lock/ops.rs",
         "held.extended(self.sent, self.ttl, *done);",
         "held.extended(held.spec.now(), self.ttl, *done);",
     ),
@@ -238,19 +238,19 @@ MUTANTS = [
     ),
     Mutant(
         "a wait leaves it to what this process believes to hold",
-        f"{RUST}/lock/room.rs",
+        f"{RUST}/lock/queue.rs",
         "SHORT_HOLD.min(Duration::from_micros(held.remaining())).min((first.attempt.until - now) / 2)",
         "SHORT_HOLD.max(Duration::from_micros(held.remaining())).min(first.attempt.until - now)",
         Edit(
-            f"{RUST}/lock/room.rs",
-            "            self.ask(&place);\n        }\n    }\n\n    /// Whether anybody waits for",
-            "            self.begin(&place);\n        }\n    }\n\n    /// Whether anybody waits for",
+            f"{RUST}/lock/queue.rs",
+            "            self.ask(&names);\n        }\n    }\n\n    /// Whether anybody waits for",
+            "            self.begin(&names);\n        }\n    }\n\n    /// Whether anybody waits for",
         ),
     ),
     Mutant(
         "who waits in this process does not hear of a forced release",
-        f"{RUST}/lock/calls.rs",
-        "        tell::freed(&self.spec);\n        self.release.decode(",
+        f"{RUST}/lock/ops.rs",
+        "        messages::freed(&self.spec);\n        self.release.decode(",
         "        self.release.decode(",
     ),
     Mutant(
@@ -279,7 +279,7 @@ MUTANTS = [
     Mutant(
         "the close of a client leaves its locks to their ttl",
         "core/src/closing.rs",
-        "        pipeline::run_all(single",
+        "        batch::run_all(single",
         "        drop::<Vec<Exchange>>(single",
         Edit(
             "core/src/closing.rs",
@@ -290,13 +290,13 @@ MUTANTS = [
     Mutant(
         "a lock that is granted while its client closes is held",
         f"{RUST}/lock/mod.rs",
-        "seat.attempt == number && is_open;",
-        "seat.attempt == number || !is_open;",
+        "handle.attempt == number && is_open;",
+        "handle.attempt == number || !is_open;",
     ),
     Mutant(
         "who waits for a lock of a client that closes stays in the line",
         f"{RUST}/reactor/mod.rs",
-        "Action::Leave(leave) | Action::LeaveLater(leave, _) => leaves.push(leave),",
-        "Action::Leave(_) | Action::LeaveLater(..) => {}",
+        "Action::CleanUp(leave) | Action::CleanUpLater(leave, _) => leaves.push(leave),",
+        "Action::CleanUp(_) | Action::CleanUpLater(..) => {}",
     ),
 ]

@@ -289,14 +289,14 @@ MUTANTS = [
         f"{STOCK}/recall.lua",
         "if now < struct.unpack('<I8', remembered, 4) then",
         "if now < 1 then",
-        Edit(f"{TWIN}/memory.rs", "now < kept.until", "now < kept.until.min(1)"),
+        Edit(f"{TWIN}/request_memory.rs", "now < kept.until", "now < kept.until.min(1)"),
     ),
     Mutant(
         "a request is remembered for longer than asked for",
         f"{STOCK}/recall.lua",
         "if now < struct.unpack('<I8', remembered, 4) then",
         "if now <= struct.unpack('<I8', remembered, 4) then",
-        Edit(f"{TWIN}/memory.rs", "now < kept.until", "now <= kept.until"),
+        Edit(f"{TWIN}/request_memory.rs", "now < kept.until", "now <= kept.until"),
     ),
     Mutant("a request of another buyer is answered", f"{TWIN}/take.rs", "key::encode_into(&mut key, buyer);", ""),
     Mutant(
@@ -390,8 +390,8 @@ MUTANTS = [
         "if kind ~= 'x' then append(s, kind, member) end",
         Edit(
             f"{TWIN}/sale.rs",
-            "self.append(kind, Some((place, hold)), None, hold.quantity);",
-            "if kind != LedgerKind::Expired { self.append(kind, Some((place, hold)), None, hold.quantity) }",
+            "self.append(kind, Some((target, hold)), None, hold.quantity);",
+            "if kind != LedgerKind::Expired { self.append(kind, Some((target, hold)), None, hold.quantity) }",
         ),
     ),
     Mutant(
@@ -418,8 +418,8 @@ MUTANTS = [
         "if s and s.more and string.sub(s.more, 1, 44) == how then\n  if s.due",
         Edit(
             f"{TWIN}/open.rs",
-            "&self.place, now)? {",
-            "&self.place, now)?\n            && sale.opened == opened\n        {",
+            "&self.target, now)? {",
+            "&self.target, now)?\n            && sale.opened == opened\n        {",
         ),
     ),
     Mutant(
@@ -437,7 +437,7 @@ MUTANTS = [
     Mutant(
         "a reservation of another stock is settled",
         f"{TWIN}/id.rs",
-        "in [place.keys[0].as_slice(), &[0], id, tail]",
+        "in [target.keys[0].as_slice(), &[0], id, tail]",
         "in [&[0][..], id, tail]",
     ),
     Mutant(

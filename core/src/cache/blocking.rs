@@ -4,51 +4,51 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Got;
-use super::reader::{Next, Reader};
-use super::readers;
+use super::lookup::{Lookup, Next};
+use super::queue;
 use crate::base::error::Result;
 use crate::call::sink::Sink;
-use crate::connection::patience::{interruption, sleep_until};
+use crate::connection::deadline::{interruption, sleep_until};
 use crate::op::typed;
-use crate::reactor::completion::Sitting;
+use crate::reactor::completion::SleepingThread;
 use crate::reactor::thread;
 use crate::redis::blocking;
-use crate::redis::listening::Listening;
+use crate::redis::hint_wait::HintWait;
 
 /// Asks, and waits on this thread.
-pub(super) fn get(mut reader: Reader, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
-    reader.here = true;
-    let spec = &reader.place.spec;
-    let mut listening = Listening::new(&spec.shared, &spec.wake_prefix, reader.until);
+pub(super) fn get(mut lookup: Lookup, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
+    lookup.here = true;
+    let spec = &lookup.target.spec;
+    let mut hint_wait = HintWait::new(&spec.session, &spec.wake_prefix, lookup.until);
     loop {
-        reader.hear_at(listening.channel());
-        let answer = blocking::run(reader.exchange(), interrupted);
-        let step = match reader.on_answer(answer) {
+        lookup.hear_at(hint_wait.channel());
+        let answer = blocking::run(lookup.exchange(), interrupted);
+        let step = match lookup.on_answer(answer) {
             Next::Done(done) => return done,
-            Next::Listen => listening.listen(interrupted),
-            Next::Rest(until) => match listening.rest(&reader.place.topic(), until, interrupted) {
-                Ok(()) if Instant::now() >= reader.until => return reader.over(),
+            Next::Listen => hint_wait.listen(interrupted),
+            Next::Rest(until) => match hint_wait.rest(&lookup.target.topic(), until, interrupted) {
+                Ok(()) if Instant::now() >= lookup.until => return lookup.over(),
                 rested => rested,
             },
         };
         let Err(error) = step else { continue };
-        match reader.outlasts(&error) {
+        match lookup.outlasts(&error) {
             Some(until) => sleep_until(until, interrupted)?,
-            None => return reader.on_failure(error),
+            None => return lookup.on_failure(error),
         }
     }
 }
 
 /// Asks once on this thread; if it has to wait, the process' thread does.
-pub(super) fn get_among_threads(mut reader: Reader, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
-    let answer = blocking::run(reader.exchange(), interrupted);
-    if let Next::Done(done) = reader.on_answer(answer) {
+pub(super) fn get_among_threads(mut lookup: Lookup, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
+    let answer = blocking::run(lookup.exchange(), interrupted);
+    if let Next::Done(done) = lookup.on_answer(answer) {
         return done;
     }
-    let seat = Arc::new(Sitting::default());
-    let sink: Arc<dyn Sink> = seat.clone();
-    readers::enter(reader, 0, &sink);
-    match seat.wait(interrupted) {
+    let thread = Arc::new(SleepingThread::default());
+    let sink: Arc<dyn Sink> = thread.clone();
+    queue::enter(lookup, 0, &sink);
+    match thread.wait(interrupted) {
         Some(answer) => typed(answer),
         None => {
             thread::cancel(0, &sink);

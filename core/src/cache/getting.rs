@@ -5,22 +5,22 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::lookup::{Lookup, Next};
 use super::options::WhenAway;
-use super::place::Spec;
-use super::reader::{Next, Reader};
-use super::readers;
+use super::queue;
+use super::target::Spec;
 use super::{Got, blocking};
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::sink::Sink;
 use crate::op::{Op, typed};
-use crate::reactor::{Leave, completion};
+use crate::reactor::{Cleanup, completion};
 use crate::state::single_flight::{Look, Looked, Progress};
 
 /// A described `get`, or the beginning of a run. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]
 pub struct Getting {
-    pub(super) reader: Reader,
+    pub(super) lookup: Lookup,
 }
 
 impl Getting {
@@ -37,7 +37,7 @@ impl Getting {
     /// # Errors
     /// As [`run`](Getting::run).
     pub fn run_interruptibly(self, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
-        blocking::get(self.reader, interrupted)
+        blocking::get(self.lookup, interrupted)
     }
 
     /// As [`run_interruptibly`](Getting::run_interruptibly), but if it has to wait, the process' thread waits for it: one
@@ -46,19 +46,19 @@ impl Getting {
     /// # Errors
     /// As [`run`](Getting::run).
     pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
-        blocking::get_among_threads(self.reader, interrupted)
+        blocking::get_among_threads(self.lookup, interrupted)
     }
 
     /// The first question, for drivers that make calls themselves; [`after`](Getting::after) reads its answer.
     pub fn ask(&mut self) -> Op<Answer> {
-        let look = self.reader.ask();
-        Op::of(&self.reader.place.spec.shared, Box::new(look))
+        let look = self.lookup.ask();
+        Op::of(&self.lookup.target.spec.session, Box::new(look))
     }
 
     /// Reads the answer to [`ask`](Getting::ask): the result, or what is to be [`submit`](Getting::submit)ted, since there is
     /// nothing yet and another loads it.
     pub fn after(mut self, answer: Result<Answer>) -> std::result::Result<Result<Got>, Box<Getting>> {
-        match self.reader.on_answer(answer) {
+        match self.lookup.on_answer(answer) {
             Next::Done(done) => Ok(done),
             Next::Listen | Next::Rest(_) => Err(Box::new(self)),
         }
@@ -67,7 +67,7 @@ impl Getting {
     /// Hands it to the process' thread; its answer, a [`Got`], comes to `sink` under this number.
     /// [`driver::cancel`](crate::driver::cancel) takes it back.
     pub fn submit(self, id: u64, sink: &Arc<dyn Sink>) {
-        readers::enter(self.reader, id, sink);
+        queue::enter(self.lookup, id, sink);
     }
 }
 
@@ -96,13 +96,13 @@ pub enum Part {
 #[must_use = "nothing happens until it is run, awaited or submitted"]
 pub struct GettingMany {
     spec: Arc<Spec>,
-    pub(super) readers: Vec<Reader>,
+    pub(super) lookups: Vec<Lookup>,
 }
 
 impl GettingMany {
     pub(super) fn new(spec: Arc<Spec>, keys: &[&[u8]], wait: Option<Duration>) -> Result<GettingMany> {
-        let readers = keys.iter().map(|key| spec.reader(key, wait)).collect::<Result<_>>()?;
-        Ok(GettingMany { spec, readers })
+        let lookups = keys.iter().map(|key| spec.lookup(key, wait)).collect::<Result<_>>()?;
+        Ok(GettingMany { spec, lookups })
     }
 
     /// Looks on this thread, and waits for nobody.
@@ -118,32 +118,32 @@ impl GettingMany {
     /// # Errors
     /// As [`run`](GettingMany::run).
     pub fn run_interruptibly(mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Vec<Part>> {
-        self.readers.iter_mut().for_each(|reader| reader.here = true);
+        self.lookups.iter_mut().for_each(|lookup| lookup.here = true);
         let answer = self.ask().run_interruptibly(interrupted);
         self.after(answer)
     }
 
     /// The question, for drivers that make calls themselves; [`after`](GettingMany::after) reads its answer.
     pub fn ask(&mut self) -> Op<Answer> {
-        let id = self.readers.first().map(|reader| reader.id).unwrap_or_default();
-        let looks: Vec<Look> = (self.readers.iter_mut())
-            .map(|reader| {
-                reader.id = id;
-                reader.ask()
+        let id = self.lookups.first().map(|lookup| lookup.id).unwrap_or_default();
+        let looks: Vec<Look> = (self.lookups.iter_mut())
+            .map(|lookup| {
+                lookup.id = id;
+                lookup.ask()
             })
             .collect();
         let look = Look {
-            entries: self.readers.iter().map(|reader| reader.place.keys.clone()).collect(),
+            entries: self.lookups.iter().map(|lookup| lookup.target.keys.clone()).collect(),
             id,
             ttl: self.spec.lease,
             channel: None,
             luck: looks.into_iter().flat_map(|look| look.luck).collect(),
             load_when_away: self.spec.when_away == WhenAway::Load,
             value_only: false,
-            shown: format!("{} keys of {}", self.readers.len(), self.spec.shown).into(),
+            shown: format!("{} keys of {}", self.lookups.len(), self.spec.shown).into(),
             progress: Progress::default(),
         };
-        Op::of(&self.spec.shared, Box::new(look))
+        Op::of(&self.spec.session, Box::new(look))
     }
 
     /// Reads the answer to [`ask`](GettingMany::ask): one part for each key, in their order.
@@ -152,29 +152,29 @@ impl GettingMany {
     /// That of the answer.
     pub fn after(mut self, answer: Result<Answer>) -> Result<Vec<Part>> {
         let looked: Vec<Looked> = typed(answer).inspect_err(|error| {
-            self.readers.iter_mut().for_each(|reader| reader.on_error(error));
+            self.lookups.iter_mut().for_each(|lookup| lookup.on_error(error));
         })?;
-        if looked.len() != self.readers.len() {
+        if looked.len() != self.lookups.len() {
             return Err(Error::new(Code::Internal, "an answer for other keys came back"));
         }
         let (here, mut leaves) = (self.is_here(), Vec::new());
-        let part = |(mut reader, looked): (Reader, Looked)| {
-            let next = reader.on_looked(looked);
-            leaves.extend(reader.take_leave());
+        let part = |(mut lookup, looked): (Lookup, Looked)| {
+            let next = lookup.on_looked(looked);
+            leaves.extend(lookup.take_leave());
             match next {
                 Next::Done(Ok(got)) => Part::Got(got),
-                Next::Done(Err(error)) if error.code() == Code::Timeout => Part::Waits(Getting { reader }),
+                Next::Done(Err(error)) if error.code() == Code::Timeout => Part::Waits(Getting { lookup }),
                 Next::Done(Err(error)) => Part::Failed(error),
-                Next::Listen | Next::Rest(_) => Part::Waits(Getting { reader }),
+                Next::Listen | Next::Rest(_) => Part::Waits(Getting { lookup }),
             }
         };
-        let parts = std::mem::take(&mut self.readers).into_iter().zip(looked).map(part).collect();
-        Leave::send_all(leaves, here);
+        let parts = std::mem::take(&mut self.lookups).into_iter().zip(looked).map(part).collect();
+        Cleanup::send_all(leaves, here);
         Ok(parts)
     }
 
     fn is_here(&self) -> bool {
-        self.readers.first().is_some_and(|reader| reader.here)
+        self.lookups.first().is_some_and(|lookup| lookup.here)
     }
 }
 
@@ -182,13 +182,13 @@ impl Drop for GettingMany {
     fn drop(&mut self) {
         // Each reader by itself would keep its thread waiting.
         let here = self.is_here();
-        Leave::send_all(self.readers.iter_mut().filter_map(Reader::take_leave), here);
+        Cleanup::send_all(self.lookups.iter_mut().filter_map(Lookup::take_leave), here);
     }
 }
 
 impl std::fmt::Debug for Getting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Getting").field("of", &self.reader.place.shown).finish()
+        f.debug_struct("Getting").field("of", &self.lookup.target.shown).finish()
     }
 }
 

@@ -238,7 +238,7 @@ impl From<Getting> for Loading {
 
 impl From<GettingMany> for Loading {
     fn from(looking: GettingMany) -> Loading {
-        Loading::new(looking.readers.len(), Step::Look(looking))
+        Loading::new(looking.lookups.len(), Step::Look(looking))
     }
 }
 

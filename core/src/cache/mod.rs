@@ -3,11 +3,11 @@
 mod blocking;
 mod getting;
 mod loading;
+mod lookup;
 mod once;
 mod options;
-mod place;
-mod reader;
-mod readers;
+mod queue;
+mod target;
 mod ticket;
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub use options::{
     CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, DEFAULT_WAIT_AFTER_LEASE, MAX_GET_MANY, MAX_VALUE_BYTES,
     MIN_CACHE_LEASE, OnceOptions, WhenAway,
 };
-use place::Spec;
+use target::Spec;
 pub use ticket::Ticket;
 
 /// The bytes of a value; none is that there is no such thing.
@@ -67,12 +67,12 @@ impl Client {
 /// What a kind of cache is, before it is told how long values last.
 fn spec_of(client: &Client, kind: &'static str, name: &str, lease: u64, errors: u64) -> Result<Spec> {
     key::check_cache_name(name)?;
-    let shared = client.shared.clone();
+    let session = client.session.clone();
     Ok(Spec {
         shown: format!("{kind} \"{}\"", crate::base::error::shown(name.as_bytes())),
-        stem: key::stem(&shared.prefix, kind, name, None),
-        wake_prefix: key::wake_prefix(&shared.prefix),
-        shared,
+        stem: key::stem(&session.prefix, kind, name, None),
+        wake_prefix: key::wake_prefix(&session.prefix),
+        session,
         fresh: 0,
         stale: 0,
         negative: 0,
@@ -94,7 +94,7 @@ impl Cache {
     /// `load_failed` shortly after a loader failed, and, whatever the client's `on_error` says, with `unavailable`, `timeout`,
     /// `not_permitted`, `wrong_type` or `closed`; where [`WhenAway::Load`] is asked for, the first two become a ticket.
     pub fn get(&self, key: &[u8], wait: impl Into<Option<Duration>>) -> Result<Getting> {
-        Ok(Getting { reader: self.spec.reader(key, wait.into())? })
+        Ok(Getting { lookup: self.spec.lookup(key, wait.into())? })
     }
 
     /// Describes one look at several keys, in one call: whatever is there, the tickets to load what is not, and for what others
@@ -121,19 +121,19 @@ impl Cache {
     /// # Errors
     /// As [`get`](Cache::get).
     pub fn peek(&self, key: &[u8]) -> Result<Op<Option<Seen>>> {
-        let place = self.spec.place(key)?;
+        let target = self.spec.target(key)?;
         let look = Look {
-            entries: [place.keys.clone()].into(),
+            entries: [target.keys.clone()].into(),
             id: Id::default(),
             ttl: 0,
             channel: None,
             luck: Vec::new(),
             load_when_away: false,
             value_only: true,
-            shown: place.shown.clone(),
+            shown: target.shown.clone(),
             progress: Progress::default(),
         };
-        Ok(Op::of(&self.spec.shared, Box::new(look)))
+        Ok(Op::of(&self.spec.session, Box::new(look)))
     }
 
     /// Describes the storing of a value that the caller has already (none: there is no such thing). It is newer than whatever
@@ -143,10 +143,10 @@ impl Cache {
     /// As [`get`](Cache::get); `invalid_argument` for more than [`MAX_VALUE_BYTES`]. A reply that is lost is an error: nobody
     /// knows whether it was stored.
     pub fn put(&self, key: &[u8], value: Option<Vec<u8>>) -> Result<Op<bool>> {
-        let place = self.spec.place(key)?;
-        Ok(match place.fill(Id::default(), None, value)? {
-            Some(fill) => Op::of(&self.spec.shared, Box::new(fill)),
-            None => place.invalidate(),
+        let target = self.spec.target(key)?;
+        Ok(match target.fill(Id::default(), None, value)? {
+            Some(fill) => Op::of(&self.spec.session, Box::new(fill)),
+            None => target.invalidate(),
         })
     }
 
@@ -156,7 +156,7 @@ impl Cache {
     /// # Errors
     /// As [`get`](Cache::get).
     pub fn invalidate(&self, key: &[u8]) -> Result<Op<bool>> {
-        Ok(self.spec.place(key)?.invalidate())
+        Ok(self.spec.target(key)?.invalidate())
     }
 
     /// The Redis key of a key.
@@ -164,6 +164,6 @@ impl Cache {
     /// # Errors
     /// As [`get`](Cache::get).
     pub fn redis_key(&self, key: &[u8]) -> Result<Vec<u8>> {
-        Ok(self.spec.place(key)?.redis_key())
+        Ok(self.spec.target(key)?.redis_key())
     }
 }

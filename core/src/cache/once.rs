@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::getting::Getting;
 use super::options::{OnceOptions, WhenAway, check_value};
-use super::place::Spec;
 use super::spec_of;
+use super::target::Spec;
 use crate::base::error::Result;
 use crate::base::random;
 use crate::client::Client;
@@ -41,16 +41,16 @@ impl Once {
     /// `invalid_argument` for an empty id, one over 1 KiB, or a value over [`MAX_VALUE_BYTES`](crate::MAX_VALUE_BYTES). The
     /// call fails with `unavailable`, `timeout`, `not_permitted`, `wrong_type` or `closed`, whatever `on_error` says.
     pub fn claim(&self, id: &[u8], value: Option<Vec<u8>>) -> Result<Op<Claimed>> {
-        let place = self.spec.place(id)?;
-        check_value(value.as_deref(), &place.shown)?;
+        let target = self.spec.target(id)?;
+        check_value(value.as_deref(), &target.shown)?;
         let claim = Claim {
-            key: place.redis_key(),
+            key: target.redis_key(),
             id: random::bytes()?,
             ttl: self.spec.fresh,
             value,
-            shown: place.shown.clone(),
+            shown: target.shown.clone(),
         };
-        Ok(Op::of(&self.spec.shared, Box::new(claim)))
+        Ok(Op::of(&self.spec.session, Box::new(claim)))
     }
 
     /// Describes the forgetting of an id, whoever claimed it: the next caller is the first. Whoever runs for it runs on, but
@@ -59,7 +59,7 @@ impl Once {
     /// # Errors
     /// As [`claim`](Once::claim).
     pub fn release(&self, id: &[u8]) -> Result<Op<bool>> {
-        Ok(self.spec.place(id)?.invalidate())
+        Ok(self.spec.target(id)?.invalidate())
     }
 
     /// Describes the beginning of a run: the first caller gets a [`Ticket`](crate::Ticket), to be filled with the result; the
@@ -69,7 +69,7 @@ impl Once {
     /// # Errors
     /// As [`Cache::get`](crate::Cache::get).
     pub fn begin(&self, id: &[u8], wait: impl Into<Option<Duration>>) -> Result<Getting> {
-        Ok(Getting { reader: self.spec.reader(id, wait.into())? })
+        Ok(Getting { lookup: self.spec.lookup(id, wait.into())? })
     }
 
     /// The Redis key of an id.
@@ -77,6 +77,6 @@ impl Once {
     /// # Errors
     /// As [`claim`](Once::claim).
     pub fn redis_key(&self, id: &[u8]) -> Result<Vec<u8>> {
-        Ok(self.spec.place(id)?.redis_key())
+        Ok(self.spec.target(id)?.redis_key())
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::options::WhenAway;
-use super::place::Place;
+use super::target::Target;
 use crate::base::decision::Source;
 use crate::base::error::{Error, Result};
 use crate::base::fork::generation;
@@ -15,7 +15,7 @@ use crate::call::resp::Value;
 use crate::call::script::Script;
 use crate::call::space::Space;
 use crate::op::{self, Op};
-use crate::reactor::Leave;
+use crate::reactor::Cleanup;
 use crate::state::lease::Id;
 use crate::state::single_flight::{Fail, Seen};
 
@@ -30,7 +30,7 @@ pub struct Ticket {
 }
 
 struct Open {
-    place: Arc<Place>,
+    target: Arc<Target>,
     id: Id,
     /// 0: there is no lease, since Redis was away.
     token: u64,
@@ -44,14 +44,14 @@ struct Open {
 
 impl Ticket {
     pub(super) fn new(
-        place: Arc<Place>,
+        target: Arc<Target>,
         id: Id,
         (token, left): (u64, u64),
         at_hand: Option<Seen>,
         here: bool,
     ) -> Ticket {
         let used = AtomicBool::new(token == 0);
-        Ticket { open: Arc::new(Open { place, id, token, left, at_hand, here, generation: generation(), used }) }
+        Ticket { open: Arc::new(Open { target, id, token, left, at_hand, here, generation: generation(), used }) }
     }
 
     /// The fencing token: larger than that of every load, store and invalidation of this key before. 0 if Redis was away.
@@ -77,9 +77,9 @@ impl Ticket {
     /// [`Cache::get`](crate::Cache::get) does; where [`WhenAway::Load`](crate::WhenAway::Load) is asked for, it is false in
     /// place of `unavailable` and `timeout`, and the value is its caller's all the same.
     pub fn fill(&self, value: Option<Vec<u8>>) -> Result<Op<bool>> {
-        let Open { place, id, token, .. } = &*self.open;
-        Ok(match place.fill(*id, Some(*token), value)? {
-            Some(fill) => Op::of(&place.spec.shared, Box::new(Closing { call: fill, open: self.open.clone() })),
+        let Open { target, id, token, .. } = &*self.open;
+        Ok(match target.fill(*id, Some(*token), value)? {
+            Some(fill) => Op::of(&target.spec.session, Box::new(Closing { call: fill, open: self.open.clone() })),
             None => self.fail(None),
         })
     }
@@ -87,12 +87,12 @@ impl Ticket {
     /// Describes the end of a load that came to nothing: true if the lease had not ended yet. With a text it is remembered as
     /// long as the options say: others get it as the error `load_failed`, or the value that is at hand.
     pub fn fail(&self, error: Option<&str>) -> Op<bool> {
-        let Open { place, id, token, .. } = &*self.open;
+        let Open { target, id, token, .. } = &*self.open;
         let text = error.unwrap_or_default();
         let cut = (0..=text.len().min(MAX_ERROR_BYTES)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        let pause = if error.is_some() { place.spec.errors } else { 0 };
-        let fail = Fail { is_known: *token == 0, ..place.fail(*id, pause, text[..cut].to_owned()) };
-        Op::of(&place.spec.shared, Box::new(Closing { call: fail, open: self.open.clone() }))
+        let pause = if error.is_some() { target.spec.errors } else { 0 };
+        let fail = Fail { is_known: *token == 0, ..target.fail(*id, pause, text[..cut].to_owned()) };
+        Op::of(&target.spec.session, Box::new(Closing { call: fail, open: self.open.clone() }))
     }
 }
 
@@ -143,7 +143,7 @@ pub(super) fn forget_all(tickets: &[Ticket]) {
 /// Frees the ways of those whose end nobody answered, all at once: each alone would keep their thread waiting.
 pub(super) fn leave_all(tickets: &[Ticket]) {
     let is_left = |ticket: &&Ticket| ticket.open.here && !ticket.open.used.swap(true, Ordering::Relaxed);
-    Leave::send_all_here(tickets.iter().filter(is_left).map(|ticket| ticket.open.place.leave(ticket.open.id)));
+    Cleanup::send_all_here(tickets.iter().filter(is_left).map(|ticket| ticket.open.target.leave(ticket.open.id)));
 }
 
 /// A call that ends a ticket, if it is answered.
@@ -173,8 +173,8 @@ impl<T: Operation> Operation for Closing<T> {
         self.call.mutates()
     }
 
-    fn known(&self) -> Option<Answer> {
-        self.call.known()
+    fn local_answer(&self) -> Option<Answer> {
+        self.call.local_answer()
     }
 
     fn repeatable(&self) -> bool {
@@ -193,7 +193,7 @@ impl<T: Operation> Operation for Closing<T> {
     fn without_redis(&self, _error: &Error) -> Option<Answer> {
         // Whoever loads when Redis is away has its value also when Redis goes away meanwhile; that it is not stored is no
         // reason to lose it.
-        (self.open.place.spec.when_away == WhenAway::Load).then_some(Answer::new(false))
+        (self.open.target.spec.when_away == WhenAway::Load).then_some(Answer::new(false))
     }
 
     fn describe(&self) -> String {
@@ -203,9 +203,9 @@ impl<T: Operation> Operation for Closing<T> {
 
 impl fmt::Debug for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Open { place, token, at_hand, .. } = &*self.open;
+        let Open { target, token, at_hand, .. } = &*self.open;
         let at_hand = at_hand.is_some();
-        f.debug_struct("Ticket").field("of", &place.shown).field("token", token).field("at_hand", &at_hand).finish()
+        f.debug_struct("Ticket").field("of", &target.shown).field("token", token).field("at_hand", &at_hand).finish()
     }
 }
 
@@ -215,6 +215,6 @@ impl Drop for Open {
         if *self.used.get_mut() || self.generation != generation() {
             return;
         }
-        self.place.leave(self.id).send(self.here);
+        self.target.leave(self.id).send(self.here);
     }
 }

@@ -5,7 +5,7 @@ pub(crate) mod breaker;
 pub(crate) mod lua;
 pub(crate) mod operation;
 pub(crate) mod refusal;
-pub(crate) mod refusing;
+pub(crate) mod refusal_breaker;
 pub(crate) mod resp;
 pub(crate) mod script;
 pub(crate) mod sink;

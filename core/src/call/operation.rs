@@ -4,7 +4,7 @@
 use crate::base::decision::Source;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
-use crate::call::resp::{Most, Value};
+use crate::call::resp::{ReplyLimit, Value};
 use crate::call::script::Script;
 use crate::call::space::Space;
 
@@ -54,15 +54,15 @@ pub(crate) trait Operation: Send + Sync {
     /// Whether it may write: then it carries a deadline.
     fn mutates(&self) -> bool;
     /// The most that its script answers.
-    fn most(&self) -> Most {
-        Most::SMALL
+    fn reply_limit(&self) -> ReplyLimit {
+        ReplyLimit::SMALL
     }
     /// Whether its script has written, as this answer shows: then Redis takes writes. Not sure is no.
     fn has_written(&self, answer: &Answer) -> bool {
         self.mutates() && answer.get() == Some(&true)
     }
     /// The answer, if it is known without asking.
-    fn known(&self) -> Option<Answer> {
+    fn local_answer(&self) -> Option<Answer> {
         None
     }
     /// Whether it may be sent again when nobody knows whether it ran.
@@ -98,7 +98,7 @@ pub(crate) trait Operation: Send + Sync {
         None
     }
     /// The answer that nobody computed, or none if this operation must not make one up.
-    fn made_up(&self, _source: Source, _retry_after: u64) -> Option<Answer> {
+    fn fallback(&self, _source: Source, _retry_after: u64) -> Option<Answer> {
         None
     }
     /// After how many microseconds a caller who waits may ask again; none if this answer ends its wait.
@@ -110,7 +110,7 @@ pub(crate) trait Operation: Send + Sync {
         false
     }
     /// What the caller gets for the final answer, whoever gave it.
-    fn verdict(&self, answer: Answer) -> Result<Answer> {
+    fn finish(&self, answer: Answer) -> Result<Answer> {
         Ok(answer)
     }
     /// Whether the twin may stand in while Redis is away.

@@ -2,7 +2,7 @@
 
 use crate::base::error::{Code, Error, shown, wrong_type};
 use crate::call::operation::Operation;
-use crate::call::refusing::Scope;
+use crate::call::refusal_breaker::Scope;
 use crate::call::script::Script;
 
 /// What to do after an error reply.

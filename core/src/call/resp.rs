@@ -50,26 +50,26 @@ impl fmt::Debug for Value {
 
 /// The most that a reply may be. What is longer ends the connection when it says so, and is not waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Most {
+pub struct ReplyLimit {
     /// As it travels.
     pub bytes: usize,
     /// The elements of all its arrays.
     pub items: usize,
 }
 
-impl Most {
+impl ReplyLimit {
     /// For what logs in, asks for the time or subscribes, and for hints.
-    pub const TINY: Most = Most { bytes: 4 << 10, items: 16 };
+    pub const TINY: ReplyLimit = ReplyLimit { bytes: 4 << 10, items: 16 };
     /// For numbers and short texts: a decision about as many keys as one call takes, with all their rules.
-    pub const SMALL: Most = Most { bytes: 160 << 10, items: 6 << 10 };
+    pub const SMALL: ReplyLimit = ReplyLimit { bytes: 160 << 10, items: 6 << 10 };
 
     /// Room for as many fields, with as many bytes in all of them, beside what is small.
-    pub fn of(fields: usize, bytes: usize) -> Most {
+    pub fn of(fields: usize, bytes: usize) -> ReplyLimit {
         /// What a field takes beside its bytes: the line of its length, or of a number.
         const LINE: usize = 32;
-        Most {
-            bytes: fields.saturating_mul(LINE).saturating_add(bytes).saturating_add(Most::SMALL.bytes),
-            items: fields.saturating_add(Most::SMALL.items),
+        ReplyLimit {
+            bytes: fields.saturating_mul(LINE).saturating_add(bytes).saturating_add(ReplyLimit::SMALL.bytes),
+            items: fields.saturating_add(ReplyLimit::SMALL.items),
         }
     }
 }
@@ -158,7 +158,7 @@ pub struct NotRedis {
 
 /// Reads replies out of whatever pieces the socket delivers. What was understood of a reply is not looked at again.
 #[derive(Default)]
-pub struct Reader {
+pub struct Parser {
     buffer: Vec<u8>,
     start: usize,
     /// How long the buffer must be at least before another look at it makes sense.
@@ -168,7 +168,7 @@ pub struct Reader {
     /// The arrays under way, outermost first.
     open: Vec<Open>,
     /// How many bytes and elements of the reply under way were understood.
-    taken: Most,
+    taken: ReplyLimit,
 }
 
 /// An array under way.
@@ -178,7 +178,7 @@ struct Open {
     missing: usize,
 }
 
-impl Reader {
+impl Parser {
     /// Takes bytes that arrived.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.make_room();
@@ -224,7 +224,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`NotRedis`] for bytes that are not RESP, or are more: the connection is of no use any more.
-    pub fn next_reply(&mut self, most: Most) -> Result<Option<Value>, NotRedis> {
+    pub fn next_reply(&mut self, most: ReplyLimit) -> Result<Option<Value>, NotRedis> {
         if self.missing() > 0 {
             return Ok(None);
         }
@@ -257,7 +257,7 @@ impl Reader {
             };
             loop {
                 let Some(array) = self.open.last_mut() else {
-                    self.taken = Most::default();
+                    self.taken = ReplyLimit::default();
                     return Ok(Some(value));
                 };
                 array.items.push(value);

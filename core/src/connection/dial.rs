@@ -11,7 +11,7 @@ use std::time::Instant;
 use rustls::CertificateError;
 use socket2::{Domain, SockAddr, Socket, Type};
 
-use super::patience::{Patience, interruption};
+use super::deadline::{CallDeadline, interruption};
 use super::resolve::{Unresolved, resolve};
 use super::stream::Stream;
 use super::trust;
@@ -19,7 +19,7 @@ use crate::base::clock::ServerClock;
 use crate::base::endpoint::{Address, Server};
 use crate::base::error::{Code, Error, Result};
 use crate::call::refusal;
-use crate::call::resp::{self, Most, Reader, Value};
+use crate::call::resp::{self, Parser, ReplyLimit, Value};
 
 /// A connection that answered, with what its answer told of the server's clock.
 pub(crate) struct Connection {
@@ -28,7 +28,7 @@ pub(crate) struct Connection {
 }
 
 /// Connects, logs in and asks the time, all within the caller's patience.
-pub(crate) fn dial(server: &Server, patience: &mut Patience<'_>) -> Result<Connection> {
+pub(crate) fn dial(server: &Server, patience: &mut CallDeadline<'_>) -> Result<Connection> {
     let stream = open(server, patience)?;
     greet(stream, server, patience)
 }
@@ -101,7 +101,7 @@ fn disagreed(server: &Server, ca: Option<&Path>, error: &io::Error) -> Error {
     Error::new(Code::Unavailable, format!("the TLS handshake with {server} failed ({error}): {advice}"))
 }
 
-fn open(server: &Server, patience: &mut Patience<'_>) -> Result<Stream> {
+fn open(server: &Server, patience: &mut CallDeadline<'_>) -> Result<Stream> {
     match &server.address {
         Address::Unix { path } => unix(path, patience).map(Stream::Unix).map_err(|e| failed(server, &e)),
         Address::Tcp { host, port } => tcp(server, host, *port, patience).map(Stream::Tcp),
@@ -116,7 +116,7 @@ fn open(server: &Server, patience: &mut Patience<'_>) -> Result<Stream> {
     }
 }
 
-fn unix(path: &Path, patience: &mut Patience<'_>) -> io::Result<UnixStream> {
+fn unix(path: &Path, patience: &mut CallDeadline<'_>) -> io::Result<UnixStream> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     let address = SockAddr::unix(path)?;
     loop {
@@ -129,7 +129,7 @@ fn unix(path: &Path, patience: &mut Patience<'_>) -> io::Result<UnixStream> {
     }
 }
 
-fn tcp(server: &Server, host: &str, port: u16, patience: &mut Patience<'_>) -> Result<TcpStream> {
+fn tcp(server: &Server, host: &str, port: u16, patience: &mut CallDeadline<'_>) -> Result<TcpStream> {
     let mut last = None;
     let addresses = resolve(host, port, patience).map_err(|unresolved| match unresolved {
         Unresolved::Failed(why) => unavailable(server, &why),
@@ -146,7 +146,7 @@ fn tcp(server: &Server, host: &str, port: u16, patience: &mut Patience<'_>) -> R
     Err(last.map_or_else(|| unavailable(server, "the name has no address"), |e| failed(server, &e)))
 }
 
-fn connect(address: &SocketAddr, patience: &mut Patience<'_>) -> io::Result<TcpStream> {
+fn connect(address: &SocketAddr, patience: &mut CallDeadline<'_>) -> io::Result<TcpStream> {
     let socket = Socket::new(Domain::for_address(*address), Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
     match socket.connect(&SockAddr::from(*address)) {
@@ -162,7 +162,7 @@ fn connect(address: &SocketAddr, patience: &mut Patience<'_>) -> io::Result<TcpS
 }
 
 /// Logs in, selects the database and asks the time, in one write.
-fn greet(mut stream: Stream, server: &Server, patience: &mut Patience<'_>) -> Result<Connection> {
+fn greet(mut stream: Stream, server: &Server, patience: &mut CallDeadline<'_>) -> Result<Connection> {
     let mut out = Vec::new();
     let mut asked: Vec<&str> = Vec::new();
     if let Some(password) = &server.password {
@@ -180,7 +180,7 @@ fn greet(mut stream: Stream, server: &Server, patience: &mut Patience<'_>) -> Re
     asked.push("time");
 
     send(&mut stream, &out, patience).map_err(|e| failed(server, &e))?;
-    let mut reader = Reader::default();
+    let mut reader = Parser::default();
     let mut time = None;
     for command in asked {
         time = Some(check(server, command, next_reply(&mut stream, &mut reader, server, patience)?)?);
@@ -195,7 +195,7 @@ fn greet(mut stream: Stream, server: &Server, patience: &mut Patience<'_>) -> Re
 }
 
 /// Writes all of it, and has TLS give it to the socket.
-pub(crate) fn send(stream: &mut Stream, bytes: &[u8], patience: &mut Patience<'_>) -> io::Result<()> {
+pub(crate) fn send(stream: &mut Stream, bytes: &[u8], patience: &mut CallDeadline<'_>) -> io::Result<()> {
     let mut written = 0;
     while written < bytes.len() || stream.wants_write() {
         stream.set_timeouts(patience.slice())?;
@@ -211,10 +211,15 @@ pub(crate) fn send(stream: &mut Stream, bytes: &[u8], patience: &mut Patience<'_
     Ok(())
 }
 
-fn next_reply(stream: &mut Stream, reader: &mut Reader, server: &Server, patience: &mut Patience<'_>) -> Result<Value> {
+fn next_reply(
+    stream: &mut Stream,
+    reader: &mut Parser,
+    server: &Server,
+    patience: &mut CallDeadline<'_>,
+) -> Result<Value> {
     let mut buffer = [0; 512];
     loop {
-        match reader.next_reply(Most::TINY) {
+        match reader.next_reply(ReplyLimit::TINY) {
             Ok(Some(reply)) => return Ok(reply),
             Ok(None) => patience.look_up().map_err(|e| failed(server, &e))?,
             Err(garbage) => return Err(not_redis(server, &garbage.found)),

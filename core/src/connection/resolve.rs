@@ -7,8 +7,8 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::deadline::CallDeadline;
 use super::dial::on_thread;
-use super::patience::Patience;
 use crate::base::error::{Error, Result};
 use crate::base::fork::ForkCell;
 
@@ -36,7 +36,7 @@ pub(crate) enum Unresolved {
 pub(crate) fn resolve(
     host: &str,
     port: u16,
-    patience: &mut Patience<'_>,
+    patience: &mut CallDeadline<'_>,
 ) -> std::result::Result<Vec<SocketAddr>, Unresolved> {
     if let Ok(ip) = host.parse() {
         return Ok(vec![SocketAddr::new(ip, port)]);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustls::ClientConnection;
 
-use super::patience::Patience;
+use super::deadline::CallDeadline;
 
 /// A connection that was idle for less cannot have lost a server that is already back.
 const SURELY_ALIVE: Duration = Duration::from_millis(1);
@@ -92,7 +92,7 @@ impl Stream {
         socket: TcpStream,
         host: &str,
         config: Arc<rustls::ClientConfig>,
-        patience: &mut Patience<'_>,
+        patience: &mut CallDeadline<'_>,
     ) -> io::Result<Stream> {
         let invalid = |e: String| io::Error::new(ErrorKind::InvalidInput, e);
         let name = rustls::pki_types::ServerName::try_from(host.to_owned()).map_err(|e| invalid(e.to_string()))?;

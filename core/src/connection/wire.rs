@@ -3,19 +3,19 @@
 use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
+use super::deadline::SLICE;
 use super::dial::{Connection, not_redis};
-use super::patience::SLICE;
 use super::stream::Stream;
 use crate::base::clock::ServerClock;
 use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error};
-use crate::call::resp::{self, Most, Reader, Value};
+use crate::call::resp::{self, Parser, ReplyLimit, Value};
 
 /// A connection with its buffers.
 pub(crate) struct Wire {
     stream: Stream,
     pub clock: ServerClock,
-    reader: Reader,
+    reader: Parser,
     out: Vec<u8>,
     /// What was just read; kept, so that it is not zeroed for each call.
     buffer: Box<[u8; 4096]>,
@@ -45,7 +45,7 @@ impl Wire {
     pub fn new(Connection { stream, clock }: Connection) -> Wire {
         let (slice, last_used) = (Duration::ZERO, Instant::now());
         let buffer = Box::new([0; 4096]);
-        Wire { stream, clock, reader: Reader::default(), out: Vec::new(), buffer, slice, last_used }
+        Wire { stream, clock, reader: Parser::default(), out: Vec::new(), buffer, slice, last_used }
     }
 
     /// Whether all that came was taken.
@@ -80,14 +80,14 @@ impl Wire {
         self.out.clear();
         let (replicas, ms) = (replicas.to_string(), patience.as_millis().to_string());
         resp::command(&mut self.out, &[b"WAIT", replicas.as_bytes(), ms.as_bytes()]);
-        self.trip(Instant::now() + patience + timeout, Most::TINY, server, interrupted)
+        self.trip(Instant::now() + patience + timeout, ReplyLimit::TINY, server, interrupted)
     }
 
     /// Writes what was encoded and reads one reply.
     pub fn trip(
         &mut self,
         deadline: Instant,
-        most: Most,
+        most: ReplyLimit,
         server: &Server,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> std::result::Result<Value, Broken> {
@@ -135,7 +135,7 @@ impl Wire {
     pub fn receive(
         &mut self,
         deadline: Instant,
-        most: Most,
+        most: ReplyLimit,
         server: &Server,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> std::result::Result<Value, Broken> {
@@ -177,7 +177,7 @@ impl Wire {
     }
 
     /// The next reply, if it is here whole.
-    fn next(&mut self, most: Most, server: &Server) -> std::result::Result<Option<Value>, Broken> {
+    fn next(&mut self, most: ReplyLimit, server: &Server) -> std::result::Result<Option<Value>, Broken> {
         let garbage = |found: &str| Broken::Failed(Failure::Unknown(not_redis(server, found)));
         self.reader.next_reply(most).map_err(|error| garbage(&error.found))
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Definition;
 use super::call::described;
-use super::memory::{Expected, Memory};
+use super::request_memory::{Expected, RequestMemory};
 use super::scripts::{Scripts, of_several};
 use super::state::State;
 use crate::base::decision::{CombinedDecision, Decision, Source};
@@ -25,20 +25,20 @@ pub(super) struct Part {
     form: usize,
 }
 
-pub(super) struct AllCall {
+pub(super) struct CombinedCall {
     /// In the order of their keys, so that the same charges in another order are the same call.
     parts: Vec<Part>,
     /// Where the caller has each.
     places: Vec<usize>,
-    memory: Option<Memory>,
+    memory: Option<RequestMemory>,
     /// What stands for all keys, in what is remembered of a request.
     print: u64,
     script: Arc<Script>,
 }
 
-impl AllCall {
+impl CombinedCall {
     /// Describes the call: limiters' definitions, whole Redis keys and costs.
-    pub fn new(charges: Vec<(Arc<Definition>, Vec<u8>, u64)>, memory: Option<Memory>) -> AllCall {
+    pub fn new(charges: Vec<(Arc<Definition>, Vec<u8>, u64)>, memory: Option<RequestMemory>) -> CombinedCall {
         let mut charges: Vec<_> = charges.into_iter().enumerate().collect();
         charges.sort_by(|(_, (_, key, _)), (_, (_, other, _))| key.cmp(other));
         let (places, charges): (Vec<usize>, Vec<_>) = charges.into_iter().unzip();
@@ -46,7 +46,7 @@ impl AllCall {
         let policies: Vec<&Arc<Scripts>> = charges.iter().map(|(definition, ..)| &definition.scripts).collect();
         let (script, forms_of) = of_several(&policies, memory.is_some());
         let part = |((definition, key, cost), form)| Part { definition, key, cost, form };
-        AllCall { parts: charges.into_iter().zip(forms_of).map(part).collect(), places, memory, print, script }
+        CombinedCall { parts: charges.into_iter().zip(forms_of).map(part).collect(), places, memory, print, script }
     }
 
     /// The decisions, which are in the order of the keys, in that of the caller.
@@ -66,7 +66,7 @@ impl AllCall {
     }
 }
 
-impl Operation for AllCall {
+impl Operation for CombinedCall {
     fn script(&self) -> &Script {
         &self.script
     }
@@ -161,8 +161,8 @@ impl Operation for AllCall {
         self.memory.is_none() && combined.allowed && combined.decisions.iter().any(charged)
     }
 
-    fn made_up(&self, source: Source, retry_after: u64) -> Option<Answer> {
-        let decision = |part: &Part| part.definition.made_up(part.cost, source, retry_after);
+    fn fallback(&self, source: Source, retry_after: u64) -> Option<Answer> {
+        let decision = |part: &Part| part.definition.fallback(part.cost, source, retry_after);
         let decisions = self.parts.iter().map(decision).collect();
         Some(self.combined(decisions, source))
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Definition;
 use super::holds::{ID_SIZE, Unsettled};
-use super::memory::{Expected, Memory};
+use super::request_memory::{Expected, RequestMemory};
 use super::scripts::Transition;
 use super::state::State;
 use crate::base::decision::{Decision, RuleDecision, Source};
@@ -53,7 +53,7 @@ impl Verb {
     }
 }
 
-pub(super) struct Call {
+pub(super) struct LimiterCall {
     pub definition: Arc<Definition>,
     pub verb: Verb,
     /// The whole Redis key.
@@ -61,10 +61,10 @@ pub(super) struct Call {
     /// Cost, amount or microseconds, as the verb takes it.
     pub amount: u64,
     /// Where the request is remembered, if it has an id.
-    pub memory: Option<Memory>,
+    pub memory: Option<RequestMemory>,
 }
 
-impl Call {
+impl LimiterCall {
     /// The cost that the decision is about: refund and block answer as a peek of cost 1 would.
     fn cost(&self) -> u64 {
         if matches!(self.verb, Verb::Refund | Verb::Block) { 1 } else { self.amount }
@@ -95,7 +95,7 @@ impl Call {
     }
 }
 
-impl Operation for Call {
+impl Operation for LimiterCall {
     fn script(&self) -> &Script {
         self.definition.scripts.of(self.transition())
     }
@@ -220,11 +220,11 @@ impl Operation for Call {
         }
     }
 
-    fn made_up(&self, source: Source, retry_after: u64) -> Option<Answer> {
+    fn fallback(&self, source: Source, retry_after: u64) -> Option<Answer> {
         if matches!(self.verb, Verb::Block | Verb::Reset | Verb::Settle { .. }) {
             return None;
         }
-        let mut decision = self.definition.made_up(self.cost(), source, retry_after);
+        let mut decision = self.definition.fallback(self.cost(), source, retry_after);
         if self.verb == Verb::UpTo {
             decision.cost = match decision.allowed {
                 // What is not enforced takes nothing away from the caller.
@@ -240,7 +240,7 @@ impl Operation for Call {
         answer.get::<Decision>().filter(|decision| !decision.allowed)?.retry_after
     }
 
-    fn verdict(&self, answer: Answer) -> Result<Answer> {
+    fn finish(&self, answer: Answer) -> Result<Answer> {
         match answer.get::<Decision>() {
             Some(decision) if self.verb == Verb::Require && !decision.allowed => {
                 let when = match decision.retry_after {
@@ -295,7 +295,7 @@ impl Definition {
     }
 
     /// The decision that nobody computed.
-    pub fn made_up(&self, cost: u64, source: Source, retry_after: u64) -> Decision {
+    pub fn fallback(&self, cost: u64, source: Source, retry_after: u64) -> Decision {
         let allowed = source == Source::Open;
         let rule = |rule: &crate::rules::policy::Rule| RuleDecision {
             allowed,

@@ -6,7 +6,7 @@ mod codec;
 mod compose;
 mod holds;
 mod looped;
-mod memory;
+mod request_memory;
 mod reservation;
 mod scripts;
 mod state;
@@ -23,10 +23,10 @@ use crate::call::resp;
 use crate::client::Client;
 use crate::op::Op;
 use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD, Policy};
-use all::AllCall;
-use call::{Call, Verb};
+use all::CombinedCall;
+use call::{LimiterCall, Verb};
 pub use holds::Unsettled;
-use memory::Memory;
+use request_memory::RequestMemory;
 pub use reservation::Reservation;
 use scripts::Scripts;
 pub(crate) use scripts::scripts;
@@ -116,7 +116,7 @@ impl Limiter {
             }
             policy_arg_count += told;
         }
-        let stem = |kind| key::stem(&client.shared.prefix, kind, name, options.scope.as_deref());
+        let stem = |kind| key::stem(&client.session.prefix, kind, name, options.scope.as_deref());
         let definition = Definition {
             name: name.to_owned(),
             scripts: Scripts::for_policy(&policy),
@@ -302,12 +302,12 @@ impl Limiter {
     ) -> Result<Op<T>> {
         let memory = request_id.map(|id| self.memory(key, verb.name(), id)).transpose()?;
         let key = self.redis_key(key)?;
-        let call = Call { definition: self.definition.clone(), verb, key, amount, memory };
+        let call = LimiterCall { definition: self.definition.clone(), verb, key, amount, memory };
         Ok(Op::new(&self.client, Box::new(call), wait))
     }
 
     /// Where a request of this verb about this key is remembered.
-    fn memory(&self, key: &[u8], verb: &str, id: &[u8]) -> Result<Memory> {
+    fn memory(&self, key: &[u8], verb: &str, id: &[u8]) -> Result<RequestMemory> {
         key::check_key(key)?;
         if id.is_empty() || id.len() > MAX_REQUEST_ID_BYTES {
             let (id, length) = (shown(id), id.len());
@@ -318,7 +318,7 @@ impl Limiter {
         let mut whole = key::complete(&self.definition.request_stem, key);
         whole.extend_from_slice(format!(":{verb}:").as_bytes());
         key::encode_into(&mut whole, id);
-        Ok(Memory { key: whole, length: self.client.shared.request_memory })
+        Ok(RequestMemory { key: whole, length: self.client.session.request_memory })
     }
 }
 
@@ -357,7 +357,7 @@ impl Client {
         let mut parts = Vec::with_capacity(charges.len());
         for charge in charges {
             let definition = &charge.limiter.definition;
-            if !Arc::ptr_eq(&charge.limiter.client.shared, &self.shared) {
+            if !Arc::ptr_eq(&charge.limiter.client.session, &self.session) {
                 let name = shown(definition.name.as_bytes());
                 return Err(Error::invalid(format!(
                     "limiter \"{name}\" belongs to another client: make it with this one"
@@ -375,7 +375,7 @@ impl Client {
         // Remembered under the first key of the alphabet: the same charges in another order are the same request.
         let first = charges.iter().zip(&parts).min_by_key(|(_, (_, key, _))| key).map_or(first, |(charge, _)| charge);
         let memory = request_id.map(|id| first.limiter.memory(first.key, "consume_all", id)).transpose()?;
-        Ok(Op::new(self, Box::new(AllCall::new(parts, memory)), None))
+        Ok(Op::new(self, Box::new(CombinedCall::new(parts, memory)), None))
     }
 }
 

@@ -8,7 +8,7 @@ use once_cell::race::OnceBox;
 
 use super::compose::{FIRST_ARGUMENT, Form};
 use super::holds::{self, Unsettled};
-use super::{codec, memory};
+use super::{codec, request_memory};
 use crate::call::lua::{Constants, EXACT, TEST_TTL};
 use crate::call::script::Script;
 use crate::client::MAX_REQUEST_MEMORY;
@@ -49,7 +49,7 @@ const CONSTANTS: &Constants = &[
     ("WRAP", log::WRAP),
     ("LOG_MOST", log::LOG_MOST),
     ("ENTRY", log::ENTRY),
-    ("MOST_FIELDS", memory::MOST_FIELDS as u64),
+    ("MOST_FIELDS", request_memory::MOST_FIELDS as u64),
     ("LONGEST_MEMORY", MAX_REQUEST_MEMORY.as_micros() as u64),
     ("TEST_TTL", TEST_TTL),
 ];

@@ -10,7 +10,7 @@ use super::spec::describe_holder;
 use crate::base::error::{Code, Error, Result};
 use crate::base::random;
 use crate::call::answer::Answer;
-use crate::reactor::{Leave, Outage};
+use crate::reactor::{Cleanup, Outage};
 use crate::state::lease::{Acquire, Channel, Grant, Id, Outcome, PATIENCE, Queue};
 
 /// Nobody rests longer than this before asking again: what a lost hint costs at most.
@@ -228,15 +228,15 @@ impl Attempt {
     }
 
     pub fn is_in_memory(&self) -> bool {
-        self.lock.spec.shared.endpoint.is_memory()
+        self.lock.spec.session.endpoint.is_memory()
     }
 
     /// What takes back all that the attempt may have left, or will leave when a late question arrives; none if that is
     /// nothing.
-    pub fn leave(&self) -> Option<Leave> {
+    pub fn leave(&self) -> Option<Cleanup> {
         let spec = &self.lock.spec;
         let release = || spec.release(self.id, spec.tombstone());
-        (self.asked || self.left).then(|| Leave::new(&spec.shared, release()).again_until(spec.options.ttl))
+        (self.asked || self.left).then(|| Cleanup::new(&spec.session, release()).again_until(spec.options.ttl))
     }
 }
 

@@ -5,33 +5,33 @@ use std::sync::Arc;
 use super::attempt::{Attempt, Next};
 use crate::base::error::Result;
 use crate::call::sink::Sink;
-use crate::connection::patience::{interruption, sleep_until};
+use crate::connection::deadline::{interruption, sleep_until};
 use crate::op::typed;
-use crate::reactor::Leave;
-use crate::reactor::completion::Sitting;
+use crate::reactor::Cleanup;
+use crate::reactor::completion::SleepingThread;
 use crate::redis::blocking;
-use crate::redis::listening::Listening;
+use crate::redis::hint_wait::HintWait;
 
 /// Acquires, and waits on this thread.
 pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
     let spec = &attempt.lock.spec;
-    let shared = spec.shared.clone();
-    let mut listening = Listening::new(&shared, &spec.wake_prefix, attempt.until);
+    let session = spec.session.clone();
+    let mut hint_wait = HintWait::new(&session, &spec.wake_prefix, attempt.until);
     if attempt.waits() && !attempt.is_in_memory() {
-        listening.listen_if_idle();
+        hint_wait.listen_if_idle();
     }
     let result = loop {
-        attempt.hear_at(listening.channel());
+        attempt.hear_at(hint_wait.channel());
         let question = attempt.ask(None);
         let step = match attempt.on_answer(blocking::run(attempt.lock.spec.exchange(question), interrupted)) {
             Next::Held(held) => {
-                super::tell::keep_if_renewed(&held);
+                super::messages::keep_if_renewed(&held);
                 break Ok(true);
             }
             Next::Refused => break Ok(false),
             Next::Failed(error) => break Err(error),
-            Next::Listen => listening.listen(interrupted),
-            Next::Rest(until) => match listening.rest(&attempt.id, attempt.nap(until), interrupted) {
+            Next::Listen => hint_wait.listen(interrupted),
+            Next::Rest(until) => match hint_wait.rest(&attempt.id, attempt.nap(until), interrupted) {
                 Ok(()) if !attempt.waits() => break attempt.over(),
                 rested => rested,
             },
@@ -46,7 +46,7 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
         }
     };
     if !matches!(result, Ok(true)) {
-        attempt.leave().into_iter().for_each(Leave::send_here);
+        attempt.leave().into_iter().for_each(Cleanup::send_here);
     }
     result
 }
@@ -56,7 +56,7 @@ pub(super) fn acquire_among_threads(mut attempt: Attempt, interrupted: &mut dyn 
     let question = attempt.ask_once();
     let ended = match attempt.on_answer(blocking::run(attempt.lock.spec.exchange(question), interrupted)) {
         Next::Held(held) => {
-            super::tell::keep(&held);
+            super::messages::keep(&held);
             return Ok(true);
         }
         Next::Refused => Some(Ok(false)),
@@ -64,13 +64,13 @@ pub(super) fn acquire_among_threads(mut attempt: Attempt, interrupted: &mut dyn 
         Next::Listen | Next::Rest(_) => None,
     };
     if let Some(ended) = ended {
-        super::tell::forget(&attempt);
+        super::messages::forget(&attempt);
         return ended;
     }
-    let (lock, seat) = (attempt.lock.clone(), Arc::new(Sitting::default()));
-    let sink: Arc<dyn Sink> = seat.clone();
-    super::tell::acquire(attempt, 0, &sink);
-    seat.wait(interrupted).map_or_else(
+    let (lock, thread) = (attempt.lock.clone(), Arc::new(SleepingThread::default()));
+    let sink: Arc<dyn Sink> = thread.clone();
+    super::messages::acquire(attempt, 0, &sink);
+    thread.wait(interrupted).map_or_else(
         || {
             lock.abandon();
             Err(interruption())

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use super::attempt::Attempt;
 use super::held::Held;
+use super::queue::{LockQueue, Names, Passing, QueueAction};
 use super::renewals::{Due, Renewals};
-use super::room::{Passing, Place, Room, Wish};
 use crate::base::error::{Error, Result};
 use crate::call::answer::Answer;
 use crate::call::operation::Operation;
@@ -22,9 +22,9 @@ use crate::state::lease::{Channel, Grant, Id, Outcome};
 /// What was asked.
 enum Question {
     /// Whether the first in a line, or one who does not wait, gets it.
-    Acquire(Place, Id),
+    Acquire(Names, Id),
     /// The same, and another's hold is released.
-    PassOn(Place, Id, Passing),
+    PassOn(Names, Id, Passing),
     Release(Passing),
     Renew(Due),
 }
@@ -32,7 +32,7 @@ enum Question {
 /// All that concerns the locks of one client.
 #[derive(Default)]
 pub(crate) struct LockGuest {
-    room: Room,
+    queue: LockQueue,
     renewals: Renewals,
     questions: HashMap<u64, Question>,
     next: u64,
@@ -42,14 +42,14 @@ pub(crate) struct LockGuest {
 impl LockGuest {
     /// Acquires, and answers with a flag.
     pub fn acquire(&mut self, attempt: Attempt, tag: Tag) {
-        self.room.enter(attempt, tag);
+        self.queue.enter(attempt, tag);
     }
 
     /// Releases, and answers with a flag.
     pub fn release(&mut self, held: Arc<Held>, was_held: bool, tag: Tag) {
-        if let Some(tag) = self.room.pass_on(&held, was_held, tag) {
+        if let Some(tag) = self.queue.pass_on(&held, was_held, tag) {
             let release = Box::new(held.spec.release(held.id, 0));
-            let session = held.spec.shared.clone();
+            let session = held.spec.session.clone();
             self.ask(session, release, Question::Release(Passing { held, was_held, tag }));
         }
     }
@@ -60,13 +60,13 @@ impl LockGuest {
     }
 
     /// A lock was freed by another thread.
-    pub fn on_freed(&mut self, place: &Place) {
-        self.room.on_freed(place);
+    pub fn on_freed(&mut self, names: &Names) {
+        self.queue.on_freed(names);
     }
 
     /// Lets those out whose callers have gone.
     pub fn sweep(&mut self) {
-        self.room.sweep();
+        self.queue.sweep();
     }
 
     fn ask(&mut self, session: Arc<Session>, operation: Box<dyn Operation>, question: Question) {
@@ -79,26 +79,26 @@ impl LockGuest {
         self.actions.push(Action::Ask(self.next, work));
     }
 
-    /// Does what the room wants done.
+    /// Does what the queue wants done.
     fn follow(&mut self) {
-        for wish in std::mem::take(&mut self.room.wishes) {
-            match wish {
-                Wish::Ask(place, id, exchange) => {
+        for action in std::mem::take(&mut self.queue.actions) {
+            match action {
+                QueueAction::Ask(names, id, exchange) => {
                     // What asks replicas would hold up all behind it.
                     let work = match exchange.is_solitary() {
                         true => Work::Task(Box::new(move || blocking::run(exchange, &mut || false))),
                         false => Work::Call(exchange),
                     };
-                    self.work(work, Question::Acquire(place, id));
+                    self.work(work, Question::Acquire(names, id));
                 }
-                Wish::PassOn(place, question, passing) => {
-                    let session = passing.held.spec.shared.clone();
-                    let asked = Question::PassOn(place, question.id, passing);
+                QueueAction::PassOn(names, question, passing) => {
+                    let session = passing.held.spec.session.clone();
+                    let asked = Question::PassOn(names, question.id, passing);
                     self.ask(session, Box::new(question), asked);
                 }
-                Wish::Leave(leave) => self.actions.push(Action::Leave(leave)),
-                Wish::Keep(held) => self.renewals.keep(&held),
-                Wish::Answer(tag, answer) => self.actions.push(Action::Answer(tag, answer)),
+                QueueAction::CleanUp(leave) => self.actions.push(Action::CleanUp(leave)),
+                QueueAction::Keep(held) => self.renewals.keep(&held),
+                QueueAction::Answer(tag, answer) => self.actions.push(Action::Answer(tag, answer)),
             }
         }
     }
@@ -106,53 +106,53 @@ impl LockGuest {
 
 impl Guest for LockGuest {
     fn is_empty(&self) -> bool {
-        self.room.is_empty()
+        self.queue.is_empty()
     }
 
     fn is_idle(&self) -> bool {
-        self.room.is_idle() && self.questions.is_empty() && self.renewals.next_turn().is_none()
+        self.queue.is_idle() && self.questions.is_empty() && self.renewals.next_turn().is_none()
     }
 
     fn deaf(&self) -> Option<(&Arc<Session>, &Arc<[u8]>)> {
-        let spec = &self.room.any().filter(|_| self.room.is_deaf())?.lock.spec;
-        Some((&spec.shared, &spec.wake_prefix))
+        let spec = &self.queue.any().filter(|_| self.queue.is_deaf())?.lock.spec;
+        Some((&spec.session, &spec.wake_prefix))
     }
 
     fn on_hearing(&mut self, channel: Channel) {
-        self.room.on_hearing(channel);
+        self.queue.on_hearing(channel);
     }
 
     fn on_deafness(&mut self, error: &Error) {
-        self.room.on_deafness(error);
+        self.queue.on_deafness(error);
     }
 
     fn on_silence(&mut self) {
-        self.room.on_silence();
+        self.queue.on_silence();
     }
 
     fn on_hint(&mut self, id: &Id) {
-        self.room.on_hint(id);
+        self.queue.on_hint(id);
     }
 
     fn on_answer(&mut self, number: u64, answer: Result<Answer>) {
         match self.questions.remove(&number) {
-            Some(Question::Acquire(place, id)) => self.room.on_answer(&place, &id, answer),
-            Some(Question::PassOn(place, id, Passing { held, was_held, tag })) => {
+            Some(Question::Acquire(names, id)) => self.queue.on_answer(&names, &id, answer),
+            Some(Question::PassOn(names, id, Passing { held, was_held, tag })) => {
                 let released = match &answer {
                     Ok(answer) => Ok(Answer::new(was_held && answer.get().is_some_and(has_released))),
                     Err(error) => {
                         // Nobody knows whether it was released: once more, for nobody.
-                        self.actions.push(Action::Leave(held.leave()));
+                        self.actions.push(Action::CleanUp(held.leave()));
                         Err(error.clone())
                     }
                 };
                 self.actions.push(Action::Answer(tag, released));
-                self.room.on_answer(&place, &id, answer);
+                self.queue.on_answer(&names, &id, answer);
             }
             Some(Question::Release(Passing { held, was_held, tag })) => {
                 match &answer {
-                    Ok(_) => self.room.on_freed(&held.spec.keys),
-                    Err(error) => self.actions.push(Action::LeaveLater(held.leave(), error.clone())),
+                    Ok(_) => self.queue.on_freed(&held.spec.keys),
+                    Err(error) => self.actions.push(Action::CleanUpLater(held.leave(), error.clone())),
                 }
                 let released = answer.map(|answer| Answer::new(answer.get() == Some(&true) && was_held));
                 self.actions.push(Action::Answer(tag, released));
@@ -166,11 +166,11 @@ impl Guest for LockGuest {
         for due in self.renewals.due(now) {
             self.work(due.work(), Question::Renew(due));
         }
-        self.room.turn(now);
+        self.queue.turn(now);
     }
 
     fn next_turn(&self) -> Option<Instant> {
-        self.room.next_turn().into_iter().chain(self.renewals.next_turn()).min()
+        self.queue.next_turn().into_iter().chain(self.renewals.next_turn()).min()
     }
 
     fn cancel(&mut self, _is_it: &dyn Fn(&Tag) -> bool) {
@@ -178,12 +178,12 @@ impl Guest for LockGuest {
     }
 
     fn close(&mut self) {
-        self.room.close();
+        self.queue.close();
         let releasing = self.questions.values().filter_map(|question| match question {
             Question::Release(passing) | Question::PassOn(_, _, passing) => Some(passing.held.leave()),
             Question::Acquire(..) | Question::Renew(_) => None,
         });
-        self.actions.extend(releasing.map(Action::Leave));
+        self.actions.extend(releasing.map(Action::CleanUp));
     }
 
     fn take_actions(&mut self) -> Vec<Action> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::spec::Spec;
 use crate::base::fork::generation;
-use crate::reactor::Leave;
+use crate::reactor::Cleanup;
 use crate::session::holdings::Holding;
 use crate::state::lease::Id;
 
@@ -162,8 +162,8 @@ impl Held {
     }
 
     /// What gives it back.
-    pub fn leave(&self) -> Leave {
-        Leave::new(&self.spec.shared, self.spec.release(self.id, 0)).again_until(self.ttl())
+    pub fn leave(&self) -> Cleanup {
+        Cleanup::new(&self.spec.session, self.spec.release(self.id, 0)).again_until(self.ttl())
     }
 
     /// It is given back: no renewal from now on, and no loss.

@@ -2,15 +2,15 @@
 
 mod attempt;
 mod blocking;
-mod calls;
 mod guest;
 mod held;
+mod messages;
+mod ops;
 mod options;
+mod queue;
 mod quorum;
 mod renewals;
-mod room;
 mod spec;
-mod tell;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -24,10 +24,10 @@ use crate::rules::policy::MAX_PERIOD;
 use crate::state::lease::{ALL_PERMITS, Inspect, Inspection};
 
 use attempt::Attempt;
-pub use calls::{Acquiring, Releasing};
-use calls::{ExtendCall, ForceReleaseCall};
 pub(crate) use held::Held;
 pub use held::{LockState, LossListener};
+pub use ops::{Acquiring, Releasing};
+use ops::{ExtendCall, ForceReleaseCall};
 pub use options::{
     DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, LockOptions, MAX_ACK_TIMEOUT, MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL,
     MAX_PERMITS, MIN_LOCK_TTL,
@@ -50,12 +50,12 @@ pub struct Lock {
 /// What clones of a handle share.
 pub(crate) struct Inner {
     pub spec: Arc<Spec>,
-    seat: ForkCell<Mutex<Seat>>,
+    handle: ForkCell<Mutex<Handle>>,
 }
 
 /// What a handle knows of itself in one process.
 #[derive(Default)]
-struct Seat {
+struct Handle {
     held: Option<Arc<Held>>,
     /// The number of the attempt under way; 0 is none.
     attempt: u64,
@@ -126,7 +126,7 @@ impl Lock {
     }
 
     fn of(spec: Spec) -> Lock {
-        Lock { inner: Arc::new(Inner { spec: Arc::new(spec), seat: ForkCell::new() }) }
+        Lock { inner: Arc::new(Inner { spec: Arc::new(spec), handle: ForkCell::new() }) }
     }
 
     /// Describes an acquisition that waits for at most `wait`; nothing is asked until it is run, awaited or submitted. Its
@@ -149,7 +149,7 @@ impl Lock {
     /// Describes the release: true if it was held until now. Renewal stops at once. Releasing what is not held, or was lost, is
     /// false.
     pub fn release(&self) -> Releasing {
-        Releasing::new(self.inner.seat().held.take())
+        Releasing::new(self.inner.handle().held.take())
     }
 
     /// Describes a release by somebody else than whoever works under the lock, such as the close of a client: that one is told
@@ -168,7 +168,7 @@ impl Lock {
         check_ttl(ttl)?;
         let call = ExtendCall::new(self.held_now(), ttl);
         Ok(match self.inner.spec.is_quorum() {
-            false => Op::of(&self.inner.spec.shared, Box::new(call)),
+            false => Op::of(&self.inner.spec.session, Box::new(call)),
             true => Op::task(move || call.everywhere().map(Answer::new)),
         })
     }
@@ -216,8 +216,8 @@ impl Lock {
     /// `invalid_argument` for a floor above 2^52.
     pub fn raise_floor(&self, floor: u64) -> Result<()> {
         check_floor(floor)?;
-        let mut seat = self.inner.seat();
-        seat.floor = seat.floor.max(floor);
+        let mut handle = self.inner.handle();
+        handle.floor = handle.floor.max(floor);
         Ok(())
     }
 
@@ -228,21 +228,21 @@ impl Lock {
             held.on_loss(listener);
             // Whoever acquired it on a thread alone, not to be renewed, has nobody who would notice.
             if held.is_held() {
-                tell::keep(&held);
+                messages::keep(&held);
             }
         }
     }
 
     /// The error for an acquisition that was not granted: it says who holds the lock.
     pub fn not_acquired(&self) -> Error {
-        let (wait, why) = self.inner.seat().refusal.clone();
+        let (wait, why) = self.inner.handle().refusal.clone();
         self.inner.spec.not_acquired(wait, &why)
     }
 
     /// Who holds the lock (of several names or servers, the first), and how many wait for it.
     pub fn inspect(&self) -> Op<Inspection> {
         let spec = &self.inner.spec;
-        Op::of(&spec.shared, Box::new(Inspect { keys: spec.keys[..1].into(), shown: spec.shown.clone() }))
+        Op::of(&spec.session, Box::new(Inspect { keys: spec.keys[..1].into(), shown: spec.shown.clone() }))
     }
 
     /// Takes the lock away from all holders, and returns how many there were. For operators: the holders learn of it as a loss
@@ -253,7 +253,7 @@ impl Lock {
             let spec = spec.clone();
             return Op::task(move || quorum::force_release(&spec).map(Answer::new));
         }
-        Op::of(&spec.shared, Box::new(ForceReleaseCall::new(spec)))
+        Op::of(&spec.session, Box::new(ForceReleaseCall::new(spec)))
     }
 
     /// The names, as they were given.
@@ -272,60 +272,60 @@ impl Lock {
     }
 
     fn held_now(&self) -> Option<Arc<Held>> {
-        self.inner.seat().held.clone()
+        self.inner.handle().held.clone()
     }
 }
 
 impl Inner {
-    fn seat(&self) -> MutexGuard<'_, Seat> {
-        self.seat.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+    fn handle(&self) -> MutexGuard<'_, Handle> {
+        self.handle.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An attempt begins.
     fn begin(&self, wait: Duration) -> Result<u64> {
-        let mut seat = self.seat();
-        if seat.held.as_ref().is_some_and(|held| held.is_held()) {
+        let mut handle = self.handle();
+        if handle.held.as_ref().is_some_and(|held| held.is_held()) {
             let what = &self.spec.shown;
             return Err(Error::invalid(format!(
                 "{what} is already held by this handle: release it first, or use another handle"
             )));
         }
-        if seat.attempt != 0 {
+        if handle.attempt != 0 {
             let what = &self.spec.shown;
             return Err(Error::invalid(format!("{what} is already being acquired by this handle: use another handle")));
         }
-        seat.attempts += 1;
-        seat.attempt = seat.attempts;
-        seat.refusal = (wait, "no answer came".to_owned());
-        Ok(seat.attempt)
+        handle.attempts += 1;
+        handle.attempt = handle.attempts;
+        handle.refusal = (wait, "no answer came".to_owned());
+        Ok(handle.attempt)
     }
 
     fn ended(&self, number: u64) {
-        let mut seat = self.seat();
-        if seat.attempt == number {
-            seat.attempt = 0;
+        let mut handle = self.handle();
+        if handle.attempt == number {
+            handle.attempt = 0;
         }
     }
 
     fn is_current(&self, number: u64) -> bool {
-        self.seat().attempt == number
+        self.handle().attempt == number
     }
 
     /// Ends the attempt under way, if there is one, whatever its driver does; gives back what it has got.
     fn abandon(&self) {
-        let mut seat = self.seat();
-        let (attempt, held) = (std::mem::take(&mut seat.attempt), seat.held.take());
-        drop(seat);
+        let mut handle = self.handle();
+        let (attempt, held) = (std::mem::take(&mut handle.attempt), handle.held.take());
+        drop(handle);
         if attempt != 0 {
-            tell::look_for_abandoned(&self.spec);
+            messages::look_for_abandoned(&self.spec);
         }
         if let Some(held) = held {
-            tell::give_back(held);
+            messages::give_back(held);
         }
     }
 
     fn floor(&self) -> u64 {
-        self.seat().floor.max(self.spec.options.floor)
+        self.handle().floor.max(self.spec.options.floor)
     }
 
     /// Takes a grant for the attempt of this number; false if that was abandoned, or its client closed.
@@ -334,17 +334,17 @@ impl Inner {
         let holding: Weak<Held> = Arc::downgrade(held);
         self.spec.clients().for_each(|client| client.engine().holdings.add(holding.clone()));
         let is_open = !self.spec.clients().any(|client| client.is_closed());
-        let mut seat = self.seat();
-        seat.floor = seat.floor.max(held.token);
-        let is_wanted = seat.attempt == number && is_open;
+        let mut handle = self.handle();
+        handle.floor = handle.floor.max(held.token);
+        let is_wanted = handle.attempt == number && is_open;
         if is_wanted {
-            seat.held = Some(held.clone());
+            handle.held = Some(held.clone());
         }
         is_wanted
     }
 
     fn refused(&self, why: String) {
-        self.seat().refusal.1 = why;
+        self.handle().refusal.1 = why;
     }
 }
 
@@ -352,10 +352,10 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // A process without our thread (PHP) gives back by itself what it holds.
         if self.spec.options.renew
-            && let Some(seat) = self.seat.get()
-            && let Some(held) = seat.lock().unwrap_or_else(PoisonError::into_inner).held.take()
+            && let Some(handle) = self.handle.get()
+            && let Some(held) = handle.lock().unwrap_or_else(PoisonError::into_inner).held.take()
         {
-            tell::give_back(held);
+            messages::give_back(held);
         }
     }
 }

@@ -26,8 +26,8 @@ use crate::call::operation::{Operation, unsigned};
 use crate::call::resp::Value;
 use crate::call::script::Script;
 use crate::call::space::Space;
+use crate::connection::deadline::{SLICE, interruption, sleep_until};
 use crate::connection::dial::without_signals;
-use crate::connection::patience::{SLICE, interruption, sleep_until};
 use crate::reactor::CLEAN_UP;
 use crate::redis::blocking;
 use crate::session::exchange::Exchange;
@@ -92,7 +92,7 @@ fn round(attempt: &Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<u64
     let first = everywhere(spec, interrupted, |node, over| {
         if may_have_forgotten(node, over)? {
             let what =
-                format!("{} was started less than a ttl ago and keeps no append-only file", node.shared.endpoint);
+                format!("{} was started less than a ttl ago and keeps no append-only file", node.session.endpoint);
             return Err(Error::new(
                 Code::NotAcquired,
                 format!("{what}: it may have forgotten what it granted, so wait for one ttl"),
@@ -255,14 +255,14 @@ fn at_each(
 fn call(node: &Spec, operation: Box<dyn Operation>, over: &AtomicBool) -> Result<Answer> {
     let within = Duration::from_micros(node.options.ttl / 20).max(LEAST);
     let parting = operation.gives_back();
-    let exchange = Exchange::new(node.shared.clone(), operation, None).within(within);
+    let exchange = Exchange::new(node.session.clone(), operation, None).within(within);
     let exchange = if parting { exchange.parting() } else { exchange };
     blocking::run(exchange, &mut || over.load(Ordering::Relaxed))
 }
 
 /// Whether a server could have granted what it knows no more.
 fn may_have_forgotten(node: &Spec, over: &AtomicBool) -> Result<bool> {
-    if node.shared.endpoint.is_memory() {
+    if node.session.endpoint.is_memory() {
         return Ok(false);
     }
     let age = Age { key: node.keys[0].clone(), shown: node.shown.clone(), ttl: node.options.ttl };

@@ -59,7 +59,7 @@ impl Due {
             let held = held.clone();
             return Work::Task(Box::new(move || quorum::extend(&held, ttl).map(Answer::new)));
         }
-        let exchange = Exchange::new(spec.shared.clone(), Box::new(spec.extend(held.id, ttl)), None);
+        let exchange = Exchange::new(spec.session.clone(), Box::new(spec.extend(held.id, ttl)), None);
         Work::Call(exchange.within(Duration::from_micros(ttl / 6)))
     }
 }

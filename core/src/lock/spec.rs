@@ -47,7 +47,7 @@ impl Kind {
 
 /// What all acquisitions of a lock have in common.
 pub(crate) struct Spec {
-    pub shared: Arc<Session>,
+    pub session: Arc<Session>,
     pub kind: Kind,
     pub names: Vec<Vec<u8>>,
     pub keys: Arc<[Vec<u8>]>,
@@ -72,17 +72,17 @@ impl Spec {
         check_names(names)?;
         check_permits(permits, weight, kind)?;
         options.check()?;
-        let shared = client.shared.clone();
-        if options.replicas_ack > 0 && shared.endpoint.is_memory() {
+        let session = client.session.clone();
+        if options.replicas_ack > 0 && session.endpoint.is_memory() {
             return Err(Error::invalid("replicas_ack needs replicas, and memory:// has none: leave it out"));
         }
-        let stem = key::lock_stem(&shared.prefix, kind.in_key());
+        let stem = key::lock_stem(&session.prefix, kind.in_key());
         let keys: Vec<Vec<u8>> = names.iter().map(|name| key::complete(&stem, name)).collect();
         let listed: Vec<String> = names.iter().map(|name| format!("\"{}\"", shown(name))).collect();
         let shown = format!("{} {}", kind.name(), listed.join(" and "));
-        let wake_prefix = key::wake_prefix(&shared.prefix);
+        let wake_prefix = key::wake_prefix(&session.prefix);
         Ok(Spec {
-            shared,
+            session,
             kind,
             names: names.iter().map(|name| name.to_vec()).collect(),
             keys: keys.into(),
@@ -134,12 +134,12 @@ impl Spec {
 
     /// The time of deadlines: the test's, or microseconds of the boot clock, which goes on while the machine sleeps.
     pub fn now(&self) -> u64 {
-        self.shared.test_time.get().unwrap_or_else(boot_micros)
+        self.session.test_time.get().unwrap_or_else(boot_micros)
     }
 
     /// What the clients share that it is held through.
     pub fn clients(&self) -> impl Iterator<Item = &Arc<Session>> {
-        std::iter::once(&self.shared).chain(self.others.iter().map(|other| &other.shared))
+        std::iter::once(&self.session).chain(self.others.iter().map(|other| &other.session))
     }
 
     /// Whether it is over several servers.
@@ -150,7 +150,7 @@ impl Spec {
     /// An acquire on its way.
     pub fn exchange(&self, question: Acquire) -> Exchange {
         let patience = Duration::from_micros(self.options.ack_timeout);
-        Exchange::new(self.shared.clone(), Box::new(question), None).acked_by(self.options.replicas_ack, patience)
+        Exchange::new(self.session.clone(), Box::new(question), None).acked_by(self.options.replicas_ack, patience)
     }
 
     /// The question of one who does not wait, under an attempt's id.
@@ -175,7 +175,7 @@ impl Spec {
 
     /// For how long questions are refused that arrive after their attempt has ended, in microseconds.
     pub fn tombstone(&self) -> u64 {
-        (self.shared.timeout + LATER).as_micros() as u64
+        (self.session.timeout + LATER).as_micros() as u64
     }
 
     /// Frees what an attempt has; for `cancel` microseconds late questions of it are refused.
@@ -215,9 +215,9 @@ fn check_quorum(clients: &[Client], options: &LockOptions) -> Result<()> {
         )));
     }
     for (at, client) in clients.iter().enumerate() {
-        let endpoint = &client.shared.endpoint;
+        let endpoint = &client.session.endpoint;
         let is_its = |other: &Client| {
-            Arc::ptr_eq(&client.shared, &other.shared) || endpoint.is_server_of(&other.shared.endpoint)
+            Arc::ptr_eq(&client.session, &other.session) || endpoint.is_server_of(&other.session.endpoint)
         };
         if clients[..at].iter().any(is_its) {
             return Err(Error::invalid(format!("{endpoint} is given twice: give each server once")));

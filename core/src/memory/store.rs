@@ -331,7 +331,7 @@ mod tests {
     fn a_panic_leaves_an_empty_memory_and_not_a_dead_one() {
         let own = client("memory://panics");
         assert_eq!(left(&own), 2);
-        let panics = || own.shared.engine().memory.with_space(|_| panic!("a fault"));
+        let panics = || own.session.engine().memory.with_space(|_| panic!("a fault"));
         assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
         assert_eq!([left(&own), left(&own)], [2, 1]);
     }

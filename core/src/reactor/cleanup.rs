@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::thread;
 use crate::base::error::Error;
 use crate::call::operation::Operation;
-use crate::redis::pipeline;
+use crate::redis::batch;
 use crate::session::Session;
 use crate::session::exchange::Exchange;
 
@@ -20,40 +20,40 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// A call that takes back; its answer is of no interest. What is left all the same ends by itself.
 #[derive(Clone)]
-pub(crate) struct Leave {
-    pub shared: Arc<Session>,
+pub(crate) struct Cleanup {
+    pub session: Arc<Session>,
     operation: Arc<dyn Fn() -> Box<dyn Operation> + Send + Sync>,
     /// Until when the process' thread sends it again if it fails.
     until: Option<Instant>,
     pause: Duration,
 }
 
-impl Leave {
-    pub fn new(shared: &Arc<Session>, operation: impl Operation + Clone + 'static) -> Leave {
+impl Cleanup {
+    pub fn new(session: &Arc<Session>, operation: impl Operation + Clone + 'static) -> Cleanup {
         let operation = Arc::new(move || -> Box<dyn Operation> { Box::new(operation.clone()) });
-        Leave { shared: shared.clone(), operation, until: None, pause: FIRST_PAUSE }
+        Cleanup { session: session.clone(), operation, until: None, pause: FIRST_PAUSE }
     }
 
     /// The same, but on the process' thread it is sent again until it is answered, or for so many microseconds: then what it
     /// takes back is over by itself.
-    pub fn again_until(self, ttl: u64) -> Leave {
-        Leave { until: Some(Instant::now() + Duration::from_micros(ttl)), ..self }
+    pub fn again_until(self, ttl: u64) -> Cleanup {
+        Cleanup { until: Some(Instant::now() + Duration::from_micros(ttl)), ..self }
     }
 
     /// What it does, whether or not its client is closed.
     pub fn exchange(&self) -> Exchange {
-        Exchange::new(self.shared.clone(), (self.operation)(), None).parting()
+        Exchange::new(self.session.clone(), (self.operation)(), None).parting()
     }
 
     /// Sends it on this thread, and waits a little for the answer.
     pub fn send_here(self) {
-        Leave::send_all_here([self]);
+        Cleanup::send_all_here([self]);
     }
 
     /// As [`send_here`](Leave::send_here), of several calls of one client, which travel together.
-    pub fn send_all_here(leaves: impl IntoIterator<Item = Leave>) {
-        let exchange = |leave: Leave| leave.exchange().within(CLEAN_UP);
-        pipeline::run_all(leaves.into_iter().map(exchange).collect(), &mut || false);
+    pub fn send_all_here(leaves: impl IntoIterator<Item = Cleanup>) {
+        let exchange = |leave: Cleanup| leave.exchange().within(CLEAN_UP);
+        batch::run_all(leaves.into_iter().map(exchange).collect(), &mut || false);
     }
 
     /// Sends it on this thread if that waits for its own calls, else on the process' thread.
@@ -62,11 +62,11 @@ impl Leave {
     }
 
     /// As [`send`](Leave::send), of several calls of one client.
-    pub fn send_all(leaves: impl IntoIterator<Item = Leave>, here: bool) {
+    pub fn send_all(leaves: impl IntoIterator<Item = Cleanup>, here: bool) {
         if here {
-            Leave::send_all_here(leaves);
+            Cleanup::send_all_here(leaves);
         } else {
-            leaves.into_iter().for_each(Leave::send_in_background);
+            leaves.into_iter().for_each(Cleanup::send_in_background);
         }
     }
 
@@ -78,28 +78,28 @@ impl Leave {
 
 /// Those that are to be sent again.
 #[derive(Default)]
-pub(super) struct Leaves {
-    all: Vec<(Instant, Leave)>,
+pub(super) struct Cleanups {
+    all: Vec<(Instant, Cleanup)>,
 }
 
-impl Leaves {
+impl Cleanups {
     /// Keeps one that failed, if it is of use to send it again.
-    pub fn failed(&mut self, leave: Leave, error: &Error) {
+    pub fn failed(&mut self, leave: Cleanup, error: &Error) {
         let next = Instant::now() + leave.pause;
         if error.may_pass() && leave.until.is_some_and(|until| next < until) {
             let pause = (2 * leave.pause).min(LONGEST_PAUSE);
-            self.all.push((next, Leave { pause, ..leave }));
+            self.all.push((next, Cleanup { pause, ..leave }));
         }
     }
 
     /// Those whose time has come.
-    pub fn due(&mut self, now: Instant) -> Vec<Leave> {
+    pub fn due(&mut self, now: Instant) -> Vec<Cleanup> {
         self.take(|then, _| then <= now)
     }
 
     /// Those of a client that is about to close, for a last time.
-    pub fn of(&mut self, port: u64) -> Vec<Leave> {
-        self.take(|_, leave| leave.shared.engine().number == port)
+    pub fn of(&mut self, port: u64) -> Vec<Cleanup> {
+        self.take(|_, leave| leave.session.engine().number == port)
     }
 
     /// When to look again.
@@ -107,7 +107,7 @@ impl Leaves {
         self.all.iter().map(|(then, _)| *then).min()
     }
 
-    fn take(&mut self, fits: impl Fn(Instant, &Leave) -> bool) -> Vec<Leave> {
+    fn take(&mut self, fits: impl Fn(Instant, &Cleanup) -> bool) -> Vec<Cleanup> {
         self.all.extract_if(.., |(then, leave)| fits(*then, leave)).map(|(_, leave)| leave).collect()
     }
 }

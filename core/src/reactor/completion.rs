@@ -8,24 +8,24 @@ use super::thread::{cancel, submit};
 use crate::base::error::Result;
 use crate::call::answer::Answer;
 use crate::call::sink::Sink;
-use crate::connection::patience::SLICE;
+use crate::connection::deadline::SLICE;
 use crate::session::call::Call;
 
 /// What a thread waits for that has the process' thread wait.
 #[derive(Default)]
-pub(crate) struct Sitting {
+pub(crate) struct SleepingThread {
     answer: Mutex<Option<Result<Answer>>>,
     came: Condvar,
 }
 
-impl Sink for Sitting {
+impl Sink for SleepingThread {
     fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
         *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = answers.into_iter().next().map(|(_, a)| a);
         self.came.notify_one();
     }
 }
 
-impl Sitting {
+impl SleepingThread {
     /// Waits for the answer; none if the caller was interrupted.
     pub fn wait(&self, interrupted: &mut dyn FnMut() -> bool) -> Option<Result<Answer>> {
         let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,11 +48,11 @@ impl Sitting {
 
 /// What one future waits for.
 #[derive(Default)]
-struct Waiter {
+struct FutureAnswer {
     slot: Mutex<(Option<Result<Answer>>, Option<Waker>)>,
 }
 
-impl Waiter {
+impl FutureAnswer {
     fn poll(&self, context: &Context<'_>) -> Poll<Result<Answer>> {
         let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
         match slot.0.take() {
@@ -65,7 +65,7 @@ impl Waiter {
     }
 }
 
-impl Sink for Waiter {
+impl Sink for FutureAnswer {
     fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
         let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
         slot.0 = answers.into_iter().next().map(|(_, answer)| answer);
@@ -94,7 +94,7 @@ impl Drop for Awaited {
 
 /// Begins something whose answer comes to the sink that it is given, under the number 0, and waits for it on any executor.
 pub(crate) async fn ask_for(begin: impl FnOnce(&Arc<dyn Sink>)) -> Result<Answer> {
-    let waiter = Arc::new(Waiter::default());
+    let waiter = Arc::new(FutureAnswer::default());
     let mut awaited = Awaited { sink: waiter.clone(), answered: false };
     begin(&awaited.sink);
     let answer = poll_fn(|context| waiter.poll(context)).await;
@@ -104,7 +104,7 @@ pub(crate) async fn ask_for(begin: impl FnOnce(&Arc<dyn Sink>)) -> Result<Answer
 
 /// Makes a call and waits for its answer on any executor. Dropped before, it leaves no `wait` behind.
 pub(crate) async fn ask(call: Call) -> Result<Answer> {
-    let waiter = Arc::new(Waiter::default());
+    let waiter = Arc::new(FutureAnswer::default());
     let mut awaited = Awaited { sink: waiter.clone(), answered: false };
     if let Some((_, answer)) = submit(vec![(0, call)], &awaited.sink).pop() {
         awaited.answered = true;

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use super::cleanup::Leave;
+use super::cleanup::Cleanup;
 use crate::base::error::{Error, Result};
 use crate::call::answer::Answer;
 use crate::call::sink::Tag;
@@ -49,9 +49,9 @@ pub(crate) enum Action {
     /// Do this; its answer comes back under this number, which the guest gives to nothing else.
     Ask(u64, Work),
     /// Send this; the answer is of no interest.
-    Leave(Leave),
-    /// As [`Leave`](Action::Leave), but it was just tried, and failed so.
-    LeaveLater(Leave, Error),
+    CleanUp(Cleanup),
+    /// As [`Cleanup`](Action::CleanUp), but it was just tried, and failed so.
+    CleanUpLater(Cleanup, Error),
     /// Give an answer.
     Answer(Tag, Result<Answer>),
 }

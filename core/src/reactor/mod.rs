@@ -5,9 +5,9 @@ mod cleanup;
 pub(crate) mod completion;
 mod guest;
 mod outage;
-mod stage;
 mod subscriptions;
 pub(crate) mod thread;
+mod wait_stage;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,22 +16,22 @@ use std::time::Instant;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
 use crate::call::sink::{Sink, Tag};
-use crate::redis::{blocking, pipeline};
+use crate::redis::{batch, blocking};
 use crate::session::Session;
 use crate::session::exchange::Exchange;
 use crate::state::lease::{Channel, Id};
 
-use cleanup::Leaves;
-pub(crate) use cleanup::{CLEAN_UP, Leave};
+use cleanup::Cleanups;
+pub(crate) use cleanup::{CLEAN_UP, Cleanup};
 pub(crate) use guest::{Action, Guest, Guests, Work};
 pub(crate) use outage::Outage;
-pub(crate) use stage::Stage;
+pub(crate) use wait_stage::WaitStage;
 
 /// What an answer is for.
-enum Errand {
+enum Pending {
     /// For the guest of a client, in a place, under a number of its own.
     Guest(u64, usize, u64),
-    Leave(Leave),
+    CleanUp(Cleanup),
     /// For nobody.
     Part,
 }
@@ -58,8 +58,8 @@ impl Sink for Tray {
 #[derive(Default)]
 struct Reactor {
     clients: HashMap<u64, Guests>,
-    leaves: Leaves,
-    errands: HashMap<u64, Errand>,
+    leaves: Cleanups,
+    pending: HashMap<u64, Pending>,
     next: u64,
     tray: Arc<Tray>,
     /// What is to be sent now.
@@ -83,8 +83,8 @@ impl Reactor {
     /// at once.
     fn close(&mut self, client: u64) {
         let mut leaves = self.leaves.of(client);
-        leaves.extend(self.errands.values().filter_map(|errand| match errand {
-            Errand::Leave(leave) if leave.shared.engine().number == client => Some(leave.clone()),
+        leaves.extend(self.pending.values().filter_map(|pending| match pending {
+            Pending::CleanUp(leave) if leave.session.engine().number == client => Some(leave.clone()),
             _ => None,
         }));
         let guests = self.clients.get_mut(&client).into_iter().flat_map(Guests::iter_mut);
@@ -96,7 +96,7 @@ impl Reactor {
             .collect();
         for action in actions {
             match action {
-                Action::Leave(leave) | Action::LeaveLater(leave, _) => leaves.push(leave),
+                Action::CleanUp(leave) | Action::CleanUpLater(leave, _) => leaves.push(leave),
                 Action::Answer(tag, answer) => tag.answer(answer),
                 // Nobody waits any more.
                 Action::Ask(..) => {}
@@ -104,10 +104,10 @@ impl Reactor {
         }
         if !leaves.is_empty() {
             let take_back = move || {
-                pipeline::run_all(leaves.iter().map(Leave::exchange).collect(), &mut || false);
+                batch::run_all(leaves.iter().map(Cleanup::exchange).collect(), &mut || false);
                 Ok(Answer::new(true))
             };
-            self.dispatch(Work::Task(Box::new(take_back)), Errand::Part);
+            self.dispatch(Work::Task(Box::new(take_back)), Pending::Part);
         }
     }
 
@@ -116,7 +116,7 @@ impl Reactor {
         let mut taken = Vec::new();
         for Sending { work, number } in std::mem::take(&mut self.out) {
             match work {
-                Work::Call(exchange) if exchange.shared().engine().number == client => taken.push((exchange, number)),
+                Work::Call(exchange) if exchange.session().engine().number == client => taken.push((exchange, number)),
                 work => self.out.push(Sending { work, number }),
             }
         }
@@ -174,8 +174,8 @@ impl Reactor {
     fn turn(&mut self, now: Instant) -> bool {
         let answers = std::mem::take(&mut *self.tray.answers.lock().unwrap_or_else(PoisonError::into_inner));
         for (number, answer) in answers {
-            if let Some(errand) = self.errands.remove(&number) {
-                self.on_answer(errand, answer);
+            if let Some(pending) = self.pending.remove(&number) {
+                self.on_answer(pending, answer);
             }
         }
         self.leaves.due(now).into_iter().for_each(|leave| self.leave(leave));
@@ -194,18 +194,18 @@ impl Reactor {
         guests.chain(self.leaves.next_turn()).min()
     }
 
-    fn on_answer(&mut self, errand: Errand, answer: Result<Answer>) {
-        match errand {
-            Errand::Guest(client, place, number) => {
+    fn on_answer(&mut self, pending: Pending, answer: Result<Answer>) {
+        match pending {
+            Pending::Guest(client, place, number) => {
                 if let Some(guest) = self.clients.get_mut(&client).and_then(|guests| guests.at(place)) {
                     guest.on_answer(number, answer);
                 }
             }
-            Errand::Leave(leave) => match answer {
-                Err(error) if !leave.shared.is_closed() => self.leaves.failed(leave, &error),
+            Pending::CleanUp(leave) => match answer {
+                Err(error) if !leave.session.is_closed() => self.leaves.failed(leave, &error),
                 _ => {}
             },
-            Errand::Part => {}
+            Pending::Part => {}
         }
     }
 
@@ -217,27 +217,27 @@ impl Reactor {
             .collect();
         for (place, action) in actions {
             match action {
-                Action::Ask(number, work) => self.dispatch(work, Errand::Guest(client, place, number)),
-                Action::Leave(leave) => self.leave(leave),
-                Action::LeaveLater(leave, error) => self.leaves.failed(leave, &error),
+                Action::Ask(number, work) => self.dispatch(work, Pending::Guest(client, place, number)),
+                Action::CleanUp(leave) => self.leave(leave),
+                Action::CleanUpLater(leave, error) => self.leaves.failed(leave, &error),
                 Action::Answer(tag, answer) => tag.answer(answer),
             }
         }
     }
 
-    fn leave(&mut self, leave: Leave) {
+    fn leave(&mut self, leave: Cleanup) {
         let exchange = leave.exchange();
         // The link of a closed client has gone, and another would stay.
-        let work = match leave.shared.is_closed() {
+        let work = match leave.session.is_closed() {
             true => Work::Task(Box::new(move || blocking::run(exchange, &mut || false))),
             false => Work::Call(exchange),
         };
-        self.dispatch(work, Errand::Leave(leave));
+        self.dispatch(work, Pending::CleanUp(leave));
     }
 
-    fn dispatch(&mut self, work: Work, errand: Errand) {
+    fn dispatch(&mut self, work: Work, pending: Pending) {
         self.next += 1;
-        self.errands.insert(self.next, errand);
+        self.pending.insert(self.next, pending);
         self.out.push(Sending { work, number: self.next });
     }
 }

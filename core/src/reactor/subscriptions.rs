@@ -1,4 +1,4 @@
-//! The subscriptions of all clients whose callers wait at the hub: one each, made when the first of them needs it, kept
+//! The subscriptions of all clients whose callers wait on the process' thread: one each, made when the first of them needs it, kept
 //! until the client is closed, and made again when lost.
 
 use std::collections::HashMap;
@@ -9,23 +9,23 @@ use std::time::{Duration, Instant};
 
 use super::Reactor;
 use crate::base::error::{Code, Error, Result};
+use crate::connection::deadline::CallDeadline;
 use crate::connection::dial::on_thread;
-use crate::connection::ear::{Ear, new_channel};
-use crate::connection::patience::Patience;
+use crate::connection::subscription::{Subscription, new_channel};
 use crate::session::Session;
 
 /// The pause before a subscription that was lost is made again.
 const PAUSE: Duration = Duration::from_millis(50);
 
 enum State {
-    Opening(Receiver<Result<Ear>>),
-    Up(Ear),
+    Opening(Receiver<Result<Subscription>>),
+    Up(Subscription),
     /// It was lost; not to be made again before this.
     Lost(Instant),
 }
 
-struct Subscription {
-    shared: Arc<Session>,
+struct ClientSubscription {
+    session: Arc<Session>,
     prefix: Arc<[u8]>,
     state: State,
 }
@@ -33,15 +33,15 @@ struct Subscription {
 /// The subscriptions, by the port of their client.
 #[derive(Default)]
 pub(crate) struct Subscriptions {
-    all: HashMap<u64, Subscription>,
+    all: HashMap<u64, ClientSubscription>,
 }
 
 impl Subscriptions {
     /// Makes those that are needed, and tells the reactor what was heard: true if there was anything. `ring` makes what wakes
-    /// the hub.
+    /// the process' thread.
     pub fn turn<F: FnOnce() + Send + 'static>(&mut self, reactor: &mut Reactor, ring: impl Fn() -> F) -> bool {
-        for (port, shared, prefix) in reactor.deaf() {
-            self.all.entry(port).or_insert_with(|| Subscription::new(shared, prefix, ring()));
+        for (port, session, prefix) in reactor.deaf() {
+            self.all.entry(port).or_insert_with(|| ClientSubscription::new(session, prefix, ring()));
         }
         let (now, mut any) = (Instant::now(), false);
         self.all.retain(|port, subscription| match &mut subscription.state {
@@ -52,16 +52,16 @@ impl Subscriptions {
                     Ok(opened) => opened,
                 };
                 any = true;
-                reactor.on_hearing(*port, opened.as_ref().map(Ear::channel).map_err(Clone::clone));
+                reactor.on_hearing(*port, opened.as_ref().map(Subscription::channel).map_err(Clone::clone));
                 let is_up = opened.is_ok();
-                if let Ok(ear) = opened {
-                    subscription.state = State::Up(ear);
+                if let Ok(connection) = opened {
+                    subscription.state = State::Up(connection);
                 }
                 is_up
             }
-            State::Up(ear) => {
+            State::Up(connection) => {
                 let mut hints = Vec::new();
-                let listened = ear.listen(&mut hints);
+                let listened = connection.listen(&mut hints);
                 any |= !hints.is_empty();
                 reactor.on_hints(*port, &hints);
                 if listened.is_err() {
@@ -76,7 +76,7 @@ impl Subscriptions {
             }
             State::Lost(then) => {
                 if *then <= now {
-                    subscription.state = open(&subscription.shared, &subscription.prefix, ring());
+                    subscription.state = open(&subscription.session, &subscription.prefix, ring());
                 }
                 true
             }
@@ -91,35 +91,36 @@ impl Subscriptions {
 
     /// What to watch for reading.
     pub fn descriptors(&self) -> impl Iterator<Item = RawFd> {
-        let up = |subscription: &Subscription| {
-            if let State::Up(ear) = &subscription.state { Some(ear.descriptor()) } else { None }
+        let up = |subscription: &ClientSubscription| {
+            if let State::Up(connection) = &subscription.state { Some(connection.descriptor()) } else { None }
         };
         self.all.values().filter_map(up)
     }
 
     /// When to turn again if nothing else happens.
     pub fn next_turn(&self) -> Option<Instant> {
-        let due =
-            |subscription: &Subscription| if let State::Lost(then) = &subscription.state { Some(*then) } else { None };
+        let due = |subscription: &ClientSubscription| {
+            if let State::Lost(then) = &subscription.state { Some(*then) } else { None }
+        };
         self.all.values().filter_map(due).min()
     }
 }
 
-impl Subscription {
-    fn new(shared: Arc<Session>, prefix: Arc<[u8]>, ring: impl FnOnce() + Send + 'static) -> Subscription {
-        Subscription { state: open(&shared, &prefix, ring), shared, prefix }
+impl ClientSubscription {
+    fn new(session: Arc<Session>, prefix: Arc<[u8]>, ring: impl FnOnce() + Send + 'static) -> ClientSubscription {
+        ClientSubscription { state: open(&session, &prefix, ring), session, prefix }
     }
 }
 
 /// Begins to subscribe, on a thread that lives as long as the attempt.
-fn open(shared: &Arc<Session>, prefix: &Arc<[u8]>, ring: impl FnOnce() + Send + 'static) -> State {
+fn open(session: &Arc<Session>, prefix: &Arc<[u8]>, ring: impl FnOnce() + Send + 'static) -> State {
     let (tell, result) = sync_channel(1);
-    let (tell_failed, shared, prefix) = (tell.clone(), shared.clone(), prefix.clone());
-    let spawned = on_thread("quotalock-ear", move || {
+    let (tell_failed, session, prefix) = (tell.clone(), session.clone(), prefix.clone());
+    let spawned = on_thread("quotalock-subscription", move || {
         let open = || {
             let mut interrupted = || false;
-            let patience = Patience::new(Instant::now() + shared.timeout, &mut interrupted);
-            Ear::open(shared.endpoint.server()?, &prefix, new_channel()?, patience)
+            let patience = CallDeadline::new(Instant::now() + session.timeout, &mut interrupted);
+            Subscription::open(session.endpoint.server()?, &prefix, new_channel()?, patience)
         };
         // Nobody listens any more if the client was closed meanwhile.
         let _ = tell.send(open());

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::subscriptions::Subscriptions;
-use super::{Guests, Leave, Reactor, Sending, Work};
+use super::{Cleanup, Guests, Reactor, Sending, Work};
 use crate::base::error::{Code, Error, Result};
 use crate::base::fork::ForkCell;
 use crate::call::answer::Answer;
@@ -33,7 +33,7 @@ enum Message {
     /// Tell the guests of a client.
     Tell(Arc<Session>, Box<dyn FnOnce(&mut Guests) + Send>),
     /// Take something back.
-    Leave(Leave),
+    CleanUp(Cleanup),
 }
 
 #[derive(Default)]
@@ -46,45 +46,45 @@ struct Inbox {
     told: bool,
 }
 
-struct Hub {
+struct ReactorThread {
     inbox: Mutex<Inbox>,
     bell: UnixStream,
 }
 
 /// Empty until the first call, and again after a failed start: the next call tries once more.
-static HUB: ForkCell<Mutex<Option<Arc<Hub>>>> = ForkCell::new();
+static THREAD: ForkCell<Mutex<Option<Arc<ReactorThread>>>> = ForkCell::new();
 
-impl Hub {
-    /// The hub of this process, if it is at work.
-    fn awake() -> Option<Arc<Hub>> {
-        HUB.get().and_then(|seat| seat.lock().unwrap_or_else(PoisonError::into_inner).clone())
+impl ReactorThread {
+    /// The thread of this process, if it was started.
+    fn awake() -> Option<Arc<ReactorThread>> {
+        THREAD.get().and_then(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
-    fn get() -> Result<Arc<Hub>> {
-        let mut seat = HUB.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-        match &*seat {
-            Some(hub) => Ok(hub.clone()),
-            None => Ok(seat.insert(Hub::start()?).clone()),
+    fn get() -> Result<Arc<ReactorThread>> {
+        let mut slot = THREAD.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+        match &*slot {
+            Some(thread) => Ok(thread.clone()),
+            None => Ok(slot.insert(ReactorThread::start()?).clone()),
         }
     }
 
-    fn start() -> Result<Arc<Hub>> {
+    fn start() -> Result<Arc<ReactorThread>> {
         let failed =
             |e| Error::new(Code::Unavailable, format!("no socket pair could be made ({e}): raise the process' limits"));
-        let (bell, ear) = UnixStream::pair().map_err(failed)?;
-        for end in [&bell, &ear] {
+        let (bell, wakes) = UnixStream::pair().map_err(failed)?;
+        for end in [&bell, &wakes] {
             end.set_nonblocking(true).map_err(failed)?;
         }
-        let hub = Arc::new(Hub { inbox: Mutex::default(), bell });
-        let on_duty = hub.clone();
+        let thread = Arc::new(ReactorThread { inbox: Mutex::default(), bell });
+        let on_duty = thread.clone();
         on_thread("quotalock", move || {
             // A panic ends the calls under way (their tags answer); the next ones find the thread at work again.
-            while catch_unwind(AssertUnwindSafe(|| work(&on_duty, &ear))).is_err() {}
+            while catch_unwind(AssertUnwindSafe(|| work(&on_duty, &wakes))).is_err() {}
         })?;
-        Ok(hub)
+        Ok(thread)
     }
 
-    fn tell(&self, what: impl FnOnce(&mut Inbox)) {
+    fn post(&self, what: impl FnOnce(&mut Inbox)) {
         let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         what(&mut inbox);
         if !std::mem::replace(&mut inbox.told, true) {
@@ -94,7 +94,7 @@ impl Hub {
     }
 
     fn send(&self, message: Message) {
-        self.tell(|inbox| inbox.messages.push(message));
+        self.post(|inbox| inbox.messages.push(message));
     }
 
     fn ring(&self) {
@@ -119,7 +119,7 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
         match exchange.start() {
             Step::Done(answer) => answered.push((id, answer)),
             step => {
-                let port = exchange.shared().engine().number;
+                let port = exchange.session().engine().number;
                 let tag = Tag::new(id, sink);
                 submissions.push(Submission { port, step, exchange, tag });
             }
@@ -128,8 +128,8 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
     if submissions.is_empty() {
         return answered;
     }
-    match Hub::get() {
-        Ok(hub) => hub.tell(|inbox| inbox.submissions.append(&mut submissions)),
+    match ReactorThread::get() {
+        Ok(thread) => thread.post(|inbox| inbox.submissions.append(&mut submissions)),
         Err(error) => {
             for Submission { mut exchange, tag, .. } in submissions {
                 let (_, id) = tag.into_parts();
@@ -147,8 +147,8 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
 /// Takes back a call that was submitted and is not answered yet: its answer, an error, comes to `sink` without delay. What
 /// was sent to Redis may still be done, but a `wait` goes on no further.
 pub fn cancel(id: u64, sink: &Arc<dyn Sink>) {
-    if let Some(hub) = Hub::awake() {
-        hub.tell(|inbox| inbox.cancelled.push((id, sink.clone())));
+    if let Some(thread) = ReactorThread::awake() {
+        thread.post(|inbox| inbox.cancelled.push((id, sink.clone())));
     }
 }
 
@@ -161,8 +161,8 @@ pub(crate) fn do_alone(id: u64, sink: &Arc<dyn Sink>, work: impl FnOnce() -> Res
 
 /// Hangs up for the client whose engine has this number; calls under way end with `closed`.
 pub(crate) fn hang_up(number: u64) {
-    if let Some(hub) = Hub::awake() {
-        hub.tell(|inbox| inbox.closed.push(number));
+    if let Some(thread) = ReactorThread::awake() {
+        thread.post(|inbox| inbox.closed.push(number));
     }
 }
 
@@ -174,54 +174,54 @@ pub(crate) fn request(
     tell: impl FnOnce(&mut Guests, Tag) + Send + 'static,
 ) {
     let tag = Tag::new(id, sink);
-    match Hub::get() {
-        Ok(hub) => hub.send(Message::Tell(session.clone(), Box::new(move |guests| tell(guests, tag)))),
+    match ReactorThread::get() {
+        Ok(thread) => thread.send(Message::Tell(session.clone(), Box::new(move |guests| tell(guests, tag)))),
         Err(error) => tag.answer(Err(error)),
     }
 }
 
 /// Tells the guests of a client something; without a thread (the system gave none) it tells nobody.
 pub(crate) fn notify(session: &Arc<Session>, tell: impl FnOnce(&mut Guests) + Send + 'static) {
-    if let Ok(hub) = Hub::get() {
-        hub.send(Message::Tell(session.clone(), Box::new(tell)));
+    if let Ok(thread) = ReactorThread::get() {
+        thread.send(Message::Tell(session.clone(), Box::new(tell)));
     }
 }
 
 /// As [`notify`], if there is a thread that may want to know.
 pub(crate) fn notify_if_awake(session: &Arc<Session>, tell: impl FnOnce(&mut Guests) + Send + 'static) {
-    if let Some(hub) = Hub::awake() {
-        hub.send(Message::Tell(session.clone(), Box::new(tell)));
+    if let Some(thread) = ReactorThread::awake() {
+        thread.send(Message::Tell(session.clone(), Box::new(tell)));
     }
 }
 
 /// Asks the thread to take something back.
-pub(super) fn leave(leave: Leave) {
-    if let Ok(hub) = Hub::get() {
-        hub.send(Message::Leave(leave));
+pub(super) fn leave(leave: Cleanup) {
+    if let Ok(thread) = ReactorThread::get() {
+        thread.send(Message::CleanUp(leave));
     }
 }
 
-fn work(hub: &Arc<Hub>, bell: &UnixStream) {
+fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
     let mut links: HashMap<u64, Link<Tag>> = HashMap::new();
     let mut reactor = Reactor::default();
     let mut subscriptions = Subscriptions::default();
     // The links whose sockets are ready.
     let mut ready: Vec<u64> = Vec::new();
     let make = || {
-        let hub = hub.clone();
+        let thread = thread.clone();
         // A caller that goes away takes its call back itself.
-        Link::new(Arc::new(move || hub.ring()), |_| true)
+        Link::new(Arc::new(move || thread.ring()), |_| true)
     };
     loop {
         let Inbox { submissions, closed, cancelled, messages, told: _ } =
-            std::mem::take(&mut *hub.inbox.lock().unwrap_or_else(PoisonError::into_inner));
+            std::mem::take(&mut *thread.inbox.lock().unwrap_or_else(PoisonError::into_inner));
         for Submission { port, step, exchange, tag } in submissions {
             links.entry(port).or_insert_with(make).submit(step, exchange, tag);
         }
         for message in messages {
             match message {
                 Message::Tell(session, tell) => reactor.tell(&session, tell),
-                Message::Leave(leave) => reactor.leave(leave),
+                Message::CleanUp(leave) => reactor.leave(leave),
             }
         }
         for port in closed {
@@ -249,8 +249,8 @@ fn work(hub: &Arc<Hub>, bell: &UnixStream) {
         reactor.turn(now);
         // What was heard may let a waiter ask.
         let ring = || {
-            let hub = hub.clone();
-            move || hub.ring()
+            let thread = thread.clone();
+            move || thread.ring()
         };
         if subscriptions.turn(&mut reactor, ring) {
             reactor.turn(now);
@@ -259,10 +259,10 @@ fn work(hub: &Arc<Hub>, bell: &UnixStream) {
         for Sending { work, number } in reactor.out.drain(..) {
             let tag = Tag::new(number, &sink);
             match work {
-                Work::Task(task) => do_beside(hub, task, tag),
+                Work::Task(task) => do_beside(thread, task, tag),
                 Work::Call(mut exchange) => {
                     let step = exchange.start();
-                    let port = exchange.shared().engine().number;
+                    let port = exchange.session().engine().number;
                     links.entry(port).or_insert_with(make).submit(step, exchange, tag);
                 }
             }
@@ -285,12 +285,12 @@ fn work(hub: &Arc<Hub>, bell: &UnixStream) {
 }
 
 /// Does something on a thread of its own; the reactor waits for its answer.
-fn do_beside(hub: &Arc<Hub>, task: Task, tag: Tag) {
-    let hub = hub.clone();
+fn do_beside(thread: &Arc<ReactorThread>, task: Task, tag: Tag) {
+    let thread = thread.clone();
     // Without a thread the tag is dropped, and answers so.
     let _ = on_thread("quotalock-task", move || {
         tag.answer(task());
-        hub.ring();
+        thread.ring();
     });
 }
 

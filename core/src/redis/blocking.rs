@@ -7,18 +7,18 @@ use crate::base::error::{Code, Result};
 use crate::call::answer::Answer;
 use crate::call::refusal;
 use crate::call::resp::Value;
+use crate::connection::deadline::{CallDeadline, interruption, sleep_until};
 use crate::connection::dial::{dial, not_redis};
-use crate::connection::patience::{Patience, interruption, sleep_until};
 use crate::connection::wire::{Broken, Failure, Wire};
 use crate::session::Session;
 use crate::session::exchange::{Exchange, Step};
 
 /// Drives an exchange to its end on this thread.
 pub(crate) fn run(mut exchange: Exchange, interrupted: &mut dyn FnMut() -> bool) -> Result<Answer> {
-    let shared = exchange.shared().clone();
+    let session = exchange.session().clone();
     loop {
         let step = match exchange.start() {
-            Step::Send => send(&mut exchange, &shared, interrupted),
+            Step::Send => send(&mut exchange, &session, interrupted),
             step => step,
         };
         match step {
@@ -30,13 +30,13 @@ pub(crate) fn run(mut exchange: Exchange, interrupted: &mut dyn FnMut() -> bool)
 }
 
 /// One attempt: takes or makes a connection and repeats on it for as long as the exchange asks at once.
-fn send(exchange: &mut Exchange, shared: &Session, interrupted: &mut dyn FnMut() -> bool) -> Step {
-    let server = match shared.endpoint.server() {
+fn send(exchange: &mut Exchange, session: &Session, interrupted: &mut dyn FnMut() -> bool) -> Step {
+    let server = match session.endpoint.server() {
         Ok(server) => server,
         Err(error) => return Step::Done(Err(error)),
     };
-    let pool = &shared.engine().pool;
-    let mut wire = match connected(shared, server, exchange.deadline(), interrupted) {
+    let pool = &session.engine().pool;
+    let mut wire = match connected(session, server, exchange.deadline(), interrupted) {
         Ok(wire) => wire,
         Err(error) => return exchange.on_failure(Failure::NotSent(error)),
     };
@@ -45,13 +45,13 @@ fn send(exchange: &mut Exchange, shared: &Session, interrupted: &mut dyn FnMut()
             Ok(reply) => reply,
             Err(Broken::Interrupted) => return Step::Done(Err(interruption())),
             Err(Broken::TimedOut) => {
-                let asked = exchange.deadline().checked_sub(shared.timeout);
+                let asked = exchange.deadline().checked_sub(session.timeout);
                 asked.into_iter().for_each(|then| pool.distrust(then));
                 return exchange.on_timeout();
             }
             // The peer was gone before we wrote: another connection may do.
             Err(Broken::Failed(Failure::NotSent(_))) => {
-                match connected(shared, server, exchange.deadline(), interrupted) {
+                match connected(session, server, exchange.deadline(), interrupted) {
                     Ok(fresh) => {
                         wire = fresh;
                         continue;
@@ -63,7 +63,7 @@ fn send(exchange: &mut Exchange, shared: &Session, interrupted: &mut dyn FnMut()
         };
         let mut step = exchange.on_reply(reply, &mut wire.clock);
         if let Some((replicas, patience)) = exchange.wanted_acks(&step) {
-            step = match wire.acks(replicas, patience, shared.timeout, server, interrupted) {
+            step = match wire.acks(replicas, patience, session.timeout, server, interrupted) {
                 Ok(Value::Int(acks)) => exchange.on_acks(acks.max(0) as u64, step),
                 Ok(Value::Error(text)) => {
                     return Step::Done(Err(refusal::not_permitted(&text, None, &server.to_string())));
@@ -89,24 +89,24 @@ fn send(exchange: &mut Exchange, shared: &Session, interrupted: &mut dyn FnMut()
 
 /// An idle connection that still has its peer, or a new one.
 pub(super) fn connected(
-    shared: &Session,
+    session: &Session,
     server: &Server,
     deadline: Instant,
     interrupted: &mut dyn FnMut() -> bool,
 ) -> Result<Wire> {
-    if let Some(wire) = shared.engine().pool.take() {
+    if let Some(wire) = session.engine().pool.take() {
         return Ok(wire);
     }
     let began = Instant::now();
-    let breaker = &shared.engine().breaker;
-    match dial(server, &mut Patience::new(deadline, interrupted)) {
+    let breaker = &session.engine().breaker;
+    match dial(server, &mut CallDeadline::new(deadline, interrupted)) {
         Ok(connection) => {
             breaker.success();
             Ok(Wire::new(connection))
         }
         Err(error) => {
             // An interruption says nothing about the server, nor does a dial that had little time left.
-            let hurried = error.code() == Code::Timeout && deadline < began + shared.timeout / 2;
+            let hurried = error.code() == Code::Timeout && deadline < began + session.timeout / 2;
             if error.code() != Code::Internal && !hurried {
                 breaker.failure(began.elapsed(), &error);
             }
@@ -124,7 +124,7 @@ fn ask(
 ) -> std::result::Result<Value, Broken> {
     wire.clear();
     encode(wire, exchange);
-    wire.trip(exchange.deadline(), exchange.most(), server, interrupted)
+    wire.trip(exchange.deadline(), exchange.reply_limit(), server, interrupted)
 }
 
 /// Encodes a call behind those that are to be sent with it; returns the size of all in bytes.

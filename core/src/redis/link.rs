@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::Instant;
 
+use super::pipelined::{Job, Up};
 use super::queue::Queue;
-use super::up::{Job, Up};
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
+use crate::connection::deadline::CallDeadline;
 use crate::connection::dial::{Connection, dial, hanging, on_thread};
-use crate::connection::patience::Patience;
 use crate::connection::wire::Failure;
 use crate::session::Session;
 use crate::session::exchange::{Exchange, Step};
@@ -41,7 +41,7 @@ enum State<T> {
 
 struct Dialing {
     result: Receiver<Result<Connection>>,
-    shared: Arc<Session>,
+    session: Arc<Session>,
     began: Instant,
     deadline: Instant,
     /// Tells the thread that nobody waits for it any more.
@@ -161,7 +161,7 @@ impl<T> Link<T> {
         let result = match dialing.result.try_recv() {
             Err(TryRecvError::Empty) if Instant::now() < dialing.deadline => return,
             // The thread will notice a little later; until then the next calls would wait for it in vain.
-            Err(TryRecvError::Empty) => dialing.shared.endpoint.server().and_then(|server| Err(hanging(server))),
+            Err(TryRecvError::Empty) => dialing.session.endpoint.server().and_then(|server| Err(hanging(server))),
             Ok(result) => result,
             Err(TryRecvError::Disconnected) => Err(Error::new(Code::Internal, "the dialing thread died")),
         };
@@ -169,15 +169,15 @@ impl<T> Link<T> {
             let failed = |e: std::io::Error| Error::new(Code::Unavailable, format!("the new connection failed: {e}"));
             connection.stream.set_nonblocking(true).map(|()| connection).map_err(failed)
         };
-        let (shared, began) = (dialing.shared.clone(), dialing.began);
+        let (session, began) = (dialing.session.clone(), dialing.began);
         match result.and_then(nonblocking) {
             Ok(Connection { stream, clock }) => {
-                shared.engine().breaker.success();
+                session.engine().breaker.success();
                 self.epoch += 1;
-                self.state = State::Up(Box::new(Up::new(stream, clock, shared.engine().connected())));
+                self.state = State::Up(Box::new(Up::new(stream, clock, session.engine().connected())));
             }
             Err(error) => {
-                shared.engine().breaker.failure(began.elapsed(), &error);
+                session.engine().breaker.failure(began.elapsed(), &error);
                 self.state = State::Idle;
                 for (mut exchange, tag) in self.waiting.take_all() {
                     let step = exchange.on_failure(Failure::NotSent(error.clone()));
@@ -226,15 +226,15 @@ impl<T> Link<T> {
         while let Some((mut exchange, tag)) = up.take_late(now) {
             // Nearly all of it: the call began a little before it was put on the wire, and an answer to an earlier one
             // may have come just after.
-            let timeout = exchange.shared().timeout;
+            let timeout = exchange.session().timeout;
             if now.duration_since(up.heard()) >= timeout - timeout / 8 {
-                silent = Some(exchange.shared().clone());
+                silent = Some(exchange.session().clone());
             }
             late.push((exchange.on_timeout(), exchange, tag));
         }
         late.into_iter().for_each(|(step, exchange, tag)| self.submit(step, exchange, tag));
-        if let Some(shared) = silent {
-            let (server, ms) = (&shared.endpoint, shared.timeout.as_millis());
+        if let Some(session) = silent {
+            let (server, ms) = (&session.endpoint, session.timeout.as_millis());
             let message = format!("{server} gave no answer for {ms} ms: the call may or may not have been counted");
             self.hang_up(Error::new(Code::Timeout, message));
         }
@@ -291,20 +291,20 @@ impl<T> Link<T> {
     fn dial(&mut self) {
         // The latest: each call ends at its own, and one with little time left must not end the dial of the others.
         let Some((last, _)) = self.waiting.latest() else { return };
-        let (shared, deadline) = (last.shared().clone(), last.deadline());
+        let (session, deadline) = (last.session().clone(), last.deadline());
         let (tell, result) = sync_channel(1);
-        let (wake, for_thread, over) = (self.wake.clone(), shared.clone(), Arc::new(AtomicBool::new(false)));
+        let (wake, for_thread, over) = (self.wake.clone(), session.clone(), Arc::new(AtomicBool::new(false)));
         let is_over = over.clone();
         let spawned = on_thread("quotalock-dial", move || {
             let server = for_thread.endpoint.server();
             let mut is_over = || is_over.load(Ordering::Relaxed);
-            let dialed = server.and_then(|server| dial(server, &mut Patience::new(deadline, &mut is_over)));
+            let dialed = server.and_then(|server| dial(server, &mut CallDeadline::new(deadline, &mut is_over)));
             // Nobody listens any more if the link was closed meanwhile.
             let _ = tell.send(dialed);
             wake();
         });
         match spawned {
-            Ok(()) => self.state = State::Dialing(Dialing { result, shared, began: Instant::now(), deadline, over }),
+            Ok(()) => self.state = State::Dialing(Dialing { result, session, began: Instant::now(), deadline, over }),
             Err(error) => {
                 for (mut exchange, tag) in self.waiting.take_all() {
                     let step = exchange.on_failure(Failure::NotSent(error.clone()));

@@ -4,9 +4,9 @@
 //! * [`link`]: one non-blocking, pipelined connection without a thread: whoever owns a loop drives it, for Node and Rust's
 //!   own futures the process' thread.
 
+pub(crate) mod batch;
 pub(crate) mod blocking;
+pub(crate) mod hint_wait;
 pub(crate) mod link;
-pub(crate) mod listening;
-pub(crate) mod pipeline;
+pub(crate) mod pipelined;
 pub(crate) mod queue;
-pub(crate) mod up;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use super::up::Job;
+use super::pipelined::Job;
 
 /// Calls not yet put on the wire. Of ten thousand that wait for a slow server, those whose time is over are found
 /// without looking at the others.

@@ -13,8 +13,8 @@ use crate::call::answer::Answer;
 use crate::call::breaker::Refused;
 use crate::call::operation::{OnError, Operation, odd_reply, unsigned};
 use crate::call::refusal::{self, Refusal};
-use crate::call::refusing::{Pass, Refusing, Scope};
-use crate::call::resp::{self, Most, Value};
+use crate::call::refusal_breaker::{Pass, RefusalBreaker, Scope};
+use crate::call::resp::{self, ReplyLimit, Value};
 use crate::connection::wire::Failure;
 use crate::session::Session;
 
@@ -36,7 +36,7 @@ pub(crate) enum Step {
 
 /// One operation of one caller.
 pub(crate) struct Exchange {
-    shared: Arc<Session>,
+    session: Arc<Session>,
     operation: Box<dyn Operation>,
     /// How long an attempt may take.
     timeout: Duration,
@@ -62,15 +62,15 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    pub fn new(shared: Arc<Session>, operation: Box<dyn Operation>, wait: Option<Duration>) -> Exchange {
+    pub fn new(session: Arc<Session>, operation: Box<dyn Operation>, wait: Option<Duration>) -> Exchange {
         let now = Instant::now();
         // A wait without end in sight is cut at a century: `Instant` cannot hold much more.
         let latest = Duration::from_micros(crate::rules::policy::MAX_PERIOD);
         let wait_until = wait.map(|w| now + w.min(latest));
         Exchange {
-            timeout: shared.timeout,
-            deadline: now + shared.timeout,
-            shared,
+            timeout: session.timeout,
+            deadline: now + session.timeout,
+            session,
             operation,
             wait_until,
             with_text: false,
@@ -86,7 +86,7 @@ impl Exchange {
 
     /// The same, but to be done in less time than the client's timeout.
     pub fn within(mut self, timeout: Duration) -> Exchange {
-        self.timeout = timeout.min(self.shared.timeout);
+        self.timeout = timeout.min(self.session.timeout);
         self
     }
 
@@ -118,7 +118,7 @@ impl Exchange {
     pub fn on_acks(&self, acks: u64, step: Step) -> Step {
         match self.replicas {
             Some((wanted, patience)) if acks < u64::from(wanted) => {
-                let (ms, server) = (patience.as_millis(), &self.shared.endpoint);
+                let (ms, server) = (patience.as_millis(), &self.session.endpoint);
                 let message = format!(
                     "{acks} of {wanted} replicas of {server} had it within {ms} ms: check them, or ask for fewer"
                 );
@@ -128,13 +128,13 @@ impl Exchange {
         }
     }
 
-    pub fn shared(&self) -> &Arc<Session> {
-        &self.shared
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
     }
 
     /// The most that its reply may be.
-    pub fn most(&self) -> Most {
-        self.operation.most()
+    pub fn reply_limit(&self) -> ReplyLimit {
+        self.operation.reply_limit()
     }
 
     pub fn deadline(&self) -> Instant {
@@ -143,7 +143,7 @@ impl Exchange {
 
     /// Begins an attempt: answered at once from memory or by the failure policy, or to be sent.
     pub fn start(&mut self) -> Step {
-        if self.shared.is_closed() && !self.parting {
+        if self.session.is_closed() && !self.parting {
             let message = "the client was closed: make a new one, or close it later";
             return Step::Done(Err(Error::new(Code::Closed, message)));
         }
@@ -151,20 +151,20 @@ impl Exchange {
             self.deadline = Instant::now() + self.timeout;
             (self.fresh, self.with_text, self.repeats, self.unknown) = (false, false, 0, None);
         }
-        if let Some(answer) = self.operation.known() {
+        if let Some(answer) = self.operation.local_answer() {
             return Step::Done(Ok(answer));
         }
-        let engine = self.shared.engine();
-        if self.shared.endpoint.is_memory() {
-            let reply = engine.memory.run(&*self.operation, self.shared.test_time.get());
+        let engine = self.session.engine();
+        if self.session.endpoint.is_memory() {
+            let reply = engine.memory.run(&*self.operation, self.session.test_time.get());
             return self.conclude(reply.and_then(|mut reply| self.read(&mut reply, Source::Memory)), 0);
         }
-        let admitted = match engine.breaker.admit(self.shared.timeout) {
+        let admitted = match engine.breaker.admit(self.session.timeout) {
             // That no new connection could be made says nothing about those that there are.
             Err(_) if engine.is_connected() => Ok(()),
             admitted => admitted,
         };
-        match admitted.and_then(|()| self.pass_by(&engine.refusing)) {
+        match admitted.and_then(|()| self.pass_by(&engine.refusal_breaker)) {
             Ok(pass) => {
                 self.pass = pass;
                 Step::Send
@@ -174,7 +174,7 @@ impl Exchange {
                 let error = refused.error.unwrap_or_else(|| {
                     Error::new(
                         Code::Unavailable,
-                        format!("{} did not work a moment ago: check it, or wait", self.shared.endpoint),
+                        format!("{} did not work a moment ago: check it, or wait", self.session.endpoint),
                     )
                 });
                 self.not_reached(error, retry_after)
@@ -182,12 +182,12 @@ impl Exchange {
         }
     }
 
-    /// How it may go by a server that may be refusing.
-    fn pass_by(&self, refusing: &Refusing) -> std::result::Result<Pass, Refused> {
+    /// How it may go by a server that may be refusal_breaker.
+    fn pass_by(&self, refusal_breaker: &RefusalBreaker) -> std::result::Result<Pass, Refused> {
         // What stands in would admit whom Redis has denied, and still denies where it cannot write.
-        let glances = self.shared.on_error == OnError::Local && self.operation.may_run_locally();
-        match refusing.admit(self.operation.mutates(), self.shared.timeout) {
-            Err(_) if glances && refusing.reads() => Ok(Pass::Glance),
+        let glances = self.session.on_error == OnError::Local && self.operation.may_run_locally();
+        match refusal_breaker.admit(self.operation.mutates(), self.session.timeout) {
+            Err(_) if glances && refusal_breaker.reads() => Ok(Pass::Glance),
             pass => pass,
         }
     }
@@ -207,7 +207,7 @@ impl Exchange {
         }
         resp::number_part(out, key_count as u64);
         keys().for_each(|key| resp::part(out, key));
-        match self.shared.test_time.get() {
+        match self.session.test_time.get() {
             Some(now) => {
                 resp::number_part(out, now);
                 resp::part(out, b"");
@@ -226,15 +226,15 @@ impl Exchange {
 
     /// Takes the reply.
     pub fn on_reply(&mut self, reply: Value, clock: &mut ServerClock) -> Step {
-        let engine = self.shared.engine();
+        let engine = self.session.engine();
         engine.breaker.success();
         let mut fields = match reply {
             Value::Array(fields) => fields,
             Value::Error(text) => return self.on_refusal(&text),
-            other => return Step::Done(Err(odd_reply(self.shared.endpoint.scrubbed(&format!("{other:?}")).into()))),
+            other => return Step::Done(Err(odd_reply(self.session.endpoint.scrubbed(&format!("{other:?}")).into()))),
         };
         let now = Instant::now();
-        if self.shared.test_time.get().is_none()
+        if self.session.test_time.get().is_none()
             && let Some(Value::Int(micros)) = fields.get(1)
         {
             clock.learn(*micros, now);
@@ -251,14 +251,14 @@ impl Exchange {
 
     /// The script ran: shows those who were refused what works again.
     fn note(&self, result: &Result<Answer>) {
-        let engine = self.shared.engine();
-        let (refusing, stand_in) = (&engine.refusing, &engine.stand_in);
-        if !refusing.is_on() && !stand_in.is_in_use() {
+        let engine = self.session.engine();
+        let (refusal_breaker, stand_in) = (&engine.refusal_breaker, &engine.stand_in);
+        if !refusal_breaker.is_on() && !stand_in.is_in_use() {
             return;
         }
         let wrote = result.as_ref().is_ok_and(|answer| self.operation.has_written(answer));
         if wrote || self.pass != Pass::Glance {
-            refusing.ran(self.operation.mutates(), wrote);
+            refusal_breaker.ran(self.operation.mutates(), wrote);
         }
         if wrote {
             stand_in.redis_wrote(&*self.operation);
@@ -297,7 +297,7 @@ impl Exchange {
     }
 
     fn timed_out(&self, what: &str) -> Error {
-        let (server, ms) = (&self.shared.endpoint, self.timeout.as_millis());
+        let (server, ms) = (&self.session.endpoint, self.timeout.as_millis());
         let message = format!(
             "{} at {server} {what} within {ms} ms: check the server, or raise the timeout",
             self.operation.describe()
@@ -306,8 +306,8 @@ impl Exchange {
     }
 
     fn on_refusal(&mut self, text: &str) -> Step {
-        let text = self.shared.endpoint.scrubbed(text);
-        let refusal = refusal::read(&text, &*self.operation, &self.shared.endpoint.to_string());
+        let text = self.session.endpoint.scrubbed(text);
+        let refusal = refusal::read(&text, &*self.operation, &self.session.endpoint.to_string());
         self.elsewhere = self.pass != Pass::Glance && matches!(refusal, Refusal::Elsewhere(..));
         match refusal {
             Refusal::NoScript if !self.with_text => {
@@ -315,7 +315,7 @@ impl Exchange {
                 Step::Send
             }
             Refusal::NoScript => {
-                let message = format!("{} does not know a script that was just sent to it", self.shared.endpoint);
+                let message = format!("{} does not know a script that was just sent to it", self.session.endpoint);
                 self.conclude(Err(Error::new(Code::Internal, message)), 0)
             }
             Refusal::Later(error, scope) | Refusal::Elsewhere(error, scope) => self.refused(error, scope),
@@ -328,7 +328,7 @@ impl Exchange {
         let is_patient = self.pass == Pass::Usual || self.operation.gives_back();
         let pause = if is_patient { self.pause(FIRST_PAUSE) } else { None };
         if self.pass == Pass::Probe || (self.pass == Pass::Usual && pause.is_none()) {
-            self.shared.engine().refusing.refused(scope, &error);
+            self.session.engine().refusal_breaker.refused(scope, &error);
         }
         pause.map_or_else(|| self.conclude(Err(error), 0), Step::Sleep)
     }
@@ -382,21 +382,21 @@ impl Exchange {
                 return Step::Sleep(pause);
             }
         }
-        Step::Done(result.and_then(|answer| self.operation.verdict(answer)))
+        Step::Done(result.and_then(|answer| self.operation.finish(answer)))
     }
 
     fn fall_back(&self, error: Error, retry_after: u64) -> Result<Answer> {
         if let Some(answer) = self.operation.without_redis(&error) {
             return Ok(answer);
         }
-        let made_up = |source| self.operation.made_up(source, retry_after.max(SOONEST));
-        let answer = match self.shared.on_error {
+        let fallback = |source| self.operation.fallback(source, retry_after.max(SOONEST));
+        let answer = match self.session.on_error {
             OnError::Raise => None,
-            OnError::Open => made_up(Source::Open),
-            OnError::Closed => made_up(Source::Closed),
+            OnError::Open => fallback(Source::Open),
+            OnError::Closed => fallback(Source::Closed),
             OnError::Local if self.operation.may_run_locally() => {
-                let engine = self.shared.engine();
-                let mut reply = engine.stand_in.run(&*self.operation, self.shared.test_time.get())?;
+                let engine = self.session.engine();
+                let mut reply = engine.stand_in.run(&*self.operation, self.session.test_time.get())?;
                 Some(self.read(&mut reply, Source::Local)?)
             }
             OnError::Local => None,

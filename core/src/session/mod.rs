@@ -15,9 +15,9 @@ use crate::base::endpoint::Endpoint;
 use crate::base::fork::ForkCell;
 use crate::call::breaker::Breaker;
 use crate::call::operation::OnError;
-use crate::call::refusing::Refusing;
-use crate::connection::ear::Ears;
+use crate::call::refusal_breaker::RefusalBreaker;
 use crate::connection::pool::Pool;
+use crate::connection::subscription::IdleSubscriptions;
 use crate::memory::stand_in::StandIn;
 use crate::memory::store::Part;
 use crate::session::holdings::Holdings;
@@ -64,13 +64,13 @@ pub(crate) struct Engine {
     pub number: u64,
     hang_up: fn(u64),
     pub breaker: Breaker,
-    pub refusing: Refusing,
+    pub refusal_breaker: RefusalBreaker,
     /// What `memory://` keeps, shared with other clients of the process; of a client of Redis, its own.
     pub memory: Part,
     pub stand_in: StandIn,
     pub pool: Pool,
     /// The idle subscriptions of threads that wait.
-    pub ears: Ears,
+    pub subscriptions: IdleSubscriptions,
     /// What is held through the client.
     pub holdings: Holdings,
     /// Held by every link of this client that is connected.
@@ -88,11 +88,11 @@ impl Engine {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             hang_up: session.hang_up,
             breaker: Breaker::default(),
-            refusing: Refusing::default(),
+            refusal_breaker: RefusalBreaker::default(),
             memory,
             stand_in: StandIn::default(),
             pool: Pool::default(),
-            ears: Ears::default(),
+            subscriptions: IdleSubscriptions::default(),
             holdings: Holdings::default(),
             connected: Arc::default(),
         }
@@ -107,7 +107,7 @@ impl Engine {
     pub fn close(&self) {
         self.memory.end();
         self.pool.close();
-        self.ears.close();
+        self.subscriptions.close();
     }
 
     /// For a link to hold while it is connected.

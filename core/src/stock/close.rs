@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::id::Id;
 use super::sale::{self, Budget, STEP};
-use super::{Place, Transition, refused};
+use super::{Target, Transition, refused};
 use crate::base::decision::Source;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
@@ -14,7 +14,7 @@ use crate::call::script::Script;
 use crate::call::space::Space;
 
 pub(super) struct Close {
-    pub place: Arc<Place>,
+    pub target: Arc<Target>,
     /// Of the call: when it is repeated, it closed the sale.
     pub id: Id,
 }
@@ -25,7 +25,7 @@ impl Operation for Close {
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
-        self.place.keys.get(at).map(Vec::as_slice)
+        self.target.keys.get(at).map(Vec::as_slice)
     }
 
     fn arg_count(&self) -> usize {
@@ -45,9 +45,9 @@ impl Operation for Close {
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
-        let Some(sale) = sale::find(space, &self.place, now)? else { return Ok([1, now, 2].map(int).to_vec()) };
+        let Some(sale) = sale::find(space, &self.target, now)? else { return Ok([1, now, 2].map(int).to_vec()) };
         if sale.is_due() {
-            sale.release(&self.place, STEP, &mut Budget::default());
+            sale.release(&self.target, STEP, &mut Budget::default());
         }
         if sale.is_ended(now) {
             if !std::mem::replace(&mut sale.closed, true) {
@@ -58,19 +58,19 @@ impl Operation for Close {
             sale.close(self.id, now);
         }
         let closed = sale.closer == Some(self.id);
-        sale::keep(space, &self.place, now)?;
+        sale::keep(space, &self.target, now)?;
         Ok(vec![int(1), int(now), int(closed.into())])
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
         match unsigned(fields, 0)? {
             outcome @ (0 | 1) => Ok(Answer::new(outcome == 1)),
-            2 => Err(refused(format!("{} is not open: there is nothing to close", self.place.shown))),
+            2 => Err(refused(format!("{} is not open: there is nothing to close", self.target.shown))),
             other => Err(odd_reply(format!("outcome {other}"))),
         }
     }
 
     fn describe(&self) -> String {
-        format!("closing of {}", self.place.shown)
+        format!("closing of {}", self.target.shown)
     }
 }

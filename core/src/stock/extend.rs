@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::id::Hold;
 use super::sale::{self, Budget, step_of};
-use super::{Place, Transition};
+use super::{Target, Transition};
 use crate::base::decision::Source;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
@@ -14,7 +14,7 @@ use crate::call::script::Script;
 use crate::call::space::Space;
 
 pub(super) struct Extend {
-    pub items: Vec<(Arc<Place>, Hold)>,
+    pub items: Vec<(Arc<Target>, Hold)>,
     /// For how long from now, in microseconds.
     pub hold: u64,
 }
@@ -25,7 +25,7 @@ impl Operation for Extend {
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
-        self.items.get(at / 3).map(|(place, _)| place.keys[at % 3].as_slice())
+        self.items.get(at / 3).map(|(target, _)| target.keys[at % 3].as_slice())
     }
 
     fn arg_count(&self) -> usize {
@@ -47,24 +47,24 @@ impl Operation for Extend {
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
         let mut ends = Vec::with_capacity(self.items.len());
-        for (place, hold) in &self.items {
-            let sale = sale::find(space, place, now)?;
+        for (target, hold) in &self.items {
+            let sale = sale::find(space, target, now)?;
             ends.push(sale.and_then(|sale| sale.end_of(&hold.member()).filter(|till| *till > sale.now())));
         }
         let all = ends.iter().all(Option::is_some);
         let (mut budget, step) = (Budget::default(), step_of(self.items.len()));
-        for ((place, hold), end) in self.items.iter().zip(ends) {
-            let Some(sale) = sale::find(space, place, now)? else { continue };
+        for ((target, hold), end) in self.items.iter().zip(ends) {
+            let Some(sale) = sale::find(space, target, now)? else { continue };
             if sale.is_due() {
-                sale.release(place, step, &mut budget);
+                sale.release(target, step, &mut budget);
             }
             let till = sale.now() + self.hold;
             if all && end.is_some_and(|end| till > end) {
-                sale.extend(place, hold, till);
+                sale.extend(target, hold, till);
             } else {
                 sale.save_if_dirty();
             }
-            sale::keep(space, place, now)?;
+            sale::keep(space, target, now)?;
         }
         Ok(vec![int(1), int(now), int(all.into())])
     }
@@ -74,7 +74,7 @@ impl Operation for Extend {
     }
 
     fn describe(&self) -> String {
-        let names: Vec<&str> = self.items.iter().map(|(place, _)| place.shown.as_str()).collect();
+        let names: Vec<&str> = self.items.iter().map(|(target, _)| target.shown.as_str()).collect();
         format!("extension of a reservation of {}", names.join(", "))
     }
 }

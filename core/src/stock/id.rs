@@ -3,7 +3,7 @@
 //! Base64url without padding of: id (16 bytes), what ties it to its stock (6), quantity (in sevens of bits, the lowest
 //! first), buyer.
 
-use super::Place;
+use super::Target;
 use crate::base::error::{Error, Result, shown};
 use crate::base::key::MAX_KEY_BYTES;
 
@@ -41,7 +41,7 @@ impl Hold {
 }
 
 /// The text of a hold.
-pub(super) fn encode(place: &Place, hold: &Hold) -> String {
+pub(super) fn encode(target: &Target, hold: &Hold) -> String {
     let mut tail = Vec::with_capacity(hold.buyer.len() + 4);
     let mut quantity = hold.quantity;
     while quantity > 0x7f {
@@ -50,27 +50,27 @@ pub(super) fn encode(place: &Place, hold: &Hold) -> String {
     }
     tail.push(quantity as u8);
     tail.extend_from_slice(&hold.buyer);
-    to_text(&[hold.id.as_slice(), &tie(place, &hold.id, &tail), &tail].concat())
+    to_text(&[hold.id.as_slice(), &tie(target, &hold.id, &tail), &tail].concat())
 }
 
 /// The hold of a text.
 ///
 /// # Errors
 /// `invalid_argument` if no take of this stock can have returned it.
-pub(super) fn decode(place: &Place, text: &str) -> Result<Hold> {
-    read(place, text).ok_or_else(|| {
-        let (text, stock) = (shown(text.as_bytes()), &place.shown);
+pub(super) fn decode(target: &Target, text: &str) -> Result<Hold> {
+    read(target, text).ok_or_else(|| {
+        let (text, stock) = (shown(text.as_bytes()), &target.shown);
         Error::invalid(format!(
             "reservation \"{text}\" does not belong to {stock}: give the id of a reservation that was taken there"
         ))
     })
 }
 
-fn read(place: &Place, text: &str) -> Option<Hold> {
+fn read(target: &Target, text: &str) -> Option<Hold> {
     let raw = from_text(text)?;
     let (id, rest) = raw.split_first_chunk::<ID>()?;
     let (given, tail) = rest.split_first_chunk::<TIE>()?;
-    if *given != tie(place, id, tail) {
+    if *given != tie(target, id, tail) {
         return None;
     }
     let length = 1 + tail.iter().position(|byte| *byte < 0x80)?;
@@ -81,9 +81,9 @@ fn read(place: &Place, text: &str) -> Option<Hold> {
 }
 
 /// The first bytes of the SHA-1 over the stock's key and what is tied to it.
-fn tie(place: &Place, id: &Id, tail: &[u8]) -> [u8; TIE] {
+fn tie(target: &Target, id: &Id, tail: &[u8]) -> [u8; TIE] {
     let mut sha = sha1_smol::Sha1::new();
-    for part in [place.keys[0].as_slice(), &[0], id, tail] {
+    for part in [target.keys[0].as_slice(), &[0], id, tail] {
         sha.update(part);
     }
     let digest = sha.digest().bytes();
@@ -121,23 +121,23 @@ mod tests {
 
     #[test]
     fn a_text_is_read_as_it_was_written_and_nothing_else_is() {
-        let place = |name: &str| Place { name: vec![], keys: [name.into(), vec![], vec![]], shown: name.into() };
+        let target = |name: &str| Target { name: vec![], keys: [name.into(), vec![], vec![]], shown: name.into() };
         for (quantity, buyer) in [(1, &b"user:42"[..]), (300, b"\x00\xff"), (1 << 52, b"b"), (127, b"x"), (128, b"xy")]
         {
             let hold = Hold { id: *b"0123456789abcdef", quantity, buyer: buyer.to_vec() };
-            let text = encode(&place("here"), &hold);
-            assert_eq!(read(&place("here"), &text), Some(hold.clone()));
-            assert_eq!(read(&place("there"), &text), None);
+            let text = encode(&target("here"), &hold);
+            assert_eq!(read(&target("here"), &text), Some(hold.clone()));
+            assert_eq!(read(&target("there"), &text), None);
             assert_eq!(Hold::of_member(&hold.member()), Some(hold));
             for at in 0..text.len() {
-                assert_eq!(read(&place("here"), &text[..at]), None);
+                assert_eq!(read(&target("here"), &text[..at]), None);
                 let other = if text.as_bytes()[at] == b'A' { "B" } else { "A" };
                 let changed = [&text[..at], other, &text[at + 1..]].concat();
-                assert_eq!(read(&place("here"), &changed), None, "{changed}");
+                assert_eq!(read(&target("here"), &changed), None, "{changed}");
             }
         }
         for text in ["", "é", "A", "AA==", " "] {
-            assert_eq!(read(&place("here"), text), None);
+            assert_eq!(read(&target("here"), text), None);
         }
     }
 }

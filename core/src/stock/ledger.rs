@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::id::{self, Hold, MAX_MEMBER_BYTES};
 use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_OF_A_TAKE};
-use super::{Place, Transition, sale};
+use super::{Target, Transition, sale};
 use crate::base::decision::Source;
 use crate::base::error::{Error, Result, shown};
 use crate::call::answer::Answer;
 use crate::call::operation::{Operation, bytes, int, odd_reply};
-use crate::call::resp::{self, Most, Value};
+use crate::call::resp::{self, ReplyLimit, Value};
 use crate::call::script::Script;
 use crate::call::space::Space;
 
@@ -108,7 +108,7 @@ pub(super) fn check_entry_id(id: &str) -> Result<()> {
 }
 
 pub(super) struct ReadLedger {
-    pub place: Arc<Place>,
+    pub target: Arc<Target>,
     pub after: Option<String>,
     pub count: u64,
 }
@@ -127,7 +127,7 @@ impl ReadLedger {
             id: String::from_utf8_lossy(&id).into_owned(),
             number: number(3),
             kind,
-            reservation: is_of_one.then(|| id::encode(&self.place, &hold)),
+            reservation: is_of_one.then(|| id::encode(&self.target, &hold)),
             quantity: hold.quantity,
             buyer: is_of_one.then_some(hold.buyer),
             time: number(4).wrapping_sub(number(5)),
@@ -139,9 +139,9 @@ impl ReadLedger {
     }
 
     /// As the script shows it.
-    fn shown_by_script(entry: &LedgerEntry, place: &Place) -> Result<[Value; 3]> {
+    fn shown_by_script(entry: &LedgerEntry, target: &Target) -> Result<[Value; 3]> {
         let hold = match &entry.reservation {
-            Some(text) => id::decode(place, text)?,
+            Some(text) => id::decode(target, text)?,
             None => Hold { id: [0; 16], quantity: entry.quantity, buyer: Vec::new() },
         };
         let mut raw = Vec::new();
@@ -175,7 +175,7 @@ impl Operation for ReadLedger {
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
-        self.place.keys.get(at).map(Vec::as_slice)
+        self.target.keys.get(at).map(Vec::as_slice)
     }
 
     fn arg_count(&self) -> usize {
@@ -187,11 +187,11 @@ impl Operation for ReadLedger {
         resp::number_part(out, self.count);
     }
 
-    fn most(&self) -> Most {
+    fn reply_limit(&self) -> ReplyLimit {
         let prizes = MAX_PRIZES_OF_A_TAKE as usize * (4 + MAX_PRIZE_BYTES);
         // An entry's id and its numbers stand beside the member.
         let count = self.count as usize;
-        Most::of(3 * count, count * (128 + MAX_MEMBER_BYTES + prizes))
+        ReplyLimit::of(3 * count, count * (128 + MAX_MEMBER_BYTES + prizes))
     }
 
     fn mutates(&self) -> bool {
@@ -200,16 +200,16 @@ impl Operation for ReadLedger {
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
         let mut reply = vec![int(1), int(now)];
-        let Some(sale) = sale::find(space, &self.place, now)? else { return Ok(reply) };
-        let place = |id: &str| id.split_once('-').and_then(|(place, _)| place.parse().ok()).unwrap_or(0_u64);
-        let after = self.after.as_deref().map_or(0, place);
-        let later = sale.ledger().filter(|entry| place(&entry.id) > after);
+        let Some(sale) = sale::find(space, &self.target, now)? else { return Ok(reply) };
+        let target = |id: &str| id.split_once('-').and_then(|(target, _)| target.parse().ok()).unwrap_or(0_u64);
+        let after = self.after.as_deref().map_or(0, target);
+        let later = sale.ledger().filter(|entry| target(&entry.id) > after);
         let mut left = MAX_PAGE_BYTES;
         for entry in later.take(self.count as usize) {
             if left <= 0 {
                 break;
             }
-            let shown = Self::shown_by_script(entry, &self.place)?;
+            let shown = Self::shown_by_script(entry, &self.target)?;
             let size = |field: &Value| if let Value::Bytes(bytes) = field { bytes.len() as i64 } else { 0 };
             left -= size(&shown[1]) + size(&shown[2]);
             reply.extend(shown);
@@ -222,6 +222,6 @@ impl Operation for ReadLedger {
     }
 
     fn describe(&self) -> String {
-        format!("reading of the ledger of {}", self.place.shown)
+        format!("reading of the ledger of {}", self.target.shown)
     }
 }

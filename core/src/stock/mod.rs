@@ -4,9 +4,9 @@ mod close;
 mod extend;
 mod id;
 mod ledger;
-mod memory;
 mod open;
 mod options;
+mod request_memory;
 mod reservations;
 mod restock;
 mod sale;
@@ -28,7 +28,6 @@ use id::Hold;
 pub(crate) use id::Id;
 use ledger::ReadLedger;
 pub use ledger::{LedgerEntry, LedgerKind};
-use memory::Memory;
 use open::Open;
 pub use options::{
     DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_MEMORY, MAX_HOLD, MAX_LEDGER_CAP, MAX_PAGE, MAX_PRIZE_BYTES,
@@ -36,6 +35,7 @@ pub use options::{
     MIN_HOLD, MIN_LEDGER_CAP, MIN_STOCK_MEMORY, Opening, SETTLED_MEMORY, StockOptions,
 };
 use options::{check_count, check_hold, check_prizes, check_quantity, check_request_id};
+use request_memory::RequestMemory;
 use reservations::{Cursor, Reservations};
 pub use reservations::{StockPage, StockReservation};
 use restock::Restock;
@@ -59,12 +59,12 @@ pub(crate) use transition::scripts;
 #[derive(Clone)]
 pub struct Stock {
     client: Client,
-    place: Arc<Place>,
+    target: Arc<Target>,
     options: Arc<StockOptions>,
 }
 
 /// Where a sale is kept.
-struct Place {
+struct Target {
     name: Vec<u8>,
     /// Hash, holds, ledger.
     keys: [Vec<u8>; 3],
@@ -81,13 +81,13 @@ impl Client {
     pub fn stock(&self, name: &[u8], options: StockOptions) -> Result<Stock> {
         key::check_stock_name(name)?;
         options.check()?;
-        let whole = key::complete(&key::stock_stem(&self.shared.prefix, options.scope.as_deref()), name);
-        let place = Place {
+        let whole = key::complete(&key::stock_stem(&self.session.prefix, options.scope.as_deref()), name);
+        let target = Target {
             name: name.to_vec(),
             keys: [whole.clone(), [&whole, b":holds".as_slice()].concat(), [&whole, b":ledger".as_slice()].concat()],
             shown: format!("stock \"{}\"", shown(name)),
         };
-        Ok(Stock { client: self.clone(), place: Arc::new(place), options: Arc::new(options) })
+        Ok(Stock { client: self.clone(), target: Arc::new(target), options: Arc::new(options) })
     }
 
     /// Holds units of several stocks, each so many, for one buyer, or of none: one atomic call. 1 to [`MAX_STOCKS`] stocks of
@@ -123,14 +123,14 @@ impl Client {
         if items.len() > MAX_STOCKS {
             return Err(Error::invalid(format!("{} stocks are more than {MAX_STOCKS}: give fewer", items.len())));
         }
-        let mut places: Vec<(Arc<Place>, u64, usize)> = Vec::with_capacity(items.len());
+        let mut places: Vec<(Arc<Target>, u64, usize)> = Vec::with_capacity(items.len());
         for (at, (stock, quantity)) in items.iter().enumerate() {
             self.check_own(stock)?;
-            if places.iter().any(|(place, ..)| place.keys[0] == stock.place.keys[0]) {
-                let message = format!("{} is given twice: give it once, with both quantities", stock.place.shown);
+            if places.iter().any(|(target, ..)| target.keys[0] == stock.target.keys[0]) {
+                let message = format!("{} is given twice: give it once, with both quantities", stock.target.shown);
                 return Err(Error::invalid(message));
             }
-            places.push((stock.place.clone(), *quantity, at));
+            places.push((stock.target.clone(), *quantity, at));
         }
         // The same stocks in another order are the same request.
         places.sort_by(|(a, ..), (b, ..)| a.keys[0].cmp(&b.keys[0]));
@@ -176,11 +176,11 @@ impl Client {
 
     /// How long what may be repeated is remembered, in microseconds: for so long, and until this client repeats it no more.
     fn repeat_memory(&self, at_least: u64) -> u64 {
-        at_least.max(self.shared.request_memory)
+        at_least.max(self.session.request_memory)
     }
 
     /// What these reservations hold, by their ids.
-    fn held(&self, reservations: &[(&Stock, &str)]) -> Result<Vec<(Arc<Place>, Hold)>> {
+    fn held(&self, reservations: &[(&Stock, &str)]) -> Result<Vec<(Arc<Target>, Hold)>> {
         if reservations.is_empty() {
             return Err(Error::invalid("no reservation was given: give at least one"));
         }
@@ -188,33 +188,33 @@ impl Client {
             let given = reservations.len();
             return Err(Error::invalid(format!("{given} reservations are more than {MAX_RESERVATIONS}: give fewer")));
         }
-        let mut held: Vec<(Arc<Place>, Hold)> = Vec::with_capacity(reservations.len());
+        let mut held: Vec<(Arc<Target>, Hold)> = Vec::with_capacity(reservations.len());
         for (stock, id) in reservations {
             self.check_own(stock)?;
-            let hold = id::decode(&stock.place, id)?;
-            if held.iter().any(|(place, other)| place.keys[0] == stock.place.keys[0] && *other == hold) {
+            let hold = id::decode(&stock.target, id)?;
+            if held.iter().any(|(target, other)| target.keys[0] == stock.target.keys[0] && *other == hold) {
                 return Err(Error::invalid(format!(
                     "reservation \"{}\" is given twice: give it once",
                     shown(id.as_bytes())
                 )));
             }
-            held.push((stock.place.clone(), hold));
+            held.push((stock.target.clone(), hold));
         }
         Ok(held)
     }
 
     fn check_own(&self, stock: &Stock) -> Result<()> {
-        if Arc::ptr_eq(&stock.client.shared, &self.shared) {
+        if Arc::ptr_eq(&stock.client.session, &self.session) {
             return Ok(());
         }
-        Err(Error::invalid(format!("{} belongs to another client: make it with this one", stock.place.shown)))
+        Err(Error::invalid(format!("{} belongs to another client: make it with this one", stock.target.shown)))
     }
 }
 
 impl Stock {
     /// The name given.
     pub fn name(&self) -> &[u8] {
-        &self.place.name
+        &self.target.name
     }
 
     /// The scope given.
@@ -224,7 +224,7 @@ impl Stock {
 
     /// The Redis keys: hash, holds, ledger.
     pub fn redis_keys(&self) -> &[Vec<u8>] {
-        &self.place.keys
+        &self.target.keys
     }
 
     /// Opens the sale with `quantity` units (1 to [`MAX_QUANTITY`]): true if this call opened it, false if it is open with the
@@ -241,7 +241,7 @@ impl Stock {
     pub(crate) fn open_as(&self, id: Id, quantity: u64, opening: Opening) -> Result<Op<bool>> {
         check_quantity("quantity", quantity)?;
         opening.check(quantity)?;
-        let call = Open { place: self.place.clone(), id, quantity, opening, options: self.options.clone() };
+        let call = Open { target: self.target.clone(), id, quantity, opening, options: self.options.clone() };
         Ok(Op::new(&self.client, Box::new(call), None))
     }
 
@@ -257,7 +257,7 @@ impl Stock {
     }
 
     pub(crate) fn close_as(&self, id: Id) -> Result<Op<bool>> {
-        Ok(Op::new(&self.client, Box::new(Close { place: self.place.clone(), id }), None))
+        Ok(Op::new(&self.client, Box::new(Close { target: self.target.clone(), id }), None))
     }
 
     /// Adds `quantity` units (1 to [`MAX_QUANTITY`]) to an open sale, also one that has ended, and answers how many
@@ -274,10 +274,10 @@ impl Stock {
             // So that it can be repeated.
             None => random::bytes::<16>()?.to_vec(),
         };
-        let mut key = [&self.place.keys[0], b":restock:".as_slice()].concat();
+        let mut key = [&self.target.keys[0], b":restock:".as_slice()].concat();
         key::encode_into(&mut key, &id);
-        let memory = Memory { key, length: self.client.settled_memory() };
-        let call = Restock { place: self.place.clone(), quantity, prizes: prizes.to_vec(), memory };
+        let memory = RequestMemory { key, length: self.client.settled_memory() };
+        let call = Restock { target: self.target.clone(), quantity, prizes: prizes.to_vec(), memory };
         Ok(Op::new(&self.client, Box::new(call), None))
     }
 
@@ -302,7 +302,7 @@ impl Stock {
         hold: u64,
         request_id: Option<&[u8]>,
     ) -> Result<Op<Taken>> {
-        let places = vec![(self.place.clone(), quantity, 0)];
+        let places = vec![(self.target.clone(), quantity, 0)];
         let call = Take::new(&self.client, places, "take", buyer, hold, request_id, id)?;
         Ok(Op::new(&self.client, Box::new(call), None))
     }
@@ -337,7 +337,7 @@ impl Stock {
 
     /// The numbers of the sale, after up to 256 holds that are over have returned.
     pub fn status(&self) -> Op<StockStatus> {
-        Op::new(&self.client, Box::new(Status { place: self.place.clone() }), None)
+        Op::new(&self.client, Box::new(Status { target: self.target.clone() }), None)
     }
 
     /// Lists holds that are not over in the order in which they end, up to `count` (1 to [`MAX_PAGE`]) from where `cursor` says:
@@ -348,8 +348,8 @@ impl Stock {
     /// `invalid_argument` for a cursor that is none of this stock, or a count out of bounds.
     pub fn reservations(&self, cursor: Option<&str>, count: u64) -> Result<Op<StockPage>> {
         check_count(count)?;
-        let from = cursor.map(|cursor| Cursor::parse(&self.place, cursor)).transpose()?;
-        Ok(Op::new(&self.client, Box::new(Reservations { place: self.place.clone(), from, count }), None))
+        let from = cursor.map(|cursor| Cursor::parse(&self.target, cursor)).transpose()?;
+        Ok(Op::new(&self.client, Box::new(Reservations { target: self.target.clone(), from, count }), None))
     }
 
     /// Reads up to `count` (1 to [`MAX_PAGE`]) entries of the ledger, those after the entry with the id `after`, or from the first
@@ -363,7 +363,7 @@ impl Stock {
         if let Some(id) = after {
             ledger::check_entry_id(id)?;
         }
-        let call = ReadLedger { place: self.place.clone(), after: after.map(str::to_owned), count };
+        let call = ReadLedger { target: self.target.clone(), after: after.map(str::to_owned), count };
         Ok(Op::new(&self.client, Box::new(call), None))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::id::Id;
 use super::sale::{self, Budget, Opened, STEP, Sale};
-use super::{Opening, Place, StockOptions, Transition, refused};
+use super::{Opening, StockOptions, Target, Transition, refused};
 use crate::base::decision::Source;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
@@ -14,7 +14,7 @@ use crate::call::script::Script;
 use crate::call::space::Space;
 
 pub(super) struct Open {
-    pub place: Arc<Place>,
+    pub target: Arc<Target>,
     /// Of the call: when it is repeated, it opened the sale.
     pub id: Id,
     pub quantity: u64,
@@ -41,7 +41,7 @@ impl Open {
         Ok(format!(
             "{} is open with quantity {quantity}, per_buyer {}, ends {}{prizes}, not {}, {}, {}: give the same, restock it, or \
              give the new sale another name",
-            self.place.shown,
+            self.target.shown,
             told(per_buyer),
             told(ends),
             given.quantity,
@@ -70,7 +70,7 @@ impl Operation for Open {
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
-        self.place.keys.get(at).map(Vec::as_slice)
+        self.target.keys.get(at).map(Vec::as_slice)
     }
 
     fn arg_count(&self) -> usize {
@@ -100,9 +100,9 @@ impl Operation for Open {
         let reply = |outcome: u64, with: &Opened, same: bool| {
             [1, now, outcome, with.quantity, with.per_buyer, with.ends, same.into()].map(int).to_vec()
         };
-        if let Some(sale) = sale::find(space, &self.place, now)? {
+        if let Some(sale) = sale::find(space, &self.target, now)? {
             if sale.is_due() {
-                sale.release(&self.place, STEP, &mut Budget::default());
+                sale.release(&self.target, STEP, &mut Budget::default());
             }
             sale.save_if_dirty();
             let outcome = match () {
@@ -117,8 +117,8 @@ impl Operation for Open {
         }
         let kept = (self.options.memory, self.options.ledger_cap);
         let sale = Sale::new(opened.clone(), self.id, kept, self.opening.prizes.clone(), now);
-        space.set_object(&self.place.keys[0], Box::new(sale), self.options.memory.div_ceil(1_000));
-        sale::keep(space, &self.place, now)?;
+        space.set_object(&self.target.keys[0], Box::new(sale), self.options.memory.div_ceil(1_000));
+        sale::keep(space, &self.target, now)?;
         Ok(reply(1, &opened, true))
     }
 
@@ -128,13 +128,13 @@ impl Operation for Open {
             2 => Err(refused(self.conflict(fields)?)),
             3 => {
                 let ends = self.opened().ends;
-                Err(refused(format!("ends {ends} of {} has passed: give a later one", self.place.shown)))
+                Err(refused(format!("ends {ends} of {} has passed: give a later one", self.target.shown)))
             }
             other => Err(odd_reply(format!("outcome {other}"))),
         }
     }
 
     fn describe(&self) -> String {
-        format!("opening of {}", self.place.shown)
+        format!("opening of {}", self.target.shown)
     }
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::id::{self, Hold, MAX_MEMBER_BYTES};
 use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE};
-use super::{Place, Transition, sale};
+use super::{Target, Transition, sale};
 use crate::base::decision::Source;
 use crate::base::error::{Error, Result, shown};
 use crate::call::answer::Answer;
 use crate::call::operation::{Operation, bytes, int, odd_reply, unsigned};
-use crate::call::resp::{self, Most, Value};
+use crate::call::resp::{self, ReplyLimit, Value};
 use crate::call::script::Script;
 use crate::call::space::Space;
 
@@ -48,23 +48,23 @@ impl Cursor {
     ///
     /// # Errors
     /// `invalid_argument` if no page of this stock has it.
-    pub fn parse(place: &Place, text: &str) -> Result<Cursor> {
+    pub fn parse(target: &Target, text: &str) -> Result<Cursor> {
         let number = |digits: &str| {
             let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
             digits.parse().ok().filter(|number| plain && *number < 1_u64 << 53)
         };
         let parts = text.split_once('.');
         let cursor = parts
-            .and_then(|(till, id)| Some(Cursor { till: number(till)?, member: id::decode(place, id).ok()?.member() }));
+            .and_then(|(till, id)| Some(Cursor { till: number(till)?, member: id::decode(target, id).ok()?.member() }));
         cursor.ok_or_else(|| {
-            let (text, stock) = (shown(text.as_bytes()), &place.shown);
+            let (text, stock) = (shown(text.as_bytes()), &target.shown);
             Error::invalid(format!("cursor \"{text}\" does not belong to {stock}: give the next of the page before"))
         })
     }
 }
 
 pub(super) struct Reservations {
-    pub place: Arc<Place>,
+    pub target: Arc<Target>,
     pub from: Option<Cursor>,
     pub count: u64,
 }
@@ -75,7 +75,7 @@ impl Operation for Reservations {
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
-        self.place.keys.get(at).map(Vec::as_slice)
+        self.target.keys.get(at).map(Vec::as_slice)
     }
 
     fn arg_count(&self) -> usize {
@@ -91,10 +91,10 @@ impl Operation for Reservations {
         resp::number_part(out, self.count);
     }
 
-    fn most(&self) -> Most {
+    fn reply_limit(&self) -> ReplyLimit {
         let each = MAX_PRIZES_OF_A_TAKE as usize;
         let count = self.count as usize;
-        Most::of(count * (3 + each), count * (MAX_MEMBER_BYTES + each * MAX_PRIZE_BYTES))
+        ReplyLimit::of(count * (3 + each), count * (MAX_MEMBER_BYTES + each * MAX_PRIZE_BYTES))
     }
 
     fn mutates(&self) -> bool {
@@ -103,7 +103,7 @@ impl Operation for Reservations {
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
         let mut reply = vec![int(1), int(now), Value::Int(-1)];
-        let Some(sale) = sale::find(space, &self.place, now)? else { return Ok(reply) };
+        let Some(sale) = sale::find(space, &self.target, now)? else { return Ok(reply) };
         let (end, after) = self.from.as_ref().map_or((0, &[][..]), |cursor| (cursor.till, &cursor.member));
         let mut moved = 0;
         let mut listed = (1..=self.count).zip(sale.holds_after(end, after)).peekable();
@@ -128,7 +128,7 @@ impl Operation for Reservations {
             let (until, prizes) = (unsigned(rest, 1)?, unsigned(rest, 2)? as usize);
             let prizes = (3..prizes + 3).map(|at| bytes(rest, at)).collect::<Result<Vec<_>>>()?;
             rest = &rest[3 + prizes.len()..];
-            let id = id::encode(&self.place, &hold);
+            let id = id::encode(&self.target, &hold);
             reservations.push(StockReservation { id, quantity: hold.quantity, buyer: hold.buyer, prizes, until });
         }
         let next = match (fields.first(), reservations.last()) {
@@ -139,6 +139,6 @@ impl Operation for Reservations {
     }
 
     fn describe(&self) -> String {
-        format!("listing of {}", self.place.shown)
+        format!("listing of {}", self.target.shown)
     }
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::memory::Memory;
 use super::options::MAX_QUANTITY;
+use super::request_memory::RequestMemory;
 use super::sale::{self, Budget, STEP};
-use super::{Place, Transition, refused};
+use super::{Target, Transition, refused};
 use crate::base::decision::Source;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
@@ -15,10 +15,10 @@ use crate::call::script::Script;
 use crate::call::space::Space;
 
 pub(super) struct Restock {
-    pub place: Arc<Place>,
+    pub target: Arc<Target>,
     pub quantity: u64,
     pub prizes: Vec<Vec<u8>>,
-    pub memory: Memory,
+    pub memory: RequestMemory,
 }
 
 impl Operation for Restock {
@@ -27,9 +27,9 @@ impl Operation for Restock {
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
-        match self.place.keys.get(at) {
+        match self.target.keys.get(at) {
             Some(key) => Some(key),
-            None => (at == self.place.keys.len()).then_some(&self.memory.key),
+            None => (at == self.target.keys.len()).then_some(&self.memory.key),
         }
     }
 
@@ -56,9 +56,9 @@ impl Operation for Restock {
             return Ok(reply);
         }
         let answer = |outcome: u64, quantity: u64| vec![int(1), int(now), int(outcome), int(quantity)];
-        let Some(sale) = sale::find(space, &self.place, now)? else { return Ok(answer(0, 0)) };
+        let Some(sale) = sale::find(space, &self.target, now)? else { return Ok(answer(0, 0)) };
         if sale.is_due() {
-            sale.release(&self.place, STEP, &mut Budget::default());
+            sale.release(&self.target, STEP, &mut Budget::default());
         }
         let quantity = sale.available + sale.held + sale.sold;
         let outcome = match () {
@@ -71,14 +71,14 @@ impl Operation for Restock {
             return Ok(answer(outcome, quantity));
         }
         sale.restock(self.quantity, &self.prizes);
-        sale::keep(space, &self.place, now)?;
+        sale::keep(space, &self.target, now)?;
         let reply = answer(1, quantity + self.quantity);
         self.memory.remember(space, &reply, now);
         Ok(reply)
     }
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        let (stock, quantity) = (&self.place.shown, unsigned(fields, 1)?);
+        let (stock, quantity) = (&self.target.shown, unsigned(fields, 1)?);
         match unsigned(fields, 0)? {
             1 => Ok(Answer::new(quantity)),
             0 => Err(refused(format!("{stock} is not open: open it first"))),
@@ -93,6 +93,6 @@ impl Operation for Restock {
     }
 
     fn describe(&self) -> String {
-        format!("restock of {}", self.place.shown)
+        format!("restock of {}", self.target.shown)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::id::{Hold, Id};
 use super::ledger::{LedgerEntry, LedgerKind};
 use super::options::MAX_PRIZES_MOVED;
-use super::{Place, id};
+use super::{Target, id};
 use crate::base::error::{Result, wrong_type};
 use crate::call::lua::EXACT;
 use crate::call::space::Space;
@@ -93,8 +93,8 @@ pub(super) struct Sale {
 }
 
 /// Finds an open sale and brings it to now.
-pub(super) fn find<'a>(space: &'a mut dyn Space, place: &Place, now: u64) -> Result<Option<&'a mut Sale>> {
-    let key = &place.keys[0];
+pub(super) fn find<'a>(space: &'a mut dyn Space, target: &Target, now: u64) -> Result<Option<&'a mut Sale>> {
+    let key = &target.keys[0];
     let Some(object) = space.object(key)? else { return Ok(None) };
     let Some(sale) = object.downcast_mut::<Sale>() else { return Err(wrong_type(&[key])) };
     let (seen, offset) = sale.saved;
@@ -105,10 +105,10 @@ pub(super) fn find<'a>(space: &'a mut dyn Space, place: &Place, now: u64) -> Res
 }
 
 /// Makes the store keep the sale, after a call that may have written, for as long as it is to be kept.
-pub(super) fn keep(space: &mut dyn Space, place: &Place, now: u64) -> Result<()> {
-    if let Some(sale) = find(space, place, now)? {
+pub(super) fn keep(space: &mut dyn Space, target: &Target, now: u64) -> Result<()> {
+    if let Some(sale) = find(space, target, now)? {
         let ttl = sale.kept.saturating_sub(sale.now());
-        space.keep(&place.keys[0], ttl.div_ceil(1_000));
+        space.keep(&target.keys[0], ttl.div_ceil(1_000));
     }
     Ok(())
 }
@@ -214,7 +214,7 @@ impl Sale {
     }
 
     /// Holds units, of which there are enough.
-    pub fn hold(&mut self, place: &Place, hold: &Hold, till: u64) -> Vec<Vec<u8>> {
+    pub fn hold(&mut self, target: &Target, hold: &Hold, till: u64) -> Vec<Vec<u8>> {
         self.renew |= self.held == 0;
         self.set_end(hold.member(), till);
         let drawn: Vec<Vec<u8>> =
@@ -226,30 +226,30 @@ impl Sale {
         self.available -= hold.quantity;
         self.held += hold.quantity;
         self.due = self.due.min(till);
-        self.append(LedgerKind::Held, Some((place, hold)), Some(drawn.clone()), hold.quantity);
+        self.append(LedgerKind::Held, Some((target, hold)), Some(drawn.clone()), hold.quantity);
         self.save();
         drawn
     }
 
     /// Moves the end of a hold.
-    pub fn extend(&mut self, place: &Place, hold: &Hold, till: u64) {
+    pub fn extend(&mut self, target: &Target, hold: &Hold, till: u64) {
         self.set_end(hold.member(), till);
-        self.append(LedgerKind::Extended, Some((place, hold)), None, hold.quantity);
+        self.append(LedgerKind::Extended, Some((target, hold)), None, hold.quantity);
         self.save();
     }
 
     /// Sells what a hold has.
-    pub fn sell(&mut self, place: &Place, hold: &Hold) {
+    pub fn sell(&mut self, target: &Target, hold: &Hold) {
         self.forget(&hold.member());
         self.held -= hold.quantity;
         self.sold += hold.quantity;
         let given = self.given.remove(&hold.id);
-        self.append(LedgerKind::Confirmed, Some((place, hold)), given, hold.quantity);
+        self.append(LedgerKind::Confirmed, Some((target, hold)), given, hold.quantity);
         self.save();
     }
 
     /// Returns what a hold has.
-    pub fn give_back(&mut self, place: &Place, hold: &Hold, kind: LedgerKind) {
+    pub fn give_back(&mut self, target: &Target, hold: &Hold, kind: LedgerKind) {
         self.forget(&hold.member());
         if let Some(count) = self.buyers.get_mut(&hold.buyer) {
             *count -= hold.quantity;
@@ -260,12 +260,12 @@ impl Sale {
         self.free.extend(self.given.remove(&hold.id).unwrap_or_default());
         self.available += hold.quantity;
         self.held -= hold.quantity;
-        self.append(kind, Some((place, hold)), None, hold.quantity);
+        self.append(kind, Some((target, hold)), None, hold.quantity);
         self.save();
     }
 
     /// Returns up to `most` of the holds that are over, as far as the call may.
-    pub fn release(&mut self, place: &Place, most: usize, budget: &mut Budget) {
+    pub fn release(&mut self, target: &Target, most: usize, budget: &mut Budget) {
         let now = self.now();
         for _ in 0..most {
             let first = self.ends_of_holds.first().filter(|(till, _)| *till <= now && budget.prizes > 0);
@@ -273,7 +273,7 @@ impl Sale {
             if self.prized {
                 budget.prizes = budget.prizes.saturating_sub(hold.quantity);
             }
-            self.give_back(place, &hold, LedgerKind::Expired);
+            self.give_back(target, &hold, LedgerKind::Expired);
         }
         self.due = self.ends_of_holds.first().map_or(NEVER, |(till, _)| *till);
         self.renew = true;
@@ -309,13 +309,13 @@ impl Sale {
         }
     }
 
-    fn append(&mut self, kind: LedgerKind, of: Option<(&Place, &Hold)>, prizes: Option<Vec<Vec<u8>>>, quantity: u64) {
+    fn append(&mut self, kind: LedgerKind, of: Option<(&Target, &Hold)>, prizes: Option<Vec<Vec<u8>>>, quantity: u64) {
         self.entries += 1;
         self.ledger.push_back(LedgerEntry {
             id: format!("{}-0", ENTRIES.fetch_add(1, Ordering::Relaxed) + 1),
             number: self.entries,
             kind,
-            reservation: of.map(|(place, hold)| id::encode(place, hold)),
+            reservation: of.map(|(target, hold)| id::encode(target, hold)),
             buyer: of.map(|(_, hold)| hold.buyer.clone()),
             quantity,
             time: self.by_server(self.now()),

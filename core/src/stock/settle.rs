@@ -6,7 +6,7 @@ use super::id::Hold;
 use super::ledger::LedgerKind;
 use super::options::MAX_PRIZES_MOVED;
 use super::sale::{self, Budget, step_of};
-use super::{Place, Transition, refused};
+use super::{Target, Transition, refused};
 use crate::base::decision::Source;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
@@ -41,17 +41,17 @@ pub(super) struct Settle {
 }
 
 struct Item {
-    place: Arc<Place>,
+    target: Arc<Target>,
     hold: Hold,
     /// Where it is remembered.
     key: Vec<u8>,
 }
 
 impl Settle {
-    pub fn new(holds: Vec<(Arc<Place>, Hold)>, settlement: Settlement, memory: u64) -> Settle {
-        let item = |(place, hold): (Arc<Place>, Hold)| {
+    pub fn new(holds: Vec<(Arc<Target>, Hold)>, settlement: Settlement, memory: u64) -> Settle {
+        let item = |(target, hold): (Arc<Target>, Hold)| {
             let id: String = hold.id.iter().map(|byte| format!("{byte:02x}")).collect();
-            Item { key: [&place.keys[0], format!(":settled:{id}").as_bytes()].concat(), place, hold }
+            Item { key: [&target.keys[0], format!(":settled:{id}").as_bytes()].concat(), target, hold }
         };
         Settle { items: holds.into_iter().map(item).collect(), settlement, memory }
     }
@@ -64,7 +64,7 @@ impl Operation for Settle {
 
     fn key(&self, at: usize) -> Option<&[u8]> {
         let item = self.items.get(at / 4)?;
-        Some(item.place.keys.get(at % 4).unwrap_or(&item.key))
+        Some(item.target.keys.get(at % 4).unwrap_or(&item.key))
     }
 
     fn arg_count(&self) -> usize {
@@ -90,7 +90,7 @@ impl Operation for Settle {
         let mut alive = Vec::with_capacity(self.items.len());
         let (mut all, mut prizes, mut budget) = (true, 0_u64, Budget::default());
         for item in &self.items {
-            let sale = sale::find(space, &item.place, now)?;
+            let sale = sale::find(space, &item.target, now)?;
             let prized = sale.as_ref().is_some_and(|sale| sale.prized);
             let is_alive =
                 sale.is_some_and(|sale| sale.end_of(&item.hold.member()).is_some_and(|till| till > sale.now()));
@@ -109,19 +109,19 @@ impl Operation for Settle {
             return Ok([1, now, 2].map(int).to_vec());
         }
         for (item, is_alive) in self.items.iter().zip(alive) {
-            let Some(sale) = sale::find(space, &item.place, now)? else { continue };
+            let Some(sale) = sale::find(space, &item.target, now)? else { continue };
             if sale.is_due() {
-                sale.release(&item.place, step, &mut budget);
+                sale.release(&item.target, step, &mut budget);
             }
             if !is_alive || (!all && self.settlement == Settlement::Confirm) {
                 sale.save_if_dirty();
                 continue;
             }
             match self.settlement {
-                Settlement::Confirm => sale.sell(&item.place, &item.hold),
-                Settlement::Cancel => sale.give_back(&item.place, &item.hold, LedgerKind::Cancelled),
+                Settlement::Confirm => sale.sell(&item.target, &item.hold),
+                Settlement::Cancel => sale.give_back(&item.target, &item.hold, LedgerKind::Cancelled),
             }
-            sale::keep(space, &item.place, now)?;
+            sale::keep(space, &item.target, now)?;
             let value = [MAGIC, &(now + self.memory).to_le_bytes(), &[byte]].concat();
             space.set(&item.key, value, self.memory.div_ceil(1_000) + 1);
         }
@@ -138,7 +138,7 @@ impl Operation for Settle {
 
     fn describe(&self) -> String {
         let verb = if self.settlement == Settlement::Confirm { "confirmation" } else { "cancellation" };
-        let names: Vec<&str> = self.items.iter().map(|item| item.place.shown.as_str()).collect();
+        let names: Vec<&str> = self.items.iter().map(|item| item.target.shown.as_str()).collect();
         format!("{verb} of a reservation of {}", names.join(", "))
     }
 }

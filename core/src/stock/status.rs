@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::sale::{self, Budget, HOLDS};
-use super::{Place, Transition};
+use super::{Target, Transition};
 use crate::base::decision::Source;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
@@ -57,7 +57,7 @@ pub struct StockStatus {
 }
 
 pub(super) struct Status {
-    pub place: Arc<Place>,
+    pub target: Arc<Target>,
 }
 
 impl Operation for Status {
@@ -66,7 +66,7 @@ impl Operation for Status {
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
-        self.place.keys.get(at).map(Vec::as_slice)
+        self.target.keys.get(at).map(Vec::as_slice)
     }
 
     fn arg_count(&self) -> usize {
@@ -84,15 +84,15 @@ impl Operation for Status {
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
-        let Some(sale) = sale::find(space, &self.place, now)? else { return Ok([1, now, 0].map(int).to_vec()) };
+        let Some(sale) = sale::find(space, &self.target, now)? else { return Ok([1, now, 0].map(int).to_vec()) };
         if sale.is_due() {
-            sale.release(&self.place, HOLDS, &mut Budget::default());
+            sale.release(&self.target, HOLDS, &mut Budget::default());
         }
         sale.save_if_dirty();
         let phase = if sale.is_ended(now) { 2 } else { 1 };
         let numbers = [sale.available, sale.held, sale.sold, sale.buyers(), sale.per_buyer, sale.ends];
         let reply = [1, now, phase].into_iter().chain(numbers).map(int).collect();
-        sale::keep(space, &self.place, now)?;
+        sale::keep(space, &self.target, now)?;
         Ok(reply)
     }
 
@@ -118,6 +118,6 @@ impl Operation for Status {
     }
 
     fn describe(&self) -> String {
-        format!("status of {}", self.place.shown)
+        format!("status of {}", self.target.shown)
     }
 }

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use super::id::{self, Hold, Id, MAX_MEMBER_BYTES};
-use super::memory::Memory;
 use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_OF_A_TAKE, MAX_STOCKS, check_hold, check_quantity, check_request_id};
+use super::request_memory::RequestMemory;
 use super::sale::{self, Budget, Sale, step_of};
-use super::{Place, StockReservation, Transition, refused};
+use super::{StockReservation, Target, Transition, refused};
 use crate::base::decision::Source;
 use crate::base::error::{Error, Result};
 use crate::base::key;
 use crate::call::answer::Answer;
 use crate::call::operation::{Operation, bytes, int, odd_reply, unsigned};
-use crate::call::resp::{self, Most, Value};
+use crate::call::resp::{self, ReplyLimit, Value};
 use crate::call::script::Script;
 use crate::call::space::Space;
 use crate::client::Client;
@@ -91,12 +91,12 @@ pub(super) struct Take {
     /// `b` and the buyer.
     buyer: Vec<u8>,
     hold: u64,
-    memory: Option<Memory>,
+    memory: Option<RequestMemory>,
     verb: &'static str,
 }
 
 struct Item {
-    place: Arc<Place>,
+    target: Arc<Target>,
     hold: Hold,
     member: Vec<u8>,
     /// Where it was among those given.
@@ -119,7 +119,7 @@ impl Take {
     /// Describes a take of stocks, with quantities and their places among those given, in the order of their keys.
     pub fn new(
         client: &Client,
-        places: Vec<(Arc<Place>, u64, usize)>,
+        places: Vec<(Arc<Target>, u64, usize)>,
         verb: &'static str,
         buyer: &[u8],
         hold: u64,
@@ -129,19 +129,19 @@ impl Take {
         key::check_buyer(buyer)?;
         check_hold(hold)?;
         let mut items = Vec::with_capacity(places.len());
-        for (place, quantity, given_at) in places {
+        for (target, quantity, given_at) in places {
             check_quantity("quantity", quantity)?;
             let hold = Hold { id, quantity, buyer: buyer.to_vec() };
-            items.push(Item { place, member: hold.member(), hold, given_at });
+            items.push(Item { target, member: hold.member(), hold, given_at });
         }
         let memory = match (request_id, items.first()) {
             (Some(id), Some(first)) => {
                 check_request_id(id)?;
-                let mut key = [&first.place.keys[0], format!(":{verb}:{{").as_bytes()].concat();
+                let mut key = [&first.target.keys[0], format!(":{verb}:{{").as_bytes()].concat();
                 key::encode_into(&mut key, buyer);
                 key.extend_from_slice(b"}:");
                 key::encode_into(&mut key, id);
-                Some(Memory { key, length: client.repeat_memory(hold) })
+                Some(RequestMemory { key, length: client.repeat_memory(hold) })
             }
             _ => None,
         };
@@ -152,7 +152,7 @@ impl Take {
     fn set(&self) -> [u8; 20] {
         let mut sha = sha1_smol::Sha1::new();
         for item in &self.items {
-            sha.update(&item.place.keys[0]);
+            sha.update(&item.target.keys[0]);
             sha.update(&[0]);
         }
         sha.digest().bytes()
@@ -173,13 +173,13 @@ impl Take {
     /// Decides about one stock, after what is over has returned, as far as the call may.
     fn decide(&self, space: &mut dyn Space, item: &Item, now: u64, spent: &mut Spent) -> Result<u64> {
         let step = step_of(self.items.len());
-        let Some(sale) = sale::find(space, &item.place, now)? else { return Ok(3) };
+        let Some(sale) = sale::find(space, &item.target, now)? else { return Ok(3) };
         if sale.prized {
             spent.prizes += item.hold.quantity;
         }
         loop {
             if sale.is_due() {
-                sale.release(&item.place, step, &mut spent.budget);
+                sale.release(&item.target, step, &mut spent.budget);
                 spent.rounds += 1;
             }
             let why = Self::refusal(Some(sale), item, now, spent.prizes);
@@ -201,7 +201,7 @@ impl Operation for Take {
 
     fn key(&self, at: usize) -> Option<&[u8]> {
         match self.items.get(at / 3) {
-            Some(item) => Some(&item.place.keys[at % 3]),
+            Some(item) => Some(&item.target.keys[at % 3]),
             None if at == 3 * self.items.len() => self.memory.as_ref().map(|memory| memory.key.as_slice()),
             None => None,
         }
@@ -221,11 +221,11 @@ impl Operation for Take {
         }
     }
 
-    fn most(&self) -> Most {
+    fn reply_limit(&self) -> ReplyLimit {
         let each = MAX_PRIZES_OF_A_TAKE as usize;
         // A request that was seen before may have been about others.
         let count = if self.memory.is_some() { MAX_STOCKS } else { self.items.len() };
-        Most::of(count * (4 + each), count * (MAX_MEMBER_BYTES + each * MAX_PRIZE_BYTES))
+        ReplyLimit::of(count * (4 + each), count * (MAX_MEMBER_BYTES + each * MAX_PRIZE_BYTES))
     }
 
     fn mutates(&self) -> bool {
@@ -244,7 +244,7 @@ impl Operation for Take {
         }
         let mut known = false;
         for item in &self.items {
-            let sale = sale::find(space, &item.place, now)?;
+            let sale = sale::find(space, &item.target, now)?;
             known |= sale.is_some_and(|sale| sale.end_of(&item.member).is_some());
         }
         let (mut outcome, mut refused, mut spent) = (0, 0, Spent::default());
@@ -256,7 +256,7 @@ impl Operation for Take {
         }
         let mut reply = vec![int(1), int(now), int(outcome), int(refused)];
         for item in &self.items {
-            let Some(sale) = sale::find(space, &item.place, now)? else {
+            let Some(sale) = sale::find(space, &item.target, now)? else {
                 reply.push(int(0));
                 if outcome == 0 {
                     reply.extend([int(0), int(0)]);
@@ -267,7 +267,7 @@ impl Operation for Take {
                 () if known => (sale.end_of(&item.member).unwrap_or(sale.now()), sale.prizes_of(&item.hold.id)),
                 () if outcome == 0 => {
                     let till = sale.now() + self.hold;
-                    (till, sale.hold(&item.place, &item.hold, till))
+                    (till, sale.hold(&item.target, &item.hold, till))
                 }
                 () => {
                     sale.save_if_dirty();
@@ -279,7 +279,7 @@ impl Operation for Take {
                 reply.extend([int(sale.by_server(till)), int(drawn.len() as u64)]);
                 reply.extend(drawn.into_iter().map(Value::Bytes));
             }
-            sale::keep(space, &item.place, now)?;
+            sale::keep(space, &item.target, now)?;
         }
         if let Some(memory) = &self.memory {
             reply.extend(self.items.iter().map(|item| Value::Bytes(item.member.clone())));
@@ -323,7 +323,7 @@ impl Operation for Take {
             };
             let prizes = (2..prizes + 2).map(|at| bytes(rest, at)).collect::<Result<Vec<_>>>()?;
             rest = &rest[2 + prizes.len()..];
-            let id = id::encode(&item.place, &hold);
+            let id = id::encode(&item.target, &hold);
             let (quantity, buyer) = (hold.quantity, hold.buyer);
             reservations[item.given_at] = Some(StockReservation { id, quantity, buyer, prizes, until });
         }
@@ -346,7 +346,7 @@ impl Operation for Take {
     }
 
     fn describe(&self) -> String {
-        let names: Vec<&str> = self.items.iter().map(|item| item.place.shown.as_str()).collect();
+        let names: Vec<&str> = self.items.iter().map(|item| item.target.shown.as_str()).collect();
         format!("{} from {}", self.verb, names.join(", "))
     }
 }

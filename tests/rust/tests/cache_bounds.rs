@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use quotalock::testing::flight::{self, Keys, Look, Looked, Progress};
+use quotalock::testing::single_flight::{self, Keys, Look, Looked, Progress};
 use quotalock::{CacheOptions, Got, Options, Part, WhenAway, testing};
 use quotalock_tests::futures::block_on;
 use quotalock_tests::{client, fresh_prefix, stores};
@@ -159,7 +159,7 @@ fn twin_and_script_tell_the_same_of_what_is_large() {
                 progress: Progress::default(),
             };
             let told: Vec<Vec<Looked>> = [(1, 0), (1, 10_000_000), (2, 10_000_000), (1, 10_000_000)]
-                .map(|(id, ttl)| flight::look(client, look(id, ttl)).run().unwrap())
+                .map(|(id, ttl)| single_flight::look(client, look(id, ttl)).run().unwrap())
                 .into();
             let stored: Vec<_> = keys
                 .iter()

@@ -7,8 +7,8 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 use quotalock::testing;
-use quotalock::testing::flight::{self, Claim, Fail, Fill, Invalidate, Look, Progress};
 use quotalock::testing::lease::{self, Acquire, Extend, ForceRelease, Inspect, Queue, Release};
+use quotalock::testing::single_flight::{self, Claim, Fail, Fill, Invalidate, Look, Progress};
 use quotalock::{Client, Code, Error};
 use quotalock_tests::operator::command;
 use quotalock_tests::{client, fresh_prefix, servers};
@@ -237,7 +237,7 @@ impl Caches {
             shown: "it".into(),
             progress: Progress::default(),
         };
-        flight::look(client, call).run().map(drop)
+        single_flight::look(client, call).run().map(drop)
     }
 
     fn fill(client: &Client, keys: &[Vec<u8>; 2], token: Option<u64>, size: usize) -> Outcome {
@@ -252,14 +252,14 @@ impl Caches {
             wake_prefix: b"wake:".as_slice().into(),
             shown: "it".into(),
         };
-        flight::fill(client, call).run().map(drop)
+        single_flight::fill(client, call).run().map(drop)
     }
 
     fn fail(client: &Client, keys: &[Vec<u8>; 2], pause: u64) -> Outcome {
         let (keys, error, shown) = (keys.clone(), "no such table".into(), "it".into());
         let wake_prefix = b"wake:".as_slice().into();
         let call = Fail { keys, id: [1; 16], pause, error, is_known: false, wake_prefix, shown };
-        flight::fail(client, call).run().map(drop)
+        single_flight::fail(client, call).run().map(drop)
     }
 
     fn pairs(client: &Client, name: &str) -> [[Vec<u8>; 2]; 2] {
@@ -318,12 +318,12 @@ impl Trial for Caches {
             8 => Self::fail(client, &keys, SECOND),
             9 => {
                 let call = Invalidate { keys, ttl: 10 * SECOND, wake_prefix: b"wake:".as_slice().into(), shown };
-                flight::invalidate(client, call).run().map(drop)
+                single_flight::invalidate(client, call).run().map(drop)
             }
             10 => {
                 let [key, _] = keys;
                 let call = Claim { key, id: [3; 16], ttl: 60 * SECOND, value: Some(b"mine".to_vec()), shown };
-                flight::claim(client, call).run().map(drop)
+                single_flight::claim(client, call).run().map(drop)
             }
             _ => return None,
         })

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{MAX_LINE, Most, Reader, Value};
+use super::{MAX_LINE, Parser, ReplyLimit, Value};
 
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -54,9 +54,9 @@ proptest! {
     fn reads_what_the_redis_crate_reads(value in value()) {
         let mut wire = Vec::new();
         encode(&value, &mut wire);
-        let mut reader = Reader::default();
+        let mut reader = Parser::default();
         reader.feed(&wire);
-        let ours = reader.next_reply(Most::SMALL).unwrap().unwrap();
+        let ours = reader.next_reply(ReplyLimit::SMALL).unwrap().unwrap();
         prop_assert_eq!(&ours, &value);
         let theirs = of_the_crate(redis::parse_redis_value(&wire).unwrap());
         prop_assert_eq!(Some(without_error_texts(ours)), theirs);
@@ -66,11 +66,11 @@ proptest! {
     fn pieces_make_no_difference(values in prop::collection::vec(value(), 1..6), piece in 1_usize..20) {
         let mut wire = Vec::new();
         values.iter().for_each(|value| encode(value, &mut wire));
-        let mut reader = Reader::default();
+        let mut reader = Parser::default();
         let mut read = Vec::new();
         for bytes in wire.chunks(piece) {
             reader.feed(bytes);
-            while let Some(value) = reader.next_reply(Most::SMALL).unwrap() {
+            while let Some(value) = reader.next_reply(ReplyLimit::SMALL).unwrap() {
                 read.push(value);
             }
         }
@@ -79,30 +79,30 @@ proptest! {
 
     #[test]
     fn nothing_makes_it_panic(noise in prop::collection::vec(any::<u8>(), 0..200)) {
-        let mut reader = Reader::default();
+        let mut reader = Parser::default();
         reader.feed(&noise);
-        while let Ok(Some(_)) = reader.next_reply(Most::SMALL) {}
+        while let Ok(Some(_)) = reader.next_reply(ReplyLimit::SMALL) {}
     }
 
     #[test]
     fn almost_redis_does_not_make_it_panic(noise in "[*$:+\\-0-9\r\nA-Z ]{0,60}") {
-        let mut reader = Reader::default();
+        let mut reader = Parser::default();
         reader.feed(noise.as_bytes());
-        while let Ok(Some(_)) = reader.next_reply(Most::SMALL) {}
+        while let Ok(Some(_)) = reader.next_reply(ReplyLimit::SMALL) {}
     }
 }
 
 #[test]
 fn strangers_are_told_by_their_first_words() {
-    let mut reader = Reader::default();
+    let mut reader = Parser::default();
     reader.feed(b"HTTP/1.1 400 Bad Request\r\n");
-    assert!(reader.next_reply(Most::SMALL).unwrap_err().found.starts_with("HTTP/1.1 400"));
+    assert!(reader.next_reply(ReplyLimit::SMALL).unwrap_err().found.starts_with("HTTP/1.1 400"));
 }
 
 /// Feeds a peer's word again and again until the reader has had enough, and tells how many bytes that took and how much
 /// memory it had then.
-fn fed_up(most: Most, first: &[u8], again: &[u8]) -> (usize, usize) {
-    let mut reader = Reader::default();
+fn fed_up(most: ReplyLimit, first: &[u8], again: &[u8]) -> (usize, usize) {
+    let mut reader = Parser::default();
     let (mut sent, mut held) = (0, 0);
     for bytes in std::iter::once(first).chain(std::iter::repeat(again)) {
         reader.feed(bytes);
@@ -121,8 +121,8 @@ fn fed_up(most: Most, first: &[u8], again: &[u8]) -> (usize, usize) {
 #[test]
 fn an_array_is_read_once_however_many_pieces_it_comes_in() {
     let items = 1_000_000;
-    let most = Most { bytes: 4 << 20, items };
-    let mut reader = Reader::default();
+    let most = ReplyLimit { bytes: 4 << 20, items };
+    let mut reader = Parser::default();
     reader.feed(format!("*{items}\r\n").as_bytes());
     let began = std::time::Instant::now();
     // Read anew at each piece, this takes half an hour.
@@ -137,7 +137,7 @@ fn an_array_is_read_once_however_many_pieces_it_comes_in() {
 
 #[test]
 fn what_is_longer_than_the_answer_can_be_is_refused_when_it_says_so() {
-    let most = Most::SMALL;
+    let most = ReplyLimit::SMALL;
     for header in [
         "$536870912\r\n",
         "$163841\r\n",
@@ -150,7 +150,7 @@ fn what_is_longer_than_the_answer_can_be_is_refused_when_it_says_so() {
         "$99999999999999999999\r\n",
         "*1\r\n".repeat(9).as_str(),
     ] {
-        let mut reader = Reader::default();
+        let mut reader = Parser::default();
         reader.feed(header.as_bytes());
         assert!(reader.next_reply(most).is_err(), "{header:?}");
         assert!(reader.buffer.capacity() < 4_096);
@@ -158,8 +158,10 @@ fn what_is_longer_than_the_answer_can_be_is_refused_when_it_says_so() {
     let value = vec![b'x'; 100_000];
     let mut wire = Vec::new();
     super::part(&mut wire, &value);
-    for (most, is_read) in [(Most::SMALL, true), (Most::TINY, false), (Most { bytes: 100_011, items: 0 }, true)] {
-        let mut reader = Reader::default();
+    for (most, is_read) in
+        [(ReplyLimit::SMALL, true), (ReplyLimit::TINY, false), (ReplyLimit { bytes: 100_011, items: 0 }, true)]
+    {
+        let mut reader = Parser::default();
         reader.feed(&wire);
         assert_eq!(reader.next_reply(most).is_ok(), is_read, "{most:?}");
     }
@@ -167,7 +169,7 @@ fn what_is_longer_than_the_answer_can_be_is_refused_when_it_says_so() {
 
 #[test]
 fn what_never_ends_is_given_up_within_its_bounds() {
-    let half = Most { bytes: 64 << 10, items: 1_000_000 };
+    let half = ReplyLimit { bytes: 64 << 10, items: 1_000_000 };
     for (first, again) in [
         (&b"-ERR "[..], &b"x"[..]),
         (b"+", b"yyyyyyyy"),

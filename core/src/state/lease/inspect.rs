@@ -7,7 +7,7 @@ use crate::base::decision::Source;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
 use crate::call::operation::{Operation, odd_reply, unsigned};
-use crate::call::resp::{Most, Value};
+use crate::call::resp::{ReplyLimit, Value};
 use crate::call::script::Script;
 use crate::call::space::Space;
 
@@ -71,8 +71,8 @@ impl Operation for Inspect {
 
     fn encode_args(&self, _out: &mut Vec<u8>) {}
 
-    fn most(&self) -> Most {
-        Most::of(HOLDER_FIELDS * MOST_HOLDERS, MAX_WHO_BYTES * MOST_HOLDERS)
+    fn reply_limit(&self) -> ReplyLimit {
+        ReplyLimit::of(HOLDER_FIELDS * MOST_HOLDERS, MAX_WHO_BYTES * MOST_HOLDERS)
     }
 
     fn mutates(&self) -> bool {

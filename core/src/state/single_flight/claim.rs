@@ -1,4 +1,4 @@
-//! Being the first: twin of `scripts/flight/claim.lua`.
+//! Being the first: twin of `scripts/single_flight/claim.lua`.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::base::decision::Source;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
 use crate::call::operation::{Operation, odd_reply, unsigned};
-use crate::call::resp::{self, Most, Value};
+use crate::call::resp::{self, ReplyLimit, Value};
 use crate::call::script::Script;
 use crate::call::space::Space;
 use crate::state::lease::Id;
@@ -74,8 +74,8 @@ impl Operation for Claim {
         part_with_room(out, self.payload());
     }
 
-    fn most(&self) -> Most {
-        Most::of(0, MOST_PAYLOAD)
+    fn reply_limit(&self) -> ReplyLimit {
+        ReplyLimit::of(0, MOST_PAYLOAD)
     }
 
     fn mutates(&self) -> bool {

@@ -1,4 +1,4 @@
-//! The stored form of an entry's header, as `scripts/flight/codec.lua` describes it.
+//! The stored form of an entry's header, as `scripts/single_flight/codec.lua` describes it.
 
 use super::HEADER;
 use super::entry::{Entry, Kind};

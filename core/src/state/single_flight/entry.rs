@@ -1,4 +1,4 @@
-//! An entry: twin of `scripts/flight/{codec,lease}.lua`.
+//! An entry: twin of `scripts/single_flight/{codec,lease}.lua`.
 
 use super::{GOOD, HEADER, MAX_LEASE, codec};
 use crate::base::error::Result;

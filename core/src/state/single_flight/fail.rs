@@ -1,4 +1,4 @@
-//! A load that came to nothing: twin of `scripts/flight/fail.lua`.
+//! A load that came to nothing: twin of `scripts/single_flight/fail.lua`.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl Operation for Fail {
         part_with_room(out, self.error.as_bytes());
     }
 
-    fn known(&self) -> Option<Answer> {
+    fn local_answer(&self) -> Option<Answer> {
         self.is_known.then_some(Answer::new(false))
     }
 

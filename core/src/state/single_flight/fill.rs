@@ -1,4 +1,4 @@
-//! Storing what was loaded: twin of `scripts/flight/fill.lua`.
+//! Storing what was loaded: twin of `scripts/single_flight/fill.lua`.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ impl Operation for Fill {
         part_with_room(out, self.payload());
     }
 
-    fn known(&self) -> Option<Answer> {
+    fn local_answer(&self) -> Option<Answer> {
         (self.token == Some(0)).then_some(Answer::new(false))
     }
 

@@ -1,4 +1,4 @@
-//! Forgetting an entry: twin of `scripts/flight/invalidate.lua`.
+//! Forgetting an entry: twin of `scripts/single_flight/invalidate.lua`.
 
 use std::sync::Arc;
 

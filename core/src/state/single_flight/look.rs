@@ -1,4 +1,4 @@
-//! Looking at entries, and getting the lease to load those that need it: twin of `scripts/flight/look.lua`.
+//! Looking at entries, and getting the lease to load those that need it: twin of `scripts/single_flight/look.lua`.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::base::decision::Source;
 use crate::base::error::{Error, Result};
 use crate::call::answer::Answer;
 use crate::call::operation::{Operation, odd_reply, unsigned};
-use crate::call::resp::{self, Most, Value};
+use crate::call::resp::{self, ReplyLimit, Value};
 use crate::call::script::Script;
 use crate::call::space::Space;
 use crate::state::lease::{Channel, Id};
@@ -201,9 +201,9 @@ impl Operation for Look {
         }
     }
 
-    fn most(&self) -> Most {
+    fn reply_limit(&self) -> ReplyLimit {
         // One payload may be larger than several together.
-        Most::of(FIELDS * self.asked().len(), MOST_PAYLOAD.max(MOST_BYTES as usize))
+        ReplyLimit::of(FIELDS * self.asked().len(), MOST_PAYLOAD.max(MOST_BYTES as usize))
     }
 
     fn mutates(&self) -> bool {

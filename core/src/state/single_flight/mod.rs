@@ -55,7 +55,7 @@ pub(crate) fn topic(entry: &[u8]) -> [u8; 16] {
     topic
 }
 
-/// Lists a channel among those to be told: twin of `register` in `scripts/flight/wait.lua`.
+/// Lists a channel among those to be told: twin of `register` in `scripts/single_flight/wait.lua`.
 fn register(space: &mut dyn Space, key: &[u8], channel: &Channel) {
     let mut list = match space.get(key) {
         Ok(Some(list)) if list.len() % channel.len() == 0 => list.to_vec(),
@@ -116,9 +116,9 @@ const CONSTANTS: &Constants = &[
     ("MOST_WAITERS", MOST_WAITERS as u64),
     ("HEARTBEAT_MS", HEARTBEAT_MS),
 ];
-const CODEC: &str = include_str!("../../../scripts/flight/codec.lua");
-const LEASE: &str = include_str!("../../../scripts/flight/lease.lua");
-const WAIT: &str = include_str!("../../../scripts/flight/wait.lua");
+const CODEC: &str = include_str!("../../../scripts/single_flight/codec.lua");
+const LEASE: &str = include_str!("../../../scripts/single_flight/lease.lua");
+const WAIT: &str = include_str!("../../../scripts/single_flight/wait.lua");
 
 /// What is done with entries; a script each.
 #[derive(Clone, Copy)]
@@ -150,11 +150,11 @@ impl Transition {
     }
 
     fn parts(self) -> &'static [&'static str] {
-        const LOOK: &str = include_str!("../../../scripts/flight/look.lua");
-        const FILL: &str = include_str!("../../../scripts/flight/fill.lua");
-        const FAIL: &str = include_str!("../../../scripts/flight/fail.lua");
-        const INVALIDATE: &str = include_str!("../../../scripts/flight/invalidate.lua");
-        const CLAIM: &str = include_str!("../../../scripts/flight/claim.lua");
+        const LOOK: &str = include_str!("../../../scripts/single_flight/look.lua");
+        const FILL: &str = include_str!("../../../scripts/single_flight/fill.lua");
+        const FAIL: &str = include_str!("../../../scripts/single_flight/fail.lua");
+        const INVALIDATE: &str = include_str!("../../../scripts/single_flight/invalidate.lua");
+        const CLAIM: &str = include_str!("../../../scripts/single_flight/claim.lua");
         match self {
             Transition::Look => &[CODEC, LEASE, WAIT, LOOK],
             Transition::Fill => &[CODEC, LEASE, WAIT, FILL],

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use quotalock::testing::Kind;
-use quotalock::testing::flight::{MAX_FRESH, MAX_LEASE, MAX_LUCK};
+use quotalock::testing::single_flight::{MAX_FRESH, MAX_LEASE, MAX_LUCK};
 
 /// How many entries a case has.
 pub const ENTRIES: usize = 3;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use quotalock::Client;
-use quotalock::testing::flight::{self, Claim, Claimed, Fail, Fill, Invalidate, Keys, Look, Looked, Progress};
+use quotalock::testing::single_flight::{self, Claim, Claimed, Fail, Fill, Invalidate, Keys, Look, Looked, Progress};
 use quotalock::testing::{self, Kind};
 use quotalock_tests::twins::{Played, START, STEPS, agree, damage, put, stored};
 use quotalock_tests::{client, fresh_prefix};
@@ -65,7 +65,7 @@ impl Side {
                     shown,
                     progress: Progress::default(),
                 };
-                Done::Looked(flight::look(&self.client, call).run().unwrap())
+                Done::Looked(single_flight::look(&self.client, call).run().unwrap())
             }
             Act::Fill { load, ttl, fresh, stale, value } => {
                 let load = load.map(|load| chosen(loads, load));
@@ -73,25 +73,25 @@ impl Side {
                 let (id, token) = load.map_or(([0; 16], None), |load| (id(load.id), Some(load.token)));
                 let (ttl, fresh, stale) = (*ttl, *fresh, *stale);
                 let call = Fill { keys, id, token, ttl, fresh, stale, value, wake_prefix, shown };
-                Done::Flag(flight::fill(&self.client, call).run().unwrap())
+                Done::Flag(single_flight::fill(&self.client, call).run().unwrap())
             }
             Act::Fail { load, pause } => {
                 let (id, error) = (id(chosen(loads, *load).id), "no such table".into());
                 let call = Fail { keys, id, pause: *pause, error, is_known: false, wake_prefix, shown };
-                Done::Flag(flight::fail(&self.client, call).run().unwrap())
+                Done::Flag(single_flight::fail(&self.client, call).run().unwrap())
             }
             Act::Invalidate(ttl) => {
                 let call = Invalidate { keys, ttl: *ttl, wake_prefix, shown };
-                Done::Flag(flight::invalidate(&self.client, call).run().unwrap())
+                Done::Flag(single_flight::invalidate(&self.client, call).run().unwrap())
             }
             Act::Claim { id: n, ttl, value, again } => {
                 let [key, _] = keys;
                 let value = value.map(|byte| vec![byte; 3]);
                 let call = Claim { key, id: id(*n), ttl: *ttl, value, shown };
                 if *again {
-                    flight::claim(&self.client, call.clone()).run().unwrap();
+                    single_flight::claim(&self.client, call.clone()).run().unwrap();
                 }
-                Done::Claimed(flight::claim(&self.client, call).run().unwrap())
+                Done::Claimed(single_flight::claim(&self.client, call).run().unwrap())
             }
             Act::Plant(value) => {
                 put(&self.client, &keys[0], Kind::Text, value);

@@ -1,7 +1,7 @@
 //! What a cache promises: what was stored and forgotten, who may load and until when, by the answers alone.
 
 use proptest::prelude::*;
-use quotalock::testing::flight::{Looked, Seen};
+use quotalock::testing::single_flight::{Looked, Seen};
 use quotalock_tests::twins::{Played, is_for_ever};
 
 use crate::act::{Act, ENTRIES, Step};

@@ -252,8 +252,8 @@ impl Crowd {
                 let fits = |weight: u64| without + weight <= self.lock.permits;
                 fits(other.weight) && !fits(granted.weight + other.weight)
             };
-            let shared = || other.keys.iter().filter(|key| granted.keys.contains(key));
-            let overtaken = in_order && stands && came_before && shared().any(|key| kept_out(key));
+            let session = || other.keys.iter().filter(|key| granted.keys.contains(key));
+            let overtaken = in_order && stands && came_before && session().any(|key| kept_out(key));
             assert!(!overtaken, "{:?} by {:?}", other.keys, granted.keys);
         }
     }

@@ -73,7 +73,7 @@ fn told(sizes: &[usize]) -> Vec<usize> {
             reply.iter().filter_map(|field| if let Value::Bytes(it) = field { Some(it.len()) } else { None });
         let (count, bytes) = (payloads.clone().count(), payloads.sum::<usize>());
         assert!(count == 1 || bytes <= MOST_BYTES as usize);
-        assert!(bytes + reply.len() * 32 <= look.most().bytes && reply.len() <= look.most().items + 1);
+        assert!(bytes + reply.len() * 32 <= look.reply_limit().bytes && reply.len() <= look.reply_limit().items + 1);
         told.push(count);
         let answer = look.take(&mut reply[2..], Source::Redis).unwrap();
         if let Some(whole) = look.gather(answer).unwrap() {

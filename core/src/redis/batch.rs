@@ -7,7 +7,7 @@ use super::blocking::{connected, encode};
 use crate::base::endpoint::Server;
 use crate::base::error::{Error, Result};
 use crate::call::answer::Answer;
-use crate::connection::patience::{interruption, sleep_until};
+use crate::connection::deadline::{interruption, sleep_until};
 use crate::connection::wire::{Broken, Failure, Wire};
 use crate::session::Session;
 use crate::session::exchange::{Exchange, Step};
@@ -51,8 +51,8 @@ impl Batch {
     /// # Errors
     /// `internal` if the caller was interrupted.
     fn turn(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
-        if let Some(shared) = self.begin_one().map(|exchange| exchange.shared().clone()) {
-            self.trip(&shared, interrupted)?;
+        if let Some(session) = self.begin_one().map(|exchange| exchange.session().clone()) {
+            self.trip(&session, interrupted)?;
         }
         let pause = std::mem::take(&mut self.pause);
         if !pause.is_zero() {
@@ -76,20 +76,20 @@ impl Batch {
         None
     }
 
-    fn trip(&mut self, shared: &Session, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
-        let server = match shared.endpoint.server() {
+    fn trip(&mut self, session: &Session, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
+        let server = match session.endpoint.server() {
             Ok(server) => server,
             Err(error) => {
                 self.fail(&error, Failure::NotSent);
                 return Ok(());
             }
         };
-        let pool = &shared.engine().pool;
-        match self.exchange(shared, server, interrupted) {
+        let pool = &session.engine().pool;
+        match self.exchange(session, server, interrupted) {
             Ok(()) => {}
             Err(Broken::Interrupted) => return Err(interruption()),
             Err(Broken::TimedOut) => {
-                let asked = Instant::now().checked_sub(shared.timeout);
+                let asked = Instant::now().checked_sub(session.timeout);
                 asked.into_iter().for_each(|then| pool.distrust(then));
                 for (at, mut exchange) in std::mem::take(&mut self.sent) {
                     let step = exchange.on_timeout();
@@ -109,14 +109,14 @@ impl Batch {
     /// Writes the call that was begun and those that go with it, and reads as many answers.
     fn exchange(
         &mut self,
-        shared: &Session,
+        session: &Session,
         server: &Server,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> std::result::Result<(), Broken> {
-        let pool = &shared.engine().pool;
+        let pool = &session.engine().pool;
         let deadline = self.sent.front().map_or_else(Instant::now, |(_, exchange)| exchange.deadline());
         let mut wire = loop {
-            let dialed = connected(shared, server, deadline, interrupted);
+            let dialed = connected(session, server, deadline, interrupted);
             let mut wire = dialed.map_err(|error| Broken::Failed(Failure::NotSent(error)))?;
             self.encode(&mut wire);
             match wire.send(deadline, server, interrupted) {
@@ -129,7 +129,7 @@ impl Batch {
         let mut is_elsewhere = false;
         // Each within its own time; all began a moment ago.
         while let Some((_, exchange)) = self.sent.front() {
-            let reply = wire.receive(exchange.deadline(), exchange.most(), server, interrupted)?;
+            let reply = wire.receive(exchange.deadline(), exchange.reply_limit(), server, interrupted)?;
             if let Some((at, mut exchange)) = self.sent.pop_front() {
                 let step = exchange.on_reply(reply, &mut wire.clock);
                 is_elsewhere |= exchange.wants_another_server();

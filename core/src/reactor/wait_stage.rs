@@ -4,7 +4,7 @@ use std::time::Instant;
 
 /// One who waits, between asking and resting; `Others` says who asks in its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage<Others> {
+pub(crate) enum WaitStage<Others> {
     /// Others ask first.
     Behind(Others),
     /// It was asked, and maybe a hint came before the answer that the hint is about.
@@ -15,23 +15,23 @@ pub(crate) enum Stage<Others> {
     Resting(Instant),
 }
 
-impl<Others> Stage<Others> {
+impl<Others> WaitStage<Others> {
     /// A question was just sent.
-    pub const ASKS: Self = Stage::Asking { told: false };
+    pub const ASKS: Self = WaitStage::Asking { told: false };
 
     /// Whether it is being asked.
     pub fn is_asking(&self) -> bool {
-        matches!(self, Stage::Asking { .. })
+        matches!(self, WaitStage::Asking { .. })
     }
 
     /// Whether it rests.
     pub fn is_resting(&self) -> bool {
-        matches!(self, Stage::Resting(_))
+        matches!(self, WaitStage::Resting(_))
     }
 
     /// Whether a subscription is being made.
     pub fn is_deaf(&self) -> bool {
-        matches!(self, Stage::Deaf)
+        matches!(self, WaitStage::Deaf)
     }
 
     /// Whether a new subscription is a reason to ask: without one no hint could be heard.
@@ -41,7 +41,7 @@ impl<Others> Stage<Others> {
 
     /// Takes a hint: true if it is to be asked now.
     pub fn on_hint(&mut self) -> bool {
-        if let Stage::Asking { told } = self {
+        if let WaitStage::Asking { told } = self {
             *told = true;
         }
         self.is_resting()
@@ -49,24 +49,24 @@ impl<Others> Stage<Others> {
 
     /// Lets it rest, unless a hint came before the answer that says so: false, then it is to be asked again.
     pub fn rest(&mut self, until: Instant) -> bool {
-        if matches!(self, Stage::Asking { told: true }) {
+        if matches!(self, WaitStage::Asking { told: true }) {
             return false;
         }
-        *self = Stage::Resting(until);
+        *self = WaitStage::Resting(until);
         true
     }
 
     /// Whether its rest is over.
     pub fn is_rested(&self, now: Instant) -> bool {
-        matches!(self, Stage::Resting(until) if *until <= now)
+        matches!(self, WaitStage::Resting(until) if *until <= now)
     }
 
     /// When to look after it, whose patience ends at this moment: who asks is answered in its own time.
     pub fn due(&self, patience: Instant) -> Option<Instant> {
         match self {
-            Stage::Asking { .. } => None,
-            Stage::Resting(until) => Some(patience.min(*until)),
-            Stage::Behind(_) | Stage::Deaf => Some(patience),
+            WaitStage::Asking { .. } => None,
+            WaitStage::Resting(until) => Some(patience.min(*until)),
+            WaitStage::Behind(_) | WaitStage::Deaf => Some(patience),
         }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) enum Scope {
 }
 
 /// The state for one server, in one process.
-pub(crate) struct Refusing {
+pub(crate) struct RefusalBreaker {
     base: Instant,
     /// [`WORKING`], [`DOUBTFUL`], or the microsecond after `base` at which the next probe may go.
     until: AtomicU64,
@@ -51,9 +51,9 @@ pub(crate) enum Pass {
     Glance,
 }
 
-impl Default for Refusing {
+impl Default for RefusalBreaker {
     fn default() -> Self {
-        Refusing {
+        RefusalBreaker {
             base: Instant::now(),
             until: AtomicU64::new(WORKING),
             only_writes: AtomicBool::new(false),
@@ -63,7 +63,7 @@ impl Default for Refusing {
     }
 }
 
-impl Refusing {
+impl RefusalBreaker {
     /// Lets a call through that may write or not, or says for how long such calls are refused. `lease` is how long a probe may
     /// take.
     pub fn admit(&self, mutates: bool, lease: Duration) -> Result<Pass, Refused> {
@@ -130,51 +130,55 @@ mod tests {
     /// Longer than a machine stands still that is shared.
     const LEASE: Duration = Duration::from_secs(2);
 
-    fn refused(scope: Scope) -> Refusing {
-        let refusing = Refusing::default();
-        refusing.refused(scope, &Error::new(Code::Unavailable, "full"));
-        refusing
+    fn refused(scope: Scope) -> RefusalBreaker {
+        let refusal_breaker = RefusalBreaker::default();
+        refusal_breaker.refused(scope, &Error::new(Code::Unavailable, "full"));
+        refusal_breaker
     }
 
-    fn probe(refusing: &Refusing) {
-        while let Err(refused) = refusing.admit(true, LEASE) {
+    fn probe(refusal_breaker: &RefusalBreaker) {
+        while let Err(refused) = refusal_breaker.admit(true, LEASE) {
             std::thread::sleep(refused.retry_after);
         }
     }
 
     #[test]
     fn one_probe_at_a_time_and_none_for_ever() {
-        let refusing = refused(Scope::All);
-        probe(&refusing);
-        let refused = refusing.admit(false, LEASE).unwrap_err();
+        let refusal_breaker = refused(Scope::All);
+        probe(&refusal_breaker);
+        let refused = refusal_breaker.admit(false, LEASE).unwrap_err();
         assert_eq!(refused.error.unwrap().message(), "full");
         std::thread::sleep(LEASE);
-        assert_eq!(refusing.admit(true, LEASE).ok(), Some(Pass::Probe), "a probe that vanished is followed by another");
-        refusing.ran(false, false);
-        assert_eq!(refusing.admit(true, LEASE).ok(), Some(Pass::Usual));
+        assert_eq!(
+            refusal_breaker.admit(true, LEASE).ok(),
+            Some(Pass::Probe),
+            "a probe that vanished is followed by another"
+        );
+        refusal_breaker.ran(false, false);
+        assert_eq!(refusal_breaker.admit(true, LEASE).ok(), Some(Pass::Usual));
     }
 
     #[test]
     fn a_script_that_read_does_not_show_that_writes_work() {
-        let refusing = refused(Scope::Writes);
-        assert_eq!(refusing.admit(false, LEASE).ok(), Some(Pass::Usual), "reads go on");
-        refusing.ran(false, false);
-        probe(&refusing);
-        assert!(refusing.admit(true, LEASE).is_err(), "a read that went well is no news");
-        refusing.ran(true, false);
-        assert_eq!(refusing.admit(true, LEASE).ok(), Some(Pass::Probe));
-        assert_eq!(refusing.admit(true, LEASE).ok(), Some(Pass::Probe), "nobody waits for another's proof");
-        refusing.ran(true, true);
-        assert_eq!(refusing.admit(true, LEASE).ok(), Some(Pass::Usual));
+        let refusal_breaker = refused(Scope::Writes);
+        assert_eq!(refusal_breaker.admit(false, LEASE).ok(), Some(Pass::Usual), "reads go on");
+        refusal_breaker.ran(false, false);
+        probe(&refusal_breaker);
+        assert!(refusal_breaker.admit(true, LEASE).is_err(), "a read that went well is no news");
+        refusal_breaker.ran(true, false);
+        assert_eq!(refusal_breaker.admit(true, LEASE).ok(), Some(Pass::Probe));
+        assert_eq!(refusal_breaker.admit(true, LEASE).ok(), Some(Pass::Probe), "nobody waits for another's proof");
+        refusal_breaker.ran(true, true);
+        assert_eq!(refusal_breaker.admit(true, LEASE).ok(), Some(Pass::Usual));
     }
 
     #[test]
     fn the_pause_grows_to_a_bound() {
-        let refusing = refused(Scope::Writes);
+        let refusal_breaker = refused(Scope::Writes);
         for _ in 0..40 {
-            refusing.refused(Scope::Writes, &Error::new(Code::Unavailable, "full"));
+            refusal_breaker.refused(Scope::Writes, &Error::new(Code::Unavailable, "full"));
         }
-        let pause = refusing.admit(true, LEASE).unwrap_err().retry_after;
+        let pause = refusal_breaker.admit(true, LEASE).unwrap_err().retry_after;
         assert!(pause > LONGEST / 2 && pause <= LONGEST, "{pause:?}");
     }
 }

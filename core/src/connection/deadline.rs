@@ -33,7 +33,7 @@ pub(crate) fn sleep_until(until: Instant, interrupted: &mut dyn FnMut() -> bool)
 }
 
 /// A deadline, cut into slices.
-pub(crate) struct Patience<'a> {
+pub(crate) struct CallDeadline<'a> {
     pub deadline: Instant,
     /// Asked after each slice; true ends the call.
     interrupted: &'a mut dyn FnMut() -> bool,
@@ -41,9 +41,9 @@ pub(crate) struct Patience<'a> {
     asked: Instant,
 }
 
-impl<'a> Patience<'a> {
-    pub fn new(deadline: Instant, interrupted: &'a mut dyn FnMut() -> bool) -> Patience<'a> {
-        Patience { deadline, interrupted, asked: Instant::now() }
+impl<'a> CallDeadline<'a> {
+    pub fn new(deadline: Instant, interrupted: &'a mut dyn FnMut() -> bool) -> CallDeadline<'a> {
+        CallDeadline { deadline, interrupted, asked: Instant::now() }
     }
 
     /// How long to nap now: a slice, or what is left.
@@ -65,7 +65,7 @@ impl<'a> Patience<'a> {
     }
 
     /// To be called after news: a peer that says something again and again is not waited for any longer than a silent one.
-    /// As [`look`](Patience::look), but the caller's interruption is asked for no more often than with naps.
+    /// As [`look`](CallDeadline::look), but the caller's interruption is asked for no more often than with naps.
     pub fn look_up(&mut self) -> io::Result<()> {
         let now = Instant::now();
         if now >= self.deadline || now.duration_since(self.asked) >= SLICE {

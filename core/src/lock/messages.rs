@@ -21,7 +21,7 @@ impl Sink for Nobody {
 
 /// Asks the process' thread to acquire; the answer, a flag, comes to `sink` under this number.
 pub(super) fn acquire(attempt: Attempt, id: u64, sink: &Arc<dyn Sink>) {
-    let session = attempt.lock.spec.shared.clone();
+    let session = attempt.lock.spec.session.clone();
     thread::request(&session, id, sink, |guests, tag| {
         if let Some(locks) = guests.of::<LockGuest>() {
             locks.acquire(attempt, tag);
@@ -31,7 +31,7 @@ pub(super) fn acquire(attempt: Attempt, id: u64, sink: &Arc<dyn Sink>) {
 
 /// Asks the process' thread to release; the answer, a flag, comes to `sink` under this number.
 pub(super) fn release(held: Arc<Held>, was_held: bool, id: u64, sink: &Arc<dyn Sink>) {
-    let session = held.spec.shared.clone();
+    let session = held.spec.session.clone();
     thread::request(&session, id, sink, move |guests, tag| {
         if let Some(locks) = guests.of::<LockGuest>() {
             locks.release(held, was_held, tag);
@@ -42,7 +42,7 @@ pub(super) fn release(held: Arc<Held>, was_held: bool, id: u64, sink: &Arc<dyn S
 /// Asks the process' thread to renew a grant and to tell its loss.
 pub(super) fn keep(held: &Arc<Held>) {
     let kept = held.clone();
-    thread::notify(&held.spec.shared, move |guests| {
+    thread::notify(&held.spec.session, move |guests| {
         if let Some(locks) = guests.of::<LockGuest>() {
             locks.keep(&kept);
         }
@@ -59,7 +59,7 @@ pub(super) fn keep_if_renewed(held: &Arc<Held>) {
 /// Tells those who wait in this process that something was freed.
 pub(super) fn freed(spec: &Arc<Spec>) {
     let keys = spec.keys.clone();
-    thread::notify_if_awake(&spec.shared, move |guests| {
+    thread::notify_if_awake(&spec.session, move |guests| {
         if let Some(locks) = guests.get::<LockGuest>() {
             locks.on_freed(&keys);
         }
@@ -86,7 +86,7 @@ pub(super) fn forget(attempt: &Attempt) {
 
 /// Removes from the lines those whose callers are gone.
 pub(super) fn look_for_abandoned(spec: &Spec) {
-    thread::notify_if_awake(&spec.shared, |guests| {
+    thread::notify_if_awake(&spec.session, |guests| {
         if let Some(locks) = guests.get::<LockGuest>() {
             locks.sweep();
         }

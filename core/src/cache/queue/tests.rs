@@ -18,7 +18,7 @@ impl Sink for Teller {
 
 /// Readers of one entry, of which the first was told that another loads, and how they are told.
 struct Bench {
-    readers: Readers,
+    queue: CacheQueue,
     told: mpsc::Receiver<(u64, Result<Answer>)>,
     topic: Channel,
 }
@@ -30,36 +30,36 @@ impl Bench {
         let cache = client.cache("home", CacheOptions { when_away, ..CacheOptions::default() }).unwrap();
         let (tell, told) = mpsc::channel();
         let sink: Arc<dyn Sink> = Arc::new(Teller(tell));
-        let mut bench = Bench { readers: Readers::default(), told, topic: Channel::default() };
-        bench.readers.on_hearing(CHANNEL);
+        let mut bench = Bench { queue: CacheQueue::default(), told, topic: Channel::default() };
+        bench.queue.on_hearing(CHANNEL);
         for number in 1..=count {
-            let reader = cache.get(b"x", Duration::from_secs(60)).unwrap().reader;
-            bench.topic = reader.place.topic();
-            bench.readers.enter(reader, Tag::new(number, &sink));
+            let lookup = cache.get(b"x", Duration::from_secs(60)).unwrap().lookup;
+            bench.topic = lookup.target.topic();
+            bench.queue.enter(lookup, Tag::new(number, &sink));
         }
         bench
     }
 
     /// The numbers of those who ask now.
     fn asking(&mut self) -> Vec<u64> {
-        let asks = |wish| if let Action::Ask(number, _) = wish { Some(number) } else { None };
-        self.readers.take_actions().into_iter().filter_map(asks).collect()
+        let asks = |action| if let Action::Ask(number, _) = action { Some(number) } else { None };
+        self.queue.take_actions().into_iter().filter_map(asks).collect()
     }
 
     fn busy(&mut self, number: u64) {
-        self.readers.on_answer(number, Ok(Answer::new(vec![Looked::Busy { left: 60_000_000 }])));
+        self.queue.on_answer(number, Ok(Answer::new(vec![Looked::Busy { left: 60_000_000 }])));
     }
 
     fn be_late(&mut self, number: u64) {
-        if let Some(waiter) = self.readers.all.get_mut(&number) {
-            waiter.reader.until = Instant::now();
+        if let Some(waiter) = self.queue.all.get_mut(&number) {
+            waiter.lookup.until = Instant::now();
         }
     }
 
     /// Has all answers given, and returns them.
     fn answers(&mut self) -> Vec<Result<Answer>> {
-        for wish in self.readers.take_actions() {
-            if let Action::Answer(tag, answer) = wish {
+        for action in self.queue.take_actions() {
+            if let Action::Answer(tag, answer) = action {
                 tag.answer(answer);
             }
         }
@@ -70,7 +70,7 @@ impl Bench {
     fn told(count: u64, when_away: WhenAway) -> Bench {
         let mut bench = Bench::new(count, when_away);
         bench.asking().into_iter().for_each(|number| bench.busy(number));
-        bench.readers.on_hint(&bench.topic.clone());
+        bench.queue.on_hint(&bench.topic.clone());
         assert_eq!(bench.asking(), [1]);
         bench
     }
@@ -80,7 +80,7 @@ impl Bench {
 fn a_hint_that_overtakes_an_answer_is_not_lost() {
     let mut bench = Bench::new(1, WhenAway::Raise);
     assert_eq!(bench.asking(), [1]);
-    bench.readers.on_hint(&bench.topic.clone());
+    bench.queue.on_hint(&bench.topic.clone());
     bench.busy(1);
     assert_eq!(bench.asking(), [1], "it asks again, and does not rest");
     bench.busy(1);
@@ -94,13 +94,13 @@ fn what_redis_cannot_say_to_one_it_cannot_say_to_all() {
     let loads = |answer: &Result<Answer>| matches!(answer.as_ref().ok().and_then(Answer::get), Some(Got::Load(ticket)) if ticket.token() == 0);
     for when_away in [WhenAway::Raise, WhenAway::Load] {
         let mut bench = Bench::told(3, when_away);
-        bench.readers.on_answer(1, Err(away()));
+        bench.queue.on_answer(1, Err(away()));
         assert!(bench.asking().is_empty() && bench.answers().is_empty(), "they outlast it for a while");
-        assert!(bench.readers.all.values().all(|waiter| waiter.reader.outage().error().is_some()), "all know");
-        bench.readers.turn(Instant::now() + Duration::from_millis(100));
+        assert!(bench.queue.all.values().all(|waiter| waiter.lookup.outage().error().is_some()), "all know");
+        bench.queue.turn(Instant::now() + Duration::from_millis(100));
         assert_eq!(bench.asking(), [1]);
         bench.be_late(1);
-        bench.readers.on_answer(1, Err(away()));
+        bench.queue.on_answer(1, Err(away()));
         let answers = bench.answers();
         let is_told = |answer| if when_away == WhenAway::Load { loads(answer) } else { raises(answer) };
         assert!(answers.len() == 3 && answers.iter().all(is_told), "{answers:?}");
@@ -113,11 +113,11 @@ fn who_lost_its_subscription_makes_another() {
     let mut bench = Bench::new(1, WhenAway::Raise);
     assert_eq!(bench.asking(), [1]);
     bench.busy(1);
-    bench.readers.on_deafness(&Error::new(Code::Unavailable, "away"));
-    bench.readers.turn(Instant::now() + Duration::from_secs(1));
+    bench.queue.on_deafness(&Error::new(Code::Unavailable, "away"));
+    bench.queue.turn(Instant::now() + Duration::from_secs(1));
     assert_eq!(bench.asking(), [1]);
     bench.busy(1);
-    assert!(bench.readers.deaf().is_some(), "else no hint would reach it");
+    assert!(bench.queue.deaf().is_some(), "else no hint would reach it");
 }
 
 #[test]
@@ -125,8 +125,8 @@ fn closing_takes_back_what_a_question_may_bring() {
     let mut bench = Bench::new(2, WhenAway::Raise);
     assert_eq!(bench.asking(), [1, 2]);
     bench.busy(2);
-    bench.readers.close();
-    let leaves = bench.readers.actions.iter().filter(|wish| matches!(wish, Action::Leave(..))).count();
+    bench.queue.close();
+    let leaves = bench.queue.actions.iter().filter(|action| matches!(action, Action::CleanUp(..))).count();
     assert_eq!(leaves, 1);
     let answers = bench.answers();
     let closed = |answer: &Result<Answer>| answer.as_ref().is_err_and(|error| error.code() == Code::Closed);

@@ -1,5 +1,5 @@
 //! Those of one client in this process who wait for locks: for each lock they stand in line, and only the first asks Redis.
-//! No I/O: what is to be sent, and who has an answer, it tells by wishes.
+//! No I/O: what is to be sent, and who has an answer, it tells by actions.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -10,32 +10,32 @@ use super::held::Held;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::sink::Tag;
-use crate::reactor::{Leave, Stage};
+use crate::reactor::{Cleanup, WaitStage};
 use crate::session::exchange::Exchange;
 use crate::state::lease::{Acquire, Channel, Id};
 
 /// What all that wait for the same thing have in common.
-pub(crate) type Place = Arc<[Vec<u8>]>;
+pub(crate) type Names = Arc<[Vec<u8>]>;
 
 /// Who waits, and for whom.
-struct Waiter {
+struct Queued {
     attempt: Attempt,
     tag: Tag,
     /// Only the first of a line gets past [`IN_LINE`].
-    stage: Stage<()>,
+    stage: WaitStage<()>,
 }
 
 /// Others stand before it.
-const IN_LINE: Stage<()> = Stage::Behind(());
+const IN_LINE: WaitStage<()> = WaitStage::Behind(());
 
-/// What a room wants done.
-pub(crate) enum Wish {
+/// What a queue wants done.
+pub(crate) enum QueueAction {
     /// Ask this for the first in this line.
-    Ask(Place, Id, Exchange),
+    Ask(Names, Id, Exchange),
     /// Ask this, which also releases another's hold.
-    PassOn(Place, Acquire, Passing),
+    PassOn(Names, Acquire, Passing),
     /// Take this back.
-    Leave(Leave),
+    CleanUp(Cleanup),
     /// Have it renewed, and tell its loss.
     Keep(Arc<Held>),
     /// Give an answer.
@@ -51,41 +51,41 @@ pub(crate) struct Passing {
 
 /// The lines of one client.
 #[derive(Default)]
-pub(crate) struct Room {
-    lines: HashMap<Place, VecDeque<Waiter>>,
+pub(crate) struct LockQueue {
+    lines: HashMap<Names, VecDeque<Queued>>,
     /// Those who do not wait: they ask once, and stand in no line.
-    tries: HashMap<Id, Waiter>,
+    tries: HashMap<Id, Queued>,
     /// Who of this process holds a lock alone, as far as it was granted here: the first in line need not ask.
-    holders: HashMap<Place, Weak<Held>>,
+    holders: HashMap<Names, Weak<Held>>,
     /// From how many holders on those are looked for of whom nobody told that they are gone.
     crowd: usize,
     /// Where hints are heard; none until the first needs it.
     channel: Option<Channel>,
-    pub wishes: Vec<Wish>,
+    pub actions: Vec<QueueAction>,
 }
 
-impl Room {
+impl LockQueue {
     /// Takes a waiter.
     pub fn enter(&mut self, mut attempt: Attempt, tag: Tag) {
-        let place = attempt.lock.spec.keys.clone();
+        let names = attempt.lock.spec.keys.clone();
         // What is asked for nobody would be granted for a moment, and others refused for it.
         if attempt.is_abandoned() {
-            self.wishes.push(Wish::Answer(tag, Err(taken_back())));
+            self.actions.push(QueueAction::Answer(tag, Err(taken_back())));
             return;
         }
         if !attempt.waits() {
-            self.wishes.push(wish_to_ask(&place, &mut attempt));
-            self.tries.insert(attempt.id, Waiter { attempt, tag, stage: Stage::ASKS });
+            self.actions.push(ask_action(&names, &mut attempt));
+            self.tries.insert(attempt.id, Queued { attempt, tag, stage: WaitStage::ASKS });
             return;
         }
         attempt.lock.refused("others of this process wait for it".to_owned());
-        let line = self.lines.entry(place.clone()).or_default();
-        line.push_back(Waiter { attempt, tag, stage: IN_LINE });
+        let line = self.lines.entry(names.clone()).or_default();
+        line.push_back(Queued { attempt, tag, stage: IN_LINE });
         // The first asks in its own time, but who comes later may have less.
         if line.len() == 1
             || line.front().is_some_and(|first| first.stage.is_resting() && first.attempt.asked_long_ago())
         {
-            self.ask(&place);
+            self.ask(&names);
         }
     }
 
@@ -112,19 +112,19 @@ impl Room {
     /// The subscription was made, or made again: those who rested may have missed a hint.
     pub fn on_hearing(&mut self, channel: Channel) {
         self.channel = Some(channel);
-        for place in self.places(|waiter| waiter.stage.lacks_hints()) {
-            self.ask(&place);
+        for names in self.lines_where(|waiter| waiter.stage.lacks_hints()) {
+            self.ask(&names);
         }
     }
 
     /// No subscription could be made.
     pub fn on_deafness(&mut self, error: &Error) {
         self.channel = None;
-        for place in self.places(|waiter| waiter.stage.is_deaf()) {
-            let Some(first) = self.lines.get_mut(&place).and_then(VecDeque::front_mut) else { continue };
+        for names in self.lines_where(|waiter| waiter.stage.is_deaf()) {
+            let Some(first) = self.lines.get_mut(&names).and_then(VecDeque::front_mut) else { continue };
             match first.attempt.outlasts(error) {
-                Some(until) => first.stage = Stage::Resting(until),
-                None => self.end_first(&place, Err(error.clone()), true),
+                Some(until) => first.stage = WaitStage::Resting(until),
+                None => self.end_first(&names, Err(error.clone()), true),
             }
         }
     }
@@ -136,28 +136,28 @@ impl Room {
 
     /// A waiter was told that asking may be worth it.
     pub fn on_hint(&mut self, id: &Id) {
-        for place in self.places(|waiter| waiter.attempt.id == *id) {
-            let first = self.lines.get_mut(&place).and_then(VecDeque::front_mut);
+        for names in self.lines_where(|waiter| waiter.attempt.id == *id) {
+            let first = self.lines.get_mut(&names).and_then(VecDeque::front_mut);
             if first.is_some_and(|first| first.stage.on_hint()) {
-                self.ask(&place);
+                self.ask(&names);
             }
         }
     }
 
     /// Something was released in this process.
-    pub fn on_freed(&mut self, place: &Place) {
-        self.holders.remove(place);
-        if self.first(place).is_some_and(|first| first.stage.is_resting()) {
-            self.ask(place);
+    pub fn on_freed(&mut self, names: &Names) {
+        self.holders.remove(names);
+        if self.first(names).is_some_and(|first| first.stage.is_resting()) {
+            self.ask(names);
         }
     }
 
     /// The answer for the first in a line, or for one who does not wait.
-    pub fn on_answer(&mut self, place: &Place, id: &Id, answer: Result<Answer>) {
+    pub fn on_answer(&mut self, names: &Names, id: &Id, answer: Result<Answer>) {
         if let Some(mut waiter) = self.tries.remove(id) {
             match waiter.attempt.on_answer(answer) {
                 Next::Held(held) => {
-                    self.on_held(place, held);
+                    self.on_held(names, held);
                     self.end(waiter, Ok(Answer::new(true)), false);
                 }
                 Next::Failed(error) => self.end(waiter, Err(error), true),
@@ -165,49 +165,49 @@ impl Room {
             }
             return;
         }
-        let Some(first) = self.lines.get_mut(place).and_then(VecDeque::front_mut) else { return };
+        let Some(first) = self.lines.get_mut(names).and_then(VecDeque::front_mut) else { return };
         // Whoever asked may have left; that is taken back already.
         if first.attempt.id != *id || !first.stage.is_asking() {
             return;
         }
         match first.attempt.on_answer(answer) {
             Next::Held(held) => {
-                self.on_held(place, held);
-                self.end_first(place, Ok(Answer::new(true)), false);
+                self.on_held(names, held);
+                self.end_first(names, Ok(Answer::new(true)), false);
             }
             Next::Listen => match self.channel {
-                Some(_) => self.ask(place),
-                None => first.stage = Stage::Deaf,
+                Some(_) => self.ask(names),
+                None => first.stage = WaitStage::Deaf,
             },
             Next::Rest(until) => {
                 let until = first.attempt.nap(until);
                 if !first.stage.rest(until) {
-                    self.ask(place);
+                    self.ask(names);
                 }
             }
-            Next::Refused => self.end_first(place, Ok(Answer::new(false)), true),
-            Next::Failed(error) => self.end_first(place, Err(error), true),
+            Next::Refused => self.end_first(names, Ok(Answer::new(false)), true),
+            Next::Failed(error) => self.end_first(names, Err(error), true),
         }
     }
 
     /// Something was granted in this process.
-    fn on_held(&mut self, place: &Place, held: Arc<Held>) {
+    fn on_held(&mut self, names: &Names, held: Arc<Held>) {
         if held.spec.is_exclusive() {
             if self.holders.len() >= self.crowd {
                 self.holders.retain(|_, held| held.strong_count() > 0);
                 self.crowd = 2 * self.holders.len().max(64);
             }
-            self.holders.insert(place.clone(), Arc::downgrade(&held));
+            self.holders.insert(names.clone(), Arc::downgrade(&held));
         }
-        self.wishes.push(Wish::Keep(held));
+        self.actions.push(QueueAction::Keep(held));
     }
 
     /// Releases what is held, by passing it on if somebody here waits for it; gives the tag back if nobody does.
     pub fn pass_on(&mut self, held: &Arc<Held>, was_held: bool, tag: Tag) -> Option<Tag> {
-        let place = held.spec.keys.clone();
-        self.holders.remove(&place);
+        let names = held.spec.keys.clone();
+        self.holders.remove(&names);
         let channel = self.channel;
-        let passable = |first: &&mut Waiter| {
+        let passable = |first: &&mut Queued| {
             held.spec.is_exclusive()
                 && first.stage.is_resting()
                 && first.attempt.lock.spec.is_exclusive()
@@ -215,13 +215,13 @@ impl Room {
                 // Replicas are asked on another connection than the one that releases.
                 && first.attempt.lock.spec.options.replicas_ack == 0
         };
-        let Some(first) = self.lines.get_mut(&place).and_then(VecDeque::front_mut).filter(passable) else {
+        let Some(first) = self.lines.get_mut(&names).and_then(VecDeque::front_mut).filter(passable) else {
             return Some(tag);
         };
         first.attempt.hear_at(channel);
-        first.stage = Stage::ASKS;
+        first.stage = WaitStage::ASKS;
         let question = first.attempt.ask(Some(held.id));
-        self.wishes.push(Wish::PassOn(place, question, Passing { held: held.clone(), was_held, tag }));
+        self.actions.push(QueueAction::PassOn(names, question, Passing { held: held.clone(), was_held, tag }));
         None
     }
 
@@ -234,26 +234,26 @@ impl Room {
     pub fn turn(&mut self, now: Instant) {
         // The first in line asks or is answered in its own time; the others only wait, and know what it knows.
         let away =
-            |(place, line): (&Place, &VecDeque<Waiter>)| Some((place.clone(), line.front()?.attempt.over().err()?));
-        let away: HashMap<Place, Error> = self.lines.iter().filter_map(away).collect();
+            |(names, line): (&Names, &VecDeque<Queued>)| Some((names.clone(), line.front()?.attempt.over().err()?));
+        let away: HashMap<Names, Error> = self.lines.iter().filter_map(away).collect();
         self.leave_if(
             |waiter| (waiter.stage == IN_LINE || waiter.stage.is_deaf()) && waiter.attempt.until <= now,
             |waiter| {
                 away.get(&waiter.attempt.lock.spec.keys).map_or(Ok(Answer::new(false)), |error| Err(error.clone()))
             },
         );
-        for place in self.places(|waiter| waiter.stage.is_rested(now)) {
-            if self.first(&place).is_some_and(|first| first.attempt.waits()) {
-                self.ask(&place);
-            } else if let Some(over) = self.first(&place).map(|first| first.attempt.over()) {
-                self.end_first(&place, over.map(Answer::new), true);
+        for names in self.lines_where(|waiter| waiter.stage.is_rested(now)) {
+            if self.first(&names).is_some_and(|first| first.attempt.waits()) {
+                self.ask(&names);
+            } else if let Some(over) = self.first(&names).map(|first| first.attempt.over()) {
+                self.end_first(&names, over.map(Answer::new), true);
             }
         }
     }
 
     /// When to turn again if nothing else happens.
     pub fn next_turn(&self) -> Option<Instant> {
-        let due = |waiter: &Waiter| waiter.stage.due(waiter.attempt.until);
+        let due = |waiter: &Queued| waiter.stage.due(waiter.attempt.until);
         self.lines.values().flatten().filter_map(due).min()
     }
 
@@ -264,14 +264,14 @@ impl Room {
     }
 
     /// Lets everybody out who fits, with their answers, and what they may have left behind taken back.
-    fn leave_if(&mut self, fits: impl Fn(&Waiter) -> bool, answer: impl Fn(&Waiter) -> Result<Answer>) {
+    fn leave_if(&mut self, fits: impl Fn(&Queued) -> bool, answer: impl Fn(&Queued) -> Result<Answer>) {
         let tries: Vec<Id> = self.tries.iter().filter(|(_, waiter)| fits(waiter)).map(|(id, _)| *id).collect();
         for waiter in tries.iter().filter_map(|id| self.tries.remove(id)).collect::<Vec<_>>() {
             let answer = answer(&waiter);
             self.end(waiter, answer, true);
         }
         let mut moved = Vec::new();
-        for (place, line) in &mut self.lines {
+        for (names, line) in &mut self.lines {
             let mut at = 0;
             while at < line.len() {
                 if !fits(&line[at]) {
@@ -279,90 +279,90 @@ impl Room {
                     continue;
                 }
                 let Some(waiter) = line.remove(at) else { break };
-                self.wishes.extend(waiter.attempt.leave().map(Wish::Leave));
+                self.actions.extend(waiter.attempt.leave().map(QueueAction::CleanUp));
                 let answer = answer(&waiter);
-                self.wishes.push(Wish::Answer(waiter.tag, answer));
+                self.actions.push(QueueAction::Answer(waiter.tag, answer));
                 if at == 0 {
-                    moved.push(place.clone());
+                    moved.push(names.clone());
                 }
             }
         }
-        for place in moved {
-            self.follow(&place);
+        for names in moved {
+            self.follow(&names);
         }
     }
 
-    fn places(&self, fits: impl Fn(&Waiter) -> bool) -> Vec<Place> {
-        let first = |(place, line): (&Place, &VecDeque<Waiter>)| line.front().is_some_and(&fits).then(|| place.clone());
+    fn lines_where(&self, fits: impl Fn(&Queued) -> bool) -> Vec<Names> {
+        let first = |(names, line): (&Names, &VecDeque<Queued>)| line.front().is_some_and(&fits).then(|| names.clone());
         self.lines.iter().filter_map(first).collect()
     }
 
-    fn first(&self, place: &Place) -> Option<&Waiter> {
-        self.lines.get(place).and_then(VecDeque::front)
+    fn first(&self, names: &Names) -> Option<&Queued> {
+        self.lines.get(names).and_then(VecDeque::front)
     }
 
     /// Starts the next in a line: it asks, but not at once if the one before it was just granted the lock, and is known to
     /// hold it: that one may hand it on before.
-    fn begin(&mut self, place: &Place) {
-        let holder = self.holders.get(place).and_then(Weak::upgrade).filter(|held| held.is_held());
-        match (holder, self.lines.get_mut(place).and_then(VecDeque::front_mut)) {
+    fn begin(&mut self, names: &Names) {
+        let holder = self.holders.get(names).and_then(Weak::upgrade).filter(|held| held.is_held());
+        match (holder, self.lines.get_mut(names).and_then(VecDeque::front_mut)) {
             (Some(held), Some(first)) if first.attempt.waits() => {
                 let now = Instant::now();
                 // It asks in any case: the holder may not know yet that it lost the lock.
                 let rest = SHORT_HOLD.min(Duration::from_micros(held.remaining())).min((first.attempt.until - now) / 2);
-                first.stage = Stage::Resting(now + rest);
+                first.stage = WaitStage::Resting(now + rest);
                 // A refusal must be able to say who holds it.
                 first.attempt.lock.refused("another handle of this process holds it".to_owned());
             }
             (holder, Some(_)) => {
                 if holder.is_none() {
-                    self.holders.remove(place);
+                    self.holders.remove(names);
                 }
-                self.ask(place);
+                self.ask(names);
             }
             (_, None) => {}
         }
     }
 
-    fn ask(&mut self, place: &Place) {
+    fn ask(&mut self, names: &Names) {
         let channel = self.channel;
-        let Some(first) = self.lines.get_mut(place).and_then(VecDeque::front_mut) else { return };
+        let Some(first) = self.lines.get_mut(names).and_then(VecDeque::front_mut) else { return };
         first.attempt.hear_at(channel);
-        first.stage = Stage::ASKS;
-        self.wishes.push(wish_to_ask(place, &mut first.attempt));
+        first.stage = WaitStage::ASKS;
+        self.actions.push(ask_action(names, &mut first.attempt));
     }
 
-    fn end_first(&mut self, place: &Place, answer: Result<Answer>, leaves: bool) {
-        let Some(line) = self.lines.get_mut(place) else { return };
+    fn end_first(&mut self, names: &Names, answer: Result<Answer>, leaves: bool) {
+        let Some(line) = self.lines.get_mut(names) else { return };
         let Some(waiter) = line.pop_front() else { return };
         if let Some(next) = line.front_mut() {
             next.attempt.learn(&waiter.attempt);
         }
         self.end(waiter, answer, leaves);
-        self.follow(place);
+        self.follow(names);
     }
 
-    fn end(&mut self, waiter: Waiter, answer: Result<Answer>, leaves: bool) {
-        self.wishes.extend(waiter.attempt.leave().filter(|_| leaves).map(Wish::Leave));
+    fn end(&mut self, waiter: Queued, answer: Result<Answer>, leaves: bool) {
+        self.actions.extend(waiter.attempt.leave().filter(|_| leaves).map(QueueAction::CleanUp));
         // The handle is free for another attempt before its caller hears of this one's end.
-        let Waiter { attempt, tag, .. } = waiter;
+        let Queued { attempt, tag, .. } = waiter;
         drop(attempt);
-        self.wishes.push(Wish::Answer(tag, answer));
+        self.actions.push(QueueAction::Answer(tag, answer));
     }
 
     /// The next in line begins.
-    fn follow(&mut self, place: &Place) {
-        match self.lines.get(place) {
-            Some(line) if line.is_empty() => drop(self.lines.remove(place)),
-            Some(_) if self.first(place).is_some_and(|first| first.stage == IN_LINE) => self.begin(place),
+    fn follow(&mut self, names: &Names) {
+        match self.lines.get(names) {
+            Some(line) if line.is_empty() => drop(self.lines.remove(names)),
+            Some(_) if self.first(names).is_some_and(|first| first.stage == IN_LINE) => self.begin(names),
             _ => {}
         }
     }
 }
 
-fn wish_to_ask(place: &Place, attempt: &mut Attempt) -> Wish {
+fn ask_action(names: &Names, attempt: &mut Attempt) -> QueueAction {
     let question = attempt.ask(None);
-    Wish::Ask(place.clone(), attempt.id, attempt.lock.spec.exchange(question))
+    QueueAction::Ask(names.clone(), attempt.id, attempt.lock.spec.exchange(question))
 }
 
 #[cfg(test)]

@@ -6,21 +6,21 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Got;
-use super::reader::{Next, Reader};
+use super::lookup::{Lookup, Next};
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::sink::{Sink, Tag};
-use crate::reactor::{Action, Guest, Stage, Work, thread};
+use crate::reactor::{Action, Guest, WaitStage, Work, thread};
 use crate::session::Session;
 use crate::state::lease::Channel;
 
-struct Waiter {
-    reader: Reader,
+struct Queued {
+    lookup: Lookup,
     tag: Tag,
     /// What hints for it say.
     topic: Channel,
     /// Behind another, it waits for that one's answer.
-    stage: Stage<u64>,
+    stage: WaitStage<u64>,
 }
 
 /// What the answer of one who asked is to those behind it.
@@ -46,27 +46,27 @@ impl Theirs {
 }
 
 /// Asks the process' thread for an entry; the answer, a [`Got`], comes to `sink` under this number.
-pub(super) fn enter(reader: Reader, id: u64, sink: &Arc<dyn Sink>) {
-    let session = reader.place.spec.shared.clone();
+pub(super) fn enter(lookup: Lookup, id: u64, sink: &Arc<dyn Sink>) {
+    let session = lookup.target.spec.session.clone();
     thread::request(&session, id, sink, |guests, tag| {
-        if let Some(readers) = guests.of::<Readers>() {
-            readers.enter(reader, tag);
+        if let Some(queue) = guests.of::<CacheQueue>() {
+            queue.enter(lookup, tag);
         }
     });
 }
 
 /// The readers of one client.
 #[derive(Default)]
-pub(crate) struct Readers {
+pub(crate) struct CacheQueue {
     /// In the order in which they came.
-    all: BTreeMap<u64, Waiter>,
+    all: BTreeMap<u64, Queued>,
     next: u64,
     /// Where hints are heard; none until the first needs it.
     channel: Option<Channel>,
     actions: Vec<Action>,
 }
 
-impl Guest for Readers {
+impl Guest for CacheQueue {
     fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -77,8 +77,8 @@ impl Guest for Readers {
 
     fn deaf(&self) -> Option<(&Arc<Session>, &Arc<[u8]>)> {
         let deaf = self.all.values().find(|waiter| waiter.stage.is_deaf())?;
-        let spec = &deaf.reader.place.spec;
-        Some((&spec.shared, &spec.wake_prefix))
+        let spec = &deaf.lookup.target.spec;
+        Some((&spec.session, &spec.wake_prefix))
     }
 
     fn on_hearing(&mut self, channel: Channel) {
@@ -90,7 +90,7 @@ impl Guest for Readers {
     fn on_deafness(&mut self, error: &Error) {
         self.channel = None;
         for number in self.numbers(|waiter| waiter.stage.is_deaf()) {
-            match self.all.get_mut(&number).and_then(|waiter| waiter.reader.outlasts(error)) {
+            match self.all.get_mut(&number).and_then(|waiter| waiter.lookup.outlasts(error)) {
                 Some(until) => self.rest(number, until),
                 None => {
                     let behind = self.behind(number);
@@ -114,10 +114,10 @@ impl Guest for Readers {
         // Whoever asked may have left; those behind it have asked again.
         let Some(waiter) = self.all.get_mut(&number) else { return };
         let failed = answer.as_ref().err().cloned();
-        match waiter.reader.on_answer(answer) {
+        match waiter.lookup.on_answer(answer) {
             Next::Listen => match self.channel {
                 Some(_) => self.ask(number),
-                None => waiter.stage = Stage::Deaf,
+                None => waiter.stage = WaitStage::Deaf,
             },
             Next::Rest(until) if !waiter.stage.rest(until) => self.ask(number),
             Next::Rest(until) => self.rest(number, until),
@@ -133,8 +133,8 @@ impl Guest for Readers {
 
     fn turn(&mut self, now: Instant) {
         // Who asks is answered in its own time.
-        for number in self.numbers(|waiter| !waiter.stage.is_asking() && waiter.reader.until <= now) {
-            let over = self.all.get(&number).map(|waiter| waiter.reader.over());
+        for number in self.numbers(|waiter| !waiter.stage.is_asking() && waiter.lookup.until <= now) {
+            let over = self.all.get(&number).map(|waiter| waiter.lookup.over());
             over.into_iter().for_each(|over| self.leave(number, over));
         }
         let due = self.numbers(|waiter| waiter.stage.is_rested(now));
@@ -142,7 +142,7 @@ impl Guest for Readers {
     }
 
     fn next_turn(&self) -> Option<Instant> {
-        let due = |waiter: &Waiter| waiter.stage.due(waiter.reader.until);
+        let due = |waiter: &Queued| waiter.stage.due(waiter.lookup.until);
         self.all.values().filter_map(due).min()
     }
 
@@ -154,8 +154,8 @@ impl Guest for Readers {
 
     fn close(&mut self) {
         for number in self.numbers(|_| true) {
-            if let Some(leave) = self.all.get_mut(&number).and_then(|waiter| waiter.reader.take_leave()) {
-                self.actions.push(Action::Leave(leave));
+            if let Some(leave) = self.all.get_mut(&number).and_then(|waiter| waiter.lookup.take_leave()) {
+                self.actions.push(Action::CleanUp(leave));
             }
             self.end(number, Err(Error::new(Code::Closed, "the client was closed during the wait for a value")));
         }
@@ -166,18 +166,18 @@ impl Guest for Readers {
     }
 }
 
-impl Readers {
+impl CacheQueue {
     /// Takes a reader.
-    pub fn enter(&mut self, reader: Reader, tag: Tag) {
+    pub fn enter(&mut self, lookup: Lookup, tag: Tag) {
         self.next += 1;
-        let topic = reader.place.topic();
+        let topic = lookup.target.topic();
         // Whoever was told to wait joins those who do: they are listed, so a hint will come.
         let rest = self.all.values().find_map(|waiter| match waiter.stage {
-            Stage::Resting(until) if waiter.topic == topic && reader.is_waiting() => Some(until.min(reader.until)),
+            WaitStage::Resting(until) if waiter.topic == topic && lookup.is_waiting() => Some(until.min(lookup.until)),
             _ => None,
         });
-        let stage = rest.map_or(Stage::ASKS, Stage::Resting);
-        self.all.insert(self.next, Waiter { reader, tag, topic, stage });
+        let stage = rest.map_or(WaitStage::ASKS, WaitStage::Resting);
+        self.all.insert(self.next, Queued { lookup, tag, topic, stage });
         if rest.is_none() {
             self.ask(self.next);
         }
@@ -186,11 +186,11 @@ impl Readers {
     /// Lets one rest, and those behind it, which now know what it knows.
     fn rest(&mut self, number: u64, until: Instant) {
         let behind = self.behind(number);
-        let Some(outage) = self.all.get(&number).map(|waiter| waiter.reader.outage()) else { return };
+        let Some(outage) = self.all.get(&number).map(|waiter| waiter.lookup.outage()) else { return };
         for resting in [number].into_iter().chain(behind) {
             if let Some(waiter) = self.all.get_mut(&resting) {
-                waiter.reader.learn(&outage);
-                waiter.stage = Stage::Resting(until.min(waiter.reader.until));
+                waiter.lookup.learn(&outage);
+                waiter.stage = WaitStage::Resting(until.min(waiter.lookup.until));
             }
         }
     }
@@ -207,17 +207,17 @@ impl Readers {
 
     /// Ends one for whom Redis has no answer.
     fn fail(&mut self, number: u64, error: &Error) {
-        if let Some(answer) = self.all.get(&number).map(|waiter| waiter.reader.on_failure(error.clone())) {
+        if let Some(answer) = self.all.get(&number).map(|waiter| waiter.lookup.on_failure(error.clone())) {
             self.end(number, answer.map(Answer::new));
         }
     }
 
-    fn numbers(&self, fits: impl Fn(&Waiter) -> bool) -> Vec<u64> {
+    fn numbers(&self, fits: impl Fn(&Queued) -> bool) -> Vec<u64> {
         self.all.iter().filter(|(_, waiter)| fits(waiter)).map(|(number, _)| *number).collect()
     }
 
     fn behind(&self, number: u64) -> Vec<u64> {
-        self.numbers(|waiter| waiter.stage == Stage::Behind(number))
+        self.numbers(|waiter| waiter.stage == WaitStage::Behind(number))
     }
 
     /// Lets the first of each entry ask, and the others wait for its answer.
@@ -228,10 +228,10 @@ impl Readers {
             match first.get(&waiter.topic) {
                 Some(leader) => {
                     // Only who is deaf may have others behind it: they go along.
-                    let had_others = std::mem::replace(&mut waiter.stage, Stage::Behind(*leader)).is_deaf();
+                    let had_others = std::mem::replace(&mut waiter.stage, WaitStage::Behind(*leader)).is_deaf();
                     for other in if had_others { self.behind(number) } else { Vec::new() } {
                         if let Some(waiter) = self.all.get_mut(&other) {
-                            waiter.stage = Stage::Behind(*leader);
+                            waiter.stage = WaitStage::Behind(*leader);
                         }
                     }
                 }
@@ -246,9 +246,9 @@ impl Readers {
     fn ask(&mut self, number: u64) {
         let channel = self.channel;
         let Some(waiter) = self.all.get_mut(&number) else { return };
-        waiter.reader.hear_at(channel);
-        waiter.stage = Stage::ASKS;
-        self.actions.push(Action::Ask(number, Work::Call(waiter.reader.exchange())));
+        waiter.lookup.hear_at(channel);
+        waiter.stage = WaitStage::ASKS;
+        self.actions.push(Action::Ask(number, Work::Call(waiter.lookup.exchange())));
     }
 
     /// Ends one that has no answer for those behind it.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::lookup::Lookup;
 use super::options::{DEFAULT_WAIT_AFTER_LEASE, WhenAway, check_value};
-use super::reader::Reader;
 use crate::base::error::{Code, Error, Result, shown, span, within};
 use crate::base::key;
 use crate::base::random;
 use crate::op::Op;
-use crate::reactor::Leave;
+use crate::reactor::Cleanup;
 use crate::rules::policy::MAX_PERIOD;
 use crate::session::Session;
 use crate::state::lease::{Channel, Id};
@@ -17,7 +17,7 @@ use crate::state::single_flight::{Fail, Fill, Invalidate, Keys, MAX_LUCK, topic}
 
 /// What all entries of a cache, or of a `once`, have in common. Durations are microseconds.
 pub(crate) struct Spec {
-    pub shared: Arc<Session>,
+    pub session: Arc<Session>,
     /// As it calls itself: `cache "home"`.
     pub shown: String,
     pub stem: Vec<u8>,
@@ -33,22 +33,22 @@ pub(crate) struct Spec {
 
 impl Spec {
     /// An entry of it.
-    pub fn place(self: &Arc<Spec>, key: &[u8]) -> Result<Arc<Place>> {
+    pub fn target(self: &Arc<Spec>, key: &[u8]) -> Result<Arc<Target>> {
         key::check_cache_key(key)?;
         let entry = key::complete(&self.stem, key);
         let waiters = [&entry, b":wait".as_slice()].concat();
         let shown = format!("{} for \"{}\"", self.shown, shown(key)).into();
-        Ok(Arc::new(Place { spec: self.clone(), keys: [entry, waiters], shown }))
+        Ok(Arc::new(Target { spec: self.clone(), keys: [entry, waiters], shown }))
     }
 
     /// A reader of an entry, who waits for at most `wait`; if that is none, for longer than the lease of one who dies.
-    pub fn reader(self: &Arc<Spec>, key: &[u8], wait: Option<Duration>) -> Result<Reader> {
+    pub fn lookup(self: &Arc<Spec>, key: &[u8], wait: Option<Duration>) -> Result<Lookup> {
         let default = || Duration::from_micros(self.lease + DEFAULT_WAIT_AFTER_LEASE);
-        Reader::new(self.place(key)?, wait.unwrap_or_else(default).min(Duration::from_micros(MAX_PERIOD)))
+        Lookup::new(self.target(key)?, wait.unwrap_or_else(default).min(Duration::from_micros(MAX_PERIOD)))
     }
 
     pub fn is_in_memory(&self) -> bool {
-        self.shared.endpoint.is_memory()
+        self.session.endpoint.is_memory()
     }
 
     /// What tells an attempt from all others, and for each key how early it refreshes: -ln(u) * beta.
@@ -60,7 +60,7 @@ impl Spec {
             ((-chance.ln() * self.beta * 1_000.0) as u64).min(MAX_LUCK)
         };
         // In a test's own time nothing is left to chance.
-        if self.beta == 0.0 || self.shared.test_time.get().is_some() {
+        if self.beta == 0.0 || self.session.test_time.get().is_some() {
             return Ok((id, vec![0; keys]));
         }
         let lucks = (0..keys).map(|_| random::bytes().map(luck)).collect::<Result<_>>()?;
@@ -69,14 +69,14 @@ impl Spec {
 }
 
 /// One entry.
-pub(crate) struct Place {
+pub(crate) struct Target {
     pub spec: Arc<Spec>,
     pub keys: Keys,
     /// As messages call it: `cache "home" for "x"`.
     pub shown: Arc<str>,
 }
 
-impl Place {
+impl Target {
     /// What hints about it say.
     pub fn topic(&self) -> Channel {
         topic(&self.keys[0])
@@ -101,12 +101,12 @@ impl Place {
     pub fn invalidate(&self) -> Op<bool> {
         let (wake_prefix, shown) = (self.spec.wake_prefix.clone(), self.shown.clone());
         let invalidate = Invalidate { keys: self.keys.clone(), ttl: self.spec.lease, wake_prefix, shown };
-        Op::of(&self.spec.shared, Box::new(invalidate))
+        Op::of(&self.spec.session, Box::new(invalidate))
     }
 
     /// Ends the lease of an id, if it has it.
-    pub fn leave(&self, id: Id) -> Leave {
-        Leave::new(&self.spec.shared, self.fail(id, 0, String::new()))
+    pub fn leave(&self, id: Id) -> Cleanup {
+        Cleanup::new(&self.spec.session, self.fail(id, 0, String::new()))
     }
 
     pub fn fail(&self, id: Id, pause: u64, error: String) -> Fail {
@@ -146,10 +146,10 @@ mod tests {
             let wait = Duration::from_millis(wait);
             let cache = client.cache("home", CacheOptions { lease, ..CacheOptions::default() }).unwrap();
             let once = client.once("order", OnceOptions { lease, ..OnceOptions::default() }).unwrap();
-            let waits = [cache.get(b"x", None), once.begin(b"x", None)].map(|getting| getting.unwrap().reader.wait);
+            let waits = [cache.get(b"x", None), once.begin(b"x", None)].map(|getting| getting.unwrap().lookup.wait);
             assert_eq!(waits, [wait; 2]);
-            assert!(cache.get_many(&[b"x"], None).unwrap().readers.iter().all(|reader| reader.wait == wait));
-            assert_eq!(cache.get(b"x", Duration::ZERO).unwrap().reader.wait, Duration::ZERO);
+            assert!(cache.get_many(&[b"x"], None).unwrap().lookups.iter().all(|lookup| lookup.wait == wait));
+            assert_eq!(cache.get(b"x", Duration::ZERO).unwrap().lookup.wait, Duration::ZERO);
         }
     }
 }

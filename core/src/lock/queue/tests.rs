@@ -14,32 +14,32 @@ impl Sink for Nobody {
 fn who_has_gone_before_its_turn_asks_nothing() {
     let client = Client::new(Options { url: Some("memory://gone".into()), ..Options::default() }).unwrap();
     let lock = client.lock(b"x", LockOptions::default()).unwrap();
-    let mut room = Room::default();
+    let mut queue = LockQueue::default();
     for wait in [Duration::ZERO, Duration::from_secs(60)] {
         let attempt = lock.acquire(wait).unwrap().attempt;
         lock.abandon();
         let nobody: Arc<dyn Sink> = Arc::new(Nobody);
-        room.enter(attempt, Tag::new(0, &nobody));
-        assert!(matches!(std::mem::take(&mut room.wishes)[..], [Wish::Answer(_, Err(_))]));
-        assert!(room.is_idle());
+        queue.enter(attempt, Tag::new(0, &nobody));
+        assert!(matches!(std::mem::take(&mut queue.actions)[..], [QueueAction::Answer(_, Err(_))]));
+        assert!(queue.is_idle());
     }
 }
 
 #[test]
 fn those_who_were_forgotten_while_they_held_are_not_remembered() {
     let client = Client::new(Options { url: Some("memory://".into()), ..Options::default() }).unwrap();
-    let mut room = Room::default();
+    let mut queue = LockQueue::default();
     let mut kept = Vec::new();
     for number in 0..2_000_u32 {
         let names = [&number.to_le_bytes()[..]];
         let spec = Arc::new(Spec::new(&client, Kind::Mutex, &names, (1, 1), LockOptions::default()).unwrap());
         let held = Arc::new(Held::new(spec.clone(), [0; 16], 1, spec.now()));
-        room.on_held(&spec.keys, held.clone());
-        room.wishes.clear();
+        queue.on_held(&spec.keys, held.clone());
+        queue.actions.clear();
         if number % 100 == 0 {
             kept.push(held);
         }
     }
-    assert!(kept.iter().all(|held| room.holders.contains_key(&held.spec.keys)));
-    assert!(room.holders.len() < 200, "{}", room.holders.len());
+    assert!(kept.iter().all(|held| queue.holders.contains_key(&held.spec.keys)));
+    assert!(queue.holders.len() < 200, "{}", queue.holders.len());
 }

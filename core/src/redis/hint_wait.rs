@@ -5,36 +5,42 @@ use std::time::Instant;
 
 use crate::base::error::Result;
 use crate::base::fork::generation;
-use crate::connection::ear::{Ear, Heard, new_channel};
-use crate::connection::patience::{Patience, SLICE, sleep_until};
+use crate::connection::deadline::{CallDeadline, SLICE, sleep_until};
+use crate::connection::subscription::{Heard, Subscription, new_channel};
 use crate::session::Session;
 use crate::state::lease::{Channel, Id};
 
 /// One caller's wait on its own thread. Dropped, it leaves its subscription to the next.
-pub(crate) struct Listening {
-    shared: Arc<Session>,
+pub(crate) struct HintWait {
+    session: Arc<Session>,
     /// What channels' names begin with.
     prefix: Arc<[u8]>,
     /// When its caller's patience is over.
     until: Instant,
-    ear: Option<Ear>,
+    subscription: Option<Subscription>,
     generation: u64,
 }
 
-impl Listening {
+impl HintWait {
     /// Begins to wait; it hears nothing yet.
-    pub fn new(shared: &Arc<Session>, prefix: &Arc<[u8]>, until: Instant) -> Listening {
-        Listening { shared: shared.clone(), prefix: prefix.clone(), until, ear: None, generation: generation() }
+    pub fn new(session: &Arc<Session>, prefix: &Arc<[u8]>, until: Instant) -> HintWait {
+        HintWait {
+            session: session.clone(),
+            prefix: prefix.clone(),
+            until,
+            subscription: None,
+            generation: generation(),
+        }
     }
 
     /// Where it hears hints; none if it does not listen.
     pub fn channel(&self) -> Option<Channel> {
-        self.ear.as_ref().map(Ear::channel)
+        self.subscription.as_ref().map(Subscription::channel)
     }
 
     /// Listens if that costs nothing.
     pub fn listen_if_idle(&mut self) {
-        self.ear = self.shared.engine().ears.take();
+        self.subscription = self.session.engine().subscriptions.take();
     }
 
     /// Listens from now on.
@@ -43,7 +49,7 @@ impl Listening {
     /// Those of a new connection and of SUBSCRIBE.
     pub fn listen(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
         self.listen_if_idle();
-        if self.ear.is_none() {
+        if self.subscription.is_none() {
             self.subscribe(interrupted)?;
         }
         Ok(())
@@ -52,9 +58,10 @@ impl Listening {
     fn subscribe(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
         let now = Instant::now();
         // One who waits has a slice at least.
-        let deadline = (now + self.shared.timeout).min(self.until.max(now + SLICE));
-        let patience = Patience::new(deadline, interrupted);
-        self.ear = Some(Ear::open(self.shared.endpoint.server()?, &self.prefix, new_channel()?, patience)?);
+        let deadline = (now + self.session.timeout).min(self.until.max(now + SLICE));
+        let patience = CallDeadline::new(deadline, interrupted);
+        self.subscription =
+            Some(Subscription::open(self.session.endpoint.server()?, &self.prefix, new_channel()?, patience)?);
         Ok(())
     }
 
@@ -62,26 +69,26 @@ impl Listening {
     /// is over at once: a hint may have been lost too.
     ///
     /// # Errors
-    /// As [`listen`](Listening::listen); `internal` if the caller was interrupted.
+    /// As [`listen`](HintWait::listen); `internal` if the caller was interrupted.
     pub fn rest(&mut self, topic: &Id, until: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
-        let Some(ear) = &mut self.ear else { return sleep_until(until, interrupted) };
-        match ear.wait(topic, until, interrupted)? {
+        let Some(subscription) = &mut self.subscription else { return sleep_until(until, interrupted) };
+        match subscription.wait(topic, until, interrupted)? {
             Heard::Hint | Heard::Nothing => Ok(()),
             Heard::Gone => {
-                self.ear = None;
+                self.subscription = None;
                 self.subscribe(interrupted)
             }
         }
     }
 }
 
-impl Drop for Listening {
+impl Drop for HintWait {
     fn drop(&mut self) {
         // What a fork inherited is its parent's.
-        if let Some(ear) = self.ear.take()
+        if let Some(subscription) = self.subscription.take()
             && self.generation == generation()
         {
-            self.shared.engine().ears.keep(ear);
+            self.session.engine().subscriptions.keep(subscription);
         }
     }
 }

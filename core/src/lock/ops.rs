@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::held::Held;
+use super::messages;
 use super::spec::Spec;
-use super::tell;
 use super::{Attempt, Inner};
 use super::{blocking, quorum};
 use crate::base::decision::Source;
@@ -17,9 +17,9 @@ use crate::call::resp::Value;
 use crate::call::script::Script;
 use crate::call::sink::Sink;
 use crate::call::space::Space;
-use crate::connection::patience::interruption;
+use crate::connection::deadline::interruption;
 use crate::op::typed;
-use crate::reactor::completion::Sitting;
+use crate::reactor::completion::SleepingThread;
 use crate::reactor::{completion, thread};
 use crate::redis;
 use crate::session::exchange::Exchange;
@@ -47,7 +47,7 @@ impl Acquiring {
     /// As [`run`](Acquiring::run).
     pub fn run_interruptibly(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
         if self.attempt.lock.spec.is_quorum() {
-            return quorum::acquire(self.attempt, tell::keep_if_renewed, interrupted);
+            return quorum::acquire(self.attempt, messages::keep_if_renewed, interrupted);
         }
         blocking::acquire(self.attempt, interrupted)
     }
@@ -59,7 +59,7 @@ impl Acquiring {
     /// As [`run`](Acquiring::run).
     pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
         if self.attempt.lock.spec.is_quorum() {
-            return quorum::acquire(self.attempt, tell::keep, interrupted);
+            return quorum::acquire(self.attempt, messages::keep, interrupted);
         }
         blocking::acquire_among_threads(self.attempt, interrupted)
     }
@@ -68,7 +68,7 @@ impl Acquiring {
     pub fn submit(self, id: u64, sink: &Arc<dyn Sink>) {
         match self.attempt.lock.spec.is_quorum() {
             true => thread::do_alone(id, sink, move || self.run_among_threads(&mut || false).map(Answer::new)),
-            false => tell::acquire(self.attempt, id, sink),
+            false => messages::acquire(self.attempt, id, sink),
         }
     }
 }
@@ -150,9 +150,9 @@ impl Releasing {
             return Ok(quorum::release(&held, interrupted)? && self.was_held);
         }
         let release = held.spec.release(held.id, 0);
-        let exchange = Exchange::new(held.spec.shared.clone(), Box::new(release), None);
+        let exchange = Exchange::new(held.spec.session.clone(), Box::new(release), None);
         let released: bool = typed(redis::blocking::run(exchange, interrupted))?;
-        tell::freed(&held.spec);
+        messages::freed(&held.spec);
         Ok(released && self.was_held)
     }
 
@@ -165,18 +165,18 @@ impl Releasing {
         let held = self.held.clone();
         // Only the process' thread knows of those who wait behind the first, and may have come before others elsewhere.
         let passes = held.as_ref().is_some_and(|held| held.spec.hands_on_in_order());
-        let released = if passes { self.run_by_desk(interrupted) } else { self.run_interruptibly(interrupted) };
+        let released = if passes { self.run_on_thread(interrupted) } else { self.run_interruptibly(interrupted) };
         if let (Err(_), Some(held)) = (&released, held) {
-            tell::give_back(held);
+            messages::give_back(held);
         }
         released
     }
 
-    fn run_by_desk(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
-        let seat = Arc::new(Sitting::default());
-        let sink: Arc<dyn Sink> = seat.clone();
+    fn run_on_thread(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
+        let thread = Arc::new(SleepingThread::default());
+        let sink: Arc<dyn Sink> = thread.clone();
         self.submit(0, &sink);
-        seat.wait(interrupted).map_or_else(|| Err(interruption()), typed)
+        thread.wait(interrupted).map_or_else(|| Err(interruption()), typed)
     }
 
     /// Hands the release to the process' thread, which passes the lock on to the next waiter of this process in the same
@@ -184,7 +184,7 @@ impl Releasing {
     pub fn submit(self, id: u64, sink: &Arc<dyn Sink>) {
         match &self.held {
             Some(held) if held.spec.is_quorum() => thread::do_alone(id, sink, move || self.run().map(Answer::new)),
-            Some(held) => tell::release(held.clone(), self.was_held, id, sink),
+            Some(held) => messages::release(held.clone(), self.was_held, id, sink),
             None => sink.complete(vec![(id, Ok(Answer::new(false)))]),
         }
     }
@@ -232,7 +232,7 @@ impl ExtendCall {
 }
 
 impl Operation for ExtendCall {
-    fn known(&self) -> Option<Answer> {
+    fn local_answer(&self) -> Option<Answer> {
         // What was lost meanwhile stays lost: its holder may have been told.
         let is_held = self.held.as_ref().is_some_and(|held| held.is_held());
         (!is_held).then_some(Answer::new(false))
@@ -321,7 +321,7 @@ impl Operation for ForceReleaseCall {
     }
 
     fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
-        tell::freed(&self.spec);
+        messages::freed(&self.spec);
         self.release.decode(fields, source)
     }
 

@@ -16,7 +16,7 @@ const MOST: i64 = EXACT as i64 - 1;
 pub(super) const MOST_FIELDS: usize = 1 + MAX_CHARGES * (4 + 4 * MAX_RULES);
 
 /// Where and how long a request is remembered.
-pub(super) struct Memory {
+pub(super) struct RequestMemory {
     pub key: Vec<u8>,
     /// Microseconds.
     pub length: u64,
@@ -32,7 +32,7 @@ pub(super) struct Expected {
     pub denies: bool,
 }
 
-impl Memory {
+impl RequestMemory {
     /// The first answer, if it is remembered still. What is not of this form is as nothing; what ends later than any memory
     /// can ends as if it were of now.
     pub fn recall(&self, space: &mut dyn Space, now: u64, expected: &Expected) -> Result<Option<Vec<Value>>> {

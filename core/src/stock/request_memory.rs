@@ -6,7 +6,7 @@ use crate::call::resp::Value;
 use crate::call::space::Space;
 
 /// Where and how long a request is remembered.
-pub(super) struct Memory {
+pub(super) struct RequestMemory {
     pub key: Vec<u8>,
     /// Microseconds.
     pub length: u64,
@@ -17,7 +17,7 @@ struct Remembered {
     fields: Vec<Value>,
 }
 
-impl Memory {
+impl RequestMemory {
     /// The first answer, if it is remembered still.
     pub fn recall(&self, space: &mut dyn Space, now: u64) -> Result<Option<Vec<Value>>> {
         let Some(object) = space.object(&self.key)? else { return Ok(None) };

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use super::Got;
 use super::options::WhenAway;
-use super::place::Place;
+use super::target::Target;
 use super::ticket::Ticket;
 use crate::base::error::{Code, Error, Result};
 use crate::base::fork::generation;
 use crate::call::answer::Answer;
 use crate::call::operation::odd_reply;
-use crate::reactor::{Leave, Outage};
+use crate::reactor::{Cleanup, Outage};
 use crate::session::exchange::Exchange;
 use crate::state::lease::{Channel, Id};
 use crate::state::single_flight::{Look, Looked, Progress};
@@ -33,8 +33,8 @@ pub(crate) enum Next {
 }
 
 /// One caller, under an id of its own.
-pub(crate) struct Reader {
-    pub place: Arc<Place>,
+pub(crate) struct Lookup {
+    pub target: Arc<Target>,
     pub id: Id,
     luck: Vec<u64>,
     pub wait: Duration,
@@ -51,14 +51,14 @@ pub(crate) struct Reader {
     generation: u64,
 }
 
-impl Reader {
-    pub fn new(place: Arc<Place>, wait: Duration) -> Result<Reader> {
-        let (id, luck) = place.spec.draw(1)?;
+impl Lookup {
+    pub fn new(target: Arc<Target>, wait: Duration) -> Result<Lookup> {
+        let (id, luck) = target.spec.draw(1)?;
         let until = Instant::now() + wait;
         let generation = generation();
         let outage = Outage::default();
         let (channel, busy, pending, here) = (None, None, false, false);
-        Ok(Reader { place, id, luck, wait, until, channel, pending, busy, outage, here, generation })
+        Ok(Lookup { target, id, luck, wait, until, channel, pending, busy, outage, here, generation })
     }
 
     /// Whether it was told that another loads.
@@ -73,10 +73,10 @@ impl Reader {
 
     /// The next question.
     pub fn ask(&mut self) -> Look {
-        let spec = &self.place.spec;
+        let spec = &self.target.spec;
         self.pending = true;
         Look {
-            entries: [self.place.keys.clone()].into(),
+            entries: [self.target.keys.clone()].into(),
             id: self.id,
             ttl: spec.lease,
             channel: self.channel,
@@ -84,7 +84,7 @@ impl Reader {
             // A caller who waits outlasts an absence first.
             load_when_away: spec.when_away == WhenAway::Load && !self.is_waiting(),
             value_only: false,
-            shown: self.place.shown.clone(),
+            shown: self.target.shown.clone(),
             progress: Progress::default(),
         }
     }
@@ -92,7 +92,7 @@ impl Reader {
     /// The next question, on its way.
     pub fn exchange(&mut self) -> Exchange {
         let look = self.ask();
-        Exchange::new(self.place.spec.shared.clone(), Box::new(look), None)
+        Exchange::new(self.target.spec.session.clone(), Box::new(look), None)
     }
 
     /// Reads the answer to the last question.
@@ -141,8 +141,8 @@ impl Reader {
     /// What it gets where Redis cannot be asked: the duty to load without a lease, if that is what its cache says; none if it
     /// says to raise.
     pub fn without_redis(&self) -> Option<Got> {
-        let loads = self.place.spec.when_away == WhenAway::Load;
-        loads.then(|| Got::Load(Ticket::new(self.place.clone(), self.id, (0, 0), None, self.here)))
+        let loads = self.target.spec.when_away == WhenAway::Load;
+        loads.then(|| Got::Load(Ticket::new(self.target.clone(), self.id, (0, 0), None, self.here)))
     }
 
     /// What it gets where Redis cannot be asked, or not be listened to, for this reason.
@@ -159,18 +159,18 @@ impl Reader {
         self.pending = matches!(looked, Looked::Load { token: 0, .. });
         match looked {
             Looked::Load { token, left, at_hand } => {
-                let ticket = Ticket::new(self.place.clone(), self.id, (token, left), at_hand, self.here);
+                let ticket = Ticket::new(self.target.clone(), self.id, (token, left), at_hand, self.here);
                 Next::Done(Ok(Got::Load(ticket)))
             }
             Looked::Seen(seen) => Next::Done(Ok(Got::Found(seen))),
-            Looked::Failed { error, left } => Next::Done(Err(self.place.failed(&error, left))),
+            Looked::Failed { error, left } => Next::Done(Err(self.target.failed(&error, left))),
             Looked::Busy { left } => {
                 self.busy = Some(left);
                 let now = Instant::now();
                 if now >= self.until {
                     return Next::Done(Err(self.late()));
                 }
-                if self.place.spec.is_in_memory() {
+                if self.target.spec.is_in_memory() {
                     return Next::Rest((now + IN_MEMORY).min(self.until));
                 }
                 if self.channel.is_none() {
@@ -186,9 +186,9 @@ impl Reader {
     }
 
     /// What frees the lease that its last question may have brought; none if that is known.
-    pub fn take_leave(&mut self) -> Option<Leave> {
+    pub fn take_leave(&mut self) -> Option<Cleanup> {
         let may_have = std::mem::take(&mut self.pending) && self.generation == generation();
-        may_have.then(|| self.place.leave(self.id))
+        may_have.then(|| self.target.leave(self.id))
     }
 
     /// What it gets when its wait is over: an error, or what it gets without Redis if that has been away until now.
@@ -200,11 +200,11 @@ impl Reader {
     }
 
     fn late(&self) -> Error {
-        self.place.late(self.wait, self.busy.unwrap_or(0))
+        self.target.late(self.wait, self.busy.unwrap_or(0))
     }
 }
 
-impl Drop for Reader {
+impl Drop for Lookup {
     fn drop(&mut self) {
         if let Some(leave) = self.take_leave() {
             leave.send(self.here);

@@ -10,7 +10,7 @@ use crate::base::clock::ServerClock;
 use crate::base::endpoint::Endpoint;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
-use crate::call::resp::{Most, Reader, recycle};
+use crate::call::resp::{Parser, ReplyLimit, recycle};
 use crate::connection::stream::Stream;
 use crate::session::exchange::{Exchange, Step};
 
@@ -31,14 +31,14 @@ struct Slot<T> {
     /// None if the caller's time was over before the reply came.
     job: Option<Job<T>>,
     /// The most that its reply may be, whoever still waits for it.
-    most: Most,
+    most: ReplyLimit,
 }
 
 /// A pipelined connection.
 pub(crate) struct Up<T> {
     stream: Stream,
     clock: ServerClock,
-    reader: Reader,
+    reader: Parser,
     out: Vec<u8>,
     written: usize,
     /// What was just read; kept, so that it is not zeroed for each turn.
@@ -64,7 +64,7 @@ impl<T> Up<T> {
         Up {
             stream,
             clock,
-            reader: Reader::default(),
+            reader: Parser::default(),
             out: Vec::new(),
             written: 0,
             buffer: vec![0; PIECE].into(),
@@ -161,7 +161,7 @@ impl<T> Up<T> {
         let last = self.pending.back().and_then(|slot| slot.job.as_ref());
         self.unordered |= last.is_some_and(|(before, _)| before.deadline() > exchange.deadline());
         exchange.encode(&mut self.out, &self.clock);
-        let most = exchange.most();
+        let most = exchange.reply_limit();
         self.pending.push_back(Slot { job: Some((exchange, tag)), most });
     }
 
@@ -267,7 +267,7 @@ impl<T> Up<T> {
     }
 
     fn gone(&self, why: &str) -> Error {
-        let endpoint = self.jobs().next().map(|(exchange, _)| &exchange.shared().endpoint);
+        let endpoint = self.jobs().next().map(|(exchange, _)| &exchange.session().endpoint);
         let server = endpoint.map_or_else(|| "Redis".to_owned(), Endpoint::to_string);
         let why = endpoint.map_or_else(|| why.into(), |endpoint| endpoint.scrubbed(why));
         let message = format!("{server} went away during the call ({why}): it may or may not have been counted");

@@ -8,22 +8,22 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Mutex;
 use std::time::Instant;
 
+use super::deadline::{CallDeadline, interruption};
 use super::dial::{Connection, dial, not_redis};
-use super::patience::{Patience, interruption};
 use super::stream::{Stream, poll};
 use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result, shown};
 use crate::base::random;
-use crate::call::resp::{self, Most, Reader, Value};
+use crate::call::resp::{self, Parser, ReplyLimit, Value};
 use crate::state::lease::{Channel, Id};
 
 /// One that never ends is read this often before others have their turn.
 const READS_AT_ONCE: usize = 16;
 
 /// A connection that was subscribed.
-pub(crate) struct Ear {
+pub(crate) struct Subscription {
     stream: Stream,
-    reader: Reader,
+    reader: Parser,
     channel: Channel,
 }
 
@@ -50,9 +50,9 @@ fn hex(digit: u8) -> u8 {
     b"0123456789abcdef"[usize::from(digit)]
 }
 
-impl Ear {
+impl Subscription {
     /// Connects and subscribes, within the caller's patience.
-    pub fn open(server: &Server, prefix: &[u8], channel: Channel, patience: Patience<'_>) -> Result<Ear> {
+    pub fn open(server: &Server, prefix: &[u8], channel: Channel, patience: CallDeadline<'_>) -> Result<Subscription> {
         let mut patience = patience;
         let Connection { stream, .. } = dial(server, &mut patience)?;
         let gone = |why: &str| {
@@ -60,14 +60,14 @@ impl Ear {
             Error::new(Code::Unavailable, message)
         };
         stream.set_nonblocking(true).map_err(|e| gone(&e.to_string()))?;
-        let mut ear = Ear { stream, reader: Reader::default(), channel };
+        let mut subscription = Subscription { stream, reader: Parser::default(), channel };
         let mut out = Vec::new();
         resp::command(&mut out, &[b"SUBSCRIBE", &[prefix, &channel].concat()]);
-        ear.write(&out, &mut patience).map_err(|e| gone(&e.to_string()))?;
+        subscription.write(&out, &mut patience).map_err(|e| gone(&e.to_string()))?;
         loop {
-            match ear.next(&mut 0) {
+            match subscription.next(&mut 0) {
                 Ok(Some(Value::Array(parts))) if parts.first() == Some(&Value::Bytes(b"subscribe".to_vec())) => {
-                    return Ok(ear);
+                    return Ok(subscription);
                 }
                 Ok(Some(Value::Error(text))) if text.starts_with("NOPERM") => {
                     let channels = shown(prefix);
@@ -80,7 +80,7 @@ impl Ear {
                     ));
                 }
                 Ok(Some(other)) => return Err(not_redis(server, &format!("{other:?}"))),
-                Ok(None) => patience.ready(ear.stream.as_raw_fd(), false).map_err(|e| match e.kind() {
+                Ok(None) => patience.ready(subscription.stream.as_raw_fd(), false).map_err(|e| match e.kind() {
                     ErrorKind::Interrupted => interruption(),
                     _ => gone(&e.to_string()),
                 })?,
@@ -103,7 +103,7 @@ impl Ear {
     /// # Errors
     /// `internal` if the caller was interrupted.
     pub fn wait(&mut self, id: &Id, until: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<Heard> {
-        let mut patience = Patience::new(until, interrupted);
+        let mut patience = CallDeadline::new(until, interrupted);
         loop {
             let mut hints = Vec::new();
             if self.listen(&mut hints).is_err() {
@@ -150,7 +150,7 @@ impl Ear {
         let mut buffer = [0; 1024];
         loop {
             let garbage = |_| io::Error::new(ErrorKind::InvalidData, "it does not speak as Redis does");
-            if let Some(message) = self.reader.next_reply(Most::TINY).map_err(garbage)? {
+            if let Some(message) = self.reader.next_reply(ReplyLimit::TINY).map_err(garbage)? {
                 return Ok(Some(message));
             }
             if *reads >= READS_AT_ONCE && !self.stream.has_decrypted() {
@@ -167,7 +167,7 @@ impl Ear {
         }
     }
 
-    fn write(&mut self, bytes: &[u8], patience: &mut Patience<'_>) -> io::Result<()> {
+    fn write(&mut self, bytes: &[u8], patience: &mut CallDeadline<'_>) -> io::Result<()> {
         let mut written = 0;
         while written < bytes.len() || self.stream.wants_write() {
             let rest = &bytes[written..];
@@ -188,29 +188,29 @@ const KEPT: usize = 8;
 
 /// The idle subscriptions of one client in one process.
 #[derive(Default)]
-pub(crate) struct Ears {
-    idle: Mutex<Vec<Ear>>,
+pub(crate) struct IdleSubscriptions {
+    idle: Mutex<Vec<Subscription>>,
 }
 
-impl Ears {
+impl IdleSubscriptions {
     /// One that still hears.
-    pub fn take(&self) -> Option<Ear> {
+    pub fn take(&self) -> Option<Subscription> {
         let mut idle = self.idle.lock().ok()?;
-        while let Some(mut ear) = idle.pop() {
+        while let Some(mut subscription) = idle.pop() {
             // Hints for earlier waiters are of no use.
-            if ear.listen(&mut Vec::new()).is_ok() {
-                return Some(ear);
+            if subscription.listen(&mut Vec::new()).is_ok() {
+                return Some(subscription);
             }
         }
         None
     }
 
     /// Keeps one for the next who waits.
-    pub fn keep(&self, ear: Ear) {
+    pub fn keep(&self, subscription: Subscription) {
         if let Ok(mut idle) = self.idle.lock()
             && idle.len() < KEPT
         {
-            idle.push(ear);
+            idle.push(subscription);
         }
     }
 
