@@ -154,7 +154,7 @@ export interface QuorumOptions extends AcquireOptions {
    */
   readonly maxHoldMs?: number
   /** Every fencing token is larger than this, 0 to 2^52. 0 if left out. */
-  readonly floor?: number
+  readonly tokenAbove?: number
   /** What {@link Lock.inspect} shows of the holder beside its host and process: up to 128 bytes. Empty if left out. */
   readonly label?: string
   /**
@@ -196,7 +196,7 @@ export interface StockOptions {
    * For how many milliseconds after its end, its last hold and the last call that wrote the sale is kept: a minute to 36,500
    * days; 30 days if left out. Counts when the sale is opened.
    */
-  readonly memoryMs?: number
+  readonly retentionMs?: number
 }
 
 /** How a sale is opened, besides its quantity. */
@@ -278,7 +278,7 @@ export interface OnceOptions {
    */
   readonly leaseMs?: number
   /** For how many milliseconds the error of a run is remembered, up to an hour. 0 if left out: the next caller runs at once. */
-  readonly errorsMs?: number
+  readonly errorTtlMs?: number
 }
 
 /** How a cache is made. */
@@ -295,7 +295,7 @@ export interface CacheOptions {
   /** For how long the answer that there is no value is fresh; 0 does not store it. As `freshMs` if left out. */
   readonly negativeMs?: number
   /** For how long the error of a loader is remembered, and nobody else loads, up to an hour. 1,000 if left out. */
-  readonly errorsMs?: number
+  readonly errorTtlMs?: number
   /** How eagerly values are refreshed before they are stale: 0 (never) to 100. 1 if left out, which is right for most. */
   readonly beta?: number
   /**
@@ -621,7 +621,7 @@ export class Stock {
   open(quantity: number, options?: OpenOptions): Promise<boolean>
   /**
    * Ends the sale now, for good: true if this call did, false if it had ended before. Takes are refused as `ended`; what is held
-   * can still be confirmed, cancelled and extended. The sale is kept for its `memoryMs` after the last of its holds has ended, or
+   * can still be confirmed, cancelled and extended. The sale is kept for its `retentionMs` after the last of its holds has ended, or
    * from now; until then its name is taken. Rejects with {@link InvalidArgumentError} if it is not open.
    */
   close(): Promise<boolean>
@@ -782,7 +782,7 @@ export class Once {
   release(id: Key): Promise<boolean>
   /**
    * Calls `fn` if nobody did yet, and resolves with its result for every caller. Callers that come while it runs wait for it.
-   * If it throws, its caller gets the error and the next caller runs; with {@link OnceOptions.errorsMs} the next callers are
+   * If it throws, its caller gets the error and the next caller runs; with {@link OnceOptions.errorTtlMs} the next callers are
    * rejected with {@link LoadFailedError} instead. If its process dies, the next caller runs it when the lease has ended, so it
    * must be safe to run twice.
    */
@@ -822,7 +822,7 @@ export class Cache {
   /**
    * The value of `key`, fresh or stale; or what `load` returns, if it is this caller's turn to load. On a miss, while another
    * caller loads, this waits for the value. If `load` throws, its caller gets the error; waiting callers, and later ones for
-   * {@link CacheOptions.errorsMs}, get the stale value or are rejected with {@link LoadFailedError}. A `load` must not get its
+   * {@link CacheOptions.errorTtlMs}, get the stale value or are rejected with {@link LoadFailedError}. A `load` must not get its
    * own key: it would wait for itself.
    */
   get(key: Key, load: Load, options?: GetOptions): Promise<Buffer | null>

@@ -103,7 +103,7 @@ namespace Quotalock {
          *     PHP has no thread that could renew it
          * @param int<0, 3153600000000> $waitMs how long Lock::acquire() and Lock::run() wait unless you say otherwise
          * @param bool $fair whether waiters are served in order of arrival
-         * @param int<0, 4503599627370496> $floor every fencing token is larger than this
+         * @param int<0, 4503599627370496> $tokenAbove every fencing token is larger than this
          * @param string $label what Holder::$label shows of this holder: at most 128 bytes of UTF-8, no line breaks
          * @param int<0, 4294967295> $replicasAck how many replicas must have a grant before it counts; 0 asks none
          * @param int<1, 60000> $ackTimeoutMs how long an acquisition waits for them
@@ -114,7 +114,7 @@ namespace Quotalock {
             int $ttlMs = 30000,
             int $waitMs = 0,
             bool $fair = false,
-            int $floor = 0,
+            int $tokenAbove = 0,
             string $label = '',
             int $replicasAck = 0,
             int $ackTimeoutMs = 100
@@ -133,7 +133,7 @@ namespace Quotalock {
             int $ttlMs = 30000,
             int $waitMs = 0,
             bool $fair = false,
-            int $floor = 0,
+            int $tokenAbove = 0,
             string $label = '',
             int $replicasAck = 0,
             int $ackTimeoutMs = 100
@@ -156,7 +156,7 @@ namespace Quotalock {
             int $ttlMs = 30000,
             int $waitMs = 0,
             bool $fair = false,
-            int $floor = 0,
+            int $tokenAbove = 0,
             string $label = '',
             int $replicasAck = 0,
             int $ackTimeoutMs = 100
@@ -175,7 +175,7 @@ namespace Quotalock {
             int $ttlMs = 30000,
             int $waitMs = 0,
             bool $fair = false,
-            int $floor = 0,
+            int $tokenAbove = 0,
             string $label = '',
             int $replicasAck = 0,
             int $ackTimeoutMs = 100
@@ -193,7 +193,7 @@ namespace Quotalock {
             int $ttlMs = 30000,
             int $waitMs = 0,
             bool $fair = false,
-            int $floor = 0,
+            int $tokenAbove = 0,
             string $label = '',
             int $replicasAck = 0,
             int $ackTimeoutMs = 100
@@ -209,15 +209,15 @@ namespace Quotalock {
          *     handles of a sale have the same
          * @param int<1000, 100000000> $ledgerCap how many entries the ledger keeps, approximately; counts when the sale
          *     is opened
-         * @param int<60000, 3153600000000> $memoryMs how long the sale is kept after its end, its last hold or the last
-         *     call that wrote, ledger included; half of that for certain. Counts when the sale is opened
+         * @param int<60000, 3153600000000> $retentionMs how long the sale is kept after its end, its last hold or the
+         *     last call that wrote, ledger included; half of that for certain. Counts when the sale is opened
          * @throws InvalidArgumentException
          */
         public function stock(
             string $name,
             \Stringable|string|int|null $scope = null,
             int $ledgerCap = 100000,
-            int $memoryMs = 2592000000
+            int $retentionMs = 2592000000
         ): Stock {
         }
 
@@ -286,11 +286,11 @@ namespace Quotalock {
          * @param int<1, 315360000000> $ttlMs for how long a claim or a result is remembered
          * @param int<10, 3600000> $leaseMs how long the others wait for a caller that dies. It is not renewed, so make
          *     it longer than the function runs
-         * @param int<0, 3600000> $errorsMs for how long the exception of a run is remembered; 0: the next caller runs
+         * @param int<0, 3600000> $errorTtlMs for how long the exception of a run is remembered; 0: the next caller runs
          *     at once
          * @throws InvalidArgumentException
          */
-        public function once(string $name, int $ttlMs = 86400000, int $leaseMs = 10000, int $errorsMs = 0): Once
+        public function once(string $name, int $ttlMs = 86400000, int $leaseMs = 10000, int $errorTtlMs = 0): Once
         {
         }
 
@@ -304,10 +304,12 @@ namespace Quotalock {
          *     that takes longer is joined by another
          * @param int<0, 315360000000>|null $negativeMs how long the answer that there is no value is fresh; 0 does not
          *     store it, null is `$freshMs`
-         * @param int<0, 3600000> $errorsMs for how long the exception of a loader is remembered, and nobody else loads
-         * @param float $beta how eagerly values are refreshed before they are stale: 0 (never) to 100
-         * @param 'raise'|'load' $whenAway what happens when Redis cannot answer: an exception, or the caller loads, as
-         *     if there were no cache. If it goes away during a load, `raise` throws although there is a value, and
+         * @param int<0, 3600000> $errorTtlMs for how long the exception of a loader is remembered, and nobody else
+         *     loads
+         * @param float $beta how eagerly values are refreshed before they are stale: 0 (never) to
+         *     100
+         * @param 'raise'|'load' $whenAway what happens when Redis cannot answer: an exception, or the caller loads,
+         *     as if there were no cache. If it goes away during a load, `raise` throws although there is a value, and
          *     `load` returns the value
          * @throws InvalidArgumentException
          */
@@ -317,7 +319,7 @@ namespace Quotalock {
             int $staleMs = 0,
             int $leaseMs = 10000,
             ?int $negativeMs = null,
-            int $errorsMs = 1000,
+            int $errorTtlMs = 1000,
             float $beta = 1.0,
             string $whenAway = 'raise'
         ): Cache {
@@ -1095,7 +1097,7 @@ namespace Quotalock {
          * @param int<0, 3153600000000>|null $waitMs how long to wait for another caller's result; null is 5,000 more
          *     than the lease, so that a waiter outlasts a caller that dies
          * @throws TimeoutException if it did not come in time
-         * @throws LoadFailedException if the function failed a moment ago and `$errorsMs` remembers it
+         * @throws LoadFailedException if the function failed a moment ago and `$errorTtlMs` remembers it
          */
         public function run(\Stringable|string|int $id, callable $function, ?int $waitMs = null): ?string
         {
@@ -1402,7 +1404,7 @@ namespace Quotalock {
      * @param non-empty-string $name any bytes, at most 1 KiB
      * @param int<10, 604800000> $ttlMs how long a grant lasts unless it is extended
      * @param int<0, 3153600000000> $waitMs how long Lock::acquire() and Lock::run() wait unless you say otherwise
-     * @param int<0, 4503599627370496> $floor every fencing token is larger than this
+     * @param int<0, 4503599627370496> $tokenAbove every fencing token is larger than this
      * @param string $label what Holder::$label shows of this holder: at most 128 bytes of UTF-8, no line breaks
      * @throws InvalidArgumentException
      */
@@ -1411,7 +1413,7 @@ namespace Quotalock {
         string $name,
         int $ttlMs = 30000,
         int $waitMs = 0,
-        int $floor = 0,
+        int $tokenAbove = 0,
         string $label = ''
     ): Lock {
     }

@@ -31,9 +31,9 @@ const { Stock, reservationsOf, takeAllOptions, takesOf } = require('./stock.js')
 const CLIENT_OPTIONS = ['prefix', 'timeoutMs', 'onError', 'requestMemoryMs']
 const LIMITER_OPTIONS = ['scope', 'enforce']
 const CONSUME_ALL_OPTIONS = ['requestId', 'signal']
-const STOCK_OPTIONS = ['scope', 'ledgerCap', 'memoryMs']
-const ONCE_OPTIONS = ['ttlMs', 'leaseMs', 'errorsMs']
-const CACHE_OPTIONS = ['freshMs', 'staleMs', 'leaseMs', 'negativeMs', 'errorsMs', 'beta', 'whenAway']
+const STOCK_OPTIONS = ['scope', 'ledgerCap', 'retentionMs']
+const ONCE_OPTIONS = ['ttlMs', 'leaseMs', 'errorTtlMs']
+const CACHE_OPTIONS = ['freshMs', 'staleMs', 'leaseMs', 'negativeMs', 'errorTtlMs', 'beta', 'whenAway']
 
 /** @typedef {import('../index.js').Client} Surface */
 
@@ -132,10 +132,10 @@ class Client {
 
   /** @type {Surface['stock']} */
   stock(name, given) {
-    const { scope, ledgerCap, memoryMs } = options(given, STOCK_OPTIONS)
+    const { scope, ledgerCap, retentionMs } = options(given, STOCK_OPTIONS)
     const [bytes, common] = [bytesOf('name', name), bytesIfGiven('scope', scope)]
-    const [cap, memory] = [numberIfGiven('ledgerCap', ledgerCap), numberIfGiven('memoryMs', memoryMs)]
-    const made = construct(this.stock, () => this.#native.stock(bytes, common, cap, memory))
+    const [cap, retention] = [numberIfGiven('ledgerCap', ledgerCap), numberIfGiven('retentionMs', retentionMs)]
+    const made = construct(this.stock, () => this.#native.stock(bytes, common, cap, retention))
     return /** @type {any} */ (new Stock(made, kept('name', name), scope === undefined ? null : kept('scope', scope)))
   }
 

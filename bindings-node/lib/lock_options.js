@@ -14,7 +14,7 @@ const OF_THE_CORE = {
   fair: flag,
   renew: flag,
   maxHoldMs: number,
-  floor: number,
+  tokenAbove: number,
   label: text,
   replicasAck: number,
   ackTimeoutMs: number,

@@ -126,7 +126,7 @@ export declare class Client {
   /** Makes a limiter by a policy's rules. */
   limiterByRules(name: string, rules: Array<RuleInput>, scope: Buffer | undefined | null, enforce: boolean): Limiter
   /** Makes a handle for the units of a sale; what is missing is as the core has it. */
-  stock(name: Buffer, scope?: Buffer | undefined | null, ledgerCap?: number | undefined | null, memoryMs?: number | undefined | null): Stock
+  stock(name: Buffer, scope?: Buffer | undefined | null, ledgerCap?: number | undefined | null, retentionMs?: number | undefined | null): Stock
 }
 
 /** A named policy. */
@@ -208,7 +208,7 @@ export interface CacheInput {
   /** How long it is fresh that there is no value. */
   negativeMs?: number
   /** For how long a loader's error is remembered. */
-  errorsMs?: number
+  errorTtlMs?: number
   /** How eagerly values are refreshed. */
   beta?: number
   /** What happens when Redis cannot answer. */
@@ -259,7 +259,7 @@ export interface LockInput {
   /** For how long at most. */
   maxHoldMs?: number
   /** What every fencing token is larger than. */
-  floor?: number
+  tokenAbove?: number
   /** What the holder calls itself. */
   label?: string
   /** How many replicas must have a grant. */
@@ -281,7 +281,7 @@ export interface OnceInput {
   /** How long whoever runs keeps the others waiting. */
   leaseMs?: number
   /** For how long the error of a run is remembered. */
-  errorsMs?: number
+  errorTtlMs?: number
 }
 
 /** One rule of a policy that was given as objects. */

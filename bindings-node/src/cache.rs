@@ -26,7 +26,7 @@ pub struct CacheInput {
     /// How long it is fresh that there is no value.
     pub negative_ms: Option<f64>,
     /// For how long a loader's error is remembered.
-    pub errors_ms: Option<f64>,
+    pub error_ttl_ms: Option<f64>,
     /// How eagerly values are refreshed.
     pub beta: Option<f64>,
     /// What happens when Redis cannot answer.
@@ -41,7 +41,7 @@ impl CacheInput {
             stale: time("stale", self.stale_ms, base.stale)?,
             lease: time("lease", self.lease_ms, base.lease)?,
             negative: self.negative_ms.map(|ms| micros("negative", ms)).transpose()?,
-            errors: time("errors", self.errors_ms, base.errors)?,
+            error_ttl: time("error_ttl", self.error_ttl_ms, base.error_ttl)?,
             beta: self.beta.unwrap_or(base.beta),
             when_away: self.when_away.map_or(Ok(base.when_away), |word| WhenAway::parse(&word))?,
         })
@@ -56,7 +56,7 @@ pub struct OnceInput {
     /// How long whoever runs keeps the others waiting.
     pub lease_ms: Option<f64>,
     /// For how long the error of a run is remembered.
-    pub errors_ms: Option<f64>,
+    pub error_ttl_ms: Option<f64>,
 }
 
 impl OnceInput {
@@ -65,7 +65,7 @@ impl OnceInput {
         Ok(OnceOptions {
             ttl: time("ttl", self.ttl_ms, base.ttl)?,
             lease: time("lease", self.lease_ms, base.lease)?,
-            errors: time("errors", self.errors_ms, base.errors)?,
+            error_ttl: time("error_ttl", self.error_ttl_ms, base.error_ttl)?,
         })
     }
 }

@@ -25,7 +25,7 @@ pub struct LockInput {
     /// For how long at most.
     pub max_hold_ms: Option<f64>,
     /// What every fencing token is larger than.
-    pub floor: Option<f64>,
+    pub token_above: Option<f64>,
     /// What the holder calls itself.
     pub label: Option<String>,
     /// How many replicas must have a grant.
@@ -43,7 +43,7 @@ impl LockInput {
             fair: self.fair.unwrap_or(base.fair),
             renew: self.renew.unwrap_or(base.renew),
             max_hold: time("max_hold", self.max_hold_ms, base.max_hold)?,
-            floor: count("floor", self.floor, base.floor)?,
+            token_above: count("token_above", self.token_above, base.token_above)?,
             label: self.label.unwrap_or(base.label),
             // There are never so many replicas: it is as if none of them answered.
             replicas_ack: count("replicas_ack", self.replicas_ack, base.replicas_ack.into())?

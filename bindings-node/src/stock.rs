@@ -24,14 +24,14 @@ impl Client {
         name: BufferSlice,
         scope: Option<BufferSlice>,
         ledger_cap: Option<f64>,
-        memory_ms: Option<f64>,
+        retention_ms: Option<f64>,
     ) -> Result<Stock> {
         let base = StockOptions::default();
         let make = || {
             let ledger_cap = ledger_cap.map_or(Ok(base.ledger_cap), |cap| unsigned("ledger_cap", cap))?;
-            let memory = memory_ms.map_or(Ok(base.memory), |ms| micros("memory", ms))?;
+            let retention = retention_ms.map_or(Ok(base.retention), |ms| micros("retention", ms))?;
             let scope = scope.map(|scope| scope.to_vec());
-            self.inner.stock(&name, StockOptions { scope, ledger_cap, memory })
+            self.inner.stock(&name, StockOptions { scope, ledger_cap, retention })
         };
         make().map(|inner| Stock { inner }).map_err(thrown)
     }

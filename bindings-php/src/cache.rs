@@ -46,7 +46,7 @@ pub struct CacheArguments<'a> {
     pub stale: Int<'a>,
     pub lease: Int<'a>,
     pub negative: Maybe<Int<'a>>,
-    pub errors: Int<'a>,
+    pub error_ttl: Int<'a>,
     pub beta: Float<'a>,
     pub when_away: Text<'a>,
 }
@@ -58,7 +58,7 @@ impl CacheArguments<'_> {
             stale: self.stale.micros(3, "stale")?,
             lease: self.lease.micros(4, "lease")?,
             negative: self.negative.0.as_ref().map(|negative| negative.micros(5, "negative")).transpose()?,
-            errors: self.errors.micros(6, "errors")?,
+            error_ttl: self.error_ttl.micros(6, "error_ttl")?,
             beta: self.beta.get(7)?,
             when_away: WhenAway::parse(&self.when_away.utf8(8, "when_away")?)?,
         })

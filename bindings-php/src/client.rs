@@ -26,7 +26,7 @@ use crate::policy::PolicyArgument;
 use crate::property::{self, Property, Type};
 use crate::registry::{self, Handle};
 use crate::settings::{Arguments, REQUEST_MEMORY_MS, Settings};
-use crate::stock::{HOLD_MS, LEDGER_CAP, MEMORY_MS, Stock};
+use crate::stock::{HOLD_MS, LEDGER_CAP, RETENTION_MS, Stock};
 use crate::stock_answer::TakenTogether;
 use crate::stock_pairs::StockPairs;
 
@@ -59,12 +59,12 @@ impl Client {
 
 /// The arguments that all locks have in common.
 macro_rules! given {
-    ($ttl:ident, $wait:ident, $fair:ident, $floor:ident, $label:ident, $replicas:ident, $ack:ident) => {
+    ($ttl:ident, $wait:ident, $fair:ident, $above:ident, $label:ident, $replicas:ident, $ack:ident) => {
         LockArguments {
             ttl: $ttl,
             wait: $wait,
             fair: $fair,
-            floor: $floor,
+            token_above: $above,
             label: $label,
             replicas_ack: $replicas,
             ack_timeout: $ack,
@@ -121,7 +121,7 @@ impl Client {
 
     /// Makes a handle for a mutex.
     #[php(defaults(
-        ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0,
+        ttlMs = TTL_MS, waitMs = 0, fair = false, tokenAbove = 0, label = NO_LABEL, replicasAck = 0,
         ackTimeoutMs = ACK_TIMEOUT_MS
     ))]
     pub fn lock(
@@ -130,18 +130,18 @@ impl Client {
         ttlMs: Int,
         waitMs: Int,
         fair: Flag,
-        floor: Int,
+        tokenAbove: Int,
         label: Text,
         replicasAck: Int,
         ackTimeoutMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
-        let given = given!(ttlMs, waitMs, fair, floor, label, replicasAck, ackTimeoutMs);
+        let given = given!(ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs);
         self.leased(&given, 2, |client, options| Ok(client.lock(&name.bytes(1)?, options)?))
     }
 
     /// Makes a handle for several mutexes that are granted all or none.
     #[php(defaults(
-        ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0,
+        ttlMs = TTL_MS, waitMs = 0, fair = false, tokenAbove = 0, label = NO_LABEL, replicasAck = 0,
         ackTimeoutMs = ACK_TIMEOUT_MS
     ))]
     pub fn lock_all(
@@ -150,12 +150,12 @@ impl Client {
         ttlMs: Int,
         waitMs: Int,
         fair: Flag,
-        floor: Int,
+        tokenAbove: Int,
         label: Text,
         replicasAck: Int,
         ackTimeoutMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
-        let given = given!(ttlMs, waitMs, fair, floor, label, replicasAck, ackTimeoutMs);
+        let given = given!(ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs);
         self.leased(&given, 2, |client, options| {
             let names = names.get(1)?;
             let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
@@ -165,7 +165,7 @@ impl Client {
 
     /// Makes a handle for `weight` of a semaphore's `permits`.
     #[php(defaults(
-        weight = 1, ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0,
+        weight = 1, ttlMs = TTL_MS, waitMs = 0, fair = false, tokenAbove = 0, label = NO_LABEL, replicasAck = 0,
         ackTimeoutMs = ACK_TIMEOUT_MS
     ))]
     pub fn semaphore(
@@ -176,12 +176,12 @@ impl Client {
         ttlMs: Int,
         waitMs: Int,
         fair: Flag,
-        floor: Int,
+        tokenAbove: Int,
         label: Text,
         replicasAck: Int,
         ackTimeoutMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
-        let given = given!(ttlMs, waitMs, fair, floor, label, replicasAck, ackTimeoutMs);
+        let given = given!(ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs);
         self.leased(&given, 4, |client, options| {
             let (permits, weight) = (permits.unsigned(2, "permits")?, weight.unsigned(3, "weight")?);
             Ok(client.semaphore(&name.bytes(1)?, permits, weight, options)?)
@@ -190,7 +190,7 @@ impl Client {
 
     /// Makes a handle for the reading side of a read-write lock.
     #[php(defaults(
-        ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0,
+        ttlMs = TTL_MS, waitMs = 0, fair = false, tokenAbove = 0, label = NO_LABEL, replicasAck = 0,
         ackTimeoutMs = ACK_TIMEOUT_MS
     ))]
     pub fn read_lock(
@@ -199,18 +199,18 @@ impl Client {
         ttlMs: Int,
         waitMs: Int,
         fair: Flag,
-        floor: Int,
+        tokenAbove: Int,
         label: Text,
         replicasAck: Int,
         ackTimeoutMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
-        let given = given!(ttlMs, waitMs, fair, floor, label, replicasAck, ackTimeoutMs);
+        let given = given!(ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs);
         self.leased(&given, 2, |client, options| Ok(client.read_lock(&name.bytes(1)?, options)?))
     }
 
     /// Makes a handle for the writing side of a read-write lock.
     #[php(defaults(
-        ttlMs = TTL_MS, waitMs = 0, fair = false, floor = 0, label = NO_LABEL, replicasAck = 0,
+        ttlMs = TTL_MS, waitMs = 0, fair = false, tokenAbove = 0, label = NO_LABEL, replicasAck = 0,
         ackTimeoutMs = ACK_TIMEOUT_MS
     ))]
     pub fn write_lock(
@@ -219,25 +219,25 @@ impl Client {
         ttlMs: Int,
         waitMs: Int,
         fair: Flag,
-        floor: Int,
+        tokenAbove: Int,
         label: Text,
         replicasAck: Int,
         ackTimeoutMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
-        let given = given!(ttlMs, waitMs, fair, floor, label, replicasAck, ackTimeoutMs);
+        let given = given!(ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs);
         self.leased(&given, 2, |client, options| Ok(client.write_lock(&name.bytes(1)?, options)?))
     }
 
     /// Makes a handle for the units of a sale.
-    #[php(defaults(ledgerCap = LEDGER_CAP, memoryMs = MEMORY_MS))]
+    #[php(defaults(ledgerCap = LEDGER_CAP, retentionMs = RETENTION_MS))]
     pub fn stock(
         &self,
         name: Text,
         scope: Maybe<Key>,
         ledgerCap: Int,
-        memoryMs: Int,
+        retentionMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Stock>>> {
-        Stock::make(&self.0, &name, &scope, [ledgerCap, memoryMs])
+        Stock::make(&self.0, &name, &scope, [ledgerCap, retentionMs])
     }
 
     /// Holds units of several stocks for one buyer, or of none.
@@ -279,14 +279,14 @@ impl Client {
     }
 
     /// Makes a handle for what is done once for each id.
-    #[php(defaults(ttlMs = once::TTL_MS, leaseMs = LEASE_MS, errorsMs = 0))]
-    pub fn once(&self, name: Text, ttlMs: Int, leaseMs: Int, errorsMs: Int) -> Outcome<ZBox<ZendClassObject<Once>>> {
-        Once::make(&self.0, &name, [ttlMs, leaseMs, errorsMs])
+    #[php(defaults(ttlMs = once::TTL_MS, leaseMs = LEASE_MS, errorTtlMs = 0))]
+    pub fn once(&self, name: Text, ttlMs: Int, leaseMs: Int, errorTtlMs: Int) -> Outcome<ZBox<ZendClassObject<Once>>> {
+        Once::make(&self.0, &name, [ttlMs, leaseMs, errorTtlMs])
     }
 
     /// Makes a cache.
     #[php(defaults(
-        freshMs = FRESH_MS, staleMs = 0, leaseMs = LEASE_MS, errorsMs = ERRORS_MS, beta = BETA, whenAway = RAISE
+        freshMs = FRESH_MS, staleMs = 0, leaseMs = LEASE_MS, errorTtlMs = ERRORS_MS, beta = BETA, whenAway = RAISE
     ))]
     pub fn cache(
         &self,
@@ -295,7 +295,7 @@ impl Client {
         staleMs: Int,
         leaseMs: Int,
         negativeMs: Maybe<Int>,
-        errorsMs: Int,
+        errorTtlMs: Int,
         beta: Float,
         whenAway: Text,
     ) -> Outcome<ZBox<ZendClassObject<Cache>>> {
@@ -304,7 +304,7 @@ impl Client {
             stale: staleMs,
             lease: leaseMs,
             negative: negativeMs,
-            errors: errorsMs,
+            error_ttl: errorTtlMs,
             beta,
             when_away: whenAway,
         };

@@ -32,13 +32,13 @@ pub fn limit(name: Text, key: Key, policy: PolicyArgument, cost: Int) -> Outcome
 
 /// Makes a handle for a mutex over several independent servers, one for each client.
 #[php_function]
-#[php(name = "Quotalock\\quorum_lock", defaults(ttlMs = TTL_MS, waitMs = 0, floor = 0, label = NO_LABEL))]
+#[php(name = "Quotalock\\quorum_lock", defaults(ttlMs = TTL_MS, waitMs = 0, tokenAbove = 0, label = NO_LABEL))]
 pub fn quorum_lock(
     clients: Clients,
     name: Text,
     ttlMs: Int,
     waitMs: Int,
-    floor: Int,
+    tokenAbove: Int,
     label: Text,
 ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
     // An `exit` in a `__toString` jumps over what is held here: texts come first.
@@ -48,7 +48,7 @@ pub fn quorum_lock(
         ttl: ttlMs.micros(3, "ttl")?,
         // There is no thread of ours in a process of PHP.
         renew: false,
-        floor: floor.unsigned(5, "floor")?,
+        token_above: tokenAbove.unsigned(5, "token_above")?,
         label: label.into_owned(),
         ..LockOptions::default()
     };

@@ -19,7 +19,7 @@ pub struct LockArguments<'a> {
     pub ttl: Int<'a>,
     pub wait: Int<'a>,
     pub fair: Flag<'a>,
-    pub floor: Int<'a>,
+    pub token_above: Int<'a>,
     pub label: Text<'a>,
     pub replicas_ack: Int<'a>,
     pub ack_timeout: Int<'a>,
@@ -36,7 +36,7 @@ impl LockArguments<'_> {
             // There is no thread of ours in a process of PHP.
             renew: false,
             fair: self.fair.get(first + 2)?,
-            floor: self.floor.unsigned(first + 3, "floor")?,
+            token_above: self.token_above.unsigned(first + 3, "token_above")?,
             label: self.label.utf8(first + 4, "label")?.into_owned(),
             replicas_ack: u32::try_from(replicas).map_err(too_many)?,
             ack_timeout: self.ack_timeout.micros(first + 6, "ack_timeout")?,

@@ -33,17 +33,17 @@ pub struct Once {
 }
 
 impl Once {
-    /// The PHP object; `name`, `ttl`, `lease` and `errors` are the first four arguments of the method that makes it.
+    /// The PHP object; `name`, `ttl`, `lease` and `error_ttl` are the first four arguments of the method that makes it.
     pub fn make(
         handle: &Rc<Handle>,
         name: &Text,
-        [ttl, lease, errors]: [Int; 3],
+        [ttl, lease, error_ttl]: [Int; 3],
     ) -> Outcome<ZBox<ZendClassObject<Once>>> {
         let name = name.utf8(1, "name")?;
         let options = OnceOptions {
             ttl: ttl.micros(2, "ttl")?,
             lease: lease.micros(3, "lease")?,
-            errors: errors.micros(4, "errors")?,
+            error_ttl: error_ttl.micros(4, "error_ttl")?,
         };
         let once = handle.shared()?.core().once(&name, options)?;
         let mut object = ZendClassObject::new(Once { once, handle: handle.clone() });

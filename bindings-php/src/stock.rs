@@ -6,7 +6,7 @@ use std::rc::Rc;
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::{ZendClassObject, Zval};
-use quotalock::{DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_MEMORY, Opening, StockOptions};
+use quotalock::{DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_RETENTION, Opening, StockOptions};
 
 use crate::argument::{Int, Key, Keys, Maybe, Text};
 use crate::call;
@@ -24,7 +24,7 @@ pub const HOLD_MS: i64 = (DEFAULT_HOLD / 1_000) as i64;
 /// The default of how many entries a ledger keeps.
 pub const LEDGER_CAP: i64 = DEFAULT_LEDGER_CAP as i64;
 /// The default of how long a sale is kept.
-pub const MEMORY_MS: i64 = (DEFAULT_STOCK_MEMORY / 1_000) as i64;
+pub const RETENTION_MS: i64 = (DEFAULT_STOCK_RETENTION / 1_000) as i64;
 /// The default of how much of a list is read.
 const COUNT: i64 = 100;
 
@@ -37,17 +37,17 @@ pub struct Stock {
 }
 
 impl Stock {
-    /// The PHP object; `name`, `scope`, `ledger_cap` and `memory` are the first four arguments of the method that makes it.
+    /// The PHP object; `name`, `scope`, `ledger_cap` and `retention` are the first four arguments of the method that makes it.
     pub fn make(
         handle: &Rc<Handle>,
         name: &Text,
         scope: &Maybe<Key>,
-        [ledger_cap, memory]: [Int; 2],
+        [ledger_cap, retention]: [Int; 2],
     ) -> Outcome<ZBox<ZendClassObject<Stock>>> {
         let options = StockOptions {
             scope: scope.bytes(2)?.map(Cow::into_owned),
             ledger_cap: ledger_cap.unsigned(3, "ledger_cap")?,
-            memory: memory.micros(4, "memory")?,
+            retention: retention.micros(4, "retention")?,
         };
         let stock = handle.shared()?.core().stock(&name.bytes(1)?, options)?;
         let properties = [

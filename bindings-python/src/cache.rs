@@ -23,7 +23,7 @@ struct Given<'a, 'py> {
     stale: Maybe<'a, 'py>,
     lease: Maybe<'a, 'py>,
     negative: Maybe<'a, 'py>,
-    errors: Maybe<'a, 'py>,
+    error_ttl: Maybe<'a, 'py>,
     beta: Maybe<'a, 'py>,
     when_away: &'a str,
 }
@@ -35,7 +35,7 @@ impl Given<'_, '_> {
             ("fresh", self.fresh, &mut options.fresh),
             ("stale", self.stale, &mut options.stale),
             ("lease", self.lease, &mut options.lease),
-            ("errors", self.errors, &mut options.errors),
+            ("error_ttl", self.error_ttl, &mut options.error_ttl),
         ];
         for (name, given, option) in durations {
             *option = given.map_or(Ok(*option), |given| seconds(name, given.as_borrowed()))?;
@@ -75,9 +75,9 @@ impl Cache {
 #[pymethods]
 impl Client {
     /// Makes a cache.
-    #[pyo3(signature = (name, fresh = None, stale = None, lease = None, negative = None, errors = None, beta = None,
+    #[pyo3(signature = (name, fresh = None, stale = None, lease = None, negative = None, error_ttl = None, beta = None,
                         when_away = Word("raise".into())),
-           text_signature = "($self, name, fresh=60.0, stale=0.0, lease=10.0, negative=None, errors=1.0, beta=1.0, when_away='raise')")]
+           text_signature = "($self, name, fresh=60.0, stale=0.0, lease=10.0, negative=None, error_ttl=1.0, beta=1.0, when_away='raise')")]
     #[expect(clippy::too_many_arguments)]
     fn cache(
         &self,
@@ -87,11 +87,11 @@ impl Client {
         stale: Maybe<'_, '_>,
         lease: Maybe<'_, '_>,
         negative: Maybe<'_, '_>,
-        errors: Maybe<'_, '_>,
+        error_ttl: Maybe<'_, '_>,
         beta: Maybe<'_, '_>,
         when_away: Word<'_>,
     ) -> PyResult<Cache> {
-        let given = Given { fresh, stale, lease, negative, errors, beta, when_away: &when_away.0 };
+        let given = Given { fresh, stale, lease, negative, error_ttl, beta, when_away: &when_away.0 };
         let core = self.core().cache(name.0, given.read(py)?).map_err(|error| raised(py, &error))?;
         Ok(Cache { core, carrier: self.carrier().clone(), name: name.0.to_owned() })
     }

@@ -15,7 +15,7 @@ pub struct Maker(pub &'static str, pub usize, pub &'static [&'static str]);
 
 /// What a semaphore has more than others comes first.
 const SEMAPHORE: &[&str] =
-    &["weight", "ttl", "wait", "fair", "renew", "max_hold", "floor", "label", "replicas_ack", "ack_timeout"];
+    &["weight", "ttl", "wait", "fair", "renew", "max_hold", "token_above", "label", "replicas_ack", "ack_timeout"];
 
 impl Maker {
     pub const LOCK: Maker = Maker("Client.lock", 1, SEMAPHORE.split_at(1).1);
@@ -23,7 +23,7 @@ impl Maker {
     pub const READ_LOCK: Maker = Maker("Client.read_lock", 1, Maker::LOCK.2);
     pub const WRITE_LOCK: Maker = Maker("Client.write_lock", 1, Maker::LOCK.2);
     pub const SEMAPHORE: Maker = Maker("Client.semaphore", 2, SEMAPHORE);
-    pub const QUORUM: Maker = Maker("quorum_lock", 2, &["ttl", "wait", "renew", "max_hold", "floor", "label"]);
+    pub const QUORUM: Maker = Maker("quorum_lock", 2, &["ttl", "wait", "renew", "max_hold", "token_above", "label"]);
 
     /// Reads the options as they were given, by position and by name.
     pub fn read(self, given: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<Given> {
@@ -81,7 +81,7 @@ impl Given {
             "wait" if is_given => *wait = convert::duration(seconds()?),
             "max_hold" if is_given => options.max_hold = seconds()?,
             "ack_timeout" if is_given => options.ack_timeout = seconds()?,
-            "floor" if is_given => options.floor = whole()?,
+            "token_above" if is_given => options.token_above = whole()?,
             "weight" if is_given => *weight = whole()?,
             "replicas_ack" if is_given => {
                 let too_many =

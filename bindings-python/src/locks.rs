@@ -13,7 +13,7 @@ use crate::lock_options::Maker;
 impl Client {
     /// Makes a handle for a mutex.
     #[pyo3(signature = (name, *given, **named),
-           text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
+           text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
     fn lock(
         &self,
         name: &Bound<'_, PyAny>,
@@ -26,7 +26,7 @@ impl Client {
 
     /// Makes a handle for several mutexes that are granted all or none.
     #[pyo3(signature = (names, *given, **named),
-           text_signature = "($self, names, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
+           text_signature = "($self, names, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
     fn lock_all(
         &self,
         names: &Bound<'_, PyAny>,
@@ -44,7 +44,7 @@ impl Client {
 
     /// Makes a handle for `weight` of a semaphore's `permits`.
     #[pyo3(signature = (name, permits, *given, **named),
-           text_signature = "($self, name, permits, weight=1, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
+           text_signature = "($self, name, permits, weight=1, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
     fn semaphore(
         &self,
         name: &Bound<'_, PyAny>,
@@ -64,7 +64,7 @@ impl Client {
 
     /// Makes a handle for the reading side of a read-write lock.
     #[pyo3(signature = (name, *given, **named),
-           text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
+           text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
     fn read_lock(
         &self,
         name: &Bound<'_, PyAny>,
@@ -82,7 +82,7 @@ impl Client {
 
     /// Makes a handle for the writing side of a read-write lock.
     #[pyo3(signature = (name, *given, **named),
-           text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, floor=0, label='', replicas_ack=0, ack_timeout=0.1)")]
+           text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
     fn write_lock(
         &self,
         name: &Bound<'_, PyAny>,
@@ -102,7 +102,7 @@ impl Client {
 /// Makes a handle for a mutex over several independent servers, one for each client: held if most of them granted it.
 #[pyfunction]
 #[pyo3(signature = (clients, name, *given, **named),
-       text_signature = "(clients, name, ttl=30.0, wait=0.0, renew=True, max_hold=3600.0, floor=0, label='')")]
+       text_signature = "(clients, name, ttl=30.0, wait=0.0, renew=True, max_hold=3600.0, token_above=0, label='')")]
 pub fn quorum_lock(
     clients: &Bound<'_, PyAny>,
     name: &Bound<'_, PyAny>,

@@ -34,21 +34,21 @@ impl Once {
 #[pymethods]
 impl Client {
     /// Makes what is done once for each id.
-    #[pyo3(signature = (name, ttl = None, lease = None, errors = None),
-           text_signature = "($self, name, ttl=86400.0, lease=10.0, errors=0.0)")]
+    #[pyo3(signature = (name, ttl = None, lease = None, error_ttl = None),
+           text_signature = "($self, name, ttl=86400.0, lease=10.0, error_ttl=0.0)")]
     fn once(
         &self,
         py: Python<'_>,
         name: Name<'_>,
         ttl: Maybe<'_, '_>,
         lease: Maybe<'_, '_>,
-        errors: Maybe<'_, '_>,
+        error_ttl: Maybe<'_, '_>,
     ) -> PyResult<Once> {
         let mut options = OnceOptions::default();
         let durations = [
             ("ttl", ttl, &mut options.ttl),
             ("lease", lease, &mut options.lease),
-            ("errors", errors, &mut options.errors),
+            ("error_ttl", error_ttl, &mut options.error_ttl),
         ];
         for (name, given, option) in durations {
             *option = given.map_or(Ok(*option), |given| seconds(name, given.as_borrowed()))?;

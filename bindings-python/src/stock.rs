@@ -34,22 +34,22 @@ impl Stock {
 #[pymethods]
 impl Client {
     /// Makes a handle for the units of a sale.
-    #[pyo3(signature = (name, scope = None, ledger_cap = None, memory = None),
-           text_signature = "($self, name, scope=None, ledger_cap=100000, memory=2592000.0)")]
+    #[pyo3(signature = (name, scope = None, ledger_cap = None, retention = None),
+           text_signature = "($self, name, scope=None, ledger_cap=100000, retention=2592000.0)")]
     fn stock(
         &self,
         name: &Bound<'_, PyAny>,
         scope: Maybe<'_, '_>,
         ledger_cap: Maybe<'_, '_>,
-        memory: Maybe<'_, '_>,
+        retention: Maybe<'_, '_>,
     ) -> PyResult<Stock> {
         let octets_of = |scope: &Bound<'_, PyAny>| octets("scope", scope.as_borrowed()).map(<[u8]>::to_vec);
         let mut options = StockOptions { scope: scope.map(octets_of).transpose()?, ..StockOptions::default() };
         if let Some(given) = ledger_cap {
             options.ledger_cap = whole("ledger_cap", given.as_borrowed())?;
         }
-        if let Some(given) = memory {
-            options.memory = seconds("memory", given.as_borrowed())?;
+        if let Some(given) = retention {
+            options.retention = seconds("retention", given.as_borrowed())?;
         }
         let core = self.core().stock(octets("name", name.as_borrowed())?, options);
         let core = core.map_err(|error| raised(name.py(), &error))?;

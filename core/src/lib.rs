@@ -70,8 +70,8 @@ pub use rules::policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, MIN_PERIOD, Policy, Ru
 pub use state::lease::{Holder, Inspection};
 pub use state::single_flight::{Claimed, Looked, MAX_FRESH, MAX_LEASE, Seen};
 pub use stock::{
-    DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_MEMORY, LedgerEntry, LedgerKind, MAX_HOLD, MAX_LEDGER_CAP,
+    DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_RETENTION, LedgerEntry, LedgerKind, MAX_HOLD, MAX_LEDGER_CAP,
     MAX_PAGE, MAX_PRIZE_BYTES, MAX_PRIZES, MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE, MAX_QUANTITY, MAX_RESERVATIONS,
-    MAX_STOCK_MEMORY, MAX_STOCKS, MIN_HOLD, MIN_LEDGER_CAP, MIN_STOCK_MEMORY, Opening, SETTLED_MEMORY, Stock,
+    MAX_STOCK_RETENTION, MAX_STOCKS, MIN_HOLD, MIN_LEDGER_CAP, MIN_STOCK_RETENTION, Opening, SETTLED_MEMORY, Stock,
     StockOptions, StockPage, StockPhase, StockReservation, StockStatus, TakeOutcome, Taken, TakenAll,
 };

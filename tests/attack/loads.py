@@ -67,9 +67,9 @@ class Caching(Telling):
         choice = self.chance.choice
         self.fresh, self.stale = choice((1_000, 1_000_000, 60_000_000)), choice((0, 1_000, 10_000_000))
         self.errors = choice((0, 1_000_000))
-        self.cache = loader.client.cache(f"c{seed}", self.fresh / 1e6, self.stale / 1e6, errors=self.errors / 1e6)
+        self.cache = loader.client.cache(f"c{seed}", self.fresh / 1e6, self.stale / 1e6, error_ttl=self.errors / 1e6)
         self.entries = {key: Entry() for key in "kl"}
-        self.done.append(f"fresh={self.fresh} stale={self.stale} errors={self.errors}")
+        self.done.append(f"fresh={self.fresh} stale={self.stale} error_ttl={self.errors}")
 
     def told(self) -> list[str]:
         """Gets, puts, invalidates."""

@@ -80,7 +80,9 @@ def test_a_document_that_not_all_can_read_is_stored_by_none(crew: Crew, document
     # PHP's own json_encode makes neither.
     for language in (name for name in LANGUAGES if name != "php"):
         worker = crew[language]
-        loaded = worker.call("cache.get_json", language, {"errors_ms": 0}, key=KEY, load={"json": json.dumps(document)})
+        loaded = worker.call(
+            "cache.get_json", language, {"error_ttl_ms": 0}, key=KEY, load={"json": json.dumps(document)}
+        )
         assert "error" in loaded, language
         assert done(worker, "cache.peek", language, key=KEY) is None
 
@@ -126,7 +128,7 @@ def test_who_waits_is_woken_by_who_loads(crew: Crew, op: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("op", ["cache.get", "once.run"])
 def test_the_error_of_a_loader_is_told_to_the_others(crew: Crew, op: str, tmp_path: Path) -> None:
-    options = {"errors_ms": 60_000}
+    options = {"error_ttl_ms": 60_000}
     for loader, worker in crew.items():
         text = f"no ł\n{loader}"
         others = [crew[other] for other in crew if other != loader]

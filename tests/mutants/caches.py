@@ -216,7 +216,10 @@ MUTANTS = [
         "local told = false\n",
     ),
     Mutant(
-        "nobody who waits is told of an invalidation", f"{LUA}/single_flight/invalidate.lua", "wake(e, KEYS[2], ARGV[4])", ""
+        "nobody who waits is told of an invalidation",
+        f"{LUA}/single_flight/invalidate.lua",
+        "wake(e, KEYS[2], ARGV[4])",
+        "",
     ),
     Mutant(
         "a loader that died is waited for for ever",

@@ -88,8 +88,8 @@ test('a caller who gives up while it loads frees the way, and its error is nobod
   for (const url of Object.values(stores())) {
     const shop = client(url)
     const [cache, orders] = [
-      shop.cache('home', { leaseMs: 60_000, errorsMs: 60_000 }),
-      shop.once('orders', { errorsMs: 60_000 }),
+      shop.cache('home', { leaseMs: 60_000, errorTtlMs: 60_000 }),
+      shop.once('orders', { errorTtlMs: 60_000 }),
     ]
     /** @type {[(load: () => any, signal?: AbortSignal) => Promise<any>, string][]} */
     const ways = [

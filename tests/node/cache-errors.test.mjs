@@ -58,7 +58,7 @@ test('what cannot be', async () => {
     { staleMs: -1 },
     { leaseMs: 9 },
     { negativeMs: 0.5 },
-    { errorsMs: 3_600_001 },
+    { errorTtlMs: 3_600_001 },
     { beta: -1 },
     { beta: Number.NaN },
     { whenAway: 'wait' },
@@ -68,7 +68,7 @@ test('what cannot be', async () => {
   ]) {
     assert.throws(() => any.cache('n', options), InvalidArgumentError, inspect(options))
   }
-  for (const options of [{ ttlMs: 0 }, { leaseMs: 0 }, { errorsMs: -1 }, { freshMs: 5 }]) {
+  for (const options of [{ ttlMs: 0 }, { leaseMs: 0 }, { errorTtlMs: -1 }, { freshMs: 5 }]) {
     assert.throws(() => any.once('n', options), InvalidArgumentError, inspect(options))
   }
   const [cache, once] = [any.cache('n'), any.once('n')]

@@ -24,8 +24,8 @@ class Raised extends Error {}
 function cache(own, made) {
   const { name = 'home', beta, when_away: whenAway } = made
   const [freshMs, staleMs, leaseMs] = [ms(made.fresh), ms(made.stale), ms(made.lease)]
-  const [negativeMs, errorsMs] = [ms(made.negative), ms(made.errors)]
-  return own.cache(name, { freshMs, staleMs, leaseMs, negativeMs, errorsMs, beta, whenAway })
+  const [negativeMs, errorTtlMs] = [ms(made.negative), ms(made.error_ttl)]
+  return own.cache(name, { freshMs, staleMs, leaseMs, negativeMs, errorTtlMs, beta, whenAway })
 }
 
 /**
@@ -34,7 +34,7 @@ function cache(own, made) {
  */
 function once(own, made) {
   const { name = 'coupon' } = made
-  return own.once(name, { ttlMs: ms(made.ttl), leaseMs: ms(made.lease), errorsMs: ms(made.errors) })
+  return own.once(name, { ttlMs: ms(made.ttl), leaseMs: ms(made.lease), errorTtlMs: ms(made.error_ttl) })
 }
 
 /** What the steps of one case share: its caches and onces by label. */

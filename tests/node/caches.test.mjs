@@ -56,7 +56,7 @@ for (const [store, url] of Object.entries(stores())) {
 
   test(`a loader that throws, on ${store}`, async () => {
     const own = client(url)
-    const [cache, soon] = [own.cache('home', { errorsMs: 60_000 }), own.cache('soon', { errorsMs: 50 })]
+    const [cache, soon] = [own.cache('home', { errorTtlMs: 60_000 }), own.cache('soon', { errorTtlMs: 50 })]
     const mine = new RangeError('no such table')
     const gets = [
       cache.get('page', async () => {
@@ -198,7 +198,7 @@ for (const [store, url] of Object.entries(stores())) {
       return /** @type {any} */ (42)
     })
     await sleep(10)
-    const other = client(url, { prefix: freshPrefix() }).cache('home', { errorsMs: 0 })
+    const other = client(url, { prefix: freshPrefix() }).cache('home', { errorTtlMs: 0 })
     await rejected(failing, BAD, '42')
     assert.equal(String((await other.getMany(['slow'], load)).get('slow')), 'v')
   })

@@ -26,7 +26,7 @@ test('numbers that cannot be', async () => {
     )
   }
   for (const floor of [-1, 0.5, Number.NaN, 2 ** 52 + 1, Number.POSITIVE_INFINITY]) {
-    await rejected(own.lock('n', { floor }), BAD, 'floor')
+    await rejected(own.lock('n', { tokenAbove: floor }), BAD, 'tokenAbove')
     const lock = await own.lock('n', { acquire: false })
     assert.throws(() => lock.raiseFloor(floor), quotalock.InvalidArgumentError)
   }
@@ -60,7 +60,16 @@ test('names that cannot be', async () => {
 
 test('arguments of a wrong type or another name', async () => {
   const any = /** @type {any} */ (client('memory://'))
-  const wrong = { ttlMs: '5', waitMs: '5', fair: 1, renew: null, maxHoldMs: 5n, floor: [], label: 5, acquire: 'no' }
+  const wrong = {
+    ttlMs: '5',
+    waitMs: '5',
+    fair: 1,
+    renew: null,
+    maxHoldMs: 5n,
+    tokenAbove: [],
+    label: 5,
+    acquire: 'no',
+  }
   for (const [name, value] of Object.entries({ ...wrong, replicasAck: true, ackTimeoutMs: {}, signal: {} })) {
     await rejected(any.lock('n', { [name]: value }), BAD, name)
   }

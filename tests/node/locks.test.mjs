@@ -290,7 +290,7 @@ test('a floor raises the token', async () => {
   for (const url of Object.values(stores())) {
     const own = client(url)
     const far = 2 ** 51
-    const lock = await own.lock('sku:42', { floor: far })
+    const lock = await own.lock('sku:42', { tokenAbove: far })
     assert.equal(lock.token, far + 1)
     lock.raiseFloor(far + 10)
     await lock.release()

@@ -33,7 +33,7 @@ const acquire = (/** @type {Client[]} */ all, /** @type {import('quotalock').Quo
 
 test('one holds, and the other is refused', async () => {
   const all = clients()
-  const lock = await acquire(all, { label: 'checkout', floor: 7 })
+  const lock = await acquire(all, { label: 'checkout', tokenAbove: 7 })
   assert.ok(lock instanceof Lock && lock.held && lock.remainingMs < TTL)
   assert.deepEqual([lock.names, lock.ttlMs], [['sku:42'], TTL])
   const refused = await acquire(all, { waitMs: 0 }).catch((error) => error)

@@ -227,7 +227,7 @@ export async function badStock({ op, args }, url) {
   const requestId = bytes(args, 'request')
   const { scope, ledger_cap: ledgerCap, quantity = 1, prizes, id = 'x', count, cursor, after } = args
   const hold = ms(args.hold) ?? 1000
-  const stock = own.stock(bytes(args, 'name') ?? 'sale', { scope, ledgerCap, memoryMs: ms(args.memory) })
+  const stock = own.stock(bytes(args, 'name') ?? 'sale', { scope, ledgerCap, retentionMs: ms(args.retention) })
   const buyer = args.buyer ?? 'buyer'
   switch (op) {
     case 'open':

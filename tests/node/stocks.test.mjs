@@ -274,7 +274,11 @@ test('names, buyers and ids that cannot be', async () => {
 
 test('what it shows', () => {
   const name = Buffer.from('sale')
-  const stock = client('memory://', { prefix: 'ql' }).stock(name, { scope: 'shop', ledgerCap: 1000, memoryMs: 60_000 })
+  const stock = client('memory://', { prefix: 'ql' }).stock(name, {
+    scope: 'shop',
+    ledgerCap: 1000,
+    retentionMs: 60_000,
+  })
   name.fill(0)
   assert.deepEqual([String(stock.name), stock.scope], ['sale', 'shop'])
   assert.equal(stock.redisKeys.length, 3)

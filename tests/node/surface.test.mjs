@@ -248,7 +248,7 @@ test('the defaults of locks are those of the spec', async () => {
   assert.deepEqual([holder?.label, holder?.untilMs], [defaults.label, 1_700_000_000_000 + defaults.ttl_ms])
   // Neither does it wait, nor is the token above anything but the time.
   assert.equal(await (await own.lock('n', { acquire: false })).acquire(), defaults.wait_ms > 0)
-  assert.equal(lock.token, 1_700_000_000_000_000 + defaults.floor)
+  assert.equal(lock.token, 1_700_000_000_000_000 + defaults.token_above)
   const [semaphore] = (await (await own.semaphore('s', 2)).inspect()).holders
   assert.equal(semaphore?.permits, defaults.weight)
 })
@@ -276,8 +276,8 @@ test('the defaults of caches and onces are those of the spec', async () => {
   await Promise.all([pages.put('value', 'x'), pages.put('none', null), coupons.claim('claim')])
   await codeOf(pages.get('error', fails))
   await codeOf(coupons.run('error', fails))
-  assert.deepEqual([once.errors_ms, String(await coupons.run('error', () => 'x'))], [0, 'x'])
-  await ends(cache.errors_ms, async () => (await codeOf(pages.get('error', () => 'x', now))) === 'load_failed')
+  assert.deepEqual([once.error_ttl_ms, String(await coupons.run('error', () => 'x'))], [0, 'x'])
+  await ends(cache.error_ttl_ms, async () => (await codeOf(pages.get('error', () => 'x', now))) === 'load_failed')
   await ends(cache.fresh_ms + cache.stale_ms, seen('value'))
   await ends(cache.negative_ms ?? cache.fresh_ms, seen('none'))
   await ends(once.ttl_ms, async () => !(await own.once('coupons', { ttlMs: 1 }).claim('claim')).first)
@@ -298,7 +298,7 @@ test('the defaults of caches and onces are those of the spec', async () => {
 })
 
 test('the defaults of stocks are those of the spec', async () => {
-  const { quantity, hold_ms, count, memory_ms } = api().defaults.stock
+  const { quantity, hold_ms, count, retention_ms } = api().defaults.stock
   const own = client('memory://')
   const at = (/** @type {number} */ ms) => esm.testing.setTime(own, (1_700_000_000_000 + ms) * 1000)
   at(0)
@@ -307,7 +307,7 @@ test('the defaults of stocks are those of the spec', async () => {
   await Promise.all([stock.open(1000), other.open(1000)])
   // TTLs run in real time.
   const ttl = (await esm.testing.get(own, stock.redisKeys[0] ?? ''))?.ttlMs ?? 0
-  assert.ok(ttl > memory_ms - 60_000 && ttl <= memory_ms, `${ttl}`)
+  assert.ok(ttl > retention_ms - 60_000 && ttl <= retention_ms, `${ttl}`)
   const { reservation: held } = await stock.take('buyer')
   assert.deepEqual([held?.quantity, held?.untilMs], [quantity, 1_700_000_000_000 + hold_ms])
   const [both] = (await own.takeAll([[other, 1]], 'buyer')).reservations

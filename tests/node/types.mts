@@ -84,12 +84,12 @@ same<typeof lock.redisKeys, Buffer[]>(true)
 same<typeof lock.signal, AbortSignal>(true)
 const locks = [
   lock,
-  await client.lockAll(['a', new Uint8Array([1])], { maxHoldMs: 1, floor: 1, label: 'me', acquire: false }),
+  await client.lockAll(['a', new Uint8Array([1])], { maxHoldMs: 1, tokenAbove: 1, label: 'me', acquire: false }),
   await client.semaphore('s', 10, { weight: 2, replicasAck: 1, ackTimeoutMs: 100 }),
   await client.readLock('rw'),
   await client.writeLock(Buffer.from('rw')),
   await quotalock.quorumLock([client, plain, new Client()], 'q', { ttlMs: 5, waitMs: 5, renew: false, maxHoldMs: 1 }),
-  await quotalock.quorumLock([client], new Uint8Array([1]), { floor: 1, label: 'me', acquire: false }),
+  await quotalock.quorumLock([client], new Uint8Array([1]), { tokenAbove: 1, label: 'me', acquire: false }),
 ]
 same<typeof locks, quotalock.Lock[]>(true)
 const flags = [
@@ -122,7 +122,7 @@ try {
   if (error instanceof QuotalockError) same<typeof error.code, quotalock.Code>(true)
 }
 
-const stock = client.stock(Buffer.from('sale'), { scope: 'shop', ledgerCap: 1000, memoryMs: 60_000 })
+const stock = client.stock(Buffer.from('sale'), { scope: 'shop', ledgerCap: 1000, retentionMs: 60_000 })
 same<typeof stock, quotalock.Stock>(true)
 same<typeof stock.scope, string | Buffer | null>(true)
 const taken = await stock.take('buyer', { quantity: 2, holdMs: 60_000, requestId: new Uint8Array([1]) })
@@ -157,7 +157,7 @@ const cache = client.cache('home', {
   staleMs: 1,
   leaseMs: 10,
   negativeMs: 0,
-  errorsMs: 0,
+  errorTtlMs: 0,
   beta: 1,
   whenAway: 'load',
 })
@@ -165,7 +165,7 @@ const values = [
   await cache.get('k', () => 'v'),
   await cache.get('k', async () => null, { waitMs: 5, signal }),
   await cache.get(Buffer.from('k'), async () => new Uint8Array([1])),
-  await client.once('o', { ttlMs: 1, leaseMs: 10, errorsMs: 0 }).run('id', async () => {}),
+  await client.once('o', { ttlMs: 1, leaseMs: 10, errorTtlMs: 0 }).run('id', async () => {}),
   await client.once('o').run('id', () => 'v', { waitMs: 5 }),
 ]
 same<typeof values, (Buffer | null)[]>(true)

@@ -187,8 +187,8 @@ async function perform(shared, step, store, place) {
  */
 async function handle(own, given) {
   const micros = (/** @type {number | undefined} */ time) => (time === undefined ? undefined : time / 1000)
-  const { kind, permits, weight, floor, label } = given
-  const options = { acquire: false, renew: false, ttlMs: micros(given.ttl), floor, label }
+  const { kind, permits, weight, token_above: tokenAbove, label } = given
+  const options = { acquire: false, renew: false, ttlMs: micros(given.ttl), tokenAbove, label }
   const name = /** @type {Buffer} */ (bytes(given, 'name'))
   if (kind === 'lock_all') {
     const hex = (/** @type {string} */ text) => Buffer.from(text, 'hex')

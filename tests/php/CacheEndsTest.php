@@ -35,9 +35,9 @@ final class CacheEndsTest extends TestCase
         $prefix = prefix();
         $begin = '$client = new Quotalock\Client(getenv("SERVER"), getenv("PREFIX"));';
         $calls = [
-            '$client->cache("home", leaseMs: 60_000, errorsMs: 0)->get("x", $end);',
-            '$client->cache("home", leaseMs: 60_000, errorsMs: 0)->getMany(["y", "z"], $end);',
-            '$client->cache("home", leaseMs: 60_000, errorsMs: 0)->getJson("j", $end);',
+            '$client->cache("home", leaseMs: 60_000, errorTtlMs: 0)->get("x", $end);',
+            '$client->cache("home", leaseMs: 60_000, errorTtlMs: 0)->getMany(["y", "z"], $end);',
+            '$client->cache("home", leaseMs: 60_000, errorTtlMs: 0)->getJson("j", $end);',
             '$client->once("coupon", leaseMs: 60_000)->run("x", $end);',
         ];
         foreach ($calls as $i => $call) {

@@ -68,7 +68,7 @@ final class CachesTest extends TestCase
     public function testWhatALoaderThrowsGetsOutAndOthersHearOfItForAWhile(string $url): void
     {
         $client = client($url);
-        [$cache, $soon] = [$client->cache('home', errorsMs: 60_000), $client->cache('soon', errorsMs: 100)];
+        [$cache, $soon] = [$client->cache('home', errorTtlMs: 60_000), $client->cache('soon', errorTtlMs: 100)];
         $error = new \DomainException('no such table');
         self::assertSame(
             $error,
@@ -83,7 +83,7 @@ final class CachesTest extends TestCase
         usleep(120_000);
         self::assertSame('v', $soon->get('x', fn () => 'v'), 'what is loaded when it is over');
         // A value that is stale is better than none.
-        $stale = client($url)->cache('home', freshMs: 1, staleMs: 60_000, errorsMs: 60_000);
+        $stale = client($url)->cache('home', freshMs: 1, staleMs: 60_000, errorTtlMs: 60_000);
         $stale->put('x', 'old');
         usleep(2_000);
         thrown(\DomainException::class, fn () => $stale->get('x', fn () => throw $error));
@@ -93,7 +93,7 @@ final class CachesTest extends TestCase
     /** @dataProvider stores */
     public function testWhatIsNoValueIsRefusedAndTheWayIsFree(string $url): void
     {
-        $cache = client($url)->cache('home', leaseMs: 60_000, errorsMs: 0);
+        $cache = client($url)->cache('home', leaseMs: 60_000, errorTtlMs: 0);
         foreach ([42, 1.5, true, [], new Stringable42()] as $value) {
             $error = thrown(\TypeError::class, fn () => $cache->get('x', fn () => $value));
             self::assertStringContainsString('must return a value of type ?string', $error->getMessage());
@@ -214,7 +214,7 @@ final class CachesTest extends TestCase
         self::assertSame($error, thrown(\DomainException::class, fn () => $once->run('b', $fail)), 'what comes out');
         self::assertSame('paid', $once->run('b', fn () => 'paid'), 'the next one runs');
         self::assertSame('paid', $once->run('b', never(...)), 'the others get its result');
-        $slow = $client->once('slow', errorsMs: 60_000);
+        $slow = $client->once('slow', errorTtlMs: 60_000);
         thrown(\DomainException::class, fn () => $slow->run('b', fn () => throw $error));
         self::assertStringContainsString(
             'declined',
@@ -257,7 +257,7 @@ final class CachesTest extends TestCase
                 'stale of -2 ms' => fn () => $client->cache('c', staleMs: -2),
                 'negative of -3 ms' => fn () => $client->cache('c', negativeMs: -3),
                 'lease of 9ms' => fn () => $client->cache('c', leaseMs: 9),
-                'errors of' => fn () => $client->once('c', errorsMs: 3_600_001),
+                'errors of' => fn () => $client->once('c', errorTtlMs: 3_600_001),
                 'beta' => fn () => $client->cache('c', beta: NAN),
                 'when_away "no"' => fn () => $client->cache('c', whenAway: 'no'),
                 'ttl of 0' => fn () => $client->once('c', 0),
@@ -345,7 +345,7 @@ final class CachesTest extends TestCase
 
     public function testJSONIsStoredAsDeepAsEveryLanguageReadsIt(): void
     {
-        $cache = client(server())->cache('home', errorsMs: 0);
+        $cache = client(server())->cache('home', errorTtlMs: 0);
         $nested = fn (int $depth): array => json_decode(str_repeat('[', $depth) . str_repeat(']', $depth), true, 600);
         self::assertSame($nested(512), $cache->getJson('deep', fn () => $nested(512)), 'what is read');
         $error = thrown(\JsonException::class, fn () => $cache->getJson('deeper', fn () => $nested(513)));

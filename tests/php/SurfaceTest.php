@@ -173,12 +173,12 @@ final class SurfaceTest extends TestCase
             'algorithm'
         );
         foreach (['lock', 'lockAll', 'semaphore', 'readLock', 'writeLock'] as $method) {
-            foreach (['ttl_ms', 'wait_ms', 'fair', 'floor', 'label', 'replicas_ack', 'ack_timeout_ms'] as $name) {
+            foreach (['ttl_ms', 'wait_ms', 'fair', 'tokenAbove', 'label', 'replicas_ack', 'ack_timeout_ms'] as $name) {
                 $found = $default(['Quotalock\Client', $method], self::camel($name));
                 self::assertSame($api['defaults'][$name], $found, "$name of $method");
             }
         }
-        foreach (['ttl_ms', 'wait_ms', 'floor', 'label'] as $name) {
+        foreach (['ttl_ms', 'wait_ms', 'tokenAbove', 'label'] as $name) {
             $found = (new \ReflectionParameter('Quotalock\quorum_lock', self::camel($name)))->getDefaultValue();
             self::assertSame($api['defaults'][$name], $found, "$name of quorum_lock");
         }
@@ -201,7 +201,7 @@ final class SurfaceTest extends TestCase
         }
         $stock = $api['defaults']['stock'];
         $calls = [
-            'Client' => ['stock' => ['ledger_cap', 'memory_ms'], 'takeAll' => ['hold_ms'], 'extendAll' => ['hold_ms']],
+            'Client' => ['stock' => ['ledger_cap', 'retention_ms'], 'takeAll' => ['hold_ms'], 'extendAll' => ['hold_ms']],
             'Stock' => ['take' => ['quantity', 'hold_ms'], 'extend' => ['hold_ms'], 'reservations' => ['count'],
                 'ledger' => ['count']],
         ];

@@ -13,7 +13,7 @@ from spec import Case, seconds
 if TYPE_CHECKING:
     from test_vectors import Runner
 
-OPTIONS = ("ttl", "fresh", "stale", "lease", "negative", "errors")
+OPTIONS = ("ttl", "fresh", "stale", "lease", "negative", "error_ttl")
 
 
 class Raised(Exception):

@@ -165,10 +165,10 @@ def timed(expect: Any) -> Any:
 
 def bad_call(call: Any, client: Any, op: str, args: Case) -> None:
     """Makes a call that fails before anything is asked."""
-    args = {name: value / 1e6 if name in ("hold", "memory", "ends") else value for name, value in args.items()}
+    args = {name: value / 1e6 if name in ("hold", "retention", "ends") else value for name, value in args.items()}
     if "request" in args:
         args["request_id"] = args.pop("request")
-    made = {name: args.pop(name) for name in ("name", "scope", "ledger_cap", "memory") if name in args}
+    made = {name: args.pop(name) for name in ("name", "scope", "ledger_cap", "retention") if name in args}
     stock = client.stock(**{"name": "stock"} | made)
     if op == "stock":
         return

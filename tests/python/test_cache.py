@@ -123,7 +123,7 @@ def test_a_failure_of_several_is_that_of_each(surface: Surface, client: Any) -> 
 
 
 def test_the_error_of_a_loader_is_its_caller_s(surface: Surface, client: Any) -> None:
-    pages, soon, error = client.cache("pages"), client.cache("soon", errors=0.05), ZeroDivisionError("no ł")
+    pages, soon, error = client.cache("pages"), client.cache("soon", error_ttl=0.05), ZeroDivisionError("no ł")
     with pytest.raises(ZeroDivisionError) as caught:
         surface.call(pages.get, "home", Loader(surface, error).load)
     assert caught.value is error
@@ -155,7 +155,7 @@ def test_an_error_that_cannot_be_shown_is_one_all_the_same(surface: Surface, cli
 
 
 def test_a_loader_that_waits_for_itself_is_told(surface: Surface, client: Any) -> None:
-    pages = client.cache("pages", errors=0.0)
+    pages = client.cache("pages", error_ttl=0.0)
 
     def load() -> Any:
         return pages.get("home", lambda: "never", wait=0.2)
@@ -166,7 +166,7 @@ def test_a_loader_that_waits_for_itself_is_told(surface: Surface, client: Any) -
 
 
 def test_what_is_stale_is_served_while_a_loader_fails(surface: Surface, client: Any) -> None:
-    pages = client.cache("pages", fresh=0.05, stale=60.0, errors=60.0)
+    pages = client.cache("pages", fresh=0.05, stale=60.0, error_ttl=60.0)
     surface.call(pages.get, "home", Loader(surface, "old").load)
     time.sleep(0.1)
     with pytest.raises(ZeroDivisionError):
@@ -180,7 +180,7 @@ def test_what_is_stale_is_served_while_a_loader_fails(surface: Surface, client: 
 @pytest.mark.parametrize("end", [KeyboardInterrupt("stop"), SystemExit("stop")])
 def test_what_ends_a_program_is_nobody_else_s_error(url: str, prefix: str, end: BaseException) -> None:
     client = quotalock.Client(url, prefix=prefix)
-    pages, orders = client.cache("pages"), client.once("orders", errors=60.0)
+    pages, orders = client.cache("pages"), client.once("orders", error_ttl=60.0)
     loader = Loader(Surface("python"), end)
     with pytest.raises(type(end)):
         pages.get("home", loader)
@@ -195,7 +195,7 @@ def test_what_ends_a_program_is_nobody_else_s_error(url: str, prefix: str, end: 
 
 @pytest.mark.parametrize("odd", [42, bytearray(b"x"), ["x"]])
 def test_a_value_of_another_type_is_a_type_error(surface: Surface, client: Any, odd: Any) -> None:
-    pages = client.cache("pages", errors=0.0)
+    pages = client.cache("pages", error_ttl=0.0)
     with pytest.raises(TypeError, match="give a str or bytes"):
         surface.call(pages.get, "home", Loader(surface, odd).load)
     assert surface.call(pages.get, "home", Loader(surface, "x").load, wait=0.0) == b"x"
@@ -235,7 +235,7 @@ def test_a_function_runs_once(surface: Surface, client: Any) -> None:
             surface.call(orders.run, "2", bad.load)
     assert bad.loads == 2
     assert surface.call(orders.run, "2", loader.load) == b"receipt"
-    remembers = client.once("remembers", errors=60.0)
+    remembers = client.once("remembers", error_ttl=60.0)
     with pytest.raises(ZeroDivisionError):
         surface.call(remembers.run, "2", bad.load)
     with pytest.raises(quotalock.LoadFailed, match="ZeroDivisionError: no"):
@@ -267,9 +267,9 @@ def test_what_can_never_be_right_is_refused(surface: Surface, client: Any) -> No
         *((option, client.cache, ("n",), {option: bad}) for option in ("fresh", "lease", "beta") for bad in (-1, "1")),
         *(
             (option, client.cache, ("n",), {option: 1e9})
-            for option in ("fresh", "stale", "lease", "negative", "errors")
+            for option in ("fresh", "stale", "lease", "negative", "error_ttl")
         ),
-        *((option, client.once, ("n",), {option: 1e9}) for option in ("ttl", "lease", "errors")),
+        *((option, client.once, ("n",), {option: 1e9}) for option in ("ttl", "lease", "error_ttl")),
         ("beta", client.cache, ("n",), {"beta": True}),
         ("beta", client.cache, ("n",), {"beta": float("nan")}),
         ("beta", client.cache, ("n",), {"beta": 10**400}),

@@ -178,7 +178,7 @@ def test_a_wait_of_handles_in_order(surface: Surface, client: Any) -> None:
 
 
 def test_assert_held_and_floors(surface: Surface, local: Any) -> None:
-    lock = local.lock("sku:42", floor=2**51)
+    lock = local.lock("sku:42", token_above=2**51)
     with pytest.raises(quotalock.Lost) as caught:
         lock.assert_held()
     assert caught.value.code == "lost"

@@ -16,7 +16,7 @@ BAD_OPTIONS: list[tuple[str, Any]] = [
     *(("ttl", ttl) for ttl in (0, 0.009, 7 * 86400 + 1, *BAD_TIMES)),
     *(("wait", wait) for wait in BAD_TIMES),
     *(("max_hold", hold) for hold in (0, *BAD_TIMES)),
-    *(("floor", floor) for floor in (-1, 2**52 + 1, 1.0, True, "1")),
+    *(("token_above", floor) for floor in (-1, 2**52 + 1, 1.0, True, "1")),
     *(("replicas_ack", acks) for acks in (-1, 2**40, 1.5, False)),
     ("label", "x" * 129),
     ("label", "a\nb"),

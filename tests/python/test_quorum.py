@@ -59,7 +59,7 @@ def lost_soon(surface: Surface, lock: Any) -> bool:
 
 def test_one_holds(surface: Surface, clients: list[Any]) -> None:
     call = surface.call
-    first, second = lock_of(surface, clients, label="checkout", floor=7), lock_of(surface, clients)
+    first, second = lock_of(surface, clients, label="checkout", token_above=7), lock_of(surface, clients)
     assert type(first) is surface.module.Lock
     assert (first.state, first.names, first.ttl) == ("released", ("sku:42",), TTL)
     assert call(first.acquire)

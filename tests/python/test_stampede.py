@@ -139,7 +139,7 @@ def test_those_who_wait_hear_of_the_error(url: str, prefix: str) -> None:
 def test_a_cancelled_loader_frees_the_way(url: str, prefix: str) -> None:
     async def body() -> None:
         async with aio.Client(url, prefix=prefix, timeout=10.0) as client:
-            pages, orders = client.cache("pages", lease=60.0), client.once("orders", lease=60.0, errors=60.0)
+            pages, orders = client.cache("pages", lease=60.0), client.once("orders", lease=60.0, error_ttl=60.0)
             begun = asyncio.Event()
 
             async def hang() -> str:

@@ -146,7 +146,7 @@ def test_what_can_never_be_right_is_refused(surface: Surface, client: Any) -> No
         ("name", client.stock, ("n" * 1025,)),
         ("scope", client.stock, ("n", "")),
         ("ledger_cap", client.stock, ("n", None, 1)),
-        ("memory", client.stock, ("n", None, 1_000, 1.0)),
+        ("retention", client.stock, ("n", None, 1_000, 1.0)),
         ("quantity 0", sale.open, (0,)),
         ("quantity -1", sale.open, (-1,)),
         ("quantity 1.5", sale.open, (1.5,)),

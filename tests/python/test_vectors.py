@@ -264,7 +264,7 @@ def raw_step(call: Any, testing: Any, client: Any, redis_key: bytes, step: Case)
 
 def handle(client: Any, how: Case) -> Any:
     """The handle of a lock that a case describes; nothing but its steps renews it."""
-    options: Case = {option: how[option] for option in ("permits", "weight", "floor", "label") if option in how}
+    options: Case = {option: how[option] for option in ("permits", "weight", "token_above", "label") if option in how}
     if "ttl" in how:
         options["ttl"] = how["ttl"] / 1e6
     if how["kind"] == "lock_all":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from check_form import LARGEST, Case, fields, is_a, need, text_or_hex, whole_milliseconds
 
-CACHE: dict[str, type] = {"fresh": int, "stale": int, "lease": int, "negative": int, "errors": int}
-ONCE: dict[str, type] = {"ttl": int, "lease": int, "errors": int}
+CACHE: dict[str, type] = {"fresh": int, "stale": int, "lease": int, "negative": int, "error_ttl": int}
+ONCE: dict[str, type] = {"ttl": int, "lease": int, "error_ttl": int}
 CODES = {"timeout", "load_failed", "wrong_type"}
 KEY_OPS = {"redis_key", "plant", "persist", "raw"}
 # What each operation takes besides `at`, `op`, whom it is for and the key, and whether it answers.

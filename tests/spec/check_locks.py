@@ -43,7 +43,7 @@ def handle(found: Case, where: str) -> None:
     named: dict[str, type] = (
         {"names": list, "names_hex": list} if kind == "lock_all" else {"name": str, "name_hex": str}
     )
-    fields(found, {"kind": str, "ttl": int, **own}, where, {"floor": int, "label": str, **named})
+    fields(found, {"kind": str, "ttl": int, **own}, where, {"token_above": int, "label": str, **named})
     (texts_or_hex if kind == "lock_all" else text_or_hex)(found, "names" if kind == "lock_all" else "name", where)
     whole_milliseconds(found, where)
 

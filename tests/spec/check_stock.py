@@ -61,7 +61,7 @@ STEPS: dict[str, tuple[dict[str, type], dict[str, type], dict[str, type] | None]
 }
 # What each operation of stock-errors.json may be given.
 ARGUMENTS = {
-    "stock": {"name", "scope", "ledger_cap", "memory"},
+    "stock": {"name", "scope", "ledger_cap", "retention"},
     "open": {"quantity", "per_buyer", "ends", "prizes"},
     "restock": {"quantity", "prizes", "request"},
     "take": {"buyer", "quantity", "hold", "request"},
@@ -77,7 +77,7 @@ ARGUMENTS = {
 
 def whole(found: Case, where: str) -> None:
     """All times are whole milliseconds: no surface rounds them."""
-    for name in ("at", "hold", "until", "time", "ends", "memory"):
+    for name in ("at", "hold", "until", "time", "ends", "retention"):
         given = found.get(name)
         need(given is None or given % MILLISECOND == 0, f"{where}.{name} is not in whole milliseconds")
 
@@ -188,5 +188,5 @@ def stock_error_case(case: Case) -> None:
     need(not unknown, f"{case['op']} takes no {', '.join(sorted(unknown))}")
     all_texts(case["contains"], "contains")
     need(bool(case["contains"]), "the error says nothing")
-    for name in ("hold", "memory"):
+    for name in ("hold", "retention"):
         need(case["args"].get(name, 0) % MILLISECOND == 0, f"args.{name} is not in whole milliseconds")

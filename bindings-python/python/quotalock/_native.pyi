@@ -103,7 +103,7 @@ class Client:
         fair: bool = False,
         renew: bool = True,
         max_hold: float = 3600.0,
-        floor: int = 0,
+        token_above: int = 0,
         label: str = "",
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
@@ -115,7 +115,7 @@ class Client:
         * `fair`: waiters are served in order of arrival.
         * `renew`: a thread of this process renews it at a third of its ttl, while the handle lives, for `max_hold`
           seconds at most, so that a stuck holder does not block the others forever.
-        * `floor`: every fencing token is larger than this (0 to 2^52).
+        * `token_above`: every fencing token is larger than this (0 to 2^52).
         * `label`: what `inspect` shows of the holder beside its host and process (up to 128 bytes).
         * `replicas_ack`: how many replicas must have a grant before it counts, and `ack_timeout` how many seconds an
           acquisition waits for them.
@@ -131,7 +131,7 @@ class Client:
         fair: bool = False,
         renew: bool = True,
         max_hold: float = 3600.0,
-        floor: int = 0,
+        token_above: int = 0,
         label: str = "",
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
@@ -151,7 +151,7 @@ class Client:
         fair: bool = False,
         renew: bool = True,
         max_hold: float = 3600.0,
-        floor: int = 0,
+        token_above: int = 0,
         label: str = "",
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
@@ -167,7 +167,7 @@ class Client:
         fair: bool = False,
         renew: bool = True,
         max_hold: float = 3600.0,
-        floor: int = 0,
+        token_above: int = 0,
         label: str = "",
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
@@ -183,7 +183,7 @@ class Client:
         fair: bool = False,
         renew: bool = True,
         max_hold: float = 3600.0,
-        floor: int = 0,
+        token_above: int = 0,
         label: str = "",
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
@@ -195,12 +195,12 @@ class Client:
         name: str | bytes,
         scope: str | bytes | None = None,
         ledger_cap: int = 100_000,
-        memory: float = 2_592_000.0,
+        retention: float = 2_592_000.0,
     ) -> Stock:
         """Makes a handle for the units of a sale, by its name (1 to 1,024 bytes). `Stock.open` makes the sale itself.
 
         `scope` is what several stocks share so that a cluster can take from them at once; all handles of a sale have
-        the same. The ledger keeps about `ledger_cap` entries (1,000 to 10^8). A sale is kept for `memory` seconds (a
+        the same. The ledger keeps about `ledger_cap` entries (1,000 to 10^8). A sale is kept for `retention` seconds (a
         minute to 36,500 days; half of that for certain) after its end, its last hold and the last call that wrote.
         Both count when the sale is opened.
         """
@@ -227,12 +227,12 @@ class Client:
     def extend_all(self, reservations: Iterable[tuple[Stock, str]], hold: float = 600.0) -> bool:
         """Lengthens several holds, or none if one of them is over; else as `Stock.extend`."""
 
-    def once(self, name: str, ttl: float = 86_400.0, lease: float = 10.0, errors: float = 0.0) -> Once:
+    def once(self, name: str, ttl: float = 86_400.0, lease: float = 10.0, error_ttl: float = 0.0) -> Once:
         """Makes a `Once`: work that is done once for each id and remembered for `ttl` seconds (1 ms to 3,650 days).
 
         If a caller dies while it runs the function, the next caller runs it after `lease` seconds (10 ms to an hour).
         The lease is not renewed, so make it longer than the function takes. The error of a function is remembered for
-        `errors` seconds (up to an hour); with 0 the next caller runs it at once.
+        `error_ttl` seconds (up to an hour); with 0 the next caller runs it at once.
         """
 
     def cache(
@@ -242,7 +242,7 @@ class Client:
         stale: float = 0.0,
         lease: float = 10.0,
         negative: float | None = None,
-        errors: float = 1.0,
+        error_ttl: float = 1.0,
         beta: float = 1.0,
         when_away: str = "raise",
     ) -> Cache:
@@ -250,7 +250,7 @@ class Client:
         it is served while one caller loads a new one.
 
         A loader keeps the others from loading for `lease` seconds (10 ms to an hour). The answer that there is no value
-        is fresh for `negative` seconds (None: as `fresh`; 0: not stored). For `errors` seconds (up to an hour) after a
+        is fresh for `negative` seconds (None: as `fresh`; 0: not stored). For `error_ttl` seconds (up to an hour) after a
         loader failed nobody else loads. `beta` (0: never, to 100) is how eagerly a value is refreshed before it is
         stale. When Redis cannot answer, `when_away` says whether to `raise` or to `load`, as if there were no cache. If
         it goes away during a load, `raise` raises although there is a value, and `load` returns the value.
@@ -645,7 +645,7 @@ class Stock:
 
     def close(self) -> bool:
         """Ends the sale now, for good: True if this call did, False if it had ended before. Takes are refused as
-        `ended`; what is held can still be confirmed, cancelled and extended. The sale is kept for its `memory` after
+        `ended`; what is held can still be confirmed, cancelled and extended. The sale is kept for its `retention` after
         the last of its holds has ended, or from now; until then its name is taken. Raises `InvalidArgument` if it is
         not open."""
 
@@ -1174,7 +1174,7 @@ def quorum_lock(
     wait: float = 0.0,
     renew: bool = True,
     max_hold: float = 3600.0,
-    floor: int = 0,
+    token_above: int = 0,
     label: str = "",
 ) -> Lock:
     """Makes a handle for a mutex over several independent servers, one for each of `clients` (3 to 15, better an odd

@@ -261,8 +261,8 @@ mod tests {
     use crate::base::error::Code;
     use crate::client::{Client, Options};
 
-    fn cache(client: &Client, errors: u64) -> Cache {
-        client.cache("home", CacheOptions { errors, ..CacheOptions::default() }).unwrap()
+    fn cache(client: &Client, error_ttl: u64) -> Cache {
+        client.cache("home", CacheOptions { error_ttl, ..CacheOptions::default() }).unwrap()
     }
 
     /// A client with a memory of its own: tests run beside each other.

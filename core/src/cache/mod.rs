@@ -56,8 +56,8 @@ impl Client {
     /// `invalid_argument` for an empty name, one over 1 KiB, or options out of bounds.
     pub fn cache(&self, name: &str, options: CacheOptions) -> Result<Cache> {
         options.check()?;
-        let CacheOptions { fresh, stale, lease, negative, errors, beta, when_away } = options;
-        let mut spec = spec_of(self, "cache", name, lease, errors)?;
+        let CacheOptions { fresh, stale, lease, negative, error_ttl, beta, when_away } = options;
+        let mut spec = spec_of(self, "cache", name, lease, error_ttl)?;
         (spec.fresh, spec.stale, spec.negative) = (fresh, stale, negative.unwrap_or(fresh));
         (spec.beta, spec.when_away) = (beta, when_away);
         Ok(Cache { spec: Arc::new(spec) })
@@ -65,7 +65,7 @@ impl Client {
 }
 
 /// What a kind of cache is, before it is told how long values last.
-fn spec_of(client: &Client, kind: &'static str, name: &str, lease: u64, errors: u64) -> Result<Spec> {
+fn spec_of(client: &Client, kind: &'static str, name: &str, lease: u64, error_ttl: u64) -> Result<Spec> {
     key::check_cache_name(name)?;
     let session = client.session.clone();
     Ok(Spec {
@@ -77,7 +77,7 @@ fn spec_of(client: &Client, kind: &'static str, name: &str, lease: u64, errors: 
         stale: 0,
         negative: 0,
         lease,
-        errors,
+        error_ttl,
         beta: 0.0,
         when_away: WhenAway::Raise,
     })

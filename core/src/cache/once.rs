@@ -26,8 +26,8 @@ impl Client {
     /// `invalid_argument` for an empty name, one over 1 KiB, or options out of bounds.
     pub fn once(&self, name: &str, options: OnceOptions) -> Result<Once> {
         options.check()?;
-        let OnceOptions { ttl, lease, errors } = options;
-        let mut spec = spec_of(self, "once", name, lease, errors)?;
+        let OnceOptions { ttl, lease, error_ttl } = options;
+        let mut spec = spec_of(self, "once", name, lease, error_ttl)?;
         (spec.fresh, spec.negative, spec.when_away) = (ttl, ttl, WhenAway::Raise);
         Ok(Once { spec: Arc::new(spec) })
     }

@@ -65,7 +65,7 @@ pub struct CacheOptions {
     /// How long it is fresh that there is no value; 0 does not store it, none takes `fresh`.
     pub negative: Option<u64>,
     /// For how long the error of a loader is remembered, and nobody else loads: 0 to an hour.
-    pub errors: u64,
+    pub error_ttl: u64,
     /// How eagerly values are refreshed before they are stale: 0 (never) to 100; 1 is right for most.
     pub beta: f64,
     /// What happens when Redis cannot answer.
@@ -79,7 +79,7 @@ impl Default for CacheOptions {
             stale: 0,
             lease: DEFAULT_CACHE_LEASE,
             negative: None,
-            errors: DEFAULT_ERROR_MEMORY,
+            error_ttl: DEFAULT_ERROR_MEMORY,
             beta: 1.0,
             when_away: WhenAway::Raise,
         }
@@ -95,12 +95,12 @@ pub struct OnceOptions {
     /// longer than the function runs.
     pub lease: u64,
     /// For how long the error of a run is remembered: 0 (the next caller runs at once) to an hour.
-    pub errors: u64,
+    pub error_ttl: u64,
 }
 
 impl Default for OnceOptions {
     fn default() -> Self {
-        OnceOptions { ttl: 86_400_000_000, lease: DEFAULT_CACHE_LEASE, errors: 0 }
+        OnceOptions { ttl: 86_400_000_000, lease: DEFAULT_CACHE_LEASE, error_ttl: 0 }
     }
 }
 
@@ -110,7 +110,7 @@ impl CacheOptions {
         between("stale", self.stale, 0, MAX_FRESH)?;
         between("negative", self.negative.unwrap_or(0), 0, MAX_FRESH)?;
         check_lease(self.lease)?;
-        between("errors", self.errors, 0, MAX_LEASE)?;
+        between("error_ttl", self.error_ttl, 0, MAX_LEASE)?;
         // NaN is in no range.
         if !(0.0..=MAX_BETA).contains(&self.beta) {
             return Err(Error::invalid(format!(
@@ -126,7 +126,7 @@ impl OnceOptions {
     pub(super) fn check(&self) -> Result<()> {
         between("ttl", self.ttl, SHORTEST, MAX_FRESH)?;
         check_lease(self.lease)?;
-        between("errors", self.errors, 0, MAX_LEASE)
+        between("error_ttl", self.error_ttl, 0, MAX_LEASE)
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Spec {
     pub stale: u64,
     pub negative: u64,
     pub lease: u64,
-    pub errors: u64,
+    pub error_ttl: u64,
     pub beta: f64,
     pub when_away: WhenAway,
 }

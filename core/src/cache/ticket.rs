@@ -90,7 +90,7 @@ impl Ticket {
         let Open { target, id, token, .. } = &*self.open;
         let text = error.unwrap_or_default();
         let cut = (0..=text.len().min(MAX_ERROR_BYTES)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        let pause = if error.is_some() { target.spec.errors } else { 0 };
+        let pause = if error.is_some() { target.spec.error_ttl } else { 0 };
         let fail = Fail { is_known: *token == 0, ..target.fail(*id, pause, text[..cut].to_owned()) };
         Op::of(&target.spec.session, Box::new(Closing { call: fail, open: self.open.clone() }))
     }

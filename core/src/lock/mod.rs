@@ -325,7 +325,7 @@ impl Inner {
     }
 
     fn floor(&self) -> u64 {
-        self.handle().floor.max(self.spec.options.floor)
+        self.handle().floor.max(self.spec.options.token_above)
     }
 
     /// Takes a grant for the attempt of this number; false if that was abandoned, or its client closed.

@@ -32,7 +32,7 @@ pub struct LockOptions {
     /// Whether those who wait are served in the order in which they came.
     pub fair: bool,
     /// Every fencing token is larger than this: 0 to 2^52.
-    pub floor: u64,
+    pub token_above: u64,
     /// What [`Inspection`](crate::Inspection) shows of the holder beside its host and process: up to [`MAX_LABEL_BYTES`] bytes.
     pub label: String,
     /// How many replicas must have a grant before it counts; 0 asks none.
@@ -48,7 +48,7 @@ impl Default for LockOptions {
             renew: true,
             max_hold: DEFAULT_MAX_HOLD,
             fair: false,
-            floor: 0,
+            token_above: 0,
             label: String::new(),
             replicas_ack: 0,
             ack_timeout: 100_000,
@@ -59,7 +59,7 @@ impl Default for LockOptions {
 impl LockOptions {
     pub(super) fn check(&self) -> Result<()> {
         check_ttl(self.ttl)?;
-        check_floor(self.floor)?;
+        check_floor(self.token_above)?;
         if self.max_hold == 0 {
             return Err(Error::invalid("max_hold of 0 renews nothing: switch renewal off, or give a longer max_hold"));
         }
@@ -99,5 +99,7 @@ pub(super) fn check_floor(floor: u64) -> Result<()> {
     if floor <= MAX_FLOOR {
         return Ok(());
     }
-    Err(Error::invalid(format!("floor {floor} is above 2^52: give a fencing token that the resource has seen")))
+    Err(Error::invalid(format!(
+        "a token above {floor} would be above 2^52: give a fencing token that the resource has seen"
+    )))
 }

@@ -159,7 +159,7 @@ impl Spec {
             keys: self.keys.clone(),
             id,
             ttl: self.options.ttl,
-            floor: self.options.floor,
+            floor: self.options.token_above,
             permits: self.permits,
             weight: self.weight,
             queue: Queue::No,

@@ -80,7 +80,8 @@ impl Operation for Open {
     fn encode_args(&self, out: &mut Vec<u8>) {
         let opened = self.opened();
         resp::part(out, &self.id);
-        for number in [opened.quantity, opened.per_buyer, opened.ends, self.options.memory, self.options.ledger_cap] {
+        for number in [opened.quantity, opened.per_buyer, opened.ends, self.options.retention, self.options.ledger_cap]
+        {
             resp::number_part(out, number);
         }
         resp::part(out, &opened.prizes);
@@ -115,9 +116,9 @@ impl Operation for Open {
         if opened.ends > 0 && opened.ends <= now {
             return Ok(reply(3, &opened, false));
         }
-        let kept = (self.options.memory, self.options.ledger_cap);
+        let kept = (self.options.retention, self.options.ledger_cap);
         let sale = Sale::new(opened.clone(), self.id, kept, self.opening.prizes.clone(), now);
-        space.set_object(&self.target.keys[0], Box::new(sale), self.options.memory.div_ceil(1_000));
+        space.set_object(&self.target.keys[0], Box::new(sale), self.options.retention.div_ceil(1_000));
         sale::keep(space, &self.target, now)?;
         Ok(reply(1, &opened, true))
     }

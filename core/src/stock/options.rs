@@ -23,11 +23,11 @@ pub const MAX_LEDGER_CAP: u64 = 100_000_000;
 /// The default cap of a ledger.
 pub const DEFAULT_LEDGER_CAP: u64 = 100_000;
 /// The shortest time that a sale is kept, in microseconds: a minute.
-pub const MIN_STOCK_MEMORY: u64 = 60_000_000;
+pub const MIN_STOCK_RETENTION: u64 = 60_000_000;
 /// The longest time that a sale is kept, in microseconds: 36,500 days.
-pub const MAX_STOCK_MEMORY: u64 = MAX_PERIOD;
+pub const MAX_STOCK_RETENTION: u64 = MAX_PERIOD;
 /// How long a sale is kept by default, in microseconds: 30 days.
-pub const DEFAULT_STOCK_MEMORY: u64 = 30 * DAY;
+pub const DEFAULT_STOCK_RETENTION: u64 = 30 * DAY;
 /// The most prizes of one opening or restock.
 pub const MAX_PRIZES: usize = 10_000;
 /// The most prizes of the reservations that one call confirms or cancels, and about the most that one returns or lists.
@@ -54,14 +54,14 @@ pub struct StockOptions {
     /// How many entries the ledger keeps, approximately: [`MIN_LEDGER_CAP`] to [`MAX_LEDGER_CAP`]. Counts when the sale is opened.
     pub ledger_cap: u64,
     /// For how many microseconds after its end, its last hold or the last call the sale is kept, ledger included:
-    /// [`MIN_STOCK_MEMORY`] to [`MAX_STOCK_MEMORY`]; half of that for certain. Calls that only read do not count, refused takes do.
+    /// [`MIN_STOCK_RETENTION`] to [`MAX_STOCK_RETENTION`]; half of that for certain. Calls that only read do not count, refused takes do.
     /// After that it is as if it had never been opened. Counts when the sale is opened.
-    pub memory: u64,
+    pub retention: u64,
 }
 
 impl Default for StockOptions {
     fn default() -> Self {
-        StockOptions { scope: None, ledger_cap: DEFAULT_LEDGER_CAP, memory: DEFAULT_STOCK_MEMORY }
+        StockOptions { scope: None, ledger_cap: DEFAULT_LEDGER_CAP, retention: DEFAULT_STOCK_RETENTION }
     }
 }
 
@@ -75,9 +75,11 @@ impl StockOptions {
             let message = format!("ledger_cap {given} is not between {MIN_LEDGER_CAP} and {MAX_LEDGER_CAP}: change it");
             return Err(Error::invalid(message));
         }
-        if !(MIN_STOCK_MEMORY..=MAX_STOCK_MEMORY).contains(&self.memory) {
-            let given = span(self.memory);
-            return Err(Error::invalid(format!("memory of {given} is not between 1 minute and 36500 days: change it")));
+        if !(MIN_STOCK_RETENTION..=MAX_STOCK_RETENTION).contains(&self.retention) {
+            let given = span(self.retention);
+            return Err(Error::invalid(format!(
+                "retention of {given} is not between 1 minute and 36500 days: change it"
+            )));
         }
         Ok(())
     }

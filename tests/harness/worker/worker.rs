@@ -142,8 +142,8 @@ impl Call<'_> {
 
     fn of_once(&mut self, method: &str) -> Answered {
         let usual = OnceOptions::default();
-        let (lease, errors) = (self.option("lease_ms", usual.lease), self.option("errors_ms", usual.errors));
-        let options = OnceOptions { lease, errors, ..usual };
+        let (lease, error_ttl) = (self.option("lease_ms", usual.lease), self.option("error_ttl_ms", usual.error_ttl));
+        let options = OnceOptions { lease, error_ttl, ..usual };
         let once: Once = self.client.once(self.name, options)?;
         let id = octets(&self.given["id"]).unwrap();
         Ok(match method {
@@ -162,7 +162,7 @@ impl Call<'_> {
         let options = CacheOptions {
             fresh: self.option("fresh_ms", usual.fresh),
             stale: self.option("stale_ms", usual.stale),
-            errors: self.option("errors_ms", usual.errors),
+            error_ttl: self.option("error_ttl_ms", usual.error_ttl),
             ..usual
         };
         let cache: Cache = self.client.cache(self.name, options)?;

@@ -15,7 +15,7 @@ use Quotalock\Testing;
 final class CacheSteps
 {
     /** What is given in microseconds. */
-    private const DURATIONS = ['fresh', 'stale', 'lease', 'negative', 'errors', 'ttl'];
+    private const DURATIONS = ['fresh', 'stale', 'lease', 'negative', 'error_ttl', 'ttl'];
 
     /** @var array<string, Cache|Once> by their labels */
     private array $handles = [];

@@ -31,7 +31,7 @@ final class LockSteps
         } elseif (!isset($given['names'])) {
             $given['name'] = Vectors::bytes($given, 'name');
         }
-        $known = array_flip(['name', 'names', 'permits', 'weight', 'ttlMs', 'floor', 'label']);
+        $known = array_flip(['name', 'names', 'permits', 'weight', 'ttlMs', 'tokenAbove', 'label']);
         return $client->$method(...array_intersect_key($given, $known));
     }
 

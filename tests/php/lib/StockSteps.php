@@ -39,7 +39,7 @@ final class StockSteps
             $name,
             $given['scope'] ?? null,
             $given['ledger_cap'] ?? 100_000,
-            $ms('memory', 2_592_000_000_000)
+            $ms('retention', 2_592_000_000_000)
         );
         $stock = $make($given['name'] ?? 'stock');
         $quantity = $given['quantity'] ?? 1;

@@ -3,7 +3,7 @@
 /** A request that loads a value and ends as it is told meanwhile. */
 
 $client = new Quotalock\Client();
-$cache = $client->cache('home', leaseMs: 60_000, errorsMs: 0);
+$cache = $client->cache('home', leaseMs: 60_000, errorTtlMs: 0);
 $cache->get('x', function () {
     echo 'in';
     // Out of memory, PHP throws away what it has not yet sent.

@@ -217,7 +217,7 @@ $places = [
         $stop();
     },
     'run' => fn (Closure $stop) => $client()->lock('around', 60_000)->run(fn () => $held($stop)),
-    'load' => fn (Closure $stop) => $client()->cache('around', errorsMs: 0)->get('k', fn () => $held($stop)),
+    'load' => fn (Closure $stop) => $client()->cache('around', errorTtlMs: 0)->get('k', fn () => $held($stop)),
 ];
 echo "begun\n";
 try {

@@ -90,7 +90,7 @@ fn a_failure_reaches_those_who_wait_and_for_a_while_those_who_come() {
         for way in WAYS {
             let client = client(&url, &fresh_prefix("fail"));
             let cache =
-                client.cache("home", CacheOptions { errors: 60_000_000, ..options(60_000, 0, 10_000) }).unwrap();
+                client.cache("home", CacheOptions { error_ttl: 60_000_000, ..options(60_000, 0, 10_000) }).unwrap();
             let mine = ticket(get(way, &cache, b"x", NOW));
             let waiter = {
                 let cache = cache.clone();
@@ -102,7 +102,7 @@ fn a_failure_reaches_those_who_wait_and_for_a_while_those_who_come() {
             assert_eq!(theirs.code(), Code::LoadFailed, "{name} {way:?}: {theirs}");
             assert!(theirs.message().contains("no such table"), "{theirs}");
             assert_eq!(get(way, &cache, b"x", NOW).err().unwrap().code(), Code::LoadFailed, "{name}");
-            let soon = client.cache("soon", CacheOptions { errors: 50_000, ..options(60_000, 0, 10_000) }).unwrap();
+            let soon = client.cache("soon", CacheOptions { error_ttl: 50_000, ..options(60_000, 0, 10_000) }).unwrap();
             assert!(ticket(get(way, &soon, b"x", NOW)).fail(Some("no such table")).run().unwrap(), "{name}");
             std::thread::sleep(Duration::from_millis(60));
             drop(ticket(get(way, &soon, b"x", NOW)));
@@ -322,16 +322,16 @@ fn the_defaults_are_those_of_the_spec() {
     let text = std::fs::read_to_string(quotalock_tests::spec::root().join("tests/spec/api.json")).unwrap();
     let api: serde_json::Value = serde_json::from_str(&text).unwrap();
     let ms = |of: &str, name: &str| api["defaults"][of][name].as_u64().map(|ms| ms * 1_000);
-    let CacheOptions { fresh, stale, lease, negative, errors, beta, when_away } = CacheOptions::default();
+    let CacheOptions { fresh, stale, lease, negative, error_ttl, beta, when_away } = CacheOptions::default();
     assert_eq!([ms("cache", "fresh_ms"), ms("cache", "stale_ms")], [Some(fresh), Some(stale)]);
-    assert_eq!([ms("cache", "lease_ms"), ms("cache", "errors_ms")], [Some(lease), Some(errors)]);
+    assert_eq!([ms("cache", "lease_ms"), ms("cache", "error_ttl_ms")], [Some(lease), Some(error_ttl)]);
     assert_eq!(ms("cache", "negative_ms"), negative);
     assert_eq!(api["defaults"]["cache"]["beta"].as_f64(), Some(beta));
     assert_eq!(WhenAway::parse(api["defaults"]["cache"]["when_away"].as_str().unwrap()).unwrap(), when_away);
-    let OnceOptions { ttl, lease, errors } = OnceOptions::default();
+    let OnceOptions { ttl, lease, error_ttl } = OnceOptions::default();
     assert_eq!(
-        [ms("once", "ttl_ms"), ms("once", "lease_ms"), ms("once", "errors_ms")],
-        [Some(ttl), Some(lease), Some(errors)]
+        [ms("once", "ttl_ms"), ms("once", "lease_ms"), ms("once", "error_ttl_ms")],
+        [Some(ttl), Some(lease), Some(error_ttl)]
     );
 }
 

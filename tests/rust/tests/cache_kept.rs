@@ -81,7 +81,7 @@ fn an_entry_outlasts_its_value() {
 #[test]
 fn a_claim_is_kept_as_long_as_it_lasts() {
     in_every_store(|name, client, _| {
-        let once = client.once("coupon", OnceOptions { ttl: 50 * HOUR, lease: HOUR, errors: 0 }).unwrap();
+        let once = client.once("coupon", OnceOptions { ttl: 50 * HOUR, lease: HOUR, error_ttl: 0 }).unwrap();
         assert!(once.claim(b"x", None).unwrap().run().unwrap().first);
         assert_kept(name, client, &once.redis_key(b"x").unwrap(), 50 * HOUR);
     });

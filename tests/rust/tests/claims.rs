@@ -7,8 +7,8 @@ use quotalock::{
     DEFAULT_REQUEST_MEMORY, DEFAULT_TIMEOUT, DEFAULT_WAIT_AFTER_LEASE, MAX_ACK_TIMEOUT, MAX_COST, MAX_FRESH,
     MAX_GET_MANY, MAX_HOLD, MAX_LEASE, MAX_LEDGER_CAP, MAX_LIMIT, MAX_LOCK_TTL, MAX_PAGE, MAX_PERIOD, MAX_PERMITS,
     MAX_PRIZE_BYTES, MAX_PRIZES, MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE, MAX_QUANTITY, MAX_REQUEST_MEMORY,
-    MAX_RESERVATIONS, MAX_STOCK_MEMORY, MAX_STOCKS, MAX_TIMEOUT, MIN_BLOCK, MIN_CACHE_LEASE, MIN_HOLD, MIN_LEDGER_CAP,
-    MIN_LOCK_TTL, MIN_PERIOD, MIN_STOCK_MEMORY, OnceOptions,
+    MAX_RESERVATIONS, MAX_STOCK_RETENTION, MAX_STOCKS, MAX_TIMEOUT, MIN_BLOCK, MIN_CACHE_LEASE, MIN_HOLD,
+    MIN_LEDGER_CAP, MIN_LOCK_TTL, MIN_PERIOD, MIN_STOCK_RETENTION, OnceOptions,
 };
 
 fn read(file: &str) -> String {
@@ -45,7 +45,7 @@ fn the_ranges_of_the_php_stub_are_those_of_the_core() {
         ("staleMs", vec![(0, fresh)]),
         ("negativeMs", vec![(0, fresh)]),
         ("freshMs", vec![(1, fresh)]),
-        ("errorsMs", vec![(0, ms(MAX_LEASE))]),
+        ("errorTtlMs", vec![(0, ms(MAX_LEASE))]),
         ("leaseMs", vec![(ms(MIN_CACHE_LEASE), ms(MAX_LEASE))]),
         // Of a lock; of a reservation; of what is done once.
         ("ttlMs", vec![(ms(MIN_LOCK_TTL), ms(MAX_LOCK_TTL)), (1, period), (1, fresh)]),
@@ -53,7 +53,7 @@ fn the_ranges_of_the_php_stub_are_those_of_the_core() {
         ("ackTimeoutMs", vec![(1, ms(MAX_ACK_TIMEOUT))]),
         ("actual", vec![(0, MAX_COST)]),
         ("cost", vec![(0, MAX_COST)]),
-        ("floor", vec![(0, 1 << 52)]),
+        ("token_above", vec![(0, 1 << 52)]),
         ("count", vec![(1, MAX_PAGE)]),
         ("permits", vec![(1, MAX_PERMITS)]),
         ("weight", vec![(1, MAX_PERMITS)]),
@@ -71,7 +71,7 @@ fn the_ranges_of_the_php_stub_are_those_of_the_core() {
         ("micros", vec![(1, 1 << 52)]),
         ("requestMemoryMs", vec![(1, MAX_REQUEST_MEMORY.as_millis() as u64)]),
         ("ledgerCap", vec![(MIN_LEDGER_CAP, MAX_LEDGER_CAP)]),
-        ("memoryMs", vec![(ms(MIN_STOCK_MEMORY), ms(MAX_STOCK_MEMORY))]),
+        ("retentionMs", vec![(ms(MIN_STOCK_RETENTION), ms(MAX_STOCK_RETENTION))]),
     ]);
     let stub = read("bindings-php/ratelimit.stub.php");
     let mut seen: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
@@ -101,7 +101,7 @@ fn the_defaults_of_the_declarations_for_node_are_those_of_the_core() {
         ("requestMemoryMs", vec![DEFAULT_REQUEST_MEMORY.as_millis() as u64]),
         ("ttlMs", vec![ms(DEFAULT_LOCK_TTL)]),
         ("leaseMs", vec![ms(DEFAULT_CACHE_LEASE), ms(OnceOptions::default().lease)]),
-        ("errorsMs", vec![ms(DEFAULT_ERROR_MEMORY), ms(OnceOptions::default().errors)]),
+        ("errorTtlMs", vec![ms(DEFAULT_ERROR_MEMORY), ms(OnceOptions::default().error_ttl)]),
         ("ledgerCap", vec![DEFAULT_LEDGER_CAP]),
         ("holdMs", vec![ms(DEFAULT_HOLD)]),
         ("waitMs", vec![wait]),

@@ -160,7 +160,7 @@ fn when_the_loader_dies_exactly_one_more_loads_after_its_lease() {
 #[test]
 fn when_the_loader_fails_all_hear_of_it_and_nobody_tries_at_once() {
     for (name, url) in stores() {
-        let options = CacheOptions { errors: 30_000_000, ..CacheOptions::default() };
+        let options = CacheOptions { error_ttl: 30_000_000, ..CacheOptions::default() };
         let caches = caches(&url, &fresh_prefix("crowd"), &options);
         let crowd = crowd(&caches, |_, ticket, _| {
             std::thread::sleep(LOAD);

@@ -143,7 +143,7 @@ fn a_basket_that_is_refused_looks_no_further_than_one_sale_does() {
 #[test]
 fn what_returns_does_not_have_the_sale_forgotten_before_its_last_hold() {
     in_every_shop(|shop| {
-        let options = StockOptions { memory: 60 * SECOND, ..StockOptions::default() };
+        let options = StockOptions { retention: 60 * SECOND, ..StockOptions::default() };
         let stock = shop.client.stock(b"brief", options).unwrap();
         let opening = Opening { ends: Some(START + 100 * HOLD), ..Opening::default() };
         stock.open(5, opening).unwrap().run().unwrap();
@@ -315,8 +315,8 @@ fn the_defaults_are_those_of_the_spec() {
     let options = StockOptions::default();
     assert_eq!(spec["hold_ms"], DEFAULT_HOLD / 1_000);
     assert_eq!(
-        (&spec["ledger_cap"], &spec["memory_ms"]),
-        (&options.ledger_cap.into(), &(options.memory / 1_000).into())
+        (&spec["ledger_cap"], &spec["retention_ms"]),
+        (&options.ledger_cap.into(), &(options.retention / 1_000).into())
     );
     assert_eq!(options.scope, None);
 }

@@ -13,7 +13,7 @@ const CAP: u64 = 1_000;
 fn in_every_store(opening: &Opening, test: impl Fn(&str, &Client, &Stock)) {
     for (name, url) in stores() {
         let client = client(&url, &fresh_prefix("stock"));
-        let options = StockOptions { memory: MEMORY, ledger_cap: CAP, ..StockOptions::default() };
+        let options = StockOptions { retention: MEMORY, ledger_cap: CAP, ..StockOptions::default() };
         let stock = client.stock(b"sale", options).unwrap();
         testing::set_time(&client, Some(START)).unwrap();
         stock.open(10_000, opening.clone()).unwrap().run().unwrap();

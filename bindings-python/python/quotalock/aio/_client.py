@@ -54,10 +54,10 @@ class Client(Locks):
         name: str | bytes,
         scope: str | bytes | None = None,
         ledger_cap: int = 100_000,
-        memory: float = 2_592_000.0,
+        retention: float = 2_592_000.0,
     ) -> Stock:
         """Makes a handle for the units of a sale; see `quotalock.Client.stock`. Asks nobody, so it is not awaited."""
-        return Stock._of(self._native.stock(name, scope, ledger_cap, memory))
+        return Stock._of(self._native.stock(name, scope, ledger_cap, retention))
 
     async def take_all(
         self,
@@ -81,9 +81,9 @@ class Client(Locks):
         """Lengthens several holds, or none if one of them is over; see `quotalock.Client.extend_all`."""
         return await on_loop(self._native.extend_all)(_any(reservations), hold)
 
-    def once(self, name: str, ttl: float = 86_400.0, lease: float = 10.0, errors: float = 0.0) -> Once:
+    def once(self, name: str, ttl: float = 86_400.0, lease: float = 10.0, error_ttl: float = 0.0) -> Once:
         """Makes what is done once for each id; see `quotalock.Client.once`. Asks nobody, so it is not awaited."""
-        return Once._by(self._native, self._native.once(name, ttl, lease, errors))
+        return Once._by(self._native, self._native.once(name, ttl, lease, error_ttl))
 
     def cache(
         self,
@@ -92,12 +92,12 @@ class Client(Locks):
         stale: float = 0.0,
         lease: float = 10.0,
         negative: float | None = None,
-        errors: float = 1.0,
+        error_ttl: float = 1.0,
         beta: float = 1.0,
         when_away: str = "raise",
     ) -> Cache:
         """Makes a cache; see `quotalock.Client.cache`. Asks nobody, so it is not awaited."""
-        native = self._native.cache(name, fresh, stale, lease, negative, errors, beta, when_away)
+        native = self._native.cache(name, fresh, stale, lease, negative, error_ttl, beta, when_away)
         return Cache._by(self._native, native)
 
     async def close(self) -> None:

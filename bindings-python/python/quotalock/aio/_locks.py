@@ -23,7 +23,7 @@ class Locks:
         fair: bool = False,
         renew: bool = True,
         max_hold: float = 3600.0,
-        floor: int = 0,
+        token_above: int = 0,
         label: str = "",
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
@@ -34,7 +34,9 @@ class Locks:
         With `cancel_on_loss` the task inside `async with` is cancelled when the lock is lost, and leaves the block with
         `Lost`, as it leaves `asyncio.timeout` with `TimeoutError`.
         """
-        native = self._native.lock(name, ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout)
+        native = self._native.lock(
+            name, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
+        )
         return Lock._of(native, cancel_on_loss)
 
     def lock_all(
@@ -45,14 +47,16 @@ class Locks:
         fair: bool = False,
         renew: bool = True,
         max_hold: float = 3600.0,
-        floor: int = 0,
+        token_above: int = 0,
         label: str = "",
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
         cancel_on_loss: bool = False,
     ) -> Lock:
         """Makes a handle for several mutexes, granted all or none; see `quotalock.Client.lock_all`."""
-        native = self._native.lock_all(names, ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout)
+        native = self._native.lock_all(
+            names, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
+        )
         return Lock._of(native, cancel_on_loss)
 
     def semaphore(
@@ -65,7 +69,7 @@ class Locks:
         fair: bool = False,
         renew: bool = True,
         max_hold: float = 3600.0,
-        floor: int = 0,
+        token_above: int = 0,
         label: str = "",
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
@@ -73,7 +77,7 @@ class Locks:
     ) -> Lock:
         """Makes a handle for `weight` of a semaphore's `permits`; see `quotalock.Client.semaphore`."""
         native = self._native.semaphore(
-            name, permits, weight, ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout
+            name, permits, weight, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
         )
         return Lock._of(native, cancel_on_loss)
 
@@ -85,14 +89,16 @@ class Locks:
         fair: bool = False,
         renew: bool = True,
         max_hold: float = 3600.0,
-        floor: int = 0,
+        token_above: int = 0,
         label: str = "",
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
         cancel_on_loss: bool = False,
     ) -> Lock:
         """Makes a handle for the reading side of a read-write lock; see `quotalock.Client.read_lock`."""
-        native = self._native.read_lock(name, ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout)
+        native = self._native.read_lock(
+            name, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
+        )
         return Lock._of(native, cancel_on_loss)
 
     def write_lock(
@@ -103,7 +109,7 @@ class Locks:
         fair: bool = False,
         renew: bool = True,
         max_hold: float = 3600.0,
-        floor: int = 0,
+        token_above: int = 0,
         label: str = "",
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
@@ -111,7 +117,7 @@ class Locks:
     ) -> Lock:
         """Makes a handle for the writing side of a read-write lock; see `quotalock.Client.write_lock`."""
         native = self._native.write_lock(
-            name, ttl, wait, fair, renew, max_hold, floor, label, replicas_ack, ack_timeout
+            name, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
         )
         return Lock._of(native, cancel_on_loss)
 
@@ -123,14 +129,14 @@ def quorum_lock(
     wait: float = 0.0,
     renew: bool = True,
     max_hold: float = 3600.0,
-    floor: int = 0,
+    token_above: int = 0,
     label: str = "",
     cancel_on_loss: bool = False,
 ) -> Lock:
     """Makes a handle for a mutex over several independent servers; see `quotalock.quorum_lock`, and `Client.lock` for
     `cancel_on_loss`. Asks nobody, so it is not awaited."""
     natives = [_native_of(client) for client in clients]
-    native = _native.quorum_lock(natives, name, ttl, wait, renew, max_hold, floor, label)
+    native = _native.quorum_lock(natives, name, ttl, wait, renew, max_hold, token_above, label)
     return Lock._of(native, cancel_on_loss)
 
 

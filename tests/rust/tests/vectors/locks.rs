@@ -60,7 +60,7 @@ fn make(client: &Client, spec: &Value) -> Result<Lock> {
     let options = LockOptions {
         ttl: number("ttl", 0)?,
         renew: false,
-        floor: number("floor", 0)?,
+        token_above: number("token_above", 0)?,
         label: spec["label"].as_str().unwrap_or_default().to_owned(),
         ..LockOptions::default()
     };

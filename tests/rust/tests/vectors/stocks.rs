@@ -226,7 +226,7 @@ fn bad_call(op: &str, args: &Value, url: &str) -> Result<()> {
         let options = StockOptions {
             scope: spec::bytes(args, "scope"),
             ledger_cap: number("ledger_cap", 100_000)?,
-            memory: number("memory", 2_592_000_000_000)?,
+            retention: number("retention", 2_592_000_000_000)?,
         };
         client.stock(name.as_bytes(), options)
     };
