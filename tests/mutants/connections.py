@@ -140,7 +140,7 @@ MUTANTS = [
     Mutant(
         "a greeting may have more than was asked for",
         f"{RUST}/connection/dial.rs",
-        "if !reader.is_empty() {",
+        "if !parser.is_empty() {",
         "if false {",
     ),
     Mutant(

@@ -1,4 +1,4 @@
-//! The wire format of Redis, version 2 of RESP: a writer of commands and an incremental reader of replies.
+//! The wire format of Redis, version 2 of RESP: a writer of commands and an incremental parser of replies.
 //!
 //! Own code because it is the hot path of every driver: one buffer out, no allocation but the reply itself, and a reply
 //! may arrive in any number of pieces. The peer is not trusted: each byte is looked at once, and whoever asked says how

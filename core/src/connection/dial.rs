@@ -180,15 +180,15 @@ fn greet(mut stream: Stream, server: &Server, patience: &mut CallDeadline<'_>) -
     asked.push("time");
 
     send(&mut stream, &out, patience).map_err(|e| failed(server, &e))?;
-    let mut reader = Parser::default();
+    let mut parser = Parser::default();
     let mut time = None;
     for command in asked {
-        time = Some(check(server, command, next_reply(&mut stream, &mut reader, server, patience)?)?);
+        time = Some(check(server, command, next_reply(&mut stream, &mut parser, server, patience)?)?);
     }
     let clock = time.as_ref().and_then(micros).map(|micros| ServerClock::new(micros, Instant::now()));
     let clock = clock.ok_or_else(|| not_redis(server, &format!("{time:?}")))?;
     // What nobody asked for would be taken for the answer to the first call.
-    if !reader.is_empty() {
+    if !parser.is_empty() {
         return Err(not_redis(server, "more than was asked for"));
     }
     Ok(Connection { stream, clock })
@@ -213,20 +213,20 @@ pub(crate) fn send(stream: &mut Stream, bytes: &[u8], patience: &mut CallDeadlin
 
 fn next_reply(
     stream: &mut Stream,
-    reader: &mut Parser,
+    parser: &mut Parser,
     server: &Server,
     patience: &mut CallDeadline<'_>,
 ) -> Result<Value> {
     let mut buffer = [0; 512];
     loop {
-        match reader.next_reply(ReplyLimit::TINY) {
+        match parser.next_reply(ReplyLimit::TINY) {
             Ok(Some(reply)) => return Ok(reply),
             Ok(None) => patience.look_up().map_err(|e| failed(server, &e))?,
             Err(garbage) => return Err(not_redis(server, &garbage.found)),
         }
         match stream.set_timeouts(patience.slice()).and_then(|()| stream.read(&mut buffer)) {
             Ok(0) => return Err(unavailable(server, "it closed the connection at once")),
-            Ok(n) => reader.feed(&buffer[..n]),
+            Ok(n) => parser.feed(&buffer[..n]),
             Err(e) => match e.kind() {
                 ErrorKind::WouldBlock | ErrorKind::TimedOut => {}
                 ErrorKind::Interrupted => patience.look().map_err(|e| failed(server, &e))?,

@@ -23,7 +23,7 @@ const READS_AT_ONCE: usize = 16;
 /// A connection that was subscribed.
 pub(crate) struct Subscription {
     stream: Stream,
-    reader: Parser,
+    parser: Parser,
     channel: Channel,
 }
 
@@ -60,7 +60,7 @@ impl Subscription {
             Error::new(Code::Unavailable, message)
         };
         stream.set_nonblocking(true).map_err(|e| gone(&e.to_string()))?;
-        let mut subscription = Subscription { stream, reader: Parser::default(), channel };
+        let mut subscription = Subscription { stream, parser: Parser::default(), channel };
         let mut out = Vec::new();
         resp::command(&mut out, &[b"SUBSCRIBE", &[prefix, &channel].concat()]);
         subscription.write(&out, &mut patience).map_err(|e| gone(&e.to_string()))?;
@@ -150,7 +150,7 @@ impl Subscription {
         let mut buffer = [0; 1024];
         loop {
             let garbage = |_| io::Error::new(ErrorKind::InvalidData, "it does not speak as Redis does");
-            if let Some(message) = self.reader.next_reply(ReplyLimit::TINY).map_err(garbage)? {
+            if let Some(message) = self.parser.next_reply(ReplyLimit::TINY).map_err(garbage)? {
                 return Ok(Some(message));
             }
             if *reads >= READS_AT_ONCE && !self.stream.has_decrypted() {
@@ -159,7 +159,7 @@ impl Subscription {
             *reads += 1;
             match self.stream.read(&mut buffer) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(n) => self.reader.feed(&buffer[..n]),
+                Ok(n) => self.parser.feed(&buffer[..n]),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(None),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),

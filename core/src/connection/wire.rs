@@ -15,7 +15,7 @@ use crate::call::resp::{self, Parser, ReplyLimit, Value};
 pub(crate) struct Wire {
     stream: Stream,
     pub clock: ServerClock,
-    reader: Parser,
+    parser: Parser,
     out: Vec<u8>,
     /// What was just read; kept, so that it is not zeroed for each call.
     buffer: Box<[u8; 4096]>,
@@ -45,12 +45,12 @@ impl Wire {
     pub fn new(Connection { stream, clock }: Connection) -> Wire {
         let (slice, last_used) = (Duration::ZERO, Instant::now());
         let buffer = Box::new([0; 4096]);
-        Wire { stream, clock, reader: Parser::default(), out: Vec::new(), buffer, slice, last_used }
+        Wire { stream, clock, parser: Parser::default(), out: Vec::new(), buffer, slice, last_used }
     }
 
     /// Whether all that came was taken.
     pub fn is_drained(&mut self) -> bool {
-        self.reader.is_empty() && !self.stream.has_decrypted()
+        self.parser.is_empty() && !self.stream.has_decrypted()
     }
 
     /// Whether the peer has hung up, or anything lies here that nobody asked for.
@@ -145,15 +145,15 @@ impl Wire {
         }
         let mut asked = None;
         loop {
-            let long = self.reader.missing() > self.buffer.len();
+            let long = self.parser.missing() > self.buffer.len();
             let read = match long {
-                true => self.reader.read_from(&mut self.stream),
+                true => self.parser.read_from(&mut self.stream),
                 false => self.stream.read(&mut self.buffer[..]),
             };
             match read {
                 Ok(0) => return Err(gone(server, "it closed the connection")),
                 Ok(_) if long => {}
-                Ok(n) => self.reader.feed(&self.buffer[..n]),
+                Ok(n) => self.parser.feed(&self.buffer[..n]),
                 Err(e) => match e.kind() {
                     ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {
                         self.pause(deadline, interrupted)?;
@@ -179,7 +179,7 @@ impl Wire {
     /// The next reply, if it is here whole.
     fn next(&mut self, most: ReplyLimit, server: &Server) -> std::result::Result<Option<Value>, Broken> {
         let garbage = |found: &str| Broken::Failed(Failure::Unknown(not_redis(server, found)));
-        self.reader.next_reply(most).map_err(|error| garbage(&error.found))
+        self.parser.next_reply(most).map_err(|error| garbage(&error.found))
     }
 
     /// After a nap on the socket: is it over, and how long may the next nap be?

@@ -38,7 +38,7 @@ struct Slot<T> {
 pub(crate) struct Up<T> {
     stream: Stream,
     clock: ServerClock,
-    reader: Parser,
+    parser: Parser,
     out: Vec<u8>,
     written: usize,
     /// What was just read; kept, so that it is not zeroed for each turn.
@@ -64,7 +64,7 @@ impl<T> Up<T> {
         Up {
             stream,
             clock,
-            reader: Parser::default(),
+            parser: Parser::default(),
             out: Vec::new(),
             written: 0,
             buffer: vec![0; PIECE].into(),
@@ -178,9 +178,9 @@ impl<T> Up<T> {
         // What is here when a caller's time is over: an answer must not be called late for want of reading.
         let mut here = None;
         loop {
-            let long = self.reader.missing() > PIECE;
+            let long = self.parser.missing() > PIECE;
             let read = match long {
-                true => self.reader.read_from(&mut self.stream),
+                true => self.parser.read_from(&mut self.stream),
                 false => self.stream.read(&mut self.buffer),
             };
             let read = match read {
@@ -191,7 +191,7 @@ impl<T> Up<T> {
                 Err(e) => return Some(self.gone(&e.to_string())),
             };
             if !long {
-                self.reader.feed(&self.buffer[..read]);
+                self.parser.feed(&self.buffer[..read]);
             }
             if let Some(broken) = self.take_replies(again, done, napping) {
                 return Some(broken);
@@ -221,9 +221,9 @@ impl<T> Up<T> {
     ) -> Option<Error> {
         loop {
             let Some(most) = self.pending.front().map(|slot| slot.most) else {
-                return if self.reader.is_empty() { None } else { Some(self.stray()) };
+                return if self.parser.is_empty() { None } else { Some(self.stray()) };
             };
-            let reply = match self.reader.next_reply(most) {
+            let reply = match self.parser.next_reply(most) {
                 Ok(Some(reply)) => reply,
                 Ok(None) => return None,
                 Err(garbage) => return Some(self.gone(&format!("it sent \"{}\"", garbage.found))),

@@ -40,7 +40,8 @@ fn only_logs_locks_and_stocks_need_more_than_get_set_and_del() {
         let is_log = name.contains("sliding-log") || name.ends_with("-any");
         let is_lock = name.starts_with("lease") && more == ["publish"] || name == "lock-age" && more == ["info"];
         let ranges = ["getrange", "pexpire", "publish", "setrange", "strlen"];
-        let is_flight = name.starts_with("flight") && more.iter().all(|command| ranges.contains(&command.as_str()));
+        let is_flight =
+            name.starts_with("single-flight") && more.iter().all(|command| ranges.contains(&command.as_str()));
         assert!(more.is_empty() || is_log || is_lock || is_flight || name.starts_with("stock"), "{name}: {more:?}");
     }
 }
@@ -49,7 +50,7 @@ fn only_logs_locks_and_stocks_need_more_than_get_set_and_del() {
 fn the_guides_of_stocks_and_caches_list_what_their_scripts_call() {
     for (file, family, more) in [
         ("docs/guide/stock.md", "stock-", &["eval", "evalsha", "select"][..]),
-        ("docs/guide/cache.md", "flight-", &["eval", "evalsha", "select", "subscribe"]),
+        ("docs/guide/cache.md", "single-flight-", &["eval", "evalsha", "select", "subscribe"]),
     ] {
         let mut needed: BTreeSet<String> = more.iter().map(|command| (*command).to_owned()).collect();
         let scripts = quotalock::scripts();

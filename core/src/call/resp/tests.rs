@@ -54,9 +54,9 @@ proptest! {
     fn reads_what_the_redis_crate_reads(value in value()) {
         let mut wire = Vec::new();
         encode(&value, &mut wire);
-        let mut reader = Parser::default();
-        reader.feed(&wire);
-        let ours = reader.next_reply(ReplyLimit::SMALL).unwrap().unwrap();
+        let mut parser = Parser::default();
+        parser.feed(&wire);
+        let ours = parser.next_reply(ReplyLimit::SMALL).unwrap().unwrap();
         prop_assert_eq!(&ours, &value);
         let theirs = of_the_crate(redis::parse_redis_value(&wire).unwrap());
         prop_assert_eq!(Some(without_error_texts(ours)), theirs);
@@ -66,11 +66,11 @@ proptest! {
     fn pieces_make_no_difference(values in prop::collection::vec(value(), 1..6), piece in 1_usize..20) {
         let mut wire = Vec::new();
         values.iter().for_each(|value| encode(value, &mut wire));
-        let mut reader = Parser::default();
+        let mut parser = Parser::default();
         let mut read = Vec::new();
         for bytes in wire.chunks(piece) {
-            reader.feed(bytes);
-            while let Some(value) = reader.next_reply(ReplyLimit::SMALL).unwrap() {
+            parser.feed(bytes);
+            while let Some(value) = parser.next_reply(ReplyLimit::SMALL).unwrap() {
                 read.push(value);
             }
         }
@@ -79,37 +79,37 @@ proptest! {
 
     #[test]
     fn nothing_makes_it_panic(noise in prop::collection::vec(any::<u8>(), 0..200)) {
-        let mut reader = Parser::default();
-        reader.feed(&noise);
-        while let Ok(Some(_)) = reader.next_reply(ReplyLimit::SMALL) {}
+        let mut parser = Parser::default();
+        parser.feed(&noise);
+        while let Ok(Some(_)) = parser.next_reply(ReplyLimit::SMALL) {}
     }
 
     #[test]
     fn almost_redis_does_not_make_it_panic(noise in "[*$:+\\-0-9\r\nA-Z ]{0,60}") {
-        let mut reader = Parser::default();
-        reader.feed(noise.as_bytes());
-        while let Ok(Some(_)) = reader.next_reply(ReplyLimit::SMALL) {}
+        let mut parser = Parser::default();
+        parser.feed(noise.as_bytes());
+        while let Ok(Some(_)) = parser.next_reply(ReplyLimit::SMALL) {}
     }
 }
 
 #[test]
 fn strangers_are_told_by_their_first_words() {
-    let mut reader = Parser::default();
-    reader.feed(b"HTTP/1.1 400 Bad Request\r\n");
-    assert!(reader.next_reply(ReplyLimit::SMALL).unwrap_err().found.starts_with("HTTP/1.1 400"));
+    let mut parser = Parser::default();
+    parser.feed(b"HTTP/1.1 400 Bad Request\r\n");
+    assert!(parser.next_reply(ReplyLimit::SMALL).unwrap_err().found.starts_with("HTTP/1.1 400"));
 }
 
-/// Feeds a peer's word again and again until the reader has had enough, and tells how many bytes that took and how much
+/// Feeds a peer's word again and again until the parser has had enough, and tells how many bytes that took and how much
 /// memory it had then.
 fn fed_up(most: ReplyLimit, first: &[u8], again: &[u8]) -> (usize, usize) {
-    let mut reader = Parser::default();
+    let mut parser = Parser::default();
     let (mut sent, mut held) = (0, 0);
     for bytes in std::iter::once(first).chain(std::iter::repeat(again)) {
-        reader.feed(bytes);
+        parser.feed(bytes);
         sent += bytes.len();
-        let ended = reader.next_reply(most);
-        let values: usize = reader.open.iter().map(|array| array.items.capacity() * size_of::<Value>()).sum();
-        held = held.max(reader.buffer.capacity() + values);
+        let ended = parser.next_reply(most);
+        let values: usize = parser.open.iter().map(|array| array.items.capacity() * size_of::<Value>()).sum();
+        held = held.max(parser.buffer.capacity() + values);
         if ended.is_err() {
             break;
         }
@@ -122,15 +122,15 @@ fn fed_up(most: ReplyLimit, first: &[u8], again: &[u8]) -> (usize, usize) {
 fn an_array_is_read_once_however_many_pieces_it_comes_in() {
     let items = 1_000_000;
     let most = ReplyLimit { bytes: 4 << 20, items };
-    let mut reader = Parser::default();
-    reader.feed(format!("*{items}\r\n").as_bytes());
+    let mut parser = Parser::default();
+    parser.feed(format!("*{items}\r\n").as_bytes());
     let began = std::time::Instant::now();
     // Read anew at each piece, this takes half an hour.
     for _ in 0..items / 10 {
-        assert_eq!(reader.next_reply(most), Ok(None));
-        reader.feed(&b":1\r\n".repeat(10));
+        assert_eq!(parser.next_reply(most), Ok(None));
+        parser.feed(&b":1\r\n".repeat(10));
     }
-    let Ok(Some(Value::Array(read))) = reader.next_reply(most) else { panic!("it is whole") };
+    let Ok(Some(Value::Array(read))) = parser.next_reply(most) else { panic!("it is whole") };
     assert_eq!(read.len(), items);
     assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());
 }
@@ -150,10 +150,10 @@ fn what_is_longer_than_the_answer_can_be_is_refused_when_it_says_so() {
         "$99999999999999999999\r\n",
         "*1\r\n".repeat(9).as_str(),
     ] {
-        let mut reader = Parser::default();
-        reader.feed(header.as_bytes());
-        assert!(reader.next_reply(most).is_err(), "{header:?}");
-        assert!(reader.buffer.capacity() < 4_096);
+        let mut parser = Parser::default();
+        parser.feed(header.as_bytes());
+        assert!(parser.next_reply(most).is_err(), "{header:?}");
+        assert!(parser.buffer.capacity() < 4_096);
     }
     let value = vec![b'x'; 100_000];
     let mut wire = Vec::new();
@@ -161,9 +161,9 @@ fn what_is_longer_than_the_answer_can_be_is_refused_when_it_says_so() {
     for (most, is_read) in
         [(ReplyLimit::SMALL, true), (ReplyLimit::TINY, false), (ReplyLimit { bytes: 100_011, items: 0 }, true)]
     {
-        let mut reader = Parser::default();
-        reader.feed(&wire);
-        assert_eq!(reader.next_reply(most).is_ok(), is_read, "{most:?}");
+        let mut parser = Parser::default();
+        parser.feed(&wire);
+        assert_eq!(parser.next_reply(most).is_ok(), is_read, "{most:?}");
     }
 }
 

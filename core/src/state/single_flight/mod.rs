@@ -165,9 +165,10 @@ impl Transition {
     }
 }
 
-/// The scripts of entries, with names such as `flight-look`.
+/// The scripts of entries, with names such as `single-flight-look`.
 pub(crate) fn scripts() -> Vec<(String, String)> {
-    let named =
-        |transition: Transition| (format!("flight-{}", transition.name()), transition.script().text().to_owned());
+    let named = |transition: Transition| {
+        (format!("single-flight-{}", transition.name()), transition.script().text().to_owned())
+    };
     Transition::ALL.map(named).into()
 }
