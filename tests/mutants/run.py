@@ -1,18 +1,27 @@
 """Breaks the core on purpose, one fault at a time, and fails unless the tests turn red for each: those of the core that
 its theme names, the history of locks, the attack, those of the Python or the Node package, or several.
 
-Works on a copy of the tracked files, so that a stopped run leaves nothing broken. Run by `make test-mutants`;
-`run.py WORD ...` only does those whose description, file or theme has one of the words.
+Works on copies of the tracked files, so that a stopped run leaves nothing broken. Run by `make test-mutants`;
+`run.py WORD ...` only does those whose description, file or theme has one of the words. `JOBS=1` takes one at a time.
+
+`found_by.json` remembers which test of the core found each: the next time it runs first, and the others only if it
+stays green.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from queue import Queue
+from types import ModuleType
 
 import attacks
 import caches
@@ -25,22 +34,16 @@ import stocks
 from mutant import Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
-COPY = ROOT / "target" / "mutants"
+COPIES = ROOT / "target" / "mutants"
+FOUND_BY = Path(__file__).with_name("found_by.json")
+JOBS = int(os.environ.get("JOBS", "2"))
 # Each has MUTANTS, and TESTS: those in tests/rust/tests that find them where the unit tests and the vectors do not; of
 # the packages those in tests/python and tests/node.
 THEMES = [limiters, connections, locks, caches, stocks, attacks, python, node]
 # Those tests that tell most in least time come first; what follows is only built if they stay green.
-FIRST = ["--lib", "--test", "vectors"]
+FIRST = ("lib", "vectors")
 CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]
-SERVERS = [sys.executable, str(ROOT / "tests/harness/with_servers.py"), "--"]
-WORKER = ["cargo", "build", "--quiet", "-p", "quotalock-tests", "--example", "worker"]
-HISTORY = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "tests/faults/test_lock_history.py"]
-# The Python package of the copy, beside the machine's own and found before it.
-PACKAGE = COPY / "target/attack"
-PUT = f"mkdir -p {PACKAGE} && cp -r bindings-python/python/quotalock {PACKAGE}"
-LIBRARY = f"cp {COPY}/target/release/lib_native.so {PACKAGE}/quotalock/_native.abi3.so"
-NATIVE = ["bash", "-c", f"cargo build --quiet --release -p quotalock-python && {PUT} && {LIBRARY}"]
-ATTACK = ["env", f"PYTHONPATH={PACKAGE}", HISTORY[0], "tests/attack/run.py", "--seconds", "60"]
+PYTEST = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "-x"]
 # How tests that fail end, by suite; a fault may also have them hang.
 RED = {
     "core": (101, 124, 137),
@@ -49,108 +52,149 @@ RED = {
     "python": (1, 124, 137),
     "node": (1, 124, 137),
 }
-NODE_PACKAGE = ["npm", "run", "build", "--silent", "--prefix", "bindings-node"]
-NODE = ["node", "--test"]
-PYTHON_PACKAGE = [
-    "bash",
-    "-ec",
-    "cargo build --quiet -p quotalock-python"
-    "; cp target/debug/lib_native.so bindings-python/python/quotalock/_native.abi3.so",
-]
-PYTHON = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "-x"]
-
-
-def copy_tree() -> None:
-    """Copies what git tracks, and keeps the copy's own target folder for the next run."""
-    for old in COPY.iterdir() if COPY.exists() else ():
-        if old.is_dir() and old.name != "target":
-            shutil.rmtree(old)
-    files = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).splitlines()
-    for name in files:
-        source, target = ROOT / name, COPY / name
-        if source.is_file():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            # With new times: cargo must not take what an earlier, stopped run built for this.
-            shutil.copyfile(source, target)
-    # What `make setup` installs beside them.
-    (COPY / "bindings-node/node_modules").symlink_to(ROOT / "bindings-node/node_modules")
-    (COPY / "node_modules").mkdir()
-    (COPY / "node_modules/quotalock").symlink_to(COPY / "bindings-node")
-    for name in ("ioredis", "@sinonjs"):
-        (COPY / "node_modules" / name).symlink_to(ROOT / "bindings-node/node_modules" / name)
 
 
 class NoTestError(Exception):
     """A mutant that is no program says nothing about the tests, and no more do tests that found no server."""
 
 
-def execute(command: list[str]) -> int:
-    """Runs a command in the copy, and answers its exit code; 124 if it took longer than 15 minutes."""
-    environment = {
-        **os.environ,
-        "CARGO_TARGET_DIR": str(COPY / "target"),
-        # A failing case is not made smaller: nobody reads it.
-        "PROPTEST_MAX_SHRINK_ITERS": "0",
-        "PYTHONPATH": str(COPY / "bindings-python/python"),
-        "QUOTALOCK_TEST_CREW": "rust rust rust rust",
-    }
-    # So that nothing that it started stays behind.
-    bounded = ["timeout", "--kill-after=30", "15m", *command]
-    return subprocess.run(bounded, cwd=COPY, env=environment, capture_output=True, check=False).returncode
+@dataclass(frozen=True)
+class Step:
+    """A part of a suite: how it is built, how it is run, and for the core the name of the test."""
+
+    build: list[str]
+    run: list[str]
+    test: str = ""
 
 
-def steps(suite: str, tests: tuple[str, ...]) -> list[tuple[list[str], list[str]]]:
-    """What builds, and what runs, one part of a suite after the other."""
-    if suite == "history":
-        return [(WORKER, HISTORY)]
-    if suite == "node":
-        return [(NODE_PACKAGE, [*SERVERS, *NODE, *(f"tests/node/{test}.test.mjs" for test in tests)])]
-    if suite == "python":
-        return [(PYTHON_PACKAGE, [*SERVERS, *PYTHON, *(f"tests/python/{test}.py" for test in tests)])]
-    if suite == "attack":
-        return [(NATIVE, [*SERVERS, *ATTACK])]
-    later = [word for test in tests for word in ("--test", test)]
-    return [([*CARGO, *chosen, "--no-run"], [*SERVERS, *CARGO, *chosen]) for chosen in (FIRST, later)]
+class Copy:
+    """A copy of what git tracks, with a target folder of its own that stays for the next run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        for old in path.iterdir() if path.exists() else ():
+            if old.is_dir() and old.name != "target":
+                shutil.rmtree(old)
+        files = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).splitlines()
+        for name in files:
+            source, target = ROOT / name, path / name
+            if source.is_file():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                # With new times: cargo must not take what an earlier, stopped run built for this.
+                shutil.copyfile(source, target)
+        # What `make setup` installs beside them.
+        (path / "bindings-node/node_modules").symlink_to(ROOT / "bindings-node/node_modules")
+        (path / "node_modules").mkdir()
+        (path / "node_modules/quotalock").symlink_to(path / "bindings-node")
+        for name in ("ioredis", "@sinonjs"):
+            (path / "node_modules" / name).symlink_to(ROOT / "bindings-node/node_modules" / name)
+
+    def execute(self, command: list[str]) -> int:
+        """Runs a command in the copy, and answers its exit code; 124 if it took longer than 15 minutes."""
+        environment = {
+            **os.environ,
+            "CARGO_TARGET_DIR": str(self.path / "target"),
+            # A failing case is not made smaller: nobody reads it.
+            "PROPTEST_MAX_SHRINK_ITERS": "0",
+            "PYTHONPATH": str(self.path / "bindings-python/python"),
+            "QUOTALOCK_TEST_CREW": "rust rust rust rust",
+        }
+        # So that nothing that it started stays behind.
+        bounded = ["timeout", "--kill-after=30", "15m", *command]
+        return subprocess.run(bounded, cwd=self.path, env=environment, capture_output=True, check=False).returncode
+
+    def steps(self, suite: str, tests: tuple[str, ...]) -> list[Step]:
+        """The parts of a suite, those first that tell most in least time."""
+        servers = [sys.executable, str(ROOT / "tests/harness/with_servers.py"), "--"]
+        if suite == "history":
+            worker = ["cargo", "build", "--quiet", "-p", "quotalock-tests", "--example", "worker"]
+            return [Step(worker, [*PYTEST, "tests/faults/test_lock_history.py"])]
+        if suite == "node":
+            package = ["npm", "run", "build", "--silent", "--prefix", "bindings-node"]
+            return [Step(package, [*servers, "node", "--test", *(f"tests/node/{test}.test.mjs" for test in tests)])]
+        if suite == "python":
+            library = "bindings-python/python/quotalock/_native.abi3.so"
+            build = f"cargo build --quiet -p quotalock-python; cp {self.path}/target/debug/lib_native.so {library}"
+            run = [*servers, *PYTEST, *(f"tests/python/{test}.py" for test in tests)]
+            return [Step(["bash", "-ec", build], run)]
+        if suite == "attack":
+            # The Python package of the copy, beside the machine's own and found before it.
+            beside = self.path / "target/attack"
+            put = f"mkdir -p {beside}; cp -r bindings-python/python/quotalock {beside}"
+            library = f"cp {self.path}/target/release/lib_native.so {beside}/quotalock/_native.abi3.so"
+            build = f"cargo build --quiet --release -p quotalock-python; {put}; {library}"
+            attack = ["env", f"PYTHONPATH={beside}", PYTEST[0], "tests/attack/run.py", "--seconds", "60"]
+            return [Step(["bash", "-ec", build], [*servers, *attack])]
+        return [
+            Step([*CARGO, *chosen, "--no-run"], [*servers, *CARGO, *chosen], test)
+            for test in tests
+            for chosen in [["--lib"] if test == "lib" else ["--test", test]]
+        ]
+
+    def finder(self, suite: str, tests: tuple[str, ...]) -> str | None:
+        """Runs a suite; the part that is red (of other suites than the core's, the suite), or none if all is green."""
+        for step in self.steps(suite, tests):
+            if self.execute(step.build) != 0:
+                raise NoTestError("it does not build")
+            code = self.execute(step.run)
+            if code in RED[suite]:
+                return step.test or suite
+            if code != 0:
+                raise NoTestError(f"the tests of {suite} cannot run, exit code {code}")
+        return None
+
+    def survives(self, mutant: Mutant, tests: tuple[str, ...], known: dict[str, str]) -> bool:
+        """Whether a suite that must find it passes in spite of it; the copy is as before afterwards."""
+        plain = {edit.file: (self.path / edit.file).read_text() for edit in mutant.edits}
+        began = time.monotonic()
+        blind = []
+        try:
+            for edit in mutant.edits:
+                path = self.path / edit.file
+                text = path.read_text()
+                if edit.old not in text:
+                    print(f"STALE     {mutant.about}: {edit.file} has no {edit.old!r}", flush=True)
+                    return True
+                path.write_text(text.replace(edit.old, edit.new, 1))
+            for suite in mutant.suites:
+                found = self.finder(suite, in_order(tests, known.get(mutant.about)) if suite == "core" else tests)
+                if found is None:
+                    blind.append(suite)
+                elif suite == "core":
+                    known[mutant.about] = found
+        except NoTestError as why:
+            print(f"NO TEST   {mutant.about}: {why}", flush=True)
+            return True
+        finally:
+            for name, text in plain.items():
+                (self.path / name).write_text(text)
+        took = f"{time.monotonic() - began:.0f} s"
+        if blind:
+            print(f"SURVIVED  {mutant.about}: {' and '.join(blind)} stayed green ({took})", flush=True)
+        else:
+            print(f"caught    {mutant.about} ({took})", flush=True)
+        return bool(blind)
 
 
-def passes(suite: str, tests: tuple[str, ...]) -> bool:
-    """Runs one of the suites in the copy, with these of the tests of the core or of a package; true if it is green."""
-    for build, run in steps(suite, tests):
-        if execute(build) != 0:
-            raise NoTestError("it does not build")
-        code = execute(run)
-        if code in RED[suite]:
+def in_order(tests: tuple[str, ...], found_by: str | None) -> tuple[str, ...]:
+    """The tests of the core for a mutant: the one that found it the last time, then the quick ones, then the others."""
+    found = (found_by,) if found_by in (*FIRST, *tests) else ()
+    return (*found, *(test for test in (*FIRST, *tests) if test not in found))
+
+
+def is_green(copy: Copy, chosen: list[tuple[Mutant, ModuleType]]) -> bool:
+    """Whether all that is to turn red is green without any mutant; says what is not."""
+    suites = {(suite, theme.TESTS if suite != "history" else ()) for mutant, theme in chosen for suite in mutant.suites}
+    for suite, tests in sorted(suites):
+        try:
+            found = copy.finder(suite, in_order(tests, None) if suite == "core" else tests)
+            why = f"the tests of {suite} fail: {found}" if found else ""
+        except NoTestError as error:
+            why = str(error)
+        if why:
+            print(f"without any mutant {why}: mend that first")
             return False
-        if code != 0:
-            raise NoTestError(f"the tests of {suite} cannot run, exit code {code}")
     return True
-
-
-def survives(mutant: Mutant, tests: tuple[str, ...]) -> bool:
-    """Whether a suite that must find it passes in spite of it; the copy is as before afterwards."""
-    plain = {edit.file: (COPY / edit.file).read_text() for edit in mutant.edits}
-    began = time.monotonic()
-    try:
-        for edit in mutant.edits:
-            path = COPY / edit.file
-            text = path.read_text()
-            if edit.old not in text:
-                print(f"STALE     {mutant.about}: {edit.file} has no {edit.old!r}", flush=True)
-                return True
-            path.write_text(text.replace(edit.old, edit.new, 1))
-        blind = [suite for suite in mutant.suites if passes(suite, tests)]
-    except NoTestError as why:
-        print(f"NO TEST   {mutant.about}: {why}", flush=True)
-        return True
-    finally:
-        for name, text in plain.items():
-            (COPY / name).write_text(text)
-    took = f"{time.monotonic() - began:.0f} s"
-    if blind:
-        print(f"SURVIVED  {mutant.about}: {' and '.join(blind)} stayed green ({took})", flush=True)
-    else:
-        print(f"caught    {mutant.about} ({took})", flush=True)
-    return bool(blind)
 
 
 def main(words: list[str]) -> int:
@@ -164,17 +208,27 @@ def main(words: list[str]) -> int:
     if not chosen:
         print(f"no mutant is about {', '.join(words)}")
         return 1
-    copy_tree()
-    suites = {(suite, theme.TESTS if suite != "history" else ()) for mutant, theme in chosen for suite in mutant.suites}
-    for suite, tests in sorted(suites):
+    copies: Queue[Copy] = Queue()
+    for number in range(min(JOBS, len(chosen))):
+        copies.put(Copy(COPIES / str(number)))
+    if not is_green(copies.queue[0], chosen):
+        return 1
+    known: dict[str, str] = json.loads(FOUND_BY.read_text()) if FOUND_BY.exists() else {}
+    writing = threading.Lock()
+
+    def run(mutant: Mutant, theme: ModuleType) -> bool:
+        copy = copies.get()
         try:
-            why = "" if passes(suite, tests) else f"the tests of {suite} ({', '.join(tests)}) fail"
-        except NoTestError as error:
-            why = str(error)
-        if why:
-            print(f"without any mutant {why}: mend that first")
-            return 1
-    survived = sum(survives(mutant, theme.TESTS) for mutant, theme in chosen)
+            return copy.survives(mutant, theme.TESTS, known)
+        finally:
+            copies.put(copy)
+            with writing:
+                of_today = {mutant.about for theme in THEMES for mutant in theme.MUTANTS}
+                kept = {about: test for about, test in sorted(known.items()) if about in of_today}
+                FOUND_BY.write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n")
+
+    with ThreadPoolExecutor(JOBS) as pool:
+        survived = sum(pool.map(run, *zip(*chosen, strict=True)))
     print(f"{len(chosen) - survived} passed, {survived} failed")
     return 1 if survived else 0
 

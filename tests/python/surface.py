@@ -30,6 +30,9 @@ class Surface:
         self.module: Any = quotalock if name == "python" else aio
         self.testing: Any = quotalock.testing if name == "python" else aio_testing
         self._loop = asyncio.new_event_loop() if name != "python" else None
+        if self._loop is not None:
+            # Of a step that a busy machine made slow, a loop in debug mode would speak on stderr.
+            self._loop.slow_callback_duration = 60.0
 
     def call(self, function: Any, *args: Any, **options: Any) -> Any:
         if self._loop is None:
