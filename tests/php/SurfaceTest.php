@@ -201,7 +201,8 @@ final class SurfaceTest extends TestCase
         }
         $stock = $api['defaults']['stock'];
         $calls = [
-            'Client' => ['stock' => ['ledger_cap', 'retention_ms'], 'takeAll' => ['hold_ms'], 'extendAll' => ['hold_ms']],
+            'Client' => ['stock' => ['ledger_cap', 'retention_ms'], 'takeAll' => ['hold_ms'],
+                'extendAll' => ['hold_ms']],
             'Stock' => ['take' => ['quantity', 'hold_ms'], 'extend' => ['hold_ms'], 'reservations' => ['count'],
                 'ledger' => ['count']],
         ];

@@ -35,7 +35,7 @@ HOLD = STOCK["hold_ms"] / 1000
 
 # What the languages have agreed on beyond the contract.
 DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
-    ("Client", "stock"): {"scope": None, "ledger_cap": STOCK["ledger_cap"], "memory": STOCK["retention_ms"] / 1000},
+    ("Client", "stock"): {"scope": None, "ledger_cap": STOCK["ledger_cap"], "retention": STOCK["retention_ms"] / 1000},
     ("Client", "take_all"): {"hold": HOLD, "request_id": None},
     ("Client", "extend_all"): {"hold": HOLD},
     ("Client", "once"): {name: default for name, default in ONCE.items() if name != "wait"},

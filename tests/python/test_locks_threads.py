@@ -204,7 +204,7 @@ def test_two_threads_cannot_acquire_one_handle(client: quotalock.Client) -> None
     waiter = threading.Thread(target=lambda: lock.acquire(PATIENT))
     waiter.start()
     wait_until(lambda: holder.inspect().waiters == 1)
-    with pytest.raises(quotalock.InvalidArgument, match="is being acquired"):
+    with pytest.raises(quotalock.InvalidArgument, match="is already being acquired"):
         lock.acquire(0.5)
     assert holder.release()
     waiter.join()

@@ -250,8 +250,8 @@ class Client:
         it is served while one caller loads a new one.
 
         A loader keeps the others from loading for `lease` seconds (10 ms to an hour). The answer that there is no value
-        is fresh for `negative` seconds (None: as `fresh`; 0: not stored). For `error_ttl` seconds (up to an hour) after a
-        loader failed nobody else loads. `beta` (0: never, to 100) is how eagerly a value is refreshed before it is
+        is fresh for `negative` seconds (None: as `fresh`; 0: not stored). For `error_ttl` seconds (up to an hour) after
+        a loader failed nobody else loads. `beta` (0: never, to 100) is how eagerly a value is refreshed before it is
         stale. When Redis cannot answer, `when_away` says whether to `raise` or to `load`, as if there were no cache. If
         it goes away during a load, `raise` raises although there is a value, and `load` returns the value.
         """

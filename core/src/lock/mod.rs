@@ -215,7 +215,7 @@ impl Lock {
     /// # Errors
     /// `invalid_argument` for a floor above 2^52.
     pub fn raise_floor(&self, floor: u64) -> Result<()> {
-        check_floor(floor)?;
+        check_floor("floor", floor)?;
         let mut handle = self.inner.handle();
         handle.floor = handle.floor.max(floor);
         Ok(())

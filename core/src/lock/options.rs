@@ -59,7 +59,7 @@ impl Default for LockOptions {
 impl LockOptions {
     pub(super) fn check(&self) -> Result<()> {
         check_ttl(self.ttl)?;
-        check_floor(self.token_above)?;
+        check_floor("token_above", self.token_above)?;
         if self.max_hold == 0 {
             return Err(Error::invalid("max_hold of 0 renews nothing: switch renewal off, or give a longer max_hold"));
         }
@@ -94,12 +94,10 @@ pub(super) fn check_ttl(ttl: u64) -> Result<()> {
     )))
 }
 
-/// Checks a floor of fencing tokens: 0 to 2^52.
-pub(super) fn check_floor(floor: u64) -> Result<()> {
+/// Checks what tokens must be larger than, an option or an argument: 0 to 2^52.
+pub(super) fn check_floor(what: &str, floor: u64) -> Result<()> {
     if floor <= MAX_FLOOR {
         return Ok(());
     }
-    Err(Error::invalid(format!(
-        "a token above {floor} would be above 2^52: give a fencing token that the resource has seen"
-    )))
+    Err(Error::invalid(format!("{what} {floor} is above 2^52: give a fencing token that the resource has seen")))
 }
