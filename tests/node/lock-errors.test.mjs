@@ -26,7 +26,7 @@ test('numbers that cannot be', async () => {
     )
   }
   for (const floor of [-1, 0.5, Number.NaN, 2 ** 52 + 1, Number.POSITIVE_INFINITY]) {
-    await rejected(own.lock('n', { tokenAbove: floor }), BAD, 'tokenAbove')
+    await rejected(own.lock('n', { tokenAbove: floor }), BAD, 'token_above')
     const lock = await own.lock('n', { acquire: false })
     assert.throws(() => lock.raiseFloor(floor), quotalock.InvalidArgumentError)
   }

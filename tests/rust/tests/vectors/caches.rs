@@ -65,7 +65,7 @@ fn cache(client: &Client, made: &Value) -> Result<Cache> {
         stale: number(made, "stale", defaults.stale),
         lease: number(made, "lease", defaults.lease),
         negative: made["negative"].as_u64(),
-        error_ttl: number(made, "errors", defaults.error_ttl),
+        error_ttl: number(made, "error_ttl", defaults.error_ttl),
         beta: made["beta"].as_f64().unwrap_or(defaults.beta),
         when_away: WhenAway::parse(made["when_away"].as_str().unwrap_or("raise"))?,
     };
@@ -77,7 +77,7 @@ fn once(client: &Client, made: &Value) -> Result<Once> {
     let options = OnceOptions {
         ttl: number(made, "ttl", defaults.ttl),
         lease: number(made, "lease", defaults.lease),
-        error_ttl: number(made, "errors", defaults.error_ttl),
+        error_ttl: number(made, "error_ttl", defaults.error_ttl),
     };
     client.once(made["name"].as_str().unwrap_or("coupon"), options)
 }
