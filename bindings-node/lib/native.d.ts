@@ -169,7 +169,7 @@ export declare class Lock {
   get remainingMs(): number
   /** Throws unless it is held for certain. */
   assertHeld(): void
-  /** Has every later fencing token be larger. */
+  /** Makes every later fencing token larger. */
   raiseFloor(floor: number): void
   /** Why the last acquisition was not granted. */
   refusal(): string
