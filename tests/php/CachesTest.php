@@ -257,7 +257,7 @@ final class CachesTest extends TestCase
                 'stale of -2 ms' => fn () => $client->cache('c', staleMs: -2),
                 'negative of -3 ms' => fn () => $client->cache('c', negativeMs: -3),
                 'lease of 9ms' => fn () => $client->cache('c', leaseMs: 9),
-                'errors of' => fn () => $client->once('c', errorTtlMs: 3_600_001),
+                'error_ttl of' => fn () => $client->once('c', errorTtlMs: 3_600_001),
                 'beta' => fn () => $client->cache('c', beta: NAN),
                 'when_away "no"' => fn () => $client->cache('c', whenAway: 'no'),
                 'ttl of 0' => fn () => $client->once('c', 0),

@@ -301,7 +301,7 @@ final class LocksTest extends TestCase
                 'wait of -1 ms' => fn () => $client->lock('n', waitMs: -1),
                 'name' => fn () => $client->lock(''),
                 '2048' => fn () => $client->lock(str_repeat('n', 2_048)),
-                'tokenAbove' => fn () => $client->lock('n', tokenAbove: -1),
+                'token_above' => fn () => $client->lock('n', tokenAbove: -1),
                 'label is not UTF-8' => fn () => $client->lock('n', label: "\xff"),
                 'replicas_ack' => fn () => $client->lock('n', replicasAck: 2 ** 32),
                 'ack_timeout' => fn () => $client->lock('n', replicasAck: 1, ackTimeoutMs: 0),

@@ -114,7 +114,7 @@ final class QuorumTest extends TestCase
             'clients[3] is int: give Quotalock\Client' => fn () => quorum_lock([...$clients, 5], 'n'),
             'ttl' => fn () => quorum_lock($clients, 'n', 1),
             'name' => fn () => quorum_lock($clients, ''),
-            'tokenAbove' => fn () => quorum_lock($clients, 'n', tokenAbove: -1),
+            'token_above' => fn () => quorum_lock($clients, 'n', tokenAbove: -1),
             'label' => fn () => quorum_lock($clients, 'n', label: str_repeat('x', 129)),
         ];
         foreach ($wrong as $why => $make) {

@@ -247,7 +247,7 @@ final class StocksTest extends TestCase
                 '2048 bytes' => fn () => $client->stock(str_repeat('n', 2_048)),
                 'ledger_cap 999' => fn () => $client->stock('n', ledgerCap: 999),
                 'ledger_cap -1' => fn () => $client->stock('n', ledgerCap: -1),
-                'memory of' => fn () => $client->stock('n', retentionMs: 59_999),
+                'retention of' => fn () => $client->stock('n', retentionMs: 59_999),
                 'scope' => fn () => $client->stock('n', ''),
                 'quantity 0' => fn () => $stock->open(0),
                 'quantity -1' => fn () => $stock->open(-1),

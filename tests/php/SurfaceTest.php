@@ -173,12 +173,12 @@ final class SurfaceTest extends TestCase
             'algorithm'
         );
         foreach (['lock', 'lockAll', 'semaphore', 'readLock', 'writeLock'] as $method) {
-            foreach (['ttl_ms', 'wait_ms', 'fair', 'tokenAbove', 'label', 'replicas_ack', 'ack_timeout_ms'] as $name) {
+            foreach (['ttl_ms', 'wait_ms', 'fair', 'token_above', 'label', 'replicas_ack', 'ack_timeout_ms'] as $name) {
                 $found = $default(['Quotalock\Client', $method], self::camel($name));
                 self::assertSame($api['defaults'][$name], $found, "$name of $method");
             }
         }
-        foreach (['ttl_ms', 'wait_ms', 'tokenAbove', 'label'] as $name) {
+        foreach (['ttl_ms', 'wait_ms', 'token_above', 'label'] as $name) {
             $found = (new \ReflectionParameter('Quotalock\quorum_lock', self::camel($name)))->getDefaultValue();
             self::assertSame($api['defaults'][$name], $found, "$name of quorum_lock");
         }

@@ -31,6 +31,9 @@ final class LockSteps
         } elseif (!isset($given['names'])) {
             $given['name'] = Vectors::bytes($given, 'name');
         }
+        if (isset($given['token_above'])) {
+            $given['tokenAbove'] = $given['token_above'];
+        }
         $known = array_flip(['name', 'names', 'permits', 'weight', 'ttlMs', 'tokenAbove', 'label']);
         return $client->$method(...array_intersect_key($given, $known));
     }
