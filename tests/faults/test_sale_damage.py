@@ -164,7 +164,7 @@ def test_a_closed_sale_is_kept_for_no_longer_than_its_memory_and_its_holds(shop:
 def test_what_is_asked_again_is_remembered_for_that_long(call: str) -> None:
     """However short the memory for requests is, and however late the second try."""
     with Server("redis-7.0") as server, Proxy(server.port) as proxy:
-        client = quotalock.Client(proxy.url, timeout=5.0, request_retention=0.001)
+        client = quotalock.Client(proxy.url, timeout=5.0, request_memory=0.001)
         calls: dict[str, Callable[[quotalock.Stock, str], object]] = {
             "confirm": lambda stock, id: stock.confirm(id),
             "cancel": lambda stock, id: stock.cancel(id),
