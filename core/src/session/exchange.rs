@@ -3,6 +3,8 @@
 //! It decides what is sent again (only what provably did not run, or may run twice), when the caller's time is over,
 //! when the failure policy answers, and whether a `wait` goes on. It never touches a socket and never sleeps.
 
+mod fallback;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,9 +22,6 @@ use crate::session::Session;
 
 /// The pause before a refused call is sent again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
-
-/// The earliest retry that a made-up denial advises, in microseconds: a server in trouble is not asked in a storm.
-const SOONEST: u64 = 100_000;
 
 /// What the driver does next.
 pub(crate) enum Step {
@@ -383,24 +382,5 @@ impl Exchange {
             }
         }
         Step::Done(result.and_then(|answer| self.operation.finish(answer)))
-    }
-
-    fn fall_back(&self, error: Error, retry_after: u64) -> Result<Answer> {
-        if let Some(answer) = self.operation.without_redis(&error) {
-            return Ok(answer);
-        }
-        let fallback = |source| self.operation.fallback(source, retry_after.max(SOONEST));
-        let answer = match self.session.on_error {
-            OnError::Raise => None,
-            OnError::Open => fallback(Source::Open),
-            OnError::Closed => fallback(Source::Closed),
-            OnError::Local if self.operation.may_run_locally() => {
-                let engine = self.session.engine();
-                let mut reply = engine.stand_in.run(&*self.operation, self.session.test_time.get())?;
-                Some(self.read(&mut reply, Source::Local)?)
-            }
-            OnError::Local => None,
-        };
-        answer.ok_or(error)
     }
 }

@@ -1,0 +1,32 @@
+//! What a caller gets when Redis cannot answer: as its client's `on_error` says.
+
+use super::Exchange;
+use crate::base::decision::Source;
+use crate::base::error::{Error, Result};
+use crate::call::answer::Answer;
+use crate::call::operation::OnError;
+
+/// The earliest retry that a made-up denial advises, in microseconds: a server in trouble is not asked in a storm.
+const SOONEST: u64 = 100_000;
+
+impl Exchange {
+    /// The answer in place of Redis', or the error if there is none.
+    pub(super) fn fall_back(&self, error: Error, retry_after: u64) -> Result<Answer> {
+        if let Some(answer) = self.operation.without_redis(&error) {
+            return Ok(answer);
+        }
+        let fallback = |source| self.operation.fallback(source, retry_after.max(SOONEST));
+        let answer = match self.session.on_error {
+            OnError::Raise => None,
+            OnError::Open => fallback(Source::Open),
+            OnError::Closed => fallback(Source::Closed),
+            OnError::Local if self.operation.may_run_locally() => {
+                let engine = self.session.engine();
+                let mut reply = engine.stand_in.run(&*self.operation, self.session.test_time.get())?;
+                Some(self.read(&mut reply, Source::Local)?)
+            }
+            OnError::Local => None,
+        };
+        answer.ok_or(error)
+    }
+}
