@@ -299,7 +299,7 @@ MUTANTS = [
         f"{LUA}/limit/all.lua",
         " and ARGV[at + 1] == '1' then",
         " then",
-        Edit(f"{RUST}/limiter/all.rs", "part.definition.enforce && !state", "!state"),
+        Edit(f"{RUST}/limiter/all.rs", "part.spec.enforce && !state", "!state"),
     ),
     Mutant(
         "consume_up_to takes more than the second rule leaves",
@@ -474,8 +474,8 @@ MUTANTS = [
     Mutant(
         "a trial takes away what nobody decided about",
         f"{RUST}/limiter/call.rs",
-        "true if !self.definition.enforce => self.amount,",
-        "true if !self.definition.enforce => 0,",
+        "true if !self.spec.enforce => self.amount,",
+        "true if !self.spec.enforce => 0,",
     ),
     Mutant("a scope is left out of the key", f"{RUST}/base/key.rs", "= scope {", "= scope.filter(|_| false) {"),
 ]

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::Definition;
-use super::call::described;
 use super::request_memory::{Expected, RequestMemory};
 use super::scripts::{Scripts, of_several};
+use super::spec::{Spec, described};
 use super::state::State;
 use crate::base::decision::{CombinedDecision, Decision, Source};
 use crate::base::error::{Error, Result};
@@ -17,7 +16,7 @@ use crate::call::space::Space;
 
 /// One of the charges.
 pub(super) struct Part {
-    pub definition: Arc<Definition>,
+    pub spec: Arc<Spec>,
     /// The whole Redis key.
     pub key: Vec<u8>,
     pub cost: u64,
@@ -37,15 +36,15 @@ pub(super) struct CombinedCall {
 }
 
 impl CombinedCall {
-    /// Describes the call: limiters' definitions, whole Redis keys and costs.
-    pub fn new(charges: Vec<(Arc<Definition>, Vec<u8>, u64)>, memory: Option<RequestMemory>) -> CombinedCall {
+    /// Describes the call: limiters' specs, whole Redis keys and costs.
+    pub fn new(charges: Vec<(Arc<Spec>, Vec<u8>, u64)>, memory: Option<RequestMemory>) -> CombinedCall {
         let mut charges: Vec<_> = charges.into_iter().enumerate().collect();
         charges.sort_by(|(_, (_, key, _)), (_, (_, other, _))| key.cmp(other));
         let (places, charges): (Vec<usize>, Vec<_>) = charges.into_iter().unzip();
         let print = memory.as_ref().map_or(0, |_| print(&charges));
-        let policies: Vec<&Arc<Scripts>> = charges.iter().map(|(definition, ..)| &definition.scripts).collect();
+        let policies: Vec<&Arc<Scripts>> = charges.iter().map(|(spec, ..)| &spec.scripts).collect();
         let (script, forms_of) = of_several(&policies, memory.is_some());
-        let part = |((definition, key, cost), form)| Part { definition, key, cost, form };
+        let part = |((spec, key, cost), form)| Part { spec, key, cost, form };
         CombinedCall { parts: charges.into_iter().zip(forms_of).map(part).collect(), places, memory, print, script }
     }
 
@@ -62,7 +61,7 @@ impl CombinedCall {
     }
 
     fn field_count(&self) -> usize {
-        self.parts.iter().map(|part| part.definition.field_count()).sum()
+        self.parts.iter().map(|part| part.spec.field_count()).sum()
     }
 }
 
@@ -80,7 +79,7 @@ impl Operation for CombinedCall {
     }
 
     fn arg_count(&self) -> usize {
-        let parts: usize = self.parts.iter().map(|part| 3 + part.definition.policy_arg_count).sum();
+        let parts: usize = self.parts.iter().map(|part| 3 + part.spec.policy_arg_count).sum();
         1 + parts + 2 * usize::from(self.memory.is_some())
     }
 
@@ -88,9 +87,9 @@ impl Operation for CombinedCall {
         resp::number_part(out, self.parts.len() as u64);
         for part in &self.parts {
             resp::number_part(out, part.form as u64);
-            resp::part(out, if part.definition.enforce { b"1" } else { b"0" });
+            resp::part(out, if part.spec.enforce { b"1" } else { b"0" });
             resp::number_part(out, part.cost);
-            out.extend_from_slice(&part.definition.policy_args);
+            out.extend_from_slice(&part.spec.policy_args);
         }
         if let Some(memory) = &self.memory {
             resp::number_part(out, self.print);
@@ -114,16 +113,16 @@ impl Operation for CombinedCall {
         }
         let mut states = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
-            states.push(State::load(&part.definition.policy, space, &part.key, now)?);
+            states.push(State::load(&part.spec.policy, space, &part.key, now)?);
         }
-        let denied = |(part, state): (&Part, &State)| part.definition.enforce && !state.decide(space, part.cost);
+        let denied = |(part, state): (&Part, &State)| part.spec.enforce && !state.decide(space, part.cost);
         let charged = !self.parts.iter().zip(&states).any(denied);
         let mut reply = vec![Value::Int(1), Value::Int(now as i64)];
         reply.extend(self.memory.as_ref().map(|_| Value::Int(self.print as i64)));
         for (part, state) in self.parts.iter().zip(states) {
             let fields = state.charge_with(space, part.cost, charged).split_off(2);
             match &self.memory {
-                Some(_) => reply.extend(State::describe(&part.definition.policy, &fields, part.cost)),
+                Some(_) => reply.extend(State::describe(&part.spec.policy, &fields, part.cost)),
                 None => reply.extend(fields),
             }
         }
@@ -139,16 +138,16 @@ impl Operation for CombinedCall {
                 let message = "request_id was already used for other charges: use another id for another request";
                 return Err(Error::invalid(message));
             }
-            let definitions: Vec<&Definition> = self.parts.iter().map(|part| &*part.definition).collect();
-            return Ok(self.combined(described(&fields[1..], &definitions, source)?, source));
+            let specs: Vec<&Spec> = self.parts.iter().map(|part| &*part.spec).collect();
+            return Ok(self.combined(described(&fields[1..], &specs, source)?, source));
         }
         if fields.len() != self.field_count() {
             return Err(odd_reply(format!("{} fields in place of {}", fields.len(), self.field_count())));
         }
         let mut decisions = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
-            let (own, others) = fields.split_at(part.definition.field_count());
-            decisions.push(part.definition.decision(own, part.cost, source)?);
+            let (own, others) = fields.split_at(part.spec.field_count());
+            decisions.push(part.spec.decision(own, part.cost, source)?);
             fields = others;
         }
         Ok(self.combined(decisions, source))
@@ -162,7 +161,7 @@ impl Operation for CombinedCall {
     }
 
     fn fallback(&self, source: Source, retry_after: u64) -> Option<Answer> {
-        let decision = |part: &Part| part.definition.fallback(part.cost, source, retry_after);
+        let decision = |part: &Part| part.spec.fallback(part.cost, source, retry_after);
         let decisions = self.parts.iter().map(decision).collect();
         Some(self.combined(decisions, source))
     }
@@ -172,13 +171,13 @@ impl Operation for CombinedCall {
     }
 
     fn describe(&self) -> String {
-        let part = |part: &Part| format!("\"{}\"", part.definition.shown_key(&part.key));
+        let part = |part: &Part| format!("\"{}\"", part.spec.shown_key(&part.key));
         format!("consume_all of {}", self.parts.iter().map(part).collect::<Vec<_>>().join(", "))
     }
 }
 
 /// A number that other keys do not have: 52 bits of a hash of all of them.
-fn print(charges: &[(Arc<Definition>, Vec<u8>, u64)]) -> u64 {
+fn print(charges: &[(Arc<Spec>, Vec<u8>, u64)]) -> u64 {
     let mut hash = sha1_smol::Sha1::new();
     for (_, key, _) in charges {
         hash.update(&(key.len() as u64).to_le_bytes());

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::Definition;
 use super::holds::{ID_SIZE, Unsettled};
 use super::request_memory::{Expected, RequestMemory};
 use super::scripts::Transition;
+use super::spec::{Spec, described};
 use super::state::State;
-use crate::base::decision::{Decision, RuleDecision, Source};
+use crate::base::decision::{Decision, Source};
 use crate::base::error::{Error, Result, shown};
 use crate::call::answer::Answer;
 use crate::call::operation::{Operation, odd_reply, unsigned};
@@ -54,7 +54,7 @@ impl Verb {
 }
 
 pub(super) struct LimiterCall {
-    pub definition: Arc<Definition>,
+    pub spec: Arc<Spec>,
     pub verb: Verb,
     /// The whole Redis key.
     pub key: Vec<u8>,
@@ -91,13 +91,13 @@ impl LimiterCall {
     }
 
     fn shown_key(&self) -> String {
-        self.definition.shown_key(&self.key)
+        self.spec.shown_key(&self.key)
     }
 }
 
 impl Operation for LimiterCall {
     fn script(&self) -> &Script {
-        self.definition.scripts.of(self.transition())
+        self.spec.scripts.of(self.transition())
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
@@ -116,7 +116,7 @@ impl Operation for LimiterCall {
             _ => 0,
         };
         let memory = usize::from(self.memory.is_some());
-        1 + self.definition.policy_arg_count + own + memory
+        1 + self.spec.policy_arg_count + own + memory
     }
 
     fn encode_args(&self, out: &mut Vec<u8>) {
@@ -126,7 +126,7 @@ impl Operation for LimiterCall {
             Verb::Look => resp::negative_part(out, self.amount),
             _ => resp::number_part(out, self.amount),
         }
-        out.extend_from_slice(&self.definition.policy_args);
+        out.extend_from_slice(&self.spec.policy_args);
         match self.verb {
             Verb::Reserve { id, length, unsettled } => {
                 resp::part(out, &id);
@@ -161,7 +161,7 @@ impl Operation for LimiterCall {
         {
             return Ok(reply);
         }
-        let state = State::load(&self.definition.policy, space, &self.key, now)?;
+        let state = State::load(&self.spec.policy, space, &self.key, now)?;
         let amount = self.amount;
         let done = match self.verb {
             Verb::Refund => state.give_back(space, amount),
@@ -173,7 +173,7 @@ impl Operation for LimiterCall {
             Verb::Consume | Verb::Require | Verb::Reset => state.consume(space, amount, false),
         };
         let Some(memory) = &self.memory else { return Ok(done.reply) };
-        let described = State::describe(&self.definition.policy, &done.reply[2..], self.cost());
+        let described = State::describe(&self.spec.policy, &done.reply[2..], self.cost());
         let reply = [&done.reply[..2], &described].concat();
         if done.charged {
             memory.remember(space, &reply, now);
@@ -183,24 +183,24 @@ impl Operation for LimiterCall {
 
     fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
         let last = || unsigned(fields, fields.len().wrapping_sub(1));
-        let expected = self.definition.field_count();
+        let expected = self.spec.field_count();
         match self.verb {
-            _ if self.memory.is_some() => match described(fields, &[&self.definition], source)?.as_slice() {
+            _ if self.memory.is_some() => match described(fields, &[&self.spec], source)?.as_slice() {
                 [decision] => Ok(Answer::new(decision.clone())),
                 others => Err(odd_reply(format!("{} decisions about one key", others.len()))),
             },
             Verb::Reset | Verb::Settle { .. } => Ok(Answer::new(last()? == 1)),
             Verb::UpTo if fields.len() == expected + 1 => {
                 let taken = last()?;
-                let mut decision = self.definition.decision(&fields[..expected], taken, source)?;
-                if !self.definition.enforce {
+                let mut decision = self.spec.decision(&fields[..expected], taken, source)?;
+                if !self.spec.enforce {
                     // What is not enforced takes nothing away from the caller.
                     (decision.cost, decision.would_deny) = (self.amount, taken < self.amount);
                 }
                 Ok(Answer::new(decision))
             }
             _ if fields.len() == expected && self.verb != Verb::UpTo => {
-                Ok(Answer::new(self.definition.decision(fields, self.cost(), source)?))
+                Ok(Answer::new(self.spec.decision(fields, self.cost(), source)?))
             }
             _ => Err(odd_reply(format!("{} fields in place of {expected}", fields.len()))),
         }
@@ -224,11 +224,11 @@ impl Operation for LimiterCall {
         if matches!(self.verb, Verb::Block | Verb::Reset | Verb::Settle { .. }) {
             return None;
         }
-        let mut decision = self.definition.fallback(self.cost(), source, retry_after);
+        let mut decision = self.spec.fallback(self.cost(), source, retry_after);
         if self.verb == Verb::UpTo {
             decision.cost = match decision.allowed {
                 // What is not enforced takes nothing away from the caller.
-                true if !self.definition.enforce => self.amount,
+                true if !self.spec.enforce => self.amount,
                 true => self.amount.min(decision.remaining),
                 false => 0,
             };
@@ -251,15 +251,14 @@ impl Operation for LimiterCall {
                     ),
                 };
                 if decision.source == Source::Closed {
-                    let (key, name) = (self.shown_key(), &self.definition.name);
+                    let (key, name) = (self.shown_key(), &self.spec.name);
                     let message = format!(
                         "\"{key}\" was not decided by \"{name}\": Redis could not be asked, and on_error=closed denies \
                          meanwhile; {when}"
                     );
                     return Err(Error::limited(message, decision.clone()));
                 }
-                let message =
-                    format!("\"{}\" is over the limit of \"{}\": {when}", self.shown_key(), self.definition.name);
+                let message = format!("\"{}\" is over the limit of \"{}\": {when}", self.shown_key(), self.spec.name);
                 Err(Error::limited(message, decision.clone()))
             }
             _ => Ok(answer),
@@ -271,84 +270,6 @@ impl Operation for LimiterCall {
     }
 
     fn describe(&self) -> String {
-        format!(
-            "{} of \"{}\" by limiter \"{}\"",
-            self.verb.name(),
-            self.shown_key(),
-            shown(self.definition.name.as_bytes())
-        )
+        format!("{} of \"{}\" by limiter \"{}\"", self.verb.name(), self.shown_key(), shown(self.spec.name.as_bytes()))
     }
-}
-
-/// The decision about one key, taken from a reply or made up; shared by calls about one key and about several.
-impl Definition {
-    /// How many fields of a reply one decision takes.
-    pub fn field_count(&self) -> usize {
-        2 + 3 * self.policy.rules().len()
-    }
-
-    pub fn decision(&self, fields: &[Value], cost: u64, source: Source) -> Result<Decision> {
-        let rules = self.policy.rules().iter().zip(fields[2..].chunks(3));
-        let decided = rules.map(|(rule, fields)| of_rule(rule.capacity(), fields)).collect::<Result<Vec<_>>>()?;
-        let (healed, block_left) = (unsigned(fields, 0)? == 1, unsigned(fields, 1)?);
-        Ok(Decision::combine(decided, block_left, cost, healed, source).enforced(self.enforce))
-    }
-
-    /// The decision that nobody computed.
-    pub fn fallback(&self, cost: u64, source: Source, retry_after: u64) -> Decision {
-        let allowed = source == Source::Open;
-        let rule = |rule: &crate::rules::policy::Rule| RuleDecision {
-            allowed,
-            limit: rule.capacity(),
-            remaining: if allowed { rule.capacity() } else { 0 },
-            retry_after: Some(if allowed { 0 } else { retry_after }),
-            reset_after: 0,
-        };
-        let rules = self.policy.rules().iter().map(rule).collect();
-        Decision::combine(rules, 0, cost, false, source).enforced(self.enforce)
-    }
-
-    /// The user's part of a Redis key, for messages.
-    pub fn shown_key(&self, redis_key: &[u8]) -> String {
-        shown(&redis_key[self.stem.len()..redis_key.len() - 1])
-    }
-}
-
-/// What one rule says: its wait, what is left, and when it is as new.
-fn of_rule(limit: u64, fields: &[Value]) -> Result<RuleDecision> {
-    let retry_after = if fields.first() == Some(&Value::Int(-1)) { None } else { Some(unsigned(fields, 0)?) };
-    Ok(RuleDecision {
-        allowed: retry_after == Some(0),
-        limit,
-        remaining: unsigned(fields, 1)?,
-        retry_after,
-        reset_after: unsigned(fields, 2)?,
-    })
-}
-
-/// The decisions of a reply to a request with an id, which may be older than the policies of now.
-pub(super) fn described(mut fields: &[Value], of: &[&Definition], source: Source) -> Result<Vec<Decision>> {
-    let mut decisions = Vec::with_capacity(of.len());
-    while !fields.is_empty() {
-        let (count, cost) = (unsigned(fields, 0)? as usize, unsigned(fields, 1)?);
-        let (healed, block_left) = (unsigned(fields, 2)? == 1, unsigned(fields, 3)?);
-        let odd = || odd_reply(format!("{} fields for {count} rules", fields.len()));
-        let size = count.checked_mul(4).filter(|_| count > 0).ok_or_else(odd)?;
-        let rules = fields.get(4..4 + size).ok_or_else(odd)?;
-        let rules = rules.chunks(4).map(|rule| of_rule(unsigned(rule, 0)?, &rule[1..])).collect::<Result<_>>()?;
-        let Some(definition) = of.get(decisions.len()) else {
-            return Err(Error::invalid(
-                "request_id was already used for more charges: use another id for another request",
-            ));
-        };
-        let enforce = definition.enforce;
-        decisions.push(Decision::combine(rules, block_left, cost, healed, source).enforced(enforce));
-        fields = &fields[4 + size..];
-    }
-    if decisions.len() < of.len() {
-        return Err(Error::invalid(
-            "request_id was already used for fewer charges: use another id for another request",
-        ));
-    }
-    Ok(decisions)
 }

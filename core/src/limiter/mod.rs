@@ -9,6 +9,7 @@ mod looped;
 mod request_memory;
 mod reservation;
 mod scripts;
+mod spec;
 mod state;
 mod twin;
 
@@ -30,6 +31,7 @@ use request_memory::RequestMemory;
 pub use reservation::Reservation;
 use scripts::Scripts;
 pub(crate) use scripts::scripts;
+use spec::Spec;
 
 /// The largest cost of a call, 2^52.
 pub const MAX_COST: u64 = MAX_LIMIT;
@@ -39,22 +41,6 @@ pub const MIN_BLOCK: u64 = 1_000;
 pub const MAX_CHARGES: usize = 100;
 /// The longest id of a request in bytes.
 pub const MAX_REQUEST_ID_BYTES: usize = 256;
-
-/// What every call of one limiter has in common.
-struct Definition {
-    name: String,
-    policy: Policy,
-    scripts: Arc<Scripts>,
-    scope: Option<Vec<u8>>,
-    enforce: bool,
-    /// What the Redis keys start with, up to the user's key.
-    stem: Vec<u8>,
-    /// As `stem`, for what is remembered of requests.
-    request_stem: Vec<u8>,
-    /// The policy as script arguments, encoded once.
-    policy_args: Vec<u8>,
-    policy_arg_count: usize,
-}
 
 /// How a limiter is made, besides its name and policy.
 #[derive(Clone, Debug)]
@@ -96,7 +82,7 @@ pub struct Charge<'a> {
 #[derive(Clone)]
 pub struct Limiter {
     client: Client,
-    definition: Arc<Definition>,
+    spec: Arc<Spec>,
 }
 
 impl Limiter {
@@ -117,7 +103,7 @@ impl Limiter {
             policy_arg_count += told;
         }
         let stem = |kind| key::stem(&client.session.prefix, kind, name, options.scope.as_deref());
-        let definition = Definition {
+        let spec = Spec {
             name: name.to_owned(),
             scripts: Scripts::for_policy(&policy),
             stem: stem("limit"),
@@ -128,27 +114,27 @@ impl Limiter {
             policy_arg_count,
             policy,
         };
-        Ok(Limiter { client: client.clone(), definition: Arc::new(definition) })
+        Ok(Limiter { client: client.clone(), spec: Arc::new(spec) })
     }
 
     /// The name given.
     pub fn name(&self) -> &str {
-        &self.definition.name
+        &self.spec.name
     }
 
     /// The policy given.
     pub fn policy(&self) -> &Policy {
-        &self.definition.policy
+        &self.spec.policy
     }
 
     /// The scope given.
     pub fn scope(&self) -> Option<&[u8]> {
-        self.definition.scope.as_deref()
+        self.spec.scope.as_deref()
     }
 
     /// Whether the policy is enforced.
     pub fn enforce(&self) -> bool {
-        self.definition.enforce
+        self.spec.enforce
     }
 
     /// The Redis key that holds the state of `key`.
@@ -157,7 +143,7 @@ impl Limiter {
     /// `invalid_argument` for an empty key or one over 1,024 bytes.
     pub fn redis_key(&self, key: &[u8]) -> Result<Vec<u8>> {
         key::check_key(key)?;
-        Ok(key::complete(&self.definition.stem, key))
+        Ok(key::complete(&self.spec.stem, key))
     }
 
     /// Charges `cost` (0 to [`MAX_COST`]) to every rule if all admit it, else to none. A cost of 0 only looks; one above
@@ -302,7 +288,7 @@ impl Limiter {
     ) -> Result<Op<T>> {
         let memory = request_id.map(|id| self.memory(key, verb.name(), id)).transpose()?;
         let key = self.redis_key(key)?;
-        let call = LimiterCall { definition: self.definition.clone(), verb, key, amount, memory };
+        let call = LimiterCall { spec: self.spec.clone(), verb, key, amount, memory };
         Ok(Op::new(&self.client, Box::new(call), wait))
     }
 
@@ -315,7 +301,7 @@ impl Limiter {
                 format!("request_id \"{id}\" has {length} bytes: give 1 to {MAX_REQUEST_ID_BYTES}, such as a UUID");
             return Err(Error::invalid(message));
         }
-        let mut whole = key::complete(&self.definition.request_stem, key);
+        let mut whole = key::complete(&self.spec.request_stem, key);
         whole.extend_from_slice(format!(":{verb}:").as_bytes());
         key::encode_into(&mut whole, id);
         Ok(RequestMemory { key: whole, length: self.client.session.request_memory })
@@ -356,9 +342,9 @@ impl Client {
         }
         let mut parts = Vec::with_capacity(charges.len());
         for charge in charges {
-            let definition = &charge.limiter.definition;
+            let spec = &charge.limiter.spec;
             if !Arc::ptr_eq(&charge.limiter.client.session, &self.session) {
-                let name = shown(definition.name.as_bytes());
+                let name = shown(spec.name.as_bytes());
                 return Err(Error::invalid(format!(
                     "limiter \"{name}\" belongs to another client: make it with this one"
                 )));
@@ -366,11 +352,11 @@ impl Client {
             check_amount("consumed here", charge.cost)?;
             let key = charge.limiter.redis_key(charge.key)?;
             if parts.iter().any(|(_, earlier, _)| *earlier == key) {
-                let (key, name) = (shown(charge.key), shown(definition.name.as_bytes()));
+                let (key, name) = (shown(charge.key), shown(spec.name.as_bytes()));
                 let message = format!("\"{key}\" is given twice for limiter \"{name}\": give it once, with both costs");
                 return Err(Error::invalid(message));
             }
-            parts.push((definition.clone(), key, charge.cost));
+            parts.push((spec.clone(), key, charge.cost));
         }
         // Remembered under the first key of the alphabet: the same charges in another order are the same request.
         let first = charges.iter().zip(&parts).min_by_key(|(_, (_, key, _))| key).map_or(first, |(charge, _)| charge);

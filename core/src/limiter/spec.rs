@@ -1,0 +1,98 @@
+//! What every call of one limiter has in common, and the decisions that it reads from replies.
+
+use std::sync::Arc;
+
+use super::scripts::Scripts;
+use crate::base::decision::{Decision, RuleDecision, Source};
+use crate::base::error::{Error, Result, shown};
+use crate::call::operation::{odd_reply, unsigned};
+use crate::call::resp::Value;
+use crate::rules::policy::{Policy, Rule};
+
+/// What every call of one limiter has in common.
+pub(super) struct Spec {
+    pub name: String,
+    pub policy: Policy,
+    pub scripts: Arc<Scripts>,
+    pub scope: Option<Vec<u8>>,
+    pub enforce: bool,
+    /// What the Redis keys start with, up to the user's key.
+    pub stem: Vec<u8>,
+    /// As `stem`, for what is remembered of requests.
+    pub request_stem: Vec<u8>,
+    /// The policy as script arguments, encoded once.
+    pub policy_args: Vec<u8>,
+    pub policy_arg_count: usize,
+}
+
+impl Spec {
+    /// How many fields of a reply one decision takes.
+    pub fn field_count(&self) -> usize {
+        2 + 3 * self.policy.rules().len()
+    }
+
+    pub fn decision(&self, fields: &[Value], cost: u64, source: Source) -> Result<Decision> {
+        let rules = self.policy.rules().iter().zip(fields[2..].chunks(3));
+        let decided = rules.map(|(rule, fields)| of_rule(rule.capacity(), fields)).collect::<Result<Vec<_>>>()?;
+        let (healed, block_left) = (unsigned(fields, 0)? == 1, unsigned(fields, 1)?);
+        Ok(Decision::combine(decided, block_left, cost, healed, source).enforced(self.enforce))
+    }
+
+    /// The decision that nobody computed.
+    pub fn fallback(&self, cost: u64, source: Source, retry_after: u64) -> Decision {
+        let allowed = source == Source::Open;
+        let rule = |rule: &Rule| RuleDecision {
+            allowed,
+            limit: rule.capacity(),
+            remaining: if allowed { rule.capacity() } else { 0 },
+            retry_after: Some(if allowed { 0 } else { retry_after }),
+            reset_after: 0,
+        };
+        let rules = self.policy.rules().iter().map(rule).collect();
+        Decision::combine(rules, 0, cost, false, source).enforced(self.enforce)
+    }
+
+    /// The user's part of a Redis key, for messages.
+    pub fn shown_key(&self, redis_key: &[u8]) -> String {
+        shown(&redis_key[self.stem.len()..redis_key.len() - 1])
+    }
+}
+
+/// What one rule says: its wait, what is left, and when it is as new.
+fn of_rule(limit: u64, fields: &[Value]) -> Result<RuleDecision> {
+    let retry_after = if fields.first() == Some(&Value::Int(-1)) { None } else { Some(unsigned(fields, 0)?) };
+    Ok(RuleDecision {
+        allowed: retry_after == Some(0),
+        limit,
+        remaining: unsigned(fields, 1)?,
+        retry_after,
+        reset_after: unsigned(fields, 2)?,
+    })
+}
+
+/// The decisions of a reply to a request with an id, which may be older than the policies of now.
+pub(super) fn described(mut fields: &[Value], of: &[&Spec], source: Source) -> Result<Vec<Decision>> {
+    let mut decisions = Vec::with_capacity(of.len());
+    while !fields.is_empty() {
+        let (count, cost) = (unsigned(fields, 0)? as usize, unsigned(fields, 1)?);
+        let (healed, block_left) = (unsigned(fields, 2)? == 1, unsigned(fields, 3)?);
+        let odd = || odd_reply(format!("{} fields for {count} rules", fields.len()));
+        let size = count.checked_mul(4).filter(|_| count > 0).ok_or_else(odd)?;
+        let rules = fields.get(4..4 + size).ok_or_else(odd)?;
+        let rules = rules.chunks(4).map(|rule| of_rule(unsigned(rule, 0)?, &rule[1..])).collect::<Result<_>>()?;
+        let Some(spec) = of.get(decisions.len()) else {
+            return Err(Error::invalid(
+                "request_id was already used for more charges: use another id for another request",
+            ));
+        };
+        let enforce = spec.enforce;
+        decisions.push(Decision::combine(rules, block_left, cost, healed, source).enforced(enforce));
+        fields = &fields[4 + size..];
+    }
+    if decisions.len() < of.len() {
+        return Err(Error::invalid(
+            "request_id was already used for fewer charges: use another id for another request",
+        ));
+    }
+    Ok(decisions)
+}
