@@ -26,7 +26,7 @@ pub const FRESH_MS: i64 = 60_000;
 /// The default of how long a loader keeps the others from loading.
 pub const LEASE_MS: i64 = (quotalock::DEFAULT_CACHE_LEASE / 1_000) as i64;
 /// The default of how long it is remembered that a loader failed.
-pub const ERRORS_MS: i64 = (quotalock::DEFAULT_ERROR_MEMORY / 1_000) as i64;
+pub const ERROR_TTL_MS: i64 = (quotalock::DEFAULT_ERROR_TTL / 1_000) as i64;
 /// The default of how eagerly values are refreshed.
 pub const BETA: f64 = 1.0;
 /// The default of what happens when Redis cannot answer.

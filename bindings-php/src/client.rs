@@ -11,7 +11,7 @@ use ext_php_rs::types::ZendClassObject;
 use quotalock::{LimiterOptions, LockOptions};
 
 use crate::argument::{Flag, Float, Int, Key, Maybe, Names, Text};
-use crate::cache::{BETA, Cache, CacheArguments, ERRORS_MS, FRESH_MS, LEASE_MS, RAISE};
+use crate::cache::{BETA, Cache, CacheArguments, ERROR_TTL_MS, FRESH_MS, LEASE_MS, RAISE};
 use crate::call;
 use crate::charges::Charges;
 use crate::class;
@@ -286,7 +286,7 @@ impl Client {
 
     /// Makes a cache.
     #[php(defaults(
-        freshMs = FRESH_MS, staleMs = 0, leaseMs = LEASE_MS, errorTtlMs = ERRORS_MS, beta = BETA, whenAway = RAISE
+        freshMs = FRESH_MS, staleMs = 0, leaseMs = LEASE_MS, errorTtlMs = ERROR_TTL_MS, beta = BETA, whenAway = RAISE
     ))]
     pub fn cache(
         &self,

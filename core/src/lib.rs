@@ -45,8 +45,8 @@ pub use base::error::{Code, Error, Result};
 pub use base::fork::{ForkCell, generation};
 pub use base::key::MAX_KEY_BYTES;
 pub use cache::{
-    Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, DEFAULT_WAIT_AFTER_LEASE, Getting, GettingMany,
-    Got, MAX_GET_MANY, MAX_VALUE_BYTES, MIN_CACHE_LEASE, Once, OnceOptions, Part, Ticket, WhenAway,
+    Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_TTL, DEFAULT_WAIT_AFTER_LEASE, Getting, GettingMany, Got,
+    MAX_GET_MANY, MAX_VALUE_BYTES, MIN_CACHE_LEASE, Once, OnceOptions, Part, Ticket, WhenAway,
 };
 pub use call::answer::{Answer, AnswerValue};
 pub use call::operation::OnError;

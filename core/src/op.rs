@@ -28,7 +28,7 @@ impl<T: AnswerValue> Op<T> {
         Op { call: Call::One(Exchange::new(client.session.clone(), operation, wait)), answer: PhantomData }
     }
 
-    /// As [`new`](Op::new), for who has no client but what it shares.
+    /// As [`new`](Op::new), for who has no client but its session.
     pub(crate) fn of(session: &Arc<Session>, operation: Box<dyn Operation>) -> Op<T> {
         Op { call: Call::One(Exchange::new(session.clone(), operation, None)), answer: PhantomData }
     }

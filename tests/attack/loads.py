@@ -66,10 +66,10 @@ class Caching(Telling):
         super().__init__(loader, seed)
         choice = self.chance.choice
         self.fresh, self.stale = choice((1_000, 1_000_000, 60_000_000)), choice((0, 1_000, 10_000_000))
-        self.errors = choice((0, 1_000_000))
-        self.cache = loader.client.cache(f"c{seed}", self.fresh / 1e6, self.stale / 1e6, error_ttl=self.errors / 1e6)
+        self.error_ttl = choice((0, 1_000_000))
+        self.cache = loader.client.cache(f"c{seed}", self.fresh / 1e6, self.stale / 1e6, error_ttl=self.error_ttl / 1e6)
         self.entries = {key: Entry() for key in "kl"}
-        self.done.append(f"fresh={self.fresh} stale={self.stale} error_ttl={self.errors}")
+        self.done.append(f"fresh={self.fresh} stale={self.stale} error_ttl={self.error_ttl}")
 
     def told(self) -> list[str]:
         """Gets, puts, invalidates."""
@@ -103,7 +103,7 @@ class Caching(Telling):
             real = "broken"
         except quotalock.LoadFailed:
             real = "failed"
-        kept = entry.failed is not None and self.now < entry.failed + self.errors
+        kept = entry.failed is not None and self.now < entry.failed + self.error_ttl
         kept = kept and (age != "none" or not entry.beside)
         loads = age != "fresh" and not kept
         model: bytes | str | None

@@ -114,7 +114,7 @@ MUTANTS = [
         "leases of several keys that nobody heard of are left",
         f"{RUST}/cache/getting.rs",
         "Cleanup::send_all(self.lookups.iter_mut().filter_map(Lookup::take_leave), here);",
-        "self.readers.iter_mut().for_each(|reader| drop(reader.take_leave()));",
+        "self.lookups.iter_mut().for_each(|lookup| drop(lookup.take_leave()));",
     ),
     Mutant(
         "each of several values waits for a connection of its own",

@@ -45,10 +45,10 @@ pub(super) fn get_among_threads(mut lookup: Lookup, interrupted: &mut dyn FnMut(
     if let Next::Done(done) = lookup.on_answer(answer) {
         return done;
     }
-    let thread = Arc::new(SleepingThread::default());
-    let sink: Arc<dyn Sink> = thread.clone();
+    let sleeper = Arc::new(SleepingThread::default());
+    let sink: Arc<dyn Sink> = sleeper.clone();
     queue::enter(lookup, 0, &sink);
-    match thread.wait(interrupted) {
+    match sleeper.wait(interrupted) {
         Some(answer) => typed(answer),
         None => {
             thread::cancel(0, &sink);

@@ -157,10 +157,10 @@ impl GettingMany {
         if looked.len() != self.lookups.len() {
             return Err(Error::new(Code::Internal, "an answer for other keys came back"));
         }
-        let (here, mut leaves) = (self.is_here(), Vec::new());
+        let (here, mut cleanups) = (self.is_here(), Vec::new());
         let part = |(mut lookup, looked): (Lookup, Looked)| {
             let next = lookup.on_looked(looked);
-            leaves.extend(lookup.take_leave());
+            cleanups.extend(lookup.take_leave());
             match next {
                 Next::Done(Ok(got)) => Part::Got(got),
                 Next::Done(Err(error)) if error.code() == Code::Timeout => Part::Waits(Getting { lookup }),
@@ -169,7 +169,7 @@ impl GettingMany {
             }
         };
         let parts = std::mem::take(&mut self.lookups).into_iter().zip(looked).map(part).collect();
-        Cleanup::send_all(leaves, here);
+        Cleanup::send_all(cleanups, here);
         Ok(parts)
     }
 
@@ -180,7 +180,7 @@ impl GettingMany {
 
 impl Drop for GettingMany {
     fn drop(&mut self) {
-        // Each reader by itself would keep its thread waiting.
+        // Each lookup by itself would keep its thread waiting.
         let here = self.is_here();
         Cleanup::send_all(self.lookups.iter_mut().filter_map(Lookup::take_leave), here);
     }

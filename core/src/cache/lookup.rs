@@ -206,8 +206,8 @@ impl Lookup {
 
 impl Drop for Lookup {
     fn drop(&mut self) {
-        if let Some(leave) = self.take_leave() {
-            leave.send(self.here);
+        if let Some(cleanup) = self.take_leave() {
+            cleanup.send(self.here);
         }
     }
 }

@@ -24,7 +24,7 @@ pub use getting::{Getting, GettingMany, Part};
 pub use loading::{Loading, Next, Step};
 pub use once::Once;
 pub use options::{
-    CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, DEFAULT_WAIT_AFTER_LEASE, MAX_GET_MANY, MAX_VALUE_BYTES,
+    CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_TTL, DEFAULT_WAIT_AFTER_LEASE, MAX_GET_MANY, MAX_VALUE_BYTES,
     MIN_CACHE_LEASE, OnceOptions, WhenAway,
 };
 use target::Spec;

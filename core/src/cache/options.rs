@@ -13,7 +13,7 @@ pub const MIN_CACHE_LEASE: u64 = 10_000;
 /// dies keeps the others waiting for its lease, and they have what the next one loads.
 pub const DEFAULT_WAIT_AFTER_LEASE: u64 = 5_000_000;
 /// The default of how long a cache remembers that a loader failed, in microseconds: a second.
-pub const DEFAULT_ERROR_MEMORY: u64 = 1_000_000;
+pub const DEFAULT_ERROR_TTL: u64 = 1_000_000;
 /// The longest value in bytes: 64 MiB. Some of them take longer than the usual timeout of a client: give it more.
 pub const MAX_VALUE_BYTES: usize = crate::state::single_flight::MOST_PAYLOAD;
 /// The most keys in one [`get_many`](crate::Cache::get_many).
@@ -79,7 +79,7 @@ impl Default for CacheOptions {
             stale: 0,
             lease: DEFAULT_CACHE_LEASE,
             negative: None,
-            error_ttl: DEFAULT_ERROR_MEMORY,
+            error_ttl: DEFAULT_ERROR_TTL,
             beta: 1.0,
             when_away: WhenAway::Raise,
         }

@@ -55,7 +55,7 @@ pub(super) fn enter(lookup: Lookup, id: u64, sink: &Arc<dyn Sink>) {
     });
 }
 
-/// The readers of one client.
+/// The lookups of one client that wait.
 #[derive(Default)]
 pub(crate) struct CacheQueue {
     /// In the order in which they came.
@@ -154,8 +154,8 @@ impl Guest for CacheQueue {
 
     fn close(&mut self) {
         for number in self.numbers(|_| true) {
-            if let Some(leave) = self.all.get_mut(&number).and_then(|waiter| waiter.lookup.take_leave()) {
-                self.actions.push(Action::CleanUp(leave));
+            if let Some(cleanup) = self.all.get_mut(&number).and_then(|waiter| waiter.lookup.take_leave()) {
+                self.actions.push(Action::CleanUp(cleanup));
             }
             self.end(number, Err(Error::new(Code::Closed, "the client was closed during the wait for a value")));
         }
@@ -167,7 +167,7 @@ impl Guest for CacheQueue {
 }
 
 impl CacheQueue {
-    /// Takes a reader.
+    /// Takes a lookup.
     pub fn enter(&mut self, lookup: Lookup, tag: Tag) {
         self.next += 1;
         let topic = lookup.target.topic();

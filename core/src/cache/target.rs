@@ -41,7 +41,7 @@ impl Spec {
         Ok(Arc::new(Target { spec: self.clone(), keys: [entry, waiters], shown }))
     }
 
-    /// A reader of an entry, who waits for at most `wait`; if that is none, for longer than the lease of one who dies.
+    /// A lookup of an entry, which waits for at most `wait`; if that is none, for longer than the lease of one who dies.
     pub fn lookup(self: &Arc<Spec>, key: &[u8], wait: Option<Duration>) -> Result<Lookup> {
         let default = || Duration::from_micros(self.lease + DEFAULT_WAIT_AFTER_LEASE);
         Lookup::new(self.target(key)?, wait.unwrap_or_else(default).min(Duration::from_micros(MAX_PERIOD)))

@@ -97,7 +97,7 @@ pub(crate) trait Operation: Send + Sync {
     fn without_redis(&self, _error: &Error) -> Option<Answer> {
         None
     }
-    /// The answer that nobody computed, or none if this operation must not make one up.
+    /// The answer that nobody computed, or none if this operation must not have one.
     fn fallback(&self, _source: Source, _retry_after: u64) -> Option<Answer> {
         None
     }

@@ -219,19 +219,19 @@ impl Parser {
         self.start == self.buffer.len() && self.open.is_empty()
     }
 
-    /// The next whole reply, or none if more bytes are needed. It may be as long as `most` says; the same must be said until
-    /// it is whole.
+    /// The next whole reply, or none if more bytes are needed. It may be as long as `limit` says; the same must be said
+    /// until it is whole.
     ///
     /// # Errors
     /// [`NotRedis`] for bytes that are not RESP, or are more: the connection is of no use any more.
-    pub fn next_reply(&mut self, most: ReplyLimit) -> Result<Option<Value>, NotRedis> {
+    pub fn next_reply(&mut self, limit: ReplyLimit) -> Result<Option<Value>, NotRedis> {
         if self.missing() > 0 {
             return Ok(None);
         }
         loop {
             let mut cursor = Cursor { bytes: &self.buffer, at: self.start, wanted: 0, scanned: self.scanned };
-            let left = most.bytes.saturating_sub(self.taken.bytes);
-            let part = cursor.part(left, most.items.saturating_sub(self.taken.items));
+            let left = limit.bytes.saturating_sub(self.taken.bytes);
+            let part = cursor.part(left, limit.items.saturating_sub(self.taken.items));
             let mut value = match part {
                 Ok(Part::Array(length)) if self.open.len() < MAX_DEPTH => {
                     self.taken.items += length;

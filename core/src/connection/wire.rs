@@ -87,12 +87,12 @@ impl Wire {
     pub fn trip(
         &mut self,
         deadline: Instant,
-        most: ReplyLimit,
+        limit: ReplyLimit,
         server: &Server,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> std::result::Result<Value, Broken> {
         self.send(deadline, server, interrupted)?;
-        self.receive(deadline, most, server, interrupted)
+        self.receive(deadline, limit, server, interrupted)
     }
 
     /// Writes what was encoded.
@@ -135,12 +135,12 @@ impl Wire {
     pub fn receive(
         &mut self,
         deadline: Instant,
-        most: ReplyLimit,
+        limit: ReplyLimit,
         server: &Server,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> std::result::Result<Value, Broken> {
         // Of several replies one read may have brought more than the first.
-        if let Some(reply) = self.next(most, server)? {
+        if let Some(reply) = self.next(limit, server)? {
             return Ok(reply);
         }
         let mut asked = None;
@@ -162,7 +162,7 @@ impl Wire {
                     _ => return Err(gone(server, &e.to_string())),
                 },
             }
-            if let Some(reply) = self.next(most, server)? {
+            if let Some(reply) = self.next(limit, server)? {
                 self.last_used = Instant::now();
                 return Ok(reply);
             }
@@ -177,9 +177,9 @@ impl Wire {
     }
 
     /// The next reply, if it is here whole.
-    fn next(&mut self, most: ReplyLimit, server: &Server) -> std::result::Result<Option<Value>, Broken> {
+    fn next(&mut self, limit: ReplyLimit, server: &Server) -> std::result::Result<Option<Value>, Broken> {
         let garbage = |found: &str| Broken::Failed(Failure::Unknown(not_redis(server, found)));
-        self.parser.next_reply(most).map_err(|error| garbage(&error.found))
+        self.parser.next_reply(limit).map_err(|error| garbage(&error.found))
     }
 
     /// After a nap on the socket: is it over, and how long may the next nap be?

@@ -67,10 +67,10 @@ pub(super) fn acquire_among_threads(mut attempt: Attempt, interrupted: &mut dyn 
         super::messages::forget(&attempt);
         return ended;
     }
-    let (lock, thread) = (attempt.lock.clone(), Arc::new(SleepingThread::default()));
-    let sink: Arc<dyn Sink> = thread.clone();
+    let (lock, sleeper) = (attempt.lock.clone(), Arc::new(SleepingThread::default()));
+    let sink: Arc<dyn Sink> = sleeper.clone();
     super::messages::acquire(attempt, 0, &sink);
-    thread.wait(interrupted).map_or_else(
+    sleeper.wait(interrupted).map_or_else(
         || {
             lock.abandon();
             Err(interruption())

@@ -96,7 +96,7 @@ impl LockGuest {
                     let asked = Question::PassOn(names, question.id, passing);
                     self.ask(session, Box::new(question), asked);
                 }
-                QueueAction::CleanUp(leave) => self.actions.push(Action::CleanUp(leave)),
+                QueueAction::CleanUp(cleanup) => self.actions.push(Action::CleanUp(cleanup)),
                 QueueAction::Keep(held) => self.renewals.keep(&held),
                 QueueAction::Answer(tag, answer) => self.actions.push(Action::Answer(tag, answer)),
             }

@@ -79,8 +79,8 @@ pub(super) fn give_back(held: Arc<Held>) {
 
 /// Takes back in the background what an attempt may have left.
 pub(super) fn forget(attempt: &Attempt) {
-    if let Some(leave) = attempt.leave() {
-        leave.send_in_background();
+    if let Some(cleanup) = attempt.leave() {
+        cleanup.send_in_background();
     }
 }
 

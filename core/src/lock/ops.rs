@@ -173,10 +173,10 @@ impl Releasing {
     }
 
     fn run_on_thread(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
-        let thread = Arc::new(SleepingThread::default());
-        let sink: Arc<dyn Sink> = thread.clone();
+        let sleeper = Arc::new(SleepingThread::default());
+        let sink: Arc<dyn Sink> = sleeper.clone();
         self.submit(0, &sink);
-        thread.wait(interrupted).map_or_else(|| Err(interruption()), typed)
+        sleeper.wait(interrupted).map_or_else(|| Err(interruption()), typed)
     }
 
     /// Hands the release to the process' thread, which passes the lock on to the next waiter of this process in the same

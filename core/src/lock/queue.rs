@@ -104,7 +104,7 @@ impl LockQueue {
         self.lines.is_empty() && self.tries.is_empty()
     }
 
-    /// A spec of those who wait, for what they have in common.
+    /// An attempt of those who wait, for what they have in common.
     pub fn any(&self) -> Option<&Attempt> {
         self.lines.values().find_map(|line| line.front()).map(|waiter| &waiter.attempt)
     }

@@ -137,7 +137,7 @@ impl Spec {
         self.session.test_time.get().unwrap_or_else(boot_micros)
     }
 
-    /// What the clients share that it is held through.
+    /// The sessions of the clients that it is held through.
     pub fn clients(&self) -> impl Iterator<Item = &Arc<Session>> {
         std::iter::once(&self.session).chain(self.others.iter().map(|other| &other.session))
     }

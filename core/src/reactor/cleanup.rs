@@ -50,10 +50,10 @@ impl Cleanup {
         Cleanup::send_all_here([self]);
     }
 
-    /// As [`send_here`](Leave::send_here), of several calls of one client, which travel together.
-    pub fn send_all_here(leaves: impl IntoIterator<Item = Cleanup>) {
-        let exchange = |leave: Cleanup| leave.exchange().within(CLEAN_UP);
-        batch::run_all(leaves.into_iter().map(exchange).collect(), &mut || false);
+    /// As [`send_here`](Cleanup::send_here), of several calls of one client, which travel together.
+    pub fn send_all_here(cleanups: impl IntoIterator<Item = Cleanup>) {
+        let exchange = |cleanup: Cleanup| cleanup.exchange().within(CLEAN_UP);
+        batch::run_all(cleanups.into_iter().map(exchange).collect(), &mut || false);
     }
 
     /// Sends it on this thread if that waits for its own calls, else on the process' thread.
@@ -61,18 +61,18 @@ impl Cleanup {
         if here { self.send_here() } else { self.send_in_background() }
     }
 
-    /// As [`send`](Leave::send), of several calls of one client.
-    pub fn send_all(leaves: impl IntoIterator<Item = Cleanup>, here: bool) {
+    /// As [`send`](Cleanup::send), of several calls of one client.
+    pub fn send_all(cleanups: impl IntoIterator<Item = Cleanup>, here: bool) {
         if here {
-            Cleanup::send_all_here(leaves);
+            Cleanup::send_all_here(cleanups);
         } else {
-            leaves.into_iter().for_each(Cleanup::send_in_background);
+            cleanups.into_iter().for_each(Cleanup::send_in_background);
         }
     }
 
     /// Asks the process' thread to send it.
     pub fn send_in_background(self) {
-        thread::leave(self);
+        thread::clean_up(self);
     }
 }
 
@@ -99,7 +99,7 @@ impl Cleanups {
 
     /// Those of a client that is about to close, for a last time.
     pub fn of(&mut self, port: u64) -> Vec<Cleanup> {
-        self.take(|_, leave| leave.session.engine().number == port)
+        self.take(|_, cleanup| cleanup.session.engine().number == port)
     }
 
     /// When to look again.
@@ -108,6 +108,6 @@ impl Cleanups {
     }
 
     fn take(&mut self, fits: impl Fn(Instant, &Cleanup) -> bool) -> Vec<Cleanup> {
-        self.all.extract_if(.., |(then, leave)| fits(*then, leave)).map(|(_, leave)| leave).collect()
+        self.all.extract_if(.., |(then, cleanup)| fits(*then, cleanup)).map(|(_, cleanup)| cleanup).collect()
     }
 }

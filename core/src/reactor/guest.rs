@@ -50,7 +50,7 @@ pub(crate) enum Action {
     Ask(u64, Work),
     /// Send this; the answer is of no interest.
     CleanUp(Cleanup),
-    /// As [`Cleanup`](Action::CleanUp), but it was just tried, and failed so.
+    /// As [`CleanUp`](Action::CleanUp), but it was just tried, and failed so.
     CleanUpLater(Cleanup, Error),
     /// Give an answer.
     Answer(Tag, Result<Answer>),

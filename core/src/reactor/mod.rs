@@ -58,7 +58,7 @@ impl Sink for Tray {
 #[derive(Default)]
 struct Reactor {
     clients: HashMap<u64, Guests>,
-    leaves: Cleanups,
+    cleanups: Cleanups,
     pending: HashMap<u64, Pending>,
     next: u64,
     tray: Arc<Tray>,
@@ -82,7 +82,7 @@ impl Reactor {
     /// A client was closed: what was held, asked for or is being released is taken back beside its connection, which goes
     /// at once.
     fn close(&mut self, client: u64) {
-        let mut leaves = self.leaves.of(client);
+        let mut leaves = self.cleanups.of(client);
         leaves.extend(self.pending.values().filter_map(|pending| match pending {
             Pending::CleanUp(leave) if leave.session.engine().number == client => Some(leave.clone()),
             _ => None,
@@ -178,7 +178,7 @@ impl Reactor {
                 self.on_answer(pending, answer);
             }
         }
-        self.leaves.due(now).into_iter().for_each(|leave| self.leave(leave));
+        self.cleanups.due(now).into_iter().for_each(|cleanup| self.clean_up(cleanup));
         let clients: Vec<u64> = self.clients.keys().copied().collect();
         for client in clients {
             self.each_of(client, |guest| guest.turn(now));
@@ -191,7 +191,7 @@ impl Reactor {
     /// When to turn again if nothing else happens.
     fn next_turn(&self) -> Option<Instant> {
         let guests = self.clients.values().flat_map(Guests::iter).filter_map(Guest::next_turn);
-        guests.chain(self.leaves.next_turn()).min()
+        guests.chain(self.cleanups.next_turn()).min()
     }
 
     fn on_answer(&mut self, pending: Pending, answer: Result<Answer>) {
@@ -201,8 +201,8 @@ impl Reactor {
                     guest.on_answer(number, answer);
                 }
             }
-            Pending::CleanUp(leave) => match answer {
-                Err(error) if !leave.session.is_closed() => self.leaves.failed(leave, &error),
+            Pending::CleanUp(cleanup) => match answer {
+                Err(error) if !cleanup.session.is_closed() => self.cleanups.failed(cleanup, &error),
                 _ => {}
             },
             Pending::Part => {}
@@ -218,21 +218,21 @@ impl Reactor {
         for (place, action) in actions {
             match action {
                 Action::Ask(number, work) => self.dispatch(work, Pending::Guest(client, place, number)),
-                Action::CleanUp(leave) => self.leave(leave),
-                Action::CleanUpLater(leave, error) => self.leaves.failed(leave, &error),
+                Action::CleanUp(cleanup) => self.clean_up(cleanup),
+                Action::CleanUpLater(cleanup, error) => self.cleanups.failed(cleanup, &error),
                 Action::Answer(tag, answer) => tag.answer(answer),
             }
         }
     }
 
-    fn leave(&mut self, leave: Cleanup) {
-        let exchange = leave.exchange();
+    fn clean_up(&mut self, cleanup: Cleanup) {
+        let exchange = cleanup.exchange();
         // The link of a closed client has gone, and another would stay.
-        let work = match leave.session.is_closed() {
+        let work = match cleanup.session.is_closed() {
             true => Work::Task(Box::new(move || blocking::run(exchange, &mut || false))),
             false => Work::Call(exchange),
         };
-        self.dispatch(work, Pending::CleanUp(leave));
+        self.dispatch(work, Pending::CleanUp(cleanup));
     }
 
     fn dispatch(&mut self, work: Work, pending: Pending) {

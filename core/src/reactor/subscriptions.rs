@@ -1,5 +1,5 @@
-//! The subscriptions of all clients whose callers wait on the process' thread: one each, made when the first of them needs it, kept
-//! until the client is closed, and made again when lost.
+//! The subscriptions of all clients whose callers wait on the process' thread: one each, made when the first of them needs
+//! it, kept until the client is closed, and made again when lost.
 
 use std::collections::HashMap;
 use std::os::fd::RawFd;

@@ -195,9 +195,9 @@ pub(crate) fn notify_if_awake(session: &Arc<Session>, tell: impl FnOnce(&mut Gue
 }
 
 /// Asks the thread to take something back.
-pub(super) fn leave(leave: Cleanup) {
+pub(super) fn clean_up(cleanup: Cleanup) {
     if let Ok(thread) = ReactorThread::get() {
-        thread.send(Message::CleanUp(leave));
+        thread.send(Message::CleanUp(cleanup));
     }
 }
 
@@ -221,7 +221,7 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
         for message in messages {
             match message {
                 Message::Tell(session, tell) => reactor.tell(&session, tell),
-                Message::CleanUp(leave) => reactor.leave(leave),
+                Message::CleanUp(cleanup) => reactor.clean_up(cleanup),
             }
         }
         for port in closed {

@@ -1,4 +1,4 @@
-//! Where somebody is who waits at the process' thread, for a lock or for an entry of a cache.
+//! Where somebody is who waits on the process' thread, for a lock or for an entry of a cache.
 
 use std::time::Instant;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::Instant;
 
-use super::pipelined::{Job, Up};
+use super::pipelined::{Job, Pipelined};
 use super::queue::Queue;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
@@ -36,7 +36,7 @@ pub(crate) struct Link<T> {
 enum State<T> {
     Idle,
     Dialing(Dialing),
-    Up(Box<Up<T>>),
+    Up(Box<Pipelined<T>>),
 }
 
 struct Dialing {
@@ -174,7 +174,7 @@ impl<T> Link<T> {
             Ok(Connection { stream, clock }) => {
                 session.engine().breaker.success();
                 self.epoch += 1;
-                self.state = State::Up(Box::new(Up::new(stream, clock, session.engine().connected())));
+                self.state = State::Up(Box::new(Pipelined::new(stream, clock, session.engine().connected())));
             }
             Err(error) => {
                 session.engine().breaker.failure(began.elapsed(), &error);

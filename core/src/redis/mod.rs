@@ -1,6 +1,6 @@
 //! The drivers, which carry calls over connections.
 //!
-//! * [`blocking`]: a connection per thread at work; PHP and sync Python. [`pipeline`] has several calls share a trip.
+//! * [`blocking`]: a connection per thread at work; PHP and sync Python. [`batch`] has several calls share a trip.
 //! * [`link`]: one non-blocking, pipelined connection without a thread: whoever owns a loop drives it, for Node and Rust's
 //!   own futures the process' thread.
 

@@ -31,11 +31,11 @@ struct Slot<T> {
     /// None if the caller's time was over before the reply came.
     job: Option<Job<T>>,
     /// The most that its reply may be, whoever still waits for it.
-    most: ReplyLimit,
+    limit: ReplyLimit,
 }
 
 /// A pipelined connection.
-pub(crate) struct Up<T> {
+pub(crate) struct Pipelined<T> {
     stream: Stream,
     clock: ServerClock,
     parser: Parser,
@@ -59,9 +59,9 @@ pub(crate) struct Up<T> {
     _connected: Arc<()>,
 }
 
-impl<T> Up<T> {
-    pub fn new(stream: Stream, clock: ServerClock, connected: Arc<()>) -> Up<T> {
-        Up {
+impl<T> Pipelined<T> {
+    pub fn new(stream: Stream, clock: ServerClock, connected: Arc<()>) -> Pipelined<T> {
+        Pipelined {
             stream,
             clock,
             parser: Parser::default(),
@@ -161,8 +161,8 @@ impl<T> Up<T> {
         let last = self.pending.back().and_then(|slot| slot.job.as_ref());
         self.unordered |= last.is_some_and(|(before, _)| before.deadline() > exchange.deadline());
         exchange.encode(&mut self.out, &self.clock);
-        let most = exchange.reply_limit();
-        self.pending.push_back(Slot { job: Some((exchange, tag)), most });
+        let limit = exchange.reply_limit();
+        self.pending.push_back(Slot { job: Some((exchange, tag)), limit });
     }
 
     /// Reads what has come, or a piece of it. Calls to be sent at once go to `again`; the error ends the connection.
@@ -220,10 +220,10 @@ impl<T> Up<T> {
         napping: &mut Vec<(Instant, Job<T>)>,
     ) -> Option<Error> {
         loop {
-            let Some(most) = self.pending.front().map(|slot| slot.most) else {
+            let Some(limit) = self.pending.front().map(|slot| slot.limit) else {
                 return if self.parser.is_empty() { None } else { Some(self.stray()) };
             };
-            let reply = match self.parser.next_reply(most) {
+            let reply = match self.parser.next_reply(limit) {
                 Ok(Some(reply)) => reply,
                 Ok(None) => return None,
                 Err(garbage) => return Some(self.gone(&format!("it sent \"{}\"", garbage.found))),

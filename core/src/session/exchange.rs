@@ -181,7 +181,7 @@ impl Exchange {
         }
     }
 
-    /// How it may go by a server that may be refusal_breaker.
+    /// How it may go by a server that may refuse it.
     fn pass_by(&self, refusal_breaker: &RefusalBreaker) -> std::result::Result<Pass, Refused> {
         // What stands in would admit whom Redis has denied, and still denies where it cannot write.
         let glances = self.session.on_error == OnError::Local && self.operation.may_run_locally();

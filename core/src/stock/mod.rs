@@ -123,18 +123,18 @@ impl Client {
         if items.len() > MAX_STOCKS {
             return Err(Error::invalid(format!("{} stocks are more than {MAX_STOCKS}: give fewer", items.len())));
         }
-        let mut places: Vec<(Arc<Target>, u64, usize)> = Vec::with_capacity(items.len());
+        let mut targets: Vec<(Arc<Target>, u64, usize)> = Vec::with_capacity(items.len());
         for (at, (stock, quantity)) in items.iter().enumerate() {
             self.check_own(stock)?;
-            if places.iter().any(|(target, ..)| target.keys[0] == stock.target.keys[0]) {
+            if targets.iter().any(|(target, ..)| target.keys[0] == stock.target.keys[0]) {
                 let message = format!("{} is given twice: give it once, with both quantities", stock.target.shown);
                 return Err(Error::invalid(message));
             }
-            places.push((stock.target.clone(), *quantity, at));
+            targets.push((stock.target.clone(), *quantity, at));
         }
         // The same stocks in another order are the same request.
-        places.sort_by(|(a, ..), (b, ..)| a.keys[0].cmp(&b.keys[0]));
-        Ok(Op::new(self, Box::new(Take::new(self, places, "take_all", buyer, hold, request_id, id)?), None))
+        targets.sort_by(|(a, ..), (b, ..)| a.keys[0].cmp(&b.keys[0]));
+        Ok(Op::new(self, Box::new(Take::new(self, targets, "take_all", buyer, hold, request_id, id)?), None))
     }
 
     /// Sells what several reservations hold, or nothing if one of them is over: one atomic call. 1 to [`MAX_RESERVATIONS`], each
@@ -229,7 +229,7 @@ impl Stock {
 
     /// Opens the sale with `quantity` units (1 to [`MAX_QUANTITY`]): true if this call opened it, false if it is open with the
     /// same quantity, limit, end and prizes; then nothing changes, whatever was restocked or taken since. The handle's
-    /// [`ledger_cap`](StockOptions::ledger_cap) and [`memory`](StockOptions::memory) become the sale's.
+    /// [`ledger_cap`](StockOptions::ledger_cap) and [`retention`](StockOptions::retention) become the sale's.
     ///
     /// # Errors
     /// `invalid_argument` if it is open with others, which are named; for a quantity or limit out of bounds, an end that has
@@ -247,8 +247,8 @@ impl Stock {
 
     /// Ends the sale now, for good: true if this call did, false if it had ended before. Takes answer
     /// [`Ended`](TakeOutcome::Ended), what is held can still be confirmed, cancelled and extended, and nothing else changes. The
-    /// sale is kept for its [`memory`](StockOptions::memory) after the last of its holds has ended, or from now; until then its name
-    /// is taken.
+    /// sale is kept for its [`retention`](StockOptions::retention) after the last of its holds has ended, or from now; until
+    /// then its name is taken.
     ///
     /// # Errors
     /// `invalid_argument` if the sale is not open.
@@ -302,8 +302,8 @@ impl Stock {
         hold: u64,
         request_id: Option<&[u8]>,
     ) -> Result<Op<Taken>> {
-        let places = vec![(self.target.clone(), quantity, 0)];
-        let call = Take::new(&self.client, places, "take", buyer, hold, request_id, id)?;
+        let targets = vec![(self.target.clone(), quantity, 0)];
+        let call = Take::new(&self.client, targets, "take", buyer, hold, request_id, id)?;
         Ok(Op::new(&self.client, Box::new(call), None))
     }
 

@@ -119,7 +119,7 @@ impl Take {
     /// Describes a take of stocks, with quantities and their places among those given, in the order of their keys.
     pub fn new(
         client: &Client,
-        places: Vec<(Arc<Target>, u64, usize)>,
+        targets: Vec<(Arc<Target>, u64, usize)>,
         verb: &'static str,
         buyer: &[u8],
         hold: u64,
@@ -128,8 +128,8 @@ impl Take {
     ) -> Result<Take> {
         key::check_buyer(buyer)?;
         check_hold(hold)?;
-        let mut items = Vec::with_capacity(places.len());
-        for (target, quantity, given_at) in places {
+        let mut items = Vec::with_capacity(targets.len());
+        for (target, quantity, given_at) in targets {
             check_quantity("quantity", quantity)?;
             let hold = Hold { id, quantity, buyer: buyer.to_vec() };
             items.push(Item { target, member: hold.member(), hold, given_at });

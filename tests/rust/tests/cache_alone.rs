@@ -71,12 +71,12 @@ fn large_values_come_back_whole_and_larger_ones_are_refused() {
         let client = client(&url, &fresh_prefix("large"));
         let cache = client.cache("home", CacheOptions { lease: 60_000_000, ..CacheOptions::default() }).unwrap();
         let large: Vec<u8> = (0..MAX_VALUE_BYTES).map(|at| (at % 251) as u8).collect();
-        for by_the_hub in [false, true] {
+        for by_the_thread in [false, true] {
             let (sink, told) = sink();
             let began = Instant::now();
             let mine = ticket(get(&cache, b"large"));
             let op = mine.fill(Some(large.clone())).unwrap();
-            let stored = match by_the_hub {
+            let stored = match by_the_thread {
                 false => op.run().map(Answer::new),
                 true => match driver::submit(vec![(0, op.erased())], &sink).pop() {
                     Some((_, answer)) => answer,
@@ -85,7 +85,7 @@ fn large_values_come_back_whole_and_larger_ones_are_refused() {
             };
             assert!(stored.as_ref().is_ok_and(|done| done.get() == Some(&true)), "{name}: {stored:?}");
             let filled = began.elapsed();
-            let found = match by_the_hub {
+            let found = match by_the_thread {
                 false => get(&cache, b"large"),
                 true => {
                     cache.get(b"large", Duration::ZERO).unwrap().submit(1, &sink);

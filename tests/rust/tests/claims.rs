@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use quotalock::{
-    DEFAULT_CACHE_LEASE, DEFAULT_ERROR_MEMORY, DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD,
+    DEFAULT_CACHE_LEASE, DEFAULT_ERROR_TTL, DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD,
     DEFAULT_REQUEST_MEMORY, DEFAULT_TIMEOUT, DEFAULT_WAIT_AFTER_LEASE, MAX_ACK_TIMEOUT, MAX_COST, MAX_FRESH,
     MAX_GET_MANY, MAX_HOLD, MAX_LEASE, MAX_LEDGER_CAP, MAX_LIMIT, MAX_LOCK_TTL, MAX_PAGE, MAX_PERIOD, MAX_PERMITS,
     MAX_PRIZE_BYTES, MAX_PRIZES, MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE, MAX_QUANTITY, MAX_REQUEST_MEMORY,
@@ -102,7 +102,7 @@ fn the_defaults_of_the_declarations_for_node_are_those_of_the_core() {
         ("requestMemoryMs", vec![DEFAULT_REQUEST_MEMORY.as_millis() as u64]),
         ("ttlMs", vec![ms(DEFAULT_LOCK_TTL)]),
         ("leaseMs", vec![ms(DEFAULT_CACHE_LEASE), ms(OnceOptions::default().lease)]),
-        ("errorTtlMs", vec![ms(DEFAULT_ERROR_MEMORY), ms(OnceOptions::default().error_ttl)]),
+        ("errorTtlMs", vec![ms(DEFAULT_ERROR_TTL), ms(OnceOptions::default().error_ttl)]),
         ("ledgerCap", vec![DEFAULT_LEDGER_CAP]),
         ("holdMs", vec![ms(DEFAULT_HOLD)]),
         ("waitMs", vec![wait]),

@@ -46,7 +46,7 @@ fn forked_children_share_limits_but_no_sockets() {
     let client = client(url, &fresh_prefix("fork"));
     let limiter = client.limiter("fork", Policy::parse("1000000/hour").unwrap()).unwrap();
     assert_eq!(spend(&limiter), CALLS);
-    assert!(await_one(&limiter), "the hub's thread is at work before the fork");
+    assert!(await_one(&limiter), "the process' thread is at work before the fork");
 
     let children: Vec<i32> = (0..4)
         .map(|_| {

@@ -148,7 +148,7 @@ fn a_server_that_takes_no_more_connections_is_asked_on_those_it_took() {
     command_on(&operator, "CONFIG SET maxclients 1");
     let rounds = std::panic::catch_unwind(|| {
         for _ in 0..20 {
-            // On the hub, which needs a connection of its own.
+            // On the process' thread, which needs a connection of its own.
             let refused = try_async(&limiter).unwrap_err();
             assert_eq!(refused.code(), Code::Unavailable);
             assert!(refused.message().contains("maxclients"), "{refused}");

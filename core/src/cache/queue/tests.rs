@@ -16,7 +16,7 @@ impl Sink for Teller {
     }
 }
 
-/// Readers of one entry, of which the first was told that another loads, and how they are told.
+/// Lookups of one entry, of which the first was told that another loads, and how they are told.
 struct Bench {
     queue: CacheQueue,
     told: mpsc::Receiver<(u64, Result<Answer>)>,
@@ -126,8 +126,8 @@ fn closing_takes_back_what_a_question_may_bring() {
     assert_eq!(bench.asking(), [1, 2]);
     bench.busy(2);
     bench.queue.close();
-    let leaves = bench.queue.actions.iter().filter(|action| matches!(action, Action::CleanUp(..))).count();
-    assert_eq!(leaves, 1);
+    let cleanups = bench.queue.actions.iter().filter(|action| matches!(action, Action::CleanUp(..))).count();
+    assert_eq!(cleanups, 1);
     let answers = bench.answers();
     let closed = |answer: &Result<Answer>| answer.as_ref().is_err_and(|error| error.code() == Code::Closed);
     assert!(answers.len() == 2 && answers.iter().all(closed), "{answers:?}");

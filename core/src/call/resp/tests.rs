@@ -101,13 +101,13 @@ fn strangers_are_told_by_their_first_words() {
 
 /// Feeds a peer's word again and again until the parser has had enough, and tells how many bytes that took and how much
 /// memory it had then.
-fn fed_up(most: ReplyLimit, first: &[u8], again: &[u8]) -> (usize, usize) {
+fn fed_up(limit: ReplyLimit, first: &[u8], again: &[u8]) -> (usize, usize) {
     let mut parser = Parser::default();
     let (mut sent, mut held) = (0, 0);
     for bytes in std::iter::once(first).chain(std::iter::repeat(again)) {
         parser.feed(bytes);
         sent += bytes.len();
-        let ended = parser.next_reply(most);
+        let ended = parser.next_reply(limit);
         let values: usize = parser.open.iter().map(|array| array.items.capacity() * size_of::<Value>()).sum();
         held = held.max(parser.buffer.capacity() + values);
         if ended.is_err() {
@@ -121,23 +121,23 @@ fn fed_up(most: ReplyLimit, first: &[u8], again: &[u8]) -> (usize, usize) {
 #[test]
 fn an_array_is_read_once_however_many_pieces_it_comes_in() {
     let items = 1_000_000;
-    let most = ReplyLimit { bytes: 4 << 20, items };
+    let limit = ReplyLimit { bytes: 4 << 20, items };
     let mut parser = Parser::default();
     parser.feed(format!("*{items}\r\n").as_bytes());
     let began = std::time::Instant::now();
     // Read anew at each piece, this takes half an hour.
     for _ in 0..items / 10 {
-        assert_eq!(parser.next_reply(most), Ok(None));
+        assert_eq!(parser.next_reply(limit), Ok(None));
         parser.feed(&b":1\r\n".repeat(10));
     }
-    let Ok(Some(Value::Array(read))) = parser.next_reply(most) else { panic!("it is whole") };
+    let Ok(Some(Value::Array(read))) = parser.next_reply(limit) else { panic!("it is whole") };
     assert_eq!(read.len(), items);
     assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());
 }
 
 #[test]
 fn what_is_longer_than_the_answer_can_be_is_refused_when_it_says_so() {
-    let most = ReplyLimit::SMALL;
+    let limit = ReplyLimit::SMALL;
     for header in [
         "$536870912\r\n",
         "$163841\r\n",
@@ -152,18 +152,18 @@ fn what_is_longer_than_the_answer_can_be_is_refused_when_it_says_so() {
     ] {
         let mut parser = Parser::default();
         parser.feed(header.as_bytes());
-        assert!(parser.next_reply(most).is_err(), "{header:?}");
+        assert!(parser.next_reply(limit).is_err(), "{header:?}");
         assert!(parser.buffer.capacity() < 4_096);
     }
     let value = vec![b'x'; 100_000];
     let mut wire = Vec::new();
     super::part(&mut wire, &value);
-    for (most, is_read) in
+    for (limit, is_read) in
         [(ReplyLimit::SMALL, true), (ReplyLimit::TINY, false), (ReplyLimit { bytes: 100_011, items: 0 }, true)]
     {
         let mut parser = Parser::default();
         parser.feed(&wire);
-        assert_eq!(parser.next_reply(most).is_ok(), is_read, "{most:?}");
+        assert_eq!(parser.next_reply(limit).is_ok(), is_read, "{limit:?}");
     }
 }
 

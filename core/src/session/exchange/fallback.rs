@@ -6,7 +6,7 @@ use crate::base::error::{Error, Result};
 use crate::call::answer::Answer;
 use crate::call::operation::OnError;
 
-/// The earliest retry that a made-up denial advises, in microseconds: a server in trouble is not asked in a storm.
+/// The earliest retry that a denial as the fallback advises, in microseconds: a server in trouble is not asked in a storm.
 const SOONEST: u64 = 100_000;
 
 impl Exchange {
