@@ -16,19 +16,13 @@ final class SurfaceTest extends TestCase
         return json_decode($text, true, flags: JSON_THROW_ON_ERROR);
     }
 
-    /** A canonical name as PHP writes it. */
-    private static function camel(string $name): string
-    {
-        return lcfirst(str_replace('_', '', ucwords($name, '_')));
-    }
-
     /** Canonical names as PHP writes them, without what PHP lacks; a duration, maybe of this type, has its unit. */
     private static function listed(array $canonical, string $type = ''): array
     {
         $api = self::api();
         $unit = fn (string $name) => array_intersect([$name, "$type.$name"], $api['durations']) === [] ? '' : 'Ms';
         $had = array_values(array_diff($canonical, $api['only']['php']['lacks']));
-        return array_map(fn (string $name) => self::camel($name) . $unit($name), $had);
+        return array_map(fn (string $name) => camel($name) . $unit($name), $had);
     }
 
     /** @return list<string> */
@@ -72,7 +66,7 @@ final class SurfaceTest extends TestCase
         }
         $wanted = [];
         foreach ($surface['methods'] ?? [] as $method => $parameters) {
-            $wanted[self::camel($method)] = self::listed($parameters, $type);
+            $wanted[camel($method)] = self::listed($parameters, $type);
         }
         ksort($methods);
         ksort($wanted);
@@ -112,9 +106,9 @@ final class SurfaceTest extends TestCase
         $api = self::api();
         $class = new \ReflectionClass(Testing::class);
         $methods = self::names($class->getMethods(\ReflectionMethod::IS_STATIC));
-        self::assertSame(array_map(self::camel(...), array_keys($api['testing'])), $methods, 'the methods');
+        self::assertSame(array_map(camel(...), array_keys($api['testing'])), $methods, 'the methods');
         foreach ($api['testing'] as $name => $parameters) {
-            $method = $class->getMethod(self::camel($name));
+            $method = $class->getMethod(camel($name));
             self::assertSame(
                 self::listed($parameters),
                 self::names($method->getParameters()),
@@ -174,19 +168,19 @@ final class SurfaceTest extends TestCase
         );
         foreach (['lock', 'lockAll', 'semaphore', 'readLock', 'writeLock'] as $method) {
             foreach (['ttl_ms', 'wait_ms', 'fair', 'token_above', 'label', 'replicas_ack', 'ack_timeout_ms'] as $name) {
-                $found = $default(['Quotalock\Client', $method], self::camel($name));
+                $found = $default(['Quotalock\Client', $method], camel($name));
                 self::assertSame($api['defaults'][$name], $found, "$name of $method");
             }
         }
         foreach (['ttl_ms', 'wait_ms', 'token_above', 'label'] as $name) {
-            $found = (new \ReflectionParameter('Quotalock\quorum_lock', self::camel($name)))->getDefaultValue();
+            $found = (new \ReflectionParameter('Quotalock\quorum_lock', camel($name)))->getDefaultValue();
             self::assertSame($api['defaults'][$name], $found, "$name of quorum_lock");
         }
         self::assertSame($api['defaults']['weight'], $default(['Quotalock\Client', 'semaphore'], 'weight'), 'weight');
         $waits = ['once' => ['Once' => ['run']], 'cache' => ['Cache' => ['get', 'getMany', 'getJson']]];
         foreach ($waits as $maker => $methods) {
             foreach ($api['defaults'][$maker] as $name => $wanted) {
-                $found = $name !== 'wait_ms' ? [$default(['Quotalock\Client', $maker], self::camel($name))] : [];
+                $found = $name !== 'wait_ms' ? [$default(['Quotalock\Client', $maker], camel($name))] : [];
                 foreach ($name === 'wait_ms' ? $methods : [] as $class => $names) {
                     foreach ($names as $method) {
                         $found[] = $default(["Quotalock\\$class", $method], 'waitMs');
@@ -209,7 +203,7 @@ final class SurfaceTest extends TestCase
         foreach ($calls as $class => $methods) {
             foreach ($methods as $method => $names) {
                 foreach ($names as $name) {
-                    $found = $default(["Quotalock\\$class", $method], self::camel($name));
+                    $found = $default(["Quotalock\\$class", $method], camel($name));
                     self::assertSame($stock[$name], $found, "$name of $class::$method");
                 }
             }

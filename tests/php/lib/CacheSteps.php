@@ -35,16 +35,11 @@ final class CacheSteps
         $arguments = ['name' => $method === 'cache' ? 'home' : 'coupon'];
         foreach ($options as $name => $value) {
             match (true) {
-                in_array($name, self::DURATIONS, true) => $arguments[self::camel("{$name}_ms")] = intdiv($value, 1000),
-                default => $arguments[self::camel($name)] = $value,
+                in_array($name, self::DURATIONS, true) => $arguments[camel("{$name}_ms")] = intdiv($value, 1000),
+                default => $arguments[camel($name)] = $value,
             };
         }
         return $client->$method(...$arguments);
-    }
-
-    private static function camel(string $name): string
-    {
-        return lcfirst(str_replace('_', '', ucwords($name, '_')));
     }
 
     /** Makes what cannot be made, or a call that is refused. */

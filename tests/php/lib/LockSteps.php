@@ -24,16 +24,14 @@ final class LockSteps
     /** The handle that a vector describes. */
     public static function handle(Client $client, array $given): Lock
     {
-        $method = lcfirst(str_replace('_', '', ucwords($given['kind'], '_')));
+        $method = camel($given['kind']);
         $given['ttlMs'] = intdiv($given['ttl'], 1000);
         if (isset($given['names_hex'])) {
             $given['names'] = array_map(hex2bin(...), $given['names_hex']);
         } elseif (!isset($given['names'])) {
             $given['name'] = Vectors::bytes($given, 'name');
         }
-        if (isset($given['token_above'])) {
-            $given['tokenAbove'] = $given['token_above'];
-        }
+        $given = array_combine(array_map(camel(...), array_keys($given)), $given);
         $known = array_flip(['name', 'names', 'permits', 'weight', 'ttlMs', 'tokenAbove', 'label']);
         return $client->$method(...array_intersect_key($given, $known));
     }

@@ -135,7 +135,7 @@ final class Vectors
             'settle' => function () use ($limiter, $reservation, $args) {
                 $limiter()->reservation($args['key'] ?? 'k', $reservation)->settle($args['actual'] ?? 1);
             },
-            default => fn () => $limiter()->{self::cased($case['op'])}(...$args + $good),
+            default => fn () => $limiter()->{camel($case['op'])}(...$args + $good),
         };
         self::fails($case, $run);
     }
@@ -147,16 +147,11 @@ final class Vectors
         foreach ($args as $name => $value) {
             match (true) {
                 $name === 'request' => $arguments['requestId'] = $value,
-                in_array($name, self::DURATIONS, true) => $arguments[self::cased($name) . 'Ms'] = intdiv($value, 1000),
-                default => $arguments[self::cased($name)] = $value,
+                in_array($name, self::DURATIONS, true) => $arguments[camel($name) . 'Ms'] = intdiv($value, 1000),
+                default => $arguments[camel($name)] = $value,
             };
         }
         return $arguments;
-    }
-
-    private static function cased(string $name): string
-    {
-        return lcfirst(str_replace('_', '', ucwords($name, '_')));
     }
 
     private function steps(array $case): void

@@ -12,6 +12,12 @@ use Quotalock\Client;
 use Quotalock\Exception\QuotalockException;
 use Quotalock\Lock;
 
+/** A name of the vectors and of api.json as PHP writes it. */
+function camel(string $name): string
+{
+    return lcfirst(str_replace('_', '', ucwords($name, '_')));
+}
+
 /** Runs what should throw an exception of exactly this class, and returns that. */
 function thrown(string $class, \Closure $run): \Throwable
 {
