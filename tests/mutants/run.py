@@ -213,7 +213,9 @@ def main(words: list[str]) -> int:
         copies.put(Copy(COPIES / str(number)))
     if not is_green(copies.queue[0], chosen):
         return 1
-    known: dict[str, str] = json.loads(FOUND_BY.read_text()) if FOUND_BY.exists() else {}
+    of_today = {mutant.about for theme in THEMES for mutant in theme.MUTANTS}
+    before: dict[str, str] = json.loads(FOUND_BY.read_text()) if FOUND_BY.exists() else {}
+    known = {about: test for about, test in before.items() if about in of_today}
     writing = threading.Lock()
 
     def run(mutant: Mutant, theme: ModuleType) -> bool:
@@ -223,9 +225,8 @@ def main(words: list[str]) -> int:
         finally:
             copies.put(copy)
             with writing:
-                of_today = {mutant.about for theme in THEMES for mutant in theme.MUTANTS}
-                kept = {about: test for about, test in sorted(known.items()) if about in of_today}
-                FOUND_BY.write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n")
+                # A copy, since the others note what they find meanwhile.
+                FOUND_BY.write_text(json.dumps(known.copy(), indent=2, sort_keys=True, ensure_ascii=False) + "\n")
 
     with ThreadPoolExecutor(JOBS) as pool:
         survived = sum(pool.map(run, *zip(*chosen, strict=True)))
