@@ -12,7 +12,7 @@ use crate::doorbell::Owner;
 use crate::link::LoopDriver;
 
 impl LoopDriver {
-    /// Has the loop retire this driver, from whichever thread. With a closed loop it only hangs up.
+    /// Asks the loop to retire this driver, from any thread. If the loop is closed, it only hangs up.
     pub fn retire(slf: &Bound<'_, Self>) {
         let py = slf.py();
         let retire = || {
@@ -24,7 +24,7 @@ impl LoopDriver {
         }
     }
 
-    /// Has the loop retire this driver when it runs next; one that is closed instead lets go of it. For destructors: they
+    /// Asks the loop to retire this driver when it runs next; a closed loop lets go of it. For destructors: they
     /// run wherever the last reference goes, also while an exception is on its way, and then nothing of Python may be
     /// called. Takes no lock that is held while an object may go.
     pub fn dismiss(&self) {

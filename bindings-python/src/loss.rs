@@ -22,7 +22,7 @@ pub struct Loss {
     generation: u64,
 }
 
-/// Has the handle notice a deadline that has passed, if the handle is there.
+/// Tells the handle of a deadline that has passed, if the handle is still there.
 pub type Look = Box<dyn Fn(Python<'_>) -> PyResult<()> + Send + Sync>;
 
 /// How the grant ended. Told by any thread, which never touches Python.

@@ -1,4 +1,4 @@
-//! Those of one client in this process who wait for entries. Whoever is the first to be told, or whose rest is over, asks for
+//! Those of one client in this process who wait for entries. The first that is told, or whose rest is over, asks for
 //! all who rest for the same entry. No I/O: what is to be sent, and who has an answer, it tells by actions.
 
 use std::collections::BTreeMap;
@@ -111,7 +111,7 @@ impl Guest for CacheQueue {
     }
 
     fn on_answer(&mut self, number: u64, answer: Result<Answer>) {
-        // Whoever asked may have left; those behind it have asked again.
+        // The caller that asked may have left; the callers behind it have asked again.
         let Some(waiter) = self.all.get_mut(&number) else { return };
         let failed = answer.as_ref().err().cloned();
         match waiter.lookup.on_answer(answer) {
@@ -132,7 +132,7 @@ impl Guest for CacheQueue {
     }
 
     fn turn(&mut self, now: Instant) {
-        // Who asks is answered in its own time.
+        // A caller that asks is answered in its own time.
         for number in self.numbers(|waiter| !waiter.stage.is_asking() && waiter.lookup.until <= now) {
             let over = self.all.get(&number).map(|waiter| waiter.lookup.over());
             over.into_iter().for_each(|over| self.leave(number, over));
@@ -171,7 +171,7 @@ impl CacheQueue {
     pub fn enter(&mut self, lookup: Lookup, tag: Tag) {
         self.next += 1;
         let topic = lookup.target.topic();
-        // Whoever was told to wait joins those who do: they are listed, so a hint will come.
+        // A caller that was told to wait joins the waiting ones: they are listed, so a hint will come.
         let rest = self.all.values().find_map(|waiter| match waiter.stage {
             WaitStage::Resting(until) if waiter.topic == topic && lookup.is_waiting() => Some(until.min(lookup.until)),
             _ => None,

@@ -166,7 +166,7 @@ impl LockQueue {
             return;
         }
         let Some(first) = self.lines.get_mut(names).and_then(VecDeque::front_mut) else { return };
-        // Whoever asked may have left; that is taken back already.
+        // The caller that asked may have left; its question is taken back already.
         if first.attempt.id != *id || !first.stage.is_asking() {
             return;
         }

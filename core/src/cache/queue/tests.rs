@@ -56,7 +56,7 @@ impl Bench {
         }
     }
 
-    /// Has all answers given, and returns them.
+    /// Gives all answers, and returns them.
     fn answers(&mut self) -> Vec<Result<Answer>> {
         for action in self.queue.take_actions() {
             if let Action::Answer(tag, answer) = action {
