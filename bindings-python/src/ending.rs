@@ -14,11 +14,12 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use quotalock::generation;
 
-/// How long the end waits for those inside. They only have to come to the end of a finalizer.
-const PATIENCE: Duration = Duration::from_millis(200);
-/// How long nobody else may come in, from when the end has begun: what the interpreter's own last functions take. One
-/// that takes longer, perhaps because it waits for such a thread, is not held up any more.
-const CLOSED: Duration = Duration::from_millis(500);
+/// How long the end waits for those inside. They only have to come to the end of a finalizer, so that all of this passes
+/// only when one never ends; on a machine that is short of processors a quarter of a second was too little.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long nobody else may come in once nobody is inside: what the interpreter's own last functions take. One that
+/// takes longer, perhaps because it waits for such a thread, is not held up any more.
+const CLOSED: Duration = Duration::from_secs(2);
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -114,11 +115,17 @@ fn of_this_process() {
 pub fn settle(py: Python<'_>) {
     of_this_process();
     let now = Instant::now();
-    *DOOR.lock().unwrap_or_else(PoisonError::into_inner) = Some((thread::current().id(), now + CLOSED));
+    close_until(now + PATIENCE + CLOSED);
     IS_ENDING.store(true, Ordering::Relaxed);
     py.detach(|| {
         while INSIDE.load(Ordering::Relaxed) > 0 && now.elapsed() < PATIENCE {
             thread::sleep(PAUSE);
         }
     });
+    close_until(Instant::now() + CLOSED);
+}
+
+/// Keeps the door closed to all threads but this one.
+fn close_until(until: Instant) {
+    *DOOR.lock().unwrap_or_else(PoisonError::into_inner) = Some((thread::current().id(), until));
 }

@@ -167,9 +167,11 @@ def loads_by_hand(server: Server, readers: int, lock_ms: int) -> int:
         begin.wait()
         while server.command("GET", key) == NIL:
             if server.command("SET", f"{key}:lock", "1", "NX", "PX", str(lock_ms)) != NIL:
-                loads.append(key)
-                time.sleep(LOAD_MS / 1000)
-                server.command("SET", key, "value", "PX", "60000")
+                # Another may have loaded between this reader's look and its lock.
+                if server.command("GET", key) == NIL:
+                    loads.append(key)
+                    time.sleep(LOAD_MS / 1000)
+                    server.command("SET", key, "value", "PX", "60000")
                 server.command("DEL", f"{key}:lock")
                 return
             time.sleep(0.05)

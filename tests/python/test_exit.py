@@ -241,15 +241,20 @@ class Lasting(io.StringIO):
     def flush(self):
         time.sleep(0.05)
 class Cycle:
-    def __init__(self):
-        self.me = self
+    # No thread makes another before its last ones are gone, or a collection would never come to an end.
+    def __init__(self, alive):
+        self.me, self.alive = self, alive
+        alive.append(None)
     def __del__(self):
         time.sleep(0.0002)
+        self.alive.pop()
 client = quotalock.Client(os.environ["URL"], prefix=f"exit-{os.getpid()}", timeout=10)
 limiter, pages = client.limiter("exit", "1000000/hour"), client.cache("exit")
 def work():
+    alive = []
     while True:
-        Cycle()
+        if len(alive) < 30:
+            Cycle(alive)
         limiter.consume("k")
         pages.get_many(["a", "b"], lambda keys: dict.fromkeys(keys, "x"))
         try:
@@ -270,15 +275,19 @@ class Lasting(io.StringIO):
     def flush(self):
         time.sleep(0.05)
 class Cycle:
-    def __init__(self):
-        self.me = self
+    # No thread makes another before its last ones are gone, or a collection would never come to an end.
+    def __init__(self, alive):
+        self.me, self.alive = self, alive
+        alive.append(None)
     def __del__(self):
         time.sleep(0.0002)
+        self.alive.pop()
 limiter = aio.Client(os.environ["URL"], timeout=10).limiter("exit", "1000000/hour")
 async def main():
+    alive = []
     while True:
-        for _ in range(20):
-            Cycle()
+        for _ in range(30 - len(alive)):
+            Cycle(alive)
         await asyncio.gather(*(limiter.consume("k") for _ in range(20)))
 gc.set_threshold(7, 1, 1)
 for _ in range(3):
