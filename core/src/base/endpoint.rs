@@ -1,10 +1,13 @@
 //! Where the state is kept: the URL, taken apart and checked.
 
+mod seeds;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 
 use crate::base::error::{Error, Result, cut, shown};
+pub(crate) use seeds::{HostMap, Seeds};
 
 /// The longest name of a memory, in bytes.
 const MAX_MEMORY_NAME: usize = 255;
@@ -58,9 +61,18 @@ pub(crate) enum Endpoint {
     /// The memory of this name in this process; the empty name is that of `memory://`.
     Memory(String),
     Redis(Server),
+    Cluster(Seeds),
 }
 
 impl Server {
+    /// Its host and port; none of a socket in the file system.
+    pub fn place(&self) -> Option<(&str, u16)> {
+        match &self.address {
+            Address::Tcp { host, port } | Address::Tls { host, port, .. } => Some((host, *port)),
+            Address::Unix { .. } => None,
+        }
+    }
+
     /// A peer's error, without the password should it be there.
     pub fn scrubbed<'a>(&self, said: &'a str) -> Cow<'a, str> {
         match &self.password {
@@ -98,6 +110,7 @@ impl fmt::Display for Endpoint {
         match self {
             Endpoint::Memory(name) => write!(f, "memory://{name}"),
             Endpoint::Redis(server) => server.fmt(f),
+            Endpoint::Cluster(seeds) => seeds.fmt(f),
         }
     }
 }
@@ -116,11 +129,19 @@ pub fn redacted(url: &str) -> String {
     let is_sound = match scheme {
         "unix" => place.starts_with('/') && !place.contains(['%', '#', ':']),
         "memory" => place.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_')),
-        _ => host_and_port(authority).is_ok() && !authority.contains('%') && database_of(database, false).is_ok(),
+        _ => is_authority(scheme, authority) && !authority.contains('%') && database_of(database, false).is_ok(),
     };
     // An '@' that was encoded has no login before it.
     let place = if is_sound && !url.contains("%40") { place } else { "***" };
     cut(&format!("{scheme}://{login}{place}{query}"))
+}
+
+/// Whether this is a host with a port, or several where the scheme takes several.
+fn is_authority(scheme: &str, authority: &str) -> bool {
+    match scheme.ends_with("+cluster") {
+        true => authority.split(',').all(|host| host_and_port(host).is_ok()),
+        false => host_and_port(authority).is_ok(),
+    }
 }
 
 /// Whether a message may show a scheme: what stands there instead may be anything.
@@ -133,6 +154,8 @@ impl Endpoint {
     pub fn scrubbed<'a>(&self, said: &'a str) -> Cow<'a, str> {
         match self {
             Endpoint::Redis(server) => server.scrubbed(said),
+            // They have one login.
+            Endpoint::Cluster(seeds) => seeds.servers.first().map_or(said.into(), |server| server.scrubbed(said)),
             Endpoint::Memory(_) => said.into(),
         }
     }
@@ -146,12 +169,15 @@ impl Endpoint {
     pub fn is_server_of(&self, other: &Endpoint) -> bool {
         match (self, other) {
             (Endpoint::Redis(one), Endpoint::Redis(other)) => one.address == other.address,
+            (Endpoint::Cluster(one), Endpoint::Cluster(other)) => {
+                one.servers.iter().any(|seed| other.servers.iter().any(|other| seed.address == other.address))
+            }
             (Endpoint::Memory(one), Endpoint::Memory(other)) => one == other,
             _ => false,
         }
     }
 
-    /// Parses `redis://`, `rediss://`, `unix://` and `memory://` URLs.
+    /// Parses `redis://`, `rediss://`, `unix://`, `redis+cluster://`, `rediss+cluster://` and `memory://` URLs.
     pub fn parse(url: &str) -> Result<Endpoint> {
         Self::parse_parts(url).map_err(|problem| Error::invalid(format!("url \"{}\" {problem}", redacted(url))))
     }
@@ -163,13 +189,13 @@ impl Endpoint {
         };
         match scheme {
             "memory" => return memory(rest).map(Endpoint::Memory),
-            "redis" | "rediss" | "unix" => {}
-            "redis+cluster" | "redis+sentinel" => {
+            "redis" | "rediss" | "unix" | "redis+cluster" | "rediss+cluster" => {}
+            "redis+sentinel" => {
                 return Err(format!("needs {scheme}, which this version does not support: use redis:// to one server"));
             }
             other => {
                 let known = if is_scheme(other) { format!(" \"{other}\"") } else { String::new() };
-                return Err(format!("has the unknown scheme{known}: use redis, rediss, unix or memory"));
+                return Err(format!("has the unknown scheme{known}: use redis, rediss, unix, redis+cluster or memory"));
             }
         }
         // The login first, and nothing of it in a message: a password with a bare '/' or '?' must not be read as a host.
@@ -181,6 +207,28 @@ impl Endpoint {
         let (user, password) = login.map_or(Ok((None, None)), credentials)?;
         let mut options = Options::parse(query)?;
         // Whether what stands where a database should cannot be the end of a password whose '@' was forgotten.
+        if scheme.ends_with("+cluster") {
+            if login.is_some_and(|login| login.contains('@')) {
+                return Err(
+                    "has more than one '@': give the login once, before the first server, and write @ in it as %40"
+                        .into(),
+                );
+            }
+            let ca = options.take("ca").map(PathBuf::from);
+            if ca.is_some() && scheme != "rediss+cluster" {
+                return Err("has ca= without TLS: use rediss+cluster://".into());
+            }
+            let server = |host, port| {
+                let address = match scheme {
+                    "rediss+cluster" => Address::Tls { host, port, ca: ca.clone() },
+                    _ => Address::Tcp { host, port },
+                };
+                Server { address, user: user.clone(), password: password.clone(), database: 0 }
+            };
+            let seeds = Seeds::parse(place, &mut options, server)?;
+            options.finish()?;
+            return Ok(Endpoint::Cluster(seeds));
+        }
         let mut is_apart = login.is_some();
         let (address, database) = if scheme == "unix" {
             if !place.starts_with('/') {
@@ -275,7 +323,7 @@ fn host_and_port(authority: &str) -> std::result::Result<(String, u16), String> 
 }
 
 /// Options of others that a message may show: what stands there instead may be the end of a password.
-const KNOWN_OPTIONS: [&str; 14] = [
+const KNOWN_OPTIONS: [&str; 15] = [
     "ca",
     "db",
     "database",
@@ -290,6 +338,7 @@ const KNOWN_OPTIONS: [&str; 14] = [
     "auth",
     "prefix",
     "protocol",
+    "host_map",
 ];
 
 struct Options<'a>(Vec<(&'a str, String)>);
@@ -314,7 +363,9 @@ impl<'a> Options<'a> {
             None => Ok(()),
             Some((name, _)) => {
                 let known = if KNOWN_OPTIONS.contains(name) { format!(" \"{name}\"") } else { String::new() };
-                Err(format!("has the unknown option{known}: rediss:// takes ca, unix:// takes db"))
+                Err(format!(
+                    "has the unknown option{known}: rediss:// takes ca, unix:// takes db, redis+cluster:// takes host_map"
+                ))
             }
         }
     }

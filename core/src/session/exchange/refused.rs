@@ -12,6 +12,15 @@ impl Exchange {
         let text = self.session.endpoint.scrubbed(text);
         let refusal = refusal::read(&text, &*self.operation, &self.server());
         self.elsewhere = self.pass != Pass::Glance && matches!(refusal, Refusal::Elsewhere(..));
+        let is_doubtful = matches!(refusal, Refusal::Elsewhere(..)) || text.starts_with("CLUSTERDOWN");
+        if is_doubtful {
+            self.session.engine().route.doubt();
+        }
+        if matches!(refusal, Refusal::Later(..) | Refusal::Elsewhere(..))
+            && let Some((_, error)) = self.stands_for.take()
+        {
+            return self.not_reached(error, 0);
+        }
         match refusal {
             Refusal::NoScript if !self.with_text => {
                 self.with_text = true;
@@ -22,6 +31,7 @@ impl Exchange {
                 self.conclude(Err(Error::new(Code::Internal, message)), 0)
             }
             Refusal::Later(error, scope) | Refusal::Elsewhere(error, scope) => self.refused(error, scope),
+            Refusal::Redirected(redirect) => self.redirected(&redirect),
             Refusal::Final(error) => self.conclude(Err(error), 0),
         }
     }
