@@ -151,9 +151,8 @@ impl GettingMany {
     /// # Errors
     /// That of the answer.
     pub fn after(mut self, answer: Result<Answer>) -> Result<Vec<Part>> {
-        let looked: Vec<Looked> = typed(answer).inspect_err(|error| {
-            self.lookups.iter_mut().for_each(|lookup| lookup.on_error(error));
-        })?;
+        // An error may be that of a later one of several calls: what the others have brought is given back.
+        let looked: Vec<Looked> = typed(answer)?;
         if looked.len() != self.lookups.len() {
             return Err(Error::new(Code::Internal, "an answer for other keys came back"));
         }

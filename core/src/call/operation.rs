@@ -93,6 +93,11 @@ pub(crate) trait Operation: Send + Sync {
     fn gather(&mut self, answer: Answer) -> Result<Option<Answer>> {
         Ok(Some(answer))
     }
+    /// Has the next call ask only about the first of its keys, as many as lie in one slot, and calls after it about the
+    /// others; false if all keys must be decided together.
+    fn narrow(&mut self, _slot_of: fn(&[u8]) -> u16) -> bool {
+        false
+    }
     /// The answer in place of `unavailable` or `timeout`, whatever `on_error` says.
     fn without_redis(&self, _error: &Error) -> Option<Answer> {
         None

@@ -195,7 +195,7 @@ impl Exchange {
             return self.conclude(reply.and_then(|mut reply| self.read(&mut reply, Source::Memory)), 0);
         }
         (self.asking, self.stands_for, self.elsewhere) = (false, None, false);
-        self.slot = match self.find_slot(&engine.route) {
+        self.slot = match redirected::slot_of_all(&mut *self.operation, &engine.route, &self.session.endpoint) {
             Ok(slot) => slot,
             Err(error) => return Step::Done(Err(error)),
         };

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Exchange, FIRST_PAUSE, Step};
+use crate::base::endpoint::Endpoint;
 use crate::base::error::{Code, Error, Result};
+use crate::call::operation::Operation;
 use crate::call::refusal::{self, Redirect};
 use crate::call::refusal_breaker::Pass;
 use crate::session::cluster::slot::slot_of;
@@ -15,22 +17,23 @@ use crate::session::route::Route;
 /// So often a call is sent on without a pause.
 const HOPS: u32 = 4;
 
-impl Exchange {
-    /// The slot of all its keys; of one server any.
-    ///
-    /// # Errors
-    /// `cross_slot` if they lie in several: then nothing is sent.
-    pub(super) fn find_slot(&self, route: &Route) -> Result<u16> {
-        if route.cluster().is_none() {
-            return Ok(0);
-        }
-        let slot = slot_of(self.operation.key(0).unwrap_or_default());
-        match (1..).map_while(|at| self.operation.key(at)).any(|key| slot_of(key) != slot) {
-            true => Err(refusal::cross_slot(&*self.operation, &self.session.endpoint.to_string())),
-            false => Ok(slot),
-        }
+/// The slot of all keys of the next call; of one server any. What need not be decided together is narrowed down to one.
+///
+/// # Errors
+/// `cross_slot` if they lie in several: then nothing is sent.
+pub(super) fn slot_of_all(operation: &mut dyn Operation, route: &Route, endpoint: &Endpoint) -> Result<u16> {
+    if route.cluster().is_none() {
+        return Ok(0);
     }
+    let slot = slot_of(operation.key(0).unwrap_or_default());
+    let is_crossed = (1..).map_while(|at| operation.key(at)).any(|key| slot_of(key) != slot);
+    if is_crossed && !operation.narrow(slot_of) {
+        return Err(refusal::cross_slot(operation, &endpoint.to_string()));
+    }
+    Ok(slot)
+}
 
+impl Exchange {
     /// A server says who else has the slot. It did not run the call.
     pub(super) fn redirected(&mut self, redirect: &Redirect) -> Step {
         let session = self.session.clone();

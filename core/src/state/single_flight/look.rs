@@ -58,6 +58,8 @@ pub struct Progress {
     found: Vec<Looked>,
     /// Of how many entries the last call told.
     last: usize,
+    /// How many the next call may ask for.
+    most: Option<usize>,
 }
 
 /// What a look has found.
@@ -104,8 +106,9 @@ pub struct Seen {
 impl Look {
     /// The entries that the next call asks for. Where values are large it names few, since few are answered.
     fn asked(&self) -> &[Keys] {
-        let Progress { found, last } = &self.progress;
-        let most = if *last > 0 { MOST_ENTRIES.min(2 * last) } else { MOST_ENTRIES };
+        let Progress { found, last, most } = &self.progress;
+        let slow = if *last > 0 { MOST_ENTRIES.min(2 * last) } else { MOST_ENTRIES };
+        let most = most.map_or(slow, |most| slow.min(most));
         let rest = self.entries.get(found.len()..).unwrap_or_default();
         &rest[..most.min(rest.len())]
     }
@@ -253,10 +256,17 @@ impl Operation for Look {
             return Ok(Some(answer));
         }
         let mut looked: Vec<Looked> = answer.take()?;
-        self.progress.last = looked.len();
+        (self.progress.last, self.progress.most) = (looked.len(), None);
         self.progress.found.append(&mut looked);
         let is_whole = self.progress.found.len() >= self.entries.len();
         Ok(is_whole.then(|| Answer::new(std::mem::take(&mut self.progress.found))))
+    }
+
+    fn narrow(&mut self, slot_of: fn(&[u8]) -> u16) -> bool {
+        let slot = |keys: &Keys| slot_of(&keys[0]);
+        let first = self.asked().first().map(slot);
+        self.progress.most = Some(self.asked().iter().take_while(|keys| Some(slot(keys)) == first).count());
+        true
     }
 
     fn without_redis(&self, _error: &Error) -> Option<Answer> {
