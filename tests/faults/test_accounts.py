@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 from accounts import settle
+from cluster_load import ClusterLoad, counted
 from proxy import Faults, Proxy
 from servers import Server
 from workers import LANGUAGES, Worker
@@ -72,3 +74,19 @@ def test_calls_with_a_request_id_are_counted_once(language: str, server: Server)
         assert report.calls == 400
         # Those without an id.
         assert report.unknown > 0
+
+
+def test_the_accounts_of_three_languages_are_in_order() -> None:
+    """On one server that remembers, is killed, and comes back."""
+    with Server("redis-7.0", "--appendonly", "yes", "--appendfsync", "always") as server:
+        with ClusterLoad(server.url) as load:
+            time.sleep(1)
+            server.kill9()
+            time.sleep(0.3)
+            server.start()
+            time.sleep(1.5)
+            history = load.end()
+        report = settle(history, counted(server.url, history), errors=["unavailable", "timeout"])
+        assert not report.problems, report
+        assert report.errors
+        assert {record["proc"] for record in history} == {"python", "php", "node"}

@@ -171,7 +171,7 @@ class Session {
     /** @type {string[]} */
     const history = []
     const run = async () => {
-      for (let n = 0; n < Math.floor(calls / in_flight) && now() < end; n++) {
+      for (let n = 0; n < Math.floor(calls / in_flight) && now() < end && existsSync(path); n++) {
         const entry = pick(mix)
         const cost = pick(entry.costs)
         const given = { name: entry.limiter, options: { policy: entry.policy } }

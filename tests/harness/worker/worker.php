@@ -195,7 +195,8 @@ final class Session
         mt_srand($seed);
         $end = hrtime(true) + (int) ($seconds * 1e9);
         $history = [];
-        for ($n = 0; $n < $calls && hrtime(true) < $end; $n++) {
+        for ($n = 0; $n < $calls && hrtime(true) < $end && is_file($path); $n++) {
+            clearstatcache();
             $entry = $mix[array_rand($mix)];
             $cost = $entry['costs'][array_rand($entry['costs'])];
             $given = ['key' => ['hex' => $entry['key']], 'cost' => $cost];

@@ -188,7 +188,7 @@ class Session:
         async def run(number: int) -> None:
             luck = random.Random(f"{seed}-{number}")
             for _ in range(calls // in_flight):
-                if time.monotonic_ns() >= end:
+                if time.monotonic_ns() >= end or not os.path.exists(path):
                     break
                 entry = luck.choice(mix)
                 cost = luck.choice(entry["costs"])
