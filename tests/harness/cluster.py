@@ -6,6 +6,7 @@ there as soon as its servers are, and the two seconds are over for which a prima
 
 from __future__ import annotations
 
+import binascii
 import contextlib
 import secrets
 import time
@@ -15,7 +16,6 @@ from types import TracebackType
 from cluster_node import BUS, Line, Node
 from program import free_port, listens
 from proxy import Proxy
-from redis import crc
 from servers import ServerError
 
 SLOTS = 16_384
@@ -275,6 +275,8 @@ class Cluster:
 
 
 def slot_of(key: str | bytes) -> int:
-    """The slot of a key, counted by another's code than ours."""
-    slot: int = crc.key_slot(key.encode() if isinstance(key, str) else key)
-    return slot
+    """The slot of a key, that of its hash tag if it has one, counted by Python's own CRC."""
+    octets = key.encode() if isinstance(key, str) else key
+    _, braced, rest = octets.partition(b"{")
+    tag, closed, _ = rest.partition(b"}")
+    return binascii.crc_hqx(tag if braced and closed and tag else octets, 0) % SLOTS
