@@ -4,43 +4,31 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::base::credentials::{Password, PasswordProvider, Secret};
 use crate::base::error::{Code, Error, Result, cut, shown};
 
 /// The longest name of a memory, in bytes.
 const MAX_MEMORY_NAME: usize = 255;
-
-/// A password. Prints as `***`, whoever prints it.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Secret(String);
-
-impl Secret {
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
+/// What an operator sees of our connections unless told otherwise.
+const CLIENT_NAME: &str = "quotalock";
+/// The longest name of a client's connections, in bytes.
+const MAX_CLIENT_NAME: usize = 100;
 
 /// How the server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
-    Tcp {
-        host: String,
-        port: u16,
-    },
-    /// `ca` is a PEM file to trust instead of the system's.
-    Tls {
-        host: String,
-        port: u16,
-        ca: Option<PathBuf>,
-    },
-    Unix {
-        path: PathBuf,
-    },
+    Tcp { host: String, port: u16 },
+    Tls { host: String, port: u16, files: TlsFiles },
+    Unix { path: PathBuf },
+}
+
+/// The PEM files of a TLS connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct TlsFiles {
+    /// What to trust instead of what the system trusts.
+    pub ca: Option<PathBuf>,
+    /// What to show to a server that wants to know who we are: the certificate, with those that vouch for it, and its key.
+    pub shown: Option<(PathBuf, PathBuf)>,
 }
 
 /// One Redis server, with what it takes to log in.
@@ -48,8 +36,10 @@ pub(crate) enum Address {
 pub(crate) struct Server {
     pub address: Address,
     pub user: Option<String>,
-    pub password: Option<Secret>,
+    pub password: Option<Password>,
     pub database: u32,
+    /// What the server's operator sees in `CLIENT LIST`.
+    pub client_name: String,
 }
 
 /// A parsed URL.
@@ -61,10 +51,22 @@ pub(crate) enum Endpoint {
 }
 
 impl Server {
+    /// Whether it is the same place, however one gets in.
+    fn is_place_of(&self, other: &Server) -> bool {
+        let place = |server: &Server| match &server.address {
+            Address::Tcp { host, port } | Address::Tls { host, port, .. } => Some((host.to_ascii_lowercase(), *port)),
+            Address::Unix { .. } => None,
+        };
+        match (place(self), place(other)) {
+            (Some(one), Some(other)) => one == other,
+            _ => self.address == other.address,
+        }
+    }
+
     /// A peer's error, without the password should it be there.
     pub fn scrubbed<'a>(&self, said: &'a str) -> Cow<'a, str> {
-        match &self.password {
-            Some(Secret(password)) if said.contains(&**password) => said.replace(&**password, "***").into(),
+        match self.password.as_ref().and_then(Password::known) {
+            Some(password) if said.contains(&*password) => said.replace(&*password, "***").into(),
             _ => said.into(),
         }
     }
@@ -75,9 +77,14 @@ impl Server {
         // The rest may hold the password, or a part of it, in one guise or another.
         let word = said.split_whitespace().next()?.trim_matches('"');
         let is_plain = word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.'));
-        let (word, password) = (word.to_ascii_lowercase(), password.0.to_ascii_lowercase());
+        let (word, password) = (word.to_ascii_lowercase(), password.known()?.to_ascii_lowercase());
         let tells = password.contains(&word) || word.contains(&password);
         (is_plain && !word.is_empty() && word.len() <= 12 && !tells).then(|| format!("{}…", word.to_ascii_uppercase()))
+    }
+
+    /// Where the user and the password come from, for a message.
+    pub fn login_origin(&self) -> String {
+        self.password.as_ref().map_or_else(|| "the url".into(), Password::origin)
     }
 }
 
@@ -156,23 +163,24 @@ impl Endpoint {
     /// Whether it leads to the same server, as far as the address tells, or to the same memory.
     pub fn is_server_of(&self, other: &Endpoint) -> bool {
         match (self, other) {
-            (Endpoint::Redis(one), Endpoint::Redis(other)) => one.address == other.address,
+            (Endpoint::Redis(one), Endpoint::Redis(other)) => one.is_place_of(other),
             (Endpoint::Memory(one), Endpoint::Memory(other)) => one == other,
             _ => false,
         }
     }
 
-    /// Parses `redis://`, `rediss://`, `unix://` and `memory://` URLs.
-    pub fn parse(url: &str) -> Result<Endpoint> {
-        Self::parse_parts(url).map_err(|problem| Error::invalid(format!("url \"{}\" {problem}", redacted(url))))
+    /// Parses `redis://`, `rediss://`, `unix://` and `memory://` URLs; the password may come from a function instead.
+    pub fn parse(url: &str, teller: Option<PasswordProvider>) -> Result<Endpoint> {
+        Self::parse_parts(url, teller).map_err(|problem| Error::invalid(format!("url \"{}\" {problem}", redacted(url))))
     }
 
-    fn parse_parts(url: &str) -> std::result::Result<Endpoint, String> {
+    fn parse_parts(url: &str, teller: Option<PasswordProvider>) -> std::result::Result<Endpoint, String> {
         const FORM: &str = "write it as redis://[user:password@]host[:port][/database]";
         let Some((scheme, rest)) = url.split_once("://") else {
             return Err(format!("has no scheme: {FORM}"));
         };
         match scheme {
+            "memory" if teller.is_some() => return Err("has no password: take the function that tells one out".into()),
             "memory" => return memory(rest).map(Endpoint::Memory),
             "redis" | "rediss" | "unix" => {}
             "redis+cluster" | "redis+sentinel" => {
@@ -202,17 +210,65 @@ impl Endpoint {
             let (authority, path) = place.split_once('/').unwrap_or((place, ""));
             let (host, port) = host_and_port(authority)?;
             is_apart = !authority.contains(':') || login.is_some();
-            let address = match (scheme, options.take("ca")) {
-                ("rediss", ca) => Address::Tls { host, port, ca: ca.map(PathBuf::from) },
+            let address = match (scheme, tls_files(&mut options)?) {
+                ("rediss", files) => Address::Tls { host, port, files: files.unwrap_or_default() },
                 (_, None) => Address::Tcp { host, port },
-                (_, Some(_)) => return Err("has ca= without TLS: use rediss://".into()),
+                (_, Some(_)) => return Err("has ca=, cert= or key= without TLS: use rediss://".into()),
             };
             (address, path.to_owned())
         };
+        let password = password_of(password, options.take("password_file"), teller)?;
+        if user.is_some() && password.is_none() {
+            return Err("has a user but no password: write user:password@, or :password@ for a password alone".into());
+        }
+        let client_name = client_name(&mut options)?;
         options.finish()?;
         let database = database_of(&database, is_apart)?;
-        Ok(Endpoint::Redis(Server { address, user, password, database }))
+        Ok(Endpoint::Redis(Server { address, user, password, database, client_name }))
     }
+}
+
+/// The files of TLS; none if no option names one.
+fn tls_files(options: &mut Options<'_>) -> std::result::Result<Option<TlsFiles>, String> {
+    let [ca, cert, key] = ["ca", "cert", "key"].map(|name| options.take(name).map(PathBuf::from));
+    let shown = match (cert, key) {
+        (Some(cert), Some(key)) => Some((cert, key)),
+        (None, None) => None,
+        (Some(_), None) => return Err("has cert= without key=: give the file of its private key, too".into()),
+        (None, Some(_)) => return Err("has key= without cert=: give the file of its certificate, too".into()),
+    };
+    Ok(Some(TlsFiles { ca, shown }).filter(|files| *files != TlsFiles::default()))
+}
+
+/// Where the password comes from: one place at most.
+fn password_of(
+    fixed: Option<Secret>,
+    file: Option<String>,
+    teller: Option<PasswordProvider>,
+) -> std::result::Result<Option<Password>, String> {
+    let fixed = fixed.map(|secret| ("a password", Password::Fixed(secret)));
+    // What is no path may be the password, and messages show a path.
+    if file.as_ref().is_some_and(|path| !path.starts_with('/')) {
+        return Err("has a password_file= without an absolute path: write it as /run/secrets/redis".into());
+    }
+    let file = file.map(|path| ("a password_file=", Password::in_file(PathBuf::from(path))));
+    let teller = teller.map(|teller| ("a function that tells a password", Password::told_by(teller)));
+    let mut given = [fixed, file, teller].into_iter().flatten();
+    match (given.next(), given.next()) {
+        (Some((one, _)), Some((other, _))) => Err(format!("has {one} and {other}: take one of the two out")),
+        (one, _) => Ok(one.map(|(_, password)| password)),
+    }
+}
+
+/// The name of the connections, as `CLIENT SETNAME` takes one.
+fn client_name(options: &mut Options<'_>) -> std::result::Result<String, String> {
+    let Some(name) = options.take("client_name") else { return Ok(CLIENT_NAME.into()) };
+    if name.is_empty() || name.len() > MAX_CLIENT_NAME || !name.bytes().all(|b| b.is_ascii_graphic()) {
+        return Err(format!(
+            "has an invalid client_name=: use 1 to {MAX_CLIENT_NAME} letters, digits and signs, no spaces"
+        ));
+    }
+    Ok(name)
 }
 
 /// The number of a database; 0 if none is given. A message shows what is none only if it is `apart` from what may be a login.
@@ -245,12 +301,8 @@ type Credentials = (Option<String>, Option<Secret>);
 
 fn credentials(login: &str) -> std::result::Result<Credentials, String> {
     let (user, password) = login.split_once(':').unwrap_or((login, ""));
-    let (user, password) = (decoded(user)?, decoded(password)?);
-    if !user.is_empty() && password.is_empty() {
-        return Err("has a user but no password: write user:password@, or :password@ for a password alone".into());
-    }
     let some = |text: String| Some(text).filter(|t| !t.is_empty());
-    Ok((some(user), some(password).map(Secret)))
+    Ok((some(decoded(user)?), some(decoded(password)?).map(Secret::new)))
 }
 
 fn host_and_port(authority: &str) -> std::result::Result<(String, u16), String> {
@@ -286,8 +338,14 @@ fn host_and_port(authority: &str) -> std::result::Result<(String, u16), String> 
 }
 
 /// Options of others that a message may show: what stands there instead may be the end of a password.
-const KNOWN_OPTIONS: [&str; 14] = [
+const KNOWN_OPTIONS: [&str; 20] = [
     "ca",
+    "cert",
+    "key",
+    "password_file",
+    "client_name",
+    "ssl_certfile",
+    "ssl_keyfile",
     "db",
     "database",
     "ssl",
@@ -325,7 +383,9 @@ impl<'a> Options<'a> {
             None => Ok(()),
             Some((name, _)) => {
                 let known = if KNOWN_OPTIONS.contains(name) { format!(" \"{name}\"") } else { String::new() };
-                Err(format!("has the unknown option{known}: rediss:// takes ca, unix:// takes db"))
+                Err(format!(
+                    "has the unknown option{known}: there are password_file and client_name, for rediss:// also ca, cert and key, for unix:// also db"
+                ))
             }
         }
     }

@@ -12,14 +12,19 @@ use rustls::CertificateError;
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::deadline::{CallDeadline, interruption};
+use super::login;
 use super::resolve::{Unresolved, resolve};
 use super::stream::Stream;
 use super::trust;
 use crate::base::clock::ServerClock;
-use crate::base::endpoint::{Address, Server};
+use crate::base::credentials::Secret;
+use crate::base::endpoint::{Address, Server, TlsFiles};
 use crate::base::error::{Code, Error, Result};
 use crate::call::refusal;
 use crate::call::resp::{self, Parser, ReplyLimit, Value};
+
+/// What tells a server who we are, of which it may think what it likes.
+const TELLING: &str = "client";
 
 /// A connection that answered, with what its answer told of the server's clock.
 pub(crate) struct Connection {
@@ -27,10 +32,41 @@ pub(crate) struct Connection {
     pub clock: ServerClock,
 }
 
-/// Connects, logs in and asks the time, all within the caller's patience.
+/// Why a server did not take a new connection.
+enum Refused {
+    /// The password, which may have been changed meanwhile.
+    Password(Error),
+    /// The certificate that we showed, which may have been renewed.
+    Certificate(Error),
+    Otherwise(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        Refused::Otherwise(error)
+    }
+}
+
+/// Connects, logs in and asks the time, all within the caller's patience. What the server refuses is read again, once, where
+/// it comes from a file or a function.
 pub(crate) fn dial(server: &Server, patience: &mut CallDeadline<'_>) -> Result<Connection> {
-    let stream = open(server, patience)?;
-    greet(stream, server, patience)
+    let secret = login::password(server, None, patience)?;
+    let again = match open(server, patience).and_then(|stream| greet(stream, server, secret.as_ref(), patience)) {
+        Ok(connection) => return Ok(connection),
+        Err(Refused::Otherwise(error)) => return Err(error),
+        Err(Refused::Password(error)) => match login::password(server, secret.as_ref(), patience)? {
+            Some(other) => Some(other),
+            None => return Err(error),
+        },
+        Err(Refused::Certificate(error)) => match &server.address {
+            Address::Tls { files, .. } if trust::renew(files) => secret,
+            _ => return Err(error),
+        },
+    };
+    match open(server, patience).and_then(|stream| greet(stream, server, again.as_ref(), patience)) {
+        Ok(connection) => Ok(connection),
+        Err(Refused::Password(error) | Refused::Certificate(error) | Refused::Otherwise(error)) => Err(error),
+    }
 }
 
 /// Runs `work` on a thread of its own. The thread takes no signal: those belong to the host's threads.
@@ -81,16 +117,22 @@ fn failed(server: &Server, error: &io::Error) -> Error {
 }
 
 /// The error for a peer that ended the handshake, or with whom we did.
-fn disagreed(server: &Server, ca: Option<&Path>, error: &io::Error) -> Error {
+fn disagreed(server: &Server, files: &TlsFiles, error: &io::Error) -> Refused {
+    let failed = |advice: &str| {
+        Error::new(Code::Unavailable, format!("the TLS handshake with {server} failed ({error}): {advice}"))
+    };
+    if let Some(objection) = trust::objection(error, files) {
+        return Refused::Certificate(failed(objection));
+    }
     let advice = match error.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(rustls::Error::InvalidCertificate(
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
         )) => {
-            trust::forget(ca);
+            trust::forget(files);
             "is this name among its certificate's (subjectAltName)?"
         }
         Some(error @ rustls::Error::InvalidCertificate(_)) => {
-            trust::forget(ca);
+            trust::forget(files);
             match trust::is_ca(error) {
                 true => "its certificate is its own CA: if it is yours, give it as ca= to the url",
                 false => "is its certificate trusted (ca=)?",
@@ -98,19 +140,27 @@ fn disagreed(server: &Server, ca: Option<&Path>, error: &io::Error) -> Error {
         }
         _ => "does this port speak TLS?",
     };
-    Error::new(Code::Unavailable, format!("the TLS handshake with {server} failed ({error}): {advice}"))
+    Refused::Otherwise(failed(advice))
 }
 
-fn open(server: &Server, patience: &mut CallDeadline<'_>) -> Result<Stream> {
+/// The error of a new connection that broke. A server of TLS 1.3 tells only now what it has against our certificate.
+fn broke(server: &Server, error: &io::Error) -> Refused {
     match &server.address {
-        Address::Unix { path } => unix(path, patience).map(Stream::Unix).map_err(|e| failed(server, &e)),
-        Address::Tcp { host, port } => tcp(server, host, *port, patience).map(Stream::Tcp),
-        Address::Tls { host, port, ca } => {
-            let config = trust::config(ca.as_deref())?;
+        Address::Tls { files, .. } if trust::objection(error, files).is_some() => disagreed(server, files, error),
+        _ => failed(server, error).into(),
+    }
+}
+
+fn open(server: &Server, patience: &mut CallDeadline<'_>) -> std::result::Result<Stream, Refused> {
+    match &server.address {
+        Address::Unix { path } => unix(path, patience).map(Stream::Unix).map_err(|e| failed(server, &e).into()),
+        Address::Tcp { host, port } => Ok(Stream::Tcp(tcp(server, host, *port, patience)?)),
+        Address::Tls { host, port, files } => {
+            let config = trust::config(files)?;
             let socket = tcp(server, host, *port, patience)?;
             Stream::tls(socket, host, config, patience).map_err(|e| match e.kind() {
-                ErrorKind::TimedOut | ErrorKind::Interrupted => failed(server, &e),
-                _ => disagreed(server, ca.as_deref(), &e),
+                ErrorKind::TimedOut | ErrorKind::Interrupted => failed(server, &e).into(),
+                _ => disagreed(server, files, &e),
             })
         }
     }
@@ -161,16 +211,31 @@ fn connect(address: &SocketAddr, patience: &mut CallDeadline<'_>) -> io::Result<
     Ok(socket.into())
 }
 
-/// Logs in, selects the database and asks the time, in one write.
-fn greet(mut stream: Stream, server: &Server, patience: &mut CallDeadline<'_>) -> Result<Connection> {
+/// Logs in, tells who we are, selects the database and asks the time, in one write.
+fn greet(
+    mut stream: Stream,
+    server: &Server,
+    secret: Option<&Secret>,
+    patience: &mut CallDeadline<'_>,
+) -> std::result::Result<Connection, Refused> {
     let mut out = Vec::new();
     let mut asked: Vec<&str> = Vec::new();
-    if let Some(password) = &server.password {
+    if let Some(password) = secret {
         match &server.user {
             Some(user) => resp::command(&mut out, &[b"AUTH", user.as_bytes(), password.expose().as_bytes()]),
             None => resp::command(&mut out, &[b"AUTH", password.expose().as_bytes()]),
         }
         asked.push("auth");
+    }
+    for words in [
+        ["SETNAME", &server.client_name, ""],
+        ["SETINFO", "LIB-NAME", "quotalock"],
+        ["SETINFO", "LIB-VER", env!("CARGO_PKG_VERSION")],
+    ] {
+        let words = words.map(str::as_bytes);
+        let words = words.split(|word| word.is_empty()).next().unwrap_or_default();
+        resp::command(&mut out, &[&[b"CLIENT".as_slice()], words].concat());
+        asked.push(TELLING);
     }
     if server.database != 0 {
         resp::command(&mut out, &[b"SELECT", server.database.to_string().as_bytes()]);
@@ -179,17 +244,23 @@ fn greet(mut stream: Stream, server: &Server, patience: &mut CallDeadline<'_>) -
     resp::command(&mut out, &[b"TIME"]);
     asked.push("time");
 
-    send(&mut stream, &out, patience).map_err(|e| failed(server, &e))?;
+    if let Err(error) = send(&mut stream, &out, patience) {
+        return Err(broke(server, &stream.last_words().unwrap_or(error)));
+    }
     let mut parser = Parser::default();
     let mut time = None;
     for command in asked {
-        time = Some(check(server, command, next_reply(&mut stream, &mut parser, server, patience)?)?);
+        let reply = next_reply(&mut stream, &mut parser, server, patience)?;
+        // Older servers do not know how to be told who we are, and some users may not tell it.
+        if command != TELLING {
+            time = Some(check(server, command, reply)?);
+        }
     }
     let clock = time.as_ref().and_then(micros).map(|micros| ServerClock::new(micros, Instant::now()));
     let clock = clock.ok_or_else(|| not_redis(server, &format!("{time:?}")))?;
     // What nobody asked for would be taken for the answer to the first call.
     if !parser.is_empty() {
-        return Err(not_redis(server, "more than was asked for"));
+        return Err(not_redis(server, "more than was asked for").into());
     }
     Ok(Connection { stream, clock })
 }
@@ -216,21 +287,21 @@ fn next_reply(
     parser: &mut Parser,
     server: &Server,
     patience: &mut CallDeadline<'_>,
-) -> Result<Value> {
+) -> std::result::Result<Value, Refused> {
     let mut buffer = [0; 512];
     loop {
         match parser.next_reply(ReplyLimit::TINY) {
             Ok(Some(reply)) => return Ok(reply),
             Ok(None) => patience.look_up().map_err(|e| failed(server, &e))?,
-            Err(garbage) => return Err(not_redis(server, &garbage.found)),
+            Err(garbage) => return Err(not_redis(server, &garbage.found).into()),
         }
         match stream.set_timeouts(patience.slice()).and_then(|()| stream.read(&mut buffer)) {
-            Ok(0) => return Err(unavailable(server, "it closed the connection at once")),
+            Ok(0) => return Err(unavailable(server, "it closed the connection at once").into()),
             Ok(n) => parser.feed(&buffer[..n]),
             Err(e) => match e.kind() {
                 ErrorKind::WouldBlock | ErrorKind::TimedOut => {}
                 ErrorKind::Interrupted => patience.look().map_err(|e| failed(server, &e))?,
-                _ => return Err(failed(server, &e)),
+                _ => return Err(broke(server, &e)),
             },
         }
     }
@@ -245,33 +316,38 @@ pub(crate) fn not_redis(server: &Server, found: &str) -> Error {
     )
 }
 
-fn check(server: &Server, command: &str, reply: Value) -> Result<Value> {
+fn check(server: &Server, command: &str, reply: Value) -> std::result::Result<Value, Refused> {
     let Value::Error(text) = reply else { return Ok(reply) };
     let host = server.to_string();
-    if let Some(error) = refusal::login(&text, &host) {
-        return Err(error);
+    if let Some(error) = refusal::login(&text, &host, &server.login_origin()) {
+        return Err(Refused::Password(error));
     }
+    Err(refused(server, command, &text, &host).into())
+}
+
+/// The error for a first command that was refused.
+fn refused(server: &Server, command: &str, text: &str, host: &str) -> Error {
     if text.starts_with("NOPERM") {
-        return Err(refusal::not_permitted(&text, None, &host));
+        return refusal::not_permitted(text, None, host);
     }
-    if refusal::is_unknown_command(&text) {
+    if refusal::is_unknown_command(text) {
         let advice = match command {
             "select" => "or the server has only one database: remove the database from the url, or restore the command",
             _ => "or this is not Redis: restore the command, or correct the url",
         };
         let message = format!("{host} does not know the command '{command}': it was renamed there, {advice}");
-        return Err(Error::new(Code::NotPermitted, message));
+        return Error::new(Code::NotPermitted, message);
     }
-    let said = server.quoted(&text).map_or_else(String::new, |said| format!(" (\"{said}\")"));
+    let said = server.quoted(text).map_or_else(String::new, |said| format!(" (\"{said}\")"));
     if command == "select" {
         let database = server.database;
         let what = if text.contains("out of range") { "does not exist" } else { "cannot be selected" };
-        return Err(Error::invalid(format!("database {database} {what} on {host}{said}: give another number")));
+        return Error::invalid(format!("database {database} {what} on {host}{said}: give another number"));
     }
     if text.starts_with("ERR max number of clients") {
-        return Err(unavailable(server, "it has no connection left: raise maxclients or use fewer processes"));
+        return unavailable(server, "it has no connection left: raise maxclients or use fewer processes");
     }
-    Err(unavailable(server, &format!("it refused the first commands{said}")))
+    unavailable(server, &format!("it refused the first commands{said}"))
 }
 
 fn micros(time: &Value) -> Option<i64> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod deadline;
 pub(crate) mod dial;
+mod login;
 pub(crate) mod pool;
 mod resolve;
 pub(crate) mod stream;
