@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::base::credentials::{Password, PasswordProvider, Secret};
-use crate::base::error::{Code, Error, Result, cut, shown};
+use crate::base::error::{Error, Result, cut, shown};
 
 /// The longest name of a memory, in bytes.
 const MAX_MEMORY_NAME: usize = 255;
@@ -141,17 +141,6 @@ impl Endpoint {
         match self {
             Endpoint::Redis(server) => server.scrubbed(said),
             Endpoint::Memory(_) => said.into(),
-        }
-    }
-
-    /// The server to connect to.
-    ///
-    /// # Errors
-    /// `internal` for memory, to which nothing connects.
-    pub fn server(&self) -> Result<&Server> {
-        match self {
-            Endpoint::Redis(server) => Ok(server),
-            Endpoint::Memory(_) => Err(Error::new(Code::Internal, "memory:// has no connections")),
         }
     }
 

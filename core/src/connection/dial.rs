@@ -248,12 +248,19 @@ fn greet(
         return Err(broke(server, &stream.last_words().unwrap_or(error)));
     }
     let mut parser = Parser::default();
-    let mut time = None;
+    let (mut time, mut said) = (None, None);
     for command in asked {
-        let reply = next_reply(&mut stream, &mut parser, server, patience)?;
+        let reply = match (next_reply(&mut stream, &mut parser, server, patience), said.take()) {
+            // What a server says before it hangs up is no answer to what was asked first.
+            (Err(Refused::Otherwise(error)), Some(said)) if error.code() == Code::Unavailable => {
+                return Err(check(server, TELLING, said).err().unwrap_or(Refused::Otherwise(error)));
+            }
+            (reply, _) => reply?,
+        };
         // Older servers do not know how to be told who we are, and some users may not tell it.
-        if command != TELLING {
-            time = Some(check(server, command, reply)?);
+        match command {
+            TELLING => said = Some(reply),
+            _ => time = Some(check(server, command, reply)?),
         }
     }
     let clock = time.as_ref().and_then(micros).map(|micros| ServerClock::new(micros, Instant::now()));
