@@ -1,25 +1,38 @@
 //! Where the state is kept: the URL, taken apart and checked.
 
+mod options;
+pub(crate) mod sentinels;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use options::{Options, client_name, password_of, tls_files};
+use sentinels::Watched;
 
 use crate::base::credentials::{Password, PasswordProvider, Secret};
 use crate::base::error::{Error, Result, cut, shown};
 
 /// The longest name of a memory, in bytes.
 const MAX_MEMORY_NAME: usize = 255;
-/// What an operator sees of our connections unless told otherwise.
-const CLIENT_NAME: &str = "quotalock";
-/// The longest name of a client's connections, in bytes.
-const MAX_CLIENT_NAME: usize = 100;
-
 /// How the server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
-    Tcp { host: String, port: u16 },
-    Tls { host: String, port: u16, files: TlsFiles },
-    Unix { path: PathBuf },
+    Tcp {
+        host: String,
+        port: u16,
+    },
+    Tls {
+        host: String,
+        port: u16,
+        files: TlsFiles,
+    },
+    Unix {
+        path: PathBuf,
+    },
+    /// Where Sentinels say.
+    Watched(Arc<Watched>),
 }
 
 /// The PEM files of a TLS connection.
@@ -55,7 +68,7 @@ impl Server {
     fn is_place_of(&self, other: &Server) -> bool {
         let place = |server: &Server| match &server.address {
             Address::Tcp { host, port } | Address::Tls { host, port, .. } => Some((host.to_ascii_lowercase(), *port)),
-            Address::Unix { .. } => None,
+            Address::Unix { .. } | Address::Watched(_) => None,
         };
         match (place(self), place(other)) {
             (Some(one), Some(other)) => one == other,
@@ -82,6 +95,24 @@ impl Server {
         (is_plain && !word.is_empty() && word.len() <= 12 && !tells).then(|| format!("{}…", word.to_ascii_uppercase()))
     }
 
+    /// The same with its address.
+    pub fn at(&self, watched: &Watched, place: sentinels::Place) -> Server {
+        Server { address: watched.address(place), ..self.clone() }
+    }
+
+    /// Counts the places where Sentinels found it; always 0 for one that has its place.
+    pub fn epoch(&self) -> u64 {
+        match &self.address {
+            Address::Watched(watched) => watched.epoch(),
+            _ => 0,
+        }
+    }
+
+    /// Whether it is where Sentinels say.
+    pub fn is_watched(&self) -> bool {
+        matches!(self.address, Address::Watched(_))
+    }
+
     /// Where the user and the password come from, for a message.
     pub fn login_origin(&self) -> String {
         self.password.as_ref().map_or_else(|| "the url".into(), Password::origin)
@@ -96,6 +127,10 @@ impl fmt::Display for Server {
             }
             Address::Tcp { host, port } | Address::Tls { host, port, .. } => write!(f, "{host}:{port}"),
             Address::Unix { path } => write!(f, "unix:{}", path.display()),
+            Address::Watched(watched) => match watched.last() {
+                Some(place) => write!(f, "{} (primary {})", self.at(watched, place), watched.name),
+                None => watched.fmt(f),
+            },
         }
     }
 }
@@ -104,6 +139,8 @@ impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Endpoint::Memory(name) => write!(f, "memory://{name}"),
+            // The same wherever its primary is.
+            Endpoint::Redis(Server { address: Address::Watched(watched), .. }) => watched.fmt(f),
             Endpoint::Redis(server) => server.fmt(f),
         }
     }
@@ -114,7 +151,7 @@ impl fmt::Display for Endpoint {
 pub fn redacted(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| is_scheme(scheme)) else {
         // Without a scheme it may be the password alone, but not if it has a port.
-        let is_place = url.contains(':') && host_and_port(url).is_ok();
+        let is_place = url.contains(':') && host_and_port(url, 0).is_ok();
         return if is_place { cut(url) } else { "***".into() };
     };
     let (login, rest) = rest.rsplit_once('@').map_or(("", rest), |(_, rest)| ("***@", rest));
@@ -123,7 +160,8 @@ pub fn redacted(url: &str) -> String {
     let is_sound = match scheme {
         "unix" => place.starts_with('/') && !place.contains(['%', '#', ':']),
         "memory" => place.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_')),
-        _ => host_and_port(authority).is_ok() && !authority.contains('%') && database_of(database, false).is_ok(),
+        "redis+sentinel" | "rediss+sentinel" => sentinels::is_place(authority, database),
+        _ => host_and_port(authority, 0).is_ok() && !authority.contains('%') && database_of(database, false).is_ok(),
     };
     // An '@' that was encoded has no login before it.
     let place = if is_sound && !url.contains("%40") { place } else { "***" };
@@ -158,7 +196,7 @@ impl Endpoint {
         }
     }
 
-    /// Parses `redis://`, `rediss://`, `unix://` and `memory://` URLs; the password may come from a function instead.
+    /// Parses `redis://`, `rediss://`, `unix://`, `redis+sentinel://`, `rediss+sentinel://` and `memory://` URLs; the password may come from a function instead.
     pub fn parse(url: &str, teller: Option<PasswordProvider>) -> Result<Endpoint> {
         Self::parse_parts(url, teller).map_err(|problem| Error::invalid(format!("url \"{}\" {problem}", redacted(url))))
     }
@@ -171,13 +209,15 @@ impl Endpoint {
         match scheme {
             "memory" if teller.is_some() => return Err("has no password: take the function that tells one out".into()),
             "memory" => return memory(rest).map(Endpoint::Memory),
-            "redis" | "rediss" | "unix" => {}
-            "redis+cluster" | "redis+sentinel" => {
+            "redis" | "rediss" | "unix" | "redis+sentinel" | "rediss+sentinel" => {}
+            "redis+cluster" => {
                 return Err(format!("needs {scheme}, which this version does not support: use redis:// to one server"));
             }
             other => {
                 let known = if is_scheme(other) { format!(" \"{other}\"") } else { String::new() };
-                return Err(format!("has the unknown scheme{known}: use redis, rediss, unix or memory"));
+                return Err(format!(
+                    "has the unknown scheme{known}: use redis, rediss, unix, redis+sentinel or memory"
+                ));
             }
         }
         // The login first, and nothing of it in a message: a password with a bare '/' or '?' must not be read as a host.
@@ -195,9 +235,12 @@ impl Endpoint {
                 return Err("has no absolute path: write it as unix:///run/redis.sock[?db=0]".into());
             }
             (Address::Unix { path: PathBuf::from(decoded(place)?) }, options.take("db").unwrap_or_default())
+        } else if scheme.ends_with("+sentinel") {
+            let (watched, database) = sentinels::parse(scheme, place, &mut options)?;
+            (Address::Watched(Arc::new(watched)), database)
         } else {
             let (authority, path) = place.split_once('/').unwrap_or((place, ""));
-            let (host, port) = host_and_port(authority)?;
+            let (host, port) = host_and_port(authority, 6379)?;
             is_apart = !authority.contains(':') || login.is_some();
             let address = match (scheme, tls_files(&mut options)?) {
                 ("rediss", files) => Address::Tls { host, port, files: files.unwrap_or_default() },
@@ -206,7 +249,7 @@ impl Endpoint {
             };
             (address, path.to_owned())
         };
-        let password = password_of(password, options.take("password_file"), teller)?;
+        let password = password_of(password, options.take("password_file"), "password_file", teller)?;
         if user.is_some() && password.is_none() {
             return Err("has a user but no password: write user:password@, or :password@ for a password alone".into());
         }
@@ -215,49 +258,6 @@ impl Endpoint {
         let database = database_of(&database, is_apart)?;
         Ok(Endpoint::Redis(Server { address, user, password, database, client_name }))
     }
-}
-
-/// The files of TLS; none if no option names one.
-fn tls_files(options: &mut Options<'_>) -> std::result::Result<Option<TlsFiles>, String> {
-    let [ca, cert, key] = ["ca", "cert", "key"].map(|name| options.take(name).map(PathBuf::from));
-    let shown = match (cert, key) {
-        (Some(cert), Some(key)) => Some((cert, key)),
-        (None, None) => None,
-        (Some(_), None) => return Err("has cert= without key=: give the file of its private key, too".into()),
-        (None, Some(_)) => return Err("has key= without cert=: give the file of its certificate, too".into()),
-    };
-    Ok(Some(TlsFiles { ca, shown }).filter(|files| *files != TlsFiles::default()))
-}
-
-/// Where the password comes from: one place at most.
-fn password_of(
-    fixed: Option<Secret>,
-    file: Option<String>,
-    teller: Option<PasswordProvider>,
-) -> std::result::Result<Option<Password>, String> {
-    let fixed = fixed.map(|secret| ("a password", Password::Fixed(secret)));
-    // What is no path may be the password, and messages show a path.
-    if file.as_ref().is_some_and(|path| !path.starts_with('/')) {
-        return Err("has a password_file= without an absolute path: write it as /run/secrets/redis".into());
-    }
-    let file = file.map(|path| ("a password_file=", Password::in_file(PathBuf::from(path))));
-    let teller = teller.map(|teller| ("a function that tells a password", Password::told_by(teller)));
-    let mut given = [fixed, file, teller].into_iter().flatten();
-    match (given.next(), given.next()) {
-        (Some((one, _)), Some((other, _))) => Err(format!("has {one} and {other}: take one of the two out")),
-        (one, _) => Ok(one.map(|(_, password)| password)),
-    }
-}
-
-/// The name of the connections, as `CLIENT SETNAME` takes one.
-fn client_name(options: &mut Options<'_>) -> std::result::Result<String, String> {
-    let Some(name) = options.take("client_name") else { return Ok(CLIENT_NAME.into()) };
-    if name.is_empty() || name.len() > MAX_CLIENT_NAME || !name.bytes().all(|b| b.is_ascii_graphic()) {
-        return Err(format!(
-            "has an invalid client_name=: use 1 to {MAX_CLIENT_NAME} letters, digits and signs, no spaces"
-        ));
-    }
-    Ok(name)
 }
 
 /// The number of a database; 0 if none is given. A message shows what is none only if it is `apart` from what may be a login.
@@ -294,7 +294,7 @@ fn credentials(login: &str) -> std::result::Result<Credentials, String> {
     Ok((some(decoded(user)?), some(decoded(password)?).map(Secret::new)))
 }
 
-fn host_and_port(authority: &str) -> std::result::Result<(String, u16), String> {
+fn host_and_port(authority: &str, default_port: u16) -> std::result::Result<(String, u16), String> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(v6) => {
             let (host, after) = v6.split_once(']').ok_or("has a '[' without ']': write an IPv6 host as [::1]")?;
@@ -309,7 +309,7 @@ fn host_and_port(authority: &str) -> std::result::Result<(String, u16), String> 
         return Err("has no host: write it as redis://127.0.0.1:6379".into());
     }
     let port = match port {
-        None => 6379,
+        None => default_port,
         Some(digits) => digits.parse::<u16>().ok().filter(|p| *p > 0).ok_or_else(|| {
             // What is no number, or a long one, may be a password whose '@' was forgotten, or encoded.
             let is_number = digits.len() <= 5 && digits.bytes().all(|b| b.is_ascii_digit());
@@ -324,60 +324,6 @@ fn host_and_port(authority: &str) -> std::result::Result<(String, u16), String> 
         return Err("has an invalid host: write it as redis://127.0.0.1:6379, with '@' after a login".into());
     }
     Ok((host, port))
-}
-
-/// Options of others that a message may show: what stands there instead may be the end of a password.
-const KNOWN_OPTIONS: [&str; 20] = [
-    "ca",
-    "cert",
-    "key",
-    "password_file",
-    "client_name",
-    "ssl_certfile",
-    "ssl_keyfile",
-    "db",
-    "database",
-    "ssl",
-    "tls",
-    "ssl_cert_reqs",
-    "timeout",
-    "socket_timeout",
-    "username",
-    "password",
-    "user",
-    "auth",
-    "prefix",
-    "protocol",
-];
-
-struct Options<'a>(Vec<(&'a str, String)>);
-
-impl<'a> Options<'a> {
-    fn parse(query: &'a str) -> std::result::Result<Self, String> {
-        let pairs = query.split('&').filter(|pair| !pair.is_empty());
-        let pairs = pairs.map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Ok((name, decoded(value)?))
-        });
-        pairs.collect::<std::result::Result<_, String>>().map(Options)
-    }
-
-    fn take(&mut self, name: &str) -> Option<String> {
-        let at = self.0.iter().position(|(n, _)| *n == name)?;
-        Some(self.0.remove(at).1)
-    }
-
-    fn finish(self) -> std::result::Result<(), String> {
-        match self.0.first() {
-            None => Ok(()),
-            Some((name, _)) => {
-                let known = if KNOWN_OPTIONS.contains(name) { format!(" \"{name}\"") } else { String::new() };
-                Err(format!(
-                    "has the unknown option{known}: there are password_file and client_name, for rediss:// also ca, cert and key, for unix:// also db"
-                ))
-            }
-        }
-    }
 }
 
 fn decoded(text: &str) -> std::result::Result<String, String> {

@@ -75,7 +75,10 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
     }
     let scope = if OF_WRITES.into_iter().any(inner) { Scope::Writes } else { Scope::All };
     if DEMOTED.into_iter().any(inner) {
-        let message = format!("{server} is a replica ({}): point the url at the primary", shown(text.as_bytes()));
+        let message = format!(
+            "{server} is a replica ({}): wait for its failover to end, or point the url at the primary",
+            shown(text.as_bytes())
+        );
         return Refusal::Elsewhere(Error::new(Code::Unavailable, message), scope);
     }
     if PASSING.into_iter().any(inner) {

@@ -14,6 +14,7 @@ use socket2::{Domain, SockAddr, Socket, Type};
 use super::deadline::{CallDeadline, interruption};
 use super::login;
 use super::resolve::{Unresolved, resolve};
+use super::search;
 use super::stream::Stream;
 use super::trust;
 use crate::base::clock::ServerClock;
@@ -23,6 +24,8 @@ use crate::base::error::{Code, Error, Result};
 use crate::call::refusal;
 use crate::call::resp::{self, Parser, ReplyLimit, Value};
 
+/// The most that a first answer may be: a primary's role tells of each of its replicas.
+const FIRST_REPLY: ReplyLimit = ReplyLimit { bytes: 64 << 10, items: 2 << 10 };
 /// What tells a server who we are, of which it may think what it likes.
 const TELLING: &str = "client";
 
@@ -30,10 +33,12 @@ const TELLING: &str = "client";
 pub(crate) struct Connection {
     pub stream: Stream,
     pub clock: ServerClock,
+    /// That of [`Server::epoch`]: of no use once the server is found elsewhere.
+    pub epoch: u64,
 }
 
 /// Why a server did not take a new connection.
-enum Refused {
+pub(super) enum Refused {
     /// The password, which may have been changed meanwhile.
     Password(Error),
     /// The certificate that we showed, which may have been renewed.
@@ -50,8 +55,24 @@ impl From<Error> for Refused {
 /// Connects, logs in and asks the time, all within the caller's patience. What the server refuses is read again, once, where
 /// it comes from a file or a function.
 pub(crate) fn dial(server: &Server, patience: &mut CallDeadline<'_>) -> Result<Connection> {
+    match &server.address {
+        Address::Watched(watched) => search::dial(server, watched, patience),
+        _ => dial_as(server, Role::Any, patience),
+    }
+}
+
+/// What a server has to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Any,
+    /// It says itself that it is no replica.
+    Primary,
+}
+
+/// As [`dial`], a server that has its place.
+pub(super) fn dial_as(server: &Server, role: Role, patience: &mut CallDeadline<'_>) -> Result<Connection> {
     let secret = login::password(server, None, patience)?;
-    let again = match open(server, patience).and_then(|stream| greet(stream, server, secret.as_ref(), patience)) {
+    let again = match open(server, patience).and_then(|stream| greet(stream, server, role, secret.as_ref(), patience)) {
         Ok(connection) => return Ok(connection),
         Err(Refused::Otherwise(error)) => return Err(error),
         Err(Refused::Password(error)) => match login::password(server, secret.as_ref(), patience)? {
@@ -63,7 +84,7 @@ pub(crate) fn dial(server: &Server, patience: &mut CallDeadline<'_>) -> Result<C
             _ => return Err(error),
         },
     };
-    match open(server, patience).and_then(|stream| greet(stream, server, again.as_ref(), patience)) {
+    match open(server, patience).and_then(|stream| greet(stream, server, role, again.as_ref(), patience)) {
         Ok(connection) => Ok(connection),
         Err(Refused::Password(error) | Refused::Certificate(error) | Refused::Otherwise(error)) => Err(error),
     }
@@ -108,7 +129,7 @@ pub(crate) fn hanging(server: &Server) -> Error {
     Error::new(Code::Timeout, format!("{server} gave no answer to a new connection in time: {advice}"))
 }
 
-fn failed(server: &Server, error: &io::Error) -> Error {
+pub(super) fn unreachable(server: &Server, error: &io::Error) -> Error {
     match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => hanging(server),
         ErrorKind::Interrupted => interruption(),
@@ -147,22 +168,23 @@ fn disagreed(server: &Server, files: &TlsFiles, error: &io::Error) -> Refused {
 fn broke(server: &Server, error: &io::Error) -> Refused {
     match &server.address {
         Address::Tls { files, .. } if trust::objection(error, files).is_some() => disagreed(server, files, error),
-        _ => failed(server, error).into(),
+        _ => unreachable(server, error).into(),
     }
 }
 
-fn open(server: &Server, patience: &mut CallDeadline<'_>) -> std::result::Result<Stream, Refused> {
+pub(super) fn open(server: &Server, patience: &mut CallDeadline<'_>) -> std::result::Result<Stream, Refused> {
     match &server.address {
-        Address::Unix { path } => unix(path, patience).map(Stream::Unix).map_err(|e| failed(server, &e).into()),
+        Address::Unix { path } => unix(path, patience).map(Stream::Unix).map_err(|e| unreachable(server, &e).into()),
         Address::Tcp { host, port } => Ok(Stream::Tcp(tcp(server, host, *port, patience)?)),
         Address::Tls { host, port, files } => {
             let config = trust::config(files)?;
             let socket = tcp(server, host, *port, patience)?;
             Stream::tls(socket, host, config, patience).map_err(|e| match e.kind() {
-                ErrorKind::TimedOut | ErrorKind::Interrupted => failed(server, &e).into(),
+                ErrorKind::TimedOut | ErrorKind::Interrupted => unreachable(server, &e).into(),
                 _ => disagreed(server, files, &e),
             })
         }
+        Address::Watched(_) => Err(Error::new(Code::Internal, "a server without a place was dialed").into()),
     }
 }
 
@@ -183,7 +205,7 @@ fn tcp(server: &Server, host: &str, port: u16, patience: &mut CallDeadline<'_>) 
     let mut last = None;
     let addresses = resolve(host, port, patience).map_err(|unresolved| match unresolved {
         Unresolved::Failed(why) => unavailable(server, &why),
-        Unresolved::GaveUp(e) => failed(server, &e),
+        Unresolved::GaveUp(e) => unreachable(server, &e),
         Unresolved::NoThread(error) => error,
     })?;
     for address in addresses {
@@ -193,7 +215,7 @@ fn tcp(server: &Server, host: &str, port: u16, patience: &mut CallDeadline<'_>) 
             Err(e) => last = Some(e),
         }
     }
-    Err(last.map_or_else(|| unavailable(server, "the name has no address"), |e| failed(server, &e)))
+    Err(last.map_or_else(|| unavailable(server, "the name has no address"), |e| unreachable(server, &e)))
 }
 
 fn connect(address: &SocketAddr, patience: &mut CallDeadline<'_>) -> io::Result<TcpStream> {
@@ -215,16 +237,14 @@ fn connect(address: &SocketAddr, patience: &mut CallDeadline<'_>) -> io::Result<
 fn greet(
     mut stream: Stream,
     server: &Server,
+    role: Role,
     secret: Option<&Secret>,
     patience: &mut CallDeadline<'_>,
 ) -> std::result::Result<Connection, Refused> {
     let mut out = Vec::new();
     let mut asked: Vec<&str> = Vec::new();
     if let Some(password) = secret {
-        match &server.user {
-            Some(user) => resp::command(&mut out, &[b"AUTH", user.as_bytes(), password.expose().as_bytes()]),
-            None => resp::command(&mut out, &[b"AUTH", password.expose().as_bytes()]),
-        }
+        log_in(&mut out, server, password);
         asked.push("auth");
     }
     for words in [
@@ -240,6 +260,10 @@ fn greet(
     if server.database != 0 {
         resp::command(&mut out, &[b"SELECT", server.database.to_string().as_bytes()]);
         asked.push("select");
+    }
+    if role == Role::Primary {
+        resp::command(&mut out, &[b"ROLE"]);
+        asked.push("role");
     }
     resp::command(&mut out, &[b"TIME"]);
     asked.push("time");
@@ -260,6 +284,7 @@ fn greet(
         // Older servers do not know how to be told who we are, and some users may not tell it.
         match command {
             TELLING => said = Some(reply),
+            "role" => be_primary(server, &check(server, command, reply)?)?,
             _ => time = Some(check(server, command, reply)?),
         }
     }
@@ -269,7 +294,28 @@ fn greet(
     if !parser.is_empty() {
         return Err(not_redis(server, "more than was asked for").into());
     }
-    Ok(Connection { stream, clock })
+    Ok(Connection { stream, clock, epoch: 0 })
+}
+
+/// Encodes the login.
+pub(super) fn log_in(out: &mut Vec<u8>, server: &Server, password: &Secret) {
+    match &server.user {
+        Some(user) => resp::command(out, &[b"AUTH", user.as_bytes(), password.expose().as_bytes()]),
+        None => resp::command(out, &[b"AUTH", password.expose().as_bytes()]),
+    }
+}
+
+/// Whether this answer to ROLE is a primary's.
+fn be_primary(server: &Server, answer: &Value) -> Result<()> {
+    let Value::Array(parts) = answer else { return Err(not_redis(server, &format!("{answer:?}"))) };
+    match parts.first() {
+        Some(Value::Bytes(role)) if role == b"master" => Ok(()),
+        Some(Value::Bytes(role)) if role == b"slave" => Err(Error::new(
+            Code::Unavailable,
+            format!("{server} is a replica, though a Sentinel names it as the primary: is a failover under way?"),
+        )),
+        _ => Err(not_redis(server, &format!("{answer:?}"))),
+    }
 }
 
 /// Writes all of it, and has TLS give it to the socket.
@@ -289,7 +335,7 @@ pub(crate) fn send(stream: &mut Stream, bytes: &[u8], patience: &mut CallDeadlin
     Ok(())
 }
 
-fn next_reply(
+pub(super) fn next_reply(
     stream: &mut Stream,
     parser: &mut Parser,
     server: &Server,
@@ -297,9 +343,9 @@ fn next_reply(
 ) -> std::result::Result<Value, Refused> {
     let mut buffer = [0; 512];
     loop {
-        match parser.next_reply(ReplyLimit::TINY) {
+        match parser.next_reply(FIRST_REPLY) {
             Ok(Some(reply)) => return Ok(reply),
-            Ok(None) => patience.look_up().map_err(|e| failed(server, &e))?,
+            Ok(None) => patience.look_up().map_err(|e| unreachable(server, &e))?,
             Err(garbage) => return Err(not_redis(server, &garbage.found).into()),
         }
         match stream.set_timeouts(patience.slice()).and_then(|()| stream.read(&mut buffer)) {
@@ -307,7 +353,7 @@ fn next_reply(
             Ok(n) => parser.feed(&buffer[..n]),
             Err(e) => match e.kind() {
                 ErrorKind::WouldBlock | ErrorKind::TimedOut => {}
-                ErrorKind::Interrupted => patience.look().map_err(|e| failed(server, &e))?,
+                ErrorKind::Interrupted => patience.look().map_err(|e| unreachable(server, &e))?,
                 _ => return Err(broke(server, &e)),
             },
         }

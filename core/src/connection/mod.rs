@@ -5,6 +5,8 @@ pub(crate) mod dial;
 mod login;
 pub(crate) mod pool;
 mod resolve;
+mod search;
+mod sentinel;
 pub(crate) mod stream;
 pub(crate) mod subscription;
 pub(crate) mod trust;

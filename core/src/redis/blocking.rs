@@ -95,20 +95,22 @@ pub(super) fn connected(
     deadline: Instant,
     interrupted: &mut dyn FnMut() -> bool,
 ) -> Result<Wire> {
-    if let Some(wire) = node.pool.take() {
-        return Ok(wire);
+    while let Some(wire) = node.pool.take() {
+        if wire.epoch == node.server.epoch() {
+            return Ok(wire);
+        }
     }
     let began = Instant::now();
     match dial(&node.server, &mut CallDeadline::new(deadline, interrupted)) {
         Ok(connection) => {
-            node.breaker.success();
+            node.reached(connection.epoch);
             Ok(Wire::new(connection))
         }
         Err(error) => {
             // An interruption says nothing about the server, nor does a dial that had little time left.
             let hurried = error.code() == Code::Timeout && deadline < began + timeout / 2;
             if error.code() != Code::Internal && !hurried {
-                node.breaker.failure(began.elapsed(), &error);
+                node.not_reached(began.elapsed(), &error);
             }
             Err(error)
         }

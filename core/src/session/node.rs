@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::base::endpoint::Server;
+use crate::base::error::Error;
 use crate::call::breaker::Breaker;
 use crate::call::refusal_breaker::RefusalBreaker;
 use crate::connection::pool::Pool;
+
+/// The longest time between two searches for a primary: Sentinels name the next one within seconds.
+const SEARCH_AGAIN: Duration = Duration::from_millis(50);
 
 /// One server of one client, in one process.
 pub(crate) struct Node {
@@ -31,6 +36,22 @@ impl Node {
             pool: Pool::default(),
             connected: Arc::default(),
         })
+    }
+
+    /// A new connection was made.
+    pub fn reached(&self, epoch: u64) {
+        self.breaker.success();
+        if self.server.is_watched() {
+            self.pool.leave_all_but(epoch);
+        }
+    }
+
+    /// No connection could be made, which took so long.
+    pub fn not_reached(&self, cost: Duration, error: &Error) {
+        match self.server.is_watched() {
+            true => self.breaker.failure_within(cost, SEARCH_AGAIN, error),
+            false => self.breaker.failure(cost, error),
+        }
     }
 
     /// For a link to hold while it is connected.
