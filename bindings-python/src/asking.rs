@@ -56,7 +56,7 @@ impl LoopDriver {
             }
             let done = Done::take(py, &mut state.link);
             let later = done.is_empty() && !at_once && !std::mem::replace(&mut state.flush_due, true);
-            (done, naps || !state.watched.has_socket(), at_once, later)
+            (done, naps || !state.link.is_connected(), at_once, later)
         };
         if !done.is_empty() {
             LoopDriver::tell_all(slf, done)?;

@@ -1,4 +1,4 @@
-//! One connection on one asyncio loop. The loop watches its descriptors; no thread touches Python.
+//! One client's connections on one asyncio loop. The loop watches its descriptors; no thread touches Python.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use crate::ending::enter;
 use crate::error::raised;
 use crate::future::resolve;
 use crate::ours::Ours;
-use crate::watch::{Watched, listen};
+use crate::watch::{listen, tell};
 
 /// Carries the calls of one client on one loop: those of a tick go out as one write, and what one read brings resolves
 /// its futures in one turn.
@@ -42,13 +42,12 @@ pub struct State {
     pub flush_due: bool,
     /// Whether the last turn had one answer at most: then one call is likely to come again.
     pub quiet: bool,
-    pub watched: Watched,
     pub timer: Option<(Instant, Py<PyAny>)>,
 }
 
 #[pymethods]
 impl LoopDriver {
-    /// Reads, writes and expires what is due. Called by the loop when the socket is ready, and when it is time.
+    /// Reads, writes and expires what is due. Called by the loop when a socket is ready, and when it is time.
     fn _turn(slf: &Bound<'_, Self>) -> PyResult<()> {
         let _inside = enter(slf.py());
         LoopDriver::work(slf, LoopLink::turn)
@@ -80,8 +79,11 @@ impl LoopDriver {
     /// Leaves the loop, then hangs up. Called by the loop.
     fn _retire(slf: &Bound<'_, Self>) -> PyResult<()> {
         let _inside = enter(slf.py());
-        LoopDriver::watch(slf, Interest { socket: None, writable: false, next_turn: None })?;
-        let wake_fd = slf.get().lock().link.wake_fd();
+        let (nothing, wake_fd) = {
+            let mut state = slf.get().lock();
+            (state.link.leave(), state.link.wake_fd())
+        };
+        LoopDriver::watch(slf, nothing)?;
         resolve(slf.py(), slf.get().hang_up(slf.py()));
         slf.get().tell(intern!(slf.py(), "remove_reader"), &PyInt::new(slf.py(), wake_fd))
     }
@@ -110,13 +112,7 @@ impl LoopDriver {
             event_loop: event_loop.clone().unbind(),
             create_future: event_loop.getattr(intern!(py, "create_future"))?.unbind(),
             context: context.clone().unbind(),
-            state: Ours::new(Mutex::new(State {
-                link,
-                flush_due: false,
-                quiet: true,
-                watched: Watched::default(),
-                timer: None,
-            })),
+            state: Ours::new(Mutex::new(State { link, flush_due: false, quiet: true, timer: None })),
         };
         let driver = Bound::new(py, driver)?;
         let bell = Bound::new(py, Doorbell::new(driver.clone().unbind()))?;
@@ -176,12 +172,11 @@ impl LoopDriver {
         LoopDriver::watch(slf, interest)
     }
 
-    /// Has the loop watch what `interest` says, in place of what it watches now.
+    /// Has the loop do what `interest` says.
     fn watch(slf: &Bound<'_, Self>, interest: Interest) -> PyResult<()> {
         let (py, this) = (slf.py(), slf.get());
-        let changes = this.lock().watched.update(interest);
-        for change in changes {
-            change.tell(this.event_loop.bind(py), &turn(slf)?)?;
+        for change in interest.changes {
+            tell(this.event_loop.bind(py), change, &turn(slf)?)?;
         }
         let Some(wait) = interest.next_turn else { return Ok(()) };
         let now = Instant::now();

@@ -1,9 +1,11 @@
 //! Drivers for bindings: the same calls on a loop that the binding's language owns.
 //!
-//! * [`LoopLink`] for asyncio: a non-blocking socket that the running loop watches; no thread at work. What only the
+//! * [`LoopLink`] for asyncio: non-blocking sockets that the running loop watches; no thread at work. What only the
 //!   process' thread can do (waiting for a lock, telling its loss) comes back to it by a bell that the loop watches too.
 //! * [`Loading`] for all: what to do for a `get`, step by step, down to the call of its caller's function.
 //! * [`submit`] for Node: many calls go out in one batch, and come back to a [`Sink`] in one.
+
+mod watched;
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -12,15 +14,19 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use watched::Watched;
+
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::op::Op;
 use crate::reactor::thread;
-use crate::redis::link::Link;
+use crate::redis::link::closed;
+use crate::redis::links::Links;
 use crate::session::call::Call;
 
 pub use crate::cache::{Loading, Next, Step, Value};
 pub use crate::call::sink::Sink;
+pub use watched::Change;
 
 /// Submits calls under numbers of the caller's to the process' thread. Returns those that were answered at once (from
 /// memory, or by the failure policy); the others come to `sink`, on another thread.
@@ -34,14 +40,11 @@ pub fn cancel(id: u64, sink: &Arc<dyn Sink>) {
     thread::cancel(id, sink);
 }
 
-/// What a loop has to watch for a [`LoopLink`] after each of its turns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a loop has to do for a [`LoopLink`] after each of its turns.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interest {
-    /// The socket and the number of its connection, if there is one: watch it for reading. A new number is a new
-    /// socket, even if the system gave it the same descriptor.
-    pub socket: Option<(RawFd, u64)>,
-    /// Whether to watch the socket for writing too.
-    pub writable: bool,
+    /// What to watch from now on, and what no more, in this order.
+    pub changes: Vec<Change>,
     /// Turn after this time at the latest; none if nothing is under way.
     pub next_turn: Option<Duration>,
 }
@@ -71,10 +74,12 @@ impl Sink for Inbox {
     }
 }
 
-/// A pipelined connection of one client, driven by whoever owns the loop. Never blocks: connections are dialed on a
-/// thread that lives as long as the attempt.
+/// The pipelined connections of one client, one to each of its servers, driven by whoever owns the loop. Never blocks:
+/// connections are dialed on a thread that lives as long as the attempt.
 pub struct LoopLink<T> {
-    link: Link<T>,
+    links: Links<T>,
+    /// What the loop watches.
+    watched: Watched,
     wakes: UnixStream,
     inbox: Arc<Inbox>,
     /// Those whose answers come to the inbox.
@@ -101,8 +106,16 @@ impl<T> LoopLink<T> {
             let inbox = inbox.clone();
             move || inbox.ring()
         });
-        let link = Link::new(wake, wanted);
-        Ok(LoopLink { link, wakes, inbox, expected: HashMap::new(), numbers: 0, ended: Vec::new() })
+        let links = Links::new(wake, wanted);
+        Ok(LoopLink {
+            links,
+            watched: Watched::default(),
+            wakes,
+            inbox,
+            expected: HashMap::new(),
+            numbers: 0,
+            ended: Vec::new(),
+        })
     }
 
     /// Returns `tag` later with an answer that another thread gives to [`sink`](LoopLink::sink) under the number returned,
@@ -124,7 +137,7 @@ impl<T> LoopLink<T> {
         match op.into_call() {
             Call::One(mut exchange) => {
                 let step = exchange.start();
-                self.link.submit(step, exchange, tag);
+                self.links.submit(step, exchange, tag);
             }
             call @ Call::Several(_) => {
                 let number = self.expect(tag);
@@ -134,17 +147,17 @@ impl<T> LoopLink<T> {
         }
     }
 
-    /// Reads, writes and expires whatever is due. To be called when the socket is ready, and when the time for it has
+    /// Reads, writes and expires whatever is due. To be called when a socket is ready, and when the time for it has
     /// come.
     pub fn turn(&mut self) -> Interest {
-        self.link.turn();
+        self.links.turn();
         self.interest()
     }
 
     /// Writes what was submitted, or dials for it. To be called after calls were submitted: a turn without the attempt
     /// to read what cannot have come yet.
     pub fn flush(&mut self) -> Interest {
-        self.link.flush();
+        self.links.flush();
         self.interest()
     }
 
@@ -156,13 +169,20 @@ impl<T> LoopLink<T> {
         self.turn()
     }
 
-    fn interest(&self) -> Interest {
+    /// Has the loop watch nothing any more: it is about to let go of the link.
+    pub fn leave(&mut self) -> Interest {
+        Interest { changes: self.watched.update(std::iter::empty()), next_turn: None }
+    }
+
+    fn interest(&mut self) -> Interest {
         let until = |then: Instant| then.saturating_duration_since(Instant::now());
-        Interest {
-            socket: self.link.socket(),
-            writable: self.link.wants_write(),
-            next_turn: self.link.next_turn().map(until),
-        }
+        let changes = self.watched.update(self.links.sockets());
+        Interest { changes, next_turn: self.links.next_turn().map(until) }
+    }
+
+    /// Whether there is a connection.
+    pub fn is_connected(&self) -> bool {
+        self.links.sockets().next().is_some()
     }
 
     /// Takes back a call that is not answered yet, and returns its tag. What was sent to Redis may still be done, but a
@@ -171,13 +191,13 @@ impl<T> LoopLink<T> {
         let number = self.expected.iter().find(|(_, tag)| is_it(tag)).map(|(number, _)| *number);
         match number {
             Some(number) => self.expected.remove(&number),
-            None => self.link.cancel(is_it),
+            None => self.links.cancel(is_it),
         }
     }
 
     /// What was answered since the last time.
     pub fn take_done(&mut self) -> Vec<(T, Result<Answer>)> {
-        let mut done = self.link.take_done();
+        let mut done = self.links.take_done();
         done.append(&mut self.ended);
         let answers = std::mem::take(&mut *self.inbox.answers.lock().unwrap_or_else(PoisonError::into_inner));
         done.extend(answers.into_iter().filter_map(|(number, answer)| Some((self.expected.remove(&number)?, answer))));
@@ -192,13 +212,12 @@ impl<T> LoopLink<T> {
 
     /// Whether any call is under way.
     pub fn is_busy(&self) -> bool {
-        self.link.is_busy()
+        self.links.is_busy()
     }
 
     /// Ends every call under way with `closed` and hangs up.
     pub fn close(&mut self) {
-        self.link.close();
-        let closed = || Err(Error::new(Code::Closed, "the client was closed during the call"));
-        self.ended.extend(self.expected.drain().map(|(_, tag)| (tag, closed())));
+        self.links.close();
+        self.ended.extend(self.expected.drain().map(|(_, tag)| (tag, Err(closed()))));
     }
 }

@@ -120,7 +120,8 @@ fn open(session: &Arc<Session>, prefix: &Arc<[u8]>, ring: impl FnOnce() + Send +
         let open = || {
             let mut interrupted = || false;
             let patience = CallDeadline::new(Instant::now() + session.timeout, &mut interrupted);
-            Subscription::open(session.endpoint.server()?, &prefix, new_channel()?, patience)
+            let node = session.engine().route.any_node()?;
+            Subscription::open(&node.server, &prefix, new_channel()?, patience)
         };
         // Nobody listens any more if the client was closed meanwhile.
         let _ = tell.send(open());

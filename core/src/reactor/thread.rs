@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ use crate::call::answer::Answer;
 use crate::call::sink::{Sink, Tag};
 use crate::connection::dial::on_thread;
 use crate::connection::wire::Failure;
-use crate::redis::link::Link;
+use crate::redis::links::Links;
 use crate::session::Session;
 use crate::session::call::{Call, Task};
 use crate::session::exchange::{Exchange, Step};
@@ -202,15 +202,15 @@ pub(super) fn clean_up(cleanup: Cleanup) {
 }
 
 fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
-    let mut links: HashMap<u64, Link<Tag>> = HashMap::new();
+    let mut links: HashMap<u64, Links<Tag>> = HashMap::new();
     let mut reactor = Reactor::default();
     let mut subscriptions = Subscriptions::default();
-    // The links whose sockets are ready.
-    let mut ready: Vec<u64> = Vec::new();
+    // The sockets that are ready.
+    let mut ready: Vec<RawFd> = Vec::new();
     let make = || {
         let thread = thread.clone();
         // A caller that goes away takes its call back itself.
-        Link::new(Arc::new(move || thread.ring()), |_| true)
+        Links::new(Arc::new(move || thread.ring()), |_| true)
     };
     loop {
         let Inbox { submissions, closed, cancelled, messages, told: _ } =
@@ -230,8 +230,9 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
             if let Some(mut link) = links.remove(&port) {
                 // What was held or asked for is taken back before the connection goes.
                 let sink = reactor.sink();
-                for (exchange, number) in reactor.take_out(port) {
-                    link.submit(Step::Send, exchange, Tag::new(number, &sink));
+                for (mut exchange, number) in reactor.take_out(port) {
+                    let step = exchange.start();
+                    link.submit(step, exchange, Tag::new(number, &sink));
                 }
                 link.flush();
                 link.close();
@@ -267,13 +268,8 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
                 }
             }
         }
-        for (port, link) in &mut links {
-            // Only what was submitted has come? Then there is nothing to read.
-            if link.socket().is_some() && !ready.contains(port) && link.next_turn().is_none_or(|due| due > now) {
-                link.flush();
-            } else {
-                link.turn();
-            }
+        for link in links.values_mut() {
+            link.turn_ready(&ready, now);
             deliver(link);
         }
         if reactor.has_answers() {
@@ -294,7 +290,7 @@ fn do_beside(thread: &Arc<ReactorThread>, task: Task, tag: Tag) {
     });
 }
 
-fn deliver(link: &mut Link<Tag>) {
+fn deliver(link: &mut Links<Tag>) {
     let mut batch: Vec<(u64, Result<Answer>)> = Vec::new();
     let mut to: Option<Arc<dyn Sink>> = None;
     for (tag, answer) in link.take_done() {
@@ -310,28 +306,23 @@ fn deliver(link: &mut Link<Tag>) {
     }
 }
 
-/// Sleeps until a socket is ready, the bell rings, or something is due. Returns the links whose sockets are ready.
+/// Sleeps until a socket is ready, the bell rings, or something is due. Returns the sockets that are ready.
 fn rest(
-    links: &HashMap<u64, Link<Tag>>,
+    links: &HashMap<u64, Links<Tag>>,
     subscriptions: &Subscriptions,
     reactor_due: Option<Instant>,
     bell: &UnixStream,
-) -> Vec<u64> {
+) -> Vec<RawFd> {
     let entry = |fd, writing: bool| libc::pollfd {
         fd,
         events: if writing { libc::POLLIN | libc::POLLOUT } else { libc::POLLIN },
         revents: 0,
     };
     let mut entries = vec![entry(bell.as_raw_fd(), false)];
-    let mut ports = Vec::with_capacity(links.len());
-    for (port, link) in links {
-        if let Some((fd, _)) = link.socket() {
-            entries.push(entry(fd, link.wants_write()));
-            ports.push(*port);
-        }
-    }
+    entries.extend(links.values().flat_map(Links::sockets).map(|socket| entry(socket.descriptor, socket.writable)));
+    let sockets = entries.len();
     entries.extend(subscriptions.descriptors().map(|descriptor| entry(descriptor, false)));
-    let due = links.values().filter_map(Link::next_turn).chain(reactor_due).chain(subscriptions.next_turn()).min();
+    let due = links.values().filter_map(Links::next_turn).chain(reactor_due).chain(subscriptions.next_turn()).min();
     let ms = due.map_or(-1, |then| {
         let left = then.saturating_duration_since(Instant::now());
         // Rounded up: waking a little before the time would only spin.
@@ -346,6 +337,5 @@ fn rest(
         // Rings are only a hint: what they were for is in the inbox.
         let _ = (&mut &*bell).read(&mut rings);
     }
-    let is_ready = |(port, entry): (u64, &libc::pollfd)| (entry.revents != 0).then_some(port);
-    ports.into_iter().zip(&entries[1..]).filter_map(is_ready).collect()
+    entries[1..sockets].iter().filter(|entry| entry.revents != 0).map(|entry| entry.fd).collect()
 }

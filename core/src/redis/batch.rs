@@ -1,16 +1,16 @@
-//! Several calls of one client on the caller's thread: they travel together, so they take one round trip.
+//! Several calls of one client on the caller's thread: those to one server travel together, so they take one round trip.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::blocking::{connected, encode};
-use crate::base::endpoint::Server;
 use crate::base::error::{Error, Result};
 use crate::call::answer::Answer;
 use crate::connection::deadline::{interruption, sleep_until};
 use crate::connection::wire::{Broken, Failure, Wire};
-use crate::session::Session;
 use crate::session::exchange::{Exchange, Step};
+use crate::session::node::Node;
 
 /// As many bytes are sent before their answers are read: the server works on these while it could take no more.
 const MOST: usize = 1 << 20;
@@ -37,6 +37,8 @@ pub(crate) fn run_all(exchanges: Vec<Exchange>, interrupted: &mut dyn FnMut() ->
 struct Batch {
     /// What is to be sent, in this order.
     queue: VecDeque<Job>,
+    /// What goes to another server than the trip under way.
+    apart: VecDeque<Job>,
     /// What is on its way, in the order of the wire.
     sent: VecDeque<Job>,
     done: Vec<(usize, Result<Answer>)>,
@@ -51,8 +53,12 @@ impl Batch {
     /// # Errors
     /// `internal` if the caller was interrupted.
     fn turn(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
-        if let Some(session) = self.begin_one().map(|exchange| exchange.session().clone()) {
-            self.trip(&session, interrupted)?;
+        if let Some(node) = self.begin_one(None) {
+            let went = self.trip(&node, interrupted);
+            // A trip of their own, with the time for one.
+            self.apart.append(&mut self.queue);
+            self.queue = std::mem::take(&mut self.apart);
+            went?;
         }
         let pause = std::mem::take(&mut self.pause);
         if !pause.is_zero() {
@@ -62,13 +68,24 @@ impl Batch {
         Ok(())
     }
 
-    /// Begins the next call that is to be sent; those before it were answered without.
-    fn begin_one(&mut self) -> Option<&Exchange> {
+    /// Begins the next call that is to be sent, and says where to; those before it were answered without, or go elsewhere than
+    /// `to`.
+    fn begin_one(&mut self, to: Option<&Node>) -> Option<Arc<Node>> {
         while let Some((at, mut exchange)) = self.queue.pop_front() {
+            if to.is_some_and(|node| !exchange.may_go_to(node)) {
+                self.apart.push_back((at, exchange));
+                continue;
+            }
             match exchange.start() {
                 Step::Send => {
+                    let node = exchange.node().cloned();
+                    // It goes elsewhere after all.
+                    if to.is_some_and(|to| node.as_ref().is_none_or(|node| node.number != to.number)) {
+                        self.apart.push_back((at, exchange));
+                        continue;
+                    }
                     self.sent.push_back((at, exchange));
-                    return self.sent.back().map(|(_, exchange)| exchange);
+                    return node;
                 }
                 step => self.follow(at, exchange, step),
             }
@@ -76,21 +93,14 @@ impl Batch {
         None
     }
 
-    fn trip(&mut self, session: &Session, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
-        let server = match session.endpoint.server() {
-            Ok(server) => server,
-            Err(error) => {
-                self.fail(&error, Failure::NotSent);
-                return Ok(());
-            }
-        };
-        let pool = &session.engine().pool;
-        match self.exchange(session, server, interrupted) {
+    fn trip(&mut self, node: &Node, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
+        let timeout = self.sent.front().map(|(_, exchange)| exchange.session().timeout).unwrap_or_default();
+        match self.exchange(node, timeout, interrupted) {
             Ok(()) => {}
             Err(Broken::Interrupted) => return Err(interruption()),
             Err(Broken::TimedOut) => {
-                let asked = Instant::now().checked_sub(session.timeout);
-                asked.into_iter().for_each(|then| pool.distrust(then));
+                let asked = Instant::now().checked_sub(timeout);
+                asked.into_iter().for_each(|then| node.pool.distrust(then));
                 for (at, mut exchange) in std::mem::take(&mut self.sent) {
                     let step = exchange.on_timeout();
                     self.follow(at, exchange, step);
@@ -98,7 +108,7 @@ impl Batch {
             }
             Err(Broken::Failed(Failure::NotSent(error))) => {
                 // The others would find no connection either, each after the time that takes.
-                while self.begin_one().is_some() {}
+                while self.begin_one(Some(node)).is_some() {}
                 self.fail(&error, Failure::NotSent);
             }
             Err(Broken::Failed(Failure::Unknown(error))) => self.fail(&error, Failure::Unknown),
@@ -109,17 +119,16 @@ impl Batch {
     /// Writes the call that was begun and those that go with it, and reads as many answers.
     fn exchange(
         &mut self,
-        session: &Session,
-        server: &Server,
+        node: &Node,
+        timeout: Duration,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> std::result::Result<(), Broken> {
-        let pool = &session.engine().pool;
         let deadline = self.sent.front().map_or_else(Instant::now, |(_, exchange)| exchange.deadline());
         let mut wire = loop {
-            let dialed = connected(session, server, deadline, interrupted);
+            let dialed = connected(node, timeout, deadline, interrupted);
             let mut wire = dialed.map_err(|error| Broken::Failed(Failure::NotSent(error)))?;
-            self.encode(&mut wire);
-            match wire.send(deadline, server, interrupted) {
+            self.encode(&mut wire, node);
+            match wire.send(deadline, &node.server, interrupted) {
                 Ok(()) => break wire,
                 // The peer was gone before we wrote: another connection may do.
                 Err(Broken::Failed(Failure::NotSent(_))) => {}
@@ -129,7 +138,7 @@ impl Batch {
         let mut is_elsewhere = false;
         // Each within its own time; all began a moment ago.
         while let Some((_, exchange)) = self.sent.front() {
-            let reply = wire.receive(exchange.deadline(), exchange.reply_limit(), server, interrupted)?;
+            let reply = wire.receive(exchange.deadline(), exchange.reply_limit(), &node.server, interrupted)?;
             if let Some((at, mut exchange)) = self.sent.pop_front() {
                 let step = exchange.on_reply(reply, &mut wire.clock);
                 is_elsewhere |= exchange.wants_another_server();
@@ -137,18 +146,19 @@ impl Batch {
             }
         }
         match is_elsewhere {
-            true => pool.distrust(Instant::now()),
-            false => pool.keep(wire),
+            true => node.pool.distrust(Instant::now()),
+            false => node.pool.keep(wire),
         }
         Ok(())
     }
 
     /// Encodes what was begun, and begins more while there is room.
-    fn encode(&mut self, wire: &mut Wire) {
+    fn encode(&mut self, wire: &mut Wire, node: &Node) {
         wire.clear();
         let mut size = self.sent.iter().fold(0, |_, (_, exchange)| encode(wire, exchange));
         while size < MOST
-            && let Some(exchange) = self.begin_one()
+            && self.begin_one(Some(node)).is_some()
+            && let Some((_, exchange)) = self.sent.back()
         {
             size = encode(wire, exchange);
         }
@@ -175,7 +185,8 @@ impl Batch {
 
     /// Ends all that has no answer.
     fn end(&mut self, error: Error) {
-        let left = self.sent.drain(..).chain(self.queue.drain(..)).chain(self.later.drain(..));
+        let left =
+            self.sent.drain(..).chain(self.queue.drain(..)).chain(self.apart.drain(..)).chain(self.later.drain(..));
         self.done.extend(left.map(|(at, _)| (at, Err(error.clone()))));
     }
 }

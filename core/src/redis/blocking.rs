@@ -1,24 +1,23 @@
 //! The blocking driver: a connection per thread at work, kept for the next call; one write and one read per call.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::base::endpoint::Server;
-use crate::base::error::{Code, Result};
+use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::refusal;
 use crate::call::resp::Value;
 use crate::connection::deadline::{CallDeadline, interruption, sleep_until};
 use crate::connection::dial::{dial, not_redis};
 use crate::connection::wire::{Broken, Failure, Wire};
-use crate::session::Session;
 use crate::session::exchange::{Exchange, Step};
+use crate::session::node::Node;
 
 /// Drives an exchange to its end on this thread.
 pub(crate) fn run(mut exchange: Exchange, interrupted: &mut dyn FnMut() -> bool) -> Result<Answer> {
-    let session = exchange.session().clone();
     loop {
         let step = match exchange.start() {
-            Step::Send => send(&mut exchange, &session, interrupted),
+            Step::Send => send(&mut exchange, interrupted),
             step => step,
         };
         match step {
@@ -30,13 +29,10 @@ pub(crate) fn run(mut exchange: Exchange, interrupted: &mut dyn FnMut() -> bool)
 }
 
 /// One attempt: takes or makes a connection and repeats on it for as long as the exchange asks at once.
-fn send(exchange: &mut Exchange, session: &Session, interrupted: &mut dyn FnMut() -> bool) -> Step {
-    let server = match session.endpoint.server() {
-        Ok(server) => server,
-        Err(error) => return Step::Done(Err(error)),
-    };
-    let pool = &session.engine().pool;
-    let mut wire = match connected(session, server, exchange.deadline(), interrupted) {
+fn send(exchange: &mut Exchange, interrupted: &mut dyn FnMut() -> bool) -> Step {
+    let Some(node) = exchange.node().cloned() else { return Step::Done(Err(astray())) };
+    let (server, timeout) = (&node.server, exchange.session().timeout);
+    let mut wire = match connected(&node, timeout, exchange.deadline(), interrupted) {
         Ok(wire) => wire,
         Err(error) => return exchange.on_failure(Failure::NotSent(error)),
     };
@@ -45,13 +41,13 @@ fn send(exchange: &mut Exchange, session: &Session, interrupted: &mut dyn FnMut(
             Ok(reply) => reply,
             Err(Broken::Interrupted) => return Step::Done(Err(interruption())),
             Err(Broken::TimedOut) => {
-                let asked = exchange.deadline().checked_sub(session.timeout);
-                asked.into_iter().for_each(|then| pool.distrust(then));
+                let asked = exchange.deadline().checked_sub(timeout);
+                asked.into_iter().for_each(|then| node.pool.distrust(then));
                 return exchange.on_timeout();
             }
             // The peer was gone before we wrote: another connection may do.
             Err(Broken::Failed(Failure::NotSent(_))) => {
-                match connected(session, server, exchange.deadline(), interrupted) {
+                match connected(&node, timeout, exchange.deadline(), interrupted) {
                     Ok(fresh) => {
                         wire = fresh;
                         continue;
@@ -63,7 +59,7 @@ fn send(exchange: &mut Exchange, session: &Session, interrupted: &mut dyn FnMut(
         };
         let mut step = exchange.on_reply(reply, &mut wire.clock);
         if let Some((replicas, patience)) = exchange.wanted_acks(&step) {
-            step = match wire.acks(replicas, patience, session.timeout, server, interrupted) {
+            step = match wire.acks(replicas, patience, timeout, server, interrupted) {
                 Ok(Value::Int(acks)) => exchange.on_acks(acks.max(0) as u64, step),
                 Ok(Value::Error(text)) => {
                     return Step::Done(Err(refusal::not_permitted(&text, None, &server.to_string())));
@@ -77,38 +73,44 @@ fn send(exchange: &mut Exchange, session: &Session, interrupted: &mut dyn FnMut(
             };
         }
         if exchange.wants_another_server() {
-            pool.distrust(Instant::now());
+            node.pool.distrust(Instant::now());
             return step;
         }
         if !matches!(step, Step::Send) {
-            pool.keep(wire);
+            node.pool.keep(wire);
             return step;
         }
     }
 }
 
-/// An idle connection that still has its peer, or a new one.
+/// The error for a call that is to be sent without a server to send it to.
+pub(super) fn astray() -> Error {
+    Error::new(Code::Internal, "a call was sent before it was started")
+}
+
+/// An idle connection that still has its peer, or a new one. `timeout` is what calls of this client have.
 pub(super) fn connected(
-    session: &Session,
-    server: &Server,
+    node: &Node,
+    timeout: Duration,
     deadline: Instant,
     interrupted: &mut dyn FnMut() -> bool,
 ) -> Result<Wire> {
-    if let Some(wire) = session.engine().pool.take() {
-        return Ok(wire);
+    while let Some(wire) = node.pool.take() {
+        if wire.epoch == node.server.epoch() {
+            return Ok(wire);
+        }
     }
     let began = Instant::now();
-    let breaker = &session.engine().breaker;
-    match dial(server, &mut CallDeadline::new(deadline, interrupted)) {
+    match dial(&node.server, &mut CallDeadline::new(deadline, interrupted)) {
         Ok(connection) => {
-            breaker.success();
+            node.reached(connection.epoch);
             Ok(Wire::new(connection))
         }
         Err(error) => {
             // An interruption says nothing about the server, nor does a dial that had little time left.
-            let hurried = error.code() == Code::Timeout && deadline < began + session.timeout / 2;
+            let hurried = error.code() == Code::Timeout && deadline < began + timeout / 2;
             if error.code() != Code::Internal && !hurried {
-                breaker.failure(began.elapsed(), &error);
+                node.not_reached(began.elapsed(), &error);
             }
             Err(error)
         }

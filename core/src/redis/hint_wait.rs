@@ -60,8 +60,8 @@ impl HintWait {
         // One who waits has a slice at least.
         let deadline = (now + self.session.timeout).min(self.until.max(now + SLICE));
         let patience = CallDeadline::new(deadline, interrupted);
-        self.subscription =
-            Some(Subscription::open(self.session.endpoint.server()?, &self.prefix, new_channel()?, patience)?);
+        let node = self.session.engine().route.any_node()?;
+        self.subscription = Some(Subscription::open(&node.server, &self.prefix, new_channel()?, patience)?);
         Ok(())
     }
 

@@ -1,5 +1,5 @@
-//! One non-blocking connection on which many calls travel at once. It has no thread and no loop: its owner submits
-//! calls, lets it [`turn`](Link::turn) when its descriptor is ready or its time has come, and takes what is done.
+//! One non-blocking connection to one server on which many calls travel at once. It has no thread and no loop: its owner
+//! submits calls, lets it [`turn`](Link::turn) when its descriptor is ready or its time has come, and takes what is done.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -14,16 +14,19 @@ use crate::call::answer::Answer;
 use crate::connection::deadline::CallDeadline;
 use crate::connection::dial::{Connection, dial, hanging, on_thread};
 use crate::connection::wire::Failure;
-use crate::session::Session;
 use crate::session::exchange::{Exchange, Step};
+use crate::session::node::Node;
 
 /// A pipelined connection, made when needed and again when lost.
 pub(crate) struct Link<T> {
+    node: Arc<Node>,
     state: State<T>,
     /// Calls to be put on the wire.
     waiting: Queue<T>,
     /// Calls that sleep before they start again.
     napping: Vec<(Instant, Job<T>)>,
+    /// Calls that go elsewhere now.
+    elsewhere: Vec<(Step, Job<T>)>,
     done: Vec<(T, Result<Answer>)>,
     /// Called from another thread when a dial has ended.
     wake: Arc<dyn Fn() + Send + Sync>,
@@ -41,7 +44,6 @@ enum State<T> {
 
 struct Dialing {
     result: Receiver<Result<Connection>>,
-    session: Arc<Session>,
     began: Instant,
     deadline: Instant,
     /// Tells the thread that nobody waits for it any more.
@@ -55,11 +57,13 @@ impl Drop for Dialing {
 }
 
 impl<T> Link<T> {
-    pub fn new(wake: Arc<dyn Fn() + Send + Sync>, wanted: fn(&T) -> bool) -> Link<T> {
+    pub fn new(node: Arc<Node>, wake: Arc<dyn Fn() + Send + Sync>, wanted: fn(&T) -> bool) -> Link<T> {
         Link {
+            node,
             state: State::Idle,
             waiting: Queue::default(),
             napping: Vec::new(),
+            elsewhere: Vec::new(),
             done: Vec::new(),
             wake,
             wanted,
@@ -71,9 +75,27 @@ impl<T> Link<T> {
     pub fn submit(&mut self, step: Step, exchange: Exchange, tag: T) {
         match step {
             Step::Done(answer) => self.done.push((tag, answer)),
-            Step::Send => self.waiting.push((exchange, tag)),
+            Step::Send if exchange.node().is_some_and(|node| node.number == self.node.number) => {
+                self.waiting.push((exchange, tag));
+            }
+            Step::Send => self.elsewhere.push((step, (exchange, tag))),
             Step::Sleep(pause) => self.napping.push((Instant::now() + pause, (exchange, tag))),
         }
+    }
+
+    /// The server at the other end.
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// Whether there are calls that go elsewhere.
+    pub fn has_elsewhere(&self) -> bool {
+        !self.elsewhere.is_empty()
+    }
+
+    /// Takes the calls that go elsewhere, with what is to be done with each.
+    pub fn take_elsewhere(&mut self) -> Vec<(Step, Job<T>)> {
+        std::mem::take(&mut self.elsewhere)
     }
 
     /// Reads, writes, dials and expires whatever is due, without blocking.
@@ -152,7 +174,7 @@ impl<T> Link<T> {
         let napping = std::mem::take(&mut self.napping).into_iter().map(|(_, job)| job);
         let waiting = self.waiting.take_all();
         for (_, tag) in up.into_iter().chain(napping).chain(waiting) {
-            self.done.push((tag, Err(Error::new(Code::Closed, "the client was closed during the call"))));
+            self.done.push((tag, Err(closed())));
         }
     }
 
@@ -161,7 +183,7 @@ impl<T> Link<T> {
         let result = match dialing.result.try_recv() {
             Err(TryRecvError::Empty) if Instant::now() < dialing.deadline => return,
             // The thread will notice a little later; until then the next calls would wait for it in vain.
-            Err(TryRecvError::Empty) => dialing.session.endpoint.server().and_then(|server| Err(hanging(server))),
+            Err(TryRecvError::Empty) => Err(hanging(&self.node.server)),
             Ok(result) => result,
             Err(TryRecvError::Disconnected) => Err(Error::new(Code::Internal, "the dialing thread died")),
         };
@@ -169,15 +191,15 @@ impl<T> Link<T> {
             let failed = |e: std::io::Error| Error::new(Code::Unavailable, format!("the new connection failed: {e}"));
             connection.stream.set_nonblocking(true).map(|()| connection).map_err(failed)
         };
-        let (session, began) = (dialing.session.clone(), dialing.began);
+        let began = dialing.began;
         match result.and_then(nonblocking) {
-            Ok(Connection { stream, clock }) => {
-                session.engine().breaker.success();
+            Ok(connection) => {
+                self.node.reached(connection.epoch);
                 self.epoch += 1;
-                self.state = State::Up(Box::new(Pipelined::new(stream, clock, session.engine().connected())));
+                self.state = State::Up(Box::new(Pipelined::new(connection, self.node.clone())));
             }
             Err(error) => {
-                session.engine().breaker.failure(began.elapsed(), &error);
+                self.node.not_reached(began.elapsed(), &error);
                 self.state = State::Idle;
                 for (mut exchange, tag) in self.waiting.take_all() {
                     let step = exchange.on_failure(Failure::NotSent(error.clone()));
@@ -192,7 +214,7 @@ impl<T> Link<T> {
         let State::Up(up) = &mut self.state else { return };
         let mut again = Vec::new();
         let broken = up.read(now, &mut again, &mut self.done, &mut self.napping);
-        again.into_iter().for_each(|job| self.waiting.push(job));
+        again.into_iter().for_each(|(exchange, tag)| self.submit(Step::Send, exchange, tag));
         if let Some(error) = broken {
             self.hang_up(error);
         }
@@ -228,13 +250,13 @@ impl<T> Link<T> {
             // may have come just after.
             let timeout = exchange.session().timeout;
             if now.duration_since(up.heard()) >= timeout - timeout / 8 {
-                silent = Some(exchange.session().clone());
+                silent = Some(timeout);
             }
             late.push((exchange.on_timeout(), exchange, tag));
         }
         late.into_iter().for_each(|(step, exchange, tag)| self.submit(step, exchange, tag));
-        if let Some(session) = silent {
-            let (server, ms) = (&session.endpoint, session.timeout.as_millis());
+        if let Some(timeout) = silent {
+            let (server, ms) = (&self.node.server, timeout.as_millis());
             let message = format!("{server} gave no answer for {ms} ms: the call may or may not have been counted");
             self.hang_up(Error::new(Code::Timeout, message));
         }
@@ -291,20 +313,19 @@ impl<T> Link<T> {
     fn dial(&mut self) {
         // The latest: each call ends at its own, and one with little time left must not end the dial of the others.
         let Some((last, _)) = self.waiting.latest() else { return };
-        let (session, deadline) = (last.session().clone(), last.deadline());
+        let deadline = last.deadline();
         let (tell, result) = sync_channel(1);
-        let (wake, for_thread, over) = (self.wake.clone(), session.clone(), Arc::new(AtomicBool::new(false)));
+        let (wake, node, over) = (self.wake.clone(), self.node.clone(), Arc::new(AtomicBool::new(false)));
         let is_over = over.clone();
         let spawned = on_thread("quotalock-dial", move || {
-            let server = for_thread.endpoint.server();
             let mut is_over = || is_over.load(Ordering::Relaxed);
-            let dialed = server.and_then(|server| dial(server, &mut CallDeadline::new(deadline, &mut is_over)));
+            let dialed = dial(&node.server, &mut CallDeadline::new(deadline, &mut is_over));
             // Nobody listens any more if the link was closed meanwhile.
             let _ = tell.send(dialed);
             wake();
         });
         match spawned {
-            Ok(()) => self.state = State::Dialing(Dialing { result, session, began: Instant::now(), deadline, over }),
+            Ok(()) => self.state = State::Dialing(Dialing { result, began: Instant::now(), deadline, over }),
             Err(error) => {
                 for (mut exchange, tag) in self.waiting.take_all() {
                     let step = exchange.on_failure(Failure::NotSent(error.clone()));
@@ -320,4 +341,9 @@ impl<T> Link<T> {
             self.hang_up(error);
         }
     }
+}
+
+/// The error of a call whose client was closed meanwhile.
+pub(crate) fn closed() -> Error {
+    Error::new(Code::Closed, "the client was closed during the call")
 }

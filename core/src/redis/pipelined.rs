@@ -7,12 +7,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::base::clock::ServerClock;
-use crate::base::endpoint::Endpoint;
+use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::resp::{Parser, ReplyLimit, recycle};
+use crate::connection::dial::Connection;
 use crate::connection::stream::Stream;
 use crate::session::exchange::{Exchange, Step};
+use crate::session::node::Node;
 
 /// A turn reads this much of a socket, some thirty answers. Then the calls that they let loose go out, and the server
 /// works on these while the next turn reads on; reading all at once makes the two wait for each other.
@@ -55,15 +57,19 @@ pub(crate) struct Pipelined<T> {
     leaving: bool,
     /// Whether a turn ended before all was read.
     more: bool,
+    node: Arc<Node>,
+    /// That of its connection.
+    epoch: u64,
     /// Tells the client that it is connected.
     _connected: Arc<()>,
 }
 
 impl<T> Pipelined<T> {
-    pub fn new(stream: Stream, clock: ServerClock, connected: Arc<()>) -> Pipelined<T> {
+    pub fn new(Connection { stream, clock, epoch }: Connection, node: Arc<Node>) -> Pipelined<T> {
         Pipelined {
             stream,
             clock,
+            epoch,
             parser: Parser::default(),
             out: Vec::new(),
             written: 0,
@@ -74,7 +80,8 @@ impl<T> Pipelined<T> {
             unordered: false,
             leaving: false,
             more: false,
-            _connected: connected,
+            _connected: node.connected(),
+            node,
         }
     }
 
@@ -112,6 +119,8 @@ impl<T> Pipelined<T> {
 
     /// Whether another connection is needed, and this one owes nobody an answer.
     pub fn is_of_no_use(&mut self) -> bool {
+        // The server was found elsewhere meanwhile.
+        self.leaving |= self.epoch != self.node.server.epoch();
         if self.leaving {
             return self.is_free();
         }
@@ -267,9 +276,8 @@ impl<T> Pipelined<T> {
     }
 
     fn gone(&self, why: &str) -> Error {
-        let endpoint = self.jobs().next().map(|(exchange, _)| &exchange.session().endpoint);
-        let server = endpoint.map_or_else(|| "Redis".to_owned(), Endpoint::to_string);
-        let why = endpoint.map_or_else(|| why.into(), |endpoint| endpoint.scrubbed(why));
+        let server: &Server = &self.node.server;
+        let why = server.scrubbed(why);
         let message = format!("{server} went away during the call ({why}): it may or may not have been counted");
         Error::new(Code::Unavailable, message)
     }

@@ -4,6 +4,7 @@
 //! when the failure policy answers, and whether a `wait` goes on. It never touches a socket and never sleeps.
 
 mod fallback;
+mod refused;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,11 +15,11 @@ use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::breaker::Refused;
 use crate::call::operation::{OnError, Operation, odd_reply, unsigned};
-use crate::call::refusal::{self, Refusal};
-use crate::call::refusal_breaker::{Pass, RefusalBreaker, Scope};
+use crate::call::refusal_breaker::{Pass, RefusalBreaker};
 use crate::call::resp::{self, ReplyLimit, Value};
 use crate::connection::wire::Failure;
 use crate::session::Session;
+use crate::session::node::Node;
 
 /// The pause before a refused call is sent again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
@@ -27,7 +28,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(2);
 pub(crate) enum Step {
     /// The caller has its answer.
     Done(Result<Answer>),
-    /// Put [`Exchange::encode`] on the wire and report the reply or the failure.
+    /// Put [`Exchange::encode`] on the wire to [`Exchange::node`] and report the reply or the failure.
     Send,
     /// Call [`Exchange::start`] again after this time.
     Sleep(Duration),
@@ -36,6 +37,8 @@ pub(crate) enum Step {
 /// One operation of one caller.
 pub(crate) struct Exchange {
     session: Arc<Session>,
+    /// Where it goes in this attempt.
+    node: Option<Arc<Node>>,
     operation: Box<dyn Operation>,
     /// How long an attempt may take.
     timeout: Duration,
@@ -70,6 +73,7 @@ impl Exchange {
             timeout: session.timeout,
             deadline: now + session.timeout,
             session,
+            node: None,
             operation,
             wait_until,
             with_text: false,
@@ -117,7 +121,7 @@ impl Exchange {
     pub fn on_acks(&self, acks: u64, step: Step) -> Step {
         match self.replicas {
             Some((wanted, patience)) if acks < u64::from(wanted) => {
-                let (ms, server) = (patience.as_millis(), &self.session.endpoint);
+                let (ms, server) = (patience.as_millis(), self.server());
                 let message = format!(
                     "{acks} of {wanted} replicas of {server} had it within {ms} ms: check them, or ask for fewer"
                 );
@@ -129,6 +133,21 @@ impl Exchange {
 
     pub fn session(&self) -> &Arc<Session> {
         &self.session
+    }
+
+    /// The server that it is to be sent to; none before a start has said [`Step::Send`].
+    pub fn node(&self) -> Option<&Arc<Node>> {
+        self.node.as_ref()
+    }
+
+    /// Whether it is likely to go to this server when it starts.
+    pub fn may_go_to(&self, node: &Node) -> bool {
+        self.session.engine().route.leads_to(self.operation.key(0).unwrap_or_default(), node)
+    }
+
+    /// The name of its server, for messages.
+    fn server(&self) -> String {
+        self.node.as_ref().map_or_else(|| self.session.endpoint.to_string(), |node| node.server.to_string())
     }
 
     /// The most that its reply may be.
@@ -158,12 +177,18 @@ impl Exchange {
             let reply = engine.memory.run(&*self.operation, self.session.test_time.get());
             return self.conclude(reply.and_then(|mut reply| self.read(&mut reply, Source::Memory)), 0);
         }
-        let admitted = match engine.breaker.admit(self.session.timeout) {
+        let node = match engine.route.node_for(self.operation.key(0).unwrap_or_default()) {
+            Ok(node) => node,
+            Err(error) => return self.not_reached(error, 0),
+        };
+        let admitted = match node.breaker.admit(self.session.timeout) {
             // That no new connection could be made says nothing about those that there are.
-            Err(_) if engine.is_connected() => Ok(()),
+            Err(_) if node.is_connected() => Ok(()),
             admitted => admitted,
         };
-        match admitted.and_then(|()| self.pass_by(&engine.refusal_breaker)) {
+        let passed = admitted.and_then(|()| self.pass_by(&node.refusal_breaker));
+        self.node = Some(node);
+        match passed {
             Ok(pass) => {
                 self.pass = pass;
                 Step::Send
@@ -173,7 +198,7 @@ impl Exchange {
                 let error = refused.error.unwrap_or_else(|| {
                     Error::new(
                         Code::Unavailable,
-                        format!("{} did not work a moment ago: check it, or wait", self.session.endpoint),
+                        format!("{} did not work a moment ago: check it, or wait", self.server()),
                     )
                 });
                 self.not_reached(error, retry_after)
@@ -225,8 +250,7 @@ impl Exchange {
 
     /// Takes the reply.
     pub fn on_reply(&mut self, reply: Value, clock: &mut ServerClock) -> Step {
-        let engine = self.session.engine();
-        engine.breaker.success();
+        self.node.iter().for_each(|node| node.breaker.success());
         let mut fields = match reply {
             Value::Array(fields) => fields,
             Value::Error(text) => return self.on_refusal(&text),
@@ -250,8 +274,8 @@ impl Exchange {
 
     /// The script ran: shows those who were refused what works again.
     fn note(&self, result: &Result<Answer>) {
-        let engine = self.session.engine();
-        let (refusal_breaker, stand_in) = (&engine.refusal_breaker, &engine.stand_in);
+        let Some(node) = &self.node else { return };
+        let (refusal_breaker, stand_in) = (&node.refusal_breaker, &self.session.engine().stand_in);
         if !refusal_breaker.is_on() && !stand_in.is_in_use() {
             return;
         }
@@ -296,56 +320,12 @@ impl Exchange {
     }
 
     fn timed_out(&self, what: &str) -> Error {
-        let (server, ms) = (&self.session.endpoint, self.timeout.as_millis());
+        let (server, ms) = (self.server(), self.timeout.as_millis());
         let message = format!(
             "{} at {server} {what} within {ms} ms: check the server, or raise the timeout",
             self.operation.describe()
         );
         Error::new(Code::Timeout, message)
-    }
-
-    fn on_refusal(&mut self, text: &str) -> Step {
-        let text = self.session.endpoint.scrubbed(text);
-        let refusal = refusal::read(&text, &*self.operation, &self.session.endpoint.to_string());
-        self.elsewhere = self.pass != Pass::Glance && matches!(refusal, Refusal::Elsewhere(..));
-        match refusal {
-            Refusal::NoScript if !self.with_text => {
-                self.with_text = true;
-                Step::Send
-            }
-            Refusal::NoScript => {
-                let message = format!("{} does not know a script that was just sent to it", self.session.endpoint);
-                self.conclude(Err(Error::new(Code::Internal, message)), 0)
-            }
-            Refusal::Later(error, scope) | Refusal::Elsewhere(error, scope) => self.refused(error, scope),
-            Refusal::Final(error) => self.conclude(Err(error), 0),
-        }
-    }
-
-    /// The server does not work for now. Who only looks whether it does is not made to wait for it.
-    fn refused(&mut self, error: Error, scope: Scope) -> Step {
-        let is_patient = self.pass == Pass::Usual || self.operation.gives_back();
-        let pause = if is_patient { self.pause(FIRST_PAUSE) } else { None };
-        if self.pass == Pass::Probe || (self.pass == Pass::Usual && pause.is_none()) {
-            self.session.engine().refusal_breaker.refused(scope, &error);
-        }
-        pause.map_or_else(|| self.conclude(Err(error), 0), Step::Sleep)
-    }
-
-    /// Sends again what did not run, after a pause that doubles, while there is time; else ends with `error`.
-    fn again(&mut self, error: Error, pause: Duration) -> Step {
-        match self.pause(pause) {
-            None => self.conclude(Err(error), 0),
-            Some(pause) if pause.is_zero() => Step::Send,
-            Some(pause) => Step::Sleep(pause),
-        }
-    }
-
-    /// How long to pause before it is sent again; none if there is no time for it.
-    fn pause(&mut self, first: Duration) -> Option<Duration> {
-        let pause = first * 2u32.saturating_pow(self.repeats.min(8));
-        self.repeats += 1;
-        (self.repeats <= 64 && Instant::now() + pause < self.deadline).then_some(pause)
     }
 
     fn read(&self, reply: &mut [Value], source: Source) -> Result<Answer> {

@@ -1,26 +1,25 @@
 //! What a client, its limiters and their calls share: its settings, and what it has in each process.
 //!
-//! This is the one place that knows which server a call goes to.
+//! This is the one place that knows which server a call goes to: see [`route`].
 
 pub(crate) mod call;
 pub(crate) mod exchange;
 pub(crate) mod holdings;
+pub(crate) mod node;
+pub(crate) mod route;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::base::clock::TestTime;
 use crate::base::endpoint::Endpoint;
 use crate::base::fork::ForkCell;
-use crate::call::breaker::Breaker;
 use crate::call::operation::OnError;
-use crate::call::refusal_breaker::RefusalBreaker;
-use crate::connection::pool::Pool;
 use crate::connection::subscription::IdleSubscriptions;
 use crate::memory::stand_in::StandIn;
 use crate::memory::store::Part;
 use crate::session::holdings::Holdings;
+use crate::session::route::Route;
 
 /// The settings of a client, and what it has in this process.
 pub(crate) struct Session {
@@ -63,18 +62,15 @@ pub(crate) struct Engine {
     /// No other engine of this process has it, nor ever had.
     pub number: u64,
     hang_up: fn(u64),
-    pub breaker: Breaker,
-    pub refusal_breaker: RefusalBreaker,
+    /// Which server a call goes to.
+    pub route: Route,
     /// What `memory://` keeps, shared with other clients of the process; of a client of Redis, its own.
     pub memory: Part,
     pub stand_in: StandIn,
-    pub pool: Pool,
     /// The idle subscriptions of threads that wait.
     pub subscriptions: IdleSubscriptions,
     /// What is held through the client.
     pub holdings: Holdings,
-    /// Held by every link of this client that is connected.
-    connected: Arc<()>,
 }
 
 impl Engine {
@@ -87,14 +83,11 @@ impl Engine {
         Engine {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             hang_up: session.hang_up,
-            breaker: Breaker::default(),
-            refusal_breaker: RefusalBreaker::default(),
+            route: Route::new(&session.endpoint),
             memory,
             stand_in: StandIn::default(),
-            pool: Pool::default(),
             subscriptions: IdleSubscriptions::default(),
             holdings: Holdings::default(),
-            connected: Arc::default(),
         }
     }
 
@@ -106,18 +99,8 @@ impl Engine {
     /// Closes the connections that lie idle, and leaves its part of the memory.
     pub fn close(&self) {
         self.memory.end();
-        self.pool.close();
+        self.route.close();
         self.subscriptions.close();
-    }
-
-    /// For a link to hold while it is connected.
-    pub fn connected(&self) -> Arc<()> {
-        self.connected.clone()
-    }
-
-    /// Whether there is a connection, whatever became of the last attempt to make one.
-    pub fn is_connected(&self) -> bool {
-        Arc::strong_count(&self.connected) > 1 || self.pool.has_idle()
     }
 }
 

@@ -27,8 +27,9 @@ fn under_way(url: &str, prefix: &str) -> LoopLink<usize> {
         link.submit(limiter.consume(b"k", 1).unwrap().erased(), number);
     }
     link.flush();
-    while link.wake().socket.is_none() {
+    while !link.is_connected() {
         thread::sleep(Duration::from_millis(1));
+        link.wake();
     }
     link
 }

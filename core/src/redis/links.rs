@@ -1,0 +1,155 @@
+//! The links of one client, one to each server that its calls go to.
+
+use std::os::fd::RawFd;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::blocking::astray;
+use super::link::{Link, closed};
+use super::pipelined::Job;
+use crate::base::error::Result;
+use crate::call::answer::Answer;
+use crate::session::exchange::{Exchange, Step};
+
+/// A socket to be watched for reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Socket {
+    pub descriptor: RawFd,
+    /// The numbers of its server and of the connection to it: descriptors are reused by the system, these are not.
+    pub id: (u64, u64),
+    /// Whether to watch it for writing too.
+    pub writable: bool,
+}
+
+/// The links of one client.
+pub(crate) struct Links<T> {
+    all: Vec<Link<T>>,
+    /// Calls that have no server yet, and sleep before they start again.
+    napping: Vec<(Instant, Job<T>)>,
+    done: Vec<(T, Result<Answer>)>,
+    wake: Arc<dyn Fn() + Send + Sync>,
+    wanted: fn(&T) -> bool,
+}
+
+impl<T> Links<T> {
+    /// `wake` is called from another thread when a dial has ended; `wanted` says whether somebody still waits for a call.
+    pub fn new(wake: Arc<dyn Fn() + Send + Sync>, wanted: fn(&T) -> bool) -> Links<T> {
+        Links { all: Vec::new(), napping: Vec::new(), done: Vec::new(), wake, wanted }
+    }
+
+    /// Takes a call that was started and what its start said.
+    pub fn submit(&mut self, step: Step, exchange: Exchange, tag: T) {
+        match step {
+            Step::Done(answer) => self.done.push((tag, answer)),
+            Step::Sleep(pause) => self.napping.push((Instant::now() + pause, (exchange, tag))),
+            Step::Send => match self.link_of(&exchange) {
+                Some(link) => link.submit(step, exchange, tag),
+                None => self.done.push((tag, Err(astray()))),
+            },
+        }
+    }
+
+    fn link_of(&mut self, exchange: &Exchange) -> Option<&mut Link<T>> {
+        let node = exchange.node()?;
+        let at = self.all.iter().position(|link| link.node().number == node.number).unwrap_or_else(|| {
+            self.all.push(Link::new(node.clone(), self.wake.clone(), self.wanted));
+            self.all.len() - 1
+        });
+        self.all.get_mut(at)
+    }
+
+    /// Reads, writes, dials and expires whatever is due, without blocking.
+    pub fn turn(&mut self) {
+        self.all.iter_mut().for_each(Link::turn);
+        self.settle();
+    }
+
+    /// As [`turn`](Links::turn), but reads only on the sockets that are ready.
+    pub fn turn_ready(&mut self, ready: &[RawFd], now: Instant) {
+        for link in &mut self.all {
+            let is_ready = |(descriptor, _)| ready.contains(&descriptor);
+            // Only what was submitted has come? Then there is nothing to read.
+            if link.socket().is_some_and(|socket| !is_ready(socket)) && link.next_turn().is_none_or(|due| due > now) {
+                link.flush();
+            } else {
+                link.turn();
+            }
+        }
+        self.settle();
+    }
+
+    /// Writes what waits, or dials for it, without blocking.
+    pub fn flush(&mut self) {
+        self.all.iter_mut().for_each(Link::flush);
+        self.settle();
+    }
+
+    /// Starts again what slept for long enough, and gives calls to the links that they go to now.
+    fn settle(&mut self) {
+        if !self.napping.is_empty() {
+            let now = Instant::now();
+            let due: Vec<_> = self.napping.extract_if(.., |(then, _)| *then <= now).collect();
+            if !due.is_empty() {
+                for (_, (mut exchange, tag)) in due {
+                    let step = exchange.start();
+                    self.submit(step, exchange, tag);
+                }
+                self.all.iter_mut().for_each(Link::flush);
+            }
+        }
+        while self.all.iter().any(Link::has_elsewhere) {
+            let elsewhere: Vec<_> = self.all.iter_mut().flat_map(Link::take_elsewhere).collect();
+            elsewhere.into_iter().for_each(|(step, (exchange, tag))| self.submit(step, exchange, tag));
+            self.all.iter_mut().for_each(Link::flush);
+        }
+    }
+
+    /// What was answered since the last time.
+    pub fn take_done(&mut self) -> Vec<(T, Result<Answer>)> {
+        let mut done = std::mem::take(&mut self.done);
+        for link in &mut self.all {
+            if done.is_empty() {
+                done = link.take_done();
+            } else {
+                done.append(&mut link.take_done());
+            }
+        }
+        done
+    }
+
+    /// The sockets of the links that are connected.
+    pub fn sockets(&self) -> impl Iterator<Item = Socket> + Clone {
+        self.all.iter().filter_map(|link| {
+            let (descriptor, connection) = link.socket()?;
+            Some(Socket { descriptor, id: (link.node().number, connection), writable: link.wants_write() })
+        })
+    }
+
+    /// When to turn again if nothing else happens.
+    pub fn next_turn(&self) -> Option<Instant> {
+        let napping = self.napping.iter().map(|(then, _)| *then);
+        self.all.iter().filter_map(Link::next_turn).chain(napping).min()
+    }
+
+    /// Whether any call is under way.
+    pub fn is_busy(&self) -> bool {
+        !self.napping.is_empty() || self.all.iter().any(Link::is_busy)
+    }
+
+    /// Takes back a call that its owner no longer waits for, and returns its tag. What is on the wire may still be done, but
+    /// whatever would come after it will not.
+    pub fn cancel(&mut self, is_it: impl Fn(&T) -> bool) -> Option<T> {
+        if let Some(at) = self.napping.iter().position(|(_, (_, tag))| is_it(tag)) {
+            return Some(self.napping.swap_remove(at).1.1);
+        }
+        self.all.iter_mut().find_map(|link| link.cancel(&is_it))
+    }
+
+    /// Ends every call under way with `closed` and hangs up.
+    pub fn close(&mut self) {
+        for (_, (_, tag)) in std::mem::take(&mut self.napping) {
+            self.done.push((tag, Err(closed())));
+        }
+        self.all.iter_mut().for_each(Link::close);
+    }
+}

@@ -1,0 +1,56 @@
+//! What follows when a server refuses a call: it is sent again after a pause, with the script's text, or given up.
+
+use std::time::{Duration, Instant};
+
+use super::{Exchange, FIRST_PAUSE, Step};
+use crate::base::error::{Code, Error};
+use crate::call::refusal::{self, Refusal};
+use crate::call::refusal_breaker::{Pass, Scope};
+
+impl Exchange {
+    pub(super) fn on_refusal(&mut self, text: &str) -> Step {
+        let text = self.session.endpoint.scrubbed(text);
+        let refusal = refusal::read(&text, &*self.operation, &self.server());
+        // A primary that has lost its replicas may have lost its Sentinels too, and they may have chosen another one.
+        let is_alone = text.contains("NOREPLICAS") && self.node.as_ref().is_some_and(|node| node.server.is_watched());
+        self.elsewhere = self.pass != Pass::Glance && (is_alone || matches!(refusal, Refusal::Elsewhere(..)));
+        match refusal {
+            Refusal::NoScript if !self.with_text => {
+                self.with_text = true;
+                Step::Send
+            }
+            Refusal::NoScript => {
+                let message = format!("{} does not know a script that was just sent to it", self.server());
+                self.conclude(Err(Error::new(Code::Internal, message)), 0)
+            }
+            Refusal::Later(error, scope) | Refusal::Elsewhere(error, scope) => self.refused(error, scope),
+            Refusal::Final(error) => self.conclude(Err(error), 0),
+        }
+    }
+
+    /// The server does not work for now. Who only looks whether it does is not made to wait for it.
+    fn refused(&mut self, error: Error, scope: Scope) -> Step {
+        let is_patient = self.pass == Pass::Usual || self.operation.gives_back();
+        let pause = if is_patient { self.pause(FIRST_PAUSE) } else { None };
+        if self.pass == Pass::Probe || (self.pass == Pass::Usual && pause.is_none()) {
+            self.node.iter().for_each(|node| node.refusal_breaker.refused(scope, &error));
+        }
+        pause.map_or_else(|| self.conclude(Err(error), 0), Step::Sleep)
+    }
+
+    /// Sends again what did not run, after a pause that doubles, while there is time; else ends with `error`.
+    pub(super) fn again(&mut self, error: Error, pause: Duration) -> Step {
+        match self.pause(pause) {
+            None => self.conclude(Err(error), 0),
+            Some(pause) if pause.is_zero() => Step::Send,
+            Some(pause) => Step::Sleep(pause),
+        }
+    }
+
+    /// How long to pause before it is sent again; none if there is no time for it.
+    fn pause(&mut self, first: Duration) -> Option<Duration> {
+        let pause = first * 2u32.saturating_pow(self.repeats.min(8));
+        self.repeats += 1;
+        (self.repeats <= 64 && Instant::now() + pause < self.deadline).then_some(pause)
+    }
+}

@@ -1,0 +1,66 @@
+//! One server, with what this process has of it: connections, and what is remembered of its failures.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::base::endpoint::Server;
+use crate::base::error::Error;
+use crate::call::breaker::Breaker;
+use crate::call::refusal_breaker::RefusalBreaker;
+use crate::connection::pool::Pool;
+
+/// The longest time between two searches for a primary: Sentinels name the next one within seconds.
+const SEARCH_AGAIN: Duration = Duration::from_millis(50);
+
+/// One server of one client, in one process.
+pub(crate) struct Node {
+    /// No other node of this process has it, nor ever had.
+    pub number: u64,
+    pub server: Server,
+    pub breaker: Breaker,
+    pub refusal_breaker: RefusalBreaker,
+    pub pool: Pool,
+    /// Held by every link to this server that is connected.
+    connected: Arc<()>,
+}
+
+impl Node {
+    pub fn new(server: Server) -> Arc<Node> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Arc::new(Node {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            server,
+            breaker: Breaker::default(),
+            refusal_breaker: RefusalBreaker::default(),
+            pool: Pool::default(),
+            connected: Arc::default(),
+        })
+    }
+
+    /// A new connection was made.
+    pub fn reached(&self, epoch: u64) {
+        self.breaker.success();
+        if self.server.is_watched() {
+            self.pool.leave_all_but(epoch);
+        }
+    }
+
+    /// No connection could be made, which took so long.
+    pub fn not_reached(&self, cost: Duration, error: &Error) {
+        match self.server.is_watched() {
+            true => self.breaker.failure_within(cost, SEARCH_AGAIN, error),
+            false => self.breaker.failure(cost, error),
+        }
+    }
+
+    /// For a link to hold while it is connected.
+    pub fn connected(&self) -> Arc<()> {
+        self.connected.clone()
+    }
+
+    /// Whether there is a connection, whatever became of the last attempt to make one.
+    pub fn is_connected(&self) -> bool {
+        Arc::strong_count(&self.connected) > 1 || self.pool.has_idle()
+    }
+}
