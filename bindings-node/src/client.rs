@@ -57,6 +57,7 @@ impl Client {
                 timeout: time("timeout", given.timeout_ms, base.timeout)?,
                 on_error: given.on_error.map_or(Ok(base.on_error), |word| OnError::parse(&word))?,
                 request_memory: time("request_memory", given.request_memory_ms, base.request_memory)?,
+                password: base.password,
             })
         };
         make().map(|inner| Client { inner, closing: None }).map_err(thrown)

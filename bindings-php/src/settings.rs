@@ -83,6 +83,7 @@ impl<'a> Settings<'a> {
             timeout: self.timeout()?,
             on_error: OnError::parse(&self.on_error.0)?,
             request_memory: convert::duration(convert::micros_from_ms("request_memory", self.request_memory_ms)?),
+            ..Options::default()
         })
     }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::base::clock::TestTime;
+use crate::base::credentials::PasswordProvider;
 use crate::base::endpoint::{Endpoint, redacted};
 use crate::base::error::{Error, Result, shown};
 use crate::base::fork::ForkCell;
@@ -54,6 +55,8 @@ pub struct Options {
     /// How long a call with a request id is remembered: 1 ms to [`MAX_REQUEST_MEMORY`], and at least as long as the timeout, in which
     /// the client itself repeats it.
     pub request_memory: Duration,
+    /// What tells the password, where the URL gives none.
+    pub password: Option<PasswordProvider>,
 }
 
 impl Default for Options {
@@ -64,6 +67,7 @@ impl Default for Options {
             timeout: DEFAULT_TIMEOUT,
             on_error: OnError::Raise,
             request_memory: DEFAULT_REQUEST_MEMORY,
+            password: None,
         }
     }
 }
@@ -76,6 +80,7 @@ impl fmt::Debug for Options {
             .field("timeout", &self.timeout)
             .field("on_error", &self.on_error)
             .field("request_memory", &self.request_memory)
+            .field("password", &self.password)
             .finish()
     }
 }
@@ -95,7 +100,7 @@ impl Client {
     /// `invalid_argument` for a URL, prefix or timeout that cannot be.
     pub fn new(options: Options) -> Result<Client> {
         let url = options.url.map_or_else(default_url, Cow::Owned);
-        let endpoint = Endpoint::parse(&url)?;
+        let endpoint = Endpoint::parse(&url, options.password)?;
         key::check_prefix(&options.prefix)?;
         if options.timeout < Duration::from_millis(1) || options.timeout > MAX_TIMEOUT {
             let given = options.timeout;

@@ -39,6 +39,7 @@ pub mod convert;
 pub mod driver;
 pub mod testing;
 
+pub use base::credentials::PasswordProvider;
 pub use base::decision::{CombinedDecision, Decision, RuleDecision, Source};
 pub use base::endpoint::redacted;
 pub use base::error::{Code, Error, Result};

@@ -23,22 +23,6 @@ def consume(worker: Worker, url: str) -> dict[str, object]:
     return answer
 
 
-@pytest.fixture(scope="session")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A CA of our own and a certificate for 127.0.0.1 and localhost that it signed."""
-    folder = tmp_path_factory.mktemp("tls")
-    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
-    names = "subjectAltName=IP:127.0.0.1,DNS:localhost"
-
-    def openssl(*words: str) -> None:
-        subprocess.run(["openssl", "req", "-x509", *key, *words], cwd=folder, check=True, capture_output=True)
-
-    openssl("-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Quotalock test CA")
-    leaf = ("-addext", names, "-addext", "basicConstraints=critical,CA:FALSE")
-    openssl("-CA", "ca.pem", "-CAkey", "ca.key", "-keyout", "server.key", "-out", "server.pem", "-subj", "/CN=t", *leaf)
-    return folder
-
-
 @pytest.fixture
 def tls_port(certificates: Path) -> Iterator[int]:
     port = free_port()

@@ -13,7 +13,9 @@ own; PHP has one lane). The operations:
   `look`, the properties of the handle that are read after it; `announce`, to read and tell them before it as well.
 * `load`: consumes at random what `mix` offers (a list of `limiter`, `policy`, `key`, `costs`) for `seconds` or a number
   of `calls`, `in_flight` at once (sync Python: threads; PHP: always one), pausing `pause_us` on average between calls.
-  Writes every call and its answer to `path`, a JSON line each. It is what calls at full speed.
+  It ends before its time when its file is removed. What has `once` in the mix is called with a request id, again and
+  again until it is answered. Writes every call and its answer to `path`, a JSON line each. It is what calls at full
+  speed.
 
 The answer to a call has `invoke_ns` and `ok_ns`, the monotonic times around it, which all processes of a machine share;
 `loads`, how often the loader was called; `seen`, what was looked at, with its time `at_ns`; and `result`: a value, or
@@ -176,6 +178,10 @@ class Worker:
         how = {"seconds": seconds, "calls": calls, "in_flight": in_flight, "pause_us": pause_us, "seed": seed}
         self._send(0, {"op": "load", "mix": offered, "path": path, **how})
 
+    def stop_load(self) -> None:
+        """Has a load end before its time."""
+        os.unlink(self._files[-1])
+
     def end_load(self, within: float) -> list[Answer]:
         """Waits for the end of a load and returns its history, in the order of completion."""
         answer = self._answer(0, within)
@@ -204,7 +210,8 @@ class Worker:
         report = self._report()
         self._errors.close()
         for path in self._files:
-            os.unlink(path)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
         if lingers or self._process.returncode:
             raise WorkerError(f"{self.name} did not end well ({'still ran' if lingers else ''}):\n{report}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mutant import RUST, Edit, Mutant
 
-TESTS = ("stray", "fork", "refusals", "refusing", "rights", "pressure", "hostile", "secrets")
+TESTS = ("stray", "fork", "refusals", "refusing", "rights", "pressure", "hostile", "secrets", "credentials")
 MUTANTS = [
     Mutant(
         "a server that reads its dump is taken for broken",
@@ -220,5 +220,29 @@ MUTANTS = [
         f"{RUST}/call/refusal.rs",
         '"The user executing the script can\'t"',
         '"The user executing the script can\'t run this command"',
+    ),
+    Mutant(
+        "a password that was refused is not asked for again",
+        f"{RUST}/base/credentials.rs",
+        "state.told.as_ref().filter(|told| Some(*told) != refused)",
+        "state.told.as_ref()",
+    ),
+    Mutant(
+        "each of those who want a password asks for it",
+        f"{RUST}/base/credentials.rs",
+        "ask: state.waiting.len() == 1",
+        "ask: true",
+    ),
+    Mutant(
+        "a function that panics leaves its callers waiting",
+        f"{RUST}/base/credentials.rs",
+        "std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| tell()))",
+        "Ok::<_, ()>(tell())",
+    ),
+    Mutant(
+        "who may not tell its name is not let in",
+        f"{RUST}/connection/dial.rs",
+        "TELLING => said = Some(reply),",
+        "TELLING => said = Some(check(server, command, reply)?),",
     ),
 ]

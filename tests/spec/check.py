@@ -13,6 +13,7 @@ from pathlib import Path
 from check_caches import cache_case, cache_error_case, once_case
 from check_form import LARGEST, Case, Wrong, fields, is_a, need, text_or_hex, unique, whole_milliseconds
 from check_locks import lock_case, lock_error_case
+from check_slots import one_slot
 from check_stock import stock_case, stock_error_case
 
 VECTORS = Path(__file__).parent / "vectors"
@@ -276,6 +277,7 @@ def problems() -> Iterator[tuple[str, str | None]]:
                 need(label.startswith(f"{name}/") and label not in seen, "its id is not of this file or not unique")
                 seen.add(label)
                 FILES[name](case)
+                one_slot(case)
                 need(case["about"].endswith((".", "?")), "its about is no sentence")
             except (Wrong, ValueError, TypeError, KeyError) as wrong:
                 yield label, f"{type(wrong).__name__}: {wrong}"

@@ -1,33 +1,23 @@
 //! Where the state is kept: the URL, taken apart and checked.
 
+mod options;
 mod seeds;
+pub(crate) mod sentinels;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use options::{Options, client_name, password_of, tls_files};
+use sentinels::Watched;
+
+use crate::base::credentials::{Password, PasswordProvider, Secret};
 use crate::base::error::{Error, Result, cut, shown};
 pub(crate) use seeds::{HostMap, Seeds};
 
 /// The longest name of a memory, in bytes.
 const MAX_MEMORY_NAME: usize = 255;
-
-/// A password. Prints as `***`, whoever prints it.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Secret(String);
-
-impl Secret {
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
-
 /// How the server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
@@ -35,15 +25,25 @@ pub(crate) enum Address {
         host: String,
         port: u16,
     },
-    /// `ca` is a PEM file to trust instead of the system's.
     Tls {
         host: String,
         port: u16,
-        ca: Option<PathBuf>,
+        files: TlsFiles,
     },
     Unix {
         path: PathBuf,
     },
+    /// Where Sentinels say.
+    Watched(Arc<Watched>),
+}
+
+/// The PEM files of a TLS connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct TlsFiles {
+    /// What to trust instead of what the system trusts.
+    pub ca: Option<PathBuf>,
+    /// What to show to a server that wants to know who we are: the certificate, with those that vouch for it, and its key.
+    pub shown: Option<(PathBuf, PathBuf)>,
 }
 
 /// One Redis server, with what it takes to log in.
@@ -51,8 +51,10 @@ pub(crate) enum Address {
 pub(crate) struct Server {
     pub address: Address,
     pub user: Option<String>,
-    pub password: Option<Secret>,
+    pub password: Option<Password>,
     pub database: u32,
+    /// What the server's operator sees in `CLIENT LIST`.
+    pub client_name: String,
 }
 
 /// A parsed URL.
@@ -65,18 +67,26 @@ pub(crate) enum Endpoint {
 }
 
 impl Server {
-    /// Its host and port; none of a socket in the file system.
+    /// Its host and port; none of what has no place of its own.
     pub fn place(&self) -> Option<(&str, u16)> {
         match &self.address {
             Address::Tcp { host, port } | Address::Tls { host, port, .. } => Some((host, *port)),
-            Address::Unix { .. } => None,
+            Address::Unix { .. } | Address::Watched(_) => None,
+        }
+    }
+
+    /// Whether it is the same place, however one gets in.
+    fn is_place_of(&self, other: &Server) -> bool {
+        match (self.place(), other.place()) {
+            (Some((one, port)), Some((other, other_port))) => one.eq_ignore_ascii_case(other) && port == other_port,
+            _ => self.address == other.address,
         }
     }
 
     /// A peer's error, without the password should it be there.
     pub fn scrubbed<'a>(&self, said: &'a str) -> Cow<'a, str> {
-        match &self.password {
-            Some(Secret(password)) if said.contains(&**password) => said.replace(&**password, "***").into(),
+        match self.password.as_ref().and_then(Password::known) {
+            Some(password) if said.contains(&*password) => said.replace(&*password, "***").into(),
             _ => said.into(),
         }
     }
@@ -87,9 +97,32 @@ impl Server {
         // The rest may hold the password, or a part of it, in one guise or another.
         let word = said.split_whitespace().next()?.trim_matches('"');
         let is_plain = word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.'));
-        let (word, password) = (word.to_ascii_lowercase(), password.0.to_ascii_lowercase());
+        let (word, password) = (word.to_ascii_lowercase(), password.known()?.to_ascii_lowercase());
         let tells = password.contains(&word) || word.contains(&password);
         (is_plain && !word.is_empty() && word.len() <= 12 && !tells).then(|| format!("{}…", word.to_ascii_uppercase()))
+    }
+
+    /// The same with its address.
+    pub fn at(&self, watched: &Watched, place: sentinels::Place) -> Server {
+        Server { address: watched.address(place), ..self.clone() }
+    }
+
+    /// Counts the places where Sentinels found it; always 0 for one that has its place.
+    pub fn epoch(&self) -> u64 {
+        match &self.address {
+            Address::Watched(watched) => watched.epoch(),
+            _ => 0,
+        }
+    }
+
+    /// Whether it is where Sentinels say.
+    pub fn is_watched(&self) -> bool {
+        matches!(self.address, Address::Watched(_))
+    }
+
+    /// Where the user and the password come from, for a message.
+    pub fn login_origin(&self) -> String {
+        self.password.as_ref().map_or_else(|| "the url".into(), Password::origin)
     }
 }
 
@@ -101,6 +134,10 @@ impl fmt::Display for Server {
             }
             Address::Tcp { host, port } | Address::Tls { host, port, .. } => write!(f, "{host}:{port}"),
             Address::Unix { path } => write!(f, "unix:{}", path.display()),
+            Address::Watched(watched) => match watched.last() {
+                Some(place) => write!(f, "{} (primary {})", self.at(watched, place), watched.name),
+                None => watched.fmt(f),
+            },
         }
     }
 }
@@ -109,6 +146,8 @@ impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Endpoint::Memory(name) => write!(f, "memory://{name}"),
+            // The same wherever its primary is.
+            Endpoint::Redis(Server { address: Address::Watched(watched), .. }) => watched.fmt(f),
             Endpoint::Redis(server) => server.fmt(f),
             Endpoint::Cluster(seeds) => seeds.fmt(f),
         }
@@ -120,7 +159,7 @@ impl fmt::Display for Endpoint {
 pub fn redacted(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| is_scheme(scheme)) else {
         // Without a scheme it may be the password alone, but not if it has a port.
-        let is_place = url.contains(':') && host_and_port(url).is_ok();
+        let is_place = url.contains(':') && host_and_port(url, 0).is_ok();
         return if is_place { cut(url) } else { "***".into() };
     };
     let (login, rest) = rest.rsplit_once('@').map_or(("", rest), |(_, rest)| ("***@", rest));
@@ -129,6 +168,7 @@ pub fn redacted(url: &str) -> String {
     let is_sound = match scheme {
         "unix" => place.starts_with('/') && !place.contains(['%', '#', ':']),
         "memory" => place.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_')),
+        "redis+sentinel" | "rediss+sentinel" => sentinels::is_place(authority, database),
         _ => is_authority(scheme, authority) && !authority.contains('%') && database_of(database, false).is_ok(),
     };
     // An '@' that was encoded has no login before it.
@@ -139,8 +179,8 @@ pub fn redacted(url: &str) -> String {
 /// Whether this is a host with a port, or several where the scheme takes several.
 fn is_authority(scheme: &str, authority: &str) -> bool {
     match scheme.ends_with("+cluster") {
-        true => authority.split(',').all(|host| host_and_port(host).is_ok()),
-        false => host_and_port(authority).is_ok(),
+        true => authority.split(',').all(|host| host_and_port(host, 0).is_ok()),
+        false => host_and_port(authority, 0).is_ok(),
     }
 }
 
@@ -168,34 +208,36 @@ impl Endpoint {
     /// Whether it leads to the same server, as far as the address tells, or to the same memory.
     pub fn is_server_of(&self, other: &Endpoint) -> bool {
         match (self, other) {
-            (Endpoint::Redis(one), Endpoint::Redis(other)) => one.address == other.address,
+            (Endpoint::Redis(one), Endpoint::Redis(other)) => one.is_place_of(other),
             (Endpoint::Cluster(one), Endpoint::Cluster(other)) => {
-                one.servers.iter().any(|seed| other.servers.iter().any(|other| seed.address == other.address))
+                one.servers.iter().any(|seed| other.servers.iter().any(|other| seed.is_place_of(other)))
             }
             (Endpoint::Memory(one), Endpoint::Memory(other)) => one == other,
             _ => false,
         }
     }
 
-    /// Parses `redis://`, `rediss://`, `unix://`, `redis+cluster://`, `rediss+cluster://` and `memory://` URLs.
-    pub fn parse(url: &str) -> Result<Endpoint> {
-        Self::parse_parts(url).map_err(|problem| Error::invalid(format!("url \"{}\" {problem}", redacted(url))))
+    /// Parses `redis://`, `rediss://`, `unix://`, `redis+cluster://`, `rediss+cluster://`, `redis+sentinel://`,
+    /// `rediss+sentinel://` and `memory://` URLs; the password may come from a function instead.
+    pub fn parse(url: &str, teller: Option<PasswordProvider>) -> Result<Endpoint> {
+        Self::parse_parts(url, teller).map_err(|problem| Error::invalid(format!("url \"{}\" {problem}", redacted(url))))
     }
 
-    fn parse_parts(url: &str) -> std::result::Result<Endpoint, String> {
+    fn parse_parts(url: &str, teller: Option<PasswordProvider>) -> std::result::Result<Endpoint, String> {
         const FORM: &str = "write it as redis://[user:password@]host[:port][/database]";
         let Some((scheme, rest)) = url.split_once("://") else {
             return Err(format!("has no scheme: {FORM}"));
         };
         match scheme {
+            "memory" if teller.is_some() => return Err("has no password: take the function that tells one out".into()),
             "memory" => return memory(rest).map(Endpoint::Memory),
-            "redis" | "rediss" | "unix" | "redis+cluster" | "rediss+cluster" => {}
-            "redis+sentinel" => {
-                return Err(format!("needs {scheme}, which this version does not support: use redis:// to one server"));
+            "redis" | "rediss" | "unix" | "redis+cluster" | "rediss+cluster" | "redis+sentinel" | "rediss+sentinel" => {
             }
             other => {
                 let known = if is_scheme(other) { format!(" \"{other}\"") } else { String::new() };
-                return Err(format!("has the unknown scheme{known}: use redis, rediss, unix, redis+cluster or memory"));
+                return Err(format!(
+                    "has the unknown scheme{known}: use redis, rediss, unix, redis+cluster, redis+sentinel or memory"
+                ));
             }
         }
         // The login first, and nothing of it in a message: a password with a bare '/' or '?' must not be read as a host.
@@ -207,48 +249,43 @@ impl Endpoint {
         let (user, password) = login.map_or(Ok((None, None)), credentials)?;
         let mut options = Options::parse(query)?;
         // Whether what stands where a database should cannot be the end of a password whose '@' was forgotten.
-        if scheme.ends_with("+cluster") {
-            if login.is_some_and(|login| login.contains('@')) {
-                return Err(
-                    "has more than one '@': give the login once, before the first server, and write @ in it as %40"
-                        .into(),
-                );
-            }
-            let ca = options.take("ca").map(PathBuf::from);
-            if ca.is_some() && scheme != "rediss+cluster" {
-                return Err("has ca= without TLS: use rediss+cluster://".into());
-            }
-            let server = |host, port| {
-                let address = match scheme {
-                    "rediss+cluster" => Address::Tls { host, port, ca: ca.clone() },
-                    _ => Address::Tcp { host, port },
-                };
-                Server { address, user: user.clone(), password: password.clone(), database: 0 }
-            };
-            let seeds = Seeds::parse(place, &mut options, server)?;
-            options.finish()?;
-            return Ok(Endpoint::Cluster(seeds));
-        }
         let mut is_apart = login.is_some();
+        let mut cluster = None;
         let (address, database) = if scheme == "unix" {
             if !place.starts_with('/') {
                 return Err("has no absolute path: write it as unix:///run/redis.sock[?db=0]".into());
             }
             (Address::Unix { path: PathBuf::from(decoded(place)?) }, options.take("db").unwrap_or_default())
+        } else if scheme.ends_with("+cluster") {
+            let (address, parsed) = seeds::parse(scheme, login, place, &mut options)?;
+            cluster = Some(parsed);
+            (address, String::new())
+        } else if scheme.ends_with("+sentinel") {
+            let (watched, database) = sentinels::parse(scheme, place, &mut options)?;
+            (Address::Watched(Arc::new(watched)), database)
         } else {
             let (authority, path) = place.split_once('/').unwrap_or((place, ""));
-            let (host, port) = host_and_port(authority)?;
+            let (host, port) = host_and_port(authority, 6379)?;
             is_apart = !authority.contains(':') || login.is_some();
-            let address = match (scheme, options.take("ca")) {
-                ("rediss", ca) => Address::Tls { host, port, ca: ca.map(PathBuf::from) },
+            let address = match (scheme, tls_files(&mut options)?) {
+                ("rediss", files) => Address::Tls { host, port, files: files.unwrap_or_default() },
                 (_, None) => Address::Tcp { host, port },
-                (_, Some(_)) => return Err("has ca= without TLS: use rediss://".into()),
+                (_, Some(_)) => return Err("has ca=, cert= or key= without TLS: use rediss://".into()),
             };
             (address, path.to_owned())
         };
+        let password = password_of(password, options.take("password_file"), "password_file", teller)?;
+        if user.is_some() && password.is_none() {
+            return Err("has a user but no password: write user:password@, or :password@ for a password alone".into());
+        }
+        let client_name = client_name(&mut options)?;
         options.finish()?;
         let database = database_of(&database, is_apart)?;
-        Ok(Endpoint::Redis(Server { address, user, password, database }))
+        let server = Server { address, user, password, database, client_name };
+        Ok(match cluster {
+            Some(parsed) => Endpoint::Cluster(parsed.of(&server)),
+            None => Endpoint::Redis(server),
+        })
     }
 }
 
@@ -282,15 +319,11 @@ type Credentials = (Option<String>, Option<Secret>);
 
 fn credentials(login: &str) -> std::result::Result<Credentials, String> {
     let (user, password) = login.split_once(':').unwrap_or((login, ""));
-    let (user, password) = (decoded(user)?, decoded(password)?);
-    if !user.is_empty() && password.is_empty() {
-        return Err("has a user but no password: write user:password@, or :password@ for a password alone".into());
-    }
     let some = |text: String| Some(text).filter(|t| !t.is_empty());
-    Ok((some(user), some(password).map(Secret)))
+    Ok((some(decoded(user)?), some(decoded(password)?).map(Secret::new)))
 }
 
-fn host_and_port(authority: &str) -> std::result::Result<(String, u16), String> {
+fn host_and_port(authority: &str, default_port: u16) -> std::result::Result<(String, u16), String> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(v6) => {
             let (host, after) = v6.split_once(']').ok_or("has a '[' without ']': write an IPv6 host as [::1]")?;
@@ -305,7 +338,7 @@ fn host_and_port(authority: &str) -> std::result::Result<(String, u16), String> 
         return Err("has no host: write it as redis://127.0.0.1:6379".into());
     }
     let port = match port {
-        None => 6379,
+        None => default_port,
         Some(digits) => digits.parse::<u16>().ok().filter(|p| *p > 0).ok_or_else(|| {
             // What is no number, or a long one, may be a password whose '@' was forgotten, or encoded.
             let is_number = digits.len() <= 5 && digits.bytes().all(|b| b.is_ascii_digit());
@@ -320,55 +353,6 @@ fn host_and_port(authority: &str) -> std::result::Result<(String, u16), String> 
         return Err("has an invalid host: write it as redis://127.0.0.1:6379, with '@' after a login".into());
     }
     Ok((host, port))
-}
-
-/// Options of others that a message may show: what stands there instead may be the end of a password.
-const KNOWN_OPTIONS: [&str; 15] = [
-    "ca",
-    "db",
-    "database",
-    "ssl",
-    "tls",
-    "ssl_cert_reqs",
-    "timeout",
-    "socket_timeout",
-    "username",
-    "password",
-    "user",
-    "auth",
-    "prefix",
-    "protocol",
-    "host_map",
-];
-
-struct Options<'a>(Vec<(&'a str, String)>);
-
-impl<'a> Options<'a> {
-    fn parse(query: &'a str) -> std::result::Result<Self, String> {
-        let pairs = query.split('&').filter(|pair| !pair.is_empty());
-        let pairs = pairs.map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Ok((name, decoded(value)?))
-        });
-        pairs.collect::<std::result::Result<_, String>>().map(Options)
-    }
-
-    fn take(&mut self, name: &str) -> Option<String> {
-        let at = self.0.iter().position(|(n, _)| *n == name)?;
-        Some(self.0.remove(at).1)
-    }
-
-    fn finish(self) -> std::result::Result<(), String> {
-        match self.0.first() {
-            None => Ok(()),
-            Some((name, _)) => {
-                let known = if KNOWN_OPTIONS.contains(name) { format!(" \"{name}\"") } else { String::new() };
-                Err(format!(
-                    "has the unknown option{known}: rediss:// takes ca, unix:// takes db, redis+cluster:// takes host_map"
-                ))
-            }
-        }
-    }
 }
 
 fn decoded(text: &str) -> std::result::Result<String, String> {

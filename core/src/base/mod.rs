@@ -1,6 +1,7 @@
 //! What needs nothing else: errors, clocks, keys, addresses, what a decision is.
 
 pub(crate) mod clock;
+pub(crate) mod credentials;
 pub(crate) mod decision;
 pub(crate) mod endpoint;
 pub(crate) mod error;

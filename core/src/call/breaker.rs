@@ -75,6 +75,11 @@ impl Breaker {
 
     /// No connection could be made, which took `cost` until now. Of no account if another one was answered meanwhile.
     pub fn failure(&self, cost: Duration, error: &Error) {
+        self.failure_within(cost, LONGEST, error);
+    }
+
+    /// The same, with probes no longer apart than this.
+    pub fn failure_within(&self, cost: Duration, longest: Duration, error: &Error) {
         let began = self.now().saturating_sub(cost.as_micros() as u64);
         if began > 0 && self.answered.load(Ordering::Relaxed) > began {
             return;
@@ -82,7 +87,7 @@ impl Breaker {
         if let Ok(mut last) = self.last.lock() {
             *last = Some(error.clone());
         }
-        let pause = (cost * 2).clamp(SHORTEST, LONGEST);
+        let pause = (cost * 2).clamp(SHORTEST, longest);
         self.open_until.store((self.now() + pause.as_micros() as u64).max(1), Ordering::Release);
     }
 

@@ -67,7 +67,7 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
     if inner("CROSSSLOT") {
         return Refusal::Final(cross_slot(operation, server));
     }
-    if let Some(error) = login(text, server) {
+    if let Some(error) = login(text, server, "the url") {
         return Refusal::Final(error);
     }
     if code == "NOPERM" || IN_A_SCRIPT.into_iter().any(|start| text.contains(start)) {
@@ -99,7 +99,10 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
         Scope::All
     };
     if DEMOTED.into_iter().any(inner) {
-        let message = format!("{server} is a replica ({}): point the url at the primary", shown(text.as_bytes()));
+        let message = format!(
+            "{server} is a replica ({}): wait for its failover to end, or point the url at the primary",
+            shown(text.as_bytes())
+        );
         return Refusal::Elsewhere(Error::new(Code::Unavailable, message), scope);
     }
     if PASSING.into_iter().any(inner) {
@@ -140,19 +143,17 @@ pub(crate) fn is_unknown_command(text: &str) -> bool {
     text.starts_with("ERR unknown command")
 }
 
-/// The error for a refused login, if that is what the reply says.
-pub(crate) fn login(text: &str, server: &str) -> Option<Error> {
+/// The error for a refused login, if that is what the reply says; `origin` is where the login comes from.
+pub(crate) fn login(text: &str, server: &str, origin: &str) -> Option<Error> {
     let code = text.split(' ').next().unwrap_or_default();
     let message = match code {
         "NOAUTH" => format!("{server} wants a password: put it into the url as redis://:PASSWORD@host"),
-        "WRONGPASS" => format!("{server} refused the user or password of the url: correct it"),
+        "WRONGPASS" => format!("{server} refused the user or password of {origin}: correct it"),
         "ERR" if text.contains("invalid password") => {
-            format!("{server} refused the user or password of the url: correct it")
+            format!("{server} refused the user or password of {origin}: correct it")
         }
         "ERR" if text.contains("AUTH") && text.contains("without any password") => {
-            format!(
-                "{server} has no password set, but the url gives one: take it out of the url or set it on the server"
-            )
+            format!("{server} has no password set, but {origin} gives one: take it out there or set it on the server")
         }
         "DENIED" => format!("{server} is in protected mode: set a password there, or bind it to where its clients are"),
         _ => return None,

@@ -12,25 +12,82 @@ use rustls::CertificateError;
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::deadline::{CallDeadline, interruption};
+use super::login;
 use super::resolve::{Unresolved, resolve};
+use super::search;
 use super::stream::Stream;
 use super::trust;
 use crate::base::clock::ServerClock;
-use crate::base::endpoint::{Address, Server};
+use crate::base::credentials::Secret;
+use crate::base::endpoint::{Address, Server, TlsFiles};
 use crate::base::error::{Code, Error, Result};
 use crate::call::refusal;
 use crate::call::resp::{self, Parser, ReplyLimit, Value};
+
+/// The most that a first answer may be: a primary's role tells of each of its replicas.
+const FIRST_REPLY: ReplyLimit = ReplyLimit { bytes: 64 << 10, items: 2 << 10 };
+/// What tells a server who we are, of which it may think what it likes.
+const TELLING: &str = "client";
 
 /// A connection that answered, with what its answer told of the server's clock.
 pub(crate) struct Connection {
     pub stream: Stream,
     pub clock: ServerClock,
+    /// That of [`Server::epoch`]: of no use once the server is found elsewhere.
+    pub epoch: u64,
 }
 
-/// Connects, logs in and asks the time, all within the caller's patience.
+/// Why a server did not take a new connection.
+pub(super) enum Refused {
+    /// The password, which may have been changed meanwhile.
+    Password(Error),
+    /// The certificate that we showed, which may have been renewed.
+    Certificate(Error),
+    Otherwise(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        Refused::Otherwise(error)
+    }
+}
+
+/// Connects, logs in and asks the time, all within the caller's patience. What the server refuses is read again, once, where
+/// it comes from a file or a function.
 pub(crate) fn dial(server: &Server, patience: &mut CallDeadline<'_>) -> Result<Connection> {
-    let stream = open(server, patience)?;
-    greet(stream, server, patience)
+    match &server.address {
+        Address::Watched(watched) => search::dial(server, watched, patience),
+        _ => dial_as(server, Role::Any, patience),
+    }
+}
+
+/// What a server has to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Any,
+    /// It says itself that it is no replica.
+    Primary,
+}
+
+/// As [`dial`], a server that has its place.
+pub(super) fn dial_as(server: &Server, role: Role, patience: &mut CallDeadline<'_>) -> Result<Connection> {
+    let secret = login::password(server, None, patience)?;
+    let again = match open(server, patience).and_then(|stream| greet(stream, server, role, secret.as_ref(), patience)) {
+        Ok(connection) => return Ok(connection),
+        Err(Refused::Otherwise(error)) => return Err(error),
+        Err(Refused::Password(error)) => match login::password(server, secret.as_ref(), patience)? {
+            Some(other) => Some(other),
+            None => return Err(error),
+        },
+        Err(Refused::Certificate(error)) => match &server.address {
+            Address::Tls { files, .. } if trust::renew(files) => secret,
+            _ => return Err(error),
+        },
+    };
+    match open(server, patience).and_then(|stream| greet(stream, server, role, again.as_ref(), patience)) {
+        Ok(connection) => Ok(connection),
+        Err(Refused::Password(error) | Refused::Certificate(error) | Refused::Otherwise(error)) => Err(error),
+    }
 }
 
 /// Runs `work` on a thread of its own. The thread takes no signal: those belong to the host's threads.
@@ -72,7 +129,7 @@ pub(crate) fn hanging(server: &Server) -> Error {
     Error::new(Code::Timeout, format!("{server} gave no answer to a new connection in time: {advice}"))
 }
 
-fn failed(server: &Server, error: &io::Error) -> Error {
+pub(super) fn unreachable(server: &Server, error: &io::Error) -> Error {
     match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => hanging(server),
         ErrorKind::Interrupted => interruption(),
@@ -81,16 +138,22 @@ fn failed(server: &Server, error: &io::Error) -> Error {
 }
 
 /// The error for a peer that ended the handshake, or with whom we did.
-fn disagreed(server: &Server, ca: Option<&Path>, error: &io::Error) -> Error {
+fn disagreed(server: &Server, files: &TlsFiles, error: &io::Error) -> Refused {
+    let failed = |advice: &str| {
+        Error::new(Code::Unavailable, format!("the TLS handshake with {server} failed ({error}): {advice}"))
+    };
+    if let Some(objection) = trust::objection(error, files) {
+        return Refused::Certificate(failed(objection));
+    }
     let advice = match error.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(rustls::Error::InvalidCertificate(
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
         )) => {
-            trust::forget(ca);
+            trust::forget(files);
             "is this name among its certificate's (subjectAltName)?"
         }
         Some(error @ rustls::Error::InvalidCertificate(_)) => {
-            trust::forget(ca);
+            trust::forget(files);
             match trust::is_ca(error) {
                 true => "its certificate is its own CA: if it is yours, give it as ca= to the url",
                 false => "is its certificate trusted (ca=)?",
@@ -98,21 +161,30 @@ fn disagreed(server: &Server, ca: Option<&Path>, error: &io::Error) -> Error {
         }
         _ => "does this port speak TLS?",
     };
-    Error::new(Code::Unavailable, format!("the TLS handshake with {server} failed ({error}): {advice}"))
+    Refused::Otherwise(failed(advice))
 }
 
-fn open(server: &Server, patience: &mut CallDeadline<'_>) -> Result<Stream> {
+/// The error of a new connection that broke. A server of TLS 1.3 tells only now what it has against our certificate.
+fn broke(server: &Server, error: &io::Error) -> Refused {
     match &server.address {
-        Address::Unix { path } => unix(path, patience).map(Stream::Unix).map_err(|e| failed(server, &e)),
-        Address::Tcp { host, port } => tcp(server, host, *port, patience).map(Stream::Tcp),
-        Address::Tls { host, port, ca } => {
-            let config = trust::config(ca.as_deref())?;
+        Address::Tls { files, .. } if trust::objection(error, files).is_some() => disagreed(server, files, error),
+        _ => unreachable(server, error).into(),
+    }
+}
+
+pub(super) fn open(server: &Server, patience: &mut CallDeadline<'_>) -> std::result::Result<Stream, Refused> {
+    match &server.address {
+        Address::Unix { path } => unix(path, patience).map(Stream::Unix).map_err(|e| unreachable(server, &e).into()),
+        Address::Tcp { host, port } => Ok(Stream::Tcp(tcp(server, host, *port, patience)?)),
+        Address::Tls { host, port, files } => {
+            let config = trust::config(files)?;
             let socket = tcp(server, host, *port, patience)?;
             Stream::tls(socket, host, config, patience).map_err(|e| match e.kind() {
-                ErrorKind::TimedOut | ErrorKind::Interrupted => failed(server, &e),
-                _ => disagreed(server, ca.as_deref(), &e),
+                ErrorKind::TimedOut | ErrorKind::Interrupted => unreachable(server, &e).into(),
+                _ => disagreed(server, files, &e),
             })
         }
+        Address::Watched(_) => Err(Error::new(Code::Internal, "a server without a place was dialed").into()),
     }
 }
 
@@ -133,7 +205,7 @@ fn tcp(server: &Server, host: &str, port: u16, patience: &mut CallDeadline<'_>) 
     let mut last = None;
     let addresses = resolve(host, port, patience).map_err(|unresolved| match unresolved {
         Unresolved::Failed(why) => unavailable(server, &why),
-        Unresolved::GaveUp(e) => failed(server, &e),
+        Unresolved::GaveUp(e) => unreachable(server, &e),
         Unresolved::NoThread(error) => error,
     })?;
     for address in addresses {
@@ -143,7 +215,7 @@ fn tcp(server: &Server, host: &str, port: u16, patience: &mut CallDeadline<'_>) 
             Err(e) => last = Some(e),
         }
     }
-    Err(last.map_or_else(|| unavailable(server, "the name has no address"), |e| failed(server, &e)))
+    Err(last.map_or_else(|| unavailable(server, "the name has no address"), |e| unreachable(server, &e)))
 }
 
 fn connect(address: &SocketAddr, patience: &mut CallDeadline<'_>) -> io::Result<TcpStream> {
@@ -161,37 +233,89 @@ fn connect(address: &SocketAddr, patience: &mut CallDeadline<'_>) -> io::Result<
     Ok(socket.into())
 }
 
-/// Logs in, selects the database and asks the time, in one write.
-fn greet(mut stream: Stream, server: &Server, patience: &mut CallDeadline<'_>) -> Result<Connection> {
+/// Logs in, tells who we are, selects the database and asks the time, in one write.
+fn greet(
+    mut stream: Stream,
+    server: &Server,
+    role: Role,
+    secret: Option<&Secret>,
+    patience: &mut CallDeadline<'_>,
+) -> std::result::Result<Connection, Refused> {
     let mut out = Vec::new();
     let mut asked: Vec<&str> = Vec::new();
-    if let Some(password) = &server.password {
-        match &server.user {
-            Some(user) => resp::command(&mut out, &[b"AUTH", user.as_bytes(), password.expose().as_bytes()]),
-            None => resp::command(&mut out, &[b"AUTH", password.expose().as_bytes()]),
-        }
+    if let Some(password) = secret {
+        log_in(&mut out, server, password);
         asked.push("auth");
+    }
+    for words in [
+        ["SETNAME", &server.client_name, ""],
+        ["SETINFO", "LIB-NAME", "quotalock"],
+        ["SETINFO", "LIB-VER", env!("CARGO_PKG_VERSION")],
+    ] {
+        let words = words.map(str::as_bytes);
+        let words = words.split(|word| word.is_empty()).next().unwrap_or_default();
+        resp::command(&mut out, &[&[b"CLIENT".as_slice()], words].concat());
+        asked.push(TELLING);
     }
     if server.database != 0 {
         resp::command(&mut out, &[b"SELECT", server.database.to_string().as_bytes()]);
         asked.push("select");
     }
+    if role == Role::Primary {
+        resp::command(&mut out, &[b"ROLE"]);
+        asked.push("role");
+    }
     resp::command(&mut out, &[b"TIME"]);
     asked.push("time");
 
-    send(&mut stream, &out, patience).map_err(|e| failed(server, &e))?;
+    if let Err(error) = send(&mut stream, &out, patience) {
+        return Err(broke(server, &stream.last_words().unwrap_or(error)));
+    }
     let mut parser = Parser::default();
-    let mut time = None;
+    let (mut time, mut said) = (None, None);
     for command in asked {
-        time = Some(check(server, command, next_reply(&mut stream, &mut parser, server, patience)?)?);
+        let reply = match (next_reply(&mut stream, &mut parser, server, patience), said.take()) {
+            // What a server says before it hangs up is no answer to what was asked first.
+            (Err(Refused::Otherwise(error)), Some(said)) if error.code() == Code::Unavailable => {
+                return Err(check(server, TELLING, said).err().unwrap_or(Refused::Otherwise(error)));
+            }
+            (reply, _) => reply?,
+        };
+        // Older servers do not know how to be told who we are, and some users may not tell it.
+        match command {
+            TELLING => said = Some(reply),
+            "role" => be_primary(server, &check(server, command, reply)?)?,
+            _ => time = Some(check(server, command, reply)?),
+        }
     }
     let clock = time.as_ref().and_then(micros).map(|micros| ServerClock::new(micros, Instant::now()));
     let clock = clock.ok_or_else(|| not_redis(server, &format!("{time:?}")))?;
     // What nobody asked for would be taken for the answer to the first call.
     if !parser.is_empty() {
-        return Err(not_redis(server, "more than was asked for"));
+        return Err(not_redis(server, "more than was asked for").into());
     }
-    Ok(Connection { stream, clock })
+    Ok(Connection { stream, clock, epoch: 0 })
+}
+
+/// Encodes the login.
+pub(super) fn log_in(out: &mut Vec<u8>, server: &Server, password: &Secret) {
+    match &server.user {
+        Some(user) => resp::command(out, &[b"AUTH", user.as_bytes(), password.expose().as_bytes()]),
+        None => resp::command(out, &[b"AUTH", password.expose().as_bytes()]),
+    }
+}
+
+/// Whether this answer to ROLE is a primary's.
+fn be_primary(server: &Server, answer: &Value) -> Result<()> {
+    let Value::Array(parts) = answer else { return Err(not_redis(server, &format!("{answer:?}"))) };
+    match parts.first() {
+        Some(Value::Bytes(role)) if role == b"master" => Ok(()),
+        Some(Value::Bytes(role)) if role == b"slave" => Err(Error::new(
+            Code::Unavailable,
+            format!("{server} is a replica, though a Sentinel names it as the primary: is a failover under way?"),
+        )),
+        _ => Err(not_redis(server, &format!("{answer:?}"))),
+    }
 }
 
 /// Writes all of it, and has TLS give it to the socket.
@@ -211,26 +335,26 @@ pub(crate) fn send(stream: &mut Stream, bytes: &[u8], patience: &mut CallDeadlin
     Ok(())
 }
 
-fn next_reply(
+pub(super) fn next_reply(
     stream: &mut Stream,
     parser: &mut Parser,
     server: &Server,
     patience: &mut CallDeadline<'_>,
-) -> Result<Value> {
+) -> std::result::Result<Value, Refused> {
     let mut buffer = [0; 512];
     loop {
-        match parser.next_reply(ReplyLimit::TINY) {
+        match parser.next_reply(FIRST_REPLY) {
             Ok(Some(reply)) => return Ok(reply),
-            Ok(None) => patience.look_up().map_err(|e| failed(server, &e))?,
-            Err(garbage) => return Err(not_redis(server, &garbage.found)),
+            Ok(None) => patience.look_up().map_err(|e| unreachable(server, &e))?,
+            Err(garbage) => return Err(not_redis(server, &garbage.found).into()),
         }
         match stream.set_timeouts(patience.slice()).and_then(|()| stream.read(&mut buffer)) {
-            Ok(0) => return Err(unavailable(server, "it closed the connection at once")),
+            Ok(0) => return Err(unavailable(server, "it closed the connection at once").into()),
             Ok(n) => parser.feed(&buffer[..n]),
             Err(e) => match e.kind() {
                 ErrorKind::WouldBlock | ErrorKind::TimedOut => {}
-                ErrorKind::Interrupted => patience.look().map_err(|e| failed(server, &e))?,
-                _ => return Err(failed(server, &e)),
+                ErrorKind::Interrupted => patience.look().map_err(|e| unreachable(server, &e))?,
+                _ => return Err(broke(server, &e)),
             },
         }
     }
@@ -245,33 +369,38 @@ pub(crate) fn not_redis(server: &Server, found: &str) -> Error {
     )
 }
 
-fn check(server: &Server, command: &str, reply: Value) -> Result<Value> {
+fn check(server: &Server, command: &str, reply: Value) -> std::result::Result<Value, Refused> {
     let Value::Error(text) = reply else { return Ok(reply) };
     let host = server.to_string();
-    if let Some(error) = refusal::login(&text, &host) {
-        return Err(error);
+    if let Some(error) = refusal::login(&text, &host, &server.login_origin()) {
+        return Err(Refused::Password(error));
     }
+    Err(refused(server, command, &text, &host).into())
+}
+
+/// The error for a first command that was refused.
+fn refused(server: &Server, command: &str, text: &str, host: &str) -> Error {
     if text.starts_with("NOPERM") {
-        return Err(refusal::not_permitted(&text, None, &host));
+        return refusal::not_permitted(text, None, host);
     }
-    if refusal::is_unknown_command(&text) {
+    if refusal::is_unknown_command(text) {
         let advice = match command {
             "select" => "or the server has only one database: remove the database from the url, or restore the command",
             _ => "or this is not Redis: restore the command, or correct the url",
         };
         let message = format!("{host} does not know the command '{command}': it was renamed there, {advice}");
-        return Err(Error::new(Code::NotPermitted, message));
+        return Error::new(Code::NotPermitted, message);
     }
-    let said = server.quoted(&text).map_or_else(String::new, |said| format!(" (\"{said}\")"));
+    let said = server.quoted(text).map_or_else(String::new, |said| format!(" (\"{said}\")"));
     if command == "select" {
         let database = server.database;
         let what = if text.contains("out of range") { "does not exist" } else { "cannot be selected" };
-        return Err(Error::invalid(format!("database {database} {what} on {host}{said}: give another number")));
+        return Error::invalid(format!("database {database} {what} on {host}{said}: give another number"));
     }
     if text.starts_with("ERR max number of clients") {
-        return Err(unavailable(server, "it has no connection left: raise maxclients or use fewer processes"));
+        return unavailable(server, "it has no connection left: raise maxclients or use fewer processes");
     }
-    Err(unavailable(server, &format!("it refused the first commands{said}")))
+    unavailable(server, &format!("it refused the first commands{said}"))
 }
 
 fn micros(time: &Value) -> Option<i64> {

@@ -2,8 +2,11 @@
 
 pub(crate) mod deadline;
 pub(crate) mod dial;
+mod login;
 pub(crate) mod pool;
 mod resolve;
+mod search;
+mod sentinel;
 pub(crate) mod stream;
 pub(crate) mod subscription;
 pub(crate) mod trust;

@@ -52,6 +52,13 @@ impl Pool {
         }
     }
 
+    /// Closes the idle connections to where the server was before.
+    pub fn leave_all_but(&self, epoch: u64) {
+        if let Ok(mut idle) = self.idle.lock() {
+            idle.connections.retain(|wire| wire.epoch == epoch);
+        }
+    }
+
     /// Closes the idle connections; those at work close when they come back.
     pub fn close(&self) {
         if let Ok(mut idle) = self.idle.lock() {

@@ -14,6 +14,9 @@ use super::deadline::CallDeadline;
 /// A connection that was idle for less cannot have lost a server that is already back.
 const SURELY_ALIVE: Duration = Duration::from_millis(1);
 
+/// What a peer said before it hung up is read this often at most.
+const LAST_READS: usize = 8;
+
 /// A stream to a server. Blocking until [`set_nonblocking`](Stream::set_nonblocking) says otherwise.
 pub(crate) enum Stream {
     Tcp(TcpStream),
@@ -112,6 +115,14 @@ impl Stream {
         }
         tls.sock.set_nonblocking(false)?;
         Ok(Stream::Tls(Box::new(tls)))
+    }
+
+    /// Why a peer that takes no more bytes has hung up, if it said so before: only TLS does.
+    pub fn last_words(&mut self) -> Option<io::Error> {
+        let Stream::Tls(tls) = self else { return None };
+        tls.sock.set_nonblocking(true).ok()?;
+        // Its socket has what came before the end.
+        std::iter::repeat_with(|| tls.receive_some()).take(LAST_READS).find_map(std::result::Result::err)
     }
 
     pub fn set_nonblocking(&self, on: bool) -> io::Result<()> {

@@ -1,21 +1,31 @@
-//! Whose certificates TLS trusts: read once per process, since the system has more than a hundred.
+//! Whose certificates TLS trusts, and which one it shows: read once per process, since the system has more than a hundred.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::server::ParsedCertificate;
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme};
+use rustls::{
+    AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme,
+};
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 
+use crate::base::endpoint::TlsFiles;
 use crate::base::error::{Code, Error, Result};
 use crate::base::fork::ForkCell;
 
-/// By the file of the CA; none is the system's. With them lie the tickets that shorten the next handshake.
-type Configs = HashMap<Option<PathBuf>, Arc<ClientConfig>>;
+/// How to speak TLS with a server. With it lie the tickets that shorten the next handshake.
+struct Known {
+    config: Arc<ClientConfig>,
+    /// What we show, to tell whether its file was renewed.
+    shown: Vec<CertificateDer<'static>>,
+}
+
+/// By the files; none of a CA is the system's.
+type Configs = HashMap<TlsFiles, Known>;
 
 static KNOWN: ForkCell<Mutex<Configs>> = ForkCell::new();
 
@@ -26,37 +36,53 @@ fn known() -> MutexGuard<'static, Configs> {
 /// How to speak TLS with a server that the PEM file `ca` vouches for, or whoever the system trusts.
 ///
 /// # Errors
-/// `invalid_argument` for a file that cannot be read or holds no certificate.
-pub(crate) fn config(ca: Option<&Path>) -> Result<Arc<ClientConfig>> {
-    let place = ca.map(Path::to_owned);
-    if let Some(config) = known().get(&place) {
-        return Ok(config.clone());
+/// `invalid_argument` for a file that cannot be read or does not hold what it should.
+pub(crate) fn config(files: &TlsFiles) -> Result<Arc<ClientConfig>> {
+    if let Some(known) = known().get(files) {
+        return Ok(known.config.clone());
     }
     // Read without the lock: those who know theirs need not wait for a slow disk.
-    let config = read(ca)?;
-    Ok(known().entry(place).or_insert(config).clone())
+    let fresh = read(files)?;
+    Ok(known().entry(files.clone()).or_insert(fresh).config.clone())
 }
 
 /// Makes the next dial read the certificates again: one that they do not vouch for may come from a CA that was renewed.
-pub(crate) fn forget(ca: Option<&Path>) {
-    known().remove(&ca.map(Path::to_owned));
+pub(crate) fn forget(files: &TlsFiles) {
+    known().remove(files);
 }
 
-fn read(ca: Option<&Path>) -> Result<Arc<ClientConfig>> {
-    let bad = |what: String| Error::invalid(format!("{what}: give a PEM file with the certificate to trust"));
+/// Reads the files again, since a server refused what we showed: whether we have another certificate to show now.
+pub(crate) fn renew(files: &TlsFiles) -> bool {
+    let before = known().remove(files).map(|known| known.shown);
+    let Ok(fresh) = read(files) else { return false };
+    let is_other = before.is_some_and(|shown| shown != fresh.shown);
+    known().entry(files.clone()).or_insert(fresh);
+    is_other
+}
+
+/// The error of a file; `holds` is what it should hold.
+fn bad(what: &str, path: &Path, why: &dyn std::fmt::Display, holds: &str) -> Error {
+    Error::invalid(format!("{what} {}: {why}: give a PEM file with {holds}", path.display()))
+}
+
+fn certificates(what: &str, path: &Path, holds: &str) -> Result<Vec<CertificateDer<'static>>> {
+    let found = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>);
+    let found = found.map_err(|e| bad(what, path, &e, holds))?;
+    if found.is_empty() {
+        return Err(bad(what, path, &"it holds no certificate", holds));
+    }
+    Ok(found)
+}
+
+fn read(files: &TlsFiles) -> Result<Known> {
+    const TRUSTED: &str = "the certificate to trust";
     let mut roots = RootCertStore::empty();
     let mut pinned = Vec::new();
-    match ca {
+    match &files.ca {
         Some(path) => {
-            let shown_path = path.display();
-            let certificates = CertificateDer::pem_file_iter(path).map_err(|e| bad(format!("ca {shown_path}: {e}")))?;
-            for certificate in certificates {
-                let certificate = certificate.map_err(|e| bad(format!("ca {shown_path}: {e}")))?;
-                roots.add(certificate.clone()).map_err(|e| bad(format!("ca {shown_path}: {e}")))?;
-                pinned.push(certificate);
-            }
-            if roots.is_empty() {
-                return Err(bad(format!("ca {shown_path} holds no certificate")));
+            pinned = certificates("ca", path, TRUSTED)?;
+            for certificate in &pinned {
+                roots.add(certificate.clone()).map_err(|e| bad("ca", path, &e, TRUSTED))?;
             }
         }
         None => {
@@ -69,12 +95,58 @@ fn read(ca: Option<&Path>) -> Result<Arc<ClientConfig>> {
     let config = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|e| internal(&e))?;
-    if pinned.is_empty() {
-        return Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()));
+    let config = if pinned.is_empty() {
+        config.with_root_certificates(roots)
+    } else {
+        let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+        let verifier = Arc::new(Pinned { usual: usual.map_err(|e| internal(&e))?, certificates: pinned });
+        config.dangerous().with_custom_certificate_verifier(verifier)
+    };
+    let Some((cert, key)) = &files.shown else {
+        return Ok(Known { config: Arc::new(config.with_no_client_auth()), shown: Vec::new() });
+    };
+    let shown = certificates("cert", cert, "our certificate")?;
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|e| {
+        let why = match e {
+            rustls_pki_types::pem::Error::NoItemsFound => "it holds no private key, or an encrypted one".to_owned(),
+            other => other.to_string(),
+        };
+        bad("key", key, &why, "the private key of our certificate, not encrypted")
+    })?;
+    let config = config.with_client_auth_cert(shown.clone(), secret).map_err(|e| match e {
+        rustls::Error::InconsistentKeys(_) => Error::invalid(format!(
+            "key {} does not belong to the certificate in cert {}: give the files of one pair",
+            key.display(),
+            cert.display()
+        )),
+        other => bad("key", key, &other, "the private key of our certificate"),
+    })?;
+    Ok(Known { config: Arc::new(config), shown })
+}
+
+/// What a server says against the certificate that we show, or against our showing none; none if that is not the matter.
+pub(crate) fn objection(error: &std::io::Error, files: &TlsFiles) -> Option<&'static str> {
+    let Some(rustls::Error::AlertReceived(alert)) = error.get_ref().and_then(|inner| inner.downcast_ref()) else {
+        return None;
+    };
+    match (alert, &files.shown) {
+        (AlertDescription::CertificateRequired, _)
+        | (AlertDescription::HandshakeFailure | AlertDescription::BadCertificate, None) => {
+            Some("it demands a client certificate: give its files as cert= and key= to the url")
+        }
+        (
+            AlertDescription::BadCertificate
+            | AlertDescription::UnsupportedCertificate
+            | AlertDescription::CertificateRevoked
+            | AlertDescription::CertificateExpired
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::UnknownCA
+            | AlertDescription::DecryptError
+            | AlertDescription::AccessDenied,
+            Some(_),
+        ) => Some("it refused the certificate of cert=: has it expired, and does the server trust who issued it?"),
+        _ => None,
     }
-    let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
-    let verifier = Arc::new(Pinned { usual: usual.map_err(|e| internal(&e))?, certificates: pinned });
-    Ok(Arc::new(config.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()))
 }
 
 /// Trusts what the file's certificates vouch for, as is usual, and the file's certificates themselves where a server shows one:
@@ -137,6 +209,7 @@ pub(crate) fn is_ca(error: &rustls::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
     use std::process::Command;
     use std::time::Duration;
 
@@ -183,7 +256,7 @@ mod tests {
         ] {
             assert!(verdict.starts_with("Err") && verdict.contains(why), "{why}: {verdict}");
         }
-        assert!(config(Some(&path)).is_ok());
+        assert!(config(&TlsFiles { ca: Some(path.clone()), shown: None }).is_ok());
         for path in [path, other_path] {
             std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
         }

@@ -23,6 +23,8 @@ pub(crate) struct Wire {
     slice: Duration,
     /// When a reply came last.
     pub last_used: Instant,
+    /// That of its connection.
+    pub epoch: u64,
 }
 
 /// How a connection failed a call.
@@ -42,10 +44,10 @@ pub(crate) enum Broken {
 
 impl Wire {
     /// A new connection.
-    pub fn new(Connection { stream, clock }: Connection) -> Wire {
+    pub fn new(Connection { stream, clock, epoch }: Connection) -> Wire {
         let (slice, last_used) = (Duration::ZERO, Instant::now());
         let buffer = Box::new([0; 4096]);
-        Wire { stream, clock, parser: Parser::default(), out: Vec::new(), buffer, slice, last_used }
+        Wire { stream, clock, parser: Parser::default(), out: Vec::new(), buffer, slice, last_used, epoch }
     }
 
     /// Whether all that came was taken.

@@ -191,13 +191,13 @@ impl<T> Link<T> {
         };
         let began = dialing.began;
         match result.and_then(nonblocking) {
-            Ok(Connection { stream, clock }) => {
-                self.node.breaker.success();
+            Ok(connection) => {
+                self.node.reached(connection.epoch);
                 self.epoch += 1;
-                self.state = State::Up(Box::new(Pipelined::new(stream, clock, self.node.clone())));
+                self.state = State::Up(Box::new(Pipelined::new(connection, self.node.clone())));
             }
             Err(error) => {
-                self.node.breaker.failure(began.elapsed(), &error);
+                self.node.not_reached(began.elapsed(), &error);
                 self.state = State::Idle;
                 for (mut exchange, tag) in self.waiting.take_all() {
                     let step = exchange.on_failure(Failure::NotSent(error.clone()));

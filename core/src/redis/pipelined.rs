@@ -11,6 +11,7 @@ use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::resp::{Parser, ReplyLimit, recycle};
+use crate::connection::dial::Connection;
 use crate::connection::stream::Stream;
 use crate::session::exchange::{Exchange, Step};
 use crate::session::node::Node;
@@ -57,15 +58,18 @@ pub(crate) struct Pipelined<T> {
     /// Whether a turn ended before all was read.
     more: bool,
     node: Arc<Node>,
+    /// That of its connection.
+    epoch: u64,
     /// Tells the client that it is connected.
     _connected: Arc<()>,
 }
 
 impl<T> Pipelined<T> {
-    pub fn new(stream: Stream, clock: ServerClock, node: Arc<Node>) -> Pipelined<T> {
+    pub fn new(Connection { stream, clock, epoch }: Connection, node: Arc<Node>) -> Pipelined<T> {
         Pipelined {
             stream,
             clock,
+            epoch,
             parser: Parser::default(),
             out: Vec::new(),
             written: 0,
@@ -115,6 +119,8 @@ impl<T> Pipelined<T> {
 
     /// Whether another connection is needed, and this one owes nobody an answer.
     pub fn is_of_no_use(&mut self) -> bool {
+        // The server was found elsewhere meanwhile.
+        self.leaving |= self.epoch != self.node.server.epoch();
         if self.leaving {
             return self.is_free();
         }

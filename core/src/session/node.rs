@@ -5,13 +5,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::base::endpoint::Server;
-use crate::base::error::{Code, Result};
+use crate::base::error::{Code, Error, Result};
 use crate::call::breaker::Breaker;
 use crate::call::refusal_breaker::RefusalBreaker;
 use crate::connection::deadline::CallDeadline;
 use crate::connection::dial::dial;
 use crate::connection::pool::Pool;
 use crate::connection::wire::Wire;
+
+/// The longest time between two searches for a primary: Sentinels name the next one within seconds.
+const SEARCH_AGAIN: Duration = Duration::from_millis(50);
 
 /// One server of one client, in one process.
 pub(crate) struct Node {
@@ -43,20 +46,22 @@ impl Node {
 
     /// An idle connection that still has its peer, or a new one. `timeout` is what calls of this client have.
     pub fn connect(&self, timeout: Duration, deadline: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<Wire> {
-        if let Some(wire) = self.pool.take() {
-            return Ok(wire);
+        while let Some(wire) = self.pool.take() {
+            if wire.epoch == self.server.epoch() {
+                return Ok(wire);
+            }
         }
         let began = Instant::now();
         match dial(&self.server, &mut CallDeadline::new(deadline, interrupted)) {
             Ok(connection) => {
-                self.breaker.success();
+                self.reached(connection.epoch);
                 Ok(Wire::new(connection))
             }
             Err(error) => {
                 // An interruption says nothing about the server, nor does a dial that had little time left.
                 let hurried = error.code() == Code::Timeout && deadline < began + timeout / 2;
                 if error.code() != Code::Internal && !hurried {
-                    self.breaker.failure(began.elapsed(), &error);
+                    self.not_reached(began.elapsed(), &error);
                 }
                 Err(error)
             }
@@ -70,6 +75,22 @@ impl Node {
 
     pub fn is_retired(&self) -> bool {
         self.retired.load(Ordering::Relaxed)
+    }
+
+    /// A new connection was made.
+    pub fn reached(&self, epoch: u64) {
+        self.breaker.success();
+        if self.server.is_watched() {
+            self.pool.leave_all_but(epoch);
+        }
+    }
+
+    /// No connection could be made, which took so long.
+    pub fn not_reached(&self, cost: Duration, error: &Error) {
+        match self.server.is_watched() {
+            true => self.breaker.failure_within(cost, SEARCH_AGAIN, error),
+            false => self.breaker.failure(cost, error),
+        }
     }
 
     /// For a link to hold while it is connected.

@@ -1,5 +1,6 @@
 // Does with quotalock in Node what JSON lines on its input say. See workers.py for the protocol.
 
+import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,6 +19,9 @@ const ALONE = {
   ...{ acquire: 0, reservations: 0, ledger: 0, limiter: 2, semaphore: 2, take_all: 2, consume_up_to: 2, refund: 2 },
   ...{ reserve: 2, block: 2, extend: 2, extend_all: 2, claim: 2, run: 2, get: 2, get_many: 2, get_json: 2, put: 2 },
 }
+
+// How often a load makes a call that has a request id, and after which errors again.
+const [TRIES, AGAIN] = [500, ['unavailable', 'timeout']]
 
 /** What a loader fails with. */
 class Failed extends Error {}
@@ -167,13 +171,18 @@ class Session {
     /** @type {string[]} */
     const history = []
     const run = async () => {
-      for (let n = 0; n < Math.floor(calls / in_flight) && now() < end; n++) {
+      for (let n = 0; n < Math.floor(calls / in_flight) && now() < end && existsSync(path); n++) {
         const entry = pick(mix)
         const cost = pick(entry.costs)
         const given = { name: entry.limiter, options: { policy: entry.policy } }
-        const request = { lane, ...given, arguments: { key: { hex: entry.key }, cost } }
-        const { shown: _, ...answer } = await this.call('limiter.consume', request)
-        history.push(`${JSON.stringify({ ...entry, cost, ...answer })}\n`)
+        const once = entry.once ? { request_id: randomBytes(12).toString('hex') } : {}
+        const request = { lane, ...given, arguments: { key: { hex: entry.key }, cost, ...once } }
+        for (let tries = entry.once ? TRIES : 1; tries > 0; tries--) {
+          const { shown: _, ...answer } = await this.call('limiter.consume', request)
+          history.push(`${JSON.stringify({ ...entry, cost, ...once, ...answer })}\n`)
+          if (!AGAIN.includes(answer.error)) break
+          await sleep(20)
+        }
         if (pause_us) await sleep((Math.random() * 2 * pause_us) / 1000)
       }
     }

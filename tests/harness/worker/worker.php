@@ -10,6 +10,10 @@ use DomainException;
 use Quotalock\Client;
 use Quotalock\Exception\QuotalockException;
 
+// How often a load makes a call that has a request id, and after which errors again.
+const TRIES = 500;
+const AGAIN = ['unavailable', 'timeout'];
+
 /** Writes a line. */
 function tell(int $lane, array $answer): void
 {
@@ -191,13 +195,22 @@ final class Session
         mt_srand($seed);
         $end = hrtime(true) + (int) ($seconds * 1e9);
         $history = [];
-        for ($n = 0; $n < $calls && hrtime(true) < $end; $n++) {
+        for ($n = 0; $n < $calls && hrtime(true) < $end && is_file($path); $n++) {
+            clearstatcache();
             $entry = $mix[array_rand($mix)];
             $cost = $entry['costs'][array_rand($entry['costs'])];
             $given = ['key' => ['hex' => $entry['key']], 'cost' => $cost];
-            $answer = $this->call('limiter.consume', $lane, $entry['limiter'], ['policy' => $entry['policy']], $given);
-            unset($answer['shown']);
-            $history[] = ['cost' => $cost] + $answer + $entry;
+            $once = ($entry['once'] ?? false) ? ['request_id' => bin2hex(random_bytes(12))] : [];
+            $options = ['policy' => $entry['policy']];
+            for ($tries = $once === [] ? 1 : TRIES; $tries > 0; $tries--) {
+                $answer = $this->call('limiter.consume', $lane, $entry['limiter'], $options, $given + $once);
+                unset($answer['shown']);
+                $history[] = ['cost' => $cost] + $once + $answer + $entry;
+                if (!in_array($answer['error'] ?? '', AGAIN, true)) {
+                    break;
+                }
+                usleep(20_000);
+            }
             if ($pause_us > 0) {
                 usleep(mt_rand(0, 2 * $pause_us));
             }

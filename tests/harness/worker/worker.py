@@ -23,6 +23,8 @@ Answer = dict[str, Any]
 API = json.loads((Path(__file__).resolve().parents[2] / "spec/api.json").read_text())
 # Rounded up, as the surfaces of the other languages do; moments are rounded down.
 WAITS = {"retry_after", "reset_after"}
+# How often a load makes a call that has a request id, and after which errors again.
+TRIES, AGAIN = 500, ("unavailable", "timeout")
 
 
 class Failed(Exception):
@@ -186,16 +188,21 @@ class Session:
         async def run(number: int) -> None:
             luck = random.Random(f"{seed}-{number}")
             for _ in range(calls // in_flight):
-                if time.monotonic_ns() >= end:
+                if time.monotonic_ns() >= end or not os.path.exists(path):
                     break
                 entry = luck.choice(mix)
                 cost = luck.choice(entry["costs"])
                 arguments = {"key": {"hex": entry["key"]}, "cost": cost}
-                answer = await self.call(
-                    lane, "limiter.consume", entry["limiter"], {"policy": entry["policy"]}, arguments
-                )
-                answer.pop("shown", None)
-                history.append({**entry, "cost": cost, **answer})
+                once = {"request_id": os.urandom(12).hex()} if entry.get("once") else {}
+                tries = TRIES if once else 1
+                while tries:
+                    answer = await self.call(
+                        lane, "limiter.consume", entry["limiter"], {"policy": entry["policy"]}, arguments | once
+                    )
+                    answer.pop("shown", None)
+                    history.append({**entry, "cost": cost, **once, **answer})
+                    tries = tries - 1 if answer.get("error") in AGAIN else 0
+                    await asyncio.sleep(0.02 if tries else 0)
                 if pause_us:
                     await asyncio.sleep(luck.random() * 2e-6 * pause_us)
 

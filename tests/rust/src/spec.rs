@@ -53,6 +53,14 @@ fn unhex(digits: &str) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap()).collect()
 }
 
+/// The commands that a text of the documentation lists as rights.
+pub fn listed(file: &str) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(root().join(file)).unwrap();
+    let words = text.split(|c: char| c.is_whitespace() || "`,.()".contains(c));
+    // A lone plus is one of a sum.
+    words.filter_map(|word| word.strip_prefix('+')).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
 /// Writes what was executed, and fails unless it is exactly what the spec holds.
 pub fn assert_all_executed(language: &str, store: &str, executed: &BTreeSet<String>) {
     let all: BTreeSet<String> = files().iter().flat_map(|f| cases(f).iter().map(id).collect::<Vec<_>>()).collect();

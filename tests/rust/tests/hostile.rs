@@ -88,6 +88,7 @@ fn serve(to: &mut TcpStream, bad: &str, way: Way) -> std::io::Result<()> {
         let is_lease = words.iter().any(|word| word.starts_with(b"ql:lock"));
         match name.as_str() {
             "TIME" => to.write_all(TIME)?,
+            "CLIENT" => to.write_all(b"+OK\r\n")?,
             "SUBSCRIBE" => {
                 to.write_all(format!("*3\r\n$9\r\nsubscribe\r\n${}\r\n", words[1].len() - 2).as_bytes())?;
                 to.write_all(&words[1])?;

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use quotalock::{CacheOptions, Code, Got, Lock, LockOptions, OnceOptions, Policy};
-use quotalock_tests::spec::root;
+use quotalock_tests::spec::listed;
 use quotalock_tests::{client, fresh_prefix, servers};
 
 /// The commands that a script calls, in lower case.
@@ -16,18 +16,11 @@ fn called(script: &str) -> BTreeSet<String> {
     calls.map(|rest| rest.split('\'').next().unwrap().to_lowercase()).collect()
 }
 
-/// The commands that a text lists.
-fn listed(file: &str) -> BTreeSet<String> {
-    let text = std::fs::read_to_string(root().join(file)).unwrap();
-    let words = text.split(|c: char| c.is_whitespace() || "`,.()".contains(c));
-    // A lone plus is one of a sum.
-    words.filter_map(|word| word.strip_prefix('+')).filter(|word| !word.is_empty()).map(str::to_owned).collect()
-}
-
 #[test]
 fn security_lists_exactly_the_commands_of_the_scripts() {
     // What is no script: waiting for hints, for replicas, and asking how old a server is.
-    let mut needed = BTreeSet::from(["eval", "evalsha", "select", "subscribe", "wait", "info"].map(str::to_owned));
+    let others = ["eval", "evalsha", "select", "subscribe", "wait", "info", "client|setname", "client|setinfo"];
+    let mut needed = BTreeSet::from(others.map(str::to_owned));
     needed.extend(quotalock::scripts().iter().flat_map(|(_, script)| called(script)));
     assert_eq!(listed("SECURITY.md"), needed);
 }

@@ -16,7 +16,7 @@ const SECRETS: [(&str, &[&str]); 5] = [
 ];
 
 /// How people get a URL wrong: the password stands for `S`.
-const SHAPES: [&str; 62] = [
+const SHAPES: [&str; 70] = [
     "redis://user:S%40host",
     "redis://user:S%40host:6379",
     "redis://user:S%40host:6379/0",
@@ -54,6 +54,14 @@ const SHAPES: [&str; 62] = [
     "redis://user:1/S%40host",
     "redis://user:6379/S@host:x",
     "redis://host?password=S",
+    "redis://host?password_file=S",
+    "redis://S@host?password_file=/nowhere",
+    "redis://:S@host?password_file=/nowhere",
+    "redis://:S@host?client_name=a b",
+    "redis://host?client_name=S S",
+    "redis://:S@host?cert=/c&key=/k",
+    "rediss://:S@host?cert=S",
+    "rediss://:S@host?key=S",
     "redis://host?S",
     "redis://host?S=1",
     "redis://user?S%40host",

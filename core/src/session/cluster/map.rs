@@ -149,7 +149,7 @@ mod tests {
     use crate::base::endpoint::{Endpoint, Seeds};
 
     fn seeds() -> Seeds {
-        match Endpoint::parse("redis+cluster://seed:1").unwrap() {
+        match Endpoint::parse("redis+cluster://seed:1", None).unwrap() {
             Endpoint::Cluster(seeds) => seeds,
             other => panic!("{other:?}"),
         }

@@ -221,9 +221,6 @@ fn refused(text: &str, server: &str) -> Error {
         );
         return Error::new(Code::NotPermitted, message);
     }
-    if let Some(error) = refusal::login(text, server) {
-        return error;
-    }
     let said = crate::base::error::shown(text.as_bytes());
     Error::new(Code::Unavailable, format!("{server} gave no map of its cluster ({said}): wait, or check its log"))
 }

@@ -11,7 +11,9 @@ impl Exchange {
     pub(super) fn on_refusal(&mut self, text: &str) -> Step {
         let text = self.session.endpoint.scrubbed(text);
         let refusal = refusal::read(&text, &*self.operation, &self.server());
-        self.elsewhere = self.pass != Pass::Glance && matches!(refusal, Refusal::Elsewhere(..));
+        // A primary that has lost its replicas may have lost its Sentinels too, and they may have chosen another one.
+        let is_alone = text.contains("NOREPLICAS") && self.node.as_ref().is_some_and(|node| node.server.is_watched());
+        self.elsewhere = self.pass != Pass::Glance && (is_alone || matches!(refusal, Refusal::Elsewhere(..)));
         let is_doubtful = matches!(refusal, Refusal::Elsewhere(..)) || text.starts_with("CLUSTERDOWN");
         if is_doubtful {
             self.session.engine().route.doubt();

@@ -1,0 +1,68 @@
+//! The password of a new connection: known, or asked for on a thread of its own, since a file or a function may hang.
+
+use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
+
+use super::deadline::{CallDeadline, interruption};
+use super::dial::on_thread;
+use crate::base::credentials::{Asked, Password, Secret, Wanted};
+use crate::base::endpoint::Server;
+use crate::base::error::{Code, Error, Result};
+
+/// What to log in with; another one than the server `refused`, if one was. None if there is none, or no other.
+///
+/// # Errors
+/// `not_permitted` if what should tell it cannot; `timeout` if it takes too long.
+pub(super) fn password(
+    server: &Server,
+    refused: Option<&Secret>,
+    patience: &mut CallDeadline<'_>,
+) -> Result<Option<Secret>> {
+    let told = match &server.password {
+        None => return Ok(None),
+        Some(Password::Fixed(secret)) => Some(secret.clone()),
+        Some(Password::Asked(asked)) => Some(ask(asked, server, refused, patience)?),
+    };
+    Ok(told.filter(|secret| Some(secret) != refused))
+}
+
+fn ask(
+    asked: &Arc<Asked>,
+    server: &Server,
+    refused: Option<&Secret>,
+    patience: &mut CallDeadline<'_>,
+) -> Result<Secret> {
+    let answer = match asked.want(refused) {
+        Wanted::Here(secret) => return Ok(secret),
+        Wanted::Coming { told, ask } => {
+            let teller = asked.clone();
+            if ask && let Err(error) = on_thread("quotalock-login", move || teller.ask()) {
+                // Whoever joined meanwhile finds that nobody is there to tell.
+                asked.tell(&Err(error.message().to_owned()));
+                return Err(error);
+            }
+            told
+        }
+    };
+    loop {
+        match answer.recv_timeout(patience.slice()) {
+            Ok(Ok(secret)) => return Ok(secret),
+            Ok(Err(why)) => {
+                let message = format!("{asked} tells no password for {server} ({why}): correct it");
+                return Err(Error::new(Code::NotPermitted, message));
+            }
+            Err(RecvTimeoutError::Timeout) => patience.look().map_err(|e| match e.kind() {
+                std::io::ErrorKind::Interrupted => interruption(),
+                _ => Error::new(
+                    Code::Timeout,
+                    format!(
+                        "{asked} told no password for {server} in time: is it hanging, or is the timeout too short?"
+                    ),
+                ),
+            })?,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Error::new(Code::Internal, format!("{asked} was not asked to the end")));
+            }
+        }
+    }
+}

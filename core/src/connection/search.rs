@@ -1,0 +1,260 @@
+//! Finding the primary that Sentinels watch, and connecting to it, within the caller's time.
+//!
+//! A Sentinel is asked, and another one if it takes too long or was wrong: a failover reaches them one after the other. The
+//! server that is named has to say itself that it is the primary. While it does not, or does not answer, Sentinels are asked
+//! on. Nobody is asked between two searches: a primary that was demoted hangs up, or says so to the next write.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use super::deadline::{CallDeadline, interruption};
+use super::dial::{Connection, Role, dial_as, on_thread};
+use super::sentinel;
+use crate::base::endpoint::Server;
+use crate::base::endpoint::sentinels::{Place, Watched};
+use crate::base::error::{Code, Error, Result};
+use crate::base::random;
+
+/// The shortest time between two questions: many processes may search at once.
+const PAUSE: Duration = Duration::from_millis(40);
+/// As much is added at most, so that they do not ask in step.
+const JITTER: Duration = Duration::from_millis(20);
+
+/// What a thread of a search tells.
+enum Told {
+    /// A Sentinel where the primary is.
+    Place(usize, Result<Place>),
+    /// A server that it lets us in.
+    Dialed(Place, Result<Connection>),
+}
+
+/// Connects to the primary.
+///
+/// # Errors
+/// That of the Sentinels if none of them names it, else that of the server which they name.
+pub(super) fn dial(server: &Server, watched: &Arc<Watched>, patience: &mut CallDeadline<'_>) -> Result<Connection> {
+    let mut search = Search::new(server, watched, patience.deadline);
+    if let Some(place) = watched.just_found() {
+        search.try_place(place)?;
+        search.ask_at = Instant::now() + pause();
+    }
+    loop {
+        if Instant::now() >= search.ask_at {
+            search.ask_next()?;
+        }
+        let nap = search.ask_at.saturating_duration_since(Instant::now()).min(patience.slice());
+        match search.told.recv_timeout(nap) {
+            Ok(told) => {
+                if let Some(connection) = search.hear(told)? {
+                    return Ok(connection);
+                }
+                patience.look_up()
+            }
+            Err(RecvTimeoutError::Timeout) => patience.look_up(),
+            Err(RecvTimeoutError::Disconnected) => Ok(()),
+        }
+        .map_err(|e| match e.kind() {
+            std::io::ErrorKind::Interrupted => interruption(),
+            _ => search.gave_up(),
+        })?;
+        if Instant::now() >= search.deadline {
+            return Err(search.gave_up());
+        }
+    }
+}
+
+struct Search<'a> {
+    server: &'a Server,
+    watched: &'a Arc<Watched>,
+    deadline: Instant,
+    tell: Sender<Told>,
+    told: Receiver<Told>,
+    /// Tells the threads that nobody waits for them any more.
+    over: Arc<AtomicBool>,
+    /// The Sentinels in the order in which they are asked, and the one that is next.
+    order: Vec<usize>,
+    next: usize,
+    /// When to ask.
+    ask_at: Instant,
+    /// By Sentinel: whether it owes an answer, and why it had none last.
+    owes: Vec<bool>,
+    errors: Vec<Option<Error>>,
+    /// What was said last.
+    said: Option<Place>,
+    dialing: Vec<Place>,
+    /// Why a server that was named is not the primary, or not for us.
+    refused: Option<Error>,
+    /// Whether it was looked for where it was last, since nobody can say better.
+    remembered: bool,
+}
+
+impl Drop for Search<'_> {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The time until the next question.
+fn pause() -> Duration {
+    let [byte] = random::bytes::<1>().unwrap_or_default();
+    PAUSE + JITTER * u32::from(byte) / 256
+}
+
+impl<'a> Search<'a> {
+    fn new(server: &'a Server, watched: &'a Arc<Watched>, deadline: Instant) -> Search<'a> {
+        let (tell, told) = channel();
+        let now = Instant::now();
+        // A little earlier than the caller, so that the caller hears why.
+        let margin = (deadline.saturating_duration_since(now) / 16).min(Duration::from_millis(20));
+        let count = watched.sentinels.len();
+        Search {
+            server,
+            watched,
+            deadline: deadline.checked_sub(margin).unwrap_or(deadline),
+            tell,
+            told,
+            over: Arc::default(),
+            order: watched.order().collect(),
+            next: 0,
+            ask_at: now,
+            owes: vec![false; count],
+            errors: vec![None; count],
+            said: None,
+            dialing: Vec::new(),
+            refused: None,
+            remembered: false,
+        }
+    }
+
+    /// Asks the next Sentinel that owes no answer.
+    fn ask_next(&mut self) -> Result<()> {
+        self.ask_at = Instant::now() + pause();
+        let count = self.order.len();
+        let free = (0..count).map(|step| (self.next + step) % count).find(|at| !self.owes[self.order[*at]]);
+        let Some(at) = free else { return Ok(()) };
+        let number = self.order[at];
+        self.next = (at + 1) % count;
+        self.owes[number] = true;
+        let (watched, name) = (self.watched.clone(), self.watched.name.clone());
+        self.begin("quotalock-sentinel", move |patience| {
+            Told::Place(number, sentinel::ask(&watched.sentinels[number], &name, patience))
+        })
+    }
+
+    /// Connects to a server, unless that is under way.
+    fn try_place(&mut self, place: Place) -> Result<()> {
+        self.said = Some(place.clone());
+        if self.dialing.contains(&place) {
+            return Ok(());
+        }
+        self.dialing.push(place.clone());
+        let server = self.server.at(self.watched, place.clone());
+        self.begin("quotalock-dial", move |patience| Told::Dialed(place, dial_as(&server, Role::Primary, patience)))
+    }
+
+    /// Does it on a thread of its own, for as long as the search may last.
+    fn begin(&self, name: &str, work: impl FnOnce(&mut CallDeadline<'_>) -> Told + Send + 'static) -> Result<()> {
+        let (tell, over, deadline) = (self.tell.clone(), self.over.clone(), self.deadline);
+        on_thread(name, move || {
+            let mut is_over = || over.load(Ordering::Relaxed);
+            // Nobody listens any more if another was faster.
+            let _ = tell.send(work(&mut CallDeadline::new(deadline, &mut is_over)));
+        })
+    }
+
+    /// Takes what a thread tells; the connection, if that was it.
+    fn hear(&mut self, told: Told) -> Result<Option<Connection>> {
+        match told {
+            Told::Place(number, Ok(place)) => {
+                self.watched.answered(number);
+                (self.owes[number], self.errors[number]) = (false, None);
+                self.ask_at = Instant::now() + pause();
+                self.try_place(place)?;
+            }
+            Told::Place(number, Err(error)) => {
+                self.watched.passed_over(number);
+                (self.owes[number], self.errors[number]) = (false, Some(error));
+                match self.errors.iter().all(Option::is_some) {
+                    true => self.nobody_knows()?,
+                    // The next one at once.
+                    false => self.ask_at = self.ask_at.min(Instant::now()),
+                }
+            }
+            // Named before another was.
+            Told::Dialed(place, Ok(_)) if self.said.as_ref() != Some(&place) => self.dialing.retain(|at| *at != place),
+            Told::Dialed(place, Ok(mut connection)) => {
+                connection.epoch = self.watched.is_at(place);
+                return Ok(Some(connection));
+            }
+            Told::Dialed(place, Err(error)) => {
+                self.dialing.retain(|at| *at != place);
+                self.watched.is_lost();
+                if !matches!(error.code(), Code::Unavailable | Code::Timeout) {
+                    return Err(error);
+                }
+                self.refused = Some(error);
+                if self.errors.iter().all(Option::is_some) {
+                    self.nobody_knows()?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// All Sentinels have failed: it may still be where it was.
+    fn nobody_knows(&mut self) -> Result<()> {
+        if !self.dialing.is_empty() {
+            return Ok(());
+        }
+        match self.watched.last().filter(|_| !std::mem::replace(&mut self.remembered, true)) {
+            Some(place) => self.try_place(place),
+            None => Err(self.failed()),
+        }
+    }
+
+    /// Why no Sentinel names the primary: what a person can mend first.
+    fn failed(&self) -> Error {
+        let rank = |error: &&Error| match error.code() {
+            Code::InvalidArgument => 0,
+            Code::NotPermitted => 1,
+            Code::Internal => 2,
+            _ => 3,
+        };
+        match self.errors.iter().flatten().min_by_key(rank) {
+            Some(error) if rank(&error) < 3 => error.clone(),
+            Some(error) => Error::new(
+                Code::Unavailable,
+                format!(
+                    "no Sentinel names the primary {} ({}): are they running at {}?",
+                    self.watched.name,
+                    error.message(),
+                    self.watched.places()
+                ),
+            ),
+            None => self.gave_up(),
+        }
+    }
+
+    /// The time is over.
+    fn gave_up(&self) -> Error {
+        let name = &self.watched.name;
+        if let Some(error) = &self.refused {
+            let message = format!("the primary {name} is away: {}", error.message());
+            return Error::new(Code::Unavailable, message);
+        }
+        let message = match &self.said {
+            Some(place) => format!(
+                "{} gave no answer to a new connection in time, and Sentinels name no other primary {name}: is it hanging, \
+                 or is the timeout too short?",
+                self.server.at(self.watched, place.clone())
+            ),
+            None => format!(
+                "no Sentinel told in time where the primary {name} is: are they hanging at {}, or is the timeout too short?",
+                self.watched.places()
+            ),
+        };
+        Error::new(Code::Timeout, message)
+    }
+}
