@@ -1,6 +1,7 @@
 //! Where the state is kept: the URL, taken apart and checked.
 
 mod options;
+mod seeds;
 pub(crate) mod sentinels;
 
 use std::borrow::Cow;
@@ -13,6 +14,7 @@ use sentinels::Watched;
 
 use crate::base::credentials::{Password, PasswordProvider, Secret};
 use crate::base::error::{Error, Result, cut, shown};
+pub(crate) use seeds::{HostMap, Seeds};
 
 /// The longest name of a memory, in bytes.
 const MAX_MEMORY_NAME: usize = 255;
@@ -33,6 +35,16 @@ pub(crate) enum Address {
     },
     /// Where Sentinels say.
     Watched(Arc<Watched>),
+}
+
+impl Address {
+    /// A host and a port, with TLS if there are its files.
+    fn at(host: String, port: u16, files: Option<TlsFiles>) -> Address {
+        match files {
+            Some(files) => Address::Tls { host, port, files },
+            None => Address::Tcp { host, port },
+        }
+    }
 }
 
 /// The PEM files of a TLS connection.
@@ -61,17 +73,31 @@ pub(crate) enum Endpoint {
     /// The memory of this name in this process; the empty name is that of `memory://`.
     Memory(String),
     Redis(Server),
+    Cluster(Seeds),
 }
 
 impl Server {
+    /// Its host and port; none of a socket in the file system, and of what Sentinels find.
+    pub fn place(&self) -> Option<(&str, u16)> {
+        match &self.address {
+            Address::Tcp { host, port } | Address::Tls { host, port, .. } => Some((host, *port)),
+            Address::Unix { .. } | Address::Watched(_) => None,
+        }
+    }
+
+    /// The same at another host and port.
+    fn moved(&self, host: &str, port: u16) -> Server {
+        let files = match &self.address {
+            Address::Tls { files, .. } => Some(files.clone()),
+            _ => None,
+        };
+        Server { address: Address::at(host.to_owned(), port, files), ..self.clone() }
+    }
+
     /// Whether it is the same place, however one gets in.
     fn is_place_of(&self, other: &Server) -> bool {
-        let place = |server: &Server| match &server.address {
-            Address::Tcp { host, port } | Address::Tls { host, port, .. } => Some((host.to_ascii_lowercase(), *port)),
-            Address::Unix { .. } | Address::Watched(_) => None,
-        };
-        match (place(self), place(other)) {
-            (Some(one), Some(other)) => one == other,
+        match (self.place(), other.place()) {
+            (Some((one, port)), Some((other, other_port))) => one.eq_ignore_ascii_case(other) && port == other_port,
             _ => self.address == other.address,
         }
     }
@@ -142,6 +168,7 @@ impl fmt::Display for Endpoint {
             // The same wherever its primary is.
             Endpoint::Redis(Server { address: Address::Watched(watched), .. }) => watched.fmt(f),
             Endpoint::Redis(server) => server.fmt(f),
+            Endpoint::Cluster(seeds) => seeds.fmt(f),
         }
     }
 }
@@ -161,11 +188,19 @@ pub fn redacted(url: &str) -> String {
         "unix" => place.starts_with('/') && !place.contains(['%', '#', ':']),
         "memory" => place.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_')),
         "redis+sentinel" | "rediss+sentinel" => sentinels::is_place(authority, database),
-        _ => host_and_port(authority, 0).is_ok() && !authority.contains('%') && database_of(database, false).is_ok(),
+        _ => is_authority(scheme, authority) && !authority.contains('%') && database_of(database, false).is_ok(),
     };
     // An '@' that was encoded has no login before it.
     let place = if is_sound && !url.contains("%40") { place } else { "***" };
     cut(&format!("{scheme}://{login}{place}{query}"))
+}
+
+/// Whether this is a host with a port, or several where the scheme takes several.
+fn is_authority(scheme: &str, authority: &str) -> bool {
+    match scheme.ends_with("+cluster") {
+        true => authority.split(',').all(|host| host_and_port(host, 0).is_ok()),
+        false => host_and_port(authority, 0).is_ok(),
+    }
 }
 
 /// Whether a message may show a scheme: what stands there instead may be anything.
@@ -178,6 +213,8 @@ impl Endpoint {
     pub fn scrubbed<'a>(&self, said: &'a str) -> Cow<'a, str> {
         match self {
             Endpoint::Redis(server) => server.scrubbed(said),
+            // They have one login.
+            Endpoint::Cluster(seeds) => seeds.servers.first().map_or(said.into(), |server| server.scrubbed(said)),
             Endpoint::Memory(_) => said.into(),
         }
     }
@@ -191,12 +228,16 @@ impl Endpoint {
     pub fn is_server_of(&self, other: &Endpoint) -> bool {
         match (self, other) {
             (Endpoint::Redis(one), Endpoint::Redis(other)) => one.is_place_of(other),
+            (Endpoint::Cluster(one), Endpoint::Cluster(other)) => {
+                one.servers.iter().any(|seed| other.servers.iter().any(|other| seed.is_place_of(other)))
+            }
             (Endpoint::Memory(one), Endpoint::Memory(other)) => one == other,
             _ => false,
         }
     }
 
-    /// Parses `redis://`, `rediss://`, `unix://`, `redis+sentinel://`, `rediss+sentinel://` and `memory://` URLs; the password may come from a function instead.
+    /// Parses `redis://`, `rediss://`, `unix://`, `memory://` URLs, and those with `+cluster` and `+sentinel`; the password may
+    /// come from a function instead.
     pub fn parse(url: &str, teller: Option<PasswordProvider>) -> Result<Endpoint> {
         Self::parse_parts(url, teller).map_err(|problem| Error::invalid(format!("url \"{}\" {problem}", redacted(url))))
     }
@@ -209,14 +250,12 @@ impl Endpoint {
         match scheme {
             "memory" if teller.is_some() => return Err("has no password: take the function that tells one out".into()),
             "memory" => return memory(rest).map(Endpoint::Memory),
-            "redis" | "rediss" | "unix" | "redis+sentinel" | "rediss+sentinel" => {}
-            "redis+cluster" => {
-                return Err(format!("needs {scheme}, which this version does not support: use redis:// to one server"));
+            "redis" | "rediss" | "unix" | "redis+cluster" | "rediss+cluster" | "redis+sentinel" | "rediss+sentinel" => {
             }
             other => {
                 let known = if is_scheme(other) { format!(" \"{other}\"") } else { String::new() };
                 return Err(format!(
-                    "has the unknown scheme{known}: use redis, rediss, unix, redis+sentinel or memory"
+                    "has the unknown scheme{known}: use redis, rediss, unix, redis+cluster, redis+sentinel or memory"
                 ));
             }
         }
@@ -228,6 +267,30 @@ impl Endpoint {
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (user, password) = login.map_or(Ok((None, None)), credentials)?;
         let mut options = Options::parse(query)?;
+        let files = tls_files(&mut options)?;
+        if files.is_some() && !scheme.starts_with("rediss") {
+            let secure = scheme.replacen("redis", "rediss", 1);
+            return Err(format!("has ca=, cert= or key= without TLS: use {secure}://"));
+        }
+        let files = scheme.starts_with("rediss").then(|| files.unwrap_or_default());
+        let password = password_of(password, options.take("password_file"), "password_file", teller)?;
+        if user.is_some() && password.is_none() {
+            return Err("has a user but no password: write user:password@, or :password@ for a password alone".into());
+        }
+        let client_name = client_name(&mut options)?;
+        let server = |address| Server { address, user, password, database: 0, client_name: client_name.clone() };
+        if scheme.ends_with("+cluster") {
+            if login.is_some_and(|login| login.contains('@')) {
+                return Err(
+                    "has more than one '@': give the login once, before the first server, and write @ in it as %40"
+                        .into(),
+                );
+            }
+            let first = server(Address::at(String::new(), 0, files));
+            let seeds = Seeds::parse(place, &mut options, &first)?;
+            options.finish()?;
+            return Ok(Endpoint::Cluster(seeds));
+        }
         // Whether what stands where a database should cannot be the end of a password whose '@' was forgotten.
         let mut is_apart = login.is_some();
         let (address, database) = if scheme == "unix" {
@@ -236,27 +299,16 @@ impl Endpoint {
             }
             (Address::Unix { path: PathBuf::from(decoded(place)?) }, options.take("db").unwrap_or_default())
         } else if scheme.ends_with("+sentinel") {
-            let (watched, database) = sentinels::parse(scheme, place, &mut options)?;
+            let (watched, database) = sentinels::parse(scheme, place, files, &client_name, &mut options)?;
             (Address::Watched(Arc::new(watched)), database)
         } else {
             let (authority, path) = place.split_once('/').unwrap_or((place, ""));
             let (host, port) = host_and_port(authority, 6379)?;
             is_apart = !authority.contains(':') || login.is_some();
-            let address = match (scheme, tls_files(&mut options)?) {
-                ("rediss", files) => Address::Tls { host, port, files: files.unwrap_or_default() },
-                (_, None) => Address::Tcp { host, port },
-                (_, Some(_)) => return Err("has ca=, cert= or key= without TLS: use rediss://".into()),
-            };
-            (address, path.to_owned())
+            (Address::at(host, port, files), path.to_owned())
         };
-        let password = password_of(password, options.take("password_file"), "password_file", teller)?;
-        if user.is_some() && password.is_none() {
-            return Err("has a user but no password: write user:password@, or :password@ for a password alone".into());
-        }
-        let client_name = client_name(&mut options)?;
         options.finish()?;
-        let database = database_of(&database, is_apart)?;
-        Ok(Endpoint::Redis(Server { address, user, password, database, client_name }))
+        Ok(Endpoint::Redis(Server { database: database_of(&database, is_apart)?, ..server(address) }))
     }
 }
 

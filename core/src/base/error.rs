@@ -176,7 +176,8 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
 
 /// Whether a URL with this scheme is one of ours.
 fn is_ours(scheme: &str) -> bool {
-    ["redis", "rediss", "unix"].iter().any(|ours| scheme.to_ascii_lowercase().ends_with(ours))
+    let scheme = scheme.to_ascii_lowercase();
+    ["redis", "rediss", "unix", "+cluster", "+sentinel"].iter().any(|ours| scheme.ends_with(ours))
 }
 
 /// Text, cut at 60 characters.

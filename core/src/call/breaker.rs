@@ -60,6 +60,11 @@ impl Breaker {
         Err(Refused { error, retry_after: Duration::from_micros(until.saturating_sub(now)).max(SHORTEST) })
     }
 
+    /// Whether the last attempt to make a connection failed.
+    pub fn is_open(&self) -> bool {
+        self.open_until.load(Ordering::Relaxed) != 0
+    }
+
     /// The server answered.
     pub fn success(&self) {
         self.answered.store(self.now(), Ordering::Relaxed);

@@ -13,8 +13,33 @@ pub(crate) enum Refusal {
     Later(Error, Scope),
     /// As `Later`, but on a new connection: this server was demoted, and the name may lead to another by now.
     Elsewhere(Error, Scope),
+    /// Another server of the cluster serves its keys.
+    Redirected(Redirect),
     /// It is of no use to try again.
     Final(Error),
+}
+
+/// Where a server of a cluster sends a call; it did not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Redirect {
+    /// As the server wrote it.
+    pub address: String,
+    /// Whether for this time only, since the slot is on its way there.
+    pub once: bool,
+}
+
+impl Redirect {
+    /// Reads `MOVED 3999 127.0.0.1:6381` or `ASK 3999 127.0.0.1:6381`.
+    fn read(text: &str) -> Option<Redirect> {
+        let mut words = text.split(' ');
+        let once = match words.next()? {
+            "MOVED" => false,
+            "ASK" => true,
+            _ => return None,
+        };
+        words.next()?.parse::<u16>().ok()?;
+        Some(Redirect { address: words.next()?.to_owned(), once })
+    }
 }
 
 /// Of the codes below, those that only what writes gets.
@@ -40,12 +65,7 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
         return Refusal::Final(wrong_type(&keys));
     }
     if inner("CROSSSLOT") {
-        let message = format!(
-            "{} uses keys in different slots of the cluster at {server}, which cannot decide them together: give \
-             their limiters or stocks one scope, and use locks and cache keys one by one",
-            operation.describe()
-        );
-        return Refusal::Final(Error::new(Code::CrossSlot, message));
+        return Refusal::Final(cross_slot(operation, server));
     }
     if let Some(error) = login(text, server, "the url") {
         return Refusal::Final(error);
@@ -68,12 +88,16 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
         );
         return Refusal::Final(Error::new(Code::Unavailable, message).lasting());
     }
-    if matches!(code, "MOVED" | "ASK") {
-        let message =
-            format!("{server} is a node of a Redis Cluster, which this version does not support: use one server");
-        return Refusal::Final(Error::new(Code::Unavailable, message).lasting());
+    if let Some(redirect) = Redirect::read(text) {
+        return Refusal::Redirected(redirect);
     }
-    let scope = if OF_WRITES.into_iter().any(inner) { Scope::Writes } else { Scope::All };
+    let scope = if OF_WRITES.into_iter().any(inner) {
+        Scope::Writes
+    } else if inner("TRYAGAIN") || text.contains("Hash slot not served") {
+        Scope::Keys
+    } else {
+        Scope::All
+    };
     if DEMOTED.into_iter().any(inner) {
         let message = format!(
             "{server} is a replica ({}): wait for its failover to end, or point the url at the primary",
@@ -96,6 +120,22 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
         shown(text.as_bytes())
     );
     Refusal::Final(Error::new(Code::Internal, message))
+}
+
+/// The error for keys that one server of a cluster cannot decide about.
+pub(crate) fn cross_slot(operation: &dyn Operation, server: &str) -> Error {
+    let message = format!(
+        "{} uses keys in different slots of the cluster at {server}, which cannot decide them together: give their \
+         limiters or stocks one scope, and use locks and cache keys one by one",
+        operation.describe()
+    );
+    Error::new(Code::CrossSlot, message)
+}
+
+/// The error for a node of a cluster behind a URL of one server.
+pub(crate) fn is_cluster(server: &str) -> Error {
+    let message = format!("{server} is a node of a Redis Cluster: use redis+cluster:// in the url");
+    Error::new(Code::Unavailable, message).lasting()
 }
 
 /// Whether the server does not know what it was asked, as where an operator renamed commands.

@@ -28,6 +28,8 @@ pub(crate) enum Scope {
     Writes,
     /// Everything.
     All,
+    /// Whatever has these keys: no reason to think ill of the server.
+    Keys,
 }
 
 /// The state for one server, in one process.
@@ -97,6 +99,9 @@ impl RefusalBreaker {
 
     /// A call was refused, and is not sent again.
     pub fn refused(&self, scope: Scope, error: &Error) {
+        if scope == Scope::Keys {
+            return;
+        }
         if let Ok(mut last) = self.last.lock() {
             *last = Some(error.clone());
         }

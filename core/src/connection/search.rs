@@ -10,7 +10,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::deadline::{CallDeadline, interruption};
-use super::dial::{Connection, Role, dial_as, on_thread};
+use super::dial::{Connection, dial_as, on_thread};
+use super::greeting::Role;
 use super::sentinel;
 use crate::base::endpoint::Server;
 use crate::base::endpoint::sentinels::{Place, Watched};

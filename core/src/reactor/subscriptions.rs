@@ -119,8 +119,9 @@ fn open(session: &Arc<Session>, prefix: &Arc<[u8]>, ring: impl FnOnce() + Send +
     let spawned = on_thread("quotalock-subscription", move || {
         let open = || {
             let mut interrupted = || false;
-            let patience = CallDeadline::new(Instant::now() + session.timeout, &mut interrupted);
-            let node = session.engine().route.any_node()?;
+            let deadline = Instant::now() + session.timeout;
+            let node = session.any_node(deadline, &mut interrupted)?;
+            let patience = CallDeadline::new(deadline, &mut interrupted);
             Subscription::open(&node.server, &prefix, new_channel()?, patience)
         };
         // Nobody listens any more if the client was closed meanwhile.

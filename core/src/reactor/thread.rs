@@ -135,7 +135,7 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
                 let (_, id) = tag.into_parts();
                 let answer = match exchange.on_failure(Failure::NotSent(error.clone())) {
                     Step::Done(answer) => answer,
-                    Step::Send | Step::Sleep(_) => Err(error.clone()),
+                    Step::Send | Step::Sleep(_) | Step::Discover => Err(error.clone()),
                 };
                 answered.push((id, answer));
             }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::blocking::{connected, encode};
+use super::blocking::{discover, encode, receive};
 use crate::base::error::{Error, Result};
 use crate::call::answer::Answer;
 use crate::connection::deadline::{interruption, sleep_until};
@@ -16,13 +16,20 @@ use crate::session::node::Node;
 const MOST: usize = 1 << 20;
 
 /// A call with its place among the answers.
-type Job = (usize, Exchange);
+struct Job {
+    at: usize,
+    exchange: Exchange,
+    /// Whether it is to be sent as it is.
+    is_begun: bool,
+}
 
 /// Drives calls of one client to their ends, each within the client's timeout; their answers come in their order. Asks
 /// `interrupted` about 20 times a second while nothing comes; true ends all that have no answer with an `internal` error.
 pub(crate) fn run_all(exchanges: Vec<Exchange>, interrupted: &mut dyn FnMut() -> bool) -> Vec<Result<Answer>> {
     let count = exchanges.len();
-    let mut batch = Batch { queue: exchanges.into_iter().enumerate().collect(), ..Batch::default() };
+    let mut batch = Batch::default();
+    let jobs = exchanges.into_iter().enumerate();
+    batch.queue.extend(jobs.map(|(at, exchange)| Job { at, exchange, is_begun: false }));
     while !batch.queue.is_empty() {
         if let Err(error) = batch.turn(interrupted) {
             batch.end(error);
@@ -45,6 +52,8 @@ struct Batch {
     /// What was refused, to be sent again after a pause.
     later: Vec<Job>,
     pause: Duration,
+    /// What waits for the servers to be found.
+    lost: Vec<Job>,
 }
 
 impl Batch {
@@ -60,6 +69,10 @@ impl Batch {
             self.queue = std::mem::take(&mut self.apart);
             went?;
         }
+        for mut job in std::mem::take(&mut self.lost) {
+            let step = discover(&mut job.exchange, interrupted)?;
+            self.follow(job, step);
+        }
         let pause = std::mem::take(&mut self.pause);
         if !pause.is_zero() {
             sleep_until(Instant::now() + pause, interrupted)?;
@@ -71,39 +84,42 @@ impl Batch {
     /// Begins the next call that is to be sent, and says where to; those before it were answered without, or go elsewhere than
     /// `to`.
     fn begin_one(&mut self, to: Option<&Node>) -> Option<Arc<Node>> {
-        while let Some((at, mut exchange)) = self.queue.pop_front() {
-            if to.is_some_and(|node| !exchange.may_go_to(node)) {
-                self.apart.push_back((at, exchange));
+        while let Some(mut job) = self.queue.pop_front() {
+            if !job.is_begun {
+                if to.is_some_and(|node| !job.exchange.may_go_to(node)) {
+                    self.apart.push_back(job);
+                    continue;
+                }
+                let step = job.exchange.start();
+                if !matches!(step, Step::Send) {
+                    self.follow(job, step);
+                    continue;
+                }
+                job.is_begun = true;
+            }
+            // It may go elsewhere after all.
+            if to.is_some_and(|node| !job.exchange.is_for(node)) {
+                self.apart.push_back(job);
                 continue;
             }
-            match exchange.start() {
-                Step::Send => {
-                    let node = exchange.node().cloned();
-                    // It goes elsewhere after all.
-                    if to.is_some_and(|to| node.as_ref().is_none_or(|node| node.number != to.number)) {
-                        self.apart.push_back((at, exchange));
-                        continue;
-                    }
-                    self.sent.push_back((at, exchange));
-                    return node;
-                }
-                step => self.follow(at, exchange, step),
-            }
+            let node = job.exchange.node().cloned();
+            self.sent.push_back(job);
+            return node;
         }
         None
     }
 
     fn trip(&mut self, node: &Node, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
-        let timeout = self.sent.front().map(|(_, exchange)| exchange.session().timeout).unwrap_or_default();
+        let timeout = self.sent.front().map(|job| job.exchange.session().timeout).unwrap_or_default();
         match self.exchange(node, timeout, interrupted) {
             Ok(()) => {}
             Err(Broken::Interrupted) => return Err(interruption()),
             Err(Broken::TimedOut) => {
                 let asked = Instant::now().checked_sub(timeout);
                 asked.into_iter().for_each(|then| node.pool.distrust(then));
-                for (at, mut exchange) in std::mem::take(&mut self.sent) {
-                    let step = exchange.on_timeout();
-                    self.follow(at, exchange, step);
+                for mut job in std::mem::take(&mut self.sent) {
+                    let step = job.exchange.on_timeout();
+                    self.follow(job, step);
                 }
             }
             Err(Broken::Failed(Failure::NotSent(error))) => {
@@ -123,9 +139,9 @@ impl Batch {
         timeout: Duration,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> std::result::Result<(), Broken> {
-        let deadline = self.sent.front().map_or_else(Instant::now, |(_, exchange)| exchange.deadline());
+        let deadline = self.sent.front().map_or_else(Instant::now, |job| job.exchange.deadline());
         let mut wire = loop {
-            let dialed = connected(node, timeout, deadline, interrupted);
+            let dialed = node.connect(timeout, deadline, interrupted);
             let mut wire = dialed.map_err(|error| Broken::Failed(Failure::NotSent(error)))?;
             self.encode(&mut wire, node);
             match wire.send(deadline, &node.server, interrupted) {
@@ -137,17 +153,20 @@ impl Batch {
         };
         let mut is_elsewhere = false;
         // Each within its own time; all began a moment ago.
-        while let Some((_, exchange)) = self.sent.front() {
-            let reply = wire.receive(exchange.deadline(), exchange.reply_limit(), &node.server, interrupted)?;
-            if let Some((at, mut exchange)) = self.sent.pop_front() {
-                let step = exchange.on_reply(reply, &mut wire.clock);
-                is_elsewhere |= exchange.wants_another_server();
-                self.follow(at, exchange, step);
+        let mut session = None;
+        while let Some(job) = self.sent.front() {
+            let reply = receive(&mut wire, &job.exchange, &node.server, interrupted)?;
+            if let Some(mut job) = self.sent.pop_front() {
+                let step = job.exchange.on_reply(reply, &mut wire.clock);
+                is_elsewhere |= job.exchange.wants_another_server();
+                session.get_or_insert_with(|| job.exchange.session().clone());
+                self.follow(job, step);
             }
         }
-        match is_elsewhere {
-            true => node.pool.distrust(Instant::now()),
-            false => node.pool.keep(wire),
+        if is_elsewhere {
+            node.pool.distrust(Instant::now());
+        } else if session.is_none_or(|session| session.engine().route.look(&mut wire, node, timeout)) {
+            node.pool.keep(wire);
         }
         Ok(())
     }
@@ -155,38 +174,39 @@ impl Batch {
     /// Encodes what was begun, and begins more while there is room.
     fn encode(&mut self, wire: &mut Wire, node: &Node) {
         wire.clear();
-        let mut size = self.sent.iter().fold(0, |_, (_, exchange)| encode(wire, exchange));
+        let mut size = self.sent.iter().fold(0, |_, job| encode(wire, &job.exchange));
         while size < MOST
             && self.begin_one(Some(node)).is_some()
-            && let Some((_, exchange)) = self.sent.back()
+            && let Some(job) = self.sent.back()
         {
-            size = encode(wire, exchange);
+            size = encode(wire, &job.exchange);
         }
     }
 
     /// The connection has failed all that has no answer.
     fn fail(&mut self, error: &Error, how: fn(Error) -> Failure) {
-        for (at, mut exchange) in std::mem::take(&mut self.sent) {
-            let step = exchange.on_failure(how(error.clone()));
-            self.follow(at, exchange, step);
+        for mut job in std::mem::take(&mut self.sent) {
+            let step = job.exchange.on_failure(how(error.clone()));
+            self.follow(job, step);
         }
     }
 
-    fn follow(&mut self, at: usize, exchange: Exchange, step: Step) {
+    fn follow(&mut self, job: Job, step: Step) {
         match step {
-            Step::Done(answer) => self.done.push((at, answer)),
-            Step::Send => self.queue.push_back((at, exchange)),
+            Step::Done(answer) => self.done.push((job.at, answer)),
+            Step::Send => self.queue.push_back(Job { is_begun: true, ..job }),
             Step::Sleep(pause) => {
                 self.pause = self.pause.max(pause);
-                self.later.push((at, exchange));
+                self.later.push(Job { is_begun: false, ..job });
             }
+            Step::Discover => self.lost.push(Job { is_begun: false, ..job }),
         }
     }
 
     /// Ends all that has no answer.
     fn end(&mut self, error: Error) {
-        let left =
-            self.sent.drain(..).chain(self.queue.drain(..)).chain(self.apart.drain(..)).chain(self.later.drain(..));
-        self.done.extend(left.map(|(at, _)| (at, Err(error.clone()))));
+        let left = self.sent.drain(..).chain(self.queue.drain(..)).chain(self.apart.drain(..));
+        let left = left.chain(self.later.drain(..)).chain(self.lost.drain(..));
+        self.done.extend(left.map(|job| (job.at, Err(error.clone()))));
     }
 }

@@ -1,30 +1,40 @@
 //! The blocking driver: a connection per thread at work, kept for the next call; one write and one read per call.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::refusal;
-use crate::call::resp::Value;
-use crate::connection::deadline::{CallDeadline, interruption, sleep_until};
-use crate::connection::dial::{dial, not_redis};
+use crate::call::resp::{ReplyLimit, Value};
+use crate::connection::deadline::{interruption, sleep_until};
+use crate::connection::dial::not_redis;
 use crate::connection::wire::{Broken, Failure, Wire};
 use crate::session::exchange::{Exchange, Step};
-use crate::session::node::Node;
 
 /// Drives an exchange to its end on this thread.
 pub(crate) fn run(mut exchange: Exchange, interrupted: &mut dyn FnMut() -> bool) -> Result<Answer> {
+    let mut step = exchange.start();
     loop {
-        let step = match exchange.start() {
-            Step::Send => send(&mut exchange, interrupted),
-            step => step,
-        };
-        match step {
+        step = match step {
             Step::Done(answer) => return answer,
-            Step::Send => {}
-            Step::Sleep(pause) => sleep_until(Instant::now() + pause, interrupted)?,
+            Step::Send => send(&mut exchange, interrupted),
+            Step::Sleep(pause) => {
+                sleep_until(Instant::now() + pause, interrupted)?;
+                exchange.start()
+            }
+            Step::Discover => discover(&mut exchange, interrupted)?,
         }
+    }
+}
+
+/// Has the servers found, and starts a call again that could not go on without.
+pub(super) fn discover(exchange: &mut Exchange, interrupted: &mut dyn FnMut() -> bool) -> Result<Step> {
+    let session = exchange.session().clone();
+    match session.discover(exchange.deadline(), interrupted) {
+        Err(Broken::Interrupted) => Err(interruption()),
+        _ if Instant::now() >= exchange.deadline() => Ok(exchange.on_timeout()),
+        _ => Ok(exchange.start()),
     }
 }
 
@@ -32,7 +42,7 @@ pub(crate) fn run(mut exchange: Exchange, interrupted: &mut dyn FnMut() -> bool)
 fn send(exchange: &mut Exchange, interrupted: &mut dyn FnMut() -> bool) -> Step {
     let Some(node) = exchange.node().cloned() else { return Step::Done(Err(astray())) };
     let (server, timeout) = (&node.server, exchange.session().timeout);
-    let mut wire = match connected(&node, timeout, exchange.deadline(), interrupted) {
+    let mut wire = match node.connect(timeout, exchange.deadline(), interrupted) {
         Ok(wire) => wire,
         Err(error) => return exchange.on_failure(Failure::NotSent(error)),
     };
@@ -46,15 +56,13 @@ fn send(exchange: &mut Exchange, interrupted: &mut dyn FnMut() -> bool) -> Step 
                 return exchange.on_timeout();
             }
             // The peer was gone before we wrote: another connection may do.
-            Err(Broken::Failed(Failure::NotSent(_))) => {
-                match connected(&node, timeout, exchange.deadline(), interrupted) {
-                    Ok(fresh) => {
-                        wire = fresh;
-                        continue;
-                    }
-                    Err(error) => return exchange.on_failure(Failure::NotSent(error)),
+            Err(Broken::Failed(Failure::NotSent(_))) => match node.connect(timeout, exchange.deadline(), interrupted) {
+                Ok(fresh) => {
+                    wire = fresh;
+                    continue;
                 }
-            }
+                Err(error) => return exchange.on_failure(Failure::NotSent(error)),
+            },
             Err(Broken::Failed(failure)) => return exchange.on_failure(failure),
         };
         let mut step = exchange.on_reply(reply, &mut wire.clock);
@@ -76,8 +84,10 @@ fn send(exchange: &mut Exchange, interrupted: &mut dyn FnMut() -> bool) -> Step 
             node.pool.distrust(Instant::now());
             return step;
         }
-        if !matches!(step, Step::Send) {
-            node.pool.keep(wire);
+        if !matches!(step, Step::Send) || !exchange.is_for(&node) {
+            if exchange.session().engine().route.look(&mut wire, &node, timeout) {
+                node.pool.keep(wire);
+            }
             return step;
         }
     }
@@ -86,35 +96,6 @@ fn send(exchange: &mut Exchange, interrupted: &mut dyn FnMut() -> bool) -> Step 
 /// The error for a call that is to be sent without a server to send it to.
 pub(super) fn astray() -> Error {
     Error::new(Code::Internal, "a call was sent before it was started")
-}
-
-/// An idle connection that still has its peer, or a new one. `timeout` is what calls of this client have.
-pub(super) fn connected(
-    node: &Node,
-    timeout: Duration,
-    deadline: Instant,
-    interrupted: &mut dyn FnMut() -> bool,
-) -> Result<Wire> {
-    while let Some(wire) = node.pool.take() {
-        if wire.epoch == node.server.epoch() {
-            return Ok(wire);
-        }
-    }
-    let began = Instant::now();
-    match dial(&node.server, &mut CallDeadline::new(deadline, interrupted)) {
-        Ok(connection) => {
-            node.reached(connection.epoch);
-            Ok(Wire::new(connection))
-        }
-        Err(error) => {
-            // An interruption says nothing about the server, nor does a dial that had little time left.
-            let hurried = error.code() == Code::Timeout && deadline < began + timeout / 2;
-            if error.code() != Code::Internal && !hurried {
-                node.not_reached(began.elapsed(), &error);
-            }
-            Err(error)
-        }
-    }
 }
 
 /// Sends the call and reads its reply. After an error the connection is of no use.
@@ -126,7 +107,22 @@ fn ask(
 ) -> std::result::Result<Value, Broken> {
     wire.clear();
     encode(wire, exchange);
-    wire.trip(exchange.deadline(), exchange.reply_limit(), server, interrupted)
+    wire.send(exchange.deadline(), server, interrupted)?;
+    receive(wire, exchange, server, interrupted)
+}
+
+/// Reads the reply to a call.
+pub(super) fn receive(
+    wire: &mut Wire,
+    exchange: &Exchange,
+    server: &Server,
+    interrupted: &mut dyn FnMut() -> bool,
+) -> std::result::Result<Value, Broken> {
+    if exchange.is_asking() {
+        // If that was refused, so is the call.
+        wire.receive(exchange.deadline(), ReplyLimit::TINY, server, interrupted)?;
+    }
+    wire.receive(exchange.deadline(), exchange.reply_limit(), server, interrupted)
 }
 
 /// Encodes a call behind those that are to be sent with it; returns the size of all in bytes.

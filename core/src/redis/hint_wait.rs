@@ -59,8 +59,8 @@ impl HintWait {
         let now = Instant::now();
         // One who waits has a slice at least.
         let deadline = (now + self.session.timeout).min(self.until.max(now + SLICE));
+        let node = self.session.any_node(deadline, interrupted)?;
         let patience = CallDeadline::new(deadline, interrupted);
-        let node = self.session.engine().route.any_node()?;
         self.subscription = Some(Subscription::open(&node.server, &self.prefix, new_channel()?, patience)?);
         Ok(())
     }

@@ -75,10 +75,8 @@ impl<T> Link<T> {
     pub fn submit(&mut self, step: Step, exchange: Exchange, tag: T) {
         match step {
             Step::Done(answer) => self.done.push((tag, answer)),
-            Step::Send if exchange.node().is_some_and(|node| node.number == self.node.number) => {
-                self.waiting.push((exchange, tag));
-            }
-            Step::Send => self.elsewhere.push((step, (exchange, tag))),
+            Step::Send if exchange.is_for(&self.node) => self.waiting.push((exchange, tag)),
+            Step::Send | Step::Discover => self.elsewhere.push((step, (exchange, tag))),
             Step::Sleep(pause) => self.napping.push((Instant::now() + pause, (exchange, tag))),
         }
     }
@@ -214,7 +212,7 @@ impl<T> Link<T> {
         let State::Up(up) = &mut self.state else { return };
         let mut again = Vec::new();
         let broken = up.read(now, &mut again, &mut self.done, &mut self.napping);
-        again.into_iter().for_each(|(exchange, tag)| self.submit(Step::Send, exchange, tag));
+        again.into_iter().for_each(|(step, (exchange, tag))| self.submit(step, exchange, tag));
         if let Some(error) = broken {
             self.hang_up(error);
         }

@@ -1,7 +1,7 @@
 //! The links of one client, one to each server that its calls go to.
 
 use std::os::fd::RawFd;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use super::blocking::astray;
@@ -9,6 +9,7 @@ use super::link::{Link, closed};
 use super::pipelined::Job;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
+use crate::session::Session;
 use crate::session::exchange::{Exchange, Step};
 
 /// A socket to be watched for reading.
@@ -26,6 +27,11 @@ pub(crate) struct Links<T> {
     all: Vec<Link<T>>,
     /// Calls that have no server yet, and sleep before they start again.
     napping: Vec<(Instant, Job<T>)>,
+    /// Calls that wait for the servers to be found, and how many searches had ended when they began to.
+    lost: Vec<Job<T>>,
+    searches: u64,
+    /// The client, if its servers may change.
+    session: Weak<Session>,
     done: Vec<(T, Result<Answer>)>,
     wake: Arc<dyn Fn() + Send + Sync>,
     wanted: fn(&T) -> bool,
@@ -34,7 +40,16 @@ pub(crate) struct Links<T> {
 impl<T> Links<T> {
     /// `wake` is called from another thread when a dial has ended; `wanted` says whether somebody still waits for a call.
     pub fn new(wake: Arc<dyn Fn() + Send + Sync>, wanted: fn(&T) -> bool) -> Links<T> {
-        Links { all: Vec::new(), napping: Vec::new(), done: Vec::new(), wake, wanted }
+        Links {
+            all: Vec::new(),
+            napping: Vec::new(),
+            lost: Vec::new(),
+            searches: 0,
+            session: Weak::new(),
+            done: Vec::new(),
+            wake,
+            wanted,
+        }
     }
 
     /// Takes a call that was started and what its start said.
@@ -46,12 +61,24 @@ impl<T> Links<T> {
                 Some(link) => link.submit(step, exchange, tag),
                 None => self.done.push((tag, Err(astray()))),
             },
+            Step::Discover => {
+                if self.lost.is_empty() {
+                    let session = exchange.session();
+                    self.session = Arc::downgrade(session);
+                    self.searches = session.engine().route.searches();
+                    session.discover_elsewhere(Some(self.wake.clone()));
+                }
+                self.lost.push((exchange, tag));
+            }
         }
     }
 
     fn link_of(&mut self, exchange: &Exchange) -> Option<&mut Link<T>> {
         let node = exchange.node()?;
         let at = self.all.iter().position(|link| link.node().number == node.number).unwrap_or_else(|| {
+            if exchange.session().engine().route.cluster().is_some() {
+                self.session = Arc::downgrade(exchange.session());
+            }
             self.all.push(Link::new(node.clone(), self.wake.clone(), self.wanted));
             self.all.len() - 1
         });
@@ -84,24 +111,44 @@ impl<T> Links<T> {
         self.settle();
     }
 
-    /// Starts again what slept for long enough, and gives calls to the links that they go to now.
+    /// Starts again what slept for long enough, or has servers by now, and gives calls to the links that they go to.
     fn settle(&mut self) {
-        if !self.napping.is_empty() {
-            let now = Instant::now();
-            let due: Vec<_> = self.napping.extract_if(.., |(then, _)| *then <= now).collect();
-            if !due.is_empty() {
-                for (_, (mut exchange, tag)) in due {
-                    let step = exchange.start();
-                    self.submit(step, exchange, tag);
-                }
-                self.all.iter_mut().for_each(Link::flush);
-            }
+        if !self.napping.is_empty() || !self.lost.is_empty() {
+            self.start_again(Instant::now());
         }
         while self.all.iter().any(Link::has_elsewhere) {
             let elsewhere: Vec<_> = self.all.iter_mut().flat_map(Link::take_elsewhere).collect();
             elsewhere.into_iter().for_each(|(step, (exchange, tag))| self.submit(step, exchange, tag));
             self.all.iter_mut().for_each(Link::flush);
         }
+        if let Some(session) = self.session.upgrade() {
+            // What is known of the servers is looked after while calls go on.
+            if session.engine().route.is_search_due() {
+                session.discover_elsewhere(None);
+            }
+            self.all.retain(|link| link.is_busy() || !link.node().is_retired());
+        }
+    }
+
+    fn start_again(&mut self, now: Instant) {
+        let mut again: Vec<_> = self.napping.extract_if(.., |(then, _)| *then <= now).map(|(_, job)| job).collect();
+        let ended = self.session.upgrade().map_or(0, |session| session.engine().route.searches());
+        if ended != self.searches {
+            again.append(&mut self.lost);
+        }
+        let late: Vec<_> = self.lost.extract_if(.., |(exchange, _)| exchange.deadline() <= now).collect();
+        if again.is_empty() && late.is_empty() {
+            return;
+        }
+        for (mut exchange, tag) in again {
+            let step = exchange.start();
+            self.submit(step, exchange, tag);
+        }
+        for (mut exchange, tag) in late {
+            let step = exchange.on_timeout();
+            self.submit(step, exchange, tag);
+        }
+        self.all.iter_mut().for_each(Link::flush);
     }
 
     /// What was answered since the last time.
@@ -128,12 +175,13 @@ impl<T> Links<T> {
     /// When to turn again if nothing else happens.
     pub fn next_turn(&self) -> Option<Instant> {
         let napping = self.napping.iter().map(|(then, _)| *then);
-        self.all.iter().filter_map(Link::next_turn).chain(napping).min()
+        let lost = self.lost.iter().map(|(exchange, _)| exchange.deadline());
+        self.all.iter().filter_map(Link::next_turn).chain(napping).chain(lost).min()
     }
 
     /// Whether any call is under way.
     pub fn is_busy(&self) -> bool {
-        !self.napping.is_empty() || self.all.iter().any(Link::is_busy)
+        !self.napping.is_empty() || !self.lost.is_empty() || self.all.iter().any(Link::is_busy)
     }
 
     /// Takes back a call that its owner no longer waits for, and returns its tag. What is on the wire may still be done, but
@@ -142,12 +190,16 @@ impl<T> Links<T> {
         if let Some(at) = self.napping.iter().position(|(_, (_, tag))| is_it(tag)) {
             return Some(self.napping.swap_remove(at).1.1);
         }
+        if let Some(at) = self.lost.iter().position(|(_, tag)| is_it(tag)) {
+            return Some(self.lost.swap_remove(at).1);
+        }
         self.all.iter_mut().find_map(|link| link.cancel(&is_it))
     }
 
     /// Ends every call under way with `closed` and hangs up.
     pub fn close(&mut self) {
-        for (_, (_, tag)) in std::mem::take(&mut self.napping) {
+        let napping = std::mem::take(&mut self.napping).into_iter().map(|(_, job)| job);
+        for (_, tag) in napping.chain(std::mem::take(&mut self.lost)) {
             self.done.push((tag, Err(closed())));
         }
         self.all.iter_mut().for_each(Link::close);

@@ -170,15 +170,20 @@ impl<T> Pipelined<T> {
         let last = self.pending.back().and_then(|slot| slot.job.as_ref());
         self.unordered |= last.is_some_and(|(before, _)| before.deadline() > exchange.deadline());
         exchange.encode(&mut self.out, &self.clock);
+        if exchange.is_asking() {
+            // If that is refused, so is the call.
+            self.pending.push_back(Slot { job: None, limit: ReplyLimit::TINY });
+        }
         let limit = exchange.reply_limit();
         self.pending.push_back(Slot { job: Some((exchange, tag)), limit });
+        self.pass_idle();
     }
 
     /// Reads what has come, or a piece of it. Calls to be sent at once go to `again`; the error ends the connection.
     pub fn read(
         &mut self,
         now: Instant,
-        again: &mut Vec<Job<T>>,
+        again: &mut Vec<(Step, Job<T>)>,
         done: &mut Vec<(T, Result<Answer>)>,
         napping: &mut Vec<(Instant, Job<T>)>,
     ) -> Option<Error> {
@@ -224,7 +229,7 @@ impl<T> Pipelined<T> {
     /// Hands out the replies that are whole.
     fn take_replies(
         &mut self,
-        again: &mut Vec<Job<T>>,
+        again: &mut Vec<(Step, Job<T>)>,
         done: &mut Vec<(T, Result<Answer>)>,
         napping: &mut Vec<(Instant, Job<T>)>,
     ) -> Option<Error> {
@@ -244,7 +249,7 @@ impl<T> Pipelined<T> {
                 self.leaving |= exchange.wants_another_server();
                 match step {
                     Step::Done(answer) => done.push((tag, answer)),
-                    Step::Send => again.push((exchange, tag)),
+                    Step::Send | Step::Discover => again.push((step, (exchange, tag))),
                     Step::Sleep(pause) => napping.push((Instant::now() + pause, (exchange, tag))),
                 }
             }

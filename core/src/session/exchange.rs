@@ -4,6 +4,7 @@
 //! when the failure policy answers, and whether a `wait` goes on. It never touches a socket and never sleeps.
 
 mod fallback;
+mod redirected;
 mod refused;
 
 use std::sync::Arc;
@@ -19,7 +20,9 @@ use crate::call::refusal_breaker::{Pass, RefusalBreaker};
 use crate::call::resp::{self, ReplyLimit, Value};
 use crate::connection::wire::Failure;
 use crate::session::Session;
+use crate::session::cluster::slot::slot_of;
 use crate::session::node::Node;
+use crate::session::route::Way;
 
 /// The pause before a refused call is sent again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
@@ -32,6 +35,8 @@ pub(crate) enum Step {
     Send,
     /// Call [`Exchange::start`] again after this time.
     Sleep(Duration),
+    /// Have the servers found ([`Session::discover`]), then call [`Exchange::start`] again.
+    Discover,
 }
 
 /// One operation of one caller.
@@ -39,6 +44,12 @@ pub(crate) struct Exchange {
     session: Arc<Session>,
     /// Where it goes in this attempt.
     node: Option<Arc<Node>>,
+    /// Of a cluster, where its keys lie.
+    slot: u16,
+    /// Whether the server of this attempt is asked for once.
+    asking: bool,
+    /// The primary that cannot be reached, if its replica is asked, and how that shows.
+    stands_for: Option<(Arc<Node>, Error)>,
     operation: Box<dyn Operation>,
     /// How long an attempt may take.
     timeout: Duration,
@@ -74,6 +85,9 @@ impl Exchange {
             deadline: now + session.timeout,
             session,
             node: None,
+            slot: 0,
+            asking: false,
+            stands_for: None,
             operation,
             wait_until,
             with_text: false,
@@ -142,7 +156,10 @@ impl Exchange {
 
     /// Whether it is likely to go to this server when it starts.
     pub fn may_go_to(&self, node: &Node) -> bool {
-        self.session.engine().route.leads_to(self.operation.key(0).unwrap_or_default(), node)
+        match self.session.engine().route.cluster() {
+            Some(cluster) => cluster.is_at(slot_of(self.operation.key(0).unwrap_or_default()), node),
+            None => true,
+        }
     }
 
     /// The name of its server, for messages.
@@ -177,33 +194,49 @@ impl Exchange {
             let reply = engine.memory.run(&*self.operation, self.session.test_time.get());
             return self.conclude(reply.and_then(|mut reply| self.read(&mut reply, Source::Memory)), 0);
         }
-        let node = match engine.route.node_for(self.operation.key(0).unwrap_or_default()) {
-            Ok(node) => node,
-            Err(error) => return self.not_reached(error, 0),
+        (self.asking, self.stands_for, self.elsewhere) = (false, None, false);
+        self.slot = match self.find_slot(&engine.route) {
+            Ok(slot) => slot,
+            Err(error) => return Step::Done(Err(error)),
+        };
+        let node = match engine.route.way(self.slot, self.session.timeout) {
+            Way::To(node) => node,
+            Way::Unknown => return Step::Discover,
+            Way::Nowhere(refused) => return self.turned_away(refused),
         };
         let admitted = match node.breaker.admit(self.session.timeout) {
             // That no new connection could be made says nothing about those that there are.
             Err(_) if node.is_connected() => Ok(()),
             admitted => admitted,
         };
-        let passed = admitted.and_then(|()| self.pass_by(&node.refusal_breaker));
+        let passed = self.pass_by(&node.refusal_breaker);
         self.node = Some(node);
-        match passed {
-            Ok(pass) => {
+        match (admitted, passed) {
+            (Ok(()), Ok(pass)) => {
                 self.pass = pass;
                 Step::Send
             }
-            Err(refused) => {
-                let retry_after = refused.retry_after.as_micros() as u64;
-                let error = refused.error.unwrap_or_else(|| {
-                    Error::new(
-                        Code::Unavailable,
-                        format!("{} did not work a moment ago: check it, or wait", self.server()),
-                    )
-                });
-                self.not_reached(error, retry_after)
+            (Err(refused), _) => {
+                let retry_after = refused.retry_after;
+                let error = self.reason(refused);
+                self.unreachable(error, retry_after)
             }
+            (_, Err(refused)) => self.turned_away(refused),
         }
+    }
+
+    /// It is not let through.
+    fn turned_away(&mut self, refused: Refused) -> Step {
+        let retry_after = refused.retry_after.as_micros() as u64;
+        let error = self.reason(refused);
+        self.not_reached(error, retry_after)
+    }
+
+    fn reason(&self, refused: Refused) -> Error {
+        refused.error.unwrap_or_else(|| {
+            let message = format!("{} did not work a moment ago: check it, or wait", self.server());
+            Error::new(Code::Unavailable, message)
+        })
     }
 
     /// How it may go by a server that may refuse it.
@@ -218,6 +251,9 @@ impl Exchange {
 
     /// Writes the call as the server at the other end of this connection shall get it.
     pub fn encode(&self, out: &mut Vec<u8>, clock: &ServerClock) {
+        if self.asking {
+            resp::command(out, &[b"ASKING"]);
+        }
         let script = self.operation.script();
         let keys = || (0..).map_while(|at| self.operation.key(at));
         let key_count = keys().count();
@@ -256,6 +292,7 @@ impl Exchange {
             Value::Error(text) => return self.on_refusal(&text),
             other => return Step::Done(Err(odd_reply(self.session.endpoint.scrubbed(&format!("{other:?}")).into()))),
         };
+        self.took_over();
         let now = Instant::now();
         if self.session.test_time.get().is_none()
             && let Some(Value::Int(micros)) = fields.get(1)
@@ -295,8 +332,9 @@ impl Exchange {
 
     /// Takes a failure of the connection.
     pub fn on_failure(&mut self, failure: Failure) -> Step {
+        self.session.engine().route.doubt();
         match failure {
-            Failure::NotSent(error) => self.not_reached(error, 0),
+            Failure::NotSent(error) => self.unreachable(error, Duration::ZERO),
             Failure::Unknown(error) if self.operation.repeatable() => {
                 let first = self.unknown.get_or_insert(error).clone();
                 self.again(first, Duration::ZERO)
@@ -316,6 +354,7 @@ impl Exchange {
 
     /// The caller's time is over without an answer.
     pub fn on_timeout(&mut self) -> Step {
+        self.session.engine().route.doubt();
         self.conclude(Err(self.timed_out("got no answer")), 0)
     }
 

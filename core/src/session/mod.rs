@@ -3,6 +3,8 @@
 //! This is the one place that knows which server a call goes to: see [`route`].
 
 pub(crate) mod call;
+pub(crate) mod cluster;
+pub(crate) mod discovery;
 pub(crate) mod exchange;
 pub(crate) mod holdings;
 pub(crate) mod node;
@@ -78,7 +80,7 @@ impl Engine {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let memory = match &session.endpoint {
             Endpoint::Memory(name) => Part::of(name),
-            Endpoint::Redis(_) => Part::default(),
+            Endpoint::Redis(_) | Endpoint::Cluster(_) => Part::default(),
         };
         Engine {
             number: NEXT.fetch_add(1, Ordering::Relaxed),

@@ -1,14 +1,17 @@
 //! One server, with what this process has of it: connections, and what is remembered of its failures.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::base::endpoint::Server;
-use crate::base::error::Error;
+use crate::base::error::{Code, Error, Result};
 use crate::call::breaker::Breaker;
 use crate::call::refusal_breaker::RefusalBreaker;
+use crate::connection::deadline::CallDeadline;
+use crate::connection::dial::dial;
 use crate::connection::pool::Pool;
+use crate::connection::wire::Wire;
 
 /// The longest time between two searches for a primary: Sentinels name the next one within seconds.
 const SEARCH_AGAIN: Duration = Duration::from_millis(50);
@@ -23,6 +26,8 @@ pub(crate) struct Node {
     pub pool: Pool,
     /// Held by every link to this server that is connected.
     connected: Arc<()>,
+    /// Whether no call goes there any more.
+    retired: AtomicBool,
 }
 
 impl Node {
@@ -35,7 +40,32 @@ impl Node {
             refusal_breaker: RefusalBreaker::default(),
             pool: Pool::default(),
             connected: Arc::default(),
+            retired: AtomicBool::new(false),
         })
+    }
+
+    /// An idle connection that still has its peer, or a new one. `timeout` is what calls of this client have.
+    pub fn connect(&self, timeout: Duration, deadline: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<Wire> {
+        while let Some(wire) = self.pool.take() {
+            if wire.epoch == self.server.epoch() {
+                return Ok(wire);
+            }
+        }
+        let began = Instant::now();
+        match dial(&self.server, &mut CallDeadline::new(deadline, interrupted)) {
+            Ok(connection) => {
+                self.reached(connection.epoch);
+                Ok(Wire::new(connection))
+            }
+            Err(error) => {
+                // An interruption says nothing about the server, nor does a dial that had little time left.
+                let hurried = error.code() == Code::Timeout && deadline < began + timeout / 2;
+                if error.code() != Code::Internal && !hurried {
+                    self.not_reached(began.elapsed(), &error);
+                }
+                Err(error)
+            }
+        }
     }
 
     /// A new connection was made.
@@ -52,6 +82,15 @@ impl Node {
             true => self.breaker.failure_within(cost, SEARCH_AGAIN, error),
             false => self.breaker.failure(cost, error),
         }
+    }
+
+    /// No call goes there any more: links to it are given up when they have their answers.
+    pub fn retire(&self, is_retired: bool) {
+        self.retired.store(is_retired, Ordering::Relaxed);
+    }
+
+    pub fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Relaxed)
     }
 
     /// For a link to hold while it is connected.

@@ -1,9 +1,21 @@
 //! Which server a call goes to.
+//!
+//! A route that has to find its servers first answers [`Way::Unknown`]: the call's driver has them found
+//! ([`Session::discover`] on its own thread, [`Session::discover_elsewhere`] on another), and starts the call again.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::base::endpoint::Endpoint;
 use crate::base::error::{Code, Error, Result};
+use crate::call::breaker::Refused;
+use crate::connection::deadline::interruption;
+use crate::connection::dial::on_thread;
+use crate::connection::wire::{Broken, Wire};
+use crate::session::Session;
+use crate::session::cluster::Cluster;
+pub(crate) use crate::session::cluster::Way;
+use crate::session::discovery::{Bell, Discovery};
 use crate::session::node::Node;
 
 /// How a client's calls find their servers, in one process.
@@ -12,6 +24,8 @@ pub(crate) enum Route {
     Memory,
     /// Always to the server of the URL.
     Fixed(Arc<Node>),
+    /// To the server of a Redis Cluster that serves the slot of the key.
+    Cluster(Box<Cluster>),
 }
 
 impl Route {
@@ -19,33 +33,84 @@ impl Route {
         match endpoint {
             Endpoint::Memory(_) => Route::Memory,
             Endpoint::Redis(server) => Route::Fixed(Node::new(server.clone())),
+            Endpoint::Cluster(seeds) => Route::Cluster(Box::new(Cluster::new(seeds))),
         }
     }
 
-    /// The server for a key.
-    ///
-    /// # Errors
-    /// `internal` for memory, to which nothing connects.
-    pub fn node_for(&self, _key: &[u8]) -> Result<Arc<Node>> {
+    /// Where a call goes whose key lies in this slot. `timeout` is what calls of this client have.
+    pub fn way(&self, slot: u16, timeout: Duration) -> Way {
         match self {
-            Route::Fixed(node) => Ok(node.clone()),
+            Route::Fixed(node) => Way::To(node.clone()),
+            Route::Cluster(cluster) => cluster.way(slot, timeout),
+            Route::Memory => {
+                let error = Error::new(Code::Internal, "memory:// has no connections");
+                Way::Nowhere(Refused { error: Some(error), retry_after: Duration::ZERO })
+            }
+        }
+    }
+
+    /// The cluster, if it is one.
+    pub fn cluster(&self) -> Option<&Cluster> {
+        match self {
+            Route::Cluster(cluster) => Some(cluster),
+            _ => None,
+        }
+    }
+
+    /// A call of a server failed, or was refused, in a way that lets doubt whether it is the right one.
+    pub fn doubt(&self) {
+        if let Route::Cluster(cluster) = self {
+            cluster.doubt();
+        }
+    }
+
+    /// A server at which messages are heard, whichever was asked to publish them; none if the servers have to be found first.
+    fn any_node(&self) -> Result<Option<Arc<Node>>> {
+        match self {
+            Route::Fixed(node) => Ok(Some(node.clone())),
+            Route::Cluster(cluster) => Ok(cluster.any_node()),
             Route::Memory => Err(Error::new(Code::Internal, "memory:// has no connections")),
         }
     }
 
-    /// A server at which messages are heard, whichever was asked to publish them.
-    ///
-    /// # Errors
-    /// As [`node_for`](Route::node_for).
-    pub fn any_node(&self) -> Result<Arc<Node>> {
-        self.node_for(&[])
+    /// The search for servers; none if there is nothing to be found.
+    fn discovery(&self) -> Option<&Discovery> {
+        match self {
+            Route::Cluster(cluster) => Some(&cluster.discovery),
+            Route::Memory | Route::Fixed(_) => None,
+        }
     }
 
-    /// Whether a call with this key goes to this server, as far as is known without starting it.
-    pub fn leads_to(&self, _key: &[u8], node: &Node) -> bool {
+    /// Looks for the servers; to be done by one at a time.
+    fn search(
+        &self,
+        timeout: Duration,
+        deadline: Instant,
+        keep: bool,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
         match self {
-            Route::Fixed(only) => only.number == node.number,
-            Route::Memory => false,
+            Route::Cluster(cluster) => cluster.search(timeout, deadline, keep, interrupted),
+            Route::Memory | Route::Fixed(_) => Ok(()),
+        }
+    }
+
+    /// How many searches have ended.
+    pub fn searches(&self) -> u64 {
+        self.discovery().map_or(0, Discovery::ended)
+    }
+
+    /// Whether it is time to look for the servers again, while calls go on.
+    pub fn is_search_due(&self) -> bool {
+        matches!(self, Route::Cluster(cluster) if cluster.pace.is_due())
+    }
+
+    /// Looks for the servers again if it is time, on the connection of a call that was just answered. False if the connection
+    /// is of no use any more.
+    pub fn look(&self, wire: &mut Wire, node: &Node, timeout: Duration) -> bool {
+        match self {
+            Route::Cluster(cluster) => cluster.look(wire, node, timeout),
+            Route::Memory | Route::Fixed(_) => true,
         }
     }
 
@@ -54,6 +119,57 @@ impl Route {
         match self {
             Route::Memory => {}
             Route::Fixed(node) => node.pool.close(),
+            Route::Cluster(cluster) => cluster.close(),
         }
+    }
+}
+
+impl Session {
+    /// Has the servers found on this thread, or waits for who is at it. What came of it, the next start tells.
+    pub fn discover(
+        &self,
+        deadline: Instant,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> std::result::Result<(), Broken> {
+        let route = &self.engine().route;
+        let Some(discovery) = route.discovery() else { return Ok(()) };
+        let Some(_search) = discovery.begin() else { return discovery.wait(deadline, interrupted) };
+        match route.search(self.timeout, deadline, true, interrupted) {
+            Err(error) if error.code() == Code::Internal => Err(Broken::Interrupted),
+            _ => Ok(()),
+        }
+    }
+
+    /// Has the servers found on a thread that lives as long as the search, unless somebody is at it; `bell` rings at its end.
+    pub fn discover_elsewhere(self: &Arc<Self>, bell: Option<Bell>) {
+        let route = &self.engine().route;
+        let Some(discovery) = route.discovery().filter(|discovery| discovery.begin_elsewhere(bell)) else { return };
+        let session = self.clone();
+        let spawned = on_thread("quotalock-servers", move || {
+            let route = &session.engine().route;
+            let _search = route.discovery().map(Discovery::take);
+            let deadline = Instant::now() + session.timeout;
+            // What came of it, the next start tells.
+            let _ = route.search(session.timeout, deadline, false, &mut || session.is_closed());
+        });
+        if spawned.is_err() {
+            drop(discovery.take());
+        }
+    }
+
+    /// A server at which messages are heard, whichever was asked to publish them.
+    ///
+    /// # Errors
+    /// That none is known in time; `internal` if the caller was interrupted.
+    pub fn any_node(&self, deadline: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<Arc<Node>> {
+        let route = &self.engine().route;
+        if route.any_node()?.is_none() && matches!(self.discover(deadline, interrupted), Err(Broken::Interrupted)) {
+            return Err(interruption());
+        }
+        let unknown = || {
+            let message = format!("no server of {} could be found to listen at: check them", self.endpoint);
+            Error::new(Code::Unavailable, message)
+        };
+        route.any_node()?.ok_or_else(unknown)
     }
 }

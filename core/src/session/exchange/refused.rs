@@ -14,6 +14,15 @@ impl Exchange {
         // A primary that has lost its replicas may have lost its Sentinels too, and they may have chosen another one.
         let is_alone = text.contains("NOREPLICAS") && self.node.as_ref().is_some_and(|node| node.server.is_watched());
         self.elsewhere = self.pass != Pass::Glance && (is_alone || matches!(refusal, Refusal::Elsewhere(..)));
+        let is_doubtful = matches!(refusal, Refusal::Elsewhere(..)) || text.starts_with("CLUSTERDOWN");
+        if is_doubtful {
+            self.session.engine().route.doubt();
+        }
+        if matches!(refusal, Refusal::Later(..) | Refusal::Elsewhere(..))
+            && let Some((_, error)) = self.stands_for.take()
+        {
+            return self.not_reached(error, 0);
+        }
         match refusal {
             Refusal::NoScript if !self.with_text => {
                 self.with_text = true;
@@ -24,6 +33,7 @@ impl Exchange {
                 self.conclude(Err(Error::new(Code::Internal, message)), 0)
             }
             Refusal::Later(error, scope) | Refusal::Elsewhere(error, scope) => self.refused(error, scope),
+            Refusal::Redirected(redirect) => self.redirected(&redirect),
             Refusal::Final(error) => self.conclude(Err(error), 0),
         }
     }

@@ -1,0 +1,242 @@
+//! The map of a cluster: who serves each slot, and who may take over.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::layout::{Layout, Place};
+use super::slot::SLOTS;
+use crate::session::node::Node;
+
+/// No shard.
+const NONE: u16 = u16::MAX;
+/// The least time between two calls that a process sends to replicas of a primary that cannot be reached.
+const PAUSE: Duration = Duration::from_millis(40);
+
+/// Who serves each slot.
+#[derive(Default)]
+pub(super) struct Map {
+    /// The shard of each slot; empty until a map was had.
+    slots: Vec<u16>,
+    shards: Vec<Shard>,
+    /// All servers that were heard of, seeds included.
+    nodes: HashMap<Place, Arc<Node>>,
+    base: Option<Instant>,
+}
+
+struct Shard {
+    primary: Arc<Node>,
+    replicas: Vec<Arc<Node>>,
+    /// The microsecond after `base` from which on a replica may be asked in its place, and how often that was done.
+    next: AtomicU64,
+    turns: AtomicU64,
+}
+
+impl Shard {
+    fn new(primary: Arc<Node>, replicas: Vec<Arc<Node>>) -> Shard {
+        Shard { primary, replicas, next: AtomicU64::new(0), turns: AtomicU64::new(0) }
+    }
+}
+
+impl Map {
+    /// Whether a map was had.
+    pub fn is_known(&self) -> bool {
+        !self.slots.is_empty()
+    }
+
+    fn shard(&self, slot: u16) -> Option<&Shard> {
+        self.shards.get(usize::from(*self.slots.get(usize::from(slot))?))
+    }
+
+    pub fn primary_of(&self, slot: u16) -> Option<&Arc<Node>> {
+        self.shard(slot).map(|shard| &shard.primary)
+    }
+
+    pub fn primaries(&self) -> impl Iterator<Item = &Arc<Node>> {
+        self.shards.iter().map(|shard| &shard.primary)
+    }
+
+    /// All servers that were heard of.
+    pub fn nodes(&self) -> impl Iterator<Item = &Arc<Node>> {
+        self.nodes.values()
+    }
+
+    pub fn node(&self, host: &str, port: u16) -> Option<&Arc<Node>> {
+        self.nodes.get(&(host.to_owned(), port))
+    }
+
+    /// The server at a place, or a new one.
+    pub fn node_or(&mut self, host: &str, port: u16, make: impl FnOnce() -> Arc<Node>) -> Arc<Node> {
+        self.nodes.entry((host.to_owned(), port)).or_insert_with(make).clone()
+    }
+
+    /// A server serves this slot. One that was a replica was promoted, and serves all of its shard.
+    pub fn give(&mut self, slot: u16, node: &Arc<Node>) {
+        let Some(at) = self.slots.get(usize::from(slot)).copied() else { return };
+        if let Some(shard) = self.shards.get_mut(usize::from(at)) {
+            if shard.primary.number == node.number {
+                return;
+            }
+            if let Some(replica) = shard.replicas.iter_mut().find(|replica| replica.number == node.number) {
+                std::mem::swap(&mut shard.primary, replica);
+                return;
+            }
+        }
+        let shard = self.shards.iter().position(|shard| shard.primary.number == node.number).unwrap_or_else(|| {
+            self.shards.push(Shard::new(node.clone(), Vec::new()));
+            self.shards.len() - 1
+        });
+        node.retire(false);
+        self.slots[usize::from(slot)] = shard as u16;
+    }
+
+    /// Who may serve a slot whose server was `tried`, and could not be reached: the one that does by now, else a replica, but
+    /// not all the time.
+    pub fn stand_by(&self, slot: u16, tried: &Node, now: Instant) -> Option<Arc<Node>> {
+        let shard = self.shard(slot)?;
+        if shard.primary.number != tried.number {
+            return Some(shard.primary.clone());
+        }
+        let micros = now.saturating_duration_since(self.base?).as_micros() as u64;
+        let next = shard.next.load(Ordering::Relaxed);
+        let after = micros + PAUSE.as_micros() as u64;
+        if shard.replicas.is_empty()
+            || micros < next
+            || shard.next.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_err()
+        {
+            return None;
+        }
+        let turn = shard.turns.fetch_add(1, Ordering::Relaxed) as usize;
+        // Who is known to be away is passed over.
+        let replica = |at| &shard.replicas[(turn + at) % shard.replicas.len()];
+        let sound = (0..shard.replicas.len()).map(replica).find(|replica| !replica.breaker.is_open());
+        Some(sound.unwrap_or_else(|| replica(0)).clone())
+    }
+
+    /// Takes a new layout in place of what was known; `node` makes servers, `keep` says which stay though it does not name them.
+    pub fn set(&mut self, layout: &Layout, node: impl Fn(&Place) -> Option<Arc<Node>>, keep: impl Fn(&Place) -> bool) {
+        self.base.get_or_insert_with(Instant::now);
+        let (mut slots, mut shards) = (vec![NONE; usize::from(SLOTS)], Vec::<Shard>::new());
+        for range in &layout.ranges {
+            let mut nodes = Vec::new();
+            for place in &range.places {
+                let known = self.nodes.get(place).cloned().or_else(|| node(place));
+                nodes.extend(known.inspect(|node| drop(self.nodes.insert(place.clone(), node.clone()))));
+            }
+            let Some((primary, replicas)) = nodes.split_first() else { continue };
+            let same = shards.iter().position(|shard| shard.primary.number == primary.number);
+            let at = same.unwrap_or_else(|| {
+                shards.push(Shard::new(primary.clone(), replicas.to_vec()));
+                shards.len() - 1
+            });
+            slots[usize::from(range.first)..=usize::from(range.last)].fill(at as u16);
+        }
+        (self.slots, self.shards) = (slots, shards);
+        let named = |place: &Place| layout.ranges.iter().any(|range| range.places.contains(place));
+        self.nodes.retain(|place, node| {
+            let is_named = named(place);
+            node.retire(!is_named);
+            is_named || keep(place)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::Range;
+    use super::*;
+    use crate::base::endpoint::{Endpoint, Seeds};
+
+    fn seeds() -> Seeds {
+        match Endpoint::parse("redis+cluster://seed:1").unwrap() {
+            Endpoint::Cluster(seeds) => seeds,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn place(port: u16) -> Place {
+        ("h".to_owned(), port)
+    }
+
+    fn layout(ranges: &[(u16, u16, &[u16])]) -> Layout {
+        let range = |(first, last, ports): &(u16, u16, &[u16])| Range {
+            first: *first,
+            last: *last,
+            places: ports.iter().copied().map(place).collect(),
+        };
+        Layout { ranges: ranges.iter().map(range).collect(), ids: Vec::new() }
+    }
+
+    fn set(map: &mut Map, ranges: &[(u16, u16, &[u16])]) {
+        let seeds = seeds();
+        let node = |(host, port): &Place| seeds.server_at(host, *port).map(Node::new);
+        map.set(&layout(ranges), node, |(host, _)| host == "seed");
+    }
+
+    fn port(map: &Map, slot: u16) -> Option<u16> {
+        map.primary_of(slot)?.server.place().map(|(_, port)| port)
+    }
+
+    fn of(map: &Map, number: u16) -> Arc<Node> {
+        map.node("h", number).unwrap().clone()
+    }
+
+    #[test]
+    fn slots_move_one_by_one_and_with_a_promotion_all_at_once() {
+        let mut map = Map::default();
+        assert!(!map.is_known() && port(&map, 0).is_none());
+        set(&mut map, &[(0, 99, &[1, 11]), (100, 199, &[2, 12]), (300, 16_383, &[1, 11])]);
+        assert_eq!(
+            [0, 99, 100, 199, 200, 300].map(|slot| port(&map, slot)),
+            [Some(1), Some(1), Some(2), Some(2), None, Some(1)]
+        );
+        let two = of(&map, 2);
+        map.give(5, &two);
+        assert_eq!([4, 5, 6].map(|slot| port(&map, slot)), [Some(1), Some(2), Some(1)]);
+        let new = map.node_or("h", 3, || Node::new(seeds().server_at("h", 3).unwrap()));
+        map.give(200, &new);
+        assert_eq!([199, 200, 201].map(|slot| port(&map, slot)), [Some(2), Some(3), None]);
+        let promoted = of(&map, 11);
+        map.give(7, &promoted);
+        assert_eq!([0, 5, 99, 300].map(|slot| port(&map, slot)), [Some(11), Some(2), Some(11), Some(11)]);
+        let back = of(&map, 1);
+        map.give(300, &back);
+        assert_eq!(port(&map, 0), Some(1), "and back");
+    }
+
+    #[test]
+    fn who_is_not_named_any_more_is_retired_and_who_stays_keeps_its_connections() {
+        let mut map = Map::default();
+        map.node_or("seed", 1, || Node::new(seeds().server_at("seed", 1).unwrap()));
+        set(&mut map, &[(0, 99, &[1, 11]), (100, 16_383, &[2])]);
+        let (one, two) = (of(&map, 1), of(&map, 2));
+        set(&mut map, &[(0, 16_383, &[2, 3])]);
+        assert!(map.node("h", 1).is_none() && one.is_retired());
+        assert!(of(&map, 2).number == two.number && !two.is_retired());
+        assert!(map.node("seed", 1).is_some());
+        set(&mut map, &[(0, 16_383, &[1])]);
+        assert_ne!(of(&map, 1).number, one.number);
+    }
+
+    #[test]
+    fn replicas_are_asked_in_turn_and_now_and_then() {
+        let mut map = Map::default();
+        set(&mut map, &[(0, 99, &[1, 11, 12]), (100, 199, &[2])]);
+        let (one, other) = (of(&map, 1), of(&map, 2));
+        let now = Instant::now();
+        let mut asked = Vec::new();
+        for turn in 0..4 {
+            let then = now + 2 * turn * PAUSE;
+            asked.push(map.stand_by(5, &one, then).unwrap().server.to_string());
+            assert!(map.stand_by(5, &one, then + PAUSE / 2).is_none(), "not all the time");
+        }
+        assert_eq!(asked, ["h:11", "h:12", "h:11", "h:12"]);
+        assert!(map.stand_by(150, &other, now).is_none(), "it has none");
+        assert_eq!(map.stand_by(150, &one, now).unwrap().number, other.number, "who serves it by now");
+        let error = crate::base::error::Error::invalid("away");
+        of(&map, 11).breaker.failure(Duration::from_secs(60), &error);
+        let then = now + 20 * PAUSE;
+        assert_eq!(map.stand_by(5, &one, then).unwrap().server.to_string(), "h:12");
+    }
+}

@@ -1,0 +1,161 @@
+//! A Redis Cluster: which of its servers serves which slots, as far as this process knows.
+//!
+//! What is known is corrected by whom it misleads: a server that is asked for what it does not serve names the one that does,
+//! and who takes the place of a primary that has gone is found by asking its replicas. The whole map is asked for at the
+//! beginning, and after a doubt at a moment that each process chooses for itself.
+
+mod layout;
+mod map;
+mod search;
+pub(crate) mod slot;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant};
+
+use crate::base::endpoint::{Seeds, Server};
+use crate::base::error::{Code, Error};
+use crate::base::random;
+use crate::call::breaker::{Breaker, Refused};
+use crate::session::discovery::{Discovery, Pace};
+use crate::session::node::Node;
+
+use map::Map;
+
+/// Where a call goes.
+pub(crate) enum Way {
+    To(Arc<Node>),
+    /// The servers have to be found first.
+    Unknown,
+    /// There is no server for it, as far as is known.
+    Nowhere(Refused),
+}
+
+/// What one process knows of one cluster.
+pub(crate) struct Cluster {
+    seeds: Seeds,
+    map: RwLock<Map>,
+    pub discovery: Discovery,
+    /// When to ask for the map again.
+    pub pace: Pace,
+    /// Keeps calls from searching in vain while no map is known.
+    absence: Breaker,
+    closed: AtomicBool,
+}
+
+impl Cluster {
+    pub fn new(seeds: &Seeds) -> Cluster {
+        Cluster {
+            seeds: seeds.clone(),
+            map: RwLock::default(),
+            discovery: Discovery::default(),
+            pace: Pace::default(),
+            absence: Breaker::default(),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Map> {
+        self.map.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Map> {
+        self.map.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The server for a slot. `timeout` is what calls of this client have.
+    pub fn way(&self, slot: u16, timeout: Duration) -> Way {
+        let map = self.read();
+        if let Some(node) = map.primary_of(slot) {
+            return Way::To(node.clone());
+        }
+        if !map.is_known() {
+            drop(map);
+            return match self.absence.admit(timeout) {
+                Ok(()) => Way::Unknown,
+                Err(refused) => Way::Nowhere(refused),
+            };
+        }
+        drop(map);
+        self.doubt();
+        let message = format!(
+            "no server of the cluster at {} serves slot {slot}: look at CLUSTER SLOTS, and give the slot to a server",
+            self.seeds
+        );
+        Way::Nowhere(Refused { error: Some(Error::new(Code::Unavailable, message)), retry_after: Duration::ZERO })
+    }
+
+    /// Whether a slot is a server's, as far as is known.
+    pub fn is_at(&self, slot: u16, node: &Node) -> bool {
+        self.read().primary_of(slot).is_some_and(|primary| primary.number == node.number)
+    }
+
+    /// A server at which messages are heard; none if the servers have to be found first.
+    pub fn any_node(&self) -> Option<Arc<Node>> {
+        let map = self.read();
+        let nodes: Vec<&Arc<Node>> = map.primaries().collect();
+        let sound: Vec<_> = nodes.iter().filter(|node| !node.breaker.is_open()).copied().collect();
+        let nodes = if sound.is_empty() { nodes } else { sound };
+        nodes.get(usize::from(luck()) * nodes.len() / 256).map(|node| Arc::clone(node))
+    }
+
+    /// `from` says that a slot has moved to this address: the server there.
+    pub fn moved(&self, slot: u16, address: &str, from: &Node) -> Option<Arc<Node>> {
+        let node = self.node_at(address, from)?;
+        self.write().give(slot, &node);
+        self.doubt();
+        Some(node)
+    }
+
+    /// The server at an address that `from` has named.
+    pub fn node_at(&self, address: &str, from: &Node) -> Option<Arc<Node>> {
+        let (host, _) = from.server.place()?;
+        let (host, port) = layout::redirected(address, host, &self.seeds.host_map)?;
+        self.node(&host, port)
+    }
+
+    /// The server at this host and port.
+    fn node(&self, host: &str, port: u16) -> Option<Arc<Node>> {
+        if let Some(node) = self.read().node(host, port) {
+            return Some(node.clone());
+        }
+        let server = self.seeds.server_at(host, port)?;
+        Some(self.write().node_or(host, port, || self.new_node(server)))
+    }
+
+    fn new_node(&self, server: Server) -> Arc<Node> {
+        let node = Node::new(server);
+        if self.closed.load(Ordering::Relaxed) {
+            node.pool.close();
+        }
+        node
+    }
+
+    /// Another server that may serve a slot by now, since `tried` cannot be reached.
+    pub fn stand_by(&self, slot: u16, tried: &Node) -> Option<Arc<Node>> {
+        self.doubt();
+        self.read().stand_by(slot, tried, Instant::now())
+    }
+
+    /// A server that was asked in place of a slot's primary has done what only a primary does.
+    pub fn promoted(&self, slot: u16, node: &Arc<Node>) {
+        self.write().give(slot, node);
+        self.doubt();
+    }
+
+    /// Something says that the map is not right any more.
+    pub fn doubt(&self) {
+        self.pace.want(luck);
+    }
+
+    /// Closes the connections that lie idle.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+        self.read().nodes().for_each(|node| node.pool.close());
+    }
+}
+
+/// A number of 0 to 255 that no other process has but by chance.
+fn luck() -> u8 {
+    random::bytes::<1>().map_or(128, |[luck]| luck)
+}

@@ -1,0 +1,191 @@
+//! One search for servers at a time, and who waits for its end.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::connection::deadline::SLICE;
+use crate::connection::wire::Broken;
+
+/// Called from another thread when a search has ended.
+pub(crate) type Bell = Arc<dyn Fn() + Send + Sync>;
+
+/// The search of one client, in one process.
+#[derive(Default)]
+pub(crate) struct Discovery {
+    state: Mutex<State>,
+    over: Condvar,
+    /// How many searches have ended.
+    ended: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    busy: bool,
+    bells: Vec<Bell>,
+}
+
+/// Somebody's search; dropped, it is over, and those who waited for it look at what came of it.
+pub(crate) struct Search<'a>(&'a Discovery);
+
+impl Drop for Search<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.busy = false;
+        let bells = std::mem::take(&mut state.bells);
+        self.0.ended.fetch_add(1, Ordering::Release);
+        drop(state);
+        self.0.over.notify_all();
+        bells.iter().for_each(|ring| ring());
+    }
+}
+
+impl Discovery {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many searches have ended.
+    pub fn ended(&self) -> u64 {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// Begins a search; none if one is under way.
+    pub fn begin(&self) -> Option<Search<'_>> {
+        let was_busy = std::mem::replace(&mut self.lock().busy, true);
+        (!was_busy).then(|| Search(self))
+    }
+
+    /// As [`begin`](Discovery::begin), for another thread, which [`take`](Discovery::take)s it; rings when it is over, or the
+    /// one that is under way.
+    pub fn begin_elsewhere(&self, bell: Option<Bell>) -> bool {
+        let mut state = self.lock();
+        state.bells.extend(bell);
+        !std::mem::replace(&mut state.busy, true)
+    }
+
+    /// The search that was begun elsewhere, for this thread.
+    pub fn take(&self) -> Search<'_> {
+        Search(self)
+    }
+
+    /// Waits for the end of the search that is under way.
+    pub fn wait(&self, deadline: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<(), Broken> {
+        let before = self.ended();
+        let mut state = self.lock();
+        while state.busy && self.ended() == before {
+            let left = deadline.saturating_duration_since(Instant::now());
+            state = self.over.wait_timeout(state, left.min(SLICE)).unwrap_or_else(PoisonError::into_inner).0;
+            if state.busy && self.ended() == before {
+                // A signal's handler may be slow, or make a call of its own.
+                drop(state);
+                if interrupted() {
+                    return Err(Broken::Interrupted);
+                }
+                if Instant::now() >= deadline {
+                    return Err(Broken::TimedOut);
+                }
+                state = self.lock();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// After what is known of the servers gets doubtful, the time in which a process looks again: each at a moment of its own, so
+/// that hundreds don't ask at once.
+const SPREAD: Duration = Duration::from_secs(2);
+/// The least time between two looks of a process.
+const GAP: Duration = Duration::from_secs(1);
+
+/// When to look again.
+pub(crate) struct Pace {
+    base: Instant,
+    /// 0 if there is no reason to, else the microsecond after `base`.
+    due: AtomicU64,
+    /// Not before this microsecond.
+    earliest: AtomicU64,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace { base: Instant::now(), due: AtomicU64::new(0), earliest: AtomicU64::new(0) }
+    }
+}
+
+impl Pace {
+    /// There is a reason to look again. `luck` chooses the moment, out of 255.
+    pub fn want(&self, luck: impl FnOnce() -> u8) {
+        if self.due.load(Ordering::Relaxed) != 0 {
+            return;
+        }
+        let pause = SPREAD.mul_f64(f64::from(luck()) / 255.0).as_micros() as u64;
+        let due = (self.now() + pause).max(self.earliest.load(Ordering::Relaxed));
+        // Who was first has chosen.
+        let _ = self.due.compare_exchange(0, due, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Whether it is time.
+    pub fn is_due(&self) -> bool {
+        let due = self.due.load(Ordering::Relaxed);
+        due != 0 && self.now() >= due
+    }
+
+    /// A look has ended.
+    pub fn looked(&self) {
+        self.earliest.store(self.now() + GAP.as_micros() as u64, Ordering::Relaxed);
+        self.due.store(0, Ordering::Relaxed);
+    }
+
+    fn now(&self) -> u64 {
+        self.base.elapsed().as_micros() as u64 + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_searches_and_the_others_wait_for_its_end() {
+        let discovery = Arc::new(Discovery::default());
+        let search = discovery.begin().unwrap();
+        assert!(discovery.begin().is_none());
+        let rung = Arc::new(AtomicU64::new(0));
+        let bell: Bell = Arc::new({
+            let rung = rung.clone();
+            move || _ = rung.fetch_add(1, Ordering::SeqCst)
+        });
+        assert!(!discovery.begin_elsewhere(Some(bell)));
+        let late = discovery.wait(Instant::now() + Duration::from_millis(5), &mut || false);
+        assert!(matches!(late, Err(Broken::TimedOut)));
+        let stopped = discovery.wait(Instant::now() + Duration::from_secs(20), &mut || true);
+        assert!(matches!(stopped, Err(Broken::Interrupted)));
+        let waiting = std::thread::spawn({
+            let discovery = discovery.clone();
+            move || discovery.wait(Instant::now() + Duration::from_secs(20), &mut || false).is_ok()
+        });
+        drop(search);
+        assert!(waiting.join().unwrap());
+        assert_eq!((rung.load(Ordering::SeqCst), discovery.ended()), (1, 1));
+        assert!(discovery.begin_elsewhere(None) && discovery.begin().is_none());
+        drop(discovery.take());
+        assert!(discovery.begin().is_some());
+    }
+
+    #[test]
+    fn a_doubt_has_a_process_look_once_at_a_moment_of_its_own() {
+        let pace = Pace::default();
+        assert!(!pace.is_due());
+        pace.want(|| 255);
+        assert!(!pace.is_due(), "the last of all");
+        pace.want(|| 0);
+        assert!(!pace.is_due(), "the moment is chosen once");
+        pace.looked();
+        pace.want(|| 0);
+        assert!(!pace.is_due(), "not at once after the last look");
+        let first = Pace::default();
+        first.want(|| 0);
+        assert!(first.is_due());
+    }
+}

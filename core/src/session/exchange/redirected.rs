@@ -1,0 +1,127 @@
+//! A call in a cluster: in which slot its keys lie, where a server sends it on to, and who is asked in place of one that has
+//! gone.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{Exchange, FIRST_PAUSE, Step};
+use crate::base::error::{Code, Error, Result};
+use crate::call::refusal::{self, Redirect};
+use crate::call::refusal_breaker::Pass;
+use crate::session::cluster::slot::slot_of;
+use crate::session::node::Node;
+use crate::session::route::Route;
+
+/// So often a call is sent on without a pause.
+const HOPS: u32 = 4;
+
+impl Exchange {
+    /// The slot of all its keys; of one server any.
+    ///
+    /// # Errors
+    /// `cross_slot` if they lie in several: then nothing is sent.
+    pub(super) fn find_slot(&self, route: &Route) -> Result<u16> {
+        if route.cluster().is_none() {
+            return Ok(0);
+        }
+        let slot = slot_of(self.operation.key(0).unwrap_or_default());
+        match (1..).map_while(|at| self.operation.key(at)).any(|key| slot_of(key) != slot) {
+            true => Err(refusal::cross_slot(&*self.operation, &self.session.endpoint.to_string())),
+            false => Ok(slot),
+        }
+    }
+
+    /// A server says who else has the slot. It did not run the call.
+    pub(super) fn redirected(&mut self, redirect: &Redirect) -> Step {
+        let session = self.session.clone();
+        let Some(cluster) = session.engine().route.cluster() else {
+            return self.conclude(Err(refusal::is_cluster(&self.server())), 0);
+        };
+        let Some(from) = self.node.clone() else { return self.conclude(Err(self.astray(redirect)), 0) };
+        let to = match redirect.once {
+            true => cluster.node_at(&redirect.address, &from),
+            false => cluster.moved(self.slot, &redirect.address, &from),
+        };
+        let Some(to) = to else {
+            cluster.doubt();
+            return self.conclude(Err(self.astray(redirect)), 0);
+        };
+        if let Some((primary, error)) = self.stands_for.take()
+            && primary.number == to.number
+        {
+            // It still follows the one that cannot be reached.
+            return self.not_reached(error, 0);
+        }
+        let error = self.astray(redirect);
+        (self.asking, self.with_text, self.pass) = (redirect.once, false, Pass::Usual);
+        let is_away = !to.is_connected() && to.breaker.is_open();
+        let admitted = if is_away { to.breaker.admit(session.timeout) } else { Ok(()) };
+        self.node = Some(to);
+        if let Err(refused) = admitted {
+            return self.unreachable(refused.error.unwrap_or(error), refused.retry_after);
+        }
+        let pause = if self.repeats < HOPS { Duration::ZERO } else { FIRST_PAUSE };
+        self.again(error, pause)
+    }
+
+    /// The error of a call that was sent on and on.
+    fn astray(&self, redirect: &Redirect) -> Error {
+        let (server, other) = (self.server(), crate::base::error::shown(redirect.address.as_bytes()));
+        let message =
+            format!("{server} sends calls on to \"{other}\", and the call did not get through: look at CLUSTER SLOTS");
+        Error::new(Code::Unavailable, message)
+    }
+
+    /// Its server cannot be reached, and has not got the call. In a cluster another may have taken over.
+    pub(super) fn unreachable(&mut self, error: Error, retry_after: Duration) -> Step {
+        let micros = retry_after.as_micros() as u64;
+        let session = self.session.clone();
+        let Some(cluster) = session.engine().route.cluster().filter(|_| error.may_pass()) else {
+            return self.not_reached(error, micros);
+        };
+        if let Some((_, first)) = self.stands_for.take() {
+            return self.not_reached(first, micros);
+        }
+        if std::mem::take(&mut self.asking) {
+            // Who has the slot may think better of it.
+            return self.again(error, FIRST_PAUSE);
+        }
+        let Some(tried) = self.node.clone() else { return self.not_reached(error, micros) };
+        if self.repeats <= HOPS
+            && Instant::now() < self.deadline
+            && let Some(other) = cluster.stand_by(self.slot, &tried)
+        {
+            self.repeats += 1;
+            if !cluster.is_at(self.slot, &other) {
+                self.stands_for = Some((tried, error));
+            }
+            (self.with_text, self.pass, self.node) = (false, Pass::Usual, Some(other));
+            return Step::Send;
+        }
+        // Who has nowhere to go may as well ask.
+        if cluster.pace.is_due() && Instant::now() < self.deadline {
+            return Step::Discover;
+        }
+        self.not_reached(error, micros)
+    }
+
+    /// The script ran. In place of a primary that is what only its successor does.
+    pub(super) fn took_over(&mut self) {
+        if self.stands_for.take().is_some()
+            && let (Some(cluster), Some(node)) = (self.session.engine().route.cluster(), &self.node)
+        {
+            cluster.promoted(self.slot, node);
+        }
+    }
+
+    /// Whether the server is to be told that it is asked for once: the command for it precedes the call, and has a reply of
+    /// its own.
+    pub fn is_asking(&self) -> bool {
+        self.asking
+    }
+
+    /// Whether it is to be sent to this server.
+    pub fn is_for(&self, node: &Node) -> bool {
+        self.node().is_some_and(|to: &Arc<Node>| to.number == node.number)
+    }
+}
