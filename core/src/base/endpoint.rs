@@ -37,6 +37,16 @@ pub(crate) enum Address {
     Watched(Arc<Watched>),
 }
 
+impl Address {
+    /// A host and a port, with TLS if there are its files.
+    fn at(host: String, port: u16, files: Option<TlsFiles>) -> Address {
+        match files {
+            Some(files) => Address::Tls { host, port, files },
+            None => Address::Tcp { host, port },
+        }
+    }
+}
+
 /// The PEM files of a TLS connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct TlsFiles {
@@ -67,12 +77,21 @@ pub(crate) enum Endpoint {
 }
 
 impl Server {
-    /// Its host and port; none of what has no place of its own.
+    /// Its host and port; none of a socket in the file system, and of what Sentinels find.
     pub fn place(&self) -> Option<(&str, u16)> {
         match &self.address {
             Address::Tcp { host, port } | Address::Tls { host, port, .. } => Some((host, *port)),
             Address::Unix { .. } | Address::Watched(_) => None,
         }
+    }
+
+    /// The same at another host and port.
+    fn moved(&self, host: &str, port: u16) -> Server {
+        let files = match &self.address {
+            Address::Tls { files, .. } => Some(files.clone()),
+            _ => None,
+        };
+        Server { address: Address::at(host.to_owned(), port, files), ..self.clone() }
     }
 
     /// Whether it is the same place, however one gets in.
@@ -217,8 +236,8 @@ impl Endpoint {
         }
     }
 
-    /// Parses `redis://`, `rediss://`, `unix://`, `redis+cluster://`, `rediss+cluster://`, `redis+sentinel://`,
-    /// `rediss+sentinel://` and `memory://` URLs; the password may come from a function instead.
+    /// Parses `redis://`, `rediss://`, `unix://`, `memory://` URLs, and those with `+cluster` and `+sentinel`; the password may
+    /// come from a function instead.
     pub fn parse(url: &str, teller: Option<PasswordProvider>) -> Result<Endpoint> {
         Self::parse_parts(url, teller).map_err(|problem| Error::invalid(format!("url \"{}\" {problem}", redacted(url))))
     }
@@ -248,44 +267,48 @@ impl Endpoint {
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (user, password) = login.map_or(Ok((None, None)), credentials)?;
         let mut options = Options::parse(query)?;
-        // Whether what stands where a database should cannot be the end of a password whose '@' was forgotten.
-        let mut is_apart = login.is_some();
-        let mut cluster = None;
-        let (address, database) = if scheme == "unix" {
-            if !place.starts_with('/') {
-                return Err("has no absolute path: write it as unix:///run/redis.sock[?db=0]".into());
-            }
-            (Address::Unix { path: PathBuf::from(decoded(place)?) }, options.take("db").unwrap_or_default())
-        } else if scheme.ends_with("+cluster") {
-            let (address, parsed) = seeds::parse(scheme, login, place, &mut options)?;
-            cluster = Some(parsed);
-            (address, String::new())
-        } else if scheme.ends_with("+sentinel") {
-            let (watched, database) = sentinels::parse(scheme, place, &mut options)?;
-            (Address::Watched(Arc::new(watched)), database)
-        } else {
-            let (authority, path) = place.split_once('/').unwrap_or((place, ""));
-            let (host, port) = host_and_port(authority, 6379)?;
-            is_apart = !authority.contains(':') || login.is_some();
-            let address = match (scheme, tls_files(&mut options)?) {
-                ("rediss", files) => Address::Tls { host, port, files: files.unwrap_or_default() },
-                (_, None) => Address::Tcp { host, port },
-                (_, Some(_)) => return Err("has ca=, cert= or key= without TLS: use rediss://".into()),
-            };
-            (address, path.to_owned())
-        };
+        let files = tls_files(&mut options)?;
+        if files.is_some() && !scheme.starts_with("rediss") {
+            let secure = scheme.replacen("redis", "rediss", 1);
+            return Err(format!("has ca=, cert= or key= without TLS: use {secure}://"));
+        }
+        let files = scheme.starts_with("rediss").then(|| files.unwrap_or_default());
         let password = password_of(password, options.take("password_file"), "password_file", teller)?;
         if user.is_some() && password.is_none() {
             return Err("has a user but no password: write user:password@, or :password@ for a password alone".into());
         }
         let client_name = client_name(&mut options)?;
+        let server = |address| Server { address, user, password, database: 0, client_name: client_name.clone() };
+        if scheme.ends_with("+cluster") {
+            if login.is_some_and(|login| login.contains('@')) {
+                return Err(
+                    "has more than one '@': give the login once, before the first server, and write @ in it as %40"
+                        .into(),
+                );
+            }
+            let first = server(Address::at(String::new(), 0, files));
+            let seeds = Seeds::parse(place, &mut options, &first)?;
+            options.finish()?;
+            return Ok(Endpoint::Cluster(seeds));
+        }
+        // Whether what stands where a database should cannot be the end of a password whose '@' was forgotten.
+        let mut is_apart = login.is_some();
+        let (address, database) = if scheme == "unix" {
+            if !place.starts_with('/') {
+                return Err("has no absolute path: write it as unix:///run/redis.sock[?db=0]".into());
+            }
+            (Address::Unix { path: PathBuf::from(decoded(place)?) }, options.take("db").unwrap_or_default())
+        } else if scheme.ends_with("+sentinel") {
+            let (watched, database) = sentinels::parse(scheme, place, files, &client_name, &mut options)?;
+            (Address::Watched(Arc::new(watched)), database)
+        } else {
+            let (authority, path) = place.split_once('/').unwrap_or((place, ""));
+            let (host, port) = host_and_port(authority, 6379)?;
+            is_apart = !authority.contains(':') || login.is_some();
+            (Address::at(host, port, files), path.to_owned())
+        };
         options.finish()?;
-        let database = database_of(&database, is_apart)?;
-        let server = Server { address, user, password, database, client_name };
-        Ok(match cluster {
-            Some(parsed) => Endpoint::Cluster(parsed.of(&server)),
-            None => Endpoint::Redis(server),
-        })
+        Ok(Endpoint::Redis(Server { database: database_of(&database, is_apart)?, ..server(address) }))
     }
 }
 

@@ -6,29 +6,24 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Instant;
 
 use rustls::CertificateError;
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::deadline::{CallDeadline, interruption};
+use super::greeting::{Role, greet};
 use super::login;
 use super::resolve::{Unresolved, resolve};
 use super::search;
 use super::stream::Stream;
 use super::trust;
 use crate::base::clock::ServerClock;
-use crate::base::credentials::Secret;
 use crate::base::endpoint::{Address, Server, TlsFiles};
 use crate::base::error::{Code, Error, Result};
-use crate::call::refusal;
-use crate::call::resp::{self, Parser, ReplyLimit, Value};
+use crate::call::resp::{Parser, ReplyLimit, Value};
 
 /// The most that a first answer may be: a primary's role tells of each of its replicas.
 const FIRST_REPLY: ReplyLimit = ReplyLimit { bytes: 64 << 10, items: 2 << 10 };
-/// What tells a server who we are, of which it may think what it likes.
-const TELLING: &str = "client";
-
 /// A connection that answered, with what its answer told of the server's clock.
 pub(crate) struct Connection {
     pub stream: Stream,
@@ -59,14 +54,6 @@ pub(crate) fn dial(server: &Server, patience: &mut CallDeadline<'_>) -> Result<C
         Address::Watched(watched) => search::dial(server, watched, patience),
         _ => dial_as(server, Role::Any, patience),
     }
-}
-
-/// What a server has to be.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    Any,
-    /// It says itself that it is no replica.
-    Primary,
 }
 
 /// As [`dial`], a server that has its place.
@@ -112,7 +99,7 @@ pub(crate) fn without_signals<T>(start: impl FnOnce() -> T) -> T {
     }
 }
 
-fn unavailable(server: &Server, why: &str) -> Error {
+pub(super) fn unavailable(server: &Server, why: &str) -> Error {
     Error::new(
         Code::Unavailable,
         format!("{server} could not be reached ({why}): is Redis running there, and is the url right?"),
@@ -165,7 +152,7 @@ fn disagreed(server: &Server, files: &TlsFiles, error: &io::Error) -> Refused {
 }
 
 /// The error of a new connection that broke. A server of TLS 1.3 tells only now what it has against our certificate.
-fn broke(server: &Server, error: &io::Error) -> Refused {
+pub(super) fn broke(server: &Server, error: &io::Error) -> Refused {
     match &server.address {
         Address::Tls { files, .. } if trust::objection(error, files).is_some() => disagreed(server, files, error),
         _ => unreachable(server, error).into(),
@@ -233,91 +220,6 @@ fn connect(address: &SocketAddr, patience: &mut CallDeadline<'_>) -> io::Result<
     Ok(socket.into())
 }
 
-/// Logs in, tells who we are, selects the database and asks the time, in one write.
-fn greet(
-    mut stream: Stream,
-    server: &Server,
-    role: Role,
-    secret: Option<&Secret>,
-    patience: &mut CallDeadline<'_>,
-) -> std::result::Result<Connection, Refused> {
-    let mut out = Vec::new();
-    let mut asked: Vec<&str> = Vec::new();
-    if let Some(password) = secret {
-        log_in(&mut out, server, password);
-        asked.push("auth");
-    }
-    for words in [
-        ["SETNAME", &server.client_name, ""],
-        ["SETINFO", "LIB-NAME", "quotalock"],
-        ["SETINFO", "LIB-VER", env!("CARGO_PKG_VERSION")],
-    ] {
-        let words = words.map(str::as_bytes);
-        let words = words.split(|word| word.is_empty()).next().unwrap_or_default();
-        resp::command(&mut out, &[&[b"CLIENT".as_slice()], words].concat());
-        asked.push(TELLING);
-    }
-    if server.database != 0 {
-        resp::command(&mut out, &[b"SELECT", server.database.to_string().as_bytes()]);
-        asked.push("select");
-    }
-    if role == Role::Primary {
-        resp::command(&mut out, &[b"ROLE"]);
-        asked.push("role");
-    }
-    resp::command(&mut out, &[b"TIME"]);
-    asked.push("time");
-
-    if let Err(error) = send(&mut stream, &out, patience) {
-        return Err(broke(server, &stream.last_words().unwrap_or(error)));
-    }
-    let mut parser = Parser::default();
-    let (mut time, mut said) = (None, None);
-    for command in asked {
-        let reply = match (next_reply(&mut stream, &mut parser, server, patience), said.take()) {
-            // What a server says before it hangs up is no answer to what was asked first.
-            (Err(Refused::Otherwise(error)), Some(said)) if error.code() == Code::Unavailable => {
-                return Err(check(server, TELLING, said).err().unwrap_or(Refused::Otherwise(error)));
-            }
-            (reply, _) => reply?,
-        };
-        // Older servers do not know how to be told who we are, and some users may not tell it.
-        match command {
-            TELLING => said = Some(reply),
-            "role" => be_primary(server, &check(server, command, reply)?)?,
-            _ => time = Some(check(server, command, reply)?),
-        }
-    }
-    let clock = time.as_ref().and_then(micros).map(|micros| ServerClock::new(micros, Instant::now()));
-    let clock = clock.ok_or_else(|| not_redis(server, &format!("{time:?}")))?;
-    // What nobody asked for would be taken for the answer to the first call.
-    if !parser.is_empty() {
-        return Err(not_redis(server, "more than was asked for").into());
-    }
-    Ok(Connection { stream, clock, epoch: 0 })
-}
-
-/// Encodes the login.
-pub(super) fn log_in(out: &mut Vec<u8>, server: &Server, password: &Secret) {
-    match &server.user {
-        Some(user) => resp::command(out, &[b"AUTH", user.as_bytes(), password.expose().as_bytes()]),
-        None => resp::command(out, &[b"AUTH", password.expose().as_bytes()]),
-    }
-}
-
-/// Whether this answer to ROLE is a primary's.
-fn be_primary(server: &Server, answer: &Value) -> Result<()> {
-    let Value::Array(parts) = answer else { return Err(not_redis(server, &format!("{answer:?}"))) };
-    match parts.first() {
-        Some(Value::Bytes(role)) if role == b"master" => Ok(()),
-        Some(Value::Bytes(role)) if role == b"slave" => Err(Error::new(
-            Code::Unavailable,
-            format!("{server} is a replica, though a Sentinel names it as the primary: is a failover under way?"),
-        )),
-        _ => Err(not_redis(server, &format!("{answer:?}"))),
-    }
-}
-
 /// Writes all of it, and has TLS give it to the socket.
 pub(crate) fn send(stream: &mut Stream, bytes: &[u8], patience: &mut CallDeadline<'_>) -> io::Result<()> {
     let mut written = 0;
@@ -367,50 +269,4 @@ pub(crate) fn not_redis(server: &Server, found: &str) -> Error {
         Code::Unavailable,
         format!("{server} answers, but not as Redis does{said}: point the url at Redis' own port"),
     )
-}
-
-fn check(server: &Server, command: &str, reply: Value) -> std::result::Result<Value, Refused> {
-    let Value::Error(text) = reply else { return Ok(reply) };
-    let host = server.to_string();
-    if let Some(error) = refusal::login(&text, &host, &server.login_origin()) {
-        return Err(Refused::Password(error));
-    }
-    Err(refused(server, command, &text, &host).into())
-}
-
-/// The error for a first command that was refused.
-fn refused(server: &Server, command: &str, text: &str, host: &str) -> Error {
-    if text.starts_with("NOPERM") {
-        return refusal::not_permitted(text, None, host);
-    }
-    if refusal::is_unknown_command(text) {
-        let advice = match command {
-            "select" => "or the server has only one database: remove the database from the url, or restore the command",
-            _ => "or this is not Redis: restore the command, or correct the url",
-        };
-        let message = format!("{host} does not know the command '{command}': it was renamed there, {advice}");
-        return Error::new(Code::NotPermitted, message);
-    }
-    let said = server.quoted(text).map_or_else(String::new, |said| format!(" (\"{said}\")"));
-    if command == "select" {
-        let database = server.database;
-        let what = if text.contains("out of range") { "does not exist" } else { "cannot be selected" };
-        return Error::invalid(format!("database {database} {what} on {host}{said}: give another number"));
-    }
-    if text.starts_with("ERR max number of clients") {
-        return unavailable(server, "it has no connection left: raise maxclients or use fewer processes");
-    }
-    unavailable(server, &format!("it refused the first commands{said}"))
-}
-
-fn micros(time: &Value) -> Option<i64> {
-    let Value::Array(parts) = time else { return None };
-    let number = |part: &Value| match part {
-        Value::Bytes(digits) => std::str::from_utf8(digits).ok()?.parse::<i64>().ok(),
-        _ => None,
-    };
-    match parts.as_slice() {
-        [seconds, micros] => number(seconds)?.checked_mul(1_000_000)?.checked_add(number(micros)?),
-        _ => None,
-    }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod deadline;
 pub(crate) mod dial;
+mod greeting;
 mod login;
 pub(crate) mod pool;
 mod resolve;

@@ -10,7 +10,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::deadline::{CallDeadline, interruption};
-use super::dial::{Connection, Role, dial_as, on_thread};
+use super::dial::{Connection, dial_as, on_thread};
+use super::greeting::Role;
 use super::sentinel;
 use crate::base::endpoint::Server;
 use crate::base::endpoint::sentinels::{Place, Watched};
@@ -220,11 +221,12 @@ impl<'a> Search<'a> {
             Code::InvalidArgument => 0,
             Code::NotPermitted => 1,
             Code::Internal => 2,
-            _ => 3,
+            Code::Unavailable => 3,
+            _ => 4,
         };
         match self.errors.iter().flatten().min_by_key(rank) {
             Some(error) if rank(&error) < 3 => error.clone(),
-            Some(error) => Error::new(
+            Some(error) if rank(&error) == 3 => Error::new(
                 Code::Unavailable,
                 format!(
                     "no Sentinel names the primary {} ({}): are they running at {}?",
@@ -233,7 +235,8 @@ impl<'a> Search<'a> {
                     self.watched.places()
                 ),
             ),
-            None => self.gave_up(),
+            // All of them hang.
+            _ => self.gave_up(),
         }
     }
 

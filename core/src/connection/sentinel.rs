@@ -1,7 +1,8 @@
 //! Asking one Sentinel where the primary is.
 
 use super::deadline::CallDeadline;
-use super::dial::{Refused, log_in, next_reply, not_redis, open, send, unreachable};
+use super::dial::{Refused, next_reply, not_redis, open, send, unreachable};
+use super::greeting::log_in;
 use super::login;
 use crate::base::credentials::{Password, Secret};
 use crate::base::endpoint::Server;

@@ -45,22 +45,13 @@ pub(super) fn password_of(
 
 /// The name of the connections, as `CLIENT SETNAME` takes one.
 pub(super) fn client_name(options: &mut Options<'_>) -> std::result::Result<String, String> {
-    let name = client_name_of(options);
-    drop(options.take("client_name"));
-    name
-}
-
-/// The same, to be taken once more.
-pub(super) fn client_name_of(options: &Options<'_>) -> std::result::Result<String, String> {
-    let Some((_, name)) = options.0.iter().find(|(name, _)| *name == "client_name") else {
-        return Ok(CLIENT_NAME.into());
-    };
+    let Some(name) = options.take("client_name") else { return Ok(CLIENT_NAME.into()) };
     if name.is_empty() || name.len() > MAX_CLIENT_NAME || !name.bytes().all(|b| b.is_ascii_graphic()) {
         return Err(format!(
             "has an invalid client_name=: use 1 to {MAX_CLIENT_NAME} letters, digits and signs, no spaces"
         ));
     }
-    Ok(name.clone())
+    Ok(name)
 }
 
 /// Options of others that a message may show: what stands there instead may be the end of a password.
@@ -87,8 +78,8 @@ const KNOWN_OPTIONS: [&str; 24] = [
     "user",
     "auth",
     "prefix",
-    "protocol",
     "host_map",
+    "protocol",
 ];
 
 pub(super) struct Options<'a>(Vec<(&'a str, String)>);
@@ -114,8 +105,9 @@ impl<'a> Options<'a> {
             Some((name, _)) => {
                 let known = if KNOWN_OPTIONS.contains(name) { format!(" \"{name}\"") } else { String::new() };
                 Err(format!(
-                    "has the unknown option{known}: there are password_file and client_name, for rediss:// also ca, cert and key, for unix:// also db, for \
-                     redis+cluster:// also host_map, for redis+sentinel:// also sentinel_user, sentinel_password and sentinel_password_file"
+                    "has the unknown option{known}: there are password_file and client_name, for rediss:// also ca, cert and key, for unix:// also db, for redis+cluster:// \
+                     also host_map, for \
+                     redis+sentinel:// also sentinel_user, sentinel_password and sentinel_password_file"
                 ))
             }
         }

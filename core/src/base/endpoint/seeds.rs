@@ -2,11 +2,7 @@
 
 use std::fmt;
 
-use super::options::{Options, tls_files};
-use super::{Address, Server, host_and_port};
-
-/// The port of a server unless another is given.
-const PORT: u16 = 6_379;
+use super::{Options, Server, host_and_port};
 
 /// Servers of one cluster, of which any tells of all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,59 +12,22 @@ pub(crate) struct Seeds {
     pub host_map: HostMap,
 }
 
-/// What a URL says of a cluster alone.
-pub(super) struct Parsed {
-    places: Vec<(String, u16)>,
-    host_map: HostMap,
-}
-
-/// Takes apart what follows the login: the servers, and nothing or database 0. Returns how to reach one of them, too.
-pub(super) fn parse(
-    scheme: &str,
-    login: Option<&str>,
-    place: &str,
-    options: &mut Options<'_>,
-) -> std::result::Result<(Address, Parsed), String> {
-    if login.is_some_and(|login| login.contains('@')) {
-        return Err("has more than one '@': give the login once, before the first server, with @ in it as %40".into());
-    }
-    let (hosts, database) = place.split_once('/').unwrap_or((place, ""));
-    if !database.is_empty() && database != "0" {
-        return Err("has a database, and a cluster has only database 0: leave it out".into());
-    }
-    let places: Vec<_> =
-        hosts.split(',').map(|host| host_and_port(host, PORT)).collect::<std::result::Result<_, _>>()?;
-    let host_map = options.take("host_map").map_or(Ok(HostMap::default()), |map| HostMap::parse(&map))?;
-    let (host, port) = places.first().cloned().unwrap_or_default();
-    let address = match (scheme, tls_files(options)?) {
-        ("rediss+cluster", files) => Address::Tls { host, port, files: files.unwrap_or_default() },
-        (_, None) => Address::Tcp { host, port },
-        (_, Some(_)) => return Err("has ca=, cert= or key= without TLS: use rediss+cluster://".into()),
-    };
-    Ok((address, Parsed { places, host_map }))
-}
-
-impl Parsed {
-    /// The same, with the login and the rest of one of the servers.
-    pub fn of(self, server: &Server) -> Seeds {
-        let one = Seeds { servers: vec![server.clone()], host_map: self.host_map };
-        let servers = self.places.iter().filter_map(|(host, port)| one.server_at(host, *port)).collect();
-        Seeds { servers, ..one }
-    }
-}
-
 impl Seeds {
+    /// Takes apart what follows the login: the servers, each like this one, and nothing or database 0.
+    pub(super) fn parse(place: &str, options: &mut Options<'_>, like: &Server) -> std::result::Result<Seeds, String> {
+        let (hosts, database) = place.split_once('/').unwrap_or((place, ""));
+        if !database.is_empty() && database != "0" {
+            return Err("has a database, and a cluster has only database 0: leave it out".into());
+        }
+        let parse = |host: &str| host_and_port(host, 6379).map(|(host, port)| like.moved(&host, port));
+        let servers = hosts.split(',').map(parse).collect::<std::result::Result<Vec<_>, _>>()?;
+        let host_map = options.take("host_map").map_or(Ok(HostMap::default()), |map| HostMap::parse(&map))?;
+        Ok(Seeds { servers, host_map })
+    }
+
     /// A server of the same cluster, with the same login.
     pub fn server_at(&self, host: &str, port: u16) -> Option<Server> {
-        let mut server = self.servers.first()?.clone();
-        match &mut server.address {
-            Address::Tcp { host: name, port: number } | Address::Tls { host: name, port: number, .. } => {
-                host.clone_into(name);
-                *number = port;
-            }
-            Address::Unix { .. } | Address::Watched(_) => return None,
-        }
-        Some(server)
+        self.servers.first().map(|server| server.moved(host, port))
     }
 }
 
@@ -97,7 +56,7 @@ impl HostMap {
         const FORM: &str =
             "has a host_map that is none: write it as host_map=10.0.0.1:6379=127.0.0.1:7001,10.0.0.2=db.example";
         let side = |text: &str| -> std::result::Result<(String, Option<u16>), String> {
-            let (host, port) = host_and_port(text, PORT).map_err(|_| FORM.to_owned())?;
+            let (host, port) = host_and_port(text, 6379).map_err(|_| FORM.to_owned())?;
             let has_port = text.rsplit_once(']').map_or(text, |(_, after)| after).contains(':');
             Ok((host, has_port.then_some(port)))
         };
@@ -120,7 +79,7 @@ impl HostMap {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Endpoint, redacted};
+    use super::super::{Address, Endpoint, redacted};
     use super::*;
 
     fn seeds(url: &str) -> Seeds {
@@ -139,8 +98,7 @@ mod tests {
                 matches!(&server.address, Address::Tls { files, .. } if files.ca.as_ref().is_some_and(|ca| ca.ends_with("ca.pem")))
             );
             assert_eq!(server.user.as_deref(), Some("user"));
-            assert_eq!(server.password, seeds.servers[0].password);
-            assert!(server.password.is_some());
+            assert_eq!(server.password.as_ref().and_then(|password| password.known()).as_deref(), Some("p@ss"));
         }
         let other = seeds.server_at("c.test", 1).unwrap();
         assert_eq!((other.to_string(), &other.user), ("c.test:1".to_owned(), &seeds.servers[0].user));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::options::{Options, client_name_of, password_of, tls_files};
+use super::options::{Options, password_of};
 use super::{Address, Server, TlsFiles, database_of, decoded, host_and_port};
 use crate::base::credentials::Secret;
 use crate::base::fork::ForkCell;
@@ -106,10 +106,7 @@ impl Watched {
 
     /// How it is reached at a place.
     pub fn address(&self, (host, port): Place) -> Address {
-        match self.files.clone() {
-            Some(files) => Address::Tls { host, port, files },
-            None => Address::Tcp { host, port },
-        }
+        Address::at(host, port, self.files.clone())
     }
 
     /// The hosts and ports of the Sentinels.
@@ -156,6 +153,8 @@ fn is_name(name: &str) -> bool {
 pub(super) fn parse(
     scheme: &str,
     place: &str,
+    files: Option<TlsFiles>,
+    client_name: &str,
     options: &mut Options<'_>,
 ) -> std::result::Result<(Watched, String), String> {
     let (authority, path) = place.split_once('/').unwrap_or((place, ""));
@@ -170,11 +169,6 @@ pub(super) fn parse(
             "has an invalid name of a primary: use up to {MAX_NAME} letters, digits, '-', '_' and '.'"
         ));
     }
-    let files = match (scheme, tls_files(options)?) {
-        ("rediss+sentinel", files) => Some(files.unwrap_or_default()),
-        (_, None) => None,
-        (_, Some(_)) => return Err("has ca=, cert= or key= without TLS: use rediss+sentinel://".into()),
-    };
     let user = options.take("sentinel_user");
     let password = password_of(
         options.take("sentinel_password").filter(|text| !text.is_empty()).map(Secret::new),
@@ -185,17 +179,13 @@ pub(super) fn parse(
     if user.is_some() && password.is_none() {
         return Err("has a sentinel_user= but no sentinel_password= or sentinel_password_file=: give one".into());
     }
-    let client_name = client_name_of(options)?;
     let sentinel = |(host, port)| Server {
-        address: match &files {
-            Some(files) => Address::Tls { host, port, files: files.clone() },
-            None => Address::Tcp { host, port },
-        },
+        address: Address::at(host, port, files.clone()),
         user: user.clone(),
         password: password.clone(),
         database: 0,
-        client_name: client_name.clone(),
+        client_name: client_name.to_owned(),
     };
-    let sentinels = hosts.into_iter().map(sentinel).collect();
+    let sentinels = hosts.into_iter().map(sentinel).collect::<Vec<_>>();
     Ok((Watched { name: decoded(name)?, sentinels, files, found: ForkCell::new() }, database.to_owned()))
 }
