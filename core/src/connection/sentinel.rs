@@ -73,13 +73,15 @@ fn attempt(
     let Some(found) = found else { return Err(not_redis(sentinel, &format!("{reply:?}")).into()) };
     // Its answer is read with the first news.
     let mut out = Vec::new();
-    resp::command(&mut out, &[b"SUBSCRIBE", NEWS]);
+    resp::command(&mut out, &[b"SUBSCRIBE", REPLACED, PROMOTED]);
     let is_listening = send(&mut stream, &out, patience).is_ok() && stream.set_nonblocking(true).is_ok();
     Ok((found, is_listening.then(|| Subscribed { stream, parser, name: name.to_owned() })))
 }
 
-/// Where a Sentinel says that a primary was replaced.
-const NEWS: &[u8] = b"+switch-master";
+/// Where every Sentinel says that a primary was replaced.
+const REPLACED: &[u8] = b"+switch-master";
+/// Where the one that replaces it says so earlier: the old one is demoted only when its replicas have left it.
+const PROMOTED: &[u8] = b"+promoted-slave";
 
 /// A connection on which a Sentinel tells its news.
 pub(super) struct Subscribed {
@@ -112,12 +114,16 @@ impl Ear for Subscribed {
     }
 }
 
-/// Where the primary of this name went, if that is the news: `name host port host port`, the old place and the new one.
+/// Where the primary of this name went, if that is the news.
 fn moved(parts: &[Value], name: &str) -> Option<Place> {
-    let [Value::Bytes(kind), _, Value::Bytes(text)] = parts else { return None };
-    let mut words = std::str::from_utf8(text).ok().filter(|_| kind == b"message")?.split(' ');
-    let (of, host, port) = (words.next()?, words.nth(2)?, words.next()?);
-    (of == name).then(|| place(host.as_bytes(), port.as_bytes()))?
+    let [Value::Bytes(_), Value::Bytes(channel), Value::Bytes(text)] = parts else { return None };
+    let words: Vec<&str> = std::str::from_utf8(text).ok()?.split(' ').collect();
+    match (channel.as_slice(), words.as_slice()) {
+        (REPLACED, [of, _, _, host, port]) | (PROMOTED, ["slave", _, host, port, "@", of, ..]) if *of == name => {
+            place(host.as_bytes(), port.as_bytes())
+        }
+        _ => None,
+    }
 }
 
 /// Takes in the news of the primary, and sees to it that there is a Sentinel to listen to. Never blocks.

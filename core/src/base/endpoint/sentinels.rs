@@ -217,7 +217,7 @@ impl fmt::Display for Watched {
 pub(super) fn is_place(authority: &str, path: &str) -> bool {
     let (name, database) = path.split_once('/').unwrap_or((path, ""));
     let hosts = authority.split(',').all(|host| !host.contains('%') && host_and_port(host, PORT).is_ok());
-    hosts && is_name(name) && database_of(database, false).is_ok()
+    hosts && (name.is_empty() || is_name(name)) && database_of(database, false).is_ok()
 }
 
 fn is_name(name: &str) -> bool {
