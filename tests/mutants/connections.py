@@ -86,7 +86,7 @@ MUTANTS = [
     Mutant(
         "a greeting that drips is waited for",
         f"{RUST}/connection/dial.rs",
-        "Ok(None) => patience.look_up().map_err(|e| failed(server, &e))?,",
+        "Ok(None) => patience.look_up().map_err(|e| unreachable(server, &e))?,",
         "Ok(None) => {}",
     ),
     Mutant(
@@ -150,7 +150,7 @@ MUTANTS = [
     ),
     Mutant(
         "a greeting may have more than was asked for",
-        f"{RUST}/connection/dial.rs",
+        f"{RUST}/connection/greeting.rs",
         "if !parser.is_empty() {",
         "if false {",
     ),
@@ -162,8 +162,8 @@ MUTANTS = [
     ),
     Mutant(
         "a refusal that lasts is not remembered",
-        f"{RUST}/session/exchange.rs",
-        "self.session.engine().refusal_breaker.refused(scope, &error);",
+        f"{RUST}/session/exchange/refused.rs",
+        "self.node.iter().for_each(|node| node.refusal_breaker.refused(scope, &error));",
         "",
     ),
     Mutant(
@@ -252,7 +252,7 @@ MUTANTS = [
     ),
     Mutant(
         "who may not tell its name is not let in",
-        f"{RUST}/connection/dial.rs",
+        f"{RUST}/connection/greeting.rs",
         "TELLING => said = Some(reply),",
         "TELLING => said = Some(check(server, command, reply)?),",
     ),
