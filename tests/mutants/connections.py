@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from mutant import RUST, Edit, Mutant
 
-TESTS = ("stray", "fork", "refusals", "refusing", "rights", "pressure", "hostile", "secrets", "credentials")
+TESTS = (
+    "stray",
+    "fork",
+    "refusals",
+    "refusing",
+    "rights",
+    "pressure",
+    "hostile",
+    "secrets",
+    "credentials",
+    "sentinels",
+)
 MUTANTS = [
     Mutant(
         "a server that reads its dump is taken for broken",
@@ -75,7 +86,7 @@ MUTANTS = [
     Mutant(
         "a greeting that drips is waited for",
         f"{RUST}/connection/dial.rs",
-        "Ok(None) => patience.look_up().map_err(|e| failed(server, &e))?,",
+        "Ok(None) => patience.look_up().map_err(|e| unreachable(server, &e))?,",
         "Ok(None) => {}",
     ),
     Mutant(
@@ -139,7 +150,7 @@ MUTANTS = [
     ),
     Mutant(
         "a greeting may have more than was asked for",
-        f"{RUST}/connection/dial.rs",
+        f"{RUST}/connection/greeting.rs",
         "if !parser.is_empty() {",
         "if false {",
     ),
@@ -151,8 +162,8 @@ MUTANTS = [
     ),
     Mutant(
         "a refusal that lasts is not remembered",
-        f"{RUST}/session/exchange.rs",
-        "self.session.engine().refusal_breaker.refused(scope, &error);",
+        f"{RUST}/session/exchange/refused.rs",
+        "self.node.iter().for_each(|node| node.refusal_breaker.refused(scope, &error));",
         "",
     ),
     Mutant(
@@ -241,8 +252,38 @@ MUTANTS = [
     ),
     Mutant(
         "who may not tell its name is not let in",
-        f"{RUST}/connection/dial.rs",
+        f"{RUST}/connection/greeting.rs",
         "TELLING => said = Some(reply),",
         "TELLING => said = Some(check(server, command, reply)?),",
+    ),
+    Mutant(
+        "a server that is not the primary is taken for it",
+        f"{RUST}/connection/greeting.rs",
+        'Some(Value::Bytes(role)) if role == b"master" => Ok(()),',
+        "Some(Value::Bytes(_)) => Ok(()),",
+    ),
+    Mutant(
+        "the news of Sentinels is not heard",
+        f"{RUST}/session/node.rs",
+        "sentinel::listen(watched);",
+        "",
+    ),
+    Mutant(
+        "who loses its Sentinel listens to nobody",
+        f"{RUST}/base/endpoint/sentinels.rs",
+        "*hearing = Hearing::Deaf(Instant::now());\n                    true",
+        "*hearing = Hearing::Never;\n                    false",
+    ),
+    Mutant(
+        "a Sentinel that is silent is waited for",
+        f"{RUST}/connection/search.rs",
+        "let free = (0..count).map(|step| (self.next + step) % count).find(|at| !self.owes[self.order[*at]]);",
+        "let free = Some(self.next).filter(|_| !self.owes.contains(&true));",
+    ),
+    Mutant(
+        "a primary is not looked for where it was",
+        f"{RUST}/connection/search.rs",
+        "Some(place) => self.try_place(place),",
+        "Some(_) => Err(self.failed()),",
     ),
 ]
