@@ -209,19 +209,20 @@ impl Exchange {
             Err(_) if node.is_connected() => Ok(()),
             admitted => admitted,
         };
+        if let Err(refused) = admitted {
+            self.node = Some(node);
+            let retry_after = refused.retry_after;
+            let error = self.reason(refused);
+            return self.unreachable(error, retry_after);
+        }
         let passed = self.pass_by(&node.refusal_breaker);
         self.node = Some(node);
-        match (admitted, passed) {
-            (Ok(()), Ok(pass)) => {
+        match passed {
+            Ok(pass) => {
                 self.pass = pass;
                 Step::Send
             }
-            (Err(refused), _) => {
-                let retry_after = refused.retry_after;
-                let error = self.reason(refused);
-                self.unreachable(error, retry_after)
-            }
-            (_, Err(refused)) => self.turned_away(refused),
+            Err(refused) => self.turned_away(refused),
         }
     }
 
