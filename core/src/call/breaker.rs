@@ -65,6 +65,11 @@ impl Breaker {
         self.open_until.load(Ordering::Relaxed) != 0
     }
 
+    /// Whether the server has ever answered.
+    pub fn has_answered(&self) -> bool {
+        self.answered.load(Ordering::Relaxed) != 0
+    }
+
     /// The server answered.
     pub fn success(&self) {
         self.answered.store(self.now(), Ordering::Relaxed);

@@ -93,8 +93,8 @@ impl Discovery {
 }
 
 /// After what is known of the servers gets doubtful, the time in which a process looks again: each at a moment of its own, so
-/// that hundreds don't ask at once.
-const SPREAD: Duration = Duration::from_secs(2);
+/// that hundreds don't ask at once. Meanwhile calls find their servers by redirections.
+const SPREAD: Duration = Duration::from_secs(8);
 /// The least time between two looks of a process.
 const GAP: Duration = Duration::from_secs(1);
 

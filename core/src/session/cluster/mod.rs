@@ -131,6 +131,18 @@ impl Cluster {
         node
     }
 
+    /// Why a server cannot be reached, with a cure if it never was, and others have named it.
+    pub fn explained(&self, node: &Node, error: Error) -> Error {
+        if node.breaker.has_answered() || self.seeds.servers.contains(&node.server) {
+            return error;
+        }
+        let message = format!(
+            "{}; the cluster calls it so: if it is called otherwise from here, say so by host_map= in the url",
+            error.message()
+        );
+        Error::new(error.code(), message)
+    }
+
     /// Another server that may serve a slot by now, since `tried` cannot be reached.
     pub fn stand_by(&self, slot: u16, tried: &Node) -> Option<Arc<Node>> {
         self.doubt();

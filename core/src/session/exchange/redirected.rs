@@ -94,6 +94,7 @@ impl Exchange {
             return self.again(error, FIRST_PAUSE);
         }
         let Some(tried) = self.node.clone() else { return self.not_reached(error, micros) };
+        let error = cluster.explained(&tried, error);
         if Instant::now() < self.deadline
             && let Some(other) = cluster.stand_by(self.slot, &tried)
         {
