@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,6 +47,10 @@ impl PasswordProvider {
         PasswordProvider(Arc::new(tell))
     }
 }
+
+// A panic of the function is caught where it is called, and nothing of ours is changed meanwhile.
+impl UnwindSafe for PasswordProvider {}
+impl RefUnwindSafe for PasswordProvider {}
 
 impl fmt::Debug for PasswordProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -164,8 +169,7 @@ impl Source {
             Source::File(path) => read(path),
             // A panic of the function is no reason for others to wait.
             Source::Provider(PasswordProvider(tell)) => {
-                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| tell()))
-                    .unwrap_or_else(|_| Err("it panicked".to_owned()))
+                catch_unwind(AssertUnwindSafe(|| tell())).unwrap_or_else(|_| Err("it panicked".to_owned()))
             }
         }
     }
