@@ -22,6 +22,8 @@ SLOTS = 16_384
 # A busy machine may take its time.
 AGREES_WITHIN = 30.0
 LOOKS_EVERY = 0.02
+# How many keys move at once; nobody is served meanwhile.
+AT_ONCE = 50
 
 
 class Cluster:
@@ -114,14 +116,14 @@ class Cluster:
         self._until(self._serves, "does not serve")
 
     def migrate_slot(self, slot: int, to: Node, half_way: Callable[[], object] | None = None) -> int:
-        """Moves a slot and its keys, one by one, and answers how many; `half_way` is called when half of them moved."""
+        """Moves a slot and its keys and answers how many; `half_way` is called when half of them moved."""
         source = self.owner_of_slot(slot)
         to.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.id)
         source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", to.id)
         moved = self.move_keys(slot, source, to, source.ask("CLUSTER", "COUNTKEYSINSLOT", slot) // 2)
         if half_way is not None:
             half_way()
-        while count := self.move_keys(slot, source, to, 100):
+        while count := self.move_keys(slot, source, to, 1000):
             moved += count
         # The new owner first: there is always one, and whoever still asks the old one is sent on.
         for node in [to, source, *(each for each in self.primaries() if each not in (to, source))]:
@@ -131,9 +133,9 @@ class Cluster:
     def move_keys(self, slot: int, source: Node, to: Node, count: int) -> int:
         """Moves at most so many keys of a slot that is on its way, and answers how many."""
         keys = source.ask("CLUSTER", "GETKEYSINSLOT", slot, count) if count else []
-        for key in keys:
-            # One that is over meanwhile is no error: `NOKEY`.
-            source.ask("MIGRATE", "127.0.0.1", to.port, key, 0, 5000)
+        for first in range(0, len(keys), AT_ONCE):
+            # Those that are over meanwhile are no error: `NOKEY`.
+            source.ask("MIGRATE", "127.0.0.1", to.port, "", 0, 5000, "KEYS", *keys[first : first + AT_ONCE])
         return len(keys)
 
     def promote(self, replica: Node, how: str = "") -> None:
@@ -194,7 +196,7 @@ class Cluster:
             # Each of them: nobody takes in by hearsay whom it was told to forget.
             if other is not node:
                 node.ask("CLUSTER", "MEET", "127.0.0.1", other.port, other.port + BUS)
-        self._until(lambda: not any("myself" in line.flags and line.slots for line in node.view()), "ends no split")
+        self._until(self._agrees, "ends no split")
 
     def down(self) -> None:
         """Ends all nodes as a power failure would."""
@@ -249,6 +251,11 @@ class Cluster:
     def _view(self) -> list[Line]:
         """What is known by the one that has heard of the latest change."""
         return max(self._views(), key=lambda view: max((line.epoch for line in view if line.slots), default=0))
+
+    def _agrees(self) -> bool:
+        """Whether all know the same owners of all slots."""
+        owners = [{line.id: line.slots for line in view if line.slots} for view in self._views()]
+        return sum(map(len, owners[0].values())) == SLOTS and all(each == owners[0] for each in owners)
 
     def _serves(self) -> bool:
         views = self._views()

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Runs a command with one real server of each kind beside it: `with_servers.py -- COMMAND ...`.
+"""Runs a command with one real server of each kind and two clusters beside it: `with_servers.py -- COMMAND ...`.
 
-The command finds them in QUOTALOCK_TEST_SERVERS, a JSON object from name to URL, and the Unix socket of Redis 7.0 in
-QUOTALOCK_TEST_UNIX. The exit code is the command's own; 1, with a message, when a server can't be had.
+The command finds them in QUOTALOCK_TEST_SERVERS and QUOTALOCK_TEST_CLUSTERS, JSON objects from name to URL, and the
+Unix socket of Redis 7.0 in QUOTALOCK_TEST_UNIX. The exit code is the command's own; 1, with a message, when a server
+can't be had.
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ import subprocess
 import sys
 from types import FrameType
 
+from cluster import Cluster
 from servers import NAMES, Server, ServerError
+
+# What each cluster is called, and what its three primaries are. None is given up, however busy the machine is.
+CLUSTERS = {"cluster-7.0": "redis-7.0", "cluster-9.1": "valkey-9.1"}
+PATIENT_MS = 60_000
 
 # How long the command may take to end after it was asked to.
 ENDED_WITHIN = 10.0
@@ -30,18 +36,26 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGINT, _leave)
     try:
         with contextlib.ExitStack() as stack:
+            # They start slowly, so they begin first.
+            clusters = {name: Cluster(nodes, timeout_ms=PATIENT_MS) for name, nodes in CLUSTERS.items()}
+            for cluster in clusters.values():
+                stack.callback(cluster.close)
+                cluster.start(wait=False)
             servers = {name: stack.enter_context(Server(name)) for name in NAMES}
-            return run(arguments[1:], environment(servers))
+            for cluster in clusters.values():
+                cluster.wait_until_it_serves()
+            return run(arguments[1:], environment(servers, clusters))
     except ServerError as error:
         print(f"with_servers: {error}", file=sys.stderr)
         return 1
 
 
-def environment(servers: dict[str, Server]) -> dict[str, str]:
+def environment(servers: dict[str, Server], clusters: dict[str, Cluster]) -> dict[str, str]:
     """Names the servers in a copy of this environment, without the address a developer may have set for their own."""
     inherited = {name: value for name, value in os.environ.items() if name != "QUOTALOCK_URL"}
     return inherited | {
         "QUOTALOCK_TEST_SERVERS": json.dumps({name: server.url for name, server in servers.items()}),
+        "QUOTALOCK_TEST_CLUSTERS": json.dumps({name: cluster.url for name, cluster in clusters.items()}),
         "QUOTALOCK_TEST_UNIX": servers["redis-7.0"].unix_url,
     }
 

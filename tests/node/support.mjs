@@ -39,9 +39,16 @@ export function servers() {
   return found
 }
 
-/** Every store a vector runs on: `memory` and the servers. */
+/** Every store: `memory` and the servers. */
 export function stores() {
   return { memory: 'memory://', ...servers() }
+}
+
+/** The clusters by name. A missing one is a failure, not a skip. @returns {Record<string, string>} */
+export function clusters() {
+  const found = JSON.parse(process.env.QUOTALOCK_TEST_CLUSTERS ?? '{}')
+  assert.deepEqual(Object.keys(found).sort(), ['cluster-7.0', 'cluster-9.1'])
+  return found
 }
 
 /** The address of Redis 7.0. @returns {string} */

@@ -7,7 +7,7 @@ import { Client, testing } from 'quotalock'
 import { badFlight, flights } from './cache-vectors.mjs'
 import { mustFail } from './failures.mjs'
 import { badStock, stocks } from './stock-vectors.mjs'
-import { bytes, client, ROOT, stores, vectors } from './support.mjs'
+import { bytes, client, clusters, ROOT, stores, vectors } from './support.mjs'
 
 /** @typedef {import('./support.mjs').Case} Case */
 
@@ -324,7 +324,7 @@ function assertCombined(combined, expect, store, place) {
   )
 }
 
-for (const [store, url] of Object.entries(stores())) {
+for (const [store, url] of Object.entries({ ...stores(), ...clusters() })) {
   test(`every vector on ${store}`, async () => {
     const executed = []
     for (const [file, cases] of vectors()) {

@@ -10,6 +10,12 @@ final class VectorsTest extends TestCase
     /** @var array<string, list<string>> the ids of the vectors that passed, by the URLs of their stores */
     private static array $passed = [];
 
+    /** @return array<string, array{string}> the URLs of all stores and clusters, by their names */
+    public static function stores(): array
+    {
+        return parent::stores() + array_map(fn (string $url) => [$url], clusters());
+    }
+
     /** @return iterable<string, array{string, string, string}> a store, its URL, and the id of a vector */
     public static function vectors(): iterable
     {

@@ -23,7 +23,16 @@ def _servers() -> dict[str, str]:
     return servers
 
 
+def _clusters() -> dict[str, str]:
+    clusters: dict[str, str] = json.loads(os.environ.get("QUOTALOCK_TEST_CLUSTERS", "{}"))
+    if missing := {"cluster-7.0", "cluster-9.1"} - clusters.keys():
+        raise pytest.UsageError(f"missing among the clusters: {', '.join(sorted(missing))}")
+    return clusters
+
+
 STORES = {"memory": "memory://", **_servers()}
+# Where the vectors are executed.
+EVERYWHERE = {**STORES, **_clusters()}
 
 
 @pytest.fixture(params=STORES)
@@ -34,7 +43,7 @@ def store(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def store_url(store: str) -> str:
-    return STORES[store]
+    return EVERYWHERE[store]
 
 
 @pytest.fixture

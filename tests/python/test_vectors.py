@@ -10,6 +10,7 @@ import pytest
 import quotalock
 import spec
 import stocks
+from conftest import EVERYWHERE
 from spec import Case, seconds
 from surface import SURFACES, Surface
 
@@ -17,6 +18,7 @@ from surface import SURFACES, Surface
 PATIENT = 10.0
 
 
+@pytest.mark.parametrize("store", EVERYWHERE)
 @pytest.mark.parametrize("face", SURFACES)
 def test_every_vector(face: str, store: str, store_url: str, prefix: str) -> None:
     executed: list[str] = []

@@ -150,6 +150,11 @@ impl<T> Link<T> {
         pending || !self.waiting.is_empty() || !self.napping.is_empty()
     }
 
+    /// Whether no call is under way, and no answer left here.
+    pub fn is_idle(&self) -> bool {
+        !self.is_busy() && self.done.is_empty() && self.elsewhere.is_empty()
+    }
+
     /// Takes back a call that its owner no longer waits for, and returns its tag. What is on the wire may still be done,
     /// but whatever would come after it will not.
     pub fn cancel(&mut self, is_it: impl Fn(&T) -> bool) -> Option<T> {

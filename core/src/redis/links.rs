@@ -126,7 +126,7 @@ impl<T> Links<T> {
             if session.engine().route.is_search_due() {
                 session.discover_elsewhere(None);
             }
-            self.all.retain(|link| link.is_busy() || !link.node().is_retired());
+            self.all.retain(|link| !link.node().is_retired() || !link.is_idle());
         }
     }
 

@@ -86,24 +86,25 @@ final class Vectors
 
     private function key(array $case): void
     {
-        $inMemory = $this->store === 'memory';
-        // A database of its own, so that one can see that nothing else was written.
-        $client = new Client($this->url . ($inMemory ? '' : '/9'), $case['prefix']);
+        // A database of its own, so that one can see that nothing else was written; a cluster has only one.
+        $isAlone = str_starts_with($this->url, 'redis://');
+        $client = new Client($this->url . ($isAlone ? '/9' : ''), $case['prefix']);
         [$key, $redisKey] = [self::bytes($case, 'key'), self::bytes($case, 'redis_key')];
         $limiter = $client->limiter($case['name'], '10/hour', self::bytes($case, 'scope'));
         Assert::assertSame($redisKey, $limiter->redisKey($key), 'the Redis key');
         $limiter->reset($key);
         Assert::assertSame(null, Testing::get($client, $redisKey), 'what stands there before');
-        if (!$inMemory) {
+        if ($isAlone) {
             $redis = redis($this->url);
             $redis->select(9);
             $redis->flushDB();
         }
         Assert::assertSame(9, $limiter->consume($key)->remaining, 'remaining');
         Assert::assertTrue(Testing::get($client, $redisKey) !== null, 'that the Redis key exists');
-        if (!$inMemory) {
+        if ($isAlone) {
             Assert::assertSame([$redisKey], $redis->keys('*'), 'all keys');
         }
+        $limiter->reset($key);
         $client->close();
     }
 

@@ -56,6 +56,20 @@ function servers(): array
     return $servers;
 }
 
+/**
+ * The clusters of the tests, by name.
+ *
+ * @return array<string, string>
+ */
+function clusters(): array
+{
+    $clusters = json_decode((string) getenv('QUOTALOCK_TEST_CLUSTERS'), true);
+    if (!is_array($clusters) || count($clusters) !== 2) {
+        throw new AssertionFailedError('QUOTALOCK_TEST_CLUSTERS lacks a cluster: run tests/harness/with_servers.py');
+    }
+    return $clusters;
+}
+
 /** The URL of Redis 7.0, for tests that need just one server. */
 function server(): string
 {

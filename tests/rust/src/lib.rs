@@ -6,6 +6,7 @@ pub mod elsewhere;
 pub mod futures;
 pub mod gate;
 pub mod operator;
+pub mod puppets;
 pub mod spec;
 pub mod stalls;
 pub mod twins;
@@ -25,11 +26,22 @@ pub fn client(url: &str, prefix: &str) -> Client {
     Client::new(options).unwrap()
 }
 
-/// Every store a vector runs on, by name: `memory` and the servers of the harness.
+/// Every store, by name: `memory` and the servers of the harness.
 pub fn stores() -> Vec<(String, String)> {
     let mut all = vec![("memory".to_owned(), "memory://".to_owned())];
     all.extend(servers());
     all
+}
+
+/// The clusters that `tests/harness/with_servers.py` started.
+///
+/// # Panics
+/// If it did not: a missing cluster is a failure, not a skip.
+pub fn clusters() -> Vec<(String, String)> {
+    let given = std::env::var("QUOTALOCK_TEST_CLUSTERS").expect("QUOTALOCK_TEST_CLUSTERS is missing");
+    let clusters: std::collections::BTreeMap<String, String> = serde_json::from_str(&given).unwrap();
+    assert_eq!(clusters.keys().collect::<Vec<_>>(), ["cluster-7.0", "cluster-9.1"]);
+    clusters.into_iter().collect()
 }
 
 /// The servers that `tests/harness/with_servers.py` started.
