@@ -42,8 +42,8 @@ type Tell = dyn Fn() -> std::result::Result<String, String> + Send + Sync;
 pub struct PasswordProvider(Arc<Tell>);
 
 // A panic of the function is caught where it is called, and what it leaves half-done is its own.
-impl std::panic::UnwindSafe for PasswordProvider {}
-impl std::panic::RefUnwindSafe for PasswordProvider {}
+impl UnwindSafe for PasswordProvider {}
+impl RefUnwindSafe for PasswordProvider {}
 
 impl PasswordProvider {
     /// Wraps a function that tells the password, or in its error why it cannot.
@@ -51,10 +51,6 @@ impl PasswordProvider {
         PasswordProvider(Arc::new(tell))
     }
 }
-
-// A panic of the function is caught where it is called, and nothing of ours is changed meanwhile.
-impl UnwindSafe for PasswordProvider {}
-impl RefUnwindSafe for PasswordProvider {}
 
 impl fmt::Debug for PasswordProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
