@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,8 +42,8 @@ type Tell = dyn Fn() -> std::result::Result<String, String> + Send + Sync;
 pub struct PasswordProvider(Arc<Tell>);
 
 // A panic of the function is caught where it is called, and what it leaves half-done is its own.
-impl std::panic::UnwindSafe for PasswordProvider {}
-impl std::panic::RefUnwindSafe for PasswordProvider {}
+impl UnwindSafe for PasswordProvider {}
+impl RefUnwindSafe for PasswordProvider {}
 
 impl PasswordProvider {
     /// Wraps a function that tells the password, or in its error why it cannot.
@@ -168,8 +169,7 @@ impl Source {
             Source::File(path) => read(path),
             // A panic of the function is no reason for others to wait.
             Source::Provider(PasswordProvider(tell)) => {
-                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| tell()))
-                    .unwrap_or_else(|_| Err("it panicked".to_owned()))
+                catch_unwind(AssertUnwindSafe(|| tell())).unwrap_or_else(|_| Err("it panicked".to_owned()))
             }
         }
     }
