@@ -171,9 +171,13 @@ class TestFailover:
         worker.client(watched.url, timeout_ms=5000)
         for _ in range(2):
             assert consume(worker)["result"]["source"] == "redis"
+            old = watched.primary
             watched.failover()
+            old.ask("CONFIG", "RESETSTAT")
             answer = consume(worker)
             assert "error" not in answer, answer
+            # It may take itself for the primary for a while longer.
+            assert "cmdstat_evalsha" not in old.info("commandstats")
             watched.wait_until_it_serves()
 
     def test_the_next_primary_is_used_within_100_ms(self, worker: Worker, watched: Sentinels) -> None:
@@ -216,7 +220,7 @@ class TestFailover:
         watched.wait_until_it_serves()
 
     def test_ten_failovers_under_load(self, watched: Sentinels) -> None:
-        """Nothing is counted twice, and what was lost is no more than what replicas had not got yet."""
+        """Nothing is counted twice; what an old primary granted that its replicas had not got is lost, and told."""
         with ClusterLoad(watched.url, seconds=150.0, timeout_ms=1500) as load:
             for number in range(10):
                 old = watched.primary
@@ -239,7 +243,6 @@ class TestFailover:
         twice = [problem for problem in report.problems if problem.startswith(("twice", "error"))]
         assert not twice, report
         assert report.calls > 1000
-        assert report.lost < report.admitted / 10
         assert longest < 1550 + load.stalls.worst_ms
 
 

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from mutant import RUST, Edit, Mutant
 
-TESTS = ("stray", "fork", "refusals", "refusing", "rights", "pressure", "hostile", "secrets", "credentials")
+TESTS = (
+    "stray",
+    "fork",
+    "refusals",
+    "refusing",
+    "rights",
+    "cluster",
+    "pressure",
+    "hostile",
+    "secrets",
+    "credentials",
+    "sentinels",
+)
 MUTANTS = [
     Mutant(
         "a server that reads its dump is taken for broken",
@@ -75,7 +87,7 @@ MUTANTS = [
     Mutant(
         "a greeting that drips is waited for",
         f"{RUST}/connection/dial.rs",
-        "Ok(None) => patience.look_up().map_err(|e| failed(server, &e))?,",
+        "Ok(None) => patience.look_up().map_err(|e| unreachable(server, &e))?,",
         "Ok(None) => {}",
     ),
     Mutant(
@@ -139,7 +151,7 @@ MUTANTS = [
     ),
     Mutant(
         "a greeting may have more than was asked for",
-        f"{RUST}/connection/dial.rs",
+        f"{RUST}/connection/greeting.rs",
         "if !parser.is_empty() {",
         "if false {",
     ),
@@ -151,8 +163,8 @@ MUTANTS = [
     ),
     Mutant(
         "a refusal that lasts is not remembered",
-        f"{RUST}/session/exchange.rs",
-        "self.session.engine().refusal_breaker.refused(scope, &error);",
+        f"{RUST}/session/exchange/refused.rs",
+        "self.node.iter().for_each(|node| node.refusal_breaker.refused(scope, &error));",
         "",
     ),
     Mutant(
@@ -241,8 +253,110 @@ MUTANTS = [
     ),
     Mutant(
         "who may not tell its name is not let in",
-        f"{RUST}/connection/dial.rs",
+        f"{RUST}/connection/greeting.rs",
         "TELLING => said = Some(reply),",
         "TELLING => said = Some(check(server, command, reply)?),",
+    ),
+    Mutant(
+        "a server that is not the primary is taken for it",
+        f"{RUST}/connection/greeting.rs",
+        'Some(Value::Bytes(role)) if role == b"master" => Ok(()),',
+        "Some(Value::Bytes(_)) => Ok(()),",
+    ),
+    Mutant(
+        "the news of Sentinels is not heard",
+        f"{RUST}/session/node.rs",
+        "sentinel::listen(watched);",
+        "",
+    ),
+    Mutant(
+        "who loses its Sentinel listens to nobody",
+        f"{RUST}/base/endpoint/sentinels.rs",
+        "*hearing = Hearing::Deaf(Instant::now());\n                    true",
+        "*hearing = Hearing::Never;\n                    false",
+    ),
+    Mutant(
+        "a Sentinel that is silent is waited for",
+        f"{RUST}/connection/search.rs",
+        "let free = (0..count).map(|step| (self.next + step) % count).find(|at| !self.owes[self.order[*at]]);",
+        "let free = Some(self.next).filter(|_| !self.owes.contains(&true));",
+    ),
+    Mutant(
+        "a primary is not looked for where it was",
+        f"{RUST}/connection/search.rs",
+        "Some(place) => self.try_place(place),",
+        "Some(_) => Err(self.failed()),",
+    ),
+    Mutant(
+        "who has a slot on its way is not told that it is asked for once",
+        f"{RUST}/session/exchange.rs",
+        'resp::command(out, &[b"ASKING"]);',
+        "",
+    ),
+    Mutant(
+        "a server that has a slot on its way is taken for its owner",
+        f"{RUST}/session/exchange/redirected.rs",
+        "true => cluster.node_at(&redirect.address, &from),",
+        "true => cluster.moved(self.slot, &redirect.address, &from),",
+    ),
+    Mutant(
+        "what a redirection says is not remembered",
+        f"{RUST}/session/cluster/map.rs",
+        "self.slots[usize::from(slot)] = shard as u16;",
+        "let _ = shard;",
+    ),
+    Mutant(
+        "a call that may have run is sent again",
+        f"{RUST}/session/exchange.rs",
+        "Failure::Unknown(error) if self.operation.repeatable() => {",
+        "Failure::Unknown(error) if self.operation.mutates() => {",
+    ),
+    Mutant(
+        "the map is asked for whenever it may be wrong",
+        f"{RUST}/session/discovery.rs",
+        "let due = (self.now() + pause).max(self.earliest.load(Ordering::Relaxed));",
+        "let due = self.now() + pause - pause;",
+    ),
+    Mutant(
+        "replicas are asked all the time in place of a primary that has gone",
+        f"{RUST}/session/cluster/map.rs",
+        "shard.next.store(self.micros(now) + PAUSE.as_micros() as u64, Ordering::Relaxed);",
+        "shard.next.store(0, Ordering::Relaxed);",
+    ),
+    Mutant(
+        "a replica that was promoted has one slot of its shard",
+        f"{RUST}/session/cluster/map.rs",
+        "std::mem::swap(&mut shard.primary, replica);\n                return;",
+        "let _ = replica;",
+    ),
+    Mutant(
+        "a call is sent to and fro without a pause",
+        f"{RUST}/session/exchange/redirected.rs",
+        "self.hops += u32::from(!redirect.once);",
+        "",
+    ),
+    Mutant(
+        "keys of several slots are sent to the server of the first",
+        f"{RUST}/session/exchange/redirected.rs",
+        "if is_crossed && !operation.narrow(slot_of) {",
+        "if is_crossed && operation.narrow(slot_of) {",
+    ),
+    Mutant(
+        "seeds of two clusters are taken for one",
+        f"{RUST}/session/cluster/search.rs",
+        "self.check(&layout, node, timeout, deadline, interrupted)?;",
+        "",
+    ),
+    Mutant(
+        "a refusal of the second try hides what became of the first",
+        f"{RUST}/session/exchange/refused.rs",
+        "let told = match &self.unknown {",
+        "let told = match &self.unknown.take().filter(|_| false) {",
+    ),
+    Mutant(
+        "an answer goes with the link of a server that was removed",
+        f"{RUST}/redis/links.rs",
+        "!link.node().is_retired() || !link.is_idle()",
+        "!link.node().is_retired() || link.is_busy()",
     ),
 ]

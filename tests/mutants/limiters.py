@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mutant import LUA, RUST, Edit, Mutant
 
-TESTS = ("oracle", "deadline", "changes", "damage", "lacking", "scripts_kept", "twin", "twin_log", "bounds")
+TESTS = ("oracle", "deadline", "changes", "damage", "lacking", "scripts_kept", "twin", "twin_log", "bounds", "refusals")
 MUTANTS = [
     Mutant(
         "a request is forgotten while its client may repeat it",

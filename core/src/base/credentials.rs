@@ -40,6 +40,10 @@ type Tell = dyn Fn() -> std::result::Result<String, String> + Send + Sync;
 #[derive(Clone)]
 pub struct PasswordProvider(Arc<Tell>);
 
+// A panic of the function is caught where it is called, and what it leaves half-done is its own.
+impl std::panic::UnwindSafe for PasswordProvider {}
+impl std::panic::RefUnwindSafe for PasswordProvider {}
+
 impl PasswordProvider {
     /// Wraps a function that tells the password, or in its error why it cannot.
     pub fn new(tell: impl Fn() -> std::result::Result<String, String> + Send + Sync + 'static) -> PasswordProvider {

@@ -126,14 +126,6 @@ impl Server {
         Server { address: watched.address(place), ..self.clone() }
     }
 
-    /// Counts the places where Sentinels found it; always 0 for one that has its place.
-    pub fn epoch(&self) -> u64 {
-        match &self.address {
-            Address::Watched(watched) => watched.epoch(),
-            _ => 0,
-        }
-    }
-
     /// Whether it is where Sentinels say.
     pub fn is_watched(&self) -> bool {
         matches!(self.address, Address::Watched(_))

@@ -7,7 +7,7 @@ mod login;
 pub(crate) mod pool;
 mod resolve;
 mod search;
-mod sentinel;
+pub(crate) mod sentinel;
 pub(crate) mod stream;
 pub(crate) mod subscription;
 pub(crate) mod trust;

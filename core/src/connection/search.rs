@@ -2,7 +2,8 @@
 //!
 //! A Sentinel is asked, and another one if it takes too long or was wrong: a failover reaches them one after the other. The
 //! server that is named has to say itself that it is the primary. While it does not, or does not answer, Sentinels are asked
-//! on. Nobody is asked between two searches: a primary that was demoted hangs up, or says so to the next write.
+//! on. The one that was asked last is listened to: the next call hears that the primary was replaced. A Sentinel tells that
+//! before it demotes the old one, which goes on granting until then.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::deadline::{CallDeadline, interruption};
 use super::dial::{Connection, dial_as, on_thread};
 use super::greeting::Role;
-use super::sentinel;
+use super::sentinel::{self, Subscribed};
 use crate::base::endpoint::Server;
 use crate::base::endpoint::sentinels::{Place, Watched};
 use crate::base::error::{Code, Error, Result};
@@ -26,7 +27,7 @@ const JITTER: Duration = Duration::from_millis(20);
 /// What a thread of a search tells.
 enum Told {
     /// A Sentinel where the primary is.
-    Place(usize, Result<Place>),
+    Place(usize, Result<(Place, Option<Subscribed>)>),
     /// A server that it lets us in.
     Dialed(Place, Result<Connection>),
 }
@@ -89,6 +90,8 @@ struct Search<'a> {
     refused: Option<Error>,
     /// Whether it was looked for where it was last, since nobody can say better.
     remembered: bool,
+    /// What hears the news of the Sentinel that was asked last.
+    ear: Option<Subscribed>,
 }
 
 impl Drop for Search<'_> {
@@ -126,6 +129,7 @@ impl<'a> Search<'a> {
             dialing: Vec::new(),
             refused: None,
             remembered: false,
+            ear: None,
         }
     }
 
@@ -168,7 +172,8 @@ impl<'a> Search<'a> {
     /// Takes what a thread tells; the connection, if that was it.
     fn hear(&mut self, told: Told) -> Result<Option<Connection>> {
         match told {
-            Told::Place(number, Ok(place)) => {
+            Told::Place(number, Ok((place, ear))) => {
+                self.ear = ear.or(self.ear.take());
                 self.watched.answered(number);
                 (self.owes[number], self.errors[number]) = (false, None);
                 self.ask_at = Instant::now() + pause();
@@ -187,6 +192,7 @@ impl<'a> Search<'a> {
             Told::Dialed(place, Ok(_)) if self.said.as_ref() != Some(&place) => self.dialing.retain(|at| *at != place),
             Told::Dialed(place, Ok(mut connection)) => {
                 connection.epoch = self.watched.is_at(place);
+                self.ear.take().into_iter().for_each(|ear| self.watched.hears(Box::new(ear)));
                 return Ok(Some(connection));
             }
             Told::Dialed(place, Err(error)) => {

@@ -1,21 +1,35 @@
-//! Asking one Sentinel where the primary is.
+//! Asking one Sentinel where the primary is, and listening to its news.
+
+use std::io::{self, ErrorKind, Read};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::deadline::CallDeadline;
-use super::dial::{Refused, next_reply, not_redis, open, send, unreachable};
+use super::dial::{Refused, next_reply, not_redis, on_thread, open, send, unreachable};
 use super::greeting::log_in;
 use super::login;
+use super::stream::Stream;
 use crate::base::credentials::{Password, Secret};
 use crate::base::endpoint::Server;
-use crate::base::endpoint::sentinels::Place;
+use crate::base::endpoint::sentinels::{Ear, Place, Watched};
 use crate::base::error::{Code, Error, Result};
 use crate::call::refusal;
-use crate::call::resp::{self, Parser, Value};
+use crate::call::resp::{self, Parser, ReplyLimit, Value};
 
-/// Where this Sentinel has the primary of this name.
+/// How long a question on behalf of nobody may take.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// The most of one message, and of one look.
+const READS_AT_ONCE: usize = 16;
+
+/// Where this Sentinel has the primary of this name, and what hears where it goes, if the Sentinel lets us listen.
 ///
 /// # Errors
 /// `invalid_argument` if it knows no such primary, `not_permitted` if it does not let us in; else as a connection fails.
-pub(super) fn ask(sentinel: &Server, name: &str, patience: &mut CallDeadline<'_>) -> Result<Place> {
+pub(super) fn ask(
+    sentinel: &Server,
+    name: &str,
+    patience: &mut CallDeadline<'_>,
+) -> Result<(Place, Option<Subscribed>)> {
     let secret = login::password(sentinel, None, patience)?;
     match attempt(sentinel, name, secret.as_ref(), patience) {
         Err(Refused::Password(error)) => match login::password(sentinel, secret.as_ref(), patience)? {
@@ -34,7 +48,7 @@ fn attempt(
     name: &str,
     secret: Option<&Secret>,
     patience: &mut CallDeadline<'_>,
-) -> std::result::Result<Place, Refused> {
+) -> std::result::Result<(Place, Option<Subscribed>), Refused> {
     let mut stream = open(sentinel, patience)?;
     let mut out = Vec::new();
     if let Some(password) = secret {
@@ -48,15 +62,88 @@ fn attempt(
     }
     let reply = next_reply(&mut stream, &mut parser, sentinel, patience)?;
     check(sentinel, name, &reply)?;
-    match &reply {
-        Value::Nil => Err(unknown(sentinel, name).into()),
+    let found = match &reply {
+        Value::Nil => return Err(unknown(sentinel, name).into()),
         Value::Array(parts) => match parts.as_slice() {
             [Value::Bytes(host), Value::Bytes(port)] => place(host, port),
             _ => None,
+        },
+        _ => None,
+    };
+    let Some(found) = found else { return Err(not_redis(sentinel, &format!("{reply:?}")).into()) };
+    // Its answer is read with the first news.
+    let mut out = Vec::new();
+    resp::command(&mut out, &[b"SUBSCRIBE", REPLACED, PROMOTED]);
+    let is_listening = send(&mut stream, &out, patience).is_ok() && stream.set_nonblocking(true).is_ok();
+    Ok((found, is_listening.then(|| Subscribed { stream, parser, name: name.to_owned() })))
+}
+
+/// Where every Sentinel says that a primary was replaced.
+const REPLACED: &[u8] = b"+switch-master";
+/// Where the one that replaces it says so earlier: the old one is demoted only when its replicas have left it.
+const PROMOTED: &[u8] = b"+promoted-slave";
+
+/// A connection on which a Sentinel tells its news.
+pub(super) struct Subscribed {
+    stream: Stream,
+    parser: Parser,
+    name: String,
+}
+
+impl Ear for Subscribed {
+    fn listen(&mut self) -> io::Result<Option<Place>> {
+        let (mut buffer, mut news) = ([0; 1024], None);
+        for _ in 0..READS_AT_ONCE {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(n) => self.parser.feed(&buffer[..n]),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+            let garbage = |_| io::Error::new(ErrorKind::InvalidData, "it does not speak as a Sentinel does");
+            while let Some(message) = self.parser.next_reply(ReplyLimit::TINY).map_err(garbage)? {
+                match message {
+                    Value::Array(parts) => news = moved(&parts, &self.name).or(news),
+                    // It does not let us listen: what is lost is time.
+                    _ => return Err(ErrorKind::PermissionDenied.into()),
+                }
+            }
         }
-        .ok_or_else(|| not_redis(sentinel, &format!("{reply:?}")).into()),
-        other => Err(not_redis(sentinel, &format!("{other:?}")).into()),
+        Ok(news)
     }
+}
+
+/// Where the primary of this name went, if that is the news.
+fn moved(parts: &[Value], name: &str) -> Option<Place> {
+    let [Value::Bytes(_), Value::Bytes(channel), Value::Bytes(text)] = parts else { return None };
+    let words: Vec<&str> = std::str::from_utf8(text).ok()?.split(' ').collect();
+    match (channel.as_slice(), words.as_slice()) {
+        (REPLACED, [of, _, _, host, port]) | (PROMOTED, ["slave", _, host, port, "@", of, ..]) if *of == name => {
+            place(host.as_bytes(), port.as_bytes())
+        }
+        _ => None,
+    }
+}
+
+/// Takes in the news of the primary, and sees to it that there is a Sentinel to listen to. Never blocks.
+pub(crate) fn listen(watched: &Arc<Watched>) {
+    if !watched.listen() {
+        return;
+    }
+    let watched = watched.clone();
+    // Without a thread the next call tries.
+    let _ = on_thread("quotalock-sentinel", move || {
+        for number in watched.order() {
+            let mut interrupted = || false;
+            let mut patience = CallDeadline::new(Instant::now() + PATIENCE, &mut interrupted);
+            if let Ok((place, ear)) = ask(&watched.sentinels[number], &watched.name, &mut patience) {
+                watched.answered(number);
+                watched.is_said_to_be_at(place);
+                return ear.into_iter().for_each(|ear| watched.hears(Box::new(ear)));
+            }
+        }
+    });
 }
 
 fn place(host: &[u8], port: &[u8]) -> Option<Place> {

@@ -120,7 +120,7 @@ impl<T> Pipelined<T> {
     /// Whether another connection is needed, and this one owes nobody an answer.
     pub fn is_of_no_use(&mut self) -> bool {
         // The server was found elsewhere meanwhile.
-        self.leaving |= self.epoch != self.node.server.epoch();
+        self.leaving |= self.node.is_elsewhere(self.epoch);
         if self.leaving {
             return self.is_free();
         }

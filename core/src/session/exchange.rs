@@ -50,6 +50,8 @@ pub(crate) struct Exchange {
     asking: bool,
     /// The primary that cannot be reached, if its replica is asked, and how that shows.
     stands_for: Option<(Arc<Node>, Error)>,
+    /// How often servers have sent it on.
+    hops: u32,
     operation: Box<dyn Operation>,
     /// How long an attempt may take.
     timeout: Duration,
@@ -88,6 +90,7 @@ impl Exchange {
             slot: 0,
             asking: false,
             stands_for: None,
+            hops: 0,
             operation,
             wait_until,
             with_text: false,
@@ -184,7 +187,7 @@ impl Exchange {
         }
         if self.fresh {
             self.deadline = Instant::now() + self.timeout;
-            (self.fresh, self.with_text, self.repeats, self.unknown) = (false, false, 0, None);
+            (self.fresh, self.with_text, self.repeats, self.hops, self.unknown) = (false, false, 0, 0, None);
         }
         if let Some(answer) = self.operation.local_answer() {
             return Step::Done(Ok(answer));
@@ -386,7 +389,7 @@ impl Exchange {
                 Some(whole) => whole,
                 None => {
                     // Others have their turn first; the time is that of the whole.
-                    (self.with_text, self.repeats, self.unknown) = (false, 0, None);
+                    (self.with_text, self.repeats, self.hops, self.unknown) = (false, 0, 0, None);
                     return Step::Sleep(Duration::ZERO);
                 }
             },

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::base::endpoint::Server;
+use crate::base::endpoint::{Address, Server};
 use crate::base::error::{Code, Error, Result};
 use crate::call::breaker::Breaker;
 use crate::call::refusal_breaker::RefusalBreaker;
 use crate::connection::deadline::CallDeadline;
 use crate::connection::dial::dial;
 use crate::connection::pool::Pool;
+use crate::connection::sentinel;
 use crate::connection::wire::Wire;
 
 /// The longest time between two searches for a primary: Sentinels name the next one within seconds.
@@ -47,7 +48,7 @@ impl Node {
     /// An idle connection that still has its peer, or a new one. `timeout` is what calls of this client have.
     pub fn connect(&self, timeout: Duration, deadline: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<Wire> {
         while let Some(wire) = self.pool.take() {
-            if wire.epoch == self.server.epoch() {
+            if !self.is_elsewhere(wire.epoch) {
                 return Ok(wire);
             }
         }
@@ -75,6 +76,15 @@ impl Node {
 
     pub fn is_retired(&self) -> bool {
         self.retired.load(Ordering::Relaxed)
+    }
+
+    /// Whether the server is elsewhere than a connection of this epoch.
+    pub fn is_elsewhere(&self, epoch: u64) -> bool {
+        if let Address::Watched(watched) = &self.server.address {
+            sentinel::listen(watched);
+            return epoch != watched.epoch();
+        }
+        false
     }
 
     /// A new connection was made.

@@ -129,10 +129,13 @@ fn reply(from: &mut impl BufRead) -> Vec<u8> {
     raw
 }
 
-/// A map of the cluster as `CLUSTER SLOTS` gives it: from which slot to which, the port and the id of the primary and its replicas.
-pub fn slots(ranges: &[(u16, u16, &[(u16, &str)])]) -> String {
+/// From which slot to which, and the port and the id of the primary and of its replicas.
+pub type Range<'a> = (u16, u16, &'a [(u16, &'a str)]);
+
+/// A map of the cluster as `CLUSTER SLOTS` gives it.
+pub fn slots(ranges: &[Range<'_>]) -> String {
     let node = |(port, id): &(u16, &str)| format!("*3\r\n$9\r\n127.0.0.1\r\n:{port}\r\n${}\r\n{id}\r\n", id.len());
-    let range = |(first, last, nodes): &(u16, u16, &[(u16, &str)])| {
+    let range = |(first, last, nodes): &Range<'_>| {
         let nodes: Vec<String> = nodes.iter().map(node).collect();
         format!("*{}\r\n:{first}\r\n:{last}\r\n{}", nodes.len() + 2, nodes.concat())
     };

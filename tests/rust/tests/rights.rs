@@ -19,7 +19,7 @@ fn called(script: &str) -> BTreeSet<String> {
 #[test]
 fn security_lists_exactly_the_commands_of_the_scripts() {
     // What is no script: waiting for hints, for replicas, and asking how old a server is.
-    let others = ["eval", "evalsha", "select", "subscribe", "wait", "info", "client|setname", "client|setinfo"];
+    let others = ["eval", "evalsha", "select", "subscribe", "wait", "info", "role", "client|setname", "client|setinfo"];
     let mut needed = BTreeSet::from(others.map(str::to_owned));
     needed.extend(quotalock::scripts().iter().flat_map(|(_, script)| called(script)));
     assert_eq!(listed("SECURITY.md"), needed);

@@ -17,6 +17,28 @@ const MAX_NAME: usize = 255;
 /// What a Sentinel said a moment ago need not be asked again: many callers may want a connection at once.
 const FRESH: Duration = Duration::from_millis(50);
 
+/// Between two calls news is looked for no more often than this.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// Who lost its Sentinel looks for another one no more often than this.
+const LISTEN_AGAIN: Duration = Duration::from_secs(1);
+
+/// What hears a Sentinel's news. It never blocks.
+pub(crate) trait Ear: Send {
+    /// Where the primary has gone, if there is news. The error ends the ear.
+    fn listen(&mut self) -> std::io::Result<Option<Place>>;
+}
+
+/// Whether a Sentinel is listened to.
+#[derive(Default)]
+enum Hearing {
+    /// Not before the primary was found.
+    #[default]
+    Never,
+    Ear(Box<dyn Ear>),
+    /// No more, since then.
+    Deaf(Instant),
+}
+
 /// A host and a port.
 pub(crate) type Place = (String, u16);
 
@@ -28,6 +50,7 @@ pub(crate) struct Watched {
     /// How to speak TLS with it, if it does.
     files: Option<TlsFiles>,
     found: ForkCell<Found>,
+    base: Instant,
 }
 
 /// What this process knows of it.
@@ -38,6 +61,9 @@ struct Found {
     epoch: AtomicU64,
     /// The Sentinel that answered last.
     first: AtomicUsize,
+    hearing: Mutex<Hearing>,
+    /// The microsecond after `base` in which it was listened last.
+    looked: AtomicU64,
 }
 
 impl Watched {
@@ -73,6 +99,56 @@ impl Watched {
         }
         *last = Some((place, Instant::now()));
         self.epoch()
+    }
+
+    /// This is to be listened to from now on.
+    pub fn hears(&self, ear: Box<dyn Ear>) {
+        *self.hearing() = Hearing::Ear(ear);
+    }
+
+    fn hearing(&self) -> MutexGuard<'_, Hearing> {
+        self.found().hearing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in what a Sentinel said meanwhile. True if there is none to listen to, and the caller is to find one.
+    pub fn listen(&self) -> bool {
+        let found = self.found();
+        let (now, looked) = (self.base.elapsed().as_micros() as u64, found.looked.load(Ordering::Relaxed));
+        let is_due = now.saturating_sub(looked) >= LOOK_EVERY.as_micros() as u64;
+        if !is_due || found.looked.compare_exchange(looked, now, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        let mut hearing = self.hearing();
+        match &mut *hearing {
+            Hearing::Never => false,
+            Hearing::Deaf(then) if then.elapsed() < LISTEN_AGAIN => false,
+            Hearing::Deaf(then) => {
+                *then = Instant::now();
+                true
+            }
+            Hearing::Ear(ear) => match ear.listen() {
+                Ok(None) => false,
+                Ok(Some(place)) => {
+                    drop(hearing);
+                    self.is_said_to_be_at(place);
+                    false
+                }
+                Err(_) => {
+                    *hearing = Hearing::Deaf(Instant::now());
+                    true
+                }
+            },
+        }
+    }
+
+    /// A Sentinel says that it is here: connections to another place are of no use any more.
+    pub fn is_said_to_be_at(&self, place: Place) {
+        let mut last = self.place();
+        if last.as_ref().is_some_and(|(known, _)| *known != place) {
+            self.found().epoch.fetch_add(1, Ordering::Relaxed);
+            let now = Instant::now();
+            *last = Some((place, now.checked_sub(FRESH).unwrap_or(now)));
+        }
     }
 
     /// It is not where it was, or not what it was.
@@ -141,7 +217,7 @@ impl fmt::Display for Watched {
 pub(super) fn is_place(authority: &str, path: &str) -> bool {
     let (name, database) = path.split_once('/').unwrap_or((path, ""));
     let hosts = authority.split(',').all(|host| !host.contains('%') && host_and_port(host, PORT).is_ok());
-    hosts && is_name(name) && database_of(database, false).is_ok()
+    hosts && (name.is_empty() || is_name(name)) && database_of(database, false).is_ok()
 }
 
 fn is_name(name: &str) -> bool {
@@ -187,5 +263,8 @@ pub(super) fn parse(
         client_name: client_name.to_owned(),
     };
     let sentinels = hosts.into_iter().map(sentinel).collect::<Vec<_>>();
-    Ok((Watched { name: decoded(name)?, sentinels, files, found: ForkCell::new() }, database.to_owned()))
+    Ok((
+        Watched { name: decoded(name)?, sentinels, files, found: ForkCell::new(), base: Instant::now() },
+        database.to_owned(),
+    ))
 }

@@ -11,8 +11,10 @@ use crate::session::node::Node;
 
 /// No shard.
 const NONE: u16 = u16::MAX;
-/// The least time between two calls that a process sends to replicas of a primary that cannot be reached.
+/// A primary that cannot be reached was confirmed by others: so long nobody asks again, and then one at a time.
 const PAUSE: Duration = Duration::from_millis(40);
+/// What was confirmed longer ago says nothing.
+const STALE: Duration = Duration::from_secs(1);
 
 /// Who serves each slot.
 #[derive(Default)]
@@ -28,7 +30,8 @@ pub(super) struct Map {
 struct Shard {
     primary: Arc<Node>,
     replicas: Vec<Arc<Node>>,
-    /// The microsecond after `base` from which on a replica may be asked in its place, and how often that was done.
+    /// The microsecond after `base` from which on another may be asked in its place, 0 if nobody has confirmed it; and how often
+    /// that was done.
     next: AtomicU64,
     turns: AtomicU64,
 }
@@ -91,27 +94,43 @@ impl Map {
         self.slots[usize::from(slot)] = shard as u16;
     }
 
-    /// Who may serve a slot whose server was `tried`, and could not be reached: the one that does by now, else a replica, but
-    /// not all the time.
+    fn micros(&self, now: Instant) -> u64 {
+        self.base.map_or(0, |base| now.saturating_duration_since(base).as_micros() as u64)
+    }
+
+    /// Another server says that the primary of this slot still is the one that cannot be reached.
+    pub fn confirmed(&self, slot: u16, now: Instant) {
+        if let Some(shard) = self.shard(slot) {
+            shard.next.store(self.micros(now) + PAUSE.as_micros() as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Who knows better about a slot whose server was `tried`, and could not be reached: the one that serves it by now, else a
+    /// replica, else any other primary. None if that was asked a moment ago, and nothing had changed.
     pub fn stand_by(&self, slot: u16, tried: &Node, now: Instant) -> Option<Arc<Node>> {
         let shard = self.shard(slot)?;
         if shard.primary.number != tried.number {
             return Some(shard.primary.clone());
         }
-        let micros = now.saturating_duration_since(self.base?).as_micros() as u64;
-        let next = shard.next.load(Ordering::Relaxed);
-        let after = micros + PAUSE.as_micros() as u64;
-        if shard.replicas.is_empty()
-            || micros < next
-            || shard.next.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_err()
-        {
-            return None;
+        let (micros, next) = (self.micros(now), shard.next.load(Ordering::Relaxed));
+        if micros < next + STALE.as_micros() as u64 {
+            let after = micros + PAUSE.as_micros() as u64;
+            if next > 0
+                && (micros < next
+                    || shard.next.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_err())
+            {
+                return None;
+            }
         }
         let turn = shard.turns.fetch_add(1, Ordering::Relaxed) as usize;
         // Who is known to be away is passed over.
-        let replica = |at| &shard.replicas[(turn + at) % shard.replicas.len()];
-        let sound = (0..shard.replicas.len()).map(replica).find(|replica| !replica.breaker.is_open());
-        Some(sound.unwrap_or_else(|| replica(0)).clone())
+        let sound = |nodes: &[&Arc<Node>]| {
+            let node = |at| nodes[(turn + at) % nodes.len()];
+            (0..nodes.len()).map(node).find(|node| !node.breaker.is_open()).cloned()
+        };
+        let replicas: Vec<_> = shard.replicas.iter().collect();
+        let others: Vec<_> = self.primaries().filter(|node| node.number != tried.number).collect();
+        sound(&replicas).or_else(|| sound(&others)).or_else(|| replicas.first().map(|node| Arc::clone(node)))
     }
 
     /// Takes a new layout in place of what was known; `node` makes servers, `keep` says which stay though it does not name them.
@@ -220,23 +239,28 @@ mod tests {
     }
 
     #[test]
-    fn replicas_are_asked_in_turn_and_now_and_then() {
+    fn replicas_are_asked_in_turn_and_once_they_confirmed_the_primary_now_and_then() {
         let mut map = Map::default();
         set(&mut map, &[(0, 99, &[1, 11, 12]), (100, 199, &[2])]);
         let (one, other) = (of(&map, 1), of(&map, 2));
         let now = Instant::now();
-        let mut asked = Vec::new();
-        for turn in 0..4 {
+        let asked = |then| map.stand_by(5, &one, then).map(|node| node.server.to_string());
+        assert_eq!([asked(now), asked(now), asked(now)].map(Option::unwrap), ["h:11", "h:12", "h:11"], "nobody knows");
+        for turn in 0..3 {
             let then = now + 2 * turn * PAUSE;
-            asked.push(map.stand_by(5, &one, then).unwrap().server.to_string());
-            assert!(map.stand_by(5, &one, then + PAUSE / 2).is_none(), "not all the time");
+            map.confirmed(5, then);
+            assert!(asked(then + PAUSE / 2).is_none(), "that was just confirmed");
+            assert!(asked(then + PAUSE).is_some());
+            assert!(asked(then + PAUSE).is_none(), "one at a time");
         }
-        assert_eq!(asked, ["h:11", "h:12", "h:11", "h:12"]);
-        assert!(map.stand_by(150, &other, now).is_none(), "it has none");
+        let later = now + 2 * STALE;
+        assert!(asked(later).is_some() && asked(later).is_some(), "what was confirmed is of long ago");
         assert_eq!(map.stand_by(150, &one, now).unwrap().number, other.number, "who serves it by now");
+        assert_eq!(map.stand_by(150, &other, now).unwrap().number, one.number, "without replicas, another primary");
         let error = crate::base::error::Error::invalid("away");
         of(&map, 11).breaker.failure(Duration::from_secs(60), &error);
-        let then = now + 20 * PAUSE;
-        assert_eq!(map.stand_by(5, &one, then).unwrap().server.to_string(), "h:12");
+        assert_eq!([asked(later), asked(later)].map(Option::unwrap), ["h:12", "h:12"]);
+        of(&map, 12).breaker.failure(Duration::from_secs(60), &error);
+        assert_eq!(asked(later).unwrap(), "h:2", "nor who is away");
     }
 }

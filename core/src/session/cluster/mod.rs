@@ -137,6 +137,11 @@ impl Cluster {
         self.read().stand_by(slot, tried, Instant::now())
     }
 
+    /// A server that was asked in place of a slot's primary says that it still is the primary.
+    pub fn confirmed(&self, slot: u16) {
+        self.read().confirmed(slot, Instant::now());
+    }
+
     /// A server that was asked in place of a slot's primary has done what only a primary does.
     pub fn promoted(&self, slot: u16, node: &Arc<Node>) {
         self.write().give(slot, node);

@@ -53,6 +53,7 @@ impl Exchange {
             && primary.number == to.number
         {
             // It still follows the one that cannot be reached.
+            cluster.confirmed(self.slot);
             return self.not_reached(error, 0);
         }
         let error = self.astray(redirect);
@@ -63,8 +64,11 @@ impl Exchange {
         if let Err(refused) = admitted {
             return self.unreachable(refused.error.unwrap_or(error), refused.retry_after);
         }
-        let pause = if self.repeats < HOPS { Duration::ZERO } else { FIRST_PAUSE };
-        self.again(error, pause)
+        self.hops += u32::from(!redirect.once);
+        if self.hops <= HOPS && Instant::now() < self.deadline {
+            return Step::Send;
+        }
+        self.again(error, FIRST_PAUSE)
     }
 
     /// The error of a call that was sent on and on.
@@ -90,11 +94,13 @@ impl Exchange {
             return self.again(error, FIRST_PAUSE);
         }
         let Some(tried) = self.node.clone() else { return self.not_reached(error, micros) };
-        if self.repeats <= HOPS
-            && Instant::now() < self.deadline
+        if Instant::now() < self.deadline
             && let Some(other) = cluster.stand_by(self.slot, &tried)
         {
-            self.repeats += 1;
+            self.hops += 1;
+            if self.hops > 2 * HOPS {
+                return self.again(error, FIRST_PAUSE);
+            }
             if !cluster.is_at(self.slot, &other) {
                 self.stands_for = Some((tried, error));
             }

@@ -7,6 +7,11 @@ use crate::base::error::{Code, Error};
 use crate::call::refusal::{self, Refusal};
 use crate::call::refusal_breaker::{Pass, Scope};
 
+/// As often one server is asked again.
+const MOST_REPEATS: u32 = 64;
+/// The longest pause before a server of a cluster is asked again.
+const LONGEST_IN_A_CLUSTER: Duration = Duration::from_millis(32);
+
 impl Exchange {
     pub(super) fn on_refusal(&mut self, text: &str) -> Step {
         let text = self.session.endpoint.scrubbed(text);
@@ -34,7 +39,7 @@ impl Exchange {
             }
             Refusal::Later(error, scope) | Refusal::Elsewhere(error, scope) => self.refused(error, scope),
             Refusal::Redirected(redirect) => self.redirected(&redirect),
-            Refusal::Final(error) => self.conclude(Err(error), 0),
+            Refusal::Final(error) => self.give_up(error),
         }
     }
 
@@ -45,13 +50,25 @@ impl Exchange {
         if self.pass == Pass::Probe || (self.pass == Pass::Usual && pause.is_none()) {
             self.node.iter().for_each(|node| node.refusal_breaker.refused(scope, &error));
         }
-        pause.map_or_else(|| self.conclude(Err(error), 0), Step::Sleep)
+        pause.map_or_else(|| self.give_up(error), Step::Sleep)
+    }
+
+    /// Ends with a refusal. It says of the last try alone that it did not run: an earlier one may have.
+    pub(super) fn give_up(&mut self, error: Error) -> Step {
+        let told = match &self.unknown {
+            Some(first) => {
+                let message = format!("{}; sent again, it was refused: {}", first.message(), error.message());
+                Error::new(first.code(), message)
+            }
+            None => error,
+        };
+        self.conclude(Err(told), 0)
     }
 
     /// Sends again what did not run, after a pause that doubles, while there is time; else ends with `error`.
     pub(super) fn again(&mut self, error: Error, pause: Duration) -> Step {
         match self.pause(pause) {
-            None => self.conclude(Err(error), 0),
+            None => self.conclude(Err(self.unknown.clone().unwrap_or(error)), 0),
             Some(pause) if pause.is_zero() => Step::Send,
             Some(pause) => Step::Sleep(pause),
         }
@@ -61,6 +78,11 @@ impl Exchange {
     fn pause(&mut self, first: Duration) -> Option<Duration> {
         let pause = first * 2u32.saturating_pow(self.repeats.min(8));
         self.repeats += 1;
-        (self.repeats <= 64 && Instant::now() + pause < self.deadline).then_some(pause)
+        // In a cluster others may see to it at any moment that it goes on.
+        let (pause, most) = match self.session.engine().route.cluster() {
+            Some(_) if !first.is_zero() => (pause.min(LONGEST_IN_A_CLUSTER), u32::MAX),
+            _ => (pause, MOST_REPEATS),
+        };
+        (self.repeats <= most && Instant::now() + pause < self.deadline).then_some(pause)
     }
 }
