@@ -359,4 +359,10 @@ MUTANTS = [
         "!link.node().is_retired() || !link.is_idle()",
         "!link.node().is_retired() || link.is_busy()",
     ),
+    Mutant(
+        "a slot that nobody served stays so",
+        f"{RUST}/session/cluster/mod.rs",
+        "let guess = map.about_a_hole(Instant::now());",
+        "let guess = map.about_a_hole(Instant::now()).filter(|_| false);",
+    ),
 ]

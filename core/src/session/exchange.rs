@@ -204,6 +204,10 @@ impl Exchange {
         };
         let node = match engine.route.way(self.slot, self.session.timeout) {
             Way::To(node) => node,
+            Way::Guess(node, error) => {
+                self.stands_for = Some((node.clone(), error));
+                node
+            }
             Way::Unknown => return Step::Discover,
             Way::Nowhere(refused) => return self.turned_away(refused),
         };

@@ -263,16 +263,33 @@ fn a_server_that_hangs_delays_nobody_elses_keys() {
 }
 
 #[test]
-fn a_hole_in_the_map_is_told_and_the_other_keys_go_on() {
+fn a_hole_in_the_map_is_told_until_it_is_filled_and_the_other_keys_go_on() {
     for (name, drive) in DRIVERS {
-        let [one] = puppets();
-        one.does(of_map(slots(&[(0, 7_500, &[(one.port, "1")])]), |_, _| Does::It));
+        let [one, two] = puppets();
+        let map = slots(&[(0, 7_500, &[(one.port, "1")])]);
+        let filled = Arc::new(AtomicBool::new(false));
+        let (is_filled, moved) = (filled.clone(), format!("-MOVED 1 {}", two.address()));
+        one.does(of_map(map.clone(), move |words, _| match words.iter().any(|word| word.contains("{k}")) {
+            true if is_filled.load(Ordering::SeqCst) => Does::Says(moved.clone()),
+            true => Does::Says("-CLUSTERDOWN Hash slot not served".into()),
+            false => Does::It,
+        }));
+        two.does(of_map(map, |_, _| Does::It));
         let limiter = limiter(&[&one]);
         drive(limiter.consume(b"c", 1).unwrap()).unwrap();
-        let error = drive(limiter.consume(b"k", 1).unwrap()).unwrap_err();
-        assert_eq!(error.code(), Code::Unavailable, "{name}");
-        assert!(error.message().contains("slot 7629"), "{name}: {error}");
-        drive(limiter.consume(b"c", 1).unwrap()).unwrap();
+        for _ in 0..20 {
+            let error = drive(limiter.consume(b"k", 1).unwrap()).unwrap_err();
+            assert_eq!(error.code(), Code::Unavailable, "{name}");
+            assert!(error.message().contains("slot 7629"), "{name}: {error}");
+            drive(limiter.consume(b"c", 1).unwrap()).unwrap();
+        }
+        filled.store(true, Ordering::SeqCst);
+        let since = Instant::now();
+        while drive(limiter.consume(b"k", 1).unwrap()).is_err() {
+            assert!(since.elapsed() < Duration::from_secs(1), "{name}: nobody notices");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drive(limiter.consume(b"k", 1).unwrap()).expect("from now on it is known");
     }
 }
 

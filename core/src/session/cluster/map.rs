@@ -25,6 +25,8 @@ pub(super) struct Map {
     /// All servers that were heard of, seeds included.
     nodes: HashMap<Place, Arc<Node>>,
     base: Option<Instant>,
+    /// The microsecond after `base` from which on somebody may be asked about a slot that nobody serves.
+    next: AtomicU64,
 }
 
 struct Shard {
@@ -131,6 +133,18 @@ impl Map {
         let replicas: Vec<_> = shard.replicas.iter().collect();
         let others: Vec<_> = self.primaries().filter(|node| node.number != tried.number).collect();
         sound(&replicas).or_else(|| sound(&others)).or_else(|| replicas.first().map(|node| Arc::clone(node)))
+    }
+
+    /// A primary to be asked about a slot that nobody serves as far as is known; none if one was a moment ago.
+    pub fn about_a_hole(&self, now: Instant) -> Option<Arc<Node>> {
+        let (micros, next) = (self.micros(now), self.next.load(Ordering::Relaxed));
+        let after = micros + PAUSE.as_micros() as u64;
+        if micros < next || self.next.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            return None;
+        }
+        let sound: Vec<_> = self.primaries().filter(|node| !node.breaker.is_open()).collect();
+        let at = (micros / PAUSE.as_micros() as u64) as usize % sound.len().max(1);
+        sound.get(at).map(|node| Arc::clone(node))
     }
 
     /// Takes a new layout in place of what was known; `node` makes servers, `keep` says which stay though it does not name them.

@@ -25,6 +25,8 @@ use map::Map;
 /// Where a call goes.
 pub(crate) enum Way {
     To(Arc<Node>),
+    /// Nobody is known to serve its slot: to this one, who may know better, else it comes to this error.
+    Guess(Arc<Node>, Error),
     /// The servers have to be found first.
     Unknown,
     /// There is no server for it, as far as is known.
@@ -76,13 +78,21 @@ impl Cluster {
                 Err(refused) => Way::Nowhere(refused),
             };
         }
+        let guess = map.about_a_hole(Instant::now());
         drop(map);
+        if self.pace.is_due() {
+            return Way::Unknown;
+        }
         self.doubt();
         let message = format!(
             "no server of the cluster at {} serves slot {slot}: look at CLUSTER SLOTS, and give the slot to a server",
             self.seeds
         );
-        Way::Nowhere(Refused { error: Some(Error::new(Code::Unavailable, message)), retry_after: Duration::ZERO })
+        let error = Error::new(Code::Unavailable, message);
+        match guess {
+            Some(node) => Way::Guess(node, error),
+            None => Way::Nowhere(Refused { error: Some(error), retry_after: Duration::ZERO }),
+        }
     }
 
     /// Whether a slot is a server's, as far as is known.
