@@ -3,6 +3,7 @@
 //! It decides what is sent again (only what provably did not run, or may run twice), when the caller's time is over,
 //! when the failure policy answers, and whether a `wait` goes on. It never touches a socket and never sleeps.
 
+mod acks;
 mod fallback;
 mod redirected;
 mod refused;
@@ -114,38 +115,6 @@ impl Exchange {
     pub fn parting(mut self) -> Exchange {
         self.parting = true;
         self
-    }
-
-    /// The same, but a grant counts only once so many replicas have it. Needs a connection of its own, since the question to
-    /// the replicas holds up all behind it: the blocking driver's.
-    pub fn acked_by(mut self, replicas: u32, patience: Duration) -> Exchange {
-        self.replicas = Some((replicas, patience)).filter(|(replicas, _)| *replicas > 0);
-        self
-    }
-
-    /// Whether it must have a connection of its own.
-    pub fn is_solitary(&self) -> bool {
-        self.replicas.is_some()
-    }
-
-    /// How many replicas are to be asked about before this step is taken.
-    pub fn wanted_acks(&self, step: &Step) -> Option<(u32, Duration)> {
-        let granted = matches!(step, Step::Done(Ok(answer)) if self.operation.is_grant(answer));
-        self.replicas.filter(|_| granted)
-    }
-
-    /// What is to be done after so many replicas have said that they have it.
-    pub fn on_acks(&self, acks: u64, step: Step) -> Step {
-        match self.replicas {
-            Some((wanted, patience)) if acks < u64::from(wanted) => {
-                let (ms, server) = (patience.as_millis(), self.server());
-                let message = format!(
-                    "{acks} of {wanted} replicas of {server} had it within {ms} ms: check them, or ask for fewer"
-                );
-                Step::Done(Err(Error::new(Code::NotAcquired, message)))
-            }
-            _ => step,
-        }
     }
 
     pub fn session(&self) -> &Arc<Session> {
