@@ -9,14 +9,8 @@ use super::messages;
 use super::spec::Spec;
 use super::{Attempt, Inner};
 use super::{blocking, quorum};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::Operation;
-use crate::call::resp::Value;
-use crate::call::script::Script;
+use crate::call::prelude::*;
 use crate::call::sink::Sink;
-use crate::call::space::Space;
 use crate::connection::deadline::interruption;
 use crate::op::typed;
 use crate::reactor::completion::SleepingThread;
@@ -204,7 +198,6 @@ pub(super) struct ExtendCall {
     /// None if there is nothing to extend.
     held: Option<Arc<Held>>,
     sent: u64,
-    ttl: u64,
     extend: Extend,
 }
 
@@ -217,49 +210,31 @@ impl ExtendCall {
         };
         // Described now, sent later: counted from now it is certain.
         let sent = held.as_ref().map_or(0, |held| held.spec.now());
-        ExtendCall { held, sent, ttl, extend: Extend { keys, id, ttl, shown } }
+        ExtendCall { held, sent, extend: Extend { keys, id, ttl, shown } }
     }
-}
 
-impl ExtendCall {
     /// Extends on most of several servers.
     pub fn everywhere(&self) -> Result<bool> {
         let Some(held) = self.held.as_ref().filter(|held| held.is_held()) else { return Ok(false) };
-        let done = quorum::extend(held, self.ttl)?;
-        held.extended(self.sent, self.ttl, done);
+        let done = quorum::extend(held, self.extend.ttl)?;
+        held.extended(self.sent, self.extend.ttl, done);
         Ok(done && held.is_held())
     }
 }
 
 impl Operation for ExtendCall {
+    fn frame(&self) -> Frame<'_> {
+        self.extend.frame()
+    }
+
+    fn args(&self, args: &mut Args<'_>) {
+        self.extend.args(args);
+    }
+
     fn local_answer(&self) -> Option<Answer> {
         // What was lost meanwhile stays lost: its holder may have been told.
         let is_held = self.held.as_ref().is_some_and(|held| held.is_held());
         (!is_held).then_some(Answer::new(false))
-    }
-
-    fn script(&self) -> &Script {
-        self.extend.script()
-    }
-
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.extend.key(at)
-    }
-
-    fn arg_count(&self) -> usize {
-        self.extend.arg_count()
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        self.extend.encode_args(out);
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        self.extend.repeatable()
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -269,13 +244,9 @@ impl Operation for ExtendCall {
     fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
         let answer = self.extend.decode(fields, source)?;
         let (Some(done), Some(held)) = (answer.get::<bool>(), &self.held) else { return Ok(answer) };
-        held.extended(self.sent, self.ttl, *done);
+        held.extended(self.sent, self.extend.ttl, *done);
         // The answer may have come when the lease was over.
         Ok(Answer::new(*done && held.is_held()))
-    }
-
-    fn describe(&self) -> String {
-        self.extend.describe()
     }
 }
 
@@ -292,28 +263,12 @@ impl ForceReleaseCall {
 }
 
 impl Operation for ForceReleaseCall {
-    fn script(&self) -> &Script {
-        self.release.script()
+    fn frame(&self) -> Frame<'_> {
+        self.release.frame()
     }
 
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.release.key(at)
-    }
-
-    fn arg_count(&self) -> usize {
-        self.release.arg_count()
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        self.release.encode_args(out);
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        self.release.repeatable()
+    fn args(&self, args: &mut Args<'_>) {
+        self.release.args(args);
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -323,9 +278,5 @@ impl Operation for ForceReleaseCall {
     fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
         messages::freed(&self.spec);
         self.release.decode(fields, source)
-    }
-
-    fn describe(&self) -> String {
-        self.release.describe()
     }
 }
