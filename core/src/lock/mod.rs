@@ -2,7 +2,6 @@
 
 mod attempt;
 mod blocking;
-mod guest;
 mod held;
 mod messages;
 mod ops;

@@ -11,9 +11,7 @@ use super::{Attempt, Inner};
 use super::{blocking, quorum};
 use crate::call::prelude::*;
 use crate::call::sink::Sink;
-use crate::connection::deadline::interruption;
 use crate::op::typed;
-use crate::reactor::completion::SleepingThread;
 use crate::reactor::{completion, thread};
 use crate::redis;
 use crate::session::exchange::Exchange;
@@ -159,18 +157,14 @@ impl Releasing {
         let held = self.held.clone();
         // Only the process' thread knows of those who wait behind the first, and may have come before others elsewhere.
         let passes = held.as_ref().is_some_and(|held| held.spec.hands_on_in_order());
-        let released = if passes { self.run_on_thread(interrupted) } else { self.run_interruptibly(interrupted) };
+        let released = match passes {
+            true => typed(completion::wait_for(|sink| self.submit(0, sink), |_| {}, interrupted)),
+            false => self.run_interruptibly(interrupted),
+        };
         if let (Err(_), Some(held)) = (&released, held) {
             messages::give_back(held);
         }
         released
-    }
-
-    fn run_on_thread(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
-        let sleeper = Arc::new(SleepingThread::default());
-        let sink: Arc<dyn Sink> = sleeper.clone();
-        self.submit(0, &sink);
-        sleeper.wait(interrupted).map_or_else(|| Err(interruption()), typed)
     }
 
     /// Hands the release to the process' thread, which passes the lock on to the next waiter of this process in the same

@@ -25,7 +25,7 @@ use cleanup::Cleanups;
 pub(crate) use cleanup::{CLEAN_UP, Cleanup};
 pub(crate) use guest::{Action, Guest, Guests, Work};
 pub(crate) use outage::Outage;
-pub(crate) use wait_stage::WaitStage;
+pub(crate) use wait_stage::{IN_MEMORY, WaitStage, longest_rest};
 
 /// What an answer is for.
 enum Pending {
@@ -34,12 +34,6 @@ enum Pending {
     CleanUp(Cleanup),
     /// For nobody.
     Part,
-}
-
-/// What is to be done elsewhere, with the number that its answer comes back under.
-struct Sending {
-    work: Work,
-    number: u64,
 }
 
 /// Where the answers of the reactor's own operations are left.
@@ -62,8 +56,8 @@ struct Reactor {
     pending: HashMap<u64, Pending>,
     next: u64,
     tray: Arc<Tray>,
-    /// What is to be sent now.
-    out: Vec<Sending>,
+    /// What is to be done elsewhere now, each with the number that its answer comes back under.
+    out: Vec<(u64, Work)>,
 }
 
 impl Reactor {
@@ -114,10 +108,10 @@ impl Reactor {
     /// The calls of this client among what is to be sent, with their numbers.
     fn take_out(&mut self, client: u64) -> Vec<(Exchange, u64)> {
         let mut taken = Vec::new();
-        for Sending { work, number } in std::mem::take(&mut self.out) {
+        for (number, work) in std::mem::take(&mut self.out) {
             match work {
                 Work::Call(exchange) if exchange.session().engine().number == client => taken.push((exchange, number)),
-                work => self.out.push(Sending { work, number }),
+                work => self.out.push((number, work)),
             }
         }
         taken
@@ -238,6 +232,6 @@ impl Reactor {
     fn dispatch(&mut self, work: Work, pending: Pending) {
         self.next += 1;
         self.pending.insert(self.next, pending);
-        self.out.push(Sending { work, number: self.next });
+        self.out.push((self.next, work));
     }
 }

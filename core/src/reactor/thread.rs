@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::subscriptions::Subscriptions;
-use super::{Cleanup, Guests, Reactor, Sending, Work};
+use super::{Cleanup, Guests, Reactor, Work};
 use crate::base::error::{Code, Error, Result};
 use crate::base::fork::ForkCell;
 use crate::call::answer::Answer;
@@ -256,7 +256,7 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
             reactor.turn(now);
         }
         let sink = reactor.sink();
-        for Sending { work, number } in reactor.out.drain(..) {
+        for (number, work) in reactor.out.drain(..) {
             let tag = Tag::new(number, &sink);
             match work {
                 Work::Task(task) => do_beside(thread, task, tag),

@@ -1,6 +1,15 @@
 //! Where somebody is who waits on the process' thread, for a lock or for an entry of a cache.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// In memory nobody gives hints: one asks again after this.
+pub(crate) const IN_MEMORY: Duration = Duration::from_millis(5);
+
+/// The longest that one rests before asking again: what a lost hint costs at most. By its luck up to a fifth less, so that
+/// those who wait don't all ask at once.
+pub(crate) fn longest_rest(luck: u8) -> Duration {
+    Duration::from_secs(1).mul_f64(1.0 - 0.2 * f64::from(luck) / 255.0)
+}
 
 /// One who waits, between asking and resting; `Others` says who asks in its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
