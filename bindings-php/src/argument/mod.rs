@@ -5,6 +5,7 @@ mod function;
 mod keys;
 mod names;
 mod number;
+mod optional;
 mod text;
 
 use std::ffi::{CStr, c_char};
