@@ -15,7 +15,7 @@ use crate::call::operation::odd_reply;
 use crate::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
 use crate::session::exchange::Exchange;
 use crate::state::lease::{Channel, Id};
-use crate::state::single_flight::{Look, Looked, Progress};
+use crate::state::single_flight::{Look, Looked};
 
 /// What follows from an answer.
 pub(crate) enum Next {
@@ -71,16 +71,13 @@ impl Lookup {
         let spec = &self.target.spec;
         self.pending = true;
         Look {
-            entries: [self.target.keys.clone()].into(),
             id: self.id,
             ttl: spec.lease,
             channel: self.channel,
             luck: self.luck.clone(),
             // A caller who waits outlasts an absence first.
             load_when_away: spec.when_away == WhenAway::Load && !self.is_waiting(),
-            value_only: false,
-            shown: self.target.shown.clone(),
-            progress: Progress::default(),
+            ..Look::only([self.target.keys.clone()].into(), self.target.shown.clone())
         }
     }
 

@@ -120,8 +120,10 @@ pub(crate) trait Operation: Send + Sync {
     }
     /// The script in Rust. Same reply.
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>>;
-    /// Reads the reply after its first two fields.
-    fn decode(&self, fields: &[Value], source: Source) -> Result<Answer>;
+    /// Reads the reply after its first two fields: a flag, unless an operation says otherwise.
+    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        Ok(Answer::new(flag(fields, 0)?))
+    }
     /// As [`decode`](Operation::decode), of a call that was sent again because nobody knew whether it had run.
     fn decode_repeated(&self, fields: &[Value], source: Source) -> Result<Answer> {
         self.decode(fields, source)

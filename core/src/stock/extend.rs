@@ -52,10 +52,6 @@ impl Operation for Extend {
         Ok(vec![int(1), int(now), int(all.into())])
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::new(flag(fields, 0)?))
-    }
-
     fn describe(&self) -> String {
         let names: Vec<&str> = self.items.iter().map(|(target, _)| target.shown.as_str()).collect();
         format!("extension of a reservation of {}", names.join(", "))

@@ -42,8 +42,4 @@ impl Operation for Extend {
         }
         Ok(vec![Value::Int(1), int(now), int(held.into())])
     }
-
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::new(flag(fields, 0)?))
-    }
 }

@@ -60,10 +60,6 @@ impl Operation for Release {
         Ok(vec![Value::Int(1), int(now), int(held.into())])
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::new(flag(fields, 0)?))
-    }
-
     fn decode_repeated(&self, fields: &[Value], _source: Source) -> Result<Answer> {
         // What is not held any more was freed by the first try.
         flag(fields, 0).map(|_| Answer::new(true))

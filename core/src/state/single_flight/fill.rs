@@ -89,8 +89,4 @@ impl Operation for Fill {
         }
         Ok(vec![Value::Int(1), int(now), int((stored || again).into())])
     }
-
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::new(flag(fields, 0)?))
-    }
 }

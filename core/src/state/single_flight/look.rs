@@ -96,6 +96,21 @@ pub struct Seen {
 }
 
 impl Look {
+    /// A look that gets no lease.
+    pub(crate) fn only(entries: Arc<[Keys]>, shown: Arc<str>) -> Look {
+        Look {
+            entries,
+            id: Id::default(),
+            ttl: 0,
+            channel: None,
+            luck: Vec::new(),
+            load_when_away: false,
+            value_only: false,
+            shown,
+            progress: Progress::default(),
+        }
+    }
+
     /// The entries that the next call asks for. Where values are large it names few, since few are answered.
     fn asked(&self) -> &[Keys] {
         let Progress { found, last } = &self.progress;
