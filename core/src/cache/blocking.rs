@@ -20,7 +20,7 @@ pub(super) fn get(mut lookup: Lookup, interrupted: &mut dyn FnMut() -> bool) -> 
     let spec = &lookup.target.spec;
     let mut hint_wait = HintWait::new(&spec.session, &spec.wake_prefix, lookup.until);
     loop {
-        lookup.hear_at(hint_wait.channel());
+        lookup.listen_at(hint_wait.channel());
         let answer = blocking::run(lookup.exchange(), interrupted);
         let step = match lookup.on_answer(answer) {
             Next::Done(done) => return done,

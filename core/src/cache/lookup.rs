@@ -62,7 +62,7 @@ impl Lookup {
     }
 
     /// Where hints for it will be heard from now on, if anywhere.
-    pub fn hear_at(&mut self, channel: Option<Channel>) {
+    pub fn listen_at(&mut self, channel: Option<Channel>) {
         self.channel = channel;
     }
 

@@ -97,7 +97,7 @@ impl Attempt {
     }
 
     /// Where hints for it will be heard from now on, if anywhere.
-    pub fn hear_at(&mut self, channel: Option<Channel>) {
+    pub fn listen_at(&mut self, channel: Option<Channel>) {
         self.channel = channel;
     }
 

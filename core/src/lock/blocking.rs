@@ -20,7 +20,7 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
         hint_wait.listen_if_idle();
     }
     let result = loop {
-        attempt.hear_at(hint_wait.channel());
+        attempt.listen_at(hint_wait.channel());
         let answer = blocking::run(attempt.exchange(), interrupted);
         let step = match attempt.on_answer(answer) {
             Next::Held(held) => {

@@ -126,7 +126,7 @@ impl LockQueue {
             }
             Next::Listen => match self.channel {
                 Some(_) => self.ask(names),
-                None => first.stage = WaitStage::Deaf,
+                None => first.stage = WaitStage::Unsubscribed,
             },
             Next::Rest(until) => {
                 let until = first.attempt.nap(until);
@@ -166,7 +166,7 @@ impl LockQueue {
         };
         let first = self.lines.get_mut(&names).and_then(VecDeque::front_mut).filter(passable);
         let next = first.map(|first| {
-            first.attempt.hear_at(channel);
+            first.attempt.listen_at(channel);
             first.stage = WaitStage::ASKS;
             first.attempt.ask(Some(held.id))
         });
@@ -256,7 +256,7 @@ impl LockQueue {
     fn ask(&mut self, names: &Names) {
         let channel = self.channel;
         let Some(first) = self.lines.get_mut(names).and_then(VecDeque::front_mut) else { return };
-        first.attempt.hear_at(channel);
+        first.attempt.listen_at(channel);
         first.stage = WaitStage::ASKS;
         let (id, exchange) = (first.attempt.id, first.attempt.exchange());
         self.send(names.clone(), id, exchange);

@@ -123,12 +123,12 @@ impl Reactor {
     }
 
     /// Which clients' guests need a subscription, and what they have in common.
-    fn deaf(&self) -> Vec<(u64, Arc<Session>, Arc<[u8]>)> {
-        let deaf = |(client, guests): (&u64, &Guests)| {
-            let (session, wake_prefix) = guests.iter().find_map(Guest::deaf)?;
+    fn unsubscribed(&self) -> Vec<(u64, Arc<Session>, Arc<[u8]>)> {
+        let needs = |(client, guests): (&u64, &Guests)| {
+            let (session, wake_prefix) = guests.iter().find_map(Guest::unsubscribed)?;
             Some((*client, session.clone(), wake_prefix.clone()))
         };
-        self.clients.iter().filter_map(deaf).collect()
+        self.clients.iter().filter_map(needs).collect()
     }
 
     /// Whether there are answers that no turn has looked at.
@@ -142,16 +142,16 @@ impl Reactor {
     }
 
     /// A client's subscription was made, or failed.
-    fn on_hearing(&mut self, client: u64, heard: Result<Channel>) {
-        self.each_of(client, |guest| match &heard {
-            Ok(channel) => guest.on_hearing(*channel),
-            Err(error) => guest.on_deafness(error),
+    fn on_subscription(&mut self, client: u64, made: Result<Channel>) {
+        self.each_of(client, |guest| match &made {
+            Ok(channel) => guest.on_subscribed(*channel),
+            Err(error) => guest.on_not_subscribed(error),
         });
     }
 
     /// A client's subscription has gone, and nobody waits.
-    fn on_silence(&mut self, client: u64) {
-        self.each_of(client, Guest::on_silence);
+    fn on_subscription_lost(&mut self, client: u64) {
+        self.each_of(client, Guest::on_subscription_lost);
     }
 
     /// Hints have come on a client's subscription.

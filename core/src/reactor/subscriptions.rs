@@ -40,7 +40,7 @@ impl Subscriptions {
     /// Makes those that are needed, and tells the reactor what was heard: true if there was anything. `ring` makes what wakes
     /// the process' thread.
     pub fn turn<F: FnOnce() + Send + 'static>(&mut self, reactor: &mut Reactor, ring: impl Fn() -> F) -> bool {
-        for (port, session, prefix) in reactor.deaf() {
+        for (port, session, prefix) in reactor.unsubscribed() {
             self.all.entry(port).or_insert_with(|| ClientSubscription::new(session, prefix, ring()));
         }
         let (now, mut any) = (Instant::now(), false);
@@ -52,7 +52,7 @@ impl Subscriptions {
                     Ok(opened) => opened,
                 };
                 any = true;
-                reactor.on_hearing(*port, opened.as_ref().map(Subscription::channel).map_err(Clone::clone));
+                reactor.on_subscription(*port, opened.as_ref().map(Subscription::channel).map_err(Clone::clone));
                 let is_up = opened.is_ok();
                 if let Ok(connection) = opened {
                     subscription.state = State::Up(connection);
@@ -71,7 +71,7 @@ impl Subscriptions {
             }
             // Nobody waits: the next one who does has a new one made.
             State::Lost(_) if !reactor.has_waiters(*port) => {
-                reactor.on_silence(*port);
+                reactor.on_subscription_lost(*port);
                 false
             }
             State::Lost(then) => {

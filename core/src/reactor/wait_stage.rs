@@ -19,7 +19,7 @@ pub(crate) enum WaitStage<Others> {
     /// It was asked, and maybe a hint came before the answer that the hint is about.
     Asking { told: bool },
     /// A subscription is being made.
-    Deaf,
+    Unsubscribed,
     /// It was told to wait for a hint, or until this moment.
     Resting(Instant),
 }
@@ -39,13 +39,13 @@ impl<Others> WaitStage<Others> {
     }
 
     /// Whether a subscription is being made.
-    pub fn is_deaf(&self) -> bool {
-        matches!(self, WaitStage::Deaf)
+    pub fn is_unsubscribed(&self) -> bool {
+        matches!(self, WaitStage::Unsubscribed)
     }
 
     /// Whether a new subscription is a reason to ask: without one no hint could be heard.
     pub fn lacks_hints(&self) -> bool {
-        self.is_deaf() || self.is_resting()
+        self.is_unsubscribed() || self.is_resting()
     }
 
     /// Takes a hint: true if it is to be asked now.
@@ -75,7 +75,7 @@ impl<Others> WaitStage<Others> {
         match self {
             WaitStage::Asking { .. } => None,
             WaitStage::Resting(until) => Some(patience.min(*until)),
-            WaitStage::Behind(_) | WaitStage::Deaf => Some(patience),
+            WaitStage::Behind(_) | WaitStage::Unsubscribed => Some(patience),
         }
     }
 }

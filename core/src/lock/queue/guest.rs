@@ -23,22 +23,22 @@ impl Guest for LockQueue {
         self.lines.is_empty() && asks_nothing && self.renewals.next_turn().is_none()
     }
 
-    fn deaf(&self) -> Option<(&Arc<Session>, &Arc<[u8]>)> {
+    fn unsubscribed(&self) -> Option<(&Arc<Session>, &Arc<[u8]>)> {
         let mut first = self.lines.values().filter_map(VecDeque::front);
-        let spec = &first.find(|waiter| waiter.stage.is_deaf())?.attempt.lock.spec;
+        let spec = &first.find(|waiter| waiter.stage.is_unsubscribed())?.attempt.lock.spec;
         Some((&spec.session, &spec.wake_prefix))
     }
 
-    fn on_hearing(&mut self, channel: Channel) {
+    fn on_subscribed(&mut self, channel: Channel) {
         self.channel = Some(channel);
         for names in self.lines_where(|waiter| waiter.stage.lacks_hints()) {
             self.ask(&names);
         }
     }
 
-    fn on_deafness(&mut self, error: &Error) {
+    fn on_not_subscribed(&mut self, error: &Error) {
         self.channel = None;
-        for names in self.lines_where(|waiter| waiter.stage.is_deaf()) {
+        for names in self.lines_where(|waiter| waiter.stage.is_unsubscribed()) {
             let Some(first) = self.lines.get_mut(&names).and_then(VecDeque::front_mut) else { continue };
             match first.attempt.outlasts(error) {
                 Some(until) => first.stage = WaitStage::Resting(until),
@@ -47,7 +47,7 @@ impl Guest for LockQueue {
         }
     }
 
-    fn on_silence(&mut self) {
+    fn on_subscription_lost(&mut self) {
         self.channel = None;
     }
 
@@ -97,7 +97,7 @@ impl Guest for LockQueue {
             |(names, line): (&Names, &VecDeque<Queued>)| Some((names.clone(), line.front()?.attempt.over().err()?));
         let away: HashMap<Names, Error> = self.lines.iter().filter_map(away).collect();
         self.leave_if(
-            |waiter| (waiter.stage == IN_LINE || waiter.stage.is_deaf()) && waiter.attempt.until <= now,
+            |waiter| (waiter.stage == IN_LINE || waiter.stage.is_unsubscribed()) && waiter.attempt.until <= now,
             |waiter| {
                 away.get(&waiter.attempt.lock.spec.keys).map_or(Ok(Answer::new(false)), |error| Err(error.clone()))
             },
