@@ -3,7 +3,6 @@
 mod clients;
 mod function;
 mod keys;
-mod names;
 mod number;
 mod optional;
 mod text;
@@ -18,8 +17,7 @@ use ext_php_rs::types::Zval;
 use crate::exception::Problem;
 pub use clients::Clients;
 pub use function::Function;
-pub use keys::Keys;
-pub use names::Names;
+pub use keys::{Keys, Names};
 pub use number::{Flag, Float, Int, whole};
 pub use text::{Key, Text};
 

@@ -47,8 +47,8 @@ impl<'a> FromZval<'a> for Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// The bytes; none for a value of another type.
-    pub fn taken(&self) -> Option<Result<Cow<'a, [u8]>, Problem>> {
+    /// The bytes.
+    pub fn taken(&self) -> Taken<'a> {
         if let Some(text) = self.0.zend_str() {
             return Some(Ok(Cow::Borrowed(text.as_bytes())));
         }
@@ -73,8 +73,11 @@ impl<'a> Maybe<Key<'a>> {
     }
 }
 
-/// The bytes of what a parameter of type `string` takes; none for a value of another type.
-pub fn text(value: &Zval) -> Option<Result<Cow<'_, [u8]>, Problem>> {
+/// The bytes of a value; none of one of another type.
+pub type Taken<'a> = Option<Result<Cow<'a, [u8]>, Problem>>;
+
+/// The bytes of what a parameter of type `string` takes.
+pub fn text(value: &Zval) -> Taken<'_> {
     if let Some(text) = value.zend_str() {
         return Some(Ok(Cow::Borrowed(text.as_bytes())));
     }
