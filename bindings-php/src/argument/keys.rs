@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use ext_php_rs::convert::FromZval;
-use ext_php_rs::flags::DataType;
 use ext_php_rs::types::Zval;
 use quotalock::{Code, Error};
 
@@ -11,26 +9,14 @@ use super::text::{Key, Taken, text};
 use super::{type_name, wrong_type};
 use crate::exception::Problem;
 
-/// A parameter of type `array` that holds what [`Key`] takes.
-pub struct Keys<'a>(&'a Zval);
-
-/// A parameter of type `array` that holds strings.
-pub struct Names<'a>(&'a Zval);
-
-impl<'a> FromZval<'a> for Keys<'a> {
-    const TYPE: DataType = DataType::Array;
-
-    fn from_zval(value: &'a Zval) -> Option<Self> {
-        Some(Keys(value))
-    }
+parameter! {
+    /// A parameter of type `array` that holds what [`Key`] takes.
+    Keys, Array
 }
 
-impl<'a> FromZval<'a> for Names<'a> {
-    const TYPE: DataType = DataType::Array;
-
-    fn from_zval(value: &'a Zval) -> Option<Self> {
-        Some(Names(value))
-    }
+parameter! {
+    /// A parameter of type `array` that holds strings.
+    Names, Array
 }
 
 impl Keys<'_> {

@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use ext_php_rs::convert::FromZval;
 use ext_php_rs::ffi::{ext_php_rs_zend_string_release, zend_ce_stringable, zend_string};
-use ext_php_rs::flags::DataType;
 use ext_php_rs::types::Zval;
 use quotalock::{Code, Error};
 
@@ -35,15 +33,9 @@ fn stringified(value: &Zval) -> Option<Result<Vec<u8>, Problem>> {
     }
 }
 
-/// What names something: a string of any bytes, an integer, or an object with `__toString`.
-pub struct Key<'a>(pub &'a Zval);
-
-impl<'a> FromZval<'a> for Key<'a> {
-    const TYPE: DataType = DataType::Mixed;
-
-    fn from_zval(value: &'a Zval) -> Option<Self> {
-        Some(Key(value))
-    }
+parameter! {
+    /// What names something: a string of any bytes, an integer, or an object with `__toString`.
+    Key, Mixed
 }
 
 impl<'a> Key<'a> {
