@@ -103,22 +103,16 @@ pub struct Releasing {
 
 impl Releasing {
     pub(super) fn new(held: Option<Arc<Held>>) -> Releasing {
-        let was_held = held.as_ref().is_some_and(|held| held.is_held());
-        if let Some(held) = &held {
-            held.give_up();
-        }
-        Releasing::of(held, was_held)
+        Releasing::of(held, Held::give_up)
     }
 
     pub(super) fn forfeiting(held: Option<Arc<Held>>) -> Releasing {
-        let was_held = held.as_ref().is_some_and(|held| held.is_held());
-        if let Some(held) = &held {
-            held.lose();
-        }
-        Releasing::of(held, was_held)
+        Releasing::of(held, Held::lose)
     }
 
-    fn of(held: Option<Arc<Held>>, was_held: bool) -> Releasing {
+    fn of(held: Option<Arc<Held>>, end: fn(&Held)) -> Releasing {
+        let was_held = held.as_ref().is_some_and(|held| held.is_held());
+        held.iter().for_each(|held| end(held));
         // The close of its client has given it back.
         let held = held.filter(|held| !held.spec.clients().any(|client| client.is_closed()));
         Releasing { held, was_held }
@@ -246,14 +240,8 @@ impl Operation for ExtendCall {
 
 /// A forced release, of which those who wait in this process hear at once.
 pub(super) struct ForceReleaseCall {
-    spec: Arc<Spec>,
-    release: ForceRelease,
-}
-
-impl ForceReleaseCall {
-    pub fn new(spec: &Arc<Spec>) -> ForceReleaseCall {
-        ForceReleaseCall { spec: spec.clone(), release: spec.force_release() }
-    }
+    pub spec: Arc<Spec>,
+    pub release: ForceRelease,
 }
 
 impl Operation for ForceReleaseCall {
