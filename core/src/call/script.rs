@@ -1,5 +1,9 @@
 //! A Lua script: constant text and its SHA-1.
 
+use std::ops::Deref;
+
+use once_cell::race::OnceBox;
+
 use super::lua::{self, Constants};
 
 /// The head of every script: the clock and the deadline.
@@ -36,5 +40,36 @@ impl Script {
         let line = self.text.lines().nth(line.checked_sub(1)?)?;
         let call = line.split_once("redis.call('")?.1;
         call.split('\'').next()
+    }
+}
+
+/// A script that has a name and is put together when it is first needed.
+pub(crate) struct NamedScript {
+    name: &'static str,
+    constants: &'static Constants,
+    fragments: &'static [&'static str],
+    made: OnceBox<Script>,
+}
+
+impl NamedScript {
+    pub const fn new(
+        name: &'static str,
+        constants: &'static Constants,
+        fragments: &'static [&'static str],
+    ) -> NamedScript {
+        NamedScript { name, constants, fragments, made: OnceBox::new() }
+    }
+
+    /// Its name and its text.
+    pub fn listed(&self) -> (String, String) {
+        (self.name.to_owned(), self.text().to_owned())
+    }
+}
+
+impl Deref for NamedScript {
+    type Target = Script;
+
+    fn deref(&self) -> &Script {
+        self.made.get_or_init(|| Box::new(Script::new(self.constants, self.fragments)))
     }
 }

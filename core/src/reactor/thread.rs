@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::subscriptions::Subscriptions;
-use super::{Cleanup, Guests, Reactor, Sending, Work};
+use super::{Cleanup, Guests, Reactor, Work};
 use crate::base::error::{Code, Error, Result};
 use crate::base::fork::ForkCell;
 use crate::call::answer::Answer;
@@ -22,7 +22,7 @@ use crate::session::call::{Call, Task};
 use crate::session::exchange::{Exchange, Step};
 
 struct Submission {
-    port: u64,
+    client: u64,
     step: Step,
     exchange: Exchange,
     tag: Tag,
@@ -119,9 +119,9 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
         match exchange.start() {
             Step::Done(answer) => answered.push((id, answer)),
             step => {
-                let port = exchange.session().engine().number;
+                let client = exchange.session().engine().number;
                 let tag = Tag::new(id, sink);
-                submissions.push(Submission { port, step, exchange, tag });
+                submissions.push(Submission { client, step, exchange, tag });
             }
         }
     }
@@ -215,8 +215,8 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
     loop {
         let Inbox { submissions, closed, cancelled, messages, told: _ } =
             std::mem::take(&mut *thread.inbox.lock().unwrap_or_else(PoisonError::into_inner));
-        for Submission { port, step, exchange, tag } in submissions {
-            links.entry(port).or_insert_with(make).submit(step, exchange, tag);
+        for Submission { client, step, exchange, tag } in submissions {
+            links.entry(client).or_insert_with(make).submit(step, exchange, tag);
         }
         for message in messages {
             match message {
@@ -224,13 +224,13 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
                 Message::CleanUp(cleanup) => reactor.clean_up(cleanup),
             }
         }
-        for port in closed {
-            reactor.close(port);
-            subscriptions.close(port);
-            if let Some(mut link) = links.remove(&port) {
+        for client in closed {
+            reactor.close(client);
+            subscriptions.close(client);
+            if let Some(mut link) = links.remove(&client) {
                 // What was held or asked for is taken back before the connection goes.
                 let sink = reactor.sink();
-                for (exchange, number) in reactor.take_out(port) {
+                for (exchange, number) in reactor.take_out(client) {
                     link.submit(Step::Send, exchange, Tag::new(number, &sink));
                 }
                 link.flush();
@@ -256,20 +256,20 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
             reactor.turn(now);
         }
         let sink = reactor.sink();
-        for Sending { work, number } in reactor.out.drain(..) {
+        for (number, work) in reactor.out.drain(..) {
             let tag = Tag::new(number, &sink);
             match work {
                 Work::Task(task) => do_beside(thread, task, tag),
                 Work::Call(mut exchange) => {
                     let step = exchange.start();
-                    let port = exchange.session().engine().number;
-                    links.entry(port).or_insert_with(make).submit(step, exchange, tag);
+                    let client = exchange.session().engine().number;
+                    links.entry(client).or_insert_with(make).submit(step, exchange, tag);
                 }
             }
         }
-        for (port, link) in &mut links {
+        for (client, link) in &mut links {
             // Only what was submitted has come? Then there is nothing to read.
-            if link.socket().is_some() && !ready.contains(port) && link.next_turn().is_none_or(|due| due > now) {
+            if link.socket().is_some() && !ready.contains(client) && link.next_turn().is_none_or(|due| due > now) {
                 link.flush();
             } else {
                 link.turn();
@@ -323,11 +323,11 @@ fn rest(
         revents: 0,
     };
     let mut entries = vec![entry(bell.as_raw_fd(), false)];
-    let mut ports = Vec::with_capacity(links.len());
-    for (port, link) in links {
+    let mut clients = Vec::with_capacity(links.len());
+    for (client, link) in links {
         if let Some((fd, _)) = link.socket() {
             entries.push(entry(fd, link.wants_write()));
-            ports.push(*port);
+            clients.push(*client);
         }
     }
     entries.extend(subscriptions.descriptors().map(|descriptor| entry(descriptor, false)));
@@ -346,6 +346,6 @@ fn rest(
         // Rings are only a hint: what they were for is in the inbox.
         let _ = (&mut &*bell).read(&mut rings);
     }
-    let is_ready = |(port, entry): (u64, &libc::pollfd)| (entry.revents != 0).then_some(port);
-    ports.into_iter().zip(&entries[1..]).filter_map(is_ready).collect()
+    let is_ready = |(client, entry): (u64, &libc::pollfd)| (entry.revents != 0).then_some(client);
+    clients.into_iter().zip(&entries[1..]).filter_map(is_ready).collect()
 }
