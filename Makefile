@@ -17,7 +17,7 @@ SUITE = python3 tools/suite.py $@
 WITH_SERVERS = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m python3 tests/harness/with_servers.py --
 # All that may run beside each other; the faults freeze and kill servers by the clock and the incident is a load on the
 # whole machine, so they run alone.
-BESIDE := test-rust test-python test-php test-node test-interop test-attack test-bench
+BESIDE := test-rust test-lua54 test-python test-php test-node test-interop test-attack test-bench
 ALONE := test-faults test-incident
 # How many suites run at once; the output of each is printed in one piece when it is done. They all run, whichever
 # fails, and find everything built.
@@ -65,6 +65,12 @@ suites: $(BESIDE)
 
 test-rust: ## Runs the tests of the core
 	$(WITH_SERVERS) cargo test --quiet --no-fail-fast
+
+# Where scripts could differ: every vector, each script beside its twin, and the calls with the most arguments.
+IN_LUA54 := vectors twin twin_lease twin_flight twin_stock widest
+test-lua54: setup ## Runs the scripts in Lua 5.4, with the rules of servers that people rent
+	$(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m $(PYTHON) tests/harness/lua54.py -- \
+		cargo test --quiet --no-fail-fast -p quotalock-tests $(IN_LUA54:%=--test %)
 
 test-python: build-python ## Runs the tests of the Python package
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/python

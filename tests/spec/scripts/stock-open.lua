@@ -1,10 +1,11 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
@@ -66,19 +67,20 @@ local function unpacked(packed)
   end
   return list
 end
+local function free(number) return string.format('p%.0f', number) end
 local function lay(s, n, list, from, to)
   for first = from, to, 1000 do
     local fields = {}
     for i = first, math.min(first + 999, to) do
       local at = 2 * (i - first)
-      fields[at + 1], fields[at + 2] = 'p' .. n + i - from, list[i]
+      fields[at + 1], fields[at + 2] = free(n + i - from), list[i]
     end
     redis.call('HSET', KEYS[s.at], unpack(fields))
   end
 end
 local function draw(s, id, n)
   local fields, packed = {}, {}
-  for i = 1, n do fields[i] = 'p' .. s.first + i - 1 end
+  for i = 1, n do fields[i] = free(s.first + i - 1) end
   local drawn = redis.call('HMGET', KEYS[s.at], unpack(fields))
   for i = 1, n do packed[i] = struct.pack('<I4', #(drawn[i] or '')) .. (drawn[i] or '') end
   packed = table.concat(packed)
@@ -166,7 +168,7 @@ local function check_rights()
   may('XADD', KEYS[3], '-', '-', '-')
   may('XTRIM', KEYS[3], 'MAXLEN', '~', 2^53)
 end
-local quantity, per_buyer, ends = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local quantity, per_buyer, ends = ARGV[4] + 0.0, ARGV[5] + 0.0, ARGV[6] + 0.0
 local how = struct.pack('<I8I8I8c20', quantity, per_buyer, ends, ARGV[9])
 local s = load(1, 'o')
 redis.call('ZCARD', KEYS[2])
@@ -183,7 +185,7 @@ end
 if ends > 0 and ends <= now then return {1, now, 3, quantity, per_buyer, ends, 0} end
 check_rights()
 redis.call('DEL', KEYS[1], KEYS[2])
-local memory, cap, prized = tonumber(ARGV[7]), tonumber(ARGV[8]), #ARGV > 9
+local memory, cap, prized = ARGV[7] + 0.0, ARGV[8] + 0.0, #ARGV > 9
 s = {
   at = 1, head = 'QS\1' .. struct.pack('<BI8I8I8I8', prized and 1 or 0, per_buyer, ends, memory, cap), ends = ends,
   memory = memory, cap = cap, available = quantity, held = 0, sold = 0, entries = 0, now = 0, offset = -now, due = 2^53,
