@@ -26,11 +26,11 @@ from types import ModuleType
 import attacks
 import caches
 import connections
+import elsewhere
 import limiters
 import locks
 import node
 import python
-import servers
 import stocks
 from mutant import Mutant
 
@@ -40,7 +40,7 @@ FOUND_BY = Path(__file__).with_name("found_by.json")
 JOBS = int(os.environ.get("JOBS", "2"))
 # Each has MUTANTS, and TESTS: those in tests/rust/tests that find them where the unit tests and the vectors do not; of
 # the packages those in tests/python and tests/node.
-THEMES = [limiters, connections, locks, caches, stocks, servers, attacks, python, node]
+THEMES = [limiters, connections, locks, caches, stocks, elsewhere, attacks, python, node]
 # Those tests that tell most in least time come first; what follows is only built if they stay green.
 FIRST = ("lib", "vectors")
 CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]
