@@ -135,7 +135,7 @@ class Scripts:
             done, answer = self._attempt(function)
             if done:
                 return self._reply(answer)
-            text = bytes(answer)
+            text = answer if isinstance(answer, bytes) else b"user_script:1: refused here: %s" % str(answer).encode()
         except (Refusal, LuaError) as error:
             text = f"user_script:1: refused here: {error}".encode()
         if not FROM_SERVER.match(text):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mutant import LUA, RUST, Mutant
+from mutant import LUA, RUST, Edit, Mutant
 
 TESTS = ("vectors", "widest", "twin")
 SUITES = ("lua54",)
@@ -15,10 +15,14 @@ MUTANTS = [
         suites=SUITES,
     ),
     Mutant(
-        "the numbers of a policy wrap around in Lua 5.4",
+        "numbers wrap around in Lua 5.4",
         f"{RUST}/limiter/compose.rs",
         'format!("{} + 0.0", ',
         'format!("tonumber({})", ',
+        also=(
+            Edit(f"{LUA}/limit/consume.lua", "ARGV[3] + 0.0", "tonumber(ARGV[3])"),
+            Edit(f"{LUA}/clock.lua", "ARGV[1] + 0.0", "tonumber(ARGV[1])"),
+        ),
         suites=SUITES,
     ),
     Mutant(
