@@ -6,7 +6,7 @@ libraries. It is stricter than any server that people rent: a script may touch d
 at most 3,999 arguments, may pass no number that Lua 5.4 writes as `1.0`, must answer integers, and is forgotten again
 and again (`NOSCRIPT`). `CONFIG` is refused.
 
-The command finds it in QUOTALOCK_TEST_SERVERS as `lua-5.4`.
+The command finds it in QUOTALOCK_TEST_SERVERS as `elsewhere`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lupa.lua54 import LuaRuntime
 from servers import Server
 from with_servers import environment, run
 
-NAME = "lua-5.4"
+NAME = "elsewhere"
 # The most arguments that ElastiCache Serverless takes.
 ARGUMENTS = 3999
 # A script is forgotten after so many calls of it.

@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, TestCaseResult, TestRunner};
 use quotalock::Client;
 use quotalock::testing::{self, Kind};
 
-use crate::{LUA_54, servers};
+use crate::{ELSEWHERE, servers};
 
 /// How many steps a case has.
 pub const STEPS: usize = 200;
@@ -60,7 +60,7 @@ pub fn agree<S: Strategy>(
         for (name, url) in servers() {
             let (cases, play) = (&cases, &play);
             // The slow one gets a tenth of them.
-            let share = if name == LUA_54 { 10 } else { 1 };
+            let share = if name == ELSEWHERE { 10 } else { 1 };
             scope.spawn(move || {
                 let played = Played { name, url, counted: RefCell::default() };
                 let mut runner = TestRunner::new(Config {
