@@ -3,6 +3,7 @@
 pub mod lease;
 pub mod single_flight;
 pub mod stock;
+pub mod wire;
 
 use std::slice;
 

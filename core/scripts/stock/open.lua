@@ -4,7 +4,7 @@
 -- Reply: {1, now, 1 it opened, 0 it is open with these, 2 it is open with others, 3 ends has passed; then of an open one
 -- quantity, per_buyer, ends, whether it has these prizes}.
 -- Invariant: an open sale is not changed.
-local quantity, per_buyer, ends = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local quantity, per_buyer, ends = ARGV[4] + 0.0, ARGV[5] + 0.0, ARGV[6] + 0.0
 local how = struct.pack('<I8I8I8c20', quantity, per_buyer, ends, ARGV[9])
 local s = load(1, 'o')
 redis.call('ZCARD', KEYS[2])
@@ -22,7 +22,7 @@ if ends > 0 and ends <= now then return {1, now, 3, quantity, per_buyer, ends, 0
 -- First what a full server refuses, or an ACL.
 check_rights()
 redis.call('DEL', KEYS[1], KEYS[2])
-local retention, cap, prized = tonumber(ARGV[7]), tonumber(ARGV[8]), #ARGV > 9
+local retention, cap, prized = ARGV[7] + 0.0, ARGV[8] + 0.0, #ARGV > 9
 s = {
   at = 1, head = 'QS\1' .. struct.pack('<BI8I8I8I8', prized and 1 or 0, per_buyer, ends, retention, cap), ends = ends,
   retention = retention, cap = cap, available = quantity, held = 0, sold = 0, entries = 0, now = 0, offset = -now, due = NEVER,

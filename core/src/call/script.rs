@@ -6,6 +6,9 @@ use once_cell::race::OnceBox;
 
 use super::lua::{self, Constants};
 
+/// What Dragonfly does for a script: it answers with whole numbers, as all others do. To them it is a comment.
+const FLAGS: &str = "--!df flags=legacy-float\n";
+
 /// The head of every script: the clock and the deadline.
 const CLOCK: &str = include_str!("../../scripts/clock.lua");
 
@@ -19,7 +22,7 @@ pub struct Script {
 impl Script {
     /// Joins the common head and these fragments, with the numbers that Rust knows by a name as well.
     pub(crate) fn new(constants: &Constants, fragments: &[&str]) -> Script {
-        let mut text = String::new();
+        let mut text = String::from(FLAGS);
         [&[CLOCK], fragments].concat().iter().for_each(|code| lua::write_out(&mut text, code, constants));
         let sha = sha1_smol::Sha1::from(text.as_bytes()).digest().to_string();
         Script { text, sha }

@@ -22,6 +22,7 @@ const DESCRIBE: &str = include_str!("../../scripts/limit/describe.lua");
 const REMEMBER: &str = include_str!("../../scripts/limit/remember.lua");
 const CHARGE: &str = include_str!("../../scripts/limit/charge.lua");
 const ALL: &str = include_str!("../../scripts/limit/all.lua");
+const PAUSE: &str = include_str!("../../scripts/limit/pause.lua");
 const QUEUE: &str = include_str!("../../scripts/limit/queue.lua");
 const WRITE: &str = include_str!("../../scripts/limit/write.lua");
 const WRITE_LOG: &str = include_str!("../../scripts/limit/write_log.lua");
@@ -222,6 +223,7 @@ fn written_together(forms: &[Arc<Scripts>], once: bool) -> Arc<Script> {
             text.push_str("end\n");
         }
         once_for_all.append(&mut text, QUEUE, "");
+        once_for_all.append(&mut text, PAUSE, "");
         text.push_str("local forms = {}\n");
         for (n, form) in forms.iter().enumerate() {
             let form = form.form("at + ", 2, true);
