@@ -23,14 +23,14 @@ local function load(at, field)
   local got = redis.call('HMGET', KEYS[at], '', field)
   local value = got[1]
   if not value or #value ~= 116 or string.sub(value, 1, 3) ~= 'QS\1' then return nil end
-  local flags, per_buyer, ends, memory, cap, first, available, held, sold, entries, seen, offset, due, kept, buyers =
+  local flags, per_buyer, ends, retention, cap, first, available, held, sold, entries, seen, offset, due, kept, buyers =
     struct.unpack('<BI8I8I8I8I8I8I8I8I8I8i8I8I8I8', value, 4)
   local time = now + offset
-  local dirty = kept < time + memory / 2
+  local dirty = kept < time + retention / 2
   if time < seen then offset, time, dirty = offset + seen - time, seen, true end
   return {
     at = at, head = string.sub(value, 1, 36), more = got[2], prized = flags % 2 == 1, per_buyer = per_buyer, ends = ends,
-    memory = memory, cap = cap, available = available, held = held, sold = sold, entries = entries, now = time,
+    retention = retention, cap = cap, available = available, held = held, sold = sold, entries = entries, now = time,
     offset = offset, due = due, kept = kept, buyers = buyers, first = first, dirty = dirty, latest = time,
     renew = false, closed = flags > 1, ended = flags > 1 or ends > 0 and now >= ends,
   }
@@ -40,8 +40,8 @@ local function numbers(s)
 end
 local function save(s)
   local latest = math.max(s.latest, s.now, s.ends > 0 and s.ends + s.offset or 0)
-  local renew = s.renew or s.kept < latest + s.memory / 2
-  if renew then s.kept = math.max(s.kept, latest + s.memory) end
+  local renew = s.renew or s.kept < latest + s.retention / 2
+  if renew then s.kept = math.max(s.kept, latest + s.retention) end
   redis.call('HSET', KEYS[s.at], '', s.head .. struct.pack('<I8', s.first) .. numbers(s)
     .. struct.pack('<I8I8I8', s.due, s.kept, s.buyers))
   if renew then
@@ -185,10 +185,10 @@ end
 if ends > 0 and ends <= now then return {1, now, 3, quantity, per_buyer, ends, 0} end
 check_rights()
 redis.call('DEL', KEYS[1], KEYS[2])
-local memory, cap, prized = ARGV[7] + 0.0, ARGV[8] + 0.0, #ARGV > 9
+local retention, cap, prized = ARGV[7] + 0.0, ARGV[8] + 0.0, #ARGV > 9
 s = {
-  at = 1, head = 'QS\1' .. struct.pack('<BI8I8I8I8', prized and 1 or 0, per_buyer, ends, memory, cap), ends = ends,
-  memory = memory, cap = cap, available = quantity, held = 0, sold = 0, entries = 0, now = 0, offset = -now, due = 2^53,
+  at = 1, head = 'QS\1' .. struct.pack('<BI8I8I8I8', prized and 1 or 0, per_buyer, ends, retention, cap), ends = ends,
+  retention = retention, cap = cap, available = quantity, held = 0, sold = 0, entries = 0, now = 0, offset = -now, due = 2^53,
   kept = 0, buyers = 0, first = 1, latest = 0, renew = true,
 }
 redis.call('HSET', KEYS[1], 'o', how .. ARGV[3])
