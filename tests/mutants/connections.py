@@ -85,8 +85,8 @@ MUTANTS = [
         "Ok(()) => {}",
         also=Edit(
             f"{RUST}/connection/deadline.rs",
-            "        self.look_up()?;\n        loop {",
-            "        loop {",
+            "self.look_up()?;\n        loop {\n            match poll(fd, writing, Instant::now() + self.slice()) {",
+            "loop {\n            match poll(fd, writing, Instant::now() + SLICE) {",
         ),
     ),
     Mutant(
