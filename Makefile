@@ -17,7 +17,7 @@ SUITE = python3 tools/suite.py $@
 WITH_SERVERS = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m python3 tests/harness/with_servers.py --
 # All that may run beside each other; the faults freeze and kill servers by the clock and the incident is a load on the
 # whole machine, so they run alone.
-BESIDE := test-rust test-python test-php test-node test-interop test-attack test-bench
+BESIDE := test-rust test-elsewhere test-python test-php test-node test-interop test-attack test-bench
 ALONE := test-faults test-incident
 # How many suites run at once; the output of each is printed in one piece when it is done. They all run, whichever
 # fails, and find everything built.
@@ -66,6 +66,12 @@ suites: $(BESIDE)
 test-rust: ## Runs the tests of the core
 	$(WITH_SERVERS) cargo test --quiet --no-fail-fast
 
+# Where scripts could differ: every vector, each script beside its twin, and the calls with the most arguments.
+ELSEWHERE := vectors twin twin_lease twin_flight twin_stock widest
+test-elsewhere: setup ## Runs the scripts in Lua 5.4, with the rules of servers that people rent
+	$(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m $(PYTHON) tests/harness/lua54.py -- \
+		cargo test --quiet --no-fail-fast -p quotalock-tests $(ELSEWHERE:%=--test %)
+
 test-python: build-python ## Runs the tests of the Python package
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/python
 
@@ -91,6 +97,21 @@ SEED ?= 1
 .PHONY: attack
 attack: build-python ## The same by hand: SECONDS=3600 SEED=2
 	python3 tests/harness/with_servers.py -- $(PYTHON) tests/attack/run.py --seconds $(SECONDS) --seed $(SEED)
+
+# Not part of `make test`. What an input reaches is told by flags of the compiler that every toolchain has; the build has
+# a target folder of its own. What was found stays in target/fuzz, the seeds are in fuzz/seeds.
+FUZZ := resp url policy stored
+FUZZ_FLAGS := --cfg fuzzing -Ccodegen-units=1 -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,\
+	level=4 inline-8bit-counters pc-table trace-compares)
+.PHONY: fuzz
+fuzz: setup ## Feeds what reads bytes of others: SECONDS=1200 for each, ONLY=url one of resp, url, policy, stored
+	host=$$(rustc -vV | sed -n 's/^host: //p'); \
+	RUSTFLAGS='$(FUZZ_FLAGS)' cargo build --quiet --release --manifest-path fuzz/Cargo.toml --target $$host --target-dir target/fuzz; \
+	for target in $(or $(ONLY),$(FUZZ)); do \
+		mkdir -p target/fuzz/corpus/$$target; \
+		target/fuzz/$$host/release/$$target target/fuzz/corpus/$$target fuzz/seeds/$$target -max_total_time=$(SECONDS) \
+			-max_len=4096 -timeout=10 -print_final_stats=1 -artifact_prefix=target/fuzz/$$target-; \
+	done
 
 test-bench: build ## Runs every measurement for an instant, so that the bench does not rot
 	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \

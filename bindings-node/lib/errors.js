@@ -12,80 +12,54 @@ class QuotalockError extends Error {
   }
 }
 
-class InvalidArgumentError extends QuotalockError {
-  static code = 'invalid_argument'
-}
-
-class InvalidPolicyError extends QuotalockError {
-  static code = 'invalid_policy'
-}
-
-class UnavailableError extends QuotalockError {
-  static code = 'unavailable'
-}
-
-class TimeoutError extends QuotalockError {
-  static code = 'timeout'
-}
-
-class WrongTypeError extends QuotalockError {
-  static code = 'wrong_type'
-}
-
-class CrossSlotError extends QuotalockError {
-  static code = 'cross_slot'
-}
-
-class NotPermittedError extends QuotalockError {
-  static code = 'not_permitted'
-}
-
-class RateLimitedError extends QuotalockError {
-  static code = 'limited'
-
-  /**
-   * @param {string} message
-   * @param {import('../index.js').Decision} decision
-   */
-  constructor(message, decision) {
-    super(message)
-    this.decision = decision
-  }
-}
-
-class NotAcquiredError extends QuotalockError {
-  static code = 'not_acquired'
-}
-
-class LostError extends QuotalockError {
-  static code = 'lost'
-}
-
-class LoadFailedError extends QuotalockError {
-  static code = 'load_failed'
-}
-
-class ClosedError extends QuotalockError {
-  static code = 'closed'
-}
-
-class InternalError extends QuotalockError {}
-
 const classes = {
   QuotalockError,
-  InvalidArgumentError,
-  InvalidPolicyError,
-  UnavailableError,
-  TimeoutError,
-  WrongTypeError,
-  CrossSlotError,
-  NotPermittedError,
-  RateLimitedError,
-  NotAcquiredError,
-  LostError,
-  LoadFailedError,
-  ClosedError,
-  InternalError,
+  InvalidArgumentError: class extends QuotalockError {
+    static code = 'invalid_argument'
+  },
+  InvalidPolicyError: class extends QuotalockError {
+    static code = 'invalid_policy'
+  },
+  UnavailableError: class extends QuotalockError {
+    static code = 'unavailable'
+  },
+  TimeoutError: class extends QuotalockError {
+    static code = 'timeout'
+  },
+  WrongTypeError: class extends QuotalockError {
+    static code = 'wrong_type'
+  },
+  CrossSlotError: class extends QuotalockError {
+    static code = 'cross_slot'
+  },
+  NotPermittedError: class extends QuotalockError {
+    static code = 'not_permitted'
+  },
+  RateLimitedError: class extends QuotalockError {
+    static code = 'limited'
+
+    /**
+     * @param {string} message
+     * @param {import('../index.js').Decision} decision
+     */
+    constructor(message, decision) {
+      super(message)
+      this.decision = decision
+    }
+  },
+  NotAcquiredError: class extends QuotalockError {
+    static code = 'not_acquired'
+  },
+  LostError: class extends QuotalockError {
+    static code = 'lost'
+  },
+  LoadFailedError: class extends QuotalockError {
+    static code = 'load_failed'
+  },
+  ClosedError: class extends QuotalockError {
+    static code = 'closed'
+  },
+  InternalError: class extends QuotalockError {},
 }
 
 /** @type {Record<string, new (message: string, decision?: any) => QuotalockError>} */
@@ -103,7 +77,7 @@ for (const [name, type] of Object.entries(classes)) {
  * @param {import('../index.js').Decision} [decision]
  */
 function failure(code, message, decision) {
-  return new (byCode[code] ?? InternalError)(message, decision)
+  return new (byCode[code] ?? classes.InternalError)(message, decision)
 }
 
 /**

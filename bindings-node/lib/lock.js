@@ -101,7 +101,7 @@ class Lock {
       stop,
       () => {
         this.#native.abandon()
-        this.#loss.deafen()
+        this.#loss.unlisten()
       },
     )
     if (granted) this.#loss.listen()

@@ -51,7 +51,7 @@ class Loss {
   }
 
   /** Ends the watch. */
-  deafen() {
+  unlisten() {
     if (this.#watch === null) return
     unwatch(this.#watch)
     this.#watch = null
@@ -60,14 +60,14 @@ class Loss {
   /** Fires the signal of a loss that the core has noticed and this thread has not heard of yet. */
   notice() {
     if (this.#watch === null || this.#native.state !== 'lost') return
-    this.deafen()
+    this.unlisten()
     this.#abort()
   }
 
   /** The grant is given back: its signal will never fire. One that nobody had when it began is that of the next. */
   end() {
     this.notice()
-    this.deafen()
+    this.unlisten()
     if (this.#native.state !== 'released') this.#controller = null
   }
 

@@ -6,15 +6,15 @@ use std::rc::Rc;
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::ZendClassObject;
-use quotalock::{CacheOptions, Getting, WhenAway};
+use quotalock::{CacheOptions, Getting, Seen, WhenAway};
 
 use crate::argument::{Float, Function, Int, Key, Keys, Maybe, OrNull, Text};
 use crate::call::{self, Stop};
 use crate::exception::Outcome;
 use crate::load::{self, Form};
 use crate::property::{self, Array, Bytes, Live, MaybeBytes, Property, Type};
+use crate::record::MaybeShown;
 use crate::registry::Handle;
-use crate::seen::MaybeSeen;
 
 /// The properties of the class.
 pub const PROPERTIES: &[Property] = &[("name", Type::Text)];
@@ -108,10 +108,10 @@ impl Cache {
     }
 
     /// The value of a key, if there is one; loads nothing.
-    pub fn peek(&self, key: Key) -> Outcome<MaybeSeen> {
+    pub fn peek(&self, key: Key) -> Outcome<MaybeShown<Seen>> {
         self.handle.check()?;
         let op = self.cache.peek(&key.bytes(1)?)?;
-        call::run(op).map(MaybeSeen)
+        call::run(op).map(MaybeShown)
     }
 
     /// Stores a value.

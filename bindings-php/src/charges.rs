@@ -1,23 +1,16 @@
 //! The `charges` argument of `consumeAll`: a list of `[$limiter, $key]` and `[$limiter, $key, $cost]`.
 
 use ext_php_rs::convert::FromZval;
-use ext_php_rs::flags::DataType;
 use ext_php_rs::types::{ZendClassObject, ZendHashTable, Zval};
 use quotalock::{Charge, Client, Code, CombinedDecision, Error, Op, convert};
 
-use crate::argument::{Key, type_name, whole, wrong_type};
+use crate::argument::{Key, parameter, type_name, whole, wrong_type};
 use crate::exception::{Outcome, Problem};
 use crate::limiter::Limiter;
 
-/// Charges as PHP gives them.
-pub struct Charges<'a>(&'a Zval);
-
-impl<'a> FromZval<'a> for Charges<'a> {
-    const TYPE: DataType = DataType::Array;
-
-    fn from_zval(value: &'a Zval) -> Option<Self> {
-        Some(Charges(value))
-    }
+parameter! {
+    /// Charges as PHP gives them.
+    Charges, Array
 }
 
 impl<'a> Charges<'a> {

@@ -8,14 +8,13 @@ use std::rc::Rc;
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::ZendClassObject;
-use quotalock::{LimiterOptions, LockOptions};
+use quotalock::{CombinedDecision, LimiterOptions, LockOptions, TakenAll};
 
 use crate::argument::{Flag, Float, Int, Key, Maybe, Names, Text};
 use crate::cache::{BETA, Cache, CacheArguments, ERROR_TTL_MS, FRESH_MS, LEASE_MS, RAISE};
 use crate::call;
 use crate::charges::Charges;
 use crate::class;
-use crate::decision::DecidedTogether;
 use crate::exception::Outcome;
 use crate::held;
 use crate::limiter::Limiter;
@@ -24,10 +23,10 @@ use crate::lock_options::{ACK_TIMEOUT_MS, LockArguments, NO_LABEL, TTL_MS};
 use crate::once::{self, Once};
 use crate::policy::PolicyArgument;
 use crate::property::{self, Property, Type};
+use crate::record::Shown;
 use crate::registry::{self, Handle};
 use crate::settings::{Arguments, REQUEST_MEMORY_MS, Settings};
 use crate::stock::{HOLD_MS, LEDGER_CAP, RETENTION_MS, Stock};
-use crate::stock_answer::TakenTogether;
 use crate::stock_pairs::StockPairs;
 
 /// The properties of the class.
@@ -55,21 +54,6 @@ impl Client {
         let lock = make(self.0.shared()?.core(), options)?;
         Ok(Lock::object(lock, wait, Rc::new([self.0.clone()])))
     }
-}
-
-/// The arguments that all locks have in common.
-macro_rules! given {
-    ($ttl:ident, $wait:ident, $fair:ident, $above:ident, $label:ident, $replicas:ident, $ack:ident) => {
-        LockArguments {
-            ttl: $ttl,
-            wait: $wait,
-            fair: $fair,
-            token_above: $above,
-            label: $label,
-            replicas_ack: $replicas,
-            ack_timeout: $ack,
-        }
-    };
 }
 
 #[php_impl]
@@ -111,12 +95,12 @@ impl Client {
     }
 
     /// Charges several keys, each by its own limiter, if all of them admit it, else none.
-    pub fn consume_all(&self, charges: Charges, requestId: Maybe<Key>) -> Outcome<DecidedTogether> {
+    pub fn consume_all(&self, charges: Charges, requestId: Maybe<Key>) -> Outcome<Shown<CombinedDecision>> {
         let op = {
             let (id, keys) = (requestId.bytes(2)?, charges.keys()?);
             charges.op(&keys, self.0.shared()?.core(), id.as_deref())?
         };
-        call::run(op).map(DecidedTogether)
+        call::run(op).map(Shown)
     }
 
     /// Makes a handle for a mutex.
@@ -135,7 +119,7 @@ impl Client {
         replicasAck: Int,
         ackTimeoutMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
-        let given = given!(ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs);
+        let given = LockArguments { ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs };
         self.leased(&given, 2, |client, options| Ok(client.lock(&name.bytes(1)?, options)?))
     }
 
@@ -155,7 +139,7 @@ impl Client {
         replicasAck: Int,
         ackTimeoutMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
-        let given = given!(ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs);
+        let given = LockArguments { ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs };
         self.leased(&given, 2, |client, options| {
             let names = names.get(1)?;
             let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
@@ -181,7 +165,7 @@ impl Client {
         replicasAck: Int,
         ackTimeoutMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
-        let given = given!(ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs);
+        let given = LockArguments { ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs };
         self.leased(&given, 4, |client, options| {
             let (permits, weight) = (permits.unsigned(2, "permits")?, weight.unsigned(3, "weight")?);
             Ok(client.semaphore(&name.bytes(1)?, permits, weight, options)?)
@@ -204,7 +188,7 @@ impl Client {
         replicasAck: Int,
         ackTimeoutMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
-        let given = given!(ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs);
+        let given = LockArguments { ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs };
         self.leased(&given, 2, |client, options| Ok(client.read_lock(&name.bytes(1)?, options)?))
     }
 
@@ -224,7 +208,7 @@ impl Client {
         replicasAck: Int,
         ackTimeoutMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
-        let given = given!(ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs);
+        let given = LockArguments { ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs };
         self.leased(&given, 2, |client, options| Ok(client.write_lock(&name.bytes(1)?, options)?))
     }
 
@@ -248,12 +232,12 @@ impl Client {
         buyer: Key,
         holdMs: Int,
         requestId: Maybe<Key>,
-    ) -> Outcome<TakenTogether> {
+    ) -> Outcome<Shown<TakenAll>> {
         let op = {
             let (buyer, id, hold) = (buyer.bytes(2)?, requestId.bytes(4)?, holdMs.micros(3, "hold")?);
             self.0.shared()?.core().take_all(&takes.takes()?, &buyer, hold, id.as_deref())?
         };
-        call::run(op).map(TakenTogether)
+        call::run(op).map(Shown)
     }
 
     /// Sells what several reservations hold, or nothing if one of them is over.

@@ -16,8 +16,8 @@ use ext_php_rs::types::{ZendObject, Zval};
 use ext_php_rs::zend::{ClassEntry, ExecuteData, ce};
 use quotalock::{Code, Error};
 
-use crate::decision;
 use crate::property::{self, Type};
+use crate::record::Recorded;
 
 unsafe extern "C" {
     static spl_ce_RuntimeException: *mut zend_class_entry;
@@ -176,7 +176,7 @@ fn limited(message: &str, decision: &quotalock::Decision) -> Zval {
         let (text, length) = (message.as_ptr().cast(), message.len());
         zend_update_property_stringl(scope, &raw mut *object, name.as_ptr().cast(), name.len(), text, length);
     }
-    property::fill(&mut object, decision_slot(class), [decision::value(decision)]);
+    property::fill(&mut object, decision_slot(class), [decision.shown()]);
     property::object(object)
 }
 

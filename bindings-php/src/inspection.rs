@@ -1,62 +1,52 @@
 //! `Quotalock\Inspection` and `Quotalock\Holder`: who holds a lock.
 
-use ext_php_rs::convert::IntoZval;
 use ext_php_rs::error::Result;
-use ext_php_rs::flags::DataType;
-use ext_php_rs::types::Zval;
 use quotalock::{Holder, Inspection};
 
 use crate::property::{Type, bool, int, moment, text};
-use crate::record::{Record, list};
+use crate::record::{Record, Recorded, list};
 
-static INSPECTION: Record = Record::new(
-    "Quotalock\\Inspection",
-    &[("token", Type::Int), ("waiters", Type::Int), ("holders", Type::Array), ("healed", Type::Bool)],
+static INSPECTION: Record<Inspection> = Record::new(
+    &[
+        ("token", Type::Int, |seen| int(seen.token)),
+        ("waiters", Type::Int, |seen| int(seen.waiters)),
+        ("holders", Type::Array, |seen| list(&seen.holders, Recorded::shown)),
+        ("healed", Type::Bool, |seen| bool(seen.healed)),
+    ],
     |class, arguments| INSPECTION.keep(class, arguments),
 );
 
-static HOLDER: Record = Record::new(
-    "Quotalock\\Holder",
+impl Recorded for Inspection {
+    const NAME: &'static str = "Quotalock\\Inspection";
+
+    fn record() -> &'static Record<Inspection> {
+        &INSPECTION
+    }
+}
+
+static HOLDER: Record<Holder> = Record::new(
     &[
-        ("host", Type::Text),
-        ("pid", Type::Int),
-        ("label", Type::Text),
-        ("token", Type::Int),
-        ("permits", Type::Int),
-        ("sinceMs", Type::Int),
-        ("untilMs", Type::Int),
+        ("host", Type::Text, |holder| text(&holder.host)),
+        ("pid", Type::Int, |holder| int(holder.pid)),
+        ("label", Type::Text, |holder| text(&holder.label)),
+        ("token", Type::Int, |holder| int(holder.token)),
+        ("permits", Type::Int, |holder| int(holder.permits)),
+        ("sinceMs", Type::Int, |holder| moment(holder.since)),
+        ("untilMs", Type::Int, |holder| moment(holder.until)),
     ],
     |class, arguments| HOLDER.keep(class, arguments),
 );
+
+impl Recorded for Holder {
+    const NAME: &'static str = "Quotalock\\Holder";
+
+    fn record() -> &'static Record<Holder> {
+        &HOLDER
+    }
+}
 
 /// Registers the classes.
 pub fn register() -> Result<()> {
     HOLDER.register()?;
     INSPECTION.register()
-}
-
-fn holder(holder: &Holder) -> Zval {
-    HOLDER.value([
-        text(&holder.host),
-        int(holder.pid),
-        text(&holder.label),
-        int(holder.token),
-        int(holder.permits),
-        moment(holder.since),
-        moment(holder.until),
-    ])
-}
-
-/// What a method that looks at a lock returns.
-pub struct Inspected(pub Inspection);
-
-impl IntoZval for Inspected {
-    const TYPE: DataType = DataType::object("Quotalock\\Inspection");
-    const NULLABLE: bool = false;
-
-    fn set_zval(self, zval: &mut Zval, _persistent: bool) -> Result<()> {
-        let seen = self.0;
-        *zval = INSPECTION.value([int(seen.token), int(seen.waiters), list(&seen.holders, holder), bool(seen.healed)]);
-        Ok(())
-    }
 }

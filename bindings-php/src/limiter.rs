@@ -5,13 +5,13 @@ use std::rc::Rc;
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::{ZendClassObject, Zval};
-use quotalock::{Unsettled, convert};
+use quotalock::{Decision, Unsettled, convert};
 
 use crate::argument::{Int, Key, Maybe, Text};
 use crate::call;
-use crate::decision::Decided;
 use crate::exception::Outcome;
 use crate::property::{self, Bytes, Property, Type};
+use crate::record::Shown;
 use crate::registry::Handle;
 use crate::reservation::Reservation;
 
@@ -56,18 +56,18 @@ impl Limiter {
 impl Limiter {
     /// Charges `cost` to every rule if all admit it, else to none.
     #[php(defaults(cost = 1))]
-    pub fn consume(&self, key: Key, cost: Int, requestId: Maybe<Key>) -> Outcome<Decided> {
+    pub fn consume(&self, key: Key, cost: Int, requestId: Maybe<Key>) -> Outcome<Shown<Decision>> {
         let op = {
             let (key, cost, id) = (key.bytes(1)?, cost.unsigned(2, "cost")?, requestId.bytes(3)?);
             self.limiter()?.consume_once(&key, cost, id.as_deref())?
         };
-        call::run(op).map(Decided)
+        call::run(op).map(Shown)
     }
 
     /// Charges as much as is admitted now, up to `most`.
-    pub fn consume_up_to(&self, key: Key, most: Int) -> Outcome<Decided> {
+    pub fn consume_up_to(&self, key: Key, most: Int) -> Outcome<Shown<Decision>> {
         let op = self.limiter()?.consume_up_to(&key.bytes(1)?, most.unsigned(2, "most")?)?;
-        call::run(op).map(Decided)
+        call::run(op).map(Shown)
     }
 
     /// Charges `estimate` and holds it for `ttlMs`, to be settled with the actual amount.
@@ -95,39 +95,39 @@ impl Limiter {
 
     /// Tells what `consume` would return, and never writes.
     #[php(defaults(cost = 1))]
-    pub fn peek(&self, key: Key, cost: Int) -> Outcome<Decided> {
+    pub fn peek(&self, key: Key, cost: Int) -> Outcome<Shown<Decision>> {
         let op = self.limiter()?.peek(&key.bytes(1)?, cost.unsigned(2, "cost")?)?;
-        call::run(op).map(Decided)
+        call::run(op).map(Shown)
     }
 
     /// As `consume`, but a denial is thrown.
     #[php(defaults(cost = 1))]
-    pub fn require(&self, key: Key, cost: Int) -> Outcome<Decided> {
+    pub fn require(&self, key: Key, cost: Int) -> Outcome<Shown<Decision>> {
         let op = self.limiter()?.require(&key.bytes(1)?, cost.unsigned(2, "cost")?)?;
-        call::run(op).map(Decided)
+        call::run(op).map(Shown)
     }
 
     /// As `consume`, and after a denial sleeps as it says and tries again, at most for `timeoutMs`.
     #[php(defaults(cost = 1))]
-    pub fn wait(&self, key: Key, timeoutMs: Int, cost: Int) -> Outcome<Decided> {
+    pub fn wait(&self, key: Key, timeoutMs: Int, cost: Int) -> Outcome<Shown<Decision>> {
         let (timeout, cost) = (timeoutMs.micros(2, "timeout")?, cost.unsigned(3, "cost")?);
         let op = self.limiter()?.wait(&key.bytes(1)?, cost, convert::duration(timeout))?;
-        call::run(op).map(Decided)
+        call::run(op).map(Shown)
     }
 
     /// Gives back what was consumed.
-    pub fn refund(&self, key: Key, amount: Int, requestId: Maybe<Key>) -> Outcome<Decided> {
+    pub fn refund(&self, key: Key, amount: Int, requestId: Maybe<Key>) -> Outcome<Shown<Decision>> {
         let op = {
             let (key, amount, id) = (key.bytes(1)?, amount.unsigned(2, "amount")?, requestId.bytes(3)?);
             self.limiter()?.refund_once(&key, amount, id.as_deref())?
         };
-        call::run(op).map(Decided)
+        call::run(op).map(Shown)
     }
 
     /// Denies everything for `durationMs`.
-    pub fn block(&self, key: Key, durationMs: Int) -> Outcome<Decided> {
+    pub fn block(&self, key: Key, durationMs: Int) -> Outcome<Shown<Decision>> {
         let op = self.limiter()?.block(&key.bytes(1)?, durationMs.micros(2, "duration")?)?;
-        call::run(op).map(Decided)
+        call::run(op).map(Shown)
     }
 
     /// Forgets everything about the key; true if there was anything.

@@ -6,16 +6,15 @@ use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::{ZendClassObject, Zval};
 use ext_php_rs::zend::bailout;
-use quotalock::{LockState, convert};
+use quotalock::{Inspection, LockState, convert};
 
 use crate::argument::{Function, Int, Maybe};
 use crate::call::{self, Ended, GRACE};
 use crate::class;
 use crate::exception::{Outcome, Problem};
 use crate::held;
-use crate::inspection::Inspected;
 use crate::property::{self, Live, Property, Type};
-use crate::record::list;
+use crate::record::{Shown, list};
 use crate::registry::{self, Handles};
 
 /// The properties of the class. Those from `token` on are asked for by each reading, by getters.
@@ -116,9 +115,9 @@ impl Lock {
     }
 
     /// Tells who holds it.
-    pub fn inspect(&self) -> Outcome<Inspected> {
+    pub fn inspect(&self) -> Outcome<Shown<Inspection>> {
         registry::check(&self.handles)?;
-        call::run(self.lock.inspect()).map(Inspected)
+        call::run(self.lock.inspect()).map(Shown)
     }
 
     /// Takes it from all holders; returns how many there were.

@@ -16,30 +16,30 @@ pub const NO_LABEL: &str = "";
 
 /// The arguments.
 pub struct LockArguments<'a> {
-    pub ttl: Int<'a>,
-    pub wait: Int<'a>,
+    pub ttlMs: Int<'a>,
+    pub waitMs: Int<'a>,
     pub fair: Flag<'a>,
-    pub token_above: Int<'a>,
+    pub tokenAbove: Int<'a>,
     pub label: Text<'a>,
-    pub replicas_ack: Int<'a>,
-    pub ack_timeout: Int<'a>,
+    pub replicasAck: Int<'a>,
+    pub ackTimeoutMs: Int<'a>,
 }
 
 impl LockArguments<'_> {
     /// The options, and how long to wait; `first` is the position of the ttl.
     pub fn read(&self, first: u32) -> Outcome<(LockOptions, Duration)> {
-        let wait = self.wait.micros(first + 1, "wait")?;
-        let replicas = self.replicas_ack.unsigned(first + 5, "replicas_ack")?;
+        let wait = self.waitMs.micros(first + 1, "wait")?;
+        let replicas = self.replicasAck.unsigned(first + 5, "replicas_ack")?;
         let too_many = |_| Error::new(Code::InvalidArgument, format!("replicas_ack {replicas} is too large: lower it"));
         let options = LockOptions {
-            ttl: self.ttl.micros(first, "ttl")?,
+            ttl: self.ttlMs.micros(first, "ttl")?,
             // There is no thread of ours in a process of PHP.
             renew: false,
             fair: self.fair.get(first + 2)?,
-            token_above: self.token_above.unsigned(first + 3, "token_above")?,
+            token_above: self.tokenAbove.unsigned(first + 3, "token_above")?,
             label: self.label.utf8(first + 4, "label")?.into_owned(),
             replicas_ack: u32::try_from(replicas).map_err(too_many)?,
-            ack_timeout: self.ack_timeout.micros(first + 6, "ack_timeout")?,
+            ack_timeout: self.ackTimeoutMs.micros(first + 6, "ack_timeout")?,
             ..LockOptions::default()
         };
         Ok((options, convert::duration(wait)))

@@ -6,15 +6,15 @@ use std::rc::Rc;
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::ZendClassObject;
-use quotalock::OnceOptions;
+use quotalock::{Claimed, OnceOptions};
 
 use crate::argument::{Function, Int, Key, Maybe, Text};
 use crate::call::{self, Stop};
 use crate::exception::Outcome;
 use crate::load::{self, Form};
 use crate::property::{self, Bytes, MaybeBytes, Property, Type};
+use crate::record::Shown;
 use crate::registry::Handle;
-use crate::seen::Claim;
 
 /// The properties of the class.
 pub const PROPERTIES: &[Property] = &[("name", Type::Text)];
@@ -55,13 +55,13 @@ impl Once {
 #[php_impl]
 impl Once {
     /// Claims an id; tells whether this caller is the first, and what the first gave.
-    pub fn claim(&self, id: Key, value: Maybe<Text>) -> Outcome<Claim> {
+    pub fn claim(&self, id: Key, value: Maybe<Text>) -> Outcome<Shown<Claimed>> {
         let op = {
             let (id, value) = (id.bytes(1)?, value.0.map(|value| value.bytes(2)).transpose()?);
             self.handle.check()?;
             self.once.claim(&id, value.map(Cow::into_owned))?
         };
-        call::run(op).map(Claim)
+        call::run(op).map(Shown)
     }
 
     /// Forgets an id; true if there was anything.

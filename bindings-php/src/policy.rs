@@ -3,23 +3,16 @@
 use std::borrow::Cow;
 
 use ext_php_rs::convert::FromZval;
-use ext_php_rs::flags::DataType;
 use ext_php_rs::types::{ZendClassObject, Zval};
 use quotalock::{Code, Error, Policy};
 
-use crate::argument::{type_name, wrong_type};
+use crate::argument::{parameter, type_name, wrong_type};
 use crate::exception::{Outcome, Problem};
 use crate::rule::Rule;
 
-/// A policy as PHP gives it.
-pub struct PolicyArgument<'a>(&'a Zval);
-
-impl<'a> FromZval<'a> for PolicyArgument<'a> {
-    const TYPE: DataType = DataType::Mixed;
-
-    fn from_zval(value: &'a Zval) -> Option<Self> {
-        Some(PolicyArgument(value))
-    }
+parameter! {
+    /// A policy as PHP gives it.
+    PolicyArgument, Mixed
 }
 
 impl<'a> PolicyArgument<'a> {

@@ -96,10 +96,9 @@ pub fn declare_public(class: *mut zend_class_entry, properties: &[Property]) {
 }
 
 /// Fills an object's properties, the first value into slot `first`.
-pub fn fill<const N: usize>(object: &mut ZendObject, first: usize, values: [Zval; N]) {
+pub fn fill(object: &mut ZendObject, first: usize, values: impl IntoIterator<Item = Zval>) {
     // SAFETY: the engine keeps the class of a live object.
     let slots = unsafe { (*object.ce).default_properties_count } as usize;
-    debug_assert!(first + N <= slots);
     let table = object.properties_table.as_mut_ptr();
     for (i, value) in values.into_iter().enumerate().take(slots.saturating_sub(first)) {
         // SAFETY: an object is allocated with a slot per property of its class, and `first + i` is below their number.

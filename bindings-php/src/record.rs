@@ -4,31 +4,47 @@
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use ext_php_rs::args::ArgInfoTables;
-use ext_php_rs::boxed::ZBox;
 use ext_php_rs::builders::{ClassBuilder, FunctionBuilder};
+use ext_php_rs::convert::IntoZval;
 use ext_php_rs::error::Result;
 use ext_php_rs::exception::PhpException;
-use ext_php_rs::flags::{ClassFlags, MethodFlags};
+use ext_php_rs::flags::{ClassFlags, DataType, MethodFlags};
 use ext_php_rs::types::{ZendHashTable, ZendObject, Zval};
 use ext_php_rs::zend::{ClassEntry, ExecuteData, ce};
 
-use crate::property::{self, Property};
+use crate::property::{self, Property, Type};
 
 /// What the engine calls when it has made the class.
 type Keep = fn(&'static mut ClassEntry, ArgInfoTables);
 
-/// One such class.
-pub struct Record {
-    name: &'static str,
-    properties: &'static [Property],
+/// A property of a record's class: its name, its type, and its value.
+type Field<T> = (&'static str, Type, fn(&T) -> Zval);
+
+/// One such class, whose objects show what the core answers.
+pub struct Record<T: 'static> {
+    fields: &'static [Field<T>],
     keep: Keep,
     class: AtomicPtr<ClassEntry>,
 }
 
-impl Record {
+/// What a record shows.
+pub trait Recorded: Sized + 'static {
+    /// The name of the class.
+    const NAME: &'static str;
+
+    /// The class.
+    fn record() -> &'static Record<Self>;
+
+    /// The PHP object of it.
+    fn shown(&self) -> Zval {
+        Self::record().value(self)
+    }
+}
+
+impl<T: Recorded> Record<T> {
     /// A class that is not registered yet; `keep` calls [`Record::keep`] of this one.
-    pub const fn new(name: &'static str, properties: &'static [Property], keep: Keep) -> Record {
-        Record { name, properties, keep, class: AtomicPtr::new(std::ptr::null_mut()) }
+    pub const fn new(fields: &'static [Field<T>], keep: Keep) -> Record<T> {
+        Record { fields, keep, class: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
     /// Takes what the engine made.
@@ -40,27 +56,49 @@ impl Record {
 
     /// Registers the class.
     pub fn register(&self) -> Result<()> {
-        ClassBuilder::new(self.name)
+        ClassBuilder::new(T::NAME)
             .flags(ClassFlags::Final | ClassFlags::NoDynamicProperties)
             .method(FunctionBuilder::new("__construct", constructor), MethodFlags::Private)
             .registration(self.keep)
             .register()?;
-        property::declare_public(self.class.load(Ordering::Acquire), self.properties);
+        let properties: Vec<Property> = self.fields.iter().map(|(name, kind, _)| (*name, *kind)).collect();
+        property::declare_public(self.class.load(Ordering::Acquire), &properties);
         Ok(())
     }
 
-    /// A PHP value with a new object of these properties.
-    pub fn value<const N: usize>(&self, values: [Zval; N]) -> Zval {
-        property::object(self.object(values))
-    }
-
-    fn object<const N: usize>(&self, values: [Zval; N]) -> ZBox<ZendObject> {
+    fn value(&self, of: &T) -> Zval {
         // SAFETY: stored at start-up and alive for as long as the module; a start-up that failed leaves no PHP to call
         // this.
         let class = unsafe { self.class.load(Ordering::Acquire).as_ref() };
         let mut object = ZendObject::new(class.unwrap_or_else(ce::stdclass));
-        property::fill(&mut object, 0, values);
-        object
+        property::fill(&mut object, 0, self.fields.iter().map(|(_, _, value)| value(of)));
+        property::object(object)
+    }
+}
+
+/// What a method that answers such an object returns.
+pub struct Shown<T>(pub T);
+
+impl<T: Recorded> IntoZval for Shown<T> {
+    const TYPE: DataType = DataType::object(T::NAME);
+    const NULLABLE: bool = false;
+
+    fn set_zval(self, zval: &mut Zval, _persistent: bool) -> Result<()> {
+        *zval = self.0.shown();
+        Ok(())
+    }
+}
+
+/// What a method that answers such an object or null returns.
+pub struct MaybeShown<T>(pub Option<T>);
+
+impl<T: Recorded> IntoZval for MaybeShown<T> {
+    const TYPE: DataType = DataType::object(T::NAME);
+    const NULLABLE: bool = true;
+
+    fn set_zval(self, zval: &mut Zval, _persistent: bool) -> Result<()> {
+        *zval = property::maybe(self.0, |it| it.shown());
+        Ok(())
     }
 }
 

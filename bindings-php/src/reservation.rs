@@ -9,9 +9,9 @@ use quotalock::{Decision, Op};
 
 use crate::argument::Int;
 use crate::call;
-use crate::decision;
 use crate::exception::Outcome;
 use crate::property::{self, Property, Type};
+use crate::record::Recorded;
 use crate::registry::Handle;
 
 /// The properties of the class.
@@ -48,7 +48,7 @@ impl Reservation {
         let decision = call::run(op);
         // SAFETY: it comes from a box, which was given up for this one, and nobody else knows the object yet.
         let mut object = unsafe { ZBox::from_raw(object) };
-        property::fill(&mut object.std, DECISION, [decision::value(&decision?)]);
+        property::fill(&mut object.std, DECISION, [decision?.shown()]);
         Ok(object)
     }
 }

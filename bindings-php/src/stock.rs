@@ -6,15 +6,16 @@ use std::rc::Rc;
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::{ZendClassObject, Zval};
-use quotalock::{DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_RETENTION, Opening, StockOptions};
+use quotalock::{
+    DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_RETENTION, Opening, StockOptions, StockPage, StockStatus, Taken,
+};
 
 use crate::argument::{Int, Key, Keys, Maybe, Text};
 use crate::call;
 use crate::exception::Outcome;
 use crate::property::{self, Array, Property, Type};
-use crate::record::list;
+use crate::record::{Recorded, Shown, list};
 use crate::registry::Handle;
-use crate::stock_answer::{Paged, Status, TakenUnits, entry};
 
 /// The properties of the class.
 pub const PROPERTIES: &[Property] = &[("name", Type::Text), ("scope", Type::MaybeText), ("redisKeys", Type::Array)];
@@ -111,13 +112,13 @@ impl Stock {
 
     /// Holds units for a buyer, or says why not.
     #[php(defaults(quantity = 1, holdMs = HOLD_MS))]
-    pub fn take(&self, buyer: Key, quantity: Int, holdMs: Int, requestId: Maybe<Key>) -> Outcome<TakenUnits> {
+    pub fn take(&self, buyer: Key, quantity: Int, holdMs: Int, requestId: Maybe<Key>) -> Outcome<Shown<Taken>> {
         let op = {
             let (buyer, quantity) = (buyer.bytes(1)?, quantity.unsigned(2, "quantity")?);
             let (hold, id) = (holdMs.micros(3, "hold")?, requestId.bytes(4)?);
             self.stock()?.take(&buyer, quantity, hold, id.as_deref())?
         };
-        call::run(op).map(TakenUnits)
+        call::run(op).map(Shown)
     }
 
     /// Sells what a reservation holds; false if it was over.
@@ -140,18 +141,18 @@ impl Stock {
     }
 
     /// The numbers of the sale.
-    pub fn status(&self) -> Outcome<Status> {
-        call::run(self.stock()?.status()).map(Status)
+    pub fn status(&self) -> Outcome<Shown<StockStatus>> {
+        call::run(self.stock()?.status()).map(Shown)
     }
 
     /// Lists holds in the order in which they end.
     #[php(defaults(count = COUNT))]
-    pub fn reservations(&self, cursor: Maybe<Text>, count: Int) -> Outcome<Paged> {
+    pub fn reservations(&self, cursor: Maybe<Text>, count: Int) -> Outcome<Shown<StockPage>> {
         let op = {
             let (cursor, count) = (place(&cursor, 1, "cursor")?, count.unsigned(2, "count")?);
             self.stock()?.reservations(cursor.as_deref(), count)?
         };
-        call::run(op).map(Paged)
+        call::run(op).map(Shown)
     }
 
     /// Reads entries of the ledger, those after the one with this id.
@@ -161,6 +162,6 @@ impl Stock {
             let (after, count) = (place(&after, 1, "after")?, count.unsigned(2, "count")?);
             self.stock()?.ledger(after.as_deref(), count)?
         };
-        call::run(op).map(|entries| Array(list(&entries, entry)))
+        call::run(op).map(|entries| Array(list(&entries, Recorded::shown)))
     }
 }

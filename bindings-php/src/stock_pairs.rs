@@ -1,23 +1,16 @@
 //! The arguments of the calls about several stocks: lists of `[$stock, $quantity]` and of `[$stock, $id]`.
 
 use ext_php_rs::convert::FromZval;
-use ext_php_rs::flags::DataType;
 use ext_php_rs::types::{ZendClassObject, Zval};
 use quotalock::{Code, Error, convert};
 
-use crate::argument::{type_name, whole, wrong_type};
+use crate::argument::{parameter, type_name, whole, wrong_type};
 use crate::exception::{Outcome, Problem};
 use crate::stock::Stock;
 
-/// A parameter of type `array` that holds pairs of a stock and something.
-pub struct StockPairs<'a>(&'a Zval);
-
-impl<'a> FromZval<'a> for StockPairs<'a> {
-    const TYPE: DataType = DataType::Array;
-
-    fn from_zval(value: &'a Zval) -> Option<Self> {
-        Some(StockPairs(value))
-    }
+parameter! {
+    /// A parameter of type `array` that holds pairs of a stock and something.
+    StockPairs, Array
 }
 
 impl<'a> StockPairs<'a> {

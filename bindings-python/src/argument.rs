@@ -1,6 +1,7 @@
 //! What callers give: each type takes one kind of argument out of a Python object, or says what is wrong with it.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -167,6 +168,21 @@ pub fn seconds(what: &str, given: Borrowed<'_, '_, PyAny>) -> PyResult<u64> {
         return convert::micros_from_seconds(what, number).map_err(|error| raised(py, &error));
     }
     Err(invalid(py, format!("{what} {} is {}: give seconds as a float or int", shown(&given), kind(&given))))
+}
+
+/// How long to wait, if that was given.
+pub fn wait(given: Maybe<'_, '_>) -> PyResult<Option<Duration>> {
+    given.map(|given| seconds("wait", given.as_borrowed()).map(convert::duration)).transpose()
+}
+
+/// Durations among options: each its name, what was given for it, and the option, which has its default.
+pub fn durations<const N: usize>(given: [(&str, Maybe<'_, '_>, &mut u64); N]) -> PyResult<()> {
+    for (name, given, option) in given {
+        if let Some(given) = given {
+            *option = seconds(name, given.as_borrowed())?;
+        }
+    }
+    Ok(())
 }
 
 /// Refuses what cannot be called, before anybody waits for it; `quotalock.aio` asks here too.

@@ -7,14 +7,14 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 use quotalock::{CacheOptions, Getting, GettingMany, WhenAway};
 
-use crate::argument::{Key, Maybe, Name, Word, function, kind, list, octets, seconds, shown};
+use crate::argument::{self, Key, Maybe, Name, Word, durations, function, kind, list, octets, seconds, shown};
 use crate::call::call;
 use crate::carrier::Carrier;
 use crate::client::Client;
 use crate::ending::enter;
 use crate::error::raised;
 use crate::exception::invalid;
-use crate::loading::{self, patience, value};
+use crate::loading::{self, value};
 use crate::loop_loading::Loading;
 
 /// The options as they were given.
@@ -31,15 +31,12 @@ struct Given<'a, 'py> {
 impl Given<'_, '_> {
     fn read(self, py: Python<'_>) -> PyResult<CacheOptions> {
         let mut options = CacheOptions::default();
-        let durations = [
+        durations([
             ("fresh", self.fresh, &mut options.fresh),
             ("stale", self.stale, &mut options.stale),
             ("lease", self.lease, &mut options.lease),
             ("error_ttl", self.error_ttl, &mut options.error_ttl),
-        ];
-        for (name, given, option) in durations {
-            *option = given.map_or(Ok(*option), |given| seconds(name, given.as_borrowed()))?;
-        }
+        ])?;
         options.negative = self.negative.map(|given| seconds("negative", given.as_borrowed())).transpose()?;
         if let Some(given) = self.beta {
             if !given.is_instance_of::<PyFloat>() && !given.is_exact_instance_of::<PyInt>() {
@@ -62,13 +59,13 @@ pub struct Cache {
 
 impl Cache {
     fn getting(&self, py: Python<'_>, key: &Key<'_>, wait: Maybe<'_, '_>) -> PyResult<Getting> {
-        self.core.get(key.0, patience(wait)?).map_err(|error| raised(py, &error))
+        self.core.get(key.0, argument::wait(wait)?).map_err(|error| raised(py, &error))
     }
 
     fn looking(&self, keys: &Bound<'_, PyList>, wait: Maybe<'_, '_>) -> PyResult<GettingMany> {
         let items: Vec<_> = keys.iter().collect();
         let octets = items.iter().map(|key| octets("key", key.as_borrowed())).collect::<PyResult<Vec<_>>>()?;
-        self.core.get_many(&octets, patience(wait)?).map_err(|error| raised(keys.py(), &error))
+        self.core.get_many(&octets, argument::wait(wait)?).map_err(|error| raised(keys.py(), &error))
     }
 }
 

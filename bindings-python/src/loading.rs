@@ -1,14 +1,12 @@
 //! Getting values on this thread: what is there, or what the caller's function makes. What is next the core says.
 
-use std::time::Duration;
-
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMapping};
 use quotalock::driver::{Loading, Next, Value};
-use quotalock::{Getting, GettingMany, convert};
+use quotalock::{Getting, GettingMany};
 
-use crate::argument::{Maybe, kind, octets, seconds, shown};
+use crate::argument::{kind, octets, shown};
 use crate::error::raised;
 use crate::interruption::interruptibly;
 use crate::seen::bytes;
@@ -19,11 +17,6 @@ pub type Loaded = Option<Vec<u8>>;
 /// The bytes of a `str`, as UTF-8, or of `bytes`; none for None.
 pub fn value(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Loaded> {
     if given.is_none() { Ok(None) } else { Ok(Some(octets(what, given.as_borrowed())?.to_vec())) }
-}
-
-/// How long a caller waits for another who loads; the core knows, if nobody says.
-pub fn patience(given: Maybe<'_, '_>) -> PyResult<Option<Duration>> {
-    given.map(|given| seconds("wait", given.as_borrowed()).map(convert::duration)).transpose()
 }
 
 /// Gets a value, or has `load` make it.

@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 use quotalock::{LockOptions, LockState, convert};
 
-use crate::argument::{Maybe, octets, seconds, shown, whole};
+use crate::argument::{self, Maybe, octets, seconds, shown, whole};
 use crate::carrier::Carrier;
 use crate::ending::enter;
 use crate::error::raised;
 use crate::interruption::interruptibly;
-use crate::lock_options::{Given, wait};
+use crate::lock_options::Given;
 use crate::loss::Loss;
 
 /// A handle for a lock; made by `Client.lock` and its neighbours.
@@ -64,7 +64,7 @@ impl Lock {
 
     /// An attempt to acquire it, as a caller of `acquire` described it.
     fn acquiring(&self, py: Python<'_>, given: Maybe<'_, '_>) -> PyResult<quotalock::Acquiring> {
-        let wait = wait(given)?.unwrap_or(self.wait);
+        let wait = argument::wait(given)?.unwrap_or(self.wait);
         self.core.acquire(wait).map_err(|error| raised(py, &error))
     }
 }

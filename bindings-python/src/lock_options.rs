@@ -7,8 +7,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use quotalock::{LockOptions, convert};
 
-use crate::argument::{Label, Maybe, kind, seconds, shown, whole};
+use crate::argument::{Label, kind, seconds, shown, whole};
 use crate::exception::invalid;
+
+/// Options that were given by name.
+pub type Named<'a, 'py> = &'a Bound<'py, PyDict>;
 
 /// A function that makes locks: its name, how many arguments it has before its options, and these in their order.
 pub struct Maker(pub &'static str, pub usize, pub &'static [&'static str]);
@@ -26,7 +29,7 @@ impl Maker {
     pub const QUORUM: Maker = Maker("quorum_lock", 2, &["ttl", "wait", "renew", "max_hold", "token_above", "label"]);
 
     /// Reads the options as they were given, by position and by name.
-    pub fn read(self, given: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<Given> {
+    pub fn read(self, given: &Bound<'_, PyTuple>, named: Option<Named>) -> PyResult<Given> {
         let Maker(function, before, options) = self;
         let mut read = Given { options: LockOptions::default(), wait: Duration::ZERO, weight: 1 };
         if given.len() > options.len() {
@@ -92,9 +95,4 @@ impl Given {
         }
         Ok(())
     }
-}
-
-/// How long to wait, if that was given.
-pub fn wait(given: Maybe<'_, '_>) -> PyResult<Option<Duration>> {
-    given.map(|given| seconds("wait", given.as_borrowed()).map(convert::duration)).transpose()
 }

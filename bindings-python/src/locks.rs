@@ -2,44 +2,30 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyTuple;
+use quotalock::LockOptions;
 
 use crate::argument::{kind, list, shown, whole};
 use crate::client::Client;
 use crate::lock::Lock;
-use crate::lock_options::Maker;
+use crate::lock_options::{Given, Maker, Named};
 
 #[pymethods]
 impl Client {
     /// Makes a handle for a mutex.
     #[pyo3(signature = (name, *given, **named),
            text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
-    fn lock(
-        &self,
-        name: &Bound<'_, PyAny>,
-        given: &Bound<'_, PyTuple>,
-        named: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Lock> {
+    fn lock(&self, name: &Bound<'_, PyAny>, given: &Bound<'_, PyTuple>, named: Option<Named>) -> PyResult<Lock> {
         let given = Maker::LOCK.read(given, named)?;
-        Lock::new(|| self.carrier().clone(), one(name)?, given, |names, options, _| self.core().lock(names[0], options))
+        self.handle(one(name)?, given, |names, options, _| self.core().lock(names[0], options))
     }
 
     /// Makes a handle for several mutexes that are granted all or none.
     #[pyo3(signature = (names, *given, **named),
            text_signature = "($self, names, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
-    fn lock_all(
-        &self,
-        names: &Bound<'_, PyAny>,
-        given: &Bound<'_, PyTuple>,
-        named: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Lock> {
+    fn lock_all(&self, names: &Bound<'_, PyAny>, given: &Bound<'_, PyTuple>, named: Option<Named>) -> PyResult<Lock> {
         let given = Maker::LOCK_ALL.read(given, named)?;
-        Lock::new(
-            || self.carrier().clone(),
-            several(names)?,
-            given,
-            |names, options, _| self.core().lock_all(names, options),
-        )
+        self.handle(several(names)?, given, |names, options, _| self.core().lock_all(names, options))
     }
 
     /// Makes a handle for `weight` of a semaphore's `permits`.
@@ -50,52 +36,41 @@ impl Client {
         name: &Bound<'_, PyAny>,
         permits: &Bound<'_, PyAny>,
         given: &Bound<'_, PyTuple>,
-        named: Option<&Bound<'_, PyDict>>,
+        named: Option<Named>,
     ) -> PyResult<Lock> {
         let permits = whole("permits", permits.as_borrowed())?;
         let given = Maker::SEMAPHORE.read(given, named)?;
-        Lock::new(
-            || self.carrier().clone(),
-            one(name)?,
-            given,
-            |names, options, weight| self.core().semaphore(names[0], permits, weight, options),
-        )
+        self.handle(one(name)?, given, |names, options, weight| {
+            self.core().semaphore(names[0], permits, weight, options)
+        })
     }
 
     /// Makes a handle for the reading side of a read-write lock.
     #[pyo3(signature = (name, *given, **named),
            text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
-    fn read_lock(
-        &self,
-        name: &Bound<'_, PyAny>,
-        given: &Bound<'_, PyTuple>,
-        named: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Lock> {
+    fn read_lock(&self, name: &Bound<'_, PyAny>, given: &Bound<'_, PyTuple>, named: Option<Named>) -> PyResult<Lock> {
         let given = Maker::READ_LOCK.read(given, named)?;
-        Lock::new(
-            || self.carrier().clone(),
-            one(name)?,
-            given,
-            |names, options, _| self.core().read_lock(names[0], options),
-        )
+        self.handle(one(name)?, given, |names, options, _| self.core().read_lock(names[0], options))
     }
 
     /// Makes a handle for the writing side of a read-write lock.
     #[pyo3(signature = (name, *given, **named),
            text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
-    fn write_lock(
-        &self,
-        name: &Bound<'_, PyAny>,
-        given: &Bound<'_, PyTuple>,
-        named: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Lock> {
+    fn write_lock(&self, name: &Bound<'_, PyAny>, given: &Bound<'_, PyTuple>, named: Option<Named>) -> PyResult<Lock> {
         let given = Maker::WRITE_LOCK.read(given, named)?;
-        Lock::new(
-            || self.carrier().clone(),
-            one(name)?,
-            given,
-            |names, options, _| self.core().write_lock(names[0], options),
-        )
+        self.handle(one(name)?, given, |names, options, _| self.core().write_lock(names[0], options))
+    }
+}
+
+impl Client {
+    /// A handle of what was given; `make` makes the core's.
+    fn handle(
+        &self,
+        names: Bound<'_, PyTuple>,
+        given: Given,
+        make: impl FnOnce(&[&[u8]], LockOptions, u64) -> quotalock::Result<quotalock::Lock>,
+    ) -> PyResult<Lock> {
+        Lock::new(|| self.carrier().clone(), names, given, make)
     }
 }
 
@@ -107,7 +82,7 @@ pub fn quorum_lock(
     clients: &Bound<'_, PyAny>,
     name: &Bound<'_, PyAny>,
     given: &Bound<'_, PyTuple>,
-    named: Option<&Bound<'_, PyDict>>,
+    named: Option<Named>,
 ) -> PyResult<Lock> {
     let (clients, given) = (self::clients(clients)?, Maker::QUORUM.read(given, named)?);
     let cores: Vec<_> = clients.iter().map(|client| client.get().core().clone()).collect();

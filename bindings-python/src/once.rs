@@ -6,13 +6,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use quotalock::{Getting, OnceOptions};
 
-use crate::argument::{self, Maybe, Name, octets, seconds, shown};
+use crate::argument::{self, Maybe, Name, durations, octets, shown};
 use crate::call::call;
 use crate::carrier::Carrier;
 use crate::client::Client;
 use crate::ending::enter;
 use crate::error::raised;
-use crate::loading::{self, patience, value};
+use crate::loading::{self, value};
 use crate::loop_loading::Loading;
 
 /// What is done once for each id; made by `Client.once`.
@@ -27,7 +27,7 @@ impl Once {
     fn beginning(&self, id: &Bound<'_, PyAny>, wait: Maybe<'_, '_>) -> PyResult<Getting> {
         let py = id.py();
         let id = octets("id", id.as_borrowed())?;
-        self.core.begin(id, patience(wait)?).map_err(|error| raised(py, &error))
+        self.core.begin(id, argument::wait(wait)?).map_err(|error| raised(py, &error))
     }
 }
 
@@ -45,14 +45,11 @@ impl Client {
         error_ttl: Maybe<'_, '_>,
     ) -> PyResult<Once> {
         let mut options = OnceOptions::default();
-        let durations = [
+        durations([
             ("ttl", ttl, &mut options.ttl),
             ("lease", lease, &mut options.lease),
             ("error_ttl", error_ttl, &mut options.error_ttl),
-        ];
-        for (name, given, option) in durations {
-            *option = given.map_or(Ok(*option), |given| seconds(name, given.as_borrowed()))?;
-        }
+        ])?;
         let core = self.core().once(name.0, options).map_err(|error| raised(py, &error))?;
         Ok(Once { core, carrier: self.carrier().clone(), name: name.0.to_owned() })
     }

@@ -2,13 +2,13 @@
 -- ARGV[1] now in microseconds: '' for TIME, a number in tests only.  ARGV[2] deadline in server time, '' for none.
 -- Reply when refused: {0, now}; nothing was read or written. Every other reply starts with {1, now}.
 -- Locals are found faster than globals.
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}

@@ -3,17 +3,15 @@
 pub mod lease;
 pub mod single_flight;
 pub mod stock;
+pub mod wire;
 
-use once_cell::race::OnceBox;
+use std::slice;
 
 use crate::base::decision::Decision;
-use crate::base::decision::Source;
-use crate::base::error::{Error, Result, shown};
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, odd_reply, unsigned};
-use crate::call::resp::{self, ReplyLimit, Value};
-use crate::call::script::Script;
-use crate::call::space::{Planted, Space};
+use crate::base::error::shown;
+use crate::call::prelude::*;
+use crate::call::script::NamedScript;
+use crate::call::space::Planted;
 use crate::client::Client;
 use crate::limiter::{Limiter, Unsettled};
 use crate::op::Op;
@@ -63,13 +61,13 @@ impl Kind {
 
 /// Replaces what stands at a raw Redis key.
 pub fn put(client: &Client, redis_key: &[u8], kind: Kind, value: &[u8]) -> Op<bool> {
-    let put = Put { key: redis_key.to_vec(), kind, value: value.to_vec() };
+    let put = Put { key: redis_key.to_vec(), shown: quoted(redis_key), kind, value: value.to_vec() };
     Op::new(client, Box::new(put), None)
 }
 
 /// Reads what stands at a raw Redis key; none if there is no key. The value of one that is no string is shown as empty.
 pub fn get(client: &Client, redis_key: &[u8]) -> Op<Option<Stored>> {
-    Op::new(client, Box::new(Get { key: redis_key.to_vec() }), None)
+    Op::new(client, Box::new(Get { key: redis_key.to_vec(), shown: quoted(redis_key) }), None)
 }
 
 /// As [`Limiter::reserve`](crate::Limiter::reserve), under an id of the test's instead of a random one.
@@ -87,38 +85,34 @@ pub fn reserve(
     limiter.reserve_as(&limiter.reservation(key, id)?, estimate, ttl, unsettled)
 }
 
+static PUT: NamedScript = NamedScript::new("put", &[], &[include_str!("../scripts/testing/put.lua")]);
+static GET: NamedScript = NamedScript::new("get", &[], &[include_str!("../scripts/testing/get.lua")]);
+
+/// A key as messages show it.
+fn quoted(key: &[u8]) -> String {
+    format!("\"{}\"", shown(key))
+}
+
 struct Put {
     key: Vec<u8>,
+    shown: String,
     kind: Kind,
     value: Vec<u8>,
 }
 
 impl Operation for Put {
-    fn script(&self) -> &Script {
-        static SCRIPT: OnceBox<Script> = OnceBox::new();
-        SCRIPT.get_or_init(|| Box::new(Script::new(&[], &[include_str!("../scripts/testing/put.lua")])))
+    fn frame(&self) -> Frame<'_> {
+        Frame { script: &PUT, keys: slice::from_ref(&self.key), effect: Effect::Once, name: ("put of", &self.shown) }
     }
 
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        (at == 0).then_some(&self.key)
-    }
-
-    fn arg_count(&self) -> usize {
-        2
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
+    fn args(&self, args: &mut Args<'_>) {
         let kind: &[u8] = match self.kind {
             Kind::Text => b"string",
             Kind::List => b"list",
             Kind::Persist => b"persist",
         };
-        resp::part(out, kind);
-        resp::part(out, &self.value);
-    }
-
-    fn mutates(&self) -> bool {
-        true
+        args.bytes(kind);
+        args.bytes(&self.value);
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -134,10 +128,6 @@ impl Operation for Put {
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
         Ok(Answer::new(unsigned(fields, 0)? == 1))
     }
-
-    fn describe(&self) -> String {
-        format!("put of \"{}\"", shown(&self.key))
-    }
 }
 
 /// What stands at a Redis key.
@@ -151,26 +141,12 @@ pub struct Stored {
 
 struct Get {
     key: Vec<u8>,
+    shown: String,
 }
 
 impl Operation for Get {
-    fn script(&self) -> &Script {
-        static SCRIPT: OnceBox<Script> = OnceBox::new();
-        SCRIPT.get_or_init(|| Box::new(Script::new(&[], &[include_str!("../scripts/testing/get.lua")])))
-    }
-
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        (at == 0).then_some(&self.key)
-    }
-
-    fn arg_count(&self) -> usize {
-        0
-    }
-
-    fn encode_args(&self, _out: &mut Vec<u8>) {}
-
-    fn mutates(&self) -> bool {
-        false
+    fn frame(&self) -> Frame<'_> {
+        Frame { script: &GET, keys: slice::from_ref(&self.key), effect: Effect::Looks, name: ("get of", &self.shown) }
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -192,9 +168,5 @@ impl Operation for Get {
             }
             other => Err(odd_reply(format!("{other:?}"))),
         }
-    }
-
-    fn describe(&self) -> String {
-        format!("get of \"{}\"", shown(&self.key))
     }
 }

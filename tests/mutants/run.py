@@ -26,6 +26,7 @@ from types import ModuleType
 import attacks
 import caches
 import connections
+import elsewhere
 import limiters
 import locks
 import node
@@ -39,7 +40,7 @@ FOUND_BY = Path(__file__).with_name("found_by.json")
 JOBS = int(os.environ.get("JOBS", "2"))
 # Each has MUTANTS, and TESTS: those in tests/rust/tests that find them where the unit tests and the vectors do not; of
 # the packages those in tests/python and tests/node.
-THEMES = [limiters, connections, locks, caches, stocks, attacks, python, node]
+THEMES = [limiters, connections, locks, caches, stocks, elsewhere, attacks, python, node]
 # Those tests that tell most in least time come first; what follows is only built if they stay green.
 FIRST = ("lib", "vectors")
 CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]
@@ -48,6 +49,7 @@ PYTEST = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "-x"]
 RED = {
     "core": (101, 124, 137),
     "history": (1, 124, 137),
+    "lua54": (101, 124, 137),
     "attack": (1, 124, 137),
     "python": (1, 124, 137),
     "node": (1, 124, 137),
@@ -106,6 +108,8 @@ class Copy:
     def steps(self, suite: str, tests: tuple[str, ...]) -> list[Step]:
         """The parts of a suite, those first that tell most in least time."""
         servers = [sys.executable, str(ROOT / "tests/harness/with_servers.py"), "--"]
+        if suite == "lua54":
+            servers = [PYTEST[0], "tests/harness/lua54.py", "--"]
         if suite == "history":
             worker = ["cargo", "build", "--quiet", "-p", "quotalock-tests", "--example", "worker"]
             return [Step(worker, [*PYTEST, "tests/faults/test_lock_history.py"])]

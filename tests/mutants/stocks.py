@@ -61,8 +61,8 @@ MUTANTS = [
         "for at = s.at, s.at + 2 do",
         "for at = s.at, s.at + 1 do",
     ),
-    Mutant("the TTLs are never set again", f"{STOCK}/save.lua", "s.kept < latest + s.memory / 2", "false"),
-    Mutant("quick takes never have the TTLs set again", f"{STOCK}/quick.lua", "kept >= till + memory / 2", "true"),
+    Mutant("the TTLs are never set again", f"{STOCK}/save.lua", "s.kept < latest + s.retention / 2", "false"),
+    Mutant("quick takes never have the TTLs set again", f"{STOCK}/quick.lua", "kept >= till + retention / 2", "true"),
     Mutant("the ledger of quick takes has no cap", f"{STOCK}/quick.lua", "if entries % 64 > 0 then", "if true then"),
     Mutant("the ledger of all else has no cap", f"{STOCK}/save.lua", "if s.entries % 64 == 0 then", "if false then"),
     # From here on in script and twin alike: they agree, so only the definitions can tell.

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use ext_php_rs::convert::FromZval;
-use ext_php_rs::flags::DataType;
 use ext_php_rs::types::{ZendClassObject, Zval};
 use quotalock::{Code, Error};
 
@@ -12,15 +11,9 @@ use crate::client::Client;
 use crate::exception::Outcome;
 use crate::registry::Handles;
 
-/// A parameter of type `array` that holds clients.
-pub struct Clients<'a>(&'a Zval);
-
-impl<'a> FromZval<'a> for Clients<'a> {
-    const TYPE: DataType = DataType::Array;
-
-    fn from_zval(value: &'a Zval) -> Option<Self> {
-        Some(Clients(value))
-    }
+parameter! {
+    /// A parameter of type `array` that holds clients.
+    Clients, Array
 }
 
 impl Clients<'_> {

@@ -1,21 +1,13 @@
 //! An argument that is a function of PHP code.
 
-use ext_php_rs::convert::FromZval;
-use ext_php_rs::flags::DataType;
 use ext_php_rs::types::Zval;
 
 use super::wrong_type;
 use crate::exception::Problem;
 
-/// A parameter of type `callable`.
-pub struct Function<'a>(&'a Zval);
-
-impl<'a> FromZval<'a> for Function<'a> {
-    const TYPE: DataType = DataType::Callable;
-
-    fn from_zval(value: &'a Zval) -> Option<Self> {
-        Some(Function(value))
-    }
+parameter! {
+    /// A parameter of type `callable`.
+    Function, Callable
 }
 
 impl<'a> Function<'a> {

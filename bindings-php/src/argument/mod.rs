@@ -1,10 +1,26 @@
 //! Arguments as PHP programmers expect them: weak or strict as their file declares, named in PHP's own words when wrong.
 
+/// Declares a parameter that is looked at when its position is known: until then it is any value.
+macro_rules! parameter {
+    ($(#[$doc:meta])* $name:ident, $type:ident) => {
+        $(#[$doc])*
+        pub struct $name<'a>(pub &'a ext_php_rs::types::Zval);
+
+        impl<'a> ext_php_rs::convert::FromZval<'a> for $name<'a> {
+            const TYPE: ext_php_rs::flags::DataType = ext_php_rs::flags::DataType::$type;
+
+            fn from_zval(value: &'a ext_php_rs::types::Zval) -> Option<Self> {
+                Some($name(value))
+            }
+        }
+    };
+}
+
 mod clients;
 mod function;
 mod keys;
-mod names;
 mod number;
+mod optional;
 mod text;
 
 use std::ffi::{CStr, c_char};
@@ -17,9 +33,9 @@ use ext_php_rs::types::Zval;
 use crate::exception::Problem;
 pub use clients::Clients;
 pub use function::Function;
-pub use keys::Keys;
-pub use names::Names;
+pub use keys::{Keys, Names};
 pub use number::{Flag, Float, Int, whole};
+pub(crate) use parameter;
 pub use text::{Key, Text};
 
 unsafe extern "C" {

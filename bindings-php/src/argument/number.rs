@@ -1,10 +1,9 @@
 //! Arguments that are numbers, and those that are yes or no.
 
-use ext_php_rs::convert::{FromZval, StubLiteral};
-use ext_php_rs::flags::DataType;
 use ext_php_rs::types::Zval;
 use quotalock::convert;
 
+use super::optional::Optional;
 use super::{caller_is_strict, wrong_type};
 use crate::exception::Problem;
 
@@ -18,43 +17,15 @@ pub fn whole(value: &Zval) -> Option<i64> {
 }
 
 /// A parameter of type `int`.
-pub enum Int<'a> {
-    /// What the caller gave.
-    Given(&'a Zval),
-    /// The default.
-    Default(i64),
-}
-
-impl From<i64> for Int<'_> {
-    fn from(value: i64) -> Self {
-        Int::Default(value)
-    }
-}
-
-impl StubLiteral for Int<'_> {
-    fn stub_literal(&self) -> String {
-        match self {
-            Int::Default(value) => value.to_string(),
-            Int::Given(value) => value.long().unwrap_or_default().to_string(),
-        }
-    }
-}
-
-impl<'a> FromZval<'a> for Int<'a> {
-    const TYPE: DataType = DataType::Long;
-
-    fn from_zval(value: &'a Zval) -> Option<Self> {
-        Some(Int::Given(value))
-    }
-}
+pub type Int<'a> = Optional<'a, i64>;
 
 impl Int<'_> {
     /// The number. Whole floats and decimal strings are taken from files without strict types, as PHP does; nothing is
     /// cut off, and booleans are no numbers.
     pub fn get(&self, position: u32) -> Result<i64, Problem> {
         match self {
-            Int::Default(value) => Ok(*value),
-            Int::Given(value) => whole(value).ok_or_else(|| wrong_type(position, c"int", value)),
+            Optional::Default(value) => Ok(*value),
+            Optional::Given(value) => whole(value).ok_or_else(|| wrong_type(position, c"int", value)),
         }
     }
 
@@ -70,43 +41,15 @@ impl Int<'_> {
 }
 
 /// A parameter of type `bool`.
-pub enum Flag<'a> {
-    /// What the caller gave.
-    Given(&'a Zval),
-    /// The default.
-    Default(bool),
-}
-
-impl From<bool> for Flag<'_> {
-    fn from(value: bool) -> Self {
-        Flag::Default(value)
-    }
-}
-
-impl StubLiteral for Flag<'_> {
-    fn stub_literal(&self) -> String {
-        match self {
-            Flag::Default(value) => value.to_string(),
-            Flag::Given(value) => value.is_true().to_string(),
-        }
-    }
-}
-
-impl<'a> FromZval<'a> for Flag<'a> {
-    const TYPE: DataType = DataType::Bool;
-
-    fn from_zval(value: &'a Zval) -> Option<Self> {
-        Some(Flag::Given(value))
-    }
-}
+pub type Flag<'a> = Optional<'a, bool>;
 
 impl Flag<'_> {
     /// Yes or no. Files without strict types may say 1 and 0, also as text, where the empty one is no. Nothing else is
     /// taken: a setting that reads "false" or "off" is no yes.
     pub fn get(&self, position: u32) -> Result<bool, Problem> {
         let value = match self {
-            Flag::Default(value) => return Ok(*value),
-            Flag::Given(value) => *value,
+            Optional::Default(value) => return Ok(*value),
+            Optional::Given(value) => *value,
         };
         if let Some(flag) = value.bool() {
             return Ok(flag);
@@ -125,42 +68,14 @@ impl Flag<'_> {
 }
 
 /// A parameter of type `float`.
-pub enum Float<'a> {
-    /// What the caller gave.
-    Given(&'a Zval),
-    /// The default.
-    Default(f64),
-}
-
-impl From<f64> for Float<'_> {
-    fn from(value: f64) -> Self {
-        Float::Default(value)
-    }
-}
-
-impl StubLiteral for Float<'_> {
-    fn stub_literal(&self) -> String {
-        match self {
-            Float::Default(value) => format!("{value:?}"),
-            Float::Given(value) => format!("{:?}", value.double().unwrap_or_default()),
-        }
-    }
-}
-
-impl<'a> FromZval<'a> for Float<'a> {
-    const TYPE: DataType = DataType::Double;
-
-    fn from_zval(value: &'a Zval) -> Option<Self> {
-        Some(Float::Given(value))
-    }
-}
+pub type Float<'a> = Optional<'a, f64>;
 
 impl Float<'_> {
     /// The number. Integers are taken as PHP does everywhere, decimal strings from files without strict types.
     pub fn get(&self, position: u32) -> Result<f64, Problem> {
         let value = match self {
-            Float::Default(value) => return Ok(*value),
-            Float::Given(value) => *value,
+            Optional::Default(value) => return Ok(*value),
+            Optional::Given(value) => *value,
         };
         let number = value.double().or_else(|| value.long().map(|whole| whole as f64));
         let text = || value.str().filter(|_| !caller_is_strict()).and_then(|text| text.trim().parse().ok());

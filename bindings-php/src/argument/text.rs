@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use ext_php_rs::convert::{FromZval, StubLiteral};
 use ext_php_rs::ffi::{ext_php_rs_zend_string_release, zend_ce_stringable, zend_string};
-use ext_php_rs::flags::DataType;
 use ext_php_rs::types::Zval;
 use quotalock::{Code, Error};
 
+use super::optional::Optional;
 use super::{Maybe, caller_is_strict, wrong_type};
 use crate::exception::Problem;
 
@@ -34,20 +33,14 @@ fn stringified(value: &Zval) -> Option<Result<Vec<u8>, Problem>> {
     }
 }
 
-/// What names something: a string of any bytes, an integer, or an object with `__toString`.
-pub struct Key<'a>(pub &'a Zval);
-
-impl<'a> FromZval<'a> for Key<'a> {
-    const TYPE: DataType = DataType::Mixed;
-
-    fn from_zval(value: &'a Zval) -> Option<Self> {
-        Some(Key(value))
-    }
+parameter! {
+    /// What names something: a string of any bytes, an integer, or an object with `__toString`.
+    Key, Mixed
 }
 
 impl<'a> Key<'a> {
-    /// The bytes; none for a value of another type.
-    pub fn taken(&self) -> Option<Result<Cow<'a, [u8]>, Problem>> {
+    /// The bytes.
+    pub fn taken(&self) -> Taken<'a> {
         if let Some(text) = self.0.zend_str() {
             return Some(Ok(Cow::Borrowed(text.as_bytes())));
         }
@@ -72,8 +65,11 @@ impl<'a> Maybe<Key<'a>> {
     }
 }
 
-/// The bytes of what a parameter of type `string` takes; none for a value of another type.
-pub fn text(value: &Zval) -> Option<Result<Cow<'_, [u8]>, Problem>> {
+/// The bytes of a value; none of one of another type.
+pub type Taken<'a> = Option<Result<Cow<'a, [u8]>, Problem>>;
+
+/// The bytes of what a parameter of type `string` takes.
+pub fn text(value: &Zval) -> Taken<'_> {
     if let Some(text) = value.zend_str() {
         return Some(Ok(Cow::Borrowed(text.as_bytes())));
     }
@@ -87,42 +83,14 @@ pub fn text(value: &Zval) -> Option<Result<Cow<'_, [u8]>, Problem>> {
 }
 
 /// A parameter of type `string`.
-pub enum Text<'a> {
-    /// What the caller gave.
-    Given(&'a Zval),
-    /// The default.
-    Default(&'static str),
-}
-
-impl From<&'static str> for Text<'_> {
-    fn from(value: &'static str) -> Self {
-        Text::Default(value)
-    }
-}
-
-impl StubLiteral for Text<'_> {
-    fn stub_literal(&self) -> String {
-        match self {
-            Text::Default(value) => format!("'{value}'"),
-            Text::Given(_) => "''".into(),
-        }
-    }
-}
-
-impl<'a> FromZval<'a> for Text<'a> {
-    const TYPE: DataType = DataType::String;
-
-    fn from_zval(value: &'a Zval) -> Option<Self> {
-        Some(Text::Given(value))
-    }
-}
+pub type Text<'a> = Optional<'a, &'static str>;
 
 impl<'a> Text<'a> {
     /// The bytes.
     pub fn bytes(&self, position: u32) -> Result<Cow<'a, [u8]>, Problem> {
         match self {
-            Text::Default(text) => Ok(Cow::Borrowed(text.as_bytes())),
-            Text::Given(value) => text(value).unwrap_or_else(|| Err(wrong_type(position, c"string", value))),
+            Optional::Default(text) => Ok(Cow::Borrowed(text.as_bytes())),
+            Optional::Given(value) => text(value).unwrap_or_else(|| Err(wrong_type(position, c"string", value))),
         }
     }
 

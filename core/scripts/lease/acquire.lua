@@ -5,9 +5,9 @@
 -- Reply: {1, now, healed, outcome, released, ..}; outcome 0 refused: wait, place, who holds; 1 granted: token; 2 cancelled.
 -- Invariant: the permits held are never more than there are; an id whose tombstone stands gets none; who waits in order is
 -- overtaken by nobody whom it must wait for.
-local id, ttl, floor, permits = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
-local weight, queue, channel, prefix = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10]
-local who, leaving, since, token = ARGV[11], ARGV[12], math.max(now - tonumber(ARGV[13]), 0), tonumber(ARGV[14])
+local id, ttl, floor, permits = ARGV[3], ARGV[4] + 0.0, ARGV[5] + 0.0, ARGV[6] + 0.0
+local weight, queue, channel, prefix = ARGV[7] + 0.0, ARGV[8] + 0.0, ARGV[9], ARGV[10]
+local who, leaving, since, token = ARGV[11], ARGV[12], math.max(now - ARGV[13], 0), ARGV[14] + 0.0
 local tables, fresh, recorded = load_all(leaving), math.max(now, floor + 1), 0
 local outcome, owned, healed, released = GRANTED, true, 0, leaving ~= '' and 1 or 0
 for _, t in ipairs(tables) do

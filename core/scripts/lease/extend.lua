@@ -2,7 +2,7 @@
 -- KEYS the tables.  ARGV[3] id.  ARGV[4] ttl in microseconds, from now.
 -- Reply: {1, now, whether it held in every table}.
 -- Invariant: a lease never becomes shorter, and one that is over never begins again.
-local id, ttl, held = ARGV[3], tonumber(ARGV[4]), 1
+local id, ttl, held = ARGV[3], ARGV[4] + 0.0, 1
 local tables = load_all('')
 for _, t in ipairs(tables) do
   t.held_at = holding(t.holders, id)

@@ -2,7 +2,7 @@
 -- KEYS the tables.  ARGV[3] permits there are.  ARGV[4] what channels' names begin with.
 -- Reply: {1, now, how many leases were ended}.
 -- Invariant: the token counts on, so what an ended holder still writes can be told from what a later one does.
-local permits, prefix, ended, tables = tonumber(ARGV[3]), ARGV[4], 0, load_all('')
+local permits, prefix, ended, tables = ARGV[3] + 0.0, ARGV[4], 0, load_all('')
 for _, t in ipairs(tables) do
   local freed, told = t.count > 0, {}
   if freed then

@@ -3,7 +3,7 @@
 -- ARGV[5] permits there are.  ARGV[6] what channels' names begin with.
 -- Reply: {1, now, whether it held in every table}.
 -- Invariant: an id whose tombstone stands is granted nothing, however late its acquire arrives.
-local id, cancel, permits, prefix = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
+local id, cancel, permits, prefix = ARGV[3], ARGV[4] + 0.0, ARGV[5] + 0.0, ARGV[6]
 local held, tables = 1, load_all(id)
 for _, t in ipairs(tables) do
   if not t.left then held = 0 end

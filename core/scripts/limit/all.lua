@@ -3,9 +3,9 @@
 -- With a request id there follow a number that stands for the keys, and how long the request is remembered.
 -- Reply: {1, now, with a request id that number, then the fields of each charge}.
 -- Invariant: each key is read before any is written, and none stands twice in KEYS.
-local count, at, decisions, charged = tonumber(ARGV[3]), 4, {}, true
+local count, at, decisions, charged = ARGV[3] + 0.0, 4, {}, true
 for n = 1, count do
-  local decide = coroutine.wrap(forms[tonumber(ARGV[at])])
+  local decide = wrap(forms[tonumber(ARGV[at])])
   local admitted, after = decide(KEYS[n], at + 2)
   if not admitted and ARGV[at + 1] == '1' then charged = false end
   decisions[n], at = decide, after

@@ -1,7 +1,7 @@
 -- Charges a cost to every rule if all admit it, else to none.
 -- ARGV[3] cost; negative to look, as a cost of 0 does: then nothing is written.
 -- Invariant: a denial charges nothing; it writes only a clamp, the end of a hold, or in place of a value that is not ours.
-local cost = tonumber(ARGV[3])
+local cost = ARGV[3] + 0.0
 local look = cost <= 0
 if look then cost = -cost end
 --> wait

@@ -5,7 +5,7 @@
 -- Value: 'QR' version, until when it is remembered, then the fields of the reply after the first two (see describe.lua).
 -- Invariant: what is not of this form is as nothing. What ends later than the longest memory that can be set, a day, ends as
 -- if it were of now: the clock went back far, or it was damaged.
-memory = tonumber(ARGV[#ARGV])
+memory = ARGV[#ARGV] + 0.0
 local remembered = redis.call('GET', KEYS[#KEYS])
 local fields = remembered and (#remembered - 11) / 8 or 0
 if fields > 0 and fields <= MOST_FIELDS and fields % 1 == 0 and string.sub(remembered, 1, 3) == 'QR\1' then

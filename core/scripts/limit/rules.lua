@@ -9,10 +9,10 @@ for number = 1, string.byte(heading, 4) do
   local id = string.byte(heading, name_at)
   local rule = {id = id, number = number, mark = 2 ^ (number - 1), wait = 0, left = 0, reset = 0}
   rule.name = string.sub(heading, name_at, name_at + name_sizes[id] - 1)
-  rule.limit, rule.period = tonumber(ARGV[behind]), tonumber(ARGV[behind + 1])
+  rule.limit, rule.period = ARGV[behind] + 0.0, ARGV[behind + 1] + 0.0
   behind, name_at, word_count = behind + 2, name_at + name_sizes[id], word_count + #word_names[id]
   if is_bucket[id] then
-    rule.capacity, rule.filled = tonumber(ARGV[behind]), usual_holds
+    rule.capacity, rule.filled = ARGV[behind] + 0.0, usual_holds
     behind, usual_holds = behind + 1, usual_holds + FILLED_SIZE
   end
   for _, word in ipairs(word_names[id]) do rule[word] = 0 end

@@ -2,7 +2,7 @@
 -- ARGV[3] actual amount; after the rules: id.  The last field of the reply is 1 if it is settled with this amount.
 -- A hold's byte: SPENT or RETURNED say what becomes of it unsettled; SETTLED ones stay for some seconds, so that a
 -- repeated settlement gets the same answer, and as long as a rule of another policy is owed what it cost less.
-local actual, settled, write = tonumber(ARGV[3]), 0, false
+local actual, settled, write = ARGV[3] + 0.0, 0, false
 for hold = 1, #holds, hold_size do
   local id, since, stop, held, owed, state, counted = struct.unpack(HOLD, holds, hold)
   local sound = stop < EXACT and since <= stop and stop - since <= LONGEST and held <= MOST and owed <= MOST

@@ -1,6 +1,6 @@
 -- Charges as much as is admitted now, up to an amount.
 -- ARGV[3] the most.  The last field of the reply is what was charged; if nothing, the answer is that of a cost of 1.
-local taken = block_until <= now and tonumber(ARGV[3]) or 0
+local taken = block_until <= now and ARGV[3] + 0.0 or 0
 --> show
 --[each]
 if left_1 < taken then taken = left_1 end

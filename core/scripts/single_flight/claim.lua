@@ -14,9 +14,9 @@ if e.deadline > now then
   if e.dirty then save(e, nil, true) end
   return {1, now, 0, NOTHING, e.deadline - now, 0, ''}
 end
-local ttl, token = tonumber(ARGV[4]), next_token(e)
+local ttl, token = ARGV[4] + 0.0, next_token(e)
 take_lease(e)
-e.owner, e.kind, e.version, e.last, e.made = id, tonumber(ARGV[5]), token, token, now
+e.owner, e.kind, e.version, e.last, e.made = id, ARGV[5] + 0.0, token, token, now
 e.fresh, e.stale, e.failed, e.pause, e.size = ttl, 0, 0, 0, #ARGV[6] - HEADER
 save(e, ARGV[6], false)
 return {1, now, 1, e.kind, ttl, 0, string.sub(ARGV[6], HEADER + 1)}

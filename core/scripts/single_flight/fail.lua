@@ -3,7 +3,7 @@
 -- ARGV[5] what channels' names begin with.  ARGV[6] room for the header, then the error.
 -- Reply: {1, now, whether the id had the lease}.
 -- Invariant: a value that is still of use stays, and is served while the error is remembered.
-local id, pause, prefix = ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local id, pause, prefix = ARGV[3], ARGV[4] + 0.0, ARGV[5]
 local e, value = load(KEYS[1]), nil
 local ended = loads(e, id)
 if ended then

@@ -5,7 +5,7 @@
 -- Reply: {1, now, whether it is stored}.
 -- Invariant: the version only grows, and a token that its entry may have been forgotten since, or that an entry made anew
 -- never gave, stores nothing.
-local id, token, ttl, prefix = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[9]
+local id, token, ttl, prefix = ARGV[3], ARGV[4] + 0.0, ARGV[5] + 0.0, ARGV[9]
 local e, stored, written = load(KEYS[1]), 0, false
 local put = token == 0
 if put then
@@ -19,8 +19,8 @@ if token == e.version then
   stored = 1
 elseif token > e.version and (token <= e.last or e.last == 0) and now <= token + GOOD * ttl then
   stored, ended, written = 1, true, true
-  e.kind, e.version, e.last, e.made = tonumber(ARGV[8]), token, math.max(e.last, token), now
-  e.fresh, e.stale, e.failed, e.pause, e.size = tonumber(ARGV[6]), tonumber(ARGV[7]), 0, 0, #ARGV[10] - HEADER
+  e.kind, e.version, e.last, e.made = ARGV[8] + 0.0, token, math.max(e.last, token), now
+  e.fresh, e.stale, e.failed, e.pause, e.size = ARGV[6] + 0.0, ARGV[7] + 0.0, 0, 0, #ARGV[10] - HEADER
   if not put then e.delta = math.min(math.max(now - token, 0), LONG - 1) end
 end
 local told = ended and wake(e, KEYS[2], prefix)

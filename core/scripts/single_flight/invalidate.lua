@@ -9,7 +9,7 @@ local token = next_token(e)
 take_lease(e)
 e.kind, e.version, e.last, e.failed, e.pause, e.size, e.whole = NOTHING, token, token, 0, 0, 0, true
 -- Of an entry that was lost nobody knows what it gave.
-e.guard = math.max(e.guard, now + GOOD * tonumber(ARGV[3]))
+e.guard = math.max(e.guard, now + GOOD * ARGV[3])
 local told = wake(e, KEYS[2], ARGV[4])
 save(e, nil, true)
 if told then forget(KEYS[2]) end

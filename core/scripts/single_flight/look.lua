@@ -5,7 +5,7 @@
 -- error lasts, kind, whether it is stale, age, payload}.
 -- Invariant: one id at a time has the lease of an entry, under a token of its own; payloads of more than MOST_BYTES in all are
 -- answered one by one, so that others have their turn: of the entries behind nothing is done, and they are asked for again.
-local id, ttl, channel = ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local id, ttl, channel = ARGV[3], ARGV[4] + 0.0, ARGV[5]
 local entries, reply, heads, wholes, waits, bytes = {}, {1, now}, {}, {}, {}, 0
 -- Whether the server takes writes. One that is full, cannot persist or lacks replicas still serves the values it has, stale
 -- ones too: who loads would not be able to store what is loaded.
@@ -40,7 +40,7 @@ for n, e in ipairs(entries) do
   local over = e.made + e.fresh
   local is_value = e.kind ~= NOTHING and e.kind ~= ERROR
   local stale = is_value and now >= over
-  local early = is_value and is_early(e, over - now, tonumber(ARGV[5 + n]))
+  local early = is_value and is_early(e, over - now, ARGV[5 + n] + 0.0)
   local duty = duty_of(e, e.kind == NOTHING or stale or early)
   local left = duty ~= NO_DUTY and e.deadline - now or e.kind == ERROR and over + e.stale - now or 0
   if e.dirty and ttl > 0 and (duty == LOADS or e.kind == NOTHING or takes_writes(e)) then

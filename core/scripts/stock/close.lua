@@ -1,11 +1,11 @@
 -- Ends a sale for good, whatever the clock does; what is held can be sold still.
 -- KEYS three.  ARGV[3] id (c16) of the call.
 -- Reply: {1, now, 1 it ended, 0 it had ended before, 2 it is not open}.
--- Invariant: no unit moves, and whatever the clock does nothing is taken any more. The sale is kept for `memory` from now, or
+-- Invariant: no unit moves, and whatever the clock does nothing is taken any more. The sale is kept for `retention` from now, or
 -- from the end of its last hold.
 local s = load(1, 'c')
 local function close(ends)
-  s.head = 'QS\1' .. struct.pack('<BI8I8I8I8', s.prized and 3 or 2, s.per_buyer, ends, s.memory, s.cap)
+  s.head = 'QS\1' .. struct.pack('<BI8I8I8I8', s.prized and 3 or 2, s.per_buyer, ends, s.retention, s.cap)
   -- First what also a full server does: after that it does the rest.
   redis.call('HDEL', KEYS[1], 'c')
 end

@@ -2,7 +2,7 @@
 -- KEYS three of each sale.  ARGV[3] for how long from now, in microseconds.  Then the members.
 -- Reply: {1, now, whether all of them held}.
 -- Invariant: a hold never becomes shorter, and one that is over never begins again.
-local hold, loaded, items, all = tonumber(ARGV[3]), {}, {}, 1
+local hold, loaded, items, all = ARGV[3] + 0.0, {}, {}, 1
 for i = 1, #KEYS / 3 do
   local at, member = 3 * i - 2, ARGV[3 + i]
   -- Several reservations may be of one sale.

@@ -5,7 +5,7 @@ local function is_ours(fields)
   local kind = fields[1] == 'e' and #fields[2] > 72 and string.sub(fields[2], 49, 49)
   return kind and string.find('orhcuxel', kind, 1, true) and (#fields[2] == 73 or string.byte(fields[2], 74) == 98)
 end
-local reply, left, after, most, few = {1, now}, 1048576, ARGV[3], tonumber(ARGV[4]), 1
+local reply, left, after, most, few = {1, now}, 1048576, ARGV[3], ARGV[4] + 0.0, 1
 while most > 0 and left > 0 do
   -- Of long ones few at once: an entry may have a megabyte of prizes.
   few = math.min(most, few)

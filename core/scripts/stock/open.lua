@@ -1,10 +1,10 @@
 -- Opens a sale, once.
--- KEYS three.  ARGV[3] id (c16) of the call.  ARGV[4] quantity.  ARGV[5] per_buyer, or 0.  ARGV[6] ends, or 0.  ARGV[7] memory,
+-- KEYS three.  ARGV[3] id (c16) of the call.  ARGV[4] quantity.  ARGV[5] per_buyer, or 0.  ARGV[6] ends, or 0.  ARGV[7] retention,
 -- in microseconds.  ARGV[8] cap of the ledger.  ARGV[9] what tells the list of prizes from others (c20).  Then the prizes.
 -- Reply: {1, now, 1 it opened, 0 it is open with these, 2 it is open with others, 3 ends has passed; then of an open one
 -- quantity, per_buyer, ends, whether it has these prizes}.
 -- Invariant: an open sale is not changed.
-local quantity, per_buyer, ends = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local quantity, per_buyer, ends = ARGV[4] + 0.0, ARGV[5] + 0.0, ARGV[6] + 0.0
 local how = struct.pack('<I8I8I8c20', quantity, per_buyer, ends, ARGV[9])
 local s = load(1, 'o')
 redis.call('ZCARD', KEYS[2])
@@ -22,10 +22,10 @@ if ends > 0 and ends <= now then return {1, now, 3, quantity, per_buyer, ends, 0
 -- First what a full server refuses, or an ACL.
 check_rights()
 redis.call('DEL', KEYS[1], KEYS[2])
-local memory, cap, prized = tonumber(ARGV[7]), tonumber(ARGV[8]), #ARGV > 9
+local retention, cap, prized = ARGV[7] + 0.0, ARGV[8] + 0.0, #ARGV > 9
 s = {
-  at = 1, head = 'QS\1' .. struct.pack('<BI8I8I8I8', prized and 1 or 0, per_buyer, ends, memory, cap), ends = ends,
-  memory = memory, cap = cap, available = quantity, held = 0, sold = 0, entries = 0, now = 0, offset = -now, due = NEVER,
+  at = 1, head = 'QS\1' .. struct.pack('<BI8I8I8I8', prized and 1 or 0, per_buyer, ends, retention, cap), ends = ends,
+  retention = retention, cap = cap, available = quantity, held = 0, sold = 0, entries = 0, now = 0, offset = -now, due = NEVER,
   kept = 0, buyers = 0, first = 1, latest = 0, renew = true,
 }
 redis.call('HSET', KEYS[1], 'o', how .. ARGV[3])

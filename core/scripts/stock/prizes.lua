@@ -7,13 +7,15 @@ local function unpacked(packed)
   end
   return list
 end
+-- The field of a free one.
+local function free(number) return string.format('p%.0f', number) end
 -- Those at some places of a list become free, under the numbers from `n` on.
 local function lay(s, n, list, from, to)
   for first = from, to, 1000 do
     local fields = {}
     for i = first, math.min(first + 999, to) do
       local at = 2 * (i - first)
-      fields[at + 1], fields[at + 2] = 'p' .. n + i - from, list[i]
+      fields[at + 1], fields[at + 2] = free(n + i - from), list[i]
     end
     redis.call('HSET', KEYS[s.at], unpack(fields))
   end
@@ -21,7 +23,7 @@ end
 -- The first free ones become those of a reservation.
 local function draw(s, id, n)
   local fields, packed = {}, {}
-  for i = 1, n do fields[i] = 'p' .. s.first + i - 1 end
+  for i = 1, n do fields[i] = free(s.first + i - 1) end
   local drawn = redis.call('HMGET', KEYS[s.at], unpack(fields))
   for i = 1, n do packed[i] = struct.pack('<I4', #(drawn[i] or '')) .. (drawn[i] or '') end
   packed = table.concat(packed)

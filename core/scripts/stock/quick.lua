@@ -7,7 +7,7 @@ do
   -- What is not ours counts as none.
   if had and (had < 0 or had % 1 ~= 0) then had = nil end
   if value and #value == SIZE then
-    local kind, per_buyer, ends, memory, cap, _, available, held, sold, entries, seen, offset, due, kept, buyers =
+    local kind, per_buyer, ends, retention, cap, _, available, held, sold, entries, seen, offset, due, kept, buyers =
       struct.unpack('<c4I8I8I8I8I8I8I8I8I8I8i8I8I8I8', value)
     local n, time = struct.unpack('<I8', member, 17), now + offset
     local till, count = time + ARGV[4], n
@@ -19,7 +19,7 @@ do
       if n == 1 then count = '1' end
     end
     if kind == 'QS\1\0' and time >= seen and due > time and held > 0 and n <= available and (ends == 0 or now < ends)
-      and (per_buyer == 0 or (had or 0) + n <= per_buyer) and kept >= till + memory / 2
+      and (per_buyer == 0 or (had or 0) + n <= per_buyer) and kept >= till + retention / 2
       and redis.call('ZADD', KEYS[2], 'NX', string.format('%d', till), member) == 1 then
       available, entries = available - n, entries + 1
       if till < due then due = till end

@@ -2,7 +2,7 @@
 -- KEYS three of the sale, then what it is remembered under.  ARGV[3] how many.  Then prizes.  ARGV, last: for how long it is
 -- remembered.
 -- Reply: {1, now, 1 added, 0 not open, 2 with prizes and should not or the other way round, 3 too many; all units there are}.
-local n, s = tonumber(ARGV[3]), load(1, 'o')
+local n, s = ARGV[3] + 0.0, load(1, 'o')
 redis.call('ZCARD', KEYS[2])
 redis.call('XLEN', KEYS[3])
 if not s then return {1, now, 0, 0} end

@@ -4,10 +4,10 @@ local function numbers(s)
   return struct.pack('<I8I8I8I8I8i8', s.available, s.held, s.sold, s.entries, s.now, s.offset)
 end
 local function save(s)
-  -- The keys are kept for as long as `memory` after the last touch, give or take half of it: not every touch sets three TTLs.
+  -- The keys are kept for as long as `retention` after the last touch, give or take half of it: not every touch sets three TTLs.
   local latest = math.max(s.latest, s.now, s.ends > 0 and s.ends + s.offset or 0)
-  local renew = s.renew or s.kept < latest + s.memory / 2
-  if renew then s.kept = math.max(s.kept, latest + s.memory) end
+  local renew = s.renew or s.kept < latest + s.retention / 2
+  if renew then s.kept = math.max(s.kept, latest + s.retention) end
   redis.call('HSET', KEYS[s.at], '', s.head .. struct.pack('<I8', s.first) .. numbers(s)
     .. struct.pack('<I8I8I8', s.due, s.kept, s.buyers))
   if renew then

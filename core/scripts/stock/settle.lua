@@ -4,7 +4,7 @@
 -- Reply: {1, now, whether that became, or had become, of all of them; or 2: they have too many prizes, and nothing was done}.
 -- Remembered: 'QD' version, until when (I8), what became of it.
 -- Invariant: what was over is never sold.
-local kind, memory, loaded, items, all, prizes = ARGV[3], tonumber(ARGV[4]), {}, {}, 1, 0
+local kind, memory, loaded, items, all, prizes = ARGV[3], ARGV[4] + 0.0, {}, {}, 1, 0
 for i = 1, #KEYS / 4 do
   local at, member = 4 * i - 3, ARGV[4 + i]
   -- Several reservations may be of one sale.

@@ -3,7 +3,7 @@
 -- Reply: {1, now, why not: 1 sold out, 2 buyer's limit, 3 not open, 4 ended, 5 too many prizes in all, or 0; which sale refuses, from
 -- 1, then of each sale: what is available, and if nothing refuses: until, number of prizes, the prizes}.
 -- Invariant: a member that is held already is answered again, and nothing is taken.
-local buyer, hold, sales, outcome, refused, known, prizes = ARGV[3], tonumber(ARGV[4]), {}, 0, 0, false, 0
+local buyer, hold, sales, outcome, refused, known, prizes = ARGV[3], ARGV[4] + 0.0, {}, 0, 0, false, 0
 local count = math.floor(#KEYS / 3)
 for i = 1, count do
   local at, member = 3 * i - 2, ARGV[4 + i]

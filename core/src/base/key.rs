@@ -12,15 +12,10 @@ pub const MAX_KEY_BYTES: usize = 1024;
 
 /// Checks a prefix: 1 to [`MAX_KEY_BYTES`] bytes, no braces, and no URL, which may hold a password.
 pub(crate) fn check_prefix(prefix: &str) -> Result<()> {
-    if prefix.is_empty() {
-        return Err(Error::invalid("prefix is empty: give a short name such as \"ql\""));
-    }
     if prefix.contains("://") {
         return Err(Error::invalid("prefix is a url: give the url as such, and a short prefix such as \"ql\""));
     }
-    if prefix.len() > MAX_KEY_BYTES {
-        return Err(too_long("prefix", prefix.as_bytes()));
-    }
+    check("prefix", prefix.as_bytes(), "give a short name such as \"ql\"")?;
     if prefix.contains(['{', '}']) {
         return Err(Error::invalid(format!(
             "prefix \"{}\" has a brace: braces pick the cluster slot and belong to the key alone, leave them out",
@@ -30,102 +25,58 @@ pub(crate) fn check_prefix(prefix: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks a limiter's name: 1 to [`MAX_KEY_BYTES`] bytes.
+/// Checks a limiter's name.
 pub(crate) fn check_name(name: &str) -> Result<()> {
-    if name.is_empty() {
-        return Err(Error::invalid("name is empty: name what is limited, such as \"checkout\""));
-    }
-    if name.len() > MAX_KEY_BYTES {
-        return Err(too_long("name", name.as_bytes()));
-    }
-    Ok(())
+    check("name", name.as_bytes(), "name what is limited, such as \"checkout\"")
 }
 
-/// Checks a user's key: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+/// Checks a user's key.
 pub(crate) fn check_key(key: &[u8]) -> Result<()> {
-    if key.is_empty() {
-        return Err(Error::invalid("key is empty: name who or what is limited, such as \"user:42\""));
-    }
-    if key.len() > MAX_KEY_BYTES {
-        return Err(too_long("key", key));
-    }
-    Ok(())
+    check("key", key, "name who or what is limited, such as \"user:42\"")
 }
 
-/// Checks the name of a cache: 1 to [`MAX_KEY_BYTES`] bytes.
+/// Checks the name of a cache.
 pub(crate) fn check_cache_name(name: &str) -> Result<()> {
-    if name.is_empty() {
-        return Err(Error::invalid("name is empty: name what is kept, such as \"home\""));
-    }
-    if name.len() > MAX_KEY_BYTES {
-        return Err(too_long("name", name.as_bytes()));
-    }
-    Ok(())
+    check("name", name.as_bytes(), "name what is kept, such as \"home\"")
 }
 
-/// Checks a key of a cache: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+/// Checks a key of a cache.
 pub(crate) fn check_cache_key(key: &[u8]) -> Result<()> {
-    if key.is_empty() {
-        return Err(Error::invalid("key is empty: name what is kept, such as \"page:1\""));
-    }
-    if key.len() > MAX_KEY_BYTES {
-        return Err(too_long("key", key));
-    }
-    Ok(())
+    check("key", key, "name what is kept, such as \"page:1\"")
 }
 
-/// Checks a lock's name: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+/// Checks a lock's name.
 pub(crate) fn check_lock_name(name: &[u8]) -> Result<()> {
-    if name.is_empty() {
-        return Err(Error::invalid("name is empty: name what is locked, such as \"sku:42\""));
-    }
-    if name.len() > MAX_KEY_BYTES {
-        return Err(too_long("name", name));
-    }
-    Ok(())
+    check("name", name, "name what is locked, such as \"sku:42\"")
 }
 
-/// Checks a stock's name: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+/// Checks a stock's name.
 pub(crate) fn check_stock_name(name: &[u8]) -> Result<()> {
-    if name.is_empty() {
-        return Err(Error::invalid("name is empty: name what is sold, such as \"sale:42\""));
-    }
-    if name.len() > MAX_KEY_BYTES {
-        return Err(too_long("name", name));
-    }
-    Ok(())
+    check("name", name, "name what is sold, such as \"sale:42\"")
 }
 
-/// Checks a buyer: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+/// Checks a buyer.
 pub(crate) fn check_buyer(buyer: &[u8]) -> Result<()> {
-    if buyer.is_empty() {
-        return Err(Error::invalid("buyer is empty: name who buys, such as \"user:42\""));
-    }
-    if buyer.len() > MAX_KEY_BYTES {
-        return Err(too_long("buyer", buyer));
-    }
-    Ok(())
+    check("buyer", buyer, "name who buys, such as \"user:42\"")
 }
 
-/// Checks a scope: 1 to [`MAX_KEY_BYTES`] bytes of anything.
+/// Checks a scope.
 pub(crate) fn check_scope(scope: &[u8]) -> Result<()> {
-    if scope.is_empty() {
-        return Err(Error::invalid(
-            "scope is empty: name what the keys have in common, such as \"shop\", or leave it out",
-        ));
-    }
-    if scope.len() > MAX_KEY_BYTES {
-        return Err(too_long("scope", scope));
-    }
-    Ok(())
+    check("scope", scope, "name what the keys have in common, such as \"shop\", or leave it out")
 }
 
-fn too_long(what: &str, value: &[u8]) -> Error {
-    Error::invalid(format!(
-        "{what} \"{}\" has {} bytes, more than {MAX_KEY_BYTES}: shorten or hash it",
-        shown(value),
-        value.len()
-    ))
+/// Checks a user's part of a Redis key: 1 to [`MAX_KEY_BYTES`] bytes of anything. An error calls it `what`, and an empty one
+/// gets this `advice`.
+fn check(what: &str, value: &[u8], advice: &str) -> Result<()> {
+    if value.is_empty() {
+        return Err(Error::invalid(format!("{what} is empty: {advice}")));
+    }
+    if value.len() > MAX_KEY_BYTES {
+        let (shown, length) = (shown(value), value.len());
+        let message = format!("{what} \"{shown}\" has {length} bytes, more than {MAX_KEY_BYTES}: shorten or hash it");
+        return Err(Error::invalid(message));
+    }
+    Ok(())
 }
 
 /// Everything before the user's key: `<prefix>:<kind>:<name>:{`, with a scope `<prefix>:<kind>:<name>:{<scope>}:{`. The

@@ -8,10 +8,9 @@ use super::lookup::{Lookup, Next};
 use super::queue;
 use crate::base::error::Result;
 use crate::call::sink::Sink;
-use crate::connection::deadline::{interruption, sleep_until};
+use crate::connection::deadline::sleep_until;
 use crate::op::typed;
-use crate::reactor::completion::SleepingThread;
-use crate::reactor::thread;
+use crate::reactor::{completion, thread};
 use crate::redis::blocking;
 use crate::redis::hint_wait::HintWait;
 
@@ -21,7 +20,7 @@ pub(super) fn get(mut lookup: Lookup, interrupted: &mut dyn FnMut() -> bool) -> 
     let spec = &lookup.target.spec;
     let mut hint_wait = HintWait::new(&spec.session, &spec.wake_prefix, lookup.until);
     loop {
-        lookup.hear_at(hint_wait.channel());
+        lookup.listen_at(hint_wait.channel());
         let answer = blocking::run(lookup.exchange(), interrupted);
         let step = match lookup.on_answer(answer) {
             Next::Done(done) => return done,
@@ -45,14 +44,6 @@ pub(super) fn get_among_threads(mut lookup: Lookup, interrupted: &mut dyn FnMut(
     if let Next::Done(done) = lookup.on_answer(answer) {
         return done;
     }
-    let sleeper = Arc::new(SleepingThread::default());
-    let sink: Arc<dyn Sink> = sleeper.clone();
-    queue::enter(lookup, 0, &sink);
-    match sleeper.wait(interrupted) {
-        Some(answer) => typed(answer),
-        None => {
-            thread::cancel(0, &sink);
-            Err(interruption())
-        }
-    }
+    let begin = |sink: &Arc<dyn Sink>| queue::enter(lookup, 0, sink);
+    typed(completion::wait_for(begin, |sink| thread::cancel(0, sink), interrupted))
 }

@@ -15,7 +15,7 @@ use crate::call::answer::Answer;
 use crate::call::sink::Sink;
 use crate::op::{Op, typed};
 use crate::reactor::{Cleanup, completion};
-use crate::state::single_flight::{Look, Looked, Progress};
+use crate::state::single_flight::{Look, Looked};
 
 /// A described `get`, or the beginning of a run. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]
@@ -132,16 +132,14 @@ impl GettingMany {
                 lookup.ask()
             })
             .collect();
+        let entries = self.lookups.iter().map(|lookup| lookup.target.keys.clone()).collect();
+        let shown = format!("{} keys of {}", self.lookups.len(), self.spec.shown).into();
         let look = Look {
-            entries: self.lookups.iter().map(|lookup| lookup.target.keys.clone()).collect(),
             id,
             ttl: self.spec.lease,
-            channel: None,
             luck: looks.into_iter().flat_map(|look| look.luck).collect(),
             load_when_away: self.spec.when_away == WhenAway::Load,
-            value_only: false,
-            shown: format!("{} keys of {}", self.lookups.len(), self.spec.shown).into(),
-            progress: Progress::default(),
+            ..Look::only(entries, shown)
         };
         Op::of(&self.spec.session, Box::new(look))
     }

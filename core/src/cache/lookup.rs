@@ -12,15 +12,10 @@ use crate::base::error::{Code, Error, Result};
 use crate::base::fork::generation;
 use crate::call::answer::Answer;
 use crate::call::operation::odd_reply;
-use crate::reactor::{Cleanup, Outage};
+use crate::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
 use crate::session::exchange::Exchange;
 use crate::state::lease::{Channel, Id};
-use crate::state::single_flight::{Look, Looked, Progress};
-
-/// Nobody rests longer than this before asking again: what a lost hint costs at most.
-const LONGEST_REST: Duration = Duration::from_secs(1);
-/// In memory nobody gives hints.
-const IN_MEMORY: Duration = Duration::from_millis(5);
+use crate::state::single_flight::{Look, Looked};
 
 /// What follows from an answer.
 pub(crate) enum Next {
@@ -67,7 +62,7 @@ impl Lookup {
     }
 
     /// Where hints for it will be heard from now on, if anywhere.
-    pub fn hear_at(&mut self, channel: Option<Channel>) {
+    pub fn listen_at(&mut self, channel: Option<Channel>) {
         self.channel = channel;
     }
 
@@ -76,16 +71,13 @@ impl Lookup {
         let spec = &self.target.spec;
         self.pending = true;
         Look {
-            entries: [self.target.keys.clone()].into(),
             id: self.id,
             ttl: spec.lease,
             channel: self.channel,
             luck: self.luck.clone(),
             // A caller who waits outlasts an absence first.
             load_when_away: spec.when_away == WhenAway::Load && !self.is_waiting(),
-            value_only: false,
-            shown: self.target.shown.clone(),
-            progress: Progress::default(),
+            ..Look::only([self.target.keys.clone()].into(), self.target.shown.clone())
         }
     }
 
@@ -177,9 +169,8 @@ impl Lookup {
                     return Next::Listen;
                 }
                 // Not all at the same moment when a loader has died.
-                let longest = LONGEST_REST.mul_f64(1.0 - 0.2 * f64::from(self.id[0]) / 255.0);
                 let free = Duration::from_micros(left) + Duration::from_micros(u64::from(self.id[1]) * 80);
-                Next::Rest((now + free.min(longest)).min(self.until))
+                Next::Rest((now + free.min(longest_rest(self.id[0]))).min(self.until))
             }
             Looked::Nothing => Next::Done(Err(odd_reply("nothing to load".to_owned()))),
         }

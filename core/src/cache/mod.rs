@@ -18,7 +18,7 @@ use crate::base::key;
 use crate::client::Client;
 use crate::op::Op;
 use crate::state::lease::Id;
-use crate::state::single_flight::{Look, Progress, Seen};
+use crate::state::single_flight::{Look, Seen};
 
 pub use getting::{Getting, GettingMany, Part};
 pub use loading::{Loading, Next, Step};
@@ -122,17 +122,7 @@ impl Cache {
     /// As [`get`](Cache::get).
     pub fn peek(&self, key: &[u8]) -> Result<Op<Option<Seen>>> {
         let target = self.spec.target(key)?;
-        let look = Look {
-            entries: [target.keys.clone()].into(),
-            id: Id::default(),
-            ttl: 0,
-            channel: None,
-            luck: Vec::new(),
-            load_when_away: false,
-            value_only: true,
-            shown: target.shown.clone(),
-            progress: Progress::default(),
-        };
+        let look = Look { value_only: true, ..Look::only([target.keys.clone()].into(), target.shown.clone()) };
         Ok(Op::of(&self.spec.session, Box::new(look)))
     }
 

@@ -75,21 +75,21 @@ impl Guest for CacheQueue {
         self.all.is_empty()
     }
 
-    fn deaf(&self) -> Option<(&Arc<Session>, &Arc<[u8]>)> {
-        let deaf = self.all.values().find(|waiter| waiter.stage.is_deaf())?;
-        let spec = &deaf.lookup.target.spec;
+    fn unsubscribed(&self) -> Option<(&Arc<Session>, &Arc<[u8]>)> {
+        let first = self.all.values().find(|waiter| waiter.stage.is_unsubscribed())?;
+        let spec = &first.lookup.target.spec;
         Some((&spec.session, &spec.wake_prefix))
     }
 
-    fn on_hearing(&mut self, channel: Channel) {
+    fn on_subscribed(&mut self, channel: Channel) {
         self.channel = Some(channel);
         let numbers = self.numbers(|waiter| waiter.stage.lacks_hints());
         self.ask_together(numbers);
     }
 
-    fn on_deafness(&mut self, error: &Error) {
+    fn on_not_subscribed(&mut self, error: &Error) {
         self.channel = None;
-        for number in self.numbers(|waiter| waiter.stage.is_deaf()) {
+        for number in self.numbers(|waiter| waiter.stage.is_unsubscribed()) {
             match self.all.get_mut(&number).and_then(|waiter| waiter.lookup.outlasts(error)) {
                 Some(until) => self.rest(number, until),
                 None => {
@@ -100,7 +100,7 @@ impl Guest for CacheQueue {
         }
     }
 
-    fn on_silence(&mut self) {
+    fn on_subscription_lost(&mut self) {
         self.channel = None;
     }
 
@@ -117,7 +117,7 @@ impl Guest for CacheQueue {
         match waiter.lookup.on_answer(answer) {
             Next::Listen => match self.channel {
                 Some(_) => self.ask(number),
-                None => waiter.stage = WaitStage::Deaf,
+                None => waiter.stage = WaitStage::Unsubscribed,
             },
             Next::Rest(until) if !waiter.stage.rest(until) => self.ask(number),
             Next::Rest(until) => self.rest(number, until),
@@ -227,8 +227,8 @@ impl CacheQueue {
             let Some(waiter) = self.all.get_mut(&number) else { continue };
             match first.get(&waiter.topic) {
                 Some(leader) => {
-                    // Only who is deaf may have others behind it: they go along.
-                    let had_others = std::mem::replace(&mut waiter.stage, WaitStage::Behind(*leader)).is_deaf();
+                    // Only who has no subscription may have others behind it: they go along.
+                    let had_others = std::mem::replace(&mut waiter.stage, WaitStage::Behind(*leader)).is_unsubscribed();
                     for other in if had_others { self.behind(number) } else { Vec::new() } {
                         if let Some(waiter) = self.all.get_mut(&other) {
                             waiter.stage = WaitStage::Behind(*leader);
@@ -246,7 +246,7 @@ impl CacheQueue {
     fn ask(&mut self, number: u64) {
         let channel = self.channel;
         let Some(waiter) = self.all.get_mut(&number) else { return };
-        waiter.lookup.hear_at(channel);
+        waiter.lookup.listen_at(channel);
         waiter.stage = WaitStage::ASKS;
         self.actions.push(Action::Ask(number, Work::Call(waiter.lookup.exchange())));
     }

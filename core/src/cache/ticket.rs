@@ -6,14 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::options::WhenAway;
 use super::target::Target;
-use crate::base::decision::Source;
-use crate::base::error::{Error, Result};
 use crate::base::fork::generation;
-use crate::call::answer::Answer;
-use crate::call::operation::Operation;
-use crate::call::resp::Value;
-use crate::call::script::Script;
-use crate::call::space::Space;
+use crate::call::prelude::*;
 use crate::op::{self, Op};
 use crate::reactor::Cleanup;
 use crate::state::lease::Id;
@@ -153,32 +147,16 @@ struct Closing<T> {
 }
 
 impl<T: Operation> Operation for Closing<T> {
-    fn script(&self) -> &Script {
-        self.call.script()
+    fn frame(&self) -> Frame<'_> {
+        self.call.frame()
     }
 
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.call.key(at)
-    }
-
-    fn arg_count(&self) -> usize {
-        self.call.arg_count()
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        self.call.encode_args(out);
-    }
-
-    fn mutates(&self) -> bool {
-        self.call.mutates()
+    fn args(&self, args: &mut Args<'_>) {
+        self.call.args(args);
     }
 
     fn local_answer(&self) -> Option<Answer> {
         self.call.local_answer()
-    }
-
-    fn repeatable(&self) -> bool {
-        self.call.repeatable()
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -194,10 +172,6 @@ impl<T: Operation> Operation for Closing<T> {
         // Whoever loads when Redis is away has its value also when Redis goes away meanwhile; that it is not stored is no
         // reason to lose it.
         (self.open.target.spec.when_away == WhenAway::Load).then_some(Answer::new(false))
-    }
-
-    fn describe(&self) -> String {
-        self.call.describe()
     }
 }
 

@@ -15,54 +15,75 @@ const SHORTEST: Duration = Duration::from_millis(10);
 /// The longest time between probes, and so the longest time that a recovery goes unnoticed.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// The state for one server, in one process.
-pub(crate) struct Breaker {
-    base: Instant,
-    /// 0 closed, else the microsecond after `base` at which the next probe may go.
-    open_until: AtomicU64,
-    /// The microsecond after `base` of the last reply, whichever connection brought it.
-    answered: AtomicU64,
-    last: Mutex<Option<Error>>,
-}
-
 /// Why a call was not let through.
 pub(crate) struct Refused {
     pub error: Option<Error>,
     pub retry_after: Duration,
 }
 
-impl Default for Breaker {
+/// Until when calls are refused, and why; then one at a time goes through as the probe.
+pub(super) struct Probes {
+    base: Instant,
+    /// 0: nothing is refused; else the microsecond after `base` at which the next probe may go.
+    pub until: AtomicU64,
+    last: Mutex<Option<Error>>,
+}
+
+impl Default for Probes {
     fn default() -> Self {
-        Breaker {
-            base: Instant::now(),
-            open_until: AtomicU64::new(0),
-            answered: AtomicU64::new(0),
-            last: Mutex::new(None),
-        }
+        Probes { base: Instant::now(), until: AtomicU64::new(0), last: Mutex::new(None) }
     }
+}
+
+impl Probes {
+    /// The microsecond after `base`; never 0, which has a meaning of its own.
+    pub fn now(&self) -> u64 {
+        self.base.elapsed().as_micros() as u64 + 1
+    }
+
+    /// Lets a call through as the probe, or says for how long calls are refused. `until` is what was just read; `lease` is how
+    /// long a probe may take.
+    pub fn admit(&self, until: u64, lease: Duration, shortest: Duration) -> Result<(), Refused> {
+        let now = self.now();
+        if now >= until {
+            let next = now + lease.as_micros() as u64;
+            if self.until.compare_exchange(until, next, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+                return Ok(());
+            }
+        }
+        let error = self.last.lock().ok().and_then(|last| last.clone());
+        Err(Refused { error, retry_after: Duration::from_micros(until.saturating_sub(now)).max(shortest) })
+    }
+
+    /// Refuses calls for a while.
+    pub fn refuse(&self, error: &Error, pause: Duration) {
+        if let Ok(mut last) = self.last.lock() {
+            *last = Some(error.clone());
+        }
+        self.until.store(self.now() + pause.as_micros() as u64, Ordering::Release);
+    }
+}
+
+/// The state for one server, in one process.
+#[derive(Default)]
+pub(crate) struct Breaker {
+    probes: Probes,
+    /// The time of the last reply, whichever connection brought it.
+    answered: AtomicU64,
 }
 
 impl Breaker {
     /// Lets a call through, or says for how long calls are refused. `lease` is how long a probe may take.
     pub fn admit(&self, lease: Duration) -> Result<(), Refused> {
-        let until = self.open_until.load(Ordering::Acquire);
-        if until == 0 {
-            return Ok(());
+        match self.probes.until.load(Ordering::Acquire) {
+            0 => Ok(()),
+            until => self.probes.admit(until, lease, SHORTEST),
         }
-        let now = self.now();
-        if now >= until {
-            let next = now + lease.as_micros() as u64;
-            if self.open_until.compare_exchange(until, next, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-                return Ok(());
-            }
-        }
-        let error = self.last.lock().ok().and_then(|last| last.clone());
-        Err(Refused { error, retry_after: Duration::from_micros(until.saturating_sub(now)).max(SHORTEST) })
     }
 
     /// Whether the last attempt to make a connection failed.
     pub fn is_open(&self) -> bool {
-        self.open_until.load(Ordering::Relaxed) != 0
+        self.probes.until.load(Ordering::Relaxed) != 0
     }
 
     /// Whether the server has ever answered.
@@ -72,9 +93,9 @@ impl Breaker {
 
     /// The server answered.
     pub fn success(&self) {
-        self.answered.store(self.now(), Ordering::Relaxed);
-        if self.open_until.load(Ordering::Relaxed) != 0 {
-            self.open_until.store(0, Ordering::Release);
+        self.answered.store(self.probes.now(), Ordering::Relaxed);
+        if self.probes.until.load(Ordering::Relaxed) != 0 {
+            self.probes.until.store(0, Ordering::Release);
         }
     }
 
@@ -85,19 +106,11 @@ impl Breaker {
 
     /// The same, with probes no longer apart than this.
     pub fn failure_within(&self, cost: Duration, longest: Duration, error: &Error) {
-        let began = self.now().saturating_sub(cost.as_micros() as u64);
+        let began = self.probes.now().saturating_sub(cost.as_micros() as u64);
         if began > 0 && self.answered.load(Ordering::Relaxed) > began {
             return;
         }
-        if let Ok(mut last) = self.last.lock() {
-            *last = Some(error.clone());
-        }
-        let pause = (cost * 2).clamp(SHORTEST, longest);
-        self.open_until.store((self.now() + pause.as_micros() as u64).max(1), Ordering::Release);
-    }
-
-    fn now(&self) -> u64 {
-        self.base.elapsed().as_micros() as u64
+        self.probes.refuse(error, (cost * 2).clamp(SHORTEST, longest));
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::base::decision::Source;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
+use crate::call::args::Args;
 use crate::call::resp::{ReplyLimit, Value};
 use crate::call::script::Script;
 use crate::call::space::Space;
@@ -42,17 +43,60 @@ impl OnError {
     }
 }
 
+/// What a call may do to what is stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Nothing.
+    Looks,
+    /// It writes. Sent again, it leaves what once would have left.
+    Repeatable,
+    /// It writes. It must not be sent again when nobody knows whether it ran.
+    Once,
+}
+
+/// What an operation is about.
+pub(crate) struct Frame<'a> {
+    pub script: &'a Script,
+    /// The Redis keys, in the script's order.
+    pub keys: &'a [Vec<u8>],
+    pub effect: Effect,
+    /// How it calls itself in messages: `release of`, `lock "invoice:42"`.
+    pub name: (&'a str, &'a str),
+}
+
+impl<'a> Frame<'a> {
+    /// Of an operation that says by itself which keys it has, and how it is called.
+    pub fn bare(script: &'a Script, effect: Effect) -> Frame<'a> {
+        Frame { script, keys: &[], effect, name: ("", "") }
+    }
+}
+
 /// One call of one script. The first two arguments of every script, the time and the deadline, belong to whoever runs it.
 pub(crate) trait Operation: Send + Sync {
-    fn script(&self) -> &Script;
+    fn frame(&self) -> Frame<'_>;
+    fn script(&self) -> &Script {
+        self.frame().script
+    }
     /// The Redis keys, in the script's order; every operation has the first.
-    fn key(&self, at: usize) -> Option<&[u8]>;
-    /// How many arguments `encode_args` writes.
-    fn arg_count(&self) -> usize;
-    /// Writes the arguments after the common two as RESP parts.
-    fn encode_args(&self, out: &mut Vec<u8>);
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        self.frame().keys.get(at).map(Vec::as_slice)
+    }
+    /// Gives the arguments after the common two, if there are any.
+    fn args(&self, _args: &mut Args<'_>) {}
+    /// How many there are.
+    fn arg_count(&self) -> usize {
+        let mut args = Args::counting();
+        self.args(&mut args);
+        args.count()
+    }
+    /// Writes them as RESP parts.
+    fn encode_args(&self, out: &mut Vec<u8>) {
+        self.args(&mut Args::writing(out));
+    }
     /// Whether it may write: then it carries a deadline.
-    fn mutates(&self) -> bool;
+    fn mutates(&self) -> bool {
+        self.frame().effect != Effect::Looks
+    }
     /// The most that its script answers.
     fn reply_limit(&self) -> ReplyLimit {
         ReplyLimit::SMALL
@@ -67,7 +111,7 @@ pub(crate) trait Operation: Send + Sync {
     }
     /// Whether it may be sent again when nobody knows whether it ran.
     fn repeatable(&self) -> bool {
-        !self.mutates()
+        self.frame().effect != Effect::Once
     }
     /// Whether it gives back what is its caller's alone: it is tried again, while there is time, when the server cannot be
     /// reached, and done however late it arrives.
@@ -76,8 +120,10 @@ pub(crate) trait Operation: Send + Sync {
     }
     /// The script in Rust. Same reply.
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>>;
-    /// Reads the reply after its first two fields.
-    fn decode(&self, fields: &[Value], source: Source) -> Result<Answer>;
+    /// Reads the reply after its first two fields: a flag, unless an operation says otherwise.
+    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+        Ok(Answer::new(flag(fields, 0)?))
+    }
     /// As [`decode`](Operation::decode), of a call that was sent again because nobody knew whether it had run.
     fn decode_repeated(&self, fields: &[Value], source: Source) -> Result<Answer> {
         self.decode(fields, source)
@@ -123,7 +169,10 @@ pub(crate) trait Operation: Send + Sync {
         false
     }
     /// How the operation calls itself in messages, with the key: `consume of "user:42" by limiter "checkout"`.
-    fn describe(&self) -> String;
+    fn describe(&self) -> String {
+        let (what, whose) = self.frame().name;
+        format!("{what} {whose}")
+    }
 }
 
 /// An unsigned field of a reply.

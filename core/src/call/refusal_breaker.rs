@@ -5,12 +5,11 @@
 //! it is refused: so looking is cheap, and happens often. That a script has run proves no more than it did: where writes
 //! were refused, only one that wrote ends it; after one that only read all calls are probes.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 
 use crate::base::error::Error;
-use crate::call::breaker::Refused;
+use crate::call::breaker::{Probes, Refused};
 
 /// The time until the first probe; it doubles with each that is refused.
 const SHORTEST: Duration = Duration::from_millis(10);
@@ -33,13 +32,12 @@ pub(crate) enum Scope {
 }
 
 /// The state for one server, in one process.
+#[derive(Default)]
 pub(crate) struct RefusalBreaker {
-    base: Instant,
-    /// [`WORKING`], [`DOUBTFUL`], or the microsecond after `base` at which the next probe may go.
-    until: AtomicU64,
+    /// Until [`WORKING`], [`DOUBTFUL`], or when the next probe may go.
+    probes: Probes,
     only_writes: AtomicBool,
     repeats: AtomicU32,
-    last: Mutex<Option<Error>>,
 }
 
 /// How a call may go.
@@ -53,38 +51,18 @@ pub(crate) enum Pass {
     Glance,
 }
 
-impl Default for RefusalBreaker {
-    fn default() -> Self {
-        RefusalBreaker {
-            base: Instant::now(),
-            until: AtomicU64::new(WORKING),
-            only_writes: AtomicBool::new(false),
-            repeats: AtomicU32::new(0),
-            last: Mutex::new(None),
-        }
-    }
-}
-
 impl RefusalBreaker {
     /// Lets a call through that may write or not, or says for how long such calls are refused. `lease` is how long a probe may
     /// take.
     pub fn admit(&self, mutates: bool, lease: Duration) -> Result<Pass, Refused> {
-        let until = self.until.load(Ordering::Acquire);
+        let until = self.probes.until.load(Ordering::Acquire);
         if until == WORKING || (!mutates && self.only_writes.load(Ordering::Relaxed)) {
             return Ok(Pass::Usual);
         }
         if until == DOUBTFUL {
             return Ok(Pass::Probe);
         }
-        let now = self.now();
-        if now >= until {
-            let next = now + lease.as_micros() as u64;
-            if self.until.compare_exchange(until, next, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-                return Ok(Pass::Probe);
-            }
-        }
-        let error = self.last.lock().ok().and_then(|last| last.clone());
-        Err(Refused { error, retry_after: Duration::from_micros(until.saturating_sub(now)).max(SHORTEST) })
+        self.probes.admit(until, lease, SHORTEST).map(|()| Pass::Probe)
     }
 
     /// Whether a call is still answered if it turns out that it has nothing to write, as a denial has not.
@@ -94,7 +72,7 @@ impl RefusalBreaker {
 
     /// Whether anything is refused, as far as is known.
     pub fn is_on(&self) -> bool {
-        self.until.load(Ordering::Relaxed) != WORKING
+        self.probes.until.load(Ordering::Relaxed) != WORKING
     }
 
     /// A call was refused, and is not sent again.
@@ -102,28 +80,20 @@ impl RefusalBreaker {
         if scope == Scope::Keys {
             return;
         }
-        if let Ok(mut last) = self.last.lock() {
-            *last = Some(error.clone());
-        }
         self.only_writes.store(scope == Scope::Writes, Ordering::Relaxed);
         let repeats = self.repeats.fetch_add(1, Ordering::Relaxed);
         let pause = (SHORTEST * 2_u32.saturating_pow(repeats.min(8))).min(LONGEST);
-        self.until.store(self.now() + pause.as_micros() as u64, Ordering::Release);
+        self.probes.refuse(error, pause);
     }
 
     /// A script ran, of a call that may write or not, and wrote for certain or not.
     pub fn ran(&self, mutates: bool, wrote: bool) {
         if wrote || !self.only_writes.load(Ordering::Relaxed) {
             self.repeats.store(0, Ordering::Relaxed);
-            self.until.store(WORKING, Ordering::Release);
+            self.probes.until.store(WORKING, Ordering::Release);
         } else if mutates {
-            self.until.store(DOUBTFUL, Ordering::Release);
+            self.probes.until.store(DOUBTFUL, Ordering::Release);
         }
-    }
-
-    fn now(&self) -> u64 {
-        // Never 0, which has a meaning of its own.
-        self.base.elapsed().as_micros() as u64 + 1
     }
 }
 

@@ -1,6 +1,13 @@
 //! A Lua script: constant text and its SHA-1.
 
+use std::ops::Deref;
+
+use once_cell::race::OnceBox;
+
 use super::lua::{self, Constants};
+
+/// What Dragonfly does for a script: it answers with whole numbers, as all others do. To them it is a comment.
+const FLAGS: &str = "--!df flags=legacy-float\n";
 
 /// The head of every script: the clock and the deadline.
 const CLOCK: &str = include_str!("../../scripts/clock.lua");
@@ -15,7 +22,7 @@ pub struct Script {
 impl Script {
     /// Joins the common head and these fragments, with the numbers that Rust knows by a name as well.
     pub(crate) fn new(constants: &Constants, fragments: &[&str]) -> Script {
-        let mut text = String::new();
+        let mut text = String::from(FLAGS);
         [&[CLOCK], fragments].concat().iter().for_each(|code| lua::write_out(&mut text, code, constants));
         let sha = sha1_smol::Sha1::from(text.as_bytes()).digest().to_string();
         Script { text, sha }
@@ -36,5 +43,36 @@ impl Script {
         let line = self.text.lines().nth(line.checked_sub(1)?)?;
         let call = line.split_once("redis.call('")?.1;
         call.split('\'').next()
+    }
+}
+
+/// A script that has a name and is put together when it is first needed.
+pub(crate) struct NamedScript {
+    name: &'static str,
+    constants: &'static Constants,
+    fragments: &'static [&'static str],
+    made: OnceBox<Script>,
+}
+
+impl NamedScript {
+    pub const fn new(
+        name: &'static str,
+        constants: &'static Constants,
+        fragments: &'static [&'static str],
+    ) -> NamedScript {
+        NamedScript { name, constants, fragments, made: OnceBox::new() }
+    }
+
+    /// Its name and its text.
+    pub fn listed(&self) -> (String, String) {
+        (self.name.to_owned(), self.text().to_owned())
+    }
+}
+
+impl Deref for NamedScript {
+    type Target = Script;
+
+    fn deref(&self) -> &Script {
+        self.made.get_or_init(|| Box::new(Script::new(self.constants, self.fragments)))
     }
 }

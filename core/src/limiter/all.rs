@@ -7,12 +7,7 @@ use super::scripts::{Scripts, of_several};
 use super::spec::{Spec, described};
 use super::state::State;
 use crate::base::decision::{CombinedDecision, Decision, Source};
-use crate::base::error::{Error, Result};
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, odd_reply, unsigned};
-use crate::call::resp::{self, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use crate::call::prelude::*;
 
 /// One of the charges.
 pub(super) struct Part {
@@ -66,8 +61,9 @@ impl CombinedCall {
 }
 
 impl Operation for CombinedCall {
-    fn script(&self) -> &Script {
-        &self.script
+    fn frame(&self) -> Frame<'_> {
+        let effect = if self.memory.is_some() { Effect::Repeatable } else { Effect::Once };
+        Frame::bare(&self.script, effect)
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
@@ -78,31 +74,18 @@ impl Operation for CombinedCall {
         }
     }
 
-    fn arg_count(&self) -> usize {
-        let parts: usize = self.parts.iter().map(|part| 3 + part.spec.policy_arg_count).sum();
-        1 + parts + 2 * usize::from(self.memory.is_some())
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        resp::number_part(out, self.parts.len() as u64);
+    fn args(&self, args: &mut Args<'_>) {
+        args.number(self.parts.len() as u64);
         for part in &self.parts {
-            resp::number_part(out, part.form as u64);
-            resp::part(out, if part.spec.enforce { b"1" } else { b"0" });
-            resp::number_part(out, part.cost);
-            out.extend_from_slice(&part.spec.policy_args);
+            args.number(part.form as u64);
+            args.bytes(if part.spec.enforce { b"1" } else { b"0" });
+            args.number(part.cost);
+            args.parts(part.spec.policy_arg_count, |out| out.extend_from_slice(&part.spec.policy_args));
         }
         if let Some(memory) = &self.memory {
-            resp::number_part(out, self.print);
-            resp::number_part(out, memory.length);
+            args.number(self.print);
+            args.number(memory.length);
         }
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        self.memory.is_some()
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {

@@ -8,12 +8,9 @@ use super::scripts::Transition;
 use super::spec::{Spec, described};
 use super::state::State;
 use crate::base::decision::{Decision, Source};
-use crate::base::error::{Error, Result, shown};
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, odd_reply, unsigned};
-use crate::call::resp::{self, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use crate::base::error::shown;
+use crate::call::prelude::*;
+use crate::call::resp;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
@@ -96,8 +93,15 @@ impl LimiterCall {
 }
 
 impl Operation for LimiterCall {
-    fn script(&self) -> &Script {
-        self.spec.scripts.of(self.transition())
+    fn frame(&self) -> Frame<'_> {
+        let effect = match self.verb {
+            Verb::Look => Effect::Looks,
+            // A settled hold answers the same settlement in the same way.
+            Verb::Settle { .. } => Effect::Repeatable,
+            _ if self.memory.is_some() => Effect::Repeatable,
+            _ => Effect::Once,
+        };
+        Frame::bare(self.spec.scripts.of(self.transition()), effect)
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
@@ -108,46 +112,26 @@ impl Operation for LimiterCall {
         }
     }
 
-    fn arg_count(&self) -> usize {
-        let own = match self.verb {
-            Verb::Reset => return 0,
-            Verb::Reserve { .. } => 3,
-            Verb::Settle { .. } => 1,
-            _ => 0,
-        };
-        let memory = usize::from(self.memory.is_some());
-        1 + self.spec.policy_arg_count + own + memory
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
+    fn args(&self, args: &mut Args<'_>) {
         match self.verb {
             Verb::Reset => return,
             // A negative cost only looks.
-            Verb::Look => resp::negative_part(out, self.amount),
-            _ => resp::number_part(out, self.amount),
+            Verb::Look => args.parts(1, |out| resp::negative_part(out, self.amount)),
+            _ => args.number(self.amount),
         }
-        out.extend_from_slice(&self.spec.policy_args);
+        args.parts(self.spec.policy_arg_count, |out| out.extend_from_slice(&self.spec.policy_args));
         match self.verb {
             Verb::Reserve { id, length, unsettled } => {
-                resp::part(out, &id);
-                resp::number_part(out, length);
-                resp::number_part(out, unsettled as u64);
+                args.bytes(&id);
+                args.number(length);
+                args.number(unsettled as u64);
             }
-            Verb::Settle { id } => resp::part(out, &id),
+            Verb::Settle { id } => args.bytes(&id),
             _ => {}
         }
         if let Some(memory) = &self.memory {
-            resp::number_part(out, memory.length);
+            args.number(memory.length);
         }
-    }
-
-    fn mutates(&self) -> bool {
-        self.verb != Verb::Look
-    }
-
-    fn repeatable(&self) -> bool {
-        // A settled hold answers the same settlement in the same way.
-        !self.mutates() || self.memory.is_some() || matches!(self.verb, Verb::Settle { .. })
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {

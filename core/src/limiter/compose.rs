@@ -322,7 +322,7 @@ impl Names {
             "ZEROS" => vec!["0"; definition.words.len()].join(", "),
             "ARGUMENTS" => own(definition.arguments(), ", "),
             "VALUES" => {
-                let values = (0..self.argument_count()).map(|i| format!("tonumber({})", self.argument(i as isize)));
+                let values = (0..self.argument_count()).map(|i| format!("{} + 0.0", self.argument(i as isize)));
                 values.collect::<Vec<_>>().join(", ")
             }
             "NAME" => format!("string.sub(heading, {}, {})", self.name.0 + 1, self.name.0 + self.name.1),

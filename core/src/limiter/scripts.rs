@@ -22,9 +22,16 @@ const DESCRIBE: &str = include_str!("../../scripts/limit/describe.lua");
 const REMEMBER: &str = include_str!("../../scripts/limit/remember.lua");
 const CHARGE: &str = include_str!("../../scripts/limit/charge.lua");
 const ALL: &str = include_str!("../../scripts/limit/all.lua");
+const PAUSE: &str = include_str!("../../scripts/limit/pause.lua");
 const QUEUE: &str = include_str!("../../scripts/limit/queue.lua");
 const WRITE: &str = include_str!("../../scripts/limit/write.lua");
 const WRITE_LOG: &str = include_str!("../../scripts/limit/write_log.lua");
+const CONSUME: &str = include_str!("../../scripts/limit/consume.lua");
+const UP_TO: &str = include_str!("../../scripts/limit/up_to.lua");
+const REFUND: &str = include_str!("../../scripts/limit/refund.lua");
+const BLOCK: &str = include_str!("../../scripts/limit/block.lua");
+const RESERVE: &str = include_str!("../../scripts/limit/reserve.lua");
+const SETTLE: &str = include_str!("../../scripts/limit/settle.lua");
 const RETURN: &str = "return reply\n";
 
 /// The numbers that these scripts and the twins know by a name.
@@ -71,51 +78,29 @@ pub(super) enum Transition {
 }
 
 impl Transition {
-    const ALL: [Transition; 9] = [
-        Transition::Consume,
-        Transition::ConsumeOnce,
-        Transition::UpTo,
-        Transition::Refund,
-        Transition::RefundOnce,
-        Transition::Block,
-        Transition::Reserve,
-        Transition::Settle,
-        Transition::Reset,
+    /// Each with its name and the parts of its script, in the order of their numbers.
+    const ALL: [(Transition, &str, &[&str]); 9] = [
+        (Transition::Consume, "consume", &[LOAD, CONSUME, FINISH, RETURN]),
+        (
+            Transition::ConsumeOnce,
+            "consume-once",
+            &[RECALL, QUEUE, LOAD, CONSUME, FINISH, DESCRIBE, REMEMBER, WRITE, RETURN],
+        ),
+        (Transition::UpTo, "up-to", &[LOAD, UP_TO, FINISH, "reply[#reply + 1] = taken\n", RETURN]),
+        (Transition::Refund, "refund", &[LOAD, REFUND, FINISH, RETURN]),
+        (
+            Transition::RefundOnce,
+            "refund-once",
+            &[RECALL, QUEUE, LOAD, REFUND, FINISH, DESCRIBE, REMEMBER, WRITE, RETURN],
+        ),
+        (Transition::Block, "block", &[LOAD, BLOCK, FINISH, RETURN]),
+        (Transition::Reserve, "reserve", &[LOAD, RESERVE, FINISH, RETURN]),
+        (Transition::Settle, "settle", &[LOAD, SETTLE, FINISH, "reply[#reply + 1] = settled\n", RETURN]),
+        (Transition::Reset, "reset", &[include_str!("../../scripts/limit/reset.lua")]),
     ];
 
-    fn name(self) -> &'static str {
-        match self {
-            Transition::Consume => "consume",
-            Transition::ConsumeOnce => "consume-once",
-            Transition::UpTo => "up-to",
-            Transition::Refund => "refund",
-            Transition::RefundOnce => "refund-once",
-            Transition::Block => "block",
-            Transition::Reserve => "reserve",
-            Transition::Settle => "settle",
-            Transition::Reset => "reset",
-        }
-    }
-
     fn parts(self) -> &'static [&'static str] {
-        const CONSUME: &str = include_str!("../../scripts/limit/consume.lua");
-        const UP_TO: &str = include_str!("../../scripts/limit/up_to.lua");
-        const REFUND: &str = include_str!("../../scripts/limit/refund.lua");
-        const BLOCK: &str = include_str!("../../scripts/limit/block.lua");
-        const RESERVE: &str = include_str!("../../scripts/limit/reserve.lua");
-        const SETTLE: &str = include_str!("../../scripts/limit/settle.lua");
-        const RESET: &str = include_str!("../../scripts/limit/reset.lua");
-        match self {
-            Transition::Consume => &[LOAD, CONSUME, FINISH, RETURN],
-            Transition::ConsumeOnce => &[RECALL, QUEUE, LOAD, CONSUME, FINISH, DESCRIBE, REMEMBER, WRITE, RETURN],
-            Transition::UpTo => &[LOAD, UP_TO, FINISH, "reply[#reply + 1] = taken\n", RETURN],
-            Transition::Refund => &[LOAD, REFUND, FINISH, RETURN],
-            Transition::RefundOnce => &[RECALL, QUEUE, LOAD, REFUND, FINISH, DESCRIBE, REMEMBER, WRITE, RETURN],
-            Transition::Block => &[LOAD, BLOCK, FINISH, RETURN],
-            Transition::Reserve => &[LOAD, RESERVE, FINISH, RETURN],
-            Transition::Settle => &[LOAD, SETTLE, FINISH, "reply[#reply + 1] = settled\n", RETURN],
-            Transition::Reset => &[RESET],
-        }
+        Transition::ALL[self as usize].2
     }
 }
 
@@ -238,6 +223,7 @@ fn written_together(forms: &[Arc<Scripts>], once: bool) -> Arc<Script> {
             text.push_str("end\n");
         }
         once_for_all.append(&mut text, QUEUE, "");
+        once_for_all.append(&mut text, PAUSE, "");
         text.push_str("local forms = {}\n");
         for (n, form) in forms.iter().enumerate() {
             let form = form.form("at + ", 2, true);
@@ -274,8 +260,8 @@ pub(crate) fn scripts() -> Vec<(String, String)> {
         let form = Scripts { algorithms, made: Default::default() };
         let algorithms: Vec<&str> = form.algorithms.iter().map(|algorithm| algorithm.name()).collect();
         let name = if algorithms.is_empty() { "any".to_owned() } else { algorithms.join("-") };
-        for transition in Transition::ALL {
-            all.push((format!("{}-{name}", transition.name()), form.of(transition).text().to_owned()));
+        for (transition, what, _) in Transition::ALL {
+            all.push((format!("{what}-{name}"), form.of(transition).text().to_owned()));
         }
     }
     let written_out = [Algorithm::FIXED_WINDOW, Algorithm::SLIDING_LOG].map(|a| Scripts::for_algorithms(vec![a]));

@@ -10,19 +10,16 @@ use super::spec::describe_holder;
 use crate::base::error::{Code, Error, Result};
 use crate::base::random;
 use crate::call::answer::Answer;
-use crate::reactor::{Cleanup, Outage};
+use crate::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
+use crate::session::exchange::Exchange;
 use crate::state::lease::{Acquire, Channel, Grant, Id, Outcome, PATIENCE, Queue};
 
-/// Nobody rests longer than this before asking again: what a lost hint costs at most.
-const LONGEST_REST: Duration = Duration::from_secs(1);
 /// How long one rests whose grant too few replicas have, before they are asked again.
 const UNTIL_REPLICAS: Duration = Duration::from_millis(100);
 /// For how long the next in a line leaves it to the holder to hand the lock on, before it asks.
 pub(super) const SHORT_HOLD: Duration = Duration::from_millis(100);
 /// Those further back in the queue look a little later, so that they don't all come when a holder has died.
 const APART: Duration = Duration::from_millis(20);
-/// In memory nobody gives hints.
-const IN_MEMORY: Duration = Duration::from_millis(5);
 
 /// What follows from an answer.
 pub(crate) enum Next {
@@ -100,7 +97,7 @@ impl Attempt {
     }
 
     /// Where hints for it will be heard from now on, if anywhere.
-    pub fn hear_at(&mut self, channel: Option<Channel>) {
+    pub fn listen_at(&mut self, channel: Option<Channel>) {
         self.channel = channel;
     }
 
@@ -136,6 +133,12 @@ impl Attempt {
         };
         self.left |= can_wait;
         Acquire { queue, channel: self.channel.unwrap_or_default(), instead_of, ..question }
+    }
+
+    /// The next question, on its way.
+    pub fn exchange(&mut self) -> Exchange {
+        let question = self.ask(None);
+        self.lock.spec.exchange(question)
     }
 
     /// The question of one who is to stand in a line if it is refused: where only the first asks, a waiter that is left by
@@ -214,9 +217,8 @@ impl Attempt {
 
     /// When to ask again if no hint comes.
     fn rest(&self, wait: u64, place: u64) -> Instant {
-        let longest = LONGEST_REST.mul_f64(1.0 - 0.2 * f64::from(self.id[0]) / 255.0);
         let free = Duration::from_micros(wait).saturating_add(APART * place.min(50) as u32);
-        let next = (Instant::now() + free.min(longest)).min(self.until);
+        let next = (Instant::now() + free.min(longest_rest(self.id[0]))).min(self.until);
         // From then on it waits in order, which nobody else notices.
         let turn = self.began + Duration::from_micros(PATIENCE);
         if self.lock.spec.in_order() || turn <= Instant::now() { next } else { next.min(turn) }

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use super::attempt::{Attempt, Next};
 use crate::base::error::Result;
 use crate::call::sink::Sink;
-use crate::connection::deadline::{interruption, sleep_until};
+use crate::connection::deadline::sleep_until;
 use crate::op::typed;
-use crate::reactor::Cleanup;
-use crate::reactor::completion::SleepingThread;
+use crate::reactor::{Cleanup, completion};
 use crate::redis::blocking;
 use crate::redis::hint_wait::HintWait;
 
@@ -21,9 +20,9 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
         hint_wait.listen_if_idle();
     }
     let result = loop {
-        attempt.hear_at(hint_wait.channel());
-        let question = attempt.ask(None);
-        let step = match attempt.on_answer(blocking::run(attempt.lock.spec.exchange(question), interrupted)) {
+        attempt.listen_at(hint_wait.channel());
+        let answer = blocking::run(attempt.exchange(), interrupted);
+        let step = match attempt.on_answer(answer) {
             Next::Held(held) => {
                 super::messages::keep_if_renewed(&held);
                 break Ok(true);
@@ -67,14 +66,7 @@ pub(super) fn acquire_among_threads(mut attempt: Attempt, interrupted: &mut dyn 
         super::messages::forget(&attempt);
         return ended;
     }
-    let (lock, sleeper) = (attempt.lock.clone(), Arc::new(SleepingThread::default()));
-    let sink: Arc<dyn Sink> = sleeper.clone();
-    super::messages::acquire(attempt, 0, &sink);
-    sleeper.wait(interrupted).map_or_else(
-        || {
-            lock.abandon();
-            Err(interruption())
-        },
-        typed,
-    )
+    let lock = attempt.lock.clone();
+    let begin = |sink: &Arc<dyn Sink>| super::messages::acquire(attempt, 0, sink);
+    typed(completion::wait_for(begin, |_| lock.abandon(), interrupted))
 }

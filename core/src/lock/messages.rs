@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::Releasing;
 use super::attempt::Attempt;
-use super::guest::LockGuest;
 use super::held::Held;
+use super::queue::LockQueue;
 use super::spec::Spec;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
@@ -23,7 +23,7 @@ impl Sink for Nobody {
 pub(super) fn acquire(attempt: Attempt, id: u64, sink: &Arc<dyn Sink>) {
     let session = attempt.lock.spec.session.clone();
     thread::request(&session, id, sink, |guests, tag| {
-        if let Some(locks) = guests.of::<LockGuest>() {
+        if let Some(locks) = guests.of::<LockQueue>() {
             locks.acquire(attempt, tag);
         }
     });
@@ -33,7 +33,7 @@ pub(super) fn acquire(attempt: Attempt, id: u64, sink: &Arc<dyn Sink>) {
 pub(super) fn release(held: Arc<Held>, was_held: bool, id: u64, sink: &Arc<dyn Sink>) {
     let session = held.spec.session.clone();
     thread::request(&session, id, sink, move |guests, tag| {
-        if let Some(locks) = guests.of::<LockGuest>() {
+        if let Some(locks) = guests.of::<LockQueue>() {
             locks.release(held, was_held, tag);
         }
     });
@@ -43,7 +43,7 @@ pub(super) fn release(held: Arc<Held>, was_held: bool, id: u64, sink: &Arc<dyn S
 pub(super) fn keep(held: &Arc<Held>) {
     let kept = held.clone();
     thread::notify(&held.spec.session, move |guests| {
-        if let Some(locks) = guests.of::<LockGuest>() {
+        if let Some(locks) = guests.of::<LockQueue>() {
             locks.keep(&kept);
         }
     });
@@ -60,7 +60,7 @@ pub(super) fn keep_if_renewed(held: &Arc<Held>) {
 pub(super) fn freed(spec: &Arc<Spec>) {
     let keys = spec.keys.clone();
     thread::notify_if_awake(&spec.session, move |guests| {
-        if let Some(locks) = guests.get::<LockGuest>() {
+        if let Some(locks) = guests.get::<LockQueue>() {
             locks.on_freed(&keys);
         }
     });
@@ -87,7 +87,7 @@ pub(super) fn forget(attempt: &Attempt) {
 /// Removes from the lines those whose callers are gone.
 pub(super) fn look_for_abandoned(spec: &Spec) {
     thread::notify_if_awake(&spec.session, |guests| {
-        if let Some(locks) = guests.get::<LockGuest>() {
+        if let Some(locks) = guests.get::<LockQueue>() {
             locks.sweep();
         }
     });

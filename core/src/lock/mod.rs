@@ -2,7 +2,6 @@
 
 mod attempt;
 mod blocking;
-mod guest;
 mod held;
 mod messages;
 mod ops;
@@ -253,7 +252,7 @@ impl Lock {
             let spec = spec.clone();
             return Op::task(move || quorum::force_release(&spec).map(Answer::new));
         }
-        Op::of(&spec.session, Box::new(ForceReleaseCall::new(spec)))
+        Op::of(&spec.session, Box::new(ForceReleaseCall { spec: spec.clone(), release: spec.force_release() }))
     }
 
     /// The names, as they were given.

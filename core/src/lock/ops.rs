@@ -9,17 +9,9 @@ use super::messages;
 use super::spec::Spec;
 use super::{Attempt, Inner};
 use super::{blocking, quorum};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::Operation;
-use crate::call::resp::Value;
-use crate::call::script::Script;
+use crate::call::prelude::*;
 use crate::call::sink::Sink;
-use crate::call::space::Space;
-use crate::connection::deadline::interruption;
 use crate::op::typed;
-use crate::reactor::completion::SleepingThread;
 use crate::reactor::{completion, thread};
 use crate::redis;
 use crate::session::exchange::Exchange;
@@ -111,22 +103,16 @@ pub struct Releasing {
 
 impl Releasing {
     pub(super) fn new(held: Option<Arc<Held>>) -> Releasing {
-        let was_held = held.as_ref().is_some_and(|held| held.is_held());
-        if let Some(held) = &held {
-            held.give_up();
-        }
-        Releasing::of(held, was_held)
+        Releasing::of(held, Held::give_up)
     }
 
     pub(super) fn forfeiting(held: Option<Arc<Held>>) -> Releasing {
-        let was_held = held.as_ref().is_some_and(|held| held.is_held());
-        if let Some(held) = &held {
-            held.lose();
-        }
-        Releasing::of(held, was_held)
+        Releasing::of(held, Held::lose)
     }
 
-    fn of(held: Option<Arc<Held>>, was_held: bool) -> Releasing {
+    fn of(held: Option<Arc<Held>>, end: fn(&Held)) -> Releasing {
+        let was_held = held.as_ref().is_some_and(|held| held.is_held());
+        held.iter().for_each(|held| end(held));
         // The close of its client has given it back.
         let held = held.filter(|held| !held.spec.clients().any(|client| client.is_closed()));
         Releasing { held, was_held }
@@ -165,18 +151,14 @@ impl Releasing {
         let held = self.held.clone();
         // Only the process' thread knows of those who wait behind the first, and may have come before others elsewhere.
         let passes = held.as_ref().is_some_and(|held| held.spec.hands_on_in_order());
-        let released = if passes { self.run_on_thread(interrupted) } else { self.run_interruptibly(interrupted) };
+        let released = match passes {
+            true => typed(completion::wait_for(|sink| self.submit(0, sink), |_| {}, interrupted)),
+            false => self.run_interruptibly(interrupted),
+        };
         if let (Err(_), Some(held)) = (&released, held) {
             messages::give_back(held);
         }
         released
-    }
-
-    fn run_on_thread(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
-        let sleeper = Arc::new(SleepingThread::default());
-        let sink: Arc<dyn Sink> = sleeper.clone();
-        self.submit(0, &sink);
-        sleeper.wait(interrupted).map_or_else(|| Err(interruption()), typed)
     }
 
     /// Hands the release to the process' thread, which passes the lock on to the next waiter of this process in the same
@@ -204,7 +186,6 @@ pub(super) struct ExtendCall {
     /// None if there is nothing to extend.
     held: Option<Arc<Held>>,
     sent: u64,
-    ttl: u64,
     extend: Extend,
 }
 
@@ -217,49 +198,31 @@ impl ExtendCall {
         };
         // Described now, sent later: counted from now it is certain.
         let sent = held.as_ref().map_or(0, |held| held.spec.now());
-        ExtendCall { held, sent, ttl, extend: Extend { keys, id, ttl, shown } }
+        ExtendCall { held, sent, extend: Extend { keys, id, ttl, shown } }
     }
-}
 
-impl ExtendCall {
     /// Extends on most of several servers.
     pub fn everywhere(&self) -> Result<bool> {
         let Some(held) = self.held.as_ref().filter(|held| held.is_held()) else { return Ok(false) };
-        let done = quorum::extend(held, self.ttl)?;
-        held.extended(self.sent, self.ttl, done);
+        let done = quorum::extend(held, self.extend.ttl)?;
+        held.extended(self.sent, self.extend.ttl, done);
         Ok(done && held.is_held())
     }
 }
 
 impl Operation for ExtendCall {
+    fn frame(&self) -> Frame<'_> {
+        self.extend.frame()
+    }
+
+    fn args(&self, args: &mut Args<'_>) {
+        self.extend.args(args);
+    }
+
     fn local_answer(&self) -> Option<Answer> {
         // What was lost meanwhile stays lost: its holder may have been told.
         let is_held = self.held.as_ref().is_some_and(|held| held.is_held());
         (!is_held).then_some(Answer::new(false))
-    }
-
-    fn script(&self) -> &Script {
-        self.extend.script()
-    }
-
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.extend.key(at)
-    }
-
-    fn arg_count(&self) -> usize {
-        self.extend.arg_count()
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        self.extend.encode_args(out);
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        self.extend.repeatable()
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -269,51 +232,25 @@ impl Operation for ExtendCall {
     fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
         let answer = self.extend.decode(fields, source)?;
         let (Some(done), Some(held)) = (answer.get::<bool>(), &self.held) else { return Ok(answer) };
-        held.extended(self.sent, self.ttl, *done);
+        held.extended(self.sent, self.extend.ttl, *done);
         // The answer may have come when the lease was over.
         Ok(Answer::new(*done && held.is_held()))
-    }
-
-    fn describe(&self) -> String {
-        self.extend.describe()
     }
 }
 
 /// A forced release, of which those who wait in this process hear at once.
 pub(super) struct ForceReleaseCall {
-    spec: Arc<Spec>,
-    release: ForceRelease,
-}
-
-impl ForceReleaseCall {
-    pub fn new(spec: &Arc<Spec>) -> ForceReleaseCall {
-        ForceReleaseCall { spec: spec.clone(), release: spec.force_release() }
-    }
+    pub spec: Arc<Spec>,
+    pub release: ForceRelease,
 }
 
 impl Operation for ForceReleaseCall {
-    fn script(&self) -> &Script {
-        self.release.script()
+    fn frame(&self) -> Frame<'_> {
+        self.release.frame()
     }
 
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.release.key(at)
-    }
-
-    fn arg_count(&self) -> usize {
-        self.release.arg_count()
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        self.release.encode_args(out);
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        self.release.repeatable()
+    fn args(&self, args: &mut Args<'_>) {
+        self.release.args(args);
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -323,9 +260,5 @@ impl Operation for ForceReleaseCall {
     fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
         messages::freed(&self.spec);
         self.release.decode(fields, source)
-    }
-
-    fn describe(&self) -> String {
-        self.release.describe()
     }
 }

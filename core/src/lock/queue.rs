@@ -1,5 +1,6 @@
 //! Those of one client in this process who wait for locks: for each lock they stand in line, and only the first asks Redis.
-//! No I/O: what is to be sent, and who has an answer, it tells by actions.
+
+mod guest;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -7,15 +8,18 @@ use std::time::{Duration, Instant};
 
 use super::attempt::{Attempt, Next, SHORT_HOLD, taken_back};
 use super::held::Held;
-use crate::base::error::{Code, Error, Result};
+use super::renewals::{Due, Renewals};
+use crate::base::error::Result;
 use crate::call::answer::Answer;
+use crate::call::operation::Operation;
 use crate::call::sink::Tag;
-use crate::reactor::{Cleanup, WaitStage};
+use crate::reactor::{Action, WaitStage, Work};
+use crate::redis::blocking;
 use crate::session::exchange::Exchange;
-use crate::state::lease::{Acquire, Channel, Id};
+use crate::state::lease::{Channel, Id};
 
 /// What all that wait for the same thing have in common.
-pub(crate) type Names = Arc<[Vec<u8>]>;
+type Names = Arc<[Vec<u8>]>;
 
 /// Who waits, and for whom.
 struct Queued {
@@ -28,28 +32,24 @@ struct Queued {
 /// Others stand before it.
 const IN_LINE: WaitStage<()> = WaitStage::Behind(());
 
-/// What a queue wants done.
-pub(crate) enum QueueAction {
-    /// Ask this for the first in this line.
-    Ask(Names, Id, Exchange),
-    /// Ask this, which also releases another's hold.
-    PassOn(Names, Acquire, Passing),
-    /// Take this back.
-    CleanUp(Cleanup),
-    /// Have it renewed, and tell its loss.
-    Keep(Arc<Held>),
-    /// Give an answer.
-    Answer(Tag, Result<Answer>),
+/// What was asked.
+enum Question {
+    /// Whether the first in a line, or one who does not wait, gets it.
+    Acquire(Names, Id),
+    /// The same, and another's hold is released.
+    PassOn(Names, Id, Passing),
+    Release(Passing),
+    Renew(Due),
 }
 
-/// A release that passes the lock on.
-pub(crate) struct Passing {
-    pub held: Arc<Held>,
-    pub was_held: bool,
-    pub tag: Tag,
+/// A release, which may pass the lock on.
+struct Passing {
+    held: Arc<Held>,
+    was_held: bool,
+    tag: Tag,
 }
 
-/// The lines of one client.
+/// All that concerns the locks of one client.
 #[derive(Default)]
 pub(crate) struct LockQueue {
     lines: HashMap<Names, VecDeque<Queued>>,
@@ -61,20 +61,24 @@ pub(crate) struct LockQueue {
     crowd: usize,
     /// Where hints are heard; none until the first needs it.
     channel: Option<Channel>,
-    pub actions: Vec<QueueAction>,
+    renewals: Renewals,
+    questions: HashMap<u64, Question>,
+    /// The number of the last question.
+    asked: u64,
+    actions: Vec<Action>,
 }
 
 impl LockQueue {
-    /// Takes a waiter.
-    pub fn enter(&mut self, mut attempt: Attempt, tag: Tag) {
+    /// Acquires, and answers with a flag.
+    pub fn acquire(&mut self, mut attempt: Attempt, tag: Tag) {
         let names = attempt.lock.spec.keys.clone();
         // What is asked for nobody would be granted for a moment, and others refused for it.
         if attempt.is_abandoned() {
-            self.actions.push(QueueAction::Answer(tag, Err(taken_back())));
+            self.actions.push(Action::Answer(tag, Err(taken_back())));
             return;
         }
         if !attempt.waits() {
-            self.actions.push(ask_action(&names, &mut attempt));
+            self.send(names, attempt.id, attempt.exchange());
             self.tries.insert(attempt.id, Queued { attempt, tag, stage: WaitStage::ASKS });
             return;
         }
@@ -89,61 +93,6 @@ impl LockQueue {
         }
     }
 
-    /// Whether anybody waits for a hint to be heard.
-    pub fn is_deaf(&self) -> bool {
-        self.lines.values().any(|line| line.front().is_some_and(|waiter| waiter.stage.is_deaf()))
-    }
-
-    /// Whether anybody waits.
-    pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
-    }
-
-    /// Whether nobody waits, nor asks without waiting.
-    pub fn is_idle(&self) -> bool {
-        self.lines.is_empty() && self.tries.is_empty()
-    }
-
-    /// An attempt of those who wait, for what they have in common.
-    pub fn any(&self) -> Option<&Attempt> {
-        self.lines.values().find_map(|line| line.front()).map(|waiter| &waiter.attempt)
-    }
-
-    /// The subscription was made, or made again: those who rested may have missed a hint.
-    pub fn on_hearing(&mut self, channel: Channel) {
-        self.channel = Some(channel);
-        for names in self.lines_where(|waiter| waiter.stage.lacks_hints()) {
-            self.ask(&names);
-        }
-    }
-
-    /// No subscription could be made.
-    pub fn on_deafness(&mut self, error: &Error) {
-        self.channel = None;
-        for names in self.lines_where(|waiter| waiter.stage.is_deaf()) {
-            let Some(first) = self.lines.get_mut(&names).and_then(VecDeque::front_mut) else { continue };
-            match first.attempt.outlasts(error) {
-                Some(until) => first.stage = WaitStage::Resting(until),
-                None => self.end_first(&names, Err(error.clone()), true),
-            }
-        }
-    }
-
-    /// The subscription has gone.
-    pub fn on_silence(&mut self) {
-        self.channel = None;
-    }
-
-    /// A waiter was told that asking may be worth it.
-    pub fn on_hint(&mut self, id: &Id) {
-        for names in self.lines_where(|waiter| waiter.attempt.id == *id) {
-            let first = self.lines.get_mut(&names).and_then(VecDeque::front_mut);
-            if first.is_some_and(|first| first.stage.on_hint()) {
-                self.ask(&names);
-            }
-        }
-    }
-
     /// Something was released in this process.
     pub fn on_freed(&mut self, names: &Names) {
         self.holders.remove(names);
@@ -153,7 +102,7 @@ impl LockQueue {
     }
 
     /// The answer for the first in a line, or for one who does not wait.
-    pub fn on_answer(&mut self, names: &Names, id: &Id, answer: Result<Answer>) {
+    fn on_acquire(&mut self, names: &Names, id: &Id, answer: Result<Answer>) {
         if let Some(mut waiter) = self.tries.remove(id) {
             match waiter.attempt.on_answer(answer) {
                 Next::Held(held) => {
@@ -177,7 +126,7 @@ impl LockQueue {
             }
             Next::Listen => match self.channel {
                 Some(_) => self.ask(names),
-                None => first.stage = WaitStage::Deaf,
+                None => first.stage = WaitStage::Unsubscribed,
             },
             Next::Rest(until) => {
                 let until = first.attempt.nap(until);
@@ -199,11 +148,11 @@ impl LockQueue {
             }
             self.holders.insert(names.clone(), Arc::downgrade(&held));
         }
-        self.actions.push(QueueAction::Keep(held));
+        self.renewals.keep(&held);
     }
 
-    /// Releases what is held, by passing it on if somebody here waits for it; gives the tag back if nobody does.
-    pub fn pass_on(&mut self, held: &Arc<Held>, was_held: bool, tag: Tag) -> Option<Tag> {
+    /// Releases, by passing the lock on if somebody here waits for it, and answers with a flag.
+    pub fn release(&mut self, held: Arc<Held>, was_held: bool, tag: Tag) {
         let names = held.spec.keys.clone();
         self.holders.remove(&names);
         let channel = self.channel;
@@ -215,52 +164,32 @@ impl LockQueue {
                 // Replicas are asked on another connection than the one that releases.
                 && first.attempt.lock.spec.options.replicas_ack == 0
         };
-        let Some(first) = self.lines.get_mut(&names).and_then(VecDeque::front_mut).filter(passable) else {
-            return Some(tag);
+        let first = self.lines.get_mut(&names).and_then(VecDeque::front_mut).filter(passable);
+        let next = first.map(|first| {
+            first.attempt.listen_at(channel);
+            first.stage = WaitStage::ASKS;
+            first.attempt.ask(Some(held.id))
+        });
+        let spec = held.spec.clone();
+        let passing = Passing { held, was_held, tag };
+        let (operation, question): (Box<dyn Operation>, _) = match next {
+            Some(next) => {
+                let id = next.id;
+                (Box::new(next), Question::PassOn(names, id, passing))
+            }
+            None => (Box::new(spec.release(passing.held.id, 0)), Question::Release(passing)),
         };
-        first.attempt.hear_at(channel);
-        first.stage = WaitStage::ASKS;
-        let question = first.attempt.ask(Some(held.id));
-        self.actions.push(QueueAction::PassOn(names, question, Passing { held: held.clone(), was_held, tag }));
-        None
+        self.work(Work::Call(Exchange::new(spec.session.clone(), operation, None)), question);
+    }
+
+    /// Renews it from now on, and tells its loss.
+    pub fn keep(&mut self, held: &Arc<Held>) {
+        self.renewals.keep(held);
     }
 
     /// Lets those out whose callers have gone.
     pub fn sweep(&mut self) {
         self.leave_if(|waiter| waiter.attempt.is_abandoned(), |_| Err(taken_back()));
-    }
-
-    /// Does what is due.
-    pub fn turn(&mut self, now: Instant) {
-        // The first in line asks or is answered in its own time; the others only wait, and know what it knows.
-        let away =
-            |(names, line): (&Names, &VecDeque<Queued>)| Some((names.clone(), line.front()?.attempt.over().err()?));
-        let away: HashMap<Names, Error> = self.lines.iter().filter_map(away).collect();
-        self.leave_if(
-            |waiter| (waiter.stage == IN_LINE || waiter.stage.is_deaf()) && waiter.attempt.until <= now,
-            |waiter| {
-                away.get(&waiter.attempt.lock.spec.keys).map_or(Ok(Answer::new(false)), |error| Err(error.clone()))
-            },
-        );
-        for names in self.lines_where(|waiter| waiter.stage.is_rested(now)) {
-            if self.first(&names).is_some_and(|first| first.attempt.waits()) {
-                self.ask(&names);
-            } else if let Some(over) = self.first(&names).map(|first| first.attempt.over()) {
-                self.end_first(&names, over.map(Answer::new), true);
-            }
-        }
-    }
-
-    /// When to turn again if nothing else happens.
-    pub fn next_turn(&self) -> Option<Instant> {
-        let due = |waiter: &Queued| waiter.stage.due(waiter.attempt.until);
-        self.lines.values().flatten().filter_map(due).min()
-    }
-
-    /// Ends everybody's wait: the client was closed.
-    pub fn close(&mut self) {
-        let closed = || Error::new(Code::Closed, "the client was closed during the wait for a lock");
-        self.leave_if(|_| true, |_| Err(closed()));
     }
 
     /// Lets everybody out who fits, with their answers, and what they may have left behind taken back.
@@ -279,9 +208,9 @@ impl LockQueue {
                     continue;
                 }
                 let Some(waiter) = line.remove(at) else { break };
-                self.actions.extend(waiter.attempt.leave().map(QueueAction::CleanUp));
+                self.actions.extend(waiter.attempt.leave().map(Action::CleanUp));
                 let answer = answer(&waiter);
-                self.actions.push(QueueAction::Answer(waiter.tag, answer));
+                self.actions.push(Action::Answer(waiter.tag, answer));
                 if at == 0 {
                     moved.push(names.clone());
                 }
@@ -327,9 +256,25 @@ impl LockQueue {
     fn ask(&mut self, names: &Names) {
         let channel = self.channel;
         let Some(first) = self.lines.get_mut(names).and_then(VecDeque::front_mut) else { return };
-        first.attempt.hear_at(channel);
+        first.attempt.listen_at(channel);
         first.stage = WaitStage::ASKS;
-        self.actions.push(ask_action(names, &mut first.attempt));
+        let (id, exchange) = (first.attempt.id, first.attempt.exchange());
+        self.send(names.clone(), id, exchange);
+    }
+
+    fn send(&mut self, names: Names, id: Id, exchange: Exchange) {
+        // What asks replicas would hold up all behind it.
+        let work = match exchange.is_solitary() {
+            true => Work::Task(Box::new(move || blocking::run(exchange, &mut || false))),
+            false => Work::Call(exchange),
+        };
+        self.work(work, Question::Acquire(names, id));
+    }
+
+    fn work(&mut self, work: Work, question: Question) {
+        self.asked += 1;
+        self.questions.insert(self.asked, question);
+        self.actions.push(Action::Ask(self.asked, work));
     }
 
     fn end_first(&mut self, names: &Names, answer: Result<Answer>, leaves: bool) {
@@ -343,11 +288,11 @@ impl LockQueue {
     }
 
     fn end(&mut self, waiter: Queued, answer: Result<Answer>, leaves: bool) {
-        self.actions.extend(waiter.attempt.leave().filter(|_| leaves).map(QueueAction::CleanUp));
+        self.actions.extend(waiter.attempt.leave().filter(|_| leaves).map(Action::CleanUp));
         // The handle is free for another attempt before its caller hears of this one's end.
         let Queued { attempt, tag, .. } = waiter;
         drop(attempt);
-        self.actions.push(QueueAction::Answer(tag, answer));
+        self.actions.push(Action::Answer(tag, answer));
     }
 
     /// The next in line begins.
@@ -358,11 +303,6 @@ impl LockQueue {
             _ => {}
         }
     }
-}
-
-fn ask_action(names: &Names, attempt: &mut Attempt) -> QueueAction {
-    let question = attempt.ask(None);
-    QueueAction::Ask(names.clone(), attempt.id, attempt.lock.spec.exchange(question))
 }
 
 #[cfg(test)]

@@ -8,24 +8,19 @@
 //! does not cost the lock. That adds no vote to the one under way: most of the others have just said that they hold it, so
 //! nobody else can have a majority, whatever the server may have forgotten.
 
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use once_cell::race::OnceBox;
-
 use super::attempt::{Attempt, taken_back};
 use super::held::Held;
 use super::spec::Spec;
-use crate::base::decision::Source;
 use crate::base::error::{Code, Error, Result};
 use crate::base::random;
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, unsigned};
-use crate::call::resp::Value;
-use crate::call::script::Script;
-use crate::call::space::Space;
+use crate::call::prelude::*;
+use crate::call::script::NamedScript;
 use crate::connection::deadline::{SLICE, interruption, sleep_until};
 use crate::connection::dial::without_signals;
 use crate::reactor::CLEAN_UP;
@@ -276,33 +271,21 @@ struct Age {
     ttl: u64,
 }
 
-fn age_script() -> &'static Script {
-    static SCRIPT: OnceBox<Script> = OnceBox::new();
-    SCRIPT.get_or_init(|| Box::new(Script::new(&[], &[include_str!("../../scripts/lock/age.lua")])))
-}
+static AGE: NamedScript = NamedScript::new("lock-age", &[], &[include_str!("../../scripts/lock/age.lua")]);
 
-/// The script that only locks over several servers need, as `lock-age`.
+/// The script that only locks over several servers need.
 pub(crate) fn scripts() -> Vec<(String, String)> {
-    vec![("lock-age".to_owned(), age_script().text().to_owned())]
+    vec![AGE.listed()]
 }
 
 impl Operation for Age {
-    fn script(&self) -> &Script {
-        age_script()
-    }
-
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        (at == 0).then_some(&self.key)
-    }
-
-    fn arg_count(&self) -> usize {
-        0
-    }
-
-    fn encode_args(&self, _out: &mut Vec<u8>) {}
-
-    fn mutates(&self) -> bool {
-        false
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            script: &AGE,
+            keys: slice::from_ref(&self.key),
+            effect: Effect::Looks,
+            name: ("age of the server of", &self.shown),
+        }
     }
 
     fn twin(&self, _space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -313,9 +296,5 @@ impl Operation for Age {
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
         let (seconds, keeps) = (unsigned(fields, 0)?, unsigned(fields, 1)? == 1);
         Ok(Answer::new(keeps || seconds.saturating_mul(1_000_000) > self.ttl))
-    }
-
-    fn describe(&self) -> String {
-        format!("age of the server of {}", self.shown)
     }
 }

@@ -98,8 +98,8 @@ impl Cleanups {
     }
 
     /// Those of a client that is about to close, for a last time.
-    pub fn of(&mut self, port: u64) -> Vec<Cleanup> {
-        self.take(|_, cleanup| cleanup.session.engine().number == port)
+    pub fn of(&mut self, client: u64) -> Vec<Cleanup> {
+        self.take(|_, cleanup| cleanup.session.engine().number == client)
     }
 
     /// When to look again.

@@ -8,12 +8,12 @@ use super::thread::{cancel, submit};
 use crate::base::error::Result;
 use crate::call::answer::Answer;
 use crate::call::sink::Sink;
-use crate::connection::deadline::SLICE;
+use crate::connection::deadline::{SLICE, interruption};
 use crate::session::call::Call;
 
 /// What a thread waits for that has the process' thread wait.
 #[derive(Default)]
-pub(crate) struct SleepingThread {
+struct SleepingThread {
     answer: Mutex<Option<Result<Answer>>>,
     came: Condvar,
 }
@@ -25,23 +25,30 @@ impl Sink for SleepingThread {
     }
 }
 
-impl SleepingThread {
-    /// Waits for the answer; none if the caller was interrupted.
-    pub fn wait(&self, interrupted: &mut dyn FnMut() -> bool) -> Option<Result<Answer>> {
-        let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if answer.is_some() {
-                return answer.take();
+/// Begins something whose answer comes to the sink that it is given, under the number 0, and waits for it on this thread;
+/// takes it back by `cancel`, and fails, if the caller was interrupted.
+pub(crate) fn wait_for(
+    begin: impl FnOnce(&Arc<dyn Sink>),
+    cancel: impl FnOnce(&Arc<dyn Sink>),
+    interrupted: &mut dyn FnMut() -> bool,
+) -> Result<Answer> {
+    let sleeper = Arc::new(SleepingThread::default());
+    let sink: Arc<dyn Sink> = sleeper.clone();
+    begin(&sink);
+    let mut answer = sleeper.answer.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        if let Some(answer) = answer.take() {
+            return answer;
+        }
+        answer = sleeper.came.wait_timeout(answer, SLICE).unwrap_or_else(PoisonError::into_inner).0;
+        if answer.is_none() {
+            drop(answer);
+            // A signal's handler may be slow, and the answer must not wait for it.
+            if interrupted() {
+                cancel(&sink);
+                return Err(interruption());
             }
-            answer = self.came.wait_timeout(answer, SLICE).unwrap_or_else(PoisonError::into_inner).0;
-            if answer.is_none() {
-                drop(answer);
-                // A signal's handler may be slow, and the answer must not wait for it.
-                if interrupted() {
-                    return None;
-                }
-                answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
-            }
+            answer = sleeper.answer.lock().unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -92,25 +99,29 @@ impl Drop for Awaited {
     }
 }
 
-/// Begins something whose answer comes to the sink that it is given, under the number 0, and waits for it on any executor.
-pub(crate) async fn ask_for(begin: impl FnOnce(&Arc<dyn Sink>)) -> Result<Answer> {
+/// Begins something whose answer comes to the sink that it is given, under the number 0, unless `begin` has it already; waits
+/// for it on any executor.
+async fn answer_of(begin: impl FnOnce(&Arc<dyn Sink>) -> Option<Result<Answer>>) -> Result<Answer> {
     let waiter = Arc::new(FutureAnswer::default());
     let mut awaited = Awaited { sink: waiter.clone(), answered: false };
-    begin(&awaited.sink);
-    let answer = poll_fn(|context| waiter.poll(context)).await;
+    let answer = match begin(&awaited.sink) {
+        Some(answer) => answer,
+        None => poll_fn(|context| waiter.poll(context)).await,
+    };
     awaited.answered = true;
     answer
 }
 
+/// Begins something whose answer comes to the sink that it is given, under the number 0, and waits for it on any executor.
+pub(crate) async fn ask_for(begin: impl FnOnce(&Arc<dyn Sink>)) -> Result<Answer> {
+    answer_of(|sink| {
+        begin(sink);
+        None
+    })
+    .await
+}
+
 /// Makes a call and waits for its answer on any executor. Dropped before, it leaves no `wait` behind.
 pub(crate) async fn ask(call: Call) -> Result<Answer> {
-    let waiter = Arc::new(FutureAnswer::default());
-    let mut awaited = Awaited { sink: waiter.clone(), answered: false };
-    if let Some((_, answer)) = submit(vec![(0, call)], &awaited.sink).pop() {
-        awaited.answered = true;
-        return answer;
-    }
-    let answer = poll_fn(|context| waiter.poll(context)).await;
-    awaited.answered = true;
-    answer
+    answer_of(|sink| submit(vec![(0, call)], sink).pop().map(|(_, answer)| answer)).await
 }

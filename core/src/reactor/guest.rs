@@ -21,13 +21,13 @@ pub(crate) trait Guest: Any + Send {
     /// Whether there is nothing that it has to do, or expects.
     fn is_idle(&self) -> bool;
     /// What those who need a subscription have in common; none if nobody needs one.
-    fn deaf(&self) -> Option<(&Arc<Session>, &Arc<[u8]>)>;
+    fn unsubscribed(&self) -> Option<(&Arc<Session>, &Arc<[u8]>)>;
     /// The subscription was made, or made again: those who rested may have missed a hint.
-    fn on_hearing(&mut self, channel: Channel);
+    fn on_subscribed(&mut self, channel: Channel);
     /// No subscription could be made.
-    fn on_deafness(&mut self, error: &Error);
+    fn on_not_subscribed(&mut self, error: &Error);
     /// The subscription has gone.
-    fn on_silence(&mut self);
+    fn on_subscription_lost(&mut self);
     /// A hint has come.
     fn on_hint(&mut self, id: &Id);
     /// The answer to what it asked under this number.

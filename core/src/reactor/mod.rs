@@ -25,7 +25,7 @@ use cleanup::Cleanups;
 pub(crate) use cleanup::{CLEAN_UP, Cleanup};
 pub(crate) use guest::{Action, Guest, Guests, Work};
 pub(crate) use outage::Outage;
-pub(crate) use wait_stage::WaitStage;
+pub(crate) use wait_stage::{IN_MEMORY, WaitStage, longest_rest};
 
 /// What an answer is for.
 enum Pending {
@@ -34,12 +34,6 @@ enum Pending {
     CleanUp(Cleanup),
     /// For nobody.
     Part,
-}
-
-/// What is to be done elsewhere, with the number that its answer comes back under.
-struct Sending {
-    work: Work,
-    number: u64,
 }
 
 /// Where the answers of the reactor's own operations are left.
@@ -62,8 +56,8 @@ struct Reactor {
     pending: HashMap<u64, Pending>,
     next: u64,
     tray: Arc<Tray>,
-    /// What is to be sent now.
-    out: Vec<Sending>,
+    /// What is to be done elsewhere now, each with the number that its answer comes back under.
+    out: Vec<(u64, Work)>,
 }
 
 impl Reactor {
@@ -114,10 +108,10 @@ impl Reactor {
     /// The calls of this client among what is to be sent, with their numbers.
     fn take_out(&mut self, client: u64) -> Vec<(Exchange, u64)> {
         let mut taken = Vec::new();
-        for Sending { work, number } in std::mem::take(&mut self.out) {
+        for (number, work) in std::mem::take(&mut self.out) {
             match work {
                 Work::Call(exchange) if exchange.session().engine().number == client => taken.push((exchange, number)),
-                work => self.out.push(Sending { work, number }),
+                work => self.out.push((number, work)),
             }
         }
         taken
@@ -129,12 +123,12 @@ impl Reactor {
     }
 
     /// Which clients' guests need a subscription, and what they have in common.
-    fn deaf(&self) -> Vec<(u64, Arc<Session>, Arc<[u8]>)> {
-        let deaf = |(client, guests): (&u64, &Guests)| {
-            let (session, wake_prefix) = guests.iter().find_map(Guest::deaf)?;
+    fn unsubscribed(&self) -> Vec<(u64, Arc<Session>, Arc<[u8]>)> {
+        let needs = |(client, guests): (&u64, &Guests)| {
+            let (session, wake_prefix) = guests.iter().find_map(Guest::unsubscribed)?;
             Some((*client, session.clone(), wake_prefix.clone()))
         };
-        self.clients.iter().filter_map(deaf).collect()
+        self.clients.iter().filter_map(needs).collect()
     }
 
     /// Whether there are answers that no turn has looked at.
@@ -148,16 +142,16 @@ impl Reactor {
     }
 
     /// A client's subscription was made, or failed.
-    fn on_hearing(&mut self, client: u64, heard: Result<Channel>) {
-        self.each_of(client, |guest| match &heard {
-            Ok(channel) => guest.on_hearing(*channel),
-            Err(error) => guest.on_deafness(error),
+    fn on_subscription(&mut self, client: u64, made: Result<Channel>) {
+        self.each_of(client, |guest| match &made {
+            Ok(channel) => guest.on_subscribed(*channel),
+            Err(error) => guest.on_not_subscribed(error),
         });
     }
 
     /// A client's subscription has gone, and nobody waits.
-    fn on_silence(&mut self, client: u64) {
-        self.each_of(client, Guest::on_silence);
+    fn on_subscription_lost(&mut self, client: u64) {
+        self.each_of(client, Guest::on_subscription_lost);
     }
 
     /// Hints have come on a client's subscription.
@@ -238,6 +232,6 @@ impl Reactor {
     fn dispatch(&mut self, work: Work, pending: Pending) {
         self.next += 1;
         self.pending.insert(self.next, pending);
-        self.out.push(Sending { work, number: self.next });
+        self.out.push((self.next, work));
     }
 }

@@ -30,7 +30,7 @@ struct ClientSubscription {
     state: State,
 }
 
-/// The subscriptions, by the port of their client.
+/// The subscriptions, by their client.
 #[derive(Default)]
 pub(crate) struct Subscriptions {
     all: HashMap<u64, ClientSubscription>,
@@ -40,11 +40,11 @@ impl Subscriptions {
     /// Makes those that are needed, and tells the reactor what was heard: true if there was anything. `ring` makes what wakes
     /// the process' thread.
     pub fn turn<F: FnOnce() + Send + 'static>(&mut self, reactor: &mut Reactor, ring: impl Fn() -> F) -> bool {
-        for (port, session, prefix) in reactor.deaf() {
-            self.all.entry(port).or_insert_with(|| ClientSubscription::new(session, prefix, ring()));
+        for (client, session, prefix) in reactor.unsubscribed() {
+            self.all.entry(client).or_insert_with(|| ClientSubscription::new(session, prefix, ring()));
         }
         let (now, mut any) = (Instant::now(), false);
-        self.all.retain(|port, subscription| match &mut subscription.state {
+        self.all.retain(|client, subscription| match &mut subscription.state {
             State::Opening(result) => {
                 let opened = match result.try_recv() {
                     Err(TryRecvError::Empty) => return true,
@@ -52,7 +52,7 @@ impl Subscriptions {
                     Ok(opened) => opened,
                 };
                 any = true;
-                reactor.on_hearing(*port, opened.as_ref().map(Subscription::channel).map_err(Clone::clone));
+                reactor.on_subscription(*client, opened.as_ref().map(Subscription::channel).map_err(Clone::clone));
                 let is_up = opened.is_ok();
                 if let Ok(connection) = opened {
                     subscription.state = State::Up(connection);
@@ -63,15 +63,15 @@ impl Subscriptions {
                 let mut hints = Vec::new();
                 let listened = connection.listen(&mut hints);
                 any |= !hints.is_empty();
-                reactor.on_hints(*port, &hints);
+                reactor.on_hints(*client, &hints);
                 if listened.is_err() {
                     subscription.state = State::Lost(now + PAUSE);
                 }
                 true
             }
             // Nobody waits: the next one who does has a new one made.
-            State::Lost(_) if !reactor.has_waiters(*port) => {
-                reactor.on_silence(*port);
+            State::Lost(_) if !reactor.has_waiters(*client) => {
+                reactor.on_subscription_lost(*client);
                 false
             }
             State::Lost(then) => {
@@ -84,9 +84,9 @@ impl Subscriptions {
         any
     }
 
-    /// The client of a port was closed.
-    pub fn close(&mut self, port: u64) {
-        self.all.remove(&port);
+    /// A client was closed.
+    pub fn close(&mut self, client: u64) {
+        self.all.remove(&client);
     }
 
     /// What to watch for reading.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::subscriptions::Subscriptions;
-use super::{Cleanup, Guests, Reactor, Sending, Work};
+use super::{Cleanup, Guests, Reactor, Work};
 use crate::base::error::{Code, Error, Result};
 use crate::base::fork::ForkCell;
 use crate::call::answer::Answer;
@@ -22,7 +22,7 @@ use crate::session::call::{Call, Task};
 use crate::session::exchange::{Exchange, Step};
 
 struct Submission {
-    port: u64,
+    client: u64,
     step: Step,
     exchange: Exchange,
     tag: Tag,
@@ -119,9 +119,9 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
         match exchange.start() {
             Step::Done(answer) => answered.push((id, answer)),
             step => {
-                let port = exchange.session().engine().number;
+                let client = exchange.session().engine().number;
                 let tag = Tag::new(id, sink);
-                submissions.push(Submission { port, step, exchange, tag });
+                submissions.push(Submission { client, step, exchange, tag });
             }
         }
     }
@@ -215,8 +215,8 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
     loop {
         let Inbox { submissions, closed, cancelled, messages, told: _ } =
             std::mem::take(&mut *thread.inbox.lock().unwrap_or_else(PoisonError::into_inner));
-        for Submission { port, step, exchange, tag } in submissions {
-            links.entry(port).or_insert_with(make).submit(step, exchange, tag);
+        for Submission { client, step, exchange, tag } in submissions {
+            links.entry(client).or_insert_with(make).submit(step, exchange, tag);
         }
         for message in messages {
             match message {
@@ -224,13 +224,13 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
                 Message::CleanUp(cleanup) => reactor.clean_up(cleanup),
             }
         }
-        for port in closed {
-            reactor.close(port);
-            subscriptions.close(port);
-            if let Some(mut link) = links.remove(&port) {
+        for client in closed {
+            reactor.close(client);
+            subscriptions.close(client);
+            if let Some(mut link) = links.remove(&client) {
                 // What was held or asked for is taken back before the connection goes.
                 let sink = reactor.sink();
-                for (mut exchange, number) in reactor.take_out(port) {
+                for (mut exchange, number) in reactor.take_out(client) {
                     let step = exchange.start();
                     link.submit(step, exchange, Tag::new(number, &sink));
                 }
@@ -257,14 +257,14 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
             reactor.turn(now);
         }
         let sink = reactor.sink();
-        for Sending { work, number } in reactor.out.drain(..) {
+        for (number, work) in reactor.out.drain(..) {
             let tag = Tag::new(number, &sink);
             match work {
                 Work::Task(task) => do_beside(thread, task, tag),
                 Work::Call(mut exchange) => {
                     let step = exchange.start();
-                    let port = exchange.session().engine().number;
-                    links.entry(port).or_insert_with(make).submit(step, exchange, tag);
+                    let client = exchange.session().engine().number;
+                    links.entry(client).or_insert_with(make).submit(step, exchange, tag);
                 }
             }
         }

@@ -1,6 +1,15 @@
 //! Where somebody is who waits on the process' thread, for a lock or for an entry of a cache.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// In memory nobody gives hints: one asks again after this.
+pub(crate) const IN_MEMORY: Duration = Duration::from_millis(5);
+
+/// The longest that one rests before asking again: what a lost hint costs at most. By its luck up to a fifth less, so that
+/// those who wait don't all ask at once.
+pub(crate) fn longest_rest(luck: u8) -> Duration {
+    Duration::from_secs(1).mul_f64(1.0 - 0.2 * f64::from(luck) / 255.0)
+}
 
 /// One who waits, between asking and resting; `Others` says who asks in its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -10,7 +19,7 @@ pub(crate) enum WaitStage<Others> {
     /// It was asked, and maybe a hint came before the answer that the hint is about.
     Asking { told: bool },
     /// A subscription is being made.
-    Deaf,
+    Unsubscribed,
     /// It was told to wait for a hint, or until this moment.
     Resting(Instant),
 }
@@ -30,13 +39,13 @@ impl<Others> WaitStage<Others> {
     }
 
     /// Whether a subscription is being made.
-    pub fn is_deaf(&self) -> bool {
-        matches!(self, WaitStage::Deaf)
+    pub fn is_unsubscribed(&self) -> bool {
+        matches!(self, WaitStage::Unsubscribed)
     }
 
     /// Whether a new subscription is a reason to ask: without one no hint could be heard.
     pub fn lacks_hints(&self) -> bool {
-        self.is_deaf() || self.is_resting()
+        self.is_unsubscribed() || self.is_resting()
     }
 
     /// Takes a hint: true if it is to be asked now.
@@ -66,7 +75,7 @@ impl<Others> WaitStage<Others> {
         match self {
             WaitStage::Asking { .. } => None,
             WaitStage::Resting(until) => Some(patience.min(*until)),
-            WaitStage::Behind(_) | WaitStage::Deaf => Some(patience),
+            WaitStage::Behind(_) | WaitStage::Unsubscribed => Some(patience),
         }
     }
 }

@@ -4,14 +4,9 @@ use std::sync::Arc;
 
 use super::id::Id;
 use super::sale::{self, Budget, STEP};
-use super::{Target, Transition, refused};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, int, odd_reply, unsigned};
-use crate::call::resp::{self, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::scripts::CLOSE;
+use super::{Target, refused};
+use crate::call::prelude::*;
 
 pub(super) struct Close {
     pub target: Arc<Target>,
@@ -20,28 +15,17 @@ pub(super) struct Close {
 }
 
 impl Operation for Close {
-    fn script(&self) -> &Script {
-        Transition::Close.script()
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            script: &CLOSE,
+            keys: &self.target.keys,
+            effect: Effect::Repeatable,
+            name: ("closing of", &self.target.shown),
+        }
     }
 
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.target.keys.get(at).map(Vec::as_slice)
-    }
-
-    fn arg_count(&self) -> usize {
-        1
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        resp::part(out, &self.id);
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        true
+    fn args(&self, args: &mut Args<'_>) {
+        args.bytes(&self.id);
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -68,9 +52,5 @@ impl Operation for Close {
             2 => Err(refused(format!("{} is not open: there is nothing to close", self.target.shown))),
             other => Err(odd_reply(format!("outcome {other}"))),
         }
-    }
-
-    fn describe(&self) -> String {
-        format!("closing of {}", self.target.shown)
     }
 }

@@ -2,16 +2,11 @@
 
 use std::sync::Arc;
 
+use super::Target;
 use super::id::Hold;
 use super::sale::{self, Budget, step_of};
-use super::{Target, Transition};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, flag, int};
-use crate::call::resp::{self, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::scripts::EXTEND;
+use crate::call::prelude::*;
 
 pub(super) struct Extend {
     pub items: Vec<(Arc<Target>, Hold)>,
@@ -20,29 +15,17 @@ pub(super) struct Extend {
 }
 
 impl Operation for Extend {
-    fn script(&self) -> &Script {
-        Transition::Extend.script()
+    fn frame(&self) -> Frame<'_> {
+        Frame::bare(&EXTEND, Effect::Repeatable)
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
         self.items.get(at / 3).map(|(target, _)| target.keys[at % 3].as_slice())
     }
 
-    fn arg_count(&self) -> usize {
-        1 + self.items.len()
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        resp::number_part(out, self.hold);
-        self.items.iter().for_each(|(_, hold)| resp::part(out, &hold.member()));
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        true
+    fn args(&self, args: &mut Args<'_>) {
+        args.number(self.hold);
+        self.items.iter().for_each(|(_, hold)| args.bytes(&hold.member()));
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -67,10 +50,6 @@ impl Operation for Extend {
             sale::keep(space, target, now)?;
         }
         Ok(vec![int(1), int(now), int(all.into())])
-    }
-
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::new(flag(fields, 0)?))
     }
 
     fn describe(&self) -> String {

@@ -4,14 +4,10 @@ use std::sync::Arc;
 
 use super::id::{self, Hold, MAX_MEMBER_BYTES};
 use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_OF_A_TAKE};
-use super::{Target, Transition, sale};
-use crate::base::decision::Source;
-use crate::base::error::{Error, Result, shown};
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, bytes, int, odd_reply};
-use crate::call::resp::{self, ReplyLimit, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::scripts::LEDGER;
+use super::{Target, sale};
+use crate::base::error::shown;
+use crate::call::prelude::*;
 
 const NUMBERS: usize = 6;
 /// A page has no more entries once it has so many bytes.
@@ -170,21 +166,18 @@ fn unpacked(mut packed: &[u8]) -> Vec<Vec<u8>> {
 }
 
 impl Operation for ReadLedger {
-    fn script(&self) -> &Script {
-        Transition::Ledger.script()
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            script: &LEDGER,
+            keys: &self.target.keys,
+            effect: Effect::Looks,
+            name: ("reading of the ledger of", &self.target.shown),
+        }
     }
 
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.target.keys.get(at).map(Vec::as_slice)
-    }
-
-    fn arg_count(&self) -> usize {
-        2
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        resp::part(out, self.after.as_deref().unwrap_or_default().as_bytes());
-        resp::number_part(out, self.count);
+    fn args(&self, args: &mut Args<'_>) {
+        args.bytes(self.after.as_deref().unwrap_or_default().as_bytes());
+        args.number(self.count);
     }
 
     fn reply_limit(&self) -> ReplyLimit {
@@ -192,10 +185,6 @@ impl Operation for ReadLedger {
         // An entry's id and its numbers stand beside the member.
         let count = self.count as usize;
         ReplyLimit::of(3 * count, count * (128 + MAX_MEMBER_BYTES + prizes))
-    }
-
-    fn mutates(&self) -> bool {
-        false
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -219,9 +208,5 @@ impl Operation for ReadLedger {
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
         Ok(Answer::new(fields.chunks(3).map(|fields| self.read(fields)).collect::<Result<Vec<LedgerEntry>>>()?))
-    }
-
-    fn describe(&self) -> String {
-        format!("reading of the ledger of {}", self.target.shown)
     }
 }

@@ -10,10 +10,10 @@ mod request_memory;
 mod reservations;
 mod restock;
 mod sale;
+mod scripts;
 mod settle;
 mod status;
 mod take;
-mod transition;
 
 use std::sync::Arc;
 
@@ -39,13 +39,12 @@ use request_memory::RequestMemory;
 use reservations::{Cursor, Reservations};
 pub use reservations::{StockPage, StockReservation};
 use restock::Restock;
+pub(crate) use scripts::scripts;
 use settle::{Settle, Settlement};
 use status::Status;
 pub use status::{StockPhase, StockStatus};
 use take::Take;
 pub use take::{TakeOutcome, Taken, TakenAll};
-use transition::Transition;
-pub(crate) use transition::scripts;
 
 /// The units of one sale. Cheap to clone; made by [`Client::stock`].
 ///

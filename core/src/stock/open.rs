@@ -4,14 +4,9 @@ use std::sync::Arc;
 
 use super::id::Id;
 use super::sale::{self, Budget, Opened, STEP, Sale};
-use super::{Opening, StockOptions, Target, Transition, refused};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, int, odd_reply, unsigned};
-use crate::call::resp::{self, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::scripts::OPEN;
+use super::{Opening, StockOptions, Target, refused};
+use crate::call::prelude::*;
 
 pub(super) struct Open {
     pub target: Arc<Target>,
@@ -65,35 +60,21 @@ fn digest(prizes: &[Vec<u8>]) -> [u8; 20] {
 }
 
 impl Operation for Open {
-    fn script(&self) -> &Script {
-        Transition::Open.script()
-    }
-
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.target.keys.get(at).map(Vec::as_slice)
-    }
-
-    fn arg_count(&self) -> usize {
-        7 + self.opening.prizes.len()
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        let opened = self.opened();
-        resp::part(out, &self.id);
-        for number in [opened.quantity, opened.per_buyer, opened.ends, self.options.retention, self.options.ledger_cap]
-        {
-            resp::number_part(out, number);
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            script: &OPEN,
+            keys: &self.target.keys,
+            effect: Effect::Repeatable,
+            name: ("opening of", &self.target.shown),
         }
-        resp::part(out, &opened.prizes);
-        self.opening.prizes.iter().for_each(|prize| resp::part(out, prize));
     }
 
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        true
+    fn args(&self, args: &mut Args<'_>) {
+        let opened = self.opened();
+        args.bytes(&self.id);
+        args.numbers([opened.quantity, opened.per_buyer, opened.ends, self.options.retention, self.options.ledger_cap]);
+        args.bytes(&opened.prizes);
+        self.opening.prizes.iter().for_each(|prize| args.bytes(prize));
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -133,9 +114,5 @@ impl Operation for Open {
             }
             other => Err(odd_reply(format!("outcome {other}"))),
         }
-    }
-
-    fn describe(&self) -> String {
-        format!("opening of {}", self.target.shown)
     }
 }

@@ -4,14 +4,10 @@ use std::sync::Arc;
 
 use super::id::{self, Hold, MAX_MEMBER_BYTES};
 use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE};
-use super::{Target, Transition, sale};
-use crate::base::decision::Source;
-use crate::base::error::{Error, Result, shown};
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, bytes, int, odd_reply, unsigned};
-use crate::call::resp::{self, ReplyLimit, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::scripts::RESERVATIONS;
+use super::{Target, sale};
+use crate::base::error::shown;
+use crate::call::prelude::*;
 
 /// Units that are held for a buyer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,35 +66,28 @@ pub(super) struct Reservations {
 }
 
 impl Operation for Reservations {
-    fn script(&self) -> &Script {
-        Transition::Reservations.script()
-    }
-
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.target.keys.get(at).map(Vec::as_slice)
-    }
-
-    fn arg_count(&self) -> usize {
-        3
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        match &self.from {
-            Some(cursor) => resp::number_part(out, cursor.till),
-            None => resp::part(out, b""),
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            script: &RESERVATIONS,
+            keys: &self.target.keys,
+            effect: Effect::Looks,
+            name: ("listing of", &self.target.shown),
         }
-        resp::part(out, self.from.as_ref().map_or(b"", |cursor| &cursor.member));
-        resp::number_part(out, self.count);
+    }
+
+    fn args(&self, args: &mut Args<'_>) {
+        match &self.from {
+            Some(cursor) => args.number(cursor.till),
+            None => args.bytes(b""),
+        }
+        args.bytes(self.from.as_ref().map_or(b"", |cursor| &cursor.member));
+        args.number(self.count);
     }
 
     fn reply_limit(&self) -> ReplyLimit {
         let each = MAX_PRIZES_OF_A_TAKE as usize;
         let count = self.count as usize;
         ReplyLimit::of(count * (3 + each), count * (MAX_MEMBER_BYTES + each * MAX_PRIZE_BYTES))
-    }
-
-    fn mutates(&self) -> bool {
-        false
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -136,9 +125,5 @@ impl Operation for Reservations {
             (_, Some(last)) => Some(format!("{}.{}", unsigned(fields, 0)?, last.id)),
         };
         Ok(Answer::new(StockPage { reservations, next }))
-    }
-
-    fn describe(&self) -> String {
-        format!("listing of {}", self.target.shown)
     }
 }

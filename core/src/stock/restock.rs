@@ -5,14 +5,9 @@ use std::sync::Arc;
 use super::options::MAX_QUANTITY;
 use super::request_memory::RequestMemory;
 use super::sale::{self, Budget, STEP};
-use super::{Target, Transition, refused};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, int, odd_reply, unsigned};
-use crate::call::resp::{self, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::scripts::RESTOCK;
+use super::{Target, refused};
+use crate::call::prelude::*;
 
 pub(super) struct Restock {
     pub target: Arc<Target>,
@@ -22,8 +17,8 @@ pub(super) struct Restock {
 }
 
 impl Operation for Restock {
-    fn script(&self) -> &Script {
-        Transition::Restock.script()
+    fn frame(&self) -> Frame<'_> {
+        Frame { script: &RESTOCK, keys: &[], effect: Effect::Repeatable, name: ("restock of", &self.target.shown) }
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
@@ -33,22 +28,10 @@ impl Operation for Restock {
         }
     }
 
-    fn arg_count(&self) -> usize {
-        2 + self.prizes.len()
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        resp::number_part(out, self.quantity);
-        self.prizes.iter().for_each(|prize| resp::part(out, prize));
-        resp::number_part(out, self.memory.length);
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        true
+    fn args(&self, args: &mut Args<'_>) {
+        args.number(self.quantity);
+        self.prizes.iter().for_each(|prize| args.bytes(prize));
+        args.number(self.memory.length);
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -90,9 +73,5 @@ impl Operation for Restock {
             }
             other => Err(odd_reply(format!("outcome {other}"))),
         }
-    }
-
-    fn describe(&self) -> String {
-        format!("restock of {}", self.target.shown)
     }
 }

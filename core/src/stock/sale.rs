@@ -63,7 +63,7 @@ pub(super) struct Sale {
     pub per_buyer: u64,
     /// By the server's clock.
     pub ends: u64,
-    memory: u64,
+    retention: u64,
     cap: u64,
     pub available: u64,
     pub held: u64,
@@ -114,7 +114,7 @@ pub(super) fn keep(space: &mut dyn Space, target: &Target, now: u64) -> Result<(
 }
 
 impl Sale {
-    pub fn new(opened: Opened, opener: Id, (memory, cap): (u64, u64), prizes: Vec<Vec<u8>>, now: u64) -> Sale {
+    pub fn new(opened: Opened, opener: Id, (retention, cap): (u64, u64), prizes: Vec<Vec<u8>>, now: u64) -> Sale {
         let mut sale = Sale {
             opener,
             closer: None,
@@ -122,7 +122,7 @@ impl Sale {
             prized: !prizes.is_empty(),
             per_buyer: opened.per_buyer,
             ends: opened.ends,
-            memory,
+            retention,
             cap,
             available: opened.quantity,
             held: 0,
@@ -167,7 +167,7 @@ impl Sale {
 
     /// Saves it if the server's clock went back, or if it would be forgotten too soon.
     pub fn save_if_dirty(&mut self) {
-        if self.time.1 != self.saved.1 || self.kept < self.now() + self.memory / 2 {
+        if self.time.1 != self.saved.1 || self.kept < self.now() + self.retention / 2 {
             self.save();
         }
     }
@@ -175,8 +175,8 @@ impl Sale {
     pub fn save(&mut self) {
         let end = if self.ends > 0 { self.ends.saturating_add_signed(self.time.1) } else { 0 };
         let latest = self.latest.max(self.now()).max(end);
-        if self.renew || self.kept < latest + self.memory / 2 {
-            self.kept = self.kept.max(latest + self.memory);
+        if self.renew || self.kept < latest + self.retention / 2 {
+            self.kept = self.kept.max(latest + self.retention);
         }
         (self.saved, self.renew) = (self.time, false);
     }

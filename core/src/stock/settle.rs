@@ -6,14 +6,9 @@ use super::id::Hold;
 use super::ledger::LedgerKind;
 use super::options::MAX_PRIZES_MOVED;
 use super::sale::{self, Budget, step_of};
-use super::{Target, Transition, refused};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, flag, int, unsigned};
-use crate::call::resp::{self, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::scripts::SETTLE;
+use super::{Target, refused};
+use crate::call::prelude::*;
 
 const MAGIC: &[u8] = b"QD\x01";
 
@@ -58,8 +53,8 @@ impl Settle {
 }
 
 impl Operation for Settle {
-    fn script(&self) -> &Script {
-        Transition::Settle.script()
+    fn frame(&self) -> Frame<'_> {
+        Frame::bare(&SETTLE, Effect::Repeatable)
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
@@ -67,22 +62,10 @@ impl Operation for Settle {
         Some(item.target.keys.get(at % 4).unwrap_or(&item.key))
     }
 
-    fn arg_count(&self) -> usize {
-        2 + self.items.len()
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        resp::part(out, &[self.settlement.byte()]);
-        resp::number_part(out, self.memory);
-        self.items.iter().for_each(|item| resp::part(out, &item.hold.member()));
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        true
+    fn args(&self, args: &mut Args<'_>) {
+        args.bytes(&[self.settlement.byte()]);
+        args.number(self.memory);
+        self.items.iter().for_each(|item| args.bytes(&item.hold.member()));
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {

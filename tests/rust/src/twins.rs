@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, TestCaseResult, TestRunner};
 use quotalock::Client;
 use quotalock::testing::{self, Kind};
 
-use crate::servers;
+use crate::{ELSEWHERE, servers};
 
 /// How many steps a case has.
 pub const STEPS: usize = 200;
@@ -46,7 +46,7 @@ impl Played {
 }
 
 /// Plays so many random cases to all servers beside each other. On each there must be 50,000 steps, and each
-/// thing that is `expected` must have happened a hundred times.
+/// thing that is `expected` must have happened a hundred times; the slow server gets a tenth of the steps.
 ///
 /// # Panics
 /// If a case fails, or too little happened.
@@ -59,17 +59,23 @@ pub fn agree<S: Strategy>(
     std::thread::scope(|scope| {
         for (name, url) in servers() {
             let (cases, play) = (&cases, &play);
+            // The slow one gets a tenth of them, in which what is rare happens a few times or once.
+            let (share, often) = if name == ELSEWHERE { (10, 1) } else { (1, OFTEN) };
             scope.spawn(move || {
                 let played = Played { name, url, counted: RefCell::default() };
-                let mut runner =
-                    TestRunner::new(Config { cases: number, failure_persistence: None, ..Config::default() });
+                let mut runner = TestRunner::new(Config {
+                    cases: number / share as u32,
+                    failure_persistence: None,
+                    ..Config::default()
+                });
                 let outcome = runner.run(&cases(), |case| play(&played, case));
                 outcome.unwrap_or_else(|error| panic!("{}: {error}", played.name));
                 println!("{}: {:?}", played.name, played.counted.borrow());
-                assert!(played.times("steps") >= AT_LEAST, "{}: only {} steps", played.name, played.times("steps"));
+                let steps = played.times("steps");
+                assert!(steps >= AT_LEAST / share, "{}: only {steps} steps", played.name);
                 for what in expected {
                     let times = played.times(what);
-                    assert!(times >= OFTEN, "{}: {what} happened {times} times", played.name);
+                    assert!(times >= often, "{}: {what} happened {times} times", played.name);
                 }
             });
         }

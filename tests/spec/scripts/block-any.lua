@@ -1,10 +1,11 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
@@ -20,10 +21,10 @@ for number = 1, string.byte(heading, 4) do
  local id = string.byte(heading, name_at)
  local rule = {id = id, number = number, mark = 2 ^ (number - 1), wait = 0, left = 0, reset = 0}
  rule.name = string.sub(heading, name_at, name_at + name_sizes[id] - 1)
- rule.limit, rule.period = tonumber(ARGV[behind]), tonumber(ARGV[behind + 1])
+ rule.limit, rule.period = ARGV[behind] + 0.0, ARGV[behind + 1] + 0.0
  behind, name_at, word_count = behind + 2, name_at + name_sizes[id], word_count + #word_names[id]
  if is_bucket[id] then
-  rule.capacity, rule.filled = tonumber(ARGV[behind]), usual_holds
+  rule.capacity, rule.filled = ARGV[behind] + 0.0, usual_holds
   behind, usual_holds = behind + 1, usual_holds + 16
  end
  for _, word in ipairs(word_names[id]) do rule[word] = 0 end
@@ -563,7 +564,7 @@ for _, rule in ipairs(list) do
   end
  end
 end
-block_length = tonumber(ARGV[3])
+block_length = ARGV[3] + 0.0
 block_until = now + block_length
 for _, rule in ipairs(list) do
  if rule.id == 1 then -- fixed-window

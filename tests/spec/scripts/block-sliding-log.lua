@@ -1,17 +1,18 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
 local HOLD = '<c16I8I8I8I8BI4'
 local heading = ARGV[4]
-local limit_1, period_1 = tonumber(ARGV[5]), tonumber(ARGV[6])
+local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
 local first_1, used_1, time_1, total_1 = 0, 0, 0, 0
 local wait_1, left_1, reset_1 = 0, 0, 0
 local LOG = '<BI8I8I8I8I8'
@@ -317,7 +318,7 @@ do -- rule 1
   end
  end
 end
-block_length = tonumber(ARGV[3])
+block_length = ARGV[3] + 0.0
 block_until = now + block_length
 do -- rule 1
  left_1, reset_1 = limit_1 - used_1, used_1 > 0 and last + period_1 - now or 0

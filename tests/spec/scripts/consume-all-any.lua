@@ -1,15 +1,38 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
 local dels, expiries, sets, ranges = {}, {}, {}, {}
+local has_coroutines, wrap, pause = pcall(function() return coroutine.wrap, coroutine.yield end)
+if not has_coroutines then
+ local verdict, paused
+ pause = function(...)
+  if verdict ~= nil then return verdict end
+  paused = {...}
+  error(paused)
+ end
+ wrap = function(decide)
+  local key, at
+  return function(told, behind)
+   if key then
+    verdict = told
+    return decide(key, at)
+   end
+   key, at, verdict = told, behind, nil
+   local problem = select(2, pcall(decide, key, at))
+   if problem ~= paused then error(problem, 0) end
+   return paused[1], paused[2]
+  end
+ end
+end
 local forms = {}
 forms[1] = function(key, at)
  local HOLD = '<c16I8I8I8I8BI4'
@@ -22,10 +45,10 @@ forms[1] = function(key, at)
   local id = string.byte(heading, name_at)
   local rule = {id = id, number = number, mark = 2 ^ (number - 1), wait = 0, left = 0, reset = 0}
   rule.name = string.sub(heading, name_at, name_at + name_sizes[id] - 1)
-  rule.limit, rule.period = tonumber(ARGV[behind]), tonumber(ARGV[behind + 1])
+  rule.limit, rule.period = ARGV[behind] + 0.0, ARGV[behind + 1] + 0.0
   behind, name_at, word_count = behind + 2, name_at + name_sizes[id], word_count + #word_names[id]
   if is_bucket[id] then
-   rule.capacity, rule.filled = tonumber(ARGV[behind]), usual_holds
+   rule.capacity, rule.filled = ARGV[behind] + 0.0, usual_holds
    behind, usual_holds = behind + 1, usual_holds + 16
   end
   for _, word in ipairs(word_names[id]) do rule[word] = 0 end
@@ -517,7 +540,7 @@ forms[1] = function(key, at)
    holds = table.concat(remaining)
   end
  end
- local cost = tonumber(ARGV[at])
+ local cost = ARGV[at] + 0.0
  for _, rule in ipairs(list) do
   if rule.id == 1 then -- fixed-window
    if rule.count + cost > rule.limit then
@@ -569,7 +592,7 @@ forms[1] = function(key, at)
  for _, rule in ipairs(list) do
   if rule.wait ~= 0 then admitted = false end
  end
- local charged = coroutine.yield(admitted, behind) and admitted
+ local charged = pause(admitted, behind) and admitted
  local write = charged or dirty
  if charged then
   if with_log then
@@ -756,9 +779,9 @@ forms[1] = function(key, at)
  end
  return reply
 end
-local count, at, decisions, charged = tonumber(ARGV[3]), 4, {}, true
+local count, at, decisions, charged = ARGV[3] + 0.0, 4, {}, true
 for n = 1, count do
- local decide = coroutine.wrap(forms[tonumber(ARGV[at])])
+ local decide = wrap(forms[tonumber(ARGV[at])])
  local admitted, after = decide(KEYS[n], at + 2)
  if not admitted and ARGV[at + 1] == '1' then charged = false end
  decisions[n], at = decide, after

@@ -1,20 +1,43 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
 local dels, expiries, sets, ranges = {}, {}, {}, {}
+local has_coroutines, wrap, pause = pcall(function() return coroutine.wrap, coroutine.yield end)
+if not has_coroutines then
+ local verdict, paused
+ pause = function(...)
+  if verdict ~= nil then return verdict end
+  paused = {...}
+  error(paused)
+ end
+ wrap = function(decide)
+  local key, at
+  return function(told, behind)
+   if key then
+    verdict = told
+    return decide(key, at)
+   end
+   key, at, verdict = told, behind, nil
+   local problem = select(2, pcall(decide, key, at))
+   if problem ~= paused then error(problem, 0) end
+   return paused[1], paused[2]
+  end
+ end
+end
 local forms = {}
 forms[1] = function(key, at)
  local HOLD = '<c16I8I8I8I8BI4'
  local heading = ARGV[at + 1]
- local limit_1, period_1 = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+ local limit_1, period_1 = ARGV[at + 2] + 0.0, ARGV[at + 3] + 0.0
  local count_1, stop_1, last_1 = 0, 0, 0
  local wait_1, left_1, reset_1 = 0, 0, 0
  local foreign, dirty, block_length, block_until = false, false, 0, 0
@@ -227,7 +250,7 @@ forms[1] = function(key, at)
    holds = table.concat(remaining)
   end
  end
- local cost = tonumber(ARGV[at])
+ local cost = ARGV[at] + 0.0
  do -- rule 1
   if count_1 + cost > limit_1 then
    wait_1 = cost > limit_1 and -1 or stop_1 - now
@@ -235,7 +258,7 @@ forms[1] = function(key, at)
  end
  local admitted = block_until <= now
  if wait_1 ~= 0 then admitted = false end
- local charged = coroutine.yield(admitted, at + 4) and admitted
+ local charged = pause(admitted, at + 4) and admitted
  local write = charged or dirty
  if charged then
   do -- rule 1
@@ -283,7 +306,7 @@ end
 forms[2] = function(key, at)
  local HOLD = '<c16I8I8I8I8BI4'
  local heading = ARGV[at + 1]
- local limit_1, period_1 = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+ local limit_1, period_1 = ARGV[at + 2] + 0.0, ARGV[at + 3] + 0.0
  local first_1, used_1, time_1, total_1 = 0, 0, 0, 0
  local wait_1, left_1, reset_1 = 0, 0, 0
  local LOG = '<BI8I8I8I8I8'
@@ -573,7 +596,7 @@ forms[2] = function(key, at)
    holds = table.concat(remaining)
   end
  end
- local cost = tonumber(ARGV[at])
+ local cost = ARGV[at] + 0.0
  do -- rule 1
   if used_1 + cost > limit_1 then
    if cost > limit_1 then
@@ -591,7 +614,7 @@ forms[2] = function(key, at)
  end
  local admitted = block_until <= now
  if wait_1 ~= 0 then admitted = false end
- local charged = coroutine.yield(admitted, at + 4) and admitted
+ local charged = pause(admitted, at + 4) and admitted
  local write = charged or dirty
  if charged then
   added = cost
@@ -684,9 +707,9 @@ forms[2] = function(key, at)
  local reply = {1, now, write and foreign and 1 or 0, blocked, wait_1, left_1, reset_1}
  return reply
 end
-local count, at, decisions, charged = tonumber(ARGV[3]), 4, {}, true
+local count, at, decisions, charged = ARGV[3] + 0.0, 4, {}, true
 for n = 1, count do
- local decide = coroutine.wrap(forms[tonumber(ARGV[at])])
+ local decide = wrap(forms[tonumber(ARGV[at])])
  local admitted, after = decide(KEYS[n], at + 2)
  if not admitted and ARGV[at + 1] == '1' then charged = false end
  decisions[n], at = decide, after

@@ -1,10 +1,11 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
@@ -12,7 +13,7 @@ end
 local memory
 do
 local whose, denies = nil, false
- memory = tonumber(ARGV[#ARGV])
+ memory = ARGV[#ARGV] + 0.0
  local remembered = redis.call('GET', KEYS[#KEYS])
  local fields = remembered and (#remembered - 11) / 8 or 0
  if fields > 0 and fields <= 4401 and fields % 1 == 0 and string.sub(remembered, 1, 3) == 'QR\1' then
@@ -54,7 +55,7 @@ end
 local dels, expiries, sets, ranges = {}, {}, {}, {}
 local HOLD = '<c16I8I8I8I8BI4'
 local heading = ARGV[4]
-local limit_1, period_1 = tonumber(ARGV[5]), tonumber(ARGV[6])
+local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
 local count_1, last_1 = 0, 0
 local wait_1, left_1, reset_1 = 0, 0, 0
 local foreign, dirty, block_length, block_until = false, false, 0, 0
@@ -264,7 +265,7 @@ if holds ~= '' then
   holds = table.concat(remaining)
  end
 end
-local cost = tonumber(ARGV[3])
+local cost = ARGV[3] + 0.0
 local look = cost <= 0
 if look then cost = -cost end
 do -- rule 1

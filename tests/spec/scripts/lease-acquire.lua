@@ -1,10 +1,11 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
@@ -190,9 +191,9 @@ local function dismiss(t, at)
   t.waiters = string.sub(t.waiters, 1, at - 1) .. string.sub(t.waiters, at + 53)
   return how ~= 1 or in_order(how, since)
 end
-local id, ttl, floor, permits = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
-local weight, queue, channel, prefix = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10]
-local who, leaving, since, token = ARGV[11], ARGV[12], math.max(now - tonumber(ARGV[13]), 0), tonumber(ARGV[14])
+local id, ttl, floor, permits = ARGV[3], ARGV[4] + 0.0, ARGV[5] + 0.0, ARGV[6] + 0.0
+local weight, queue, channel, prefix = ARGV[7] + 0.0, ARGV[8] + 0.0, ARGV[9], ARGV[10]
+local who, leaving, since, token = ARGV[11], ARGV[12], math.max(now - ARGV[13], 0), ARGV[14] + 0.0
 local tables, fresh, recorded = load_all(leaving), math.max(now, floor + 1), 0
 local outcome, owned, healed, released = 1, true, 0, leaving ~= '' and 1 or 0
 for _, t in ipairs(tables) do

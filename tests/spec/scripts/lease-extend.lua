@@ -1,10 +1,11 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
@@ -137,7 +138,7 @@ local function save_all(tables)
     end
   end
 end
-local id, ttl, held = ARGV[3], tonumber(ARGV[4]), 1
+local id, ttl, held = ARGV[3], ARGV[4] + 0.0, 1
 local tables = load_all('')
 for _, t in ipairs(tables) do
   t.held_at = holding(t.holders, id)

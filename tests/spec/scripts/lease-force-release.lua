@@ -1,10 +1,11 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
@@ -156,7 +157,7 @@ local function dismiss(t, at)
   t.waiters = string.sub(t.waiters, 1, at - 1) .. string.sub(t.waiters, at + 53)
   return how ~= 1 or in_order(how, since)
 end
-local permits, prefix, ended, tables = tonumber(ARGV[3]), ARGV[4], 0, load_all('')
+local permits, prefix, ended, tables = ARGV[3] + 0.0, ARGV[4], 0, load_all('')
 for _, t in ipairs(tables) do
   local freed, told = t.count > 0, {}
   if freed then

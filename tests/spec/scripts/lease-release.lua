@@ -1,10 +1,11 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
@@ -169,7 +170,7 @@ local function dismiss(t, at)
   t.waiters = string.sub(t.waiters, 1, at - 1) .. string.sub(t.waiters, at + 53)
   return how ~= 1 or in_order(how, since)
 end
-local id, cancel, permits, prefix = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
+local id, cancel, permits, prefix = ARGV[3], ARGV[4] + 0.0, ARGV[5] + 0.0, ARGV[6]
 local held, tables = 1, load_all(id)
 for _, t in ipairs(tables) do
   if not t.left then held = 0 end

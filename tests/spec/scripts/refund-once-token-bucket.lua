@@ -1,10 +1,11 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
@@ -12,7 +13,7 @@ end
 local memory
 do
 local whose, denies = nil, true
- memory = tonumber(ARGV[#ARGV])
+ memory = ARGV[#ARGV] + 0.0
  local remembered = redis.call('GET', KEYS[#KEYS])
  local fields = remembered and (#remembered - 11) / 8 or 0
  if fields > 0 and fields <= 4401 and fields % 1 == 0 and string.sub(remembered, 1, 3) == 'QR\1' then
@@ -54,7 +55,7 @@ end
 local dels, expiries, sets, ranges = {}, {}, {}, {}
 local HOLD = '<c16I8I8I8I8BI4'
 local heading = ARGV[4]
-local limit_1, period_1, capacity_1 = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local limit_1, period_1, capacity_1 = ARGV[5] + 0.0, ARGV[6] + 0.0, ARGV[7] + 0.0
 local tat_1, part_1, last_1 = 0, 0, 0
 local wait_1, left_1, reset_1 = 0, 0, 0
 local step_1, step_part_1, full_1, full_part_1 = period_1, 0, capacity_1 * period_1, 0
@@ -314,7 +315,7 @@ if holds ~= '' then
   holds = table.concat(remaining)
  end
 end
-local amount, since, hold, cost, charged = tonumber(ARGV[3]), now, nil, 1, true
+local amount, since, hold, cost, charged = ARGV[3] + 0.0, now, nil, 1, true
 do -- rule 1
  local given = math.min(amount, capacity_1)
  local rest = given * step_part_1

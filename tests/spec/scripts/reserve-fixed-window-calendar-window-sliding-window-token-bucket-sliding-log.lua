@@ -1,29 +1,30 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
 local HOLD = '<c16I8I8I8I8BI4'
 local heading = ARGV[4]
-local limit_1, period_1 = tonumber(ARGV[5]), tonumber(ARGV[6])
+local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
 local count_1, stop_1, last_1 = 0, 0, 0
 local wait_1, left_1, reset_1 = 0, 0, 0
-local limit_2, period_2 = tonumber(ARGV[7]), tonumber(ARGV[8])
+local limit_2, period_2 = ARGV[7] + 0.0, ARGV[8] + 0.0
 local count_2, last_2 = 0, 0
 local wait_2, left_2, reset_2 = 0, 0, 0
-local limit_3, period_3 = tonumber(ARGV[9]), tonumber(ARGV[10])
+local limit_3, period_3 = ARGV[9] + 0.0, ARGV[10] + 0.0
 local last_3, current_3, previous_3 = 0, 0, 0
 local wait_3, left_3, reset_3 = 0, 0, 0
-local limit_4, period_4, capacity_4 = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
+local limit_4, period_4, capacity_4 = ARGV[11] + 0.0, ARGV[12] + 0.0, ARGV[13] + 0.0
 local tat_4, part_4, last_4 = 0, 0, 0
 local wait_4, left_4, reset_4 = 0, 0, 0
-local limit_5, period_5 = tonumber(ARGV[14]), tonumber(ARGV[15])
+local limit_5, period_5 = ARGV[14] + 0.0, ARGV[15] + 0.0
 local first_5, used_5, time_5, total_5 = 0, 0, 0, 0
 local wait_5, left_5, reset_5 = 0, 0, 0
 local LOG = '<BI8I8I8I8I8'
@@ -482,7 +483,7 @@ if holds ~= '' then
   holds = table.concat(remaining)
  end
 end
-local cost = tonumber(ARGV[3])
+local cost = ARGV[3] + 0.0
 do -- rule 1
  if count_1 + cost > limit_1 then
   wait_1 = cost > limit_1 and -1 or stop_1 - now
@@ -578,10 +579,10 @@ if admitted then
  do -- rule 4
   filled = filled .. struct.pack('<I8I8', tat_4, part_4)
  end
- local stop = now + tonumber(ARGV[16 + 1])
+ local stop = now + ARGV[16 + 1]
  earliest = holds ~= '' and math.min(earliest, stop) or stop
  latest, newest, marks = math.max(latest, stop), now, bit.bor(marks, 31)
- holds = holds .. struct.pack(HOLD, ARGV[16], now, stop, cost, 0, tonumber(ARGV[16 + 2]), 31)
+ holds = holds .. struct.pack(HOLD, ARGV[16], now, stop, cost, 0, ARGV[16 + 2] + 0.0, 31)
   .. filled .. string.rep('\0', hold_size - 53 - #filled)
 end
 do -- rule 1

@@ -1,17 +1,18 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
 local HOLD = '<c16I8I8I8I8BI4'
 local heading = ARGV[4]
-local limit_1, period_1 = tonumber(ARGV[5]), tonumber(ARGV[6])
+local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
 local first_1, used_1, time_1, total_1 = 0, 0, 0, 0
 local wait_1, left_1, reset_1 = 0, 0, 0
 local LOG = '<BI8I8I8I8I8'
@@ -301,7 +302,7 @@ if holds ~= '' then
   holds = table.concat(remaining)
  end
 end
-local cost = tonumber(ARGV[3])
+local cost = ARGV[3] + 0.0
 do -- rule 1
  if used_1 + cost > limit_1 then
   if cost > limit_1 then
@@ -334,10 +335,10 @@ if admitted then
   used_1 = used_1 + added
  end
  local filled = ''
- local stop = now + tonumber(ARGV[7 + 1])
+ local stop = now + ARGV[7 + 1]
  earliest = holds ~= '' and math.min(earliest, stop) or stop
  latest, newest, marks = math.max(latest, stop), now, bit.bor(marks, 1)
- holds = holds .. struct.pack(HOLD, ARGV[7], now, stop, cost, 0, tonumber(ARGV[7 + 2]), 1)
+ holds = holds .. struct.pack(HOLD, ARGV[7], now, stop, cost, 0, ARGV[7 + 2] + 0.0, 1)
   .. filled .. string.rep('\0', hold_size - 53 - #filled)
 end
 do -- rule 1

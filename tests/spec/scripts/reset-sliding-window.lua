@@ -1,10 +1,11 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}

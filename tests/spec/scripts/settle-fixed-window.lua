@@ -1,17 +1,18 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
 local HOLD = '<c16I8I8I8I8BI4'
 local heading = ARGV[4]
-local limit_1, period_1 = tonumber(ARGV[5]), tonumber(ARGV[6])
+local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
 local count_1, stop_1, last_1 = 0, 0, 0
 local wait_1, left_1, reset_1 = 0, 0, 0
 local foreign, dirty, block_length, block_until = false, false, 0, 0
@@ -224,7 +225,7 @@ if holds ~= '' then
   holds = table.concat(remaining)
  end
 end
-local actual, settled, write = tonumber(ARGV[3]), 0, false
+local actual, settled, write = ARGV[3] + 0.0, 0, false
 for hold = 1, #holds, hold_size do
  local id, since, stop, held, owed, state, counted = struct.unpack(HOLD, holds, hold)
  local sound = stop < 2^53 and since <= stop and stop - since <= 3153600000000000 and held <= 2^52 and owed <= 2^52

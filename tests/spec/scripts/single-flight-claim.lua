@@ -1,10 +1,11 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
@@ -97,9 +98,9 @@ if e.deadline > now then
   if e.dirty then save(e, nil, true) end
   return {1, now, 0, 0, e.deadline - now, 0, ''}
 end
-local ttl, token = tonumber(ARGV[4]), next_token(e)
+local ttl, token = ARGV[4] + 0.0, next_token(e)
 take_lease(e)
-e.owner, e.kind, e.version, e.last, e.made = id, tonumber(ARGV[5]), token, token, now
+e.owner, e.kind, e.version, e.last, e.made = id, ARGV[5] + 0.0, token, token, now
 e.fresh, e.stale, e.failed, e.pause, e.size = ttl, 0, 0, 0, #ARGV[6] - 116
 save(e, ARGV[6], false)
 return {1, now, 1, e.kind, ttl, 0, string.sub(ARGV[6], 116 + 1)}

@@ -1,10 +1,11 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
@@ -108,7 +109,7 @@ local function wake(e, key, prefix)
   return true
 end
 local function forget(key) redis.pcall('DEL', key) end
-local id, token, ttl, prefix = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[9]
+local id, token, ttl, prefix = ARGV[3], ARGV[4] + 0.0, ARGV[5] + 0.0, ARGV[9]
 local e, stored, written = load(KEYS[1]), 0, false
 local put = token == 0
 if put then
@@ -122,8 +123,8 @@ if token == e.version then
   stored = 1
 elseif token > e.version and (token <= e.last or e.last == 0) and now <= token + 10 * ttl then
   stored, ended, written = 1, true, true
-  e.kind, e.version, e.last, e.made = tonumber(ARGV[8]), token, math.max(e.last, token), now
-  e.fresh, e.stale, e.failed, e.pause, e.size = tonumber(ARGV[6]), tonumber(ARGV[7]), 0, 0, #ARGV[10] - 116
+  e.kind, e.version, e.last, e.made = ARGV[8] + 0.0, token, math.max(e.last, token), now
+  e.fresh, e.stale, e.failed, e.pause, e.size = ARGV[6] + 0.0, ARGV[7] + 0.0, 0, 0, #ARGV[10] - 116
   if not put then e.delta = math.min(math.max(now - token, 0), 2^49 - 1) end
 end
 local told = ended and wake(e, KEYS[2], prefix)

@@ -1,10 +1,11 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
@@ -114,7 +115,7 @@ local was_loaded = e.deadline > now
 local token = next_token(e)
 take_lease(e)
 e.kind, e.version, e.last, e.failed, e.pause, e.size, e.whole = 0, token, token, 0, 0, 0, true
-e.guard = math.max(e.guard, now + 10 * tonumber(ARGV[3]))
+e.guard = math.max(e.guard, now + 10 * ARGV[3])
 local told = wake(e, KEYS[2], ARGV[4])
 save(e, nil, true)
 if told then forget(KEYS[2]) end

@@ -1,10 +1,11 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
@@ -108,7 +109,7 @@ local function wake(e, key, prefix)
   return true
 end
 local function forget(key) redis.pcall('DEL', key) end
-local id, ttl, channel = ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local id, ttl, channel = ARGV[3], ARGV[4] + 0.0, ARGV[5]
 local entries, reply, heads, wholes, waits, bytes = {}, {1, now}, {}, {}, {}, 0
 local function takes_writes(e)
   local done = redis.pcall('SETRANGE', e.key, 0, 'QC\1')
@@ -139,7 +140,7 @@ for n, e in ipairs(entries) do
   local over = e.made + e.fresh
   local is_value = e.kind ~= 0 and e.kind ~= 3
   local stale = is_value and now >= over
-  local early = is_value and is_early(e, over - now, tonumber(ARGV[5 + n]))
+  local early = is_value and is_early(e, over - now, ARGV[5 + n] + 0.0)
   local duty = duty_of(e, e.kind == 0 or stale or early)
   local left = duty ~= 0 and e.deadline - now or e.kind == 3 and over + e.stale - now or 0
   if e.dirty and ttl > 0 and (duty == 1 or e.kind == 0 or takes_writes(e)) then

@@ -1,10 +1,11 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
@@ -13,7 +14,7 @@ local function is_ours(fields)
   local kind = fields[1] == 'e' and #fields[2] > 72 and string.sub(fields[2], 49, 49)
   return kind and string.find('orhcuxel', kind, 1, true) and (#fields[2] == 73 or string.byte(fields[2], 74) == 98)
 end
-local reply, left, after, most, few = {1, now}, 1048576, ARGV[3], tonumber(ARGV[4]), 1
+local reply, left, after, most, few = {1, now}, 1048576, ARGV[3], ARGV[4] + 0.0, 1
 while most > 0 and left > 0 do
   few = math.min(most, few)
   local found = redis.call('XRANGE', KEYS[3], after == '' and '-' or '(' .. after, '+', 'COUNT', few)

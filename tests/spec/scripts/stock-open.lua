@@ -1,10 +1,11 @@
-local KEYS, ARGV, redis, struct = KEYS, ARGV, redis, struct
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
 local virtual, now = ARGV[1] ~= '', nil
 if virtual then
-  now = tonumber(ARGV[1])
+  now = ARGV[1] + 0.0
 else
   local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
+  now = time[1] * 1e6 + time[2]
 end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
@@ -22,14 +23,14 @@ local function load(at, field)
   local got = redis.call('HMGET', KEYS[at], '', field)
   local value = got[1]
   if not value or #value ~= 116 or string.sub(value, 1, 3) ~= 'QS\1' then return nil end
-  local flags, per_buyer, ends, memory, cap, first, available, held, sold, entries, seen, offset, due, kept, buyers =
+  local flags, per_buyer, ends, retention, cap, first, available, held, sold, entries, seen, offset, due, kept, buyers =
     struct.unpack('<BI8I8I8I8I8I8I8I8I8I8i8I8I8I8', value, 4)
   local time = now + offset
-  local dirty = kept < time + memory / 2
+  local dirty = kept < time + retention / 2
   if time < seen then offset, time, dirty = offset + seen - time, seen, true end
   return {
     at = at, head = string.sub(value, 1, 36), more = got[2], prized = flags % 2 == 1, per_buyer = per_buyer, ends = ends,
-    memory = memory, cap = cap, available = available, held = held, sold = sold, entries = entries, now = time,
+    retention = retention, cap = cap, available = available, held = held, sold = sold, entries = entries, now = time,
     offset = offset, due = due, kept = kept, buyers = buyers, first = first, dirty = dirty, latest = time,
     renew = false, closed = flags > 1, ended = flags > 1 or ends > 0 and now >= ends,
   }
@@ -39,8 +40,8 @@ local function numbers(s)
 end
 local function save(s)
   local latest = math.max(s.latest, s.now, s.ends > 0 and s.ends + s.offset or 0)
-  local renew = s.renew or s.kept < latest + s.memory / 2
-  if renew then s.kept = math.max(s.kept, latest + s.memory) end
+  local renew = s.renew or s.kept < latest + s.retention / 2
+  if renew then s.kept = math.max(s.kept, latest + s.retention) end
   redis.call('HSET', KEYS[s.at], '', s.head .. struct.pack('<I8', s.first) .. numbers(s)
     .. struct.pack('<I8I8I8', s.due, s.kept, s.buyers))
   if renew then
@@ -66,19 +67,20 @@ local function unpacked(packed)
   end
   return list
 end
+local function free(number) return string.format('p%.0f', number) end
 local function lay(s, n, list, from, to)
   for first = from, to, 1000 do
     local fields = {}
     for i = first, math.min(first + 999, to) do
       local at = 2 * (i - first)
-      fields[at + 1], fields[at + 2] = 'p' .. n + i - from, list[i]
+      fields[at + 1], fields[at + 2] = free(n + i - from), list[i]
     end
     redis.call('HSET', KEYS[s.at], unpack(fields))
   end
 end
 local function draw(s, id, n)
   local fields, packed = {}, {}
-  for i = 1, n do fields[i] = 'p' .. s.first + i - 1 end
+  for i = 1, n do fields[i] = free(s.first + i - 1) end
   local drawn = redis.call('HMGET', KEYS[s.at], unpack(fields))
   for i = 1, n do packed[i] = struct.pack('<I4', #(drawn[i] or '')) .. (drawn[i] or '') end
   packed = table.concat(packed)
@@ -166,7 +168,7 @@ local function check_rights()
   may('XADD', KEYS[3], '-', '-', '-')
   may('XTRIM', KEYS[3], 'MAXLEN', '~', 2^53)
 end
-local quantity, per_buyer, ends = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local quantity, per_buyer, ends = ARGV[4] + 0.0, ARGV[5] + 0.0, ARGV[6] + 0.0
 local how = struct.pack('<I8I8I8c20', quantity, per_buyer, ends, ARGV[9])
 local s = load(1, 'o')
 redis.call('ZCARD', KEYS[2])
@@ -183,10 +185,10 @@ end
 if ends > 0 and ends <= now then return {1, now, 3, quantity, per_buyer, ends, 0} end
 check_rights()
 redis.call('DEL', KEYS[1], KEYS[2])
-local memory, cap, prized = tonumber(ARGV[7]), tonumber(ARGV[8]), #ARGV > 9
+local retention, cap, prized = ARGV[7] + 0.0, ARGV[8] + 0.0, #ARGV > 9
 s = {
-  at = 1, head = 'QS\1' .. struct.pack('<BI8I8I8I8', prized and 1 or 0, per_buyer, ends, memory, cap), ends = ends,
-  memory = memory, cap = cap, available = quantity, held = 0, sold = 0, entries = 0, now = 0, offset = -now, due = 2^53,
+  at = 1, head = 'QS\1' .. struct.pack('<BI8I8I8I8', prized and 1 or 0, per_buyer, ends, retention, cap), ends = ends,
+  retention = retention, cap = cap, available = quantity, held = 0, sold = 0, entries = 0, now = 0, offset = -now, due = 2^53,
   kept = 0, buyers = 0, first = 1, latest = 0, renew = true,
 }
 redis.call('HSET', KEYS[1], 'o', how .. ARGV[3])

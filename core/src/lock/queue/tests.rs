@@ -3,6 +3,7 @@ use crate::call::sink::Sink;
 use crate::client::{Client, Options};
 use crate::lock::LockOptions;
 use crate::lock::spec::{Kind, Spec};
+use crate::reactor::Guest;
 
 struct Nobody;
 
@@ -19,8 +20,8 @@ fn who_has_gone_before_its_turn_asks_nothing() {
         let attempt = lock.acquire(wait).unwrap().attempt;
         lock.abandon();
         let nobody: Arc<dyn Sink> = Arc::new(Nobody);
-        queue.enter(attempt, Tag::new(0, &nobody));
-        assert!(matches!(std::mem::take(&mut queue.actions)[..], [QueueAction::Answer(_, Err(_))]));
+        queue.acquire(attempt, Tag::new(0, &nobody));
+        assert!(matches!(std::mem::take(&mut queue.actions)[..], [Action::Answer(_, Err(_))]));
         assert!(queue.is_idle());
     }
 }

@@ -3,14 +3,8 @@
 use std::sync::Arc;
 
 use super::table::{Held, Table, Waiter, waits_in_order};
-use super::{Channel, HEARTBEAT, Id, MOST_HOLDERS, MOST_WAITERS, Queue, Transition, bytes, int, load_all, save};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, odd_reply, unsigned};
-use crate::call::resp::{self, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::{ACQUIRE, Channel, HEARTBEAT, Id, MOST_HOLDERS, MOST_WAITERS, Queue, load_all, save};
+use crate::call::prelude::*;
 
 pub(super) const REFUSED: u64 = 0;
 pub(super) const GRANTED: u64 = 1;
@@ -195,37 +189,19 @@ impl Acquire {
 }
 
 impl Operation for Acquire {
-    fn script(&self) -> &Script {
-        Transition::Acquire.script()
+    fn frame(&self) -> Frame<'_> {
+        Frame { script: &ACQUIRE, keys: &self.keys, effect: Effect::Repeatable, name: ("acquire of", &self.shown) }
     }
 
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.keys.get(at).map(Vec::as_slice)
-    }
-
-    fn arg_count(&self) -> usize {
-        12
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        resp::part(out, &self.id);
-        for number in [self.ttl, self.floor, self.permits, self.weight, self.queue as u64] {
-            resp::number_part(out, number);
-        }
-        resp::part(out, &self.channel);
-        resp::part(out, &self.wake_prefix);
-        resp::part(out, &self.who);
-        resp::part(out, self.instead_of.as_ref().map_or(&[], |id| id.as_slice()));
-        resp::number_part(out, self.waited);
-        resp::number_part(out, self.token);
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        true
+    fn args(&self, args: &mut Args<'_>) {
+        args.bytes(&self.id);
+        args.numbers([self.ttl, self.floor, self.permits, self.weight, self.queue as u64]);
+        args.bytes(&self.channel);
+        args.bytes(&self.wake_prefix);
+        args.bytes(&self.who);
+        args.bytes(self.instead_of.as_ref().map_or(&[], |id| id.as_slice()));
+        args.number(self.waited);
+        args.number(self.token);
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -324,9 +300,5 @@ impl Operation for Acquire {
 
     fn has_written(&self, answer: &Answer) -> bool {
         answer.get::<Grant>().is_some_and(|grant| self.is_grant(answer) && !grant.repeated)
-    }
-
-    fn describe(&self) -> String {
-        format!("acquire of {}", self.shown)
     }
 }

@@ -2,14 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Id, Transition, flag, int, load_all, save};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::Operation;
-use crate::call::resp::{self, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::{EXTEND, Id, load_all, save};
+use crate::call::prelude::*;
 
 /// Lengthens the lease of an id in every table, or in none. Answers whether it holds in all.
 #[derive(Clone, Debug)]
@@ -25,29 +19,13 @@ pub struct Extend {
 }
 
 impl Operation for Extend {
-    fn script(&self) -> &Script {
-        Transition::Extend.script()
+    fn frame(&self) -> Frame<'_> {
+        Frame { script: &EXTEND, keys: &self.keys, effect: Effect::Repeatable, name: ("extension of", &self.shown) }
     }
 
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.keys.get(at).map(Vec::as_slice)
-    }
-
-    fn arg_count(&self) -> usize {
-        2
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        resp::part(out, &self.id);
-        resp::number_part(out, self.ttl);
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        true
+    fn args(&self, args: &mut Args<'_>) {
+        args.bytes(&self.id);
+        args.number(self.ttl);
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -63,13 +41,5 @@ impl Operation for Extend {
             }
         }
         Ok(vec![Value::Int(1), int(now), int(held.into())])
-    }
-
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::new(flag(fields, 0)?))
-    }
-
-    fn describe(&self) -> String {
-        format!("extension of {}", self.shown)
     }
 }

@@ -2,14 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Transition, int, load_all, save};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, unsigned};
-use crate::call::resp::{self, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::{FORCE_RELEASE, load_all, save};
+use crate::call::prelude::*;
 
 /// Frees all that anybody holds in the tables. Answers how many leases were ended.
 #[derive(Clone, Debug)]
@@ -25,29 +19,18 @@ pub struct ForceRelease {
 }
 
 impl Operation for ForceRelease {
-    fn script(&self) -> &Script {
-        Transition::ForceRelease.script()
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            script: &FORCE_RELEASE,
+            keys: &self.keys,
+            effect: Effect::Repeatable,
+            name: ("forced release of", &self.shown),
+        }
     }
 
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.keys.get(at).map(Vec::as_slice)
-    }
-
-    fn arg_count(&self) -> usize {
-        2
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        resp::number_part(out, self.permits);
-        resp::part(out, &self.wake_prefix);
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        true
+    fn args(&self, args: &mut Args<'_>) {
+        args.number(self.permits);
+        args.bytes(&self.wake_prefix);
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -66,9 +49,5 @@ impl Operation for ForceRelease {
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
         Ok(Answer::new(unsigned(fields, 0)?))
-    }
-
-    fn describe(&self) -> String {
-        format!("forced release of {}", self.shown)
     }
 }

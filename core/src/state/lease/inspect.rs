@@ -2,14 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{MAX_WHO_BYTES, MOST_HOLDERS, Transition, Who, bytes, int, load_all};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, odd_reply, unsigned};
-use crate::call::resp::{ReplyLimit, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::{INSPECT, MAX_WHO_BYTES, MOST_HOLDERS, Who, load_all};
+use crate::call::prelude::*;
 
 const HOLDER_FIELDS: usize = 6;
 
@@ -57,26 +51,17 @@ pub struct Holder {
 }
 
 impl Operation for Inspect {
-    fn script(&self) -> &Script {
-        Transition::Inspect.script()
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            script: &INSPECT,
+            keys: self.keys.get(..1).unwrap_or_default(),
+            effect: Effect::Looks,
+            name: ("inspection of", &self.shown),
+        }
     }
-
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.keys.get(at).map(Vec::as_slice).filter(|_| at == 0)
-    }
-
-    fn arg_count(&self) -> usize {
-        0
-    }
-
-    fn encode_args(&self, _out: &mut Vec<u8>) {}
 
     fn reply_limit(&self) -> ReplyLimit {
         ReplyLimit::of(HOLDER_FIELDS * MOST_HOLDERS, MAX_WHO_BYTES * MOST_HOLDERS)
-    }
-
-    fn mutates(&self) -> bool {
-        false
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -116,9 +101,5 @@ impl Operation for Inspect {
             holders: holders.chunks(HOLDER_FIELDS).map(holder).collect::<Result<_>>()?,
             healed: unsigned(fields, 0)? == 1,
         }))
-    }
-
-    fn describe(&self) -> String {
-        format!("inspection of {}", self.shown)
     }
 }

@@ -13,12 +13,9 @@ mod table;
 mod tests;
 mod who;
 
-use once_cell::race::OnceBox;
-
 use crate::base::error::Result;
 use crate::call::lua::{Constants, EXACT};
-use crate::call::operation::{bytes, flag, int};
-use crate::call::script::Script;
+use crate::call::script::NamedScript;
 use crate::call::space::Space;
 use table::Table;
 
@@ -111,54 +108,24 @@ const RENEW: &str = include_str!("../../../scripts/lease/renew.lua");
 const SAVE: &str = include_str!("../../../scripts/lease/save.lua");
 const WAKE: &str = include_str!("../../../scripts/lease/wake.lua");
 
-/// What is done with tables; a script each.
-#[derive(Clone, Copy)]
-enum Transition {
-    Acquire,
-    Release,
-    Extend,
-    Inspect,
-    ForceRelease,
+const fn script(name: &'static str, fragments: &'static [&'static str]) -> NamedScript {
+    NamedScript::new(name, CONSTANTS, fragments)
 }
 
-impl Transition {
-    const ALL: [Transition; 5] =
-        [Transition::Acquire, Transition::Release, Transition::Extend, Transition::Inspect, Transition::ForceRelease];
+static ACQUIRE: NamedScript = script(
+    "lease-acquire",
+    &[CODEC, LOAD, FIND, PLACE, RENEW, SAVE, WAKE, include_str!("../../../scripts/lease/acquire.lua")],
+);
+static RELEASE: NamedScript =
+    script("lease-release", &[CODEC, LOAD, FIND, SAVE, WAKE, include_str!("../../../scripts/lease/release.lua")]);
+static EXTEND: NamedScript =
+    script("lease-extend", &[CODEC, LOAD, FIND, RENEW, SAVE, include_str!("../../../scripts/lease/extend.lua")]);
+static INSPECT: NamedScript =
+    script("lease-inspect", &[CODEC, LOAD, include_str!("../../../scripts/lease/inspect.lua")]);
+static FORCE_RELEASE: NamedScript =
+    script("lease-force-release", &[CODEC, LOAD, SAVE, WAKE, include_str!("../../../scripts/lease/force_release.lua")]);
 
-    fn name(self) -> &'static str {
-        match self {
-            Transition::Acquire => "acquire",
-            Transition::Release => "release",
-            Transition::Extend => "extend",
-            Transition::Inspect => "inspect",
-            Transition::ForceRelease => "force-release",
-        }
-    }
-
-    fn script(self) -> &'static Script {
-        static SCRIPTS: [OnceBox<Script>; Transition::ALL.len()] = [const { OnceBox::new() }; Transition::ALL.len()];
-        SCRIPTS[self as usize].get_or_init(|| Box::new(Script::new(CONSTANTS, self.parts())))
-    }
-
-    fn parts(self) -> &'static [&'static str] {
-        const ACQUIRE: &str = include_str!("../../../scripts/lease/acquire.lua");
-        const RELEASE: &str = include_str!("../../../scripts/lease/release.lua");
-        const EXTEND: &str = include_str!("../../../scripts/lease/extend.lua");
-        const INSPECT: &str = include_str!("../../../scripts/lease/inspect.lua");
-        const FORCE_RELEASE: &str = include_str!("../../../scripts/lease/force_release.lua");
-        match self {
-            Transition::Acquire => &[CODEC, LOAD, FIND, PLACE, RENEW, SAVE, WAKE, ACQUIRE],
-            Transition::Release => &[CODEC, LOAD, FIND, SAVE, WAKE, RELEASE],
-            Transition::Extend => &[CODEC, LOAD, FIND, RENEW, SAVE, EXTEND],
-            Transition::Inspect => &[CODEC, LOAD, INSPECT],
-            Transition::ForceRelease => &[CODEC, LOAD, SAVE, WAKE, FORCE_RELEASE],
-        }
-    }
-}
-
-/// The scripts of locks, with names such as `lease-acquire`.
+/// The scripts of locks.
 pub(crate) fn scripts() -> Vec<(String, String)> {
-    let named =
-        |transition: Transition| (format!("lease-{}", transition.name()), transition.script().text().to_owned());
-    Transition::ALL.map(named).into()
+    [&ACQUIRE, &RELEASE, &EXTEND, &INSPECT, &FORCE_RELEASE].map(|script| script.listed()).into()
 }

@@ -2,14 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Id, Transition, flag, int, load_all, save};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::Operation;
-use crate::call::resp::{self, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::{Id, RELEASE, load_all, save};
+use crate::call::prelude::*;
 
 /// Frees what an id holds and takes it away from those who wait, in every table. Answers whether it held in all.
 #[derive(Clone, Debug)]
@@ -30,31 +24,15 @@ pub struct Release {
 }
 
 impl Operation for Release {
-    fn script(&self) -> &Script {
-        Transition::Release.script()
+    fn frame(&self) -> Frame<'_> {
+        Frame { script: &RELEASE, keys: &self.keys, effect: Effect::Repeatable, name: ("release of", &self.shown) }
     }
 
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.keys.get(at).map(Vec::as_slice)
-    }
-
-    fn arg_count(&self) -> usize {
-        4
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        resp::part(out, &self.id);
-        resp::number_part(out, self.cancel);
-        resp::number_part(out, self.permits);
-        resp::part(out, &self.wake_prefix);
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        true
+    fn args(&self, args: &mut Args<'_>) {
+        args.bytes(&self.id);
+        args.number(self.cancel);
+        args.number(self.permits);
+        args.bytes(&self.wake_prefix);
     }
 
     fn gives_back(&self) -> bool {
@@ -82,16 +60,8 @@ impl Operation for Release {
         Ok(vec![Value::Int(1), int(now), int(held.into())])
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::new(flag(fields, 0)?))
-    }
-
     fn decode_repeated(&self, fields: &[Value], _source: Source) -> Result<Answer> {
         // What is not held any more was freed by the first try.
         flag(fields, 0).map(|_| Answer::new(true))
-    }
-
-    fn describe(&self) -> String {
-        format!("release of {}", self.shown)
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{Channel, HEARTBEAT, Id, LONGEST_TOMBSTONE, MOST_TOMBSTONES, PATIENCE, RIGHT_OF_WAY, TABLE_MEMORY, codec};
+use crate::state::clamp;
 
 /// An id that was cancelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -190,11 +191,4 @@ impl Table {
         told.sort_unstable();
         told
     }
-}
-
-/// Cuts a time at the latest that can be; whether it was later.
-fn clamp(time: &mut u64, latest: u64) -> bool {
-    let later = *time > latest;
-    *time = latest.min(*time);
-    later
 }

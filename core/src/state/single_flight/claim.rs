@@ -1,16 +1,11 @@
 //! Being the first: twin of `scripts/single_flight/claim.lua`.
 
+use std::slice;
 use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
-use super::{MOST_PAYLOAD, Transition, flag, int, part_with_room, take_bytes};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, odd_reply, unsigned};
-use crate::call::resp::{self, ReplyLimit, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::{CLAIM, MOST_PAYLOAD, part_with_room, take_bytes};
+use crate::call::prelude::*;
 use crate::state::lease::Id;
 
 /// Stores a value if there is none and nobody is making one.
@@ -54,36 +49,23 @@ impl Claim {
 }
 
 impl Operation for Claim {
-    fn script(&self) -> &Script {
-        Transition::Claim.script()
-    }
-
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        (at == 0).then_some(&self.key)
-    }
-
-    fn arg_count(&self) -> usize {
-        4
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        resp::part(out, &self.id);
-        for number in [self.ttl, self.kind() as u64] {
-            resp::number_part(out, number);
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            script: &CLAIM,
+            keys: slice::from_ref(&self.key),
+            effect: Effect::Repeatable,
+            name: ("a claim of", &self.shown),
         }
-        part_with_room(out, self.payload());
+    }
+
+    fn args(&self, args: &mut Args<'_>) {
+        args.bytes(&self.id);
+        args.numbers([self.ttl, self.kind() as u64]);
+        part_with_room(args, self.payload());
     }
 
     fn reply_limit(&self) -> ReplyLimit {
         ReplyLimit::of(0, MOST_PAYLOAD)
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        true
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -136,9 +118,5 @@ impl Operation for Claim {
 
     fn has_written(&self, answer: &Answer) -> bool {
         answer.get::<Claimed>().is_some_and(|claimed| claimed.first)
-    }
-
-    fn describe(&self) -> String {
-        format!("a claim of {}", self.shown)
     }
 }

@@ -3,6 +3,7 @@
 use super::{GOOD, HEADER, MAX_LEASE, codec};
 use crate::base::error::Result;
 use crate::call::space::Space;
+use crate::state::clamp;
 use crate::state::lease::Id;
 
 /// A key is kept so many milliseconds longer than anything in it counts.
@@ -156,11 +157,4 @@ impl Entry {
             space.set_range(key, 0, &header, self.memory(now));
         }
     }
-}
-
-/// Cuts a time at the latest that can be; whether it was later.
-fn clamp(time: &mut u64, latest: u64) -> bool {
-    let later = *time > latest;
-    *time = latest.min(*time);
-    later
 }

@@ -3,14 +3,8 @@
 use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
-use super::{Keys, Transition, flag, int, part_with_room, wake};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::Operation;
-use crate::call::resp::{self, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::{FAIL, Keys, part_with_room, wake};
+use crate::call::prelude::*;
 use crate::state::lease::Id;
 
 /// Ends the lease of an id, whose error may be remembered for a while. Answers whether it had the lease.
@@ -33,35 +27,24 @@ pub struct Fail {
 }
 
 impl Operation for Fail {
-    fn script(&self) -> &Script {
-        Transition::Fail.script()
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            script: &FAIL,
+            keys: &self.keys,
+            effect: Effect::Repeatable,
+            name: ("the end of a load of", &self.shown),
+        }
     }
 
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.keys.get(at).map(Vec::as_slice)
-    }
-
-    fn arg_count(&self) -> usize {
-        4
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        resp::part(out, &self.id);
-        resp::number_part(out, self.pause);
-        resp::part(out, &self.wake_prefix);
-        part_with_room(out, self.error.as_bytes());
+    fn args(&self, args: &mut Args<'_>) {
+        args.bytes(&self.id);
+        args.number(self.pause);
+        args.bytes(&self.wake_prefix);
+        part_with_room(args, self.error.as_bytes());
     }
 
     fn local_answer(&self) -> Option<Answer> {
         self.is_known.then_some(Answer::new(false))
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        true
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -85,13 +68,5 @@ impl Operation for Fail {
             wake(space, &self.keys, &self.wake_prefix);
         }
         Ok(vec![Value::Int(1), int(now), int(ended.into())])
-    }
-
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::new(flag(fields, 0)?))
-    }
-
-    fn describe(&self) -> String {
-        format!("the end of a load of {}", self.shown)
     }
 }

@@ -3,14 +3,8 @@
 use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
-use super::{GOOD, Keys, Transition, codec, flag, int, part_with_room, wake};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::Operation;
-use crate::call::resp::{self, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::{FILL, GOOD, Keys, codec, part_with_room, wake};
+use crate::call::prelude::*;
 use crate::state::lease::Id;
 
 /// Stores a value, unless something newer was stored or forgotten since its token was given. Answers whether it is stored.
@@ -47,38 +41,21 @@ impl Fill {
 }
 
 impl Operation for Fill {
-    fn script(&self) -> &Script {
-        Transition::Fill.script()
+    fn frame(&self) -> Frame<'_> {
+        // What is put again would be newer than what came between.
+        let effect = if self.token.is_some() { Effect::Repeatable } else { Effect::Once };
+        Frame { script: &FILL, keys: &self.keys, effect, name: ("a store into", &self.shown) }
     }
 
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.keys.get(at).map(Vec::as_slice)
-    }
-
-    fn arg_count(&self) -> usize {
-        8
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        resp::part(out, &self.id);
-        for number in [self.token.unwrap_or(0), self.ttl, self.fresh, self.stale, self.kind() as u64] {
-            resp::number_part(out, number);
-        }
-        resp::part(out, &self.wake_prefix);
-        part_with_room(out, self.payload());
+    fn args(&self, args: &mut Args<'_>) {
+        args.bytes(&self.id);
+        args.numbers([self.token.unwrap_or(0), self.ttl, self.fresh, self.stale, self.kind() as u64]);
+        args.bytes(&self.wake_prefix);
+        part_with_room(args, self.payload());
     }
 
     fn local_answer(&self) -> Option<Answer> {
         (self.token == Some(0)).then_some(Answer::new(false))
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        // What is put again would be newer than what came between.
-        self.token.is_some()
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -111,13 +88,5 @@ impl Operation for Fill {
             wake(space, &self.keys, &self.wake_prefix);
         }
         Ok(vec![Value::Int(1), int(now), int((stored || again).into())])
-    }
-
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
-        Ok(Answer::new(flag(fields, 0)?))
-    }
-
-    fn describe(&self) -> String {
-        format!("a store into {}", self.shown)
     }
 }

@@ -3,14 +3,8 @@
 use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
-use super::{Keys, Transition, flag, int, wake};
-use crate::base::decision::Source;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::operation::Operation;
-use crate::call::resp::{self, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::{INVALIDATE, Keys, wake};
+use crate::call::prelude::*;
 
 /// Forgets the value of an entry and whatever is being loaded for it. Answers whether there was a value, or a load under way.
 #[derive(Clone, Debug)]
@@ -26,29 +20,18 @@ pub struct Invalidate {
 }
 
 impl Operation for Invalidate {
-    fn script(&self) -> &Script {
-        Transition::Invalidate.script()
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            script: &INVALIDATE,
+            keys: &self.keys,
+            effect: Effect::Repeatable,
+            name: ("invalidation of", &self.shown),
+        }
     }
 
-    fn key(&self, at: usize) -> Option<&[u8]> {
-        self.keys.get(at).map(Vec::as_slice)
-    }
-
-    fn arg_count(&self) -> usize {
-        2
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        resp::number_part(out, self.ttl);
-        resp::part(out, &self.wake_prefix);
-    }
-
-    fn mutates(&self) -> bool {
-        true
-    }
-
-    fn repeatable(&self) -> bool {
-        true
+    fn args(&self, args: &mut Args<'_>) {
+        args.number(self.ttl);
+        args.bytes(&self.wake_prefix);
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -67,9 +50,5 @@ impl Operation for Invalidate {
 
     fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
         Ok(Answer::new(flag(fields, 0)? | flag(fields, 1)?))
-    }
-
-    fn describe(&self) -> String {
-        format!("invalidation of {}", self.shown)
     }
 }

@@ -3,14 +3,8 @@
 use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
-use super::{Keys, MOST_PAYLOAD, Transition, int, register, take_bytes};
-use crate::base::decision::Source;
-use crate::base::error::{Error, Result};
-use crate::call::answer::Answer;
-use crate::call::operation::{Operation, odd_reply, unsigned};
-use crate::call::resp::{self, ReplyLimit, Value};
-use crate::call::script::Script;
-use crate::call::space::Space;
+use super::{Keys, LOOK, MOST_PAYLOAD, register, take_bytes};
+use crate::call::prelude::*;
 use crate::state::lease::{Channel, Id};
 
 /// Fields of a reply about one entry.
@@ -104,6 +98,21 @@ pub struct Seen {
 }
 
 impl Look {
+    /// A look that gets no lease.
+    pub(crate) fn only(entries: Arc<[Keys]>, shown: Arc<str>) -> Look {
+        Look {
+            entries,
+            id: Id::default(),
+            ttl: 0,
+            channel: None,
+            luck: Vec::new(),
+            load_when_away: false,
+            value_only: false,
+            shown,
+            progress: Progress::default(),
+        }
+    }
+
     /// The entries that the next call asks for. Where values are large it names few, since few are answered.
     fn asked(&self) -> &[Keys] {
         let Progress { found, last, most } = &self.progress;
@@ -183,38 +192,27 @@ impl Look {
 }
 
 impl Operation for Look {
-    fn script(&self) -> &Script {
-        Transition::Look.script()
+    fn frame(&self) -> Frame<'_> {
+        let effect = if self.ttl > 0 { Effect::Repeatable } else { Effect::Looks };
+        Frame { script: &LOOK, keys: &[], effect, name: ("a look at", &self.shown) }
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
         self.asked().get(at / 2).map(|keys| keys[at % 2].as_slice())
     }
 
-    fn arg_count(&self) -> usize {
-        3 + self.asked().len()
-    }
-
-    fn encode_args(&self, out: &mut Vec<u8>) {
-        resp::part(out, &self.id);
-        resp::number_part(out, self.ttl);
-        resp::part(out, self.channel.as_ref().map_or(&[], |channel| channel.as_slice()));
+    fn args(&self, args: &mut Args<'_>) {
+        args.bytes(&self.id);
+        args.number(self.ttl);
+        args.bytes(self.channel.as_ref().map_or(&[], |channel| channel.as_slice()));
         for at in 0..self.asked().len() {
-            resp::number_part(out, self.luck_of(at));
+            args.number(self.luck_of(at));
         }
     }
 
     fn reply_limit(&self) -> ReplyLimit {
         // One payload may be larger than several together.
         ReplyLimit::of(FIELDS * self.asked().len(), MOST_PAYLOAD.max(MOST_BYTES as usize))
-    }
-
-    fn mutates(&self) -> bool {
-        self.ttl > 0
-    }
-
-    fn repeatable(&self) -> bool {
-        true
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -274,10 +272,6 @@ impl Operation for Look {
         let load = |_: &Keys| Looked::Load { token: 0, left: 0, at_hand: None };
         let rest = self.entries.iter().skip(found.len()).map(load);
         self.load_when_away.then(|| Answer::new(found.iter().cloned().chain(rest).collect::<Vec<Looked>>()))
-    }
-
-    fn describe(&self) -> String {
-        format!("a look at {}", self.shown)
     }
 }
 

@@ -9,13 +9,12 @@ mod fill;
 mod invalidate;
 mod look;
 
-use once_cell::race::OnceBox;
-
 use crate::base::error::Result;
+use crate::call::args::Args;
 use crate::call::lua::{Constants, EXACT};
-use crate::call::operation::{flag, int, odd_reply};
+use crate::call::operation::odd_reply;
 use crate::call::resp::{self, Value};
-use crate::call::script::Script;
+use crate::call::script::NamedScript;
 use crate::call::space::Space;
 use crate::state::lease::Channel;
 
@@ -82,9 +81,11 @@ fn wake(space: &mut dyn Space, keys: &Keys, prefix: &[u8]) {
 }
 
 /// Writes room for the header and the payload as one part.
-fn part_with_room(out: &mut Vec<u8>, payload: &[u8]) {
-    out.reserve(payload.len() + HEADER + 32);
-    resp::long_part(out, &[&[0; HEADER], payload]);
+fn part_with_room(args: &mut Args<'_>, payload: &[u8]) {
+    args.parts(1, |out| {
+        out.reserve(payload.len() + HEADER + 32);
+        resp::long_part(out, &[&[0; HEADER], payload]);
+    });
 }
 
 /// Takes the bytes out of a field of a reply: they may be many.
@@ -120,55 +121,24 @@ const CODEC: &str = include_str!("../../../scripts/single_flight/codec.lua");
 const LEASE: &str = include_str!("../../../scripts/single_flight/lease.lua");
 const WAIT: &str = include_str!("../../../scripts/single_flight/wait.lua");
 
-/// What is done with entries; a script each.
-#[derive(Clone, Copy)]
-enum Transition {
-    Look,
-    Fill,
-    Fail,
-    Invalidate,
-    Claim,
+const fn script(name: &'static str, fragments: &'static [&'static str]) -> NamedScript {
+    NamedScript::new(name, CONSTANTS, fragments)
 }
 
-impl Transition {
-    const ALL: [Transition; 5] =
-        [Transition::Look, Transition::Fill, Transition::Fail, Transition::Invalidate, Transition::Claim];
+static LOOK: NamedScript =
+    script("single-flight-look", &[CODEC, LEASE, WAIT, include_str!("../../../scripts/single_flight/look.lua")]);
+static FILL: NamedScript =
+    script("single-flight-fill", &[CODEC, LEASE, WAIT, include_str!("../../../scripts/single_flight/fill.lua")]);
+static FAIL: NamedScript =
+    script("single-flight-fail", &[CODEC, LEASE, WAIT, include_str!("../../../scripts/single_flight/fail.lua")]);
+static INVALIDATE: NamedScript = script(
+    "single-flight-invalidate",
+    &[CODEC, LEASE, WAIT, include_str!("../../../scripts/single_flight/invalidate.lua")],
+);
+static CLAIM: NamedScript =
+    script("single-flight-claim", &[CODEC, LEASE, include_str!("../../../scripts/single_flight/claim.lua")]);
 
-    fn name(self) -> &'static str {
-        match self {
-            Transition::Look => "look",
-            Transition::Fill => "fill",
-            Transition::Fail => "fail",
-            Transition::Invalidate => "invalidate",
-            Transition::Claim => "claim",
-        }
-    }
-
-    fn script(self) -> &'static Script {
-        static SCRIPTS: [OnceBox<Script>; Transition::ALL.len()] = [const { OnceBox::new() }; Transition::ALL.len()];
-        SCRIPTS[self as usize].get_or_init(|| Box::new(Script::new(CONSTANTS, self.parts())))
-    }
-
-    fn parts(self) -> &'static [&'static str] {
-        const LOOK: &str = include_str!("../../../scripts/single_flight/look.lua");
-        const FILL: &str = include_str!("../../../scripts/single_flight/fill.lua");
-        const FAIL: &str = include_str!("../../../scripts/single_flight/fail.lua");
-        const INVALIDATE: &str = include_str!("../../../scripts/single_flight/invalidate.lua");
-        const CLAIM: &str = include_str!("../../../scripts/single_flight/claim.lua");
-        match self {
-            Transition::Look => &[CODEC, LEASE, WAIT, LOOK],
-            Transition::Fill => &[CODEC, LEASE, WAIT, FILL],
-            Transition::Fail => &[CODEC, LEASE, WAIT, FAIL],
-            Transition::Invalidate => &[CODEC, LEASE, WAIT, INVALIDATE],
-            Transition::Claim => &[CODEC, LEASE, CLAIM],
-        }
-    }
-}
-
-/// The scripts of entries, with names such as `single-flight-look`.
+/// The scripts of entries.
 pub(crate) fn scripts() -> Vec<(String, String)> {
-    let named = |transition: Transition| {
-        (format!("single-flight-{}", transition.name()), transition.script().text().to_owned())
-    };
-    Transition::ALL.map(named).into()
+    [&LOOK, &FILL, &FAIL, &INVALIDATE, &CLAIM].map(|script| script.listed()).into()
 }

@@ -1,0 +1,143 @@
+//! What the process' thread has the locks of one client do: it looks after those who wait, renews what is held, and
+//! releases. No I/O: what is to be sent, and who has an answer, is told by actions.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::{IN_LINE, LockQueue, Names, Passing, Question, Queued};
+use crate::base::error::{Code, Error, Result};
+use crate::call::answer::Answer;
+use crate::call::sink::Tag;
+use crate::reactor::{Action, Guest, WaitStage};
+use crate::session::Session;
+use crate::state::lease::{Channel, Grant, Id, Outcome};
+
+impl Guest for LockQueue {
+    fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    fn is_idle(&self) -> bool {
+        let asks_nothing = self.tries.is_empty() && self.questions.is_empty();
+        self.lines.is_empty() && asks_nothing && self.renewals.next_turn().is_none()
+    }
+
+    fn unsubscribed(&self) -> Option<(&Arc<Session>, &Arc<[u8]>)> {
+        let mut first = self.lines.values().filter_map(VecDeque::front);
+        let spec = &first.find(|waiter| waiter.stage.is_unsubscribed())?.attempt.lock.spec;
+        Some((&spec.session, &spec.wake_prefix))
+    }
+
+    fn on_subscribed(&mut self, channel: Channel) {
+        self.channel = Some(channel);
+        for names in self.lines_where(|waiter| waiter.stage.lacks_hints()) {
+            self.ask(&names);
+        }
+    }
+
+    fn on_not_subscribed(&mut self, error: &Error) {
+        self.channel = None;
+        for names in self.lines_where(|waiter| waiter.stage.is_unsubscribed()) {
+            let Some(first) = self.lines.get_mut(&names).and_then(VecDeque::front_mut) else { continue };
+            match first.attempt.outlasts(error) {
+                Some(until) => first.stage = WaitStage::Resting(until),
+                None => self.end_first(&names, Err(error.clone()), true),
+            }
+        }
+    }
+
+    fn on_subscription_lost(&mut self) {
+        self.channel = None;
+    }
+
+    fn on_hint(&mut self, id: &Id) {
+        for names in self.lines_where(|waiter| waiter.attempt.id == *id) {
+            let first = self.lines.get_mut(&names).and_then(VecDeque::front_mut);
+            if first.is_some_and(|first| first.stage.on_hint()) {
+                self.ask(&names);
+            }
+        }
+    }
+
+    fn on_answer(&mut self, number: u64, answer: Result<Answer>) {
+        match self.questions.remove(&number) {
+            Some(Question::Acquire(names, id)) => self.on_acquire(&names, &id, answer),
+            Some(Question::PassOn(names, id, Passing { held, was_held, tag })) => {
+                let released = match &answer {
+                    Ok(answer) => Ok(Answer::new(was_held && answer.get().is_some_and(has_released))),
+                    Err(error) => {
+                        // Nobody knows whether it was released: once more, for nobody.
+                        self.actions.push(Action::CleanUp(held.leave()));
+                        Err(error.clone())
+                    }
+                };
+                self.actions.push(Action::Answer(tag, released));
+                self.on_acquire(&names, &id, answer);
+            }
+            Some(Question::Release(Passing { held, was_held, tag })) => {
+                match &answer {
+                    Ok(_) => self.on_freed(&held.spec.keys),
+                    Err(error) => self.actions.push(Action::CleanUpLater(held.leave(), error.clone())),
+                }
+                let released = answer.map(|answer| Answer::new(answer.get() == Some(&true) && was_held));
+                self.actions.push(Action::Answer(tag, released));
+            }
+            Some(Question::Renew(due)) => self.renewals.on_answer(&due, answer),
+            None => {}
+        }
+    }
+
+    fn turn(&mut self, now: Instant) {
+        for due in self.renewals.due(now) {
+            self.work(due.work(), Question::Renew(due));
+        }
+        // The first in line asks or is answered in its own time; the others only wait, and know what it knows.
+        let away =
+            |(names, line): (&Names, &VecDeque<Queued>)| Some((names.clone(), line.front()?.attempt.over().err()?));
+        let away: HashMap<Names, Error> = self.lines.iter().filter_map(away).collect();
+        self.leave_if(
+            |waiter| (waiter.stage == IN_LINE || waiter.stage.is_unsubscribed()) && waiter.attempt.until <= now,
+            |waiter| {
+                away.get(&waiter.attempt.lock.spec.keys).map_or(Ok(Answer::new(false)), |error| Err(error.clone()))
+            },
+        );
+        for names in self.lines_where(|waiter| waiter.stage.is_rested(now)) {
+            if self.first(&names).is_some_and(|first| first.attempt.waits()) {
+                self.ask(&names);
+            } else if let Some(over) = self.first(&names).map(|first| first.attempt.over()) {
+                self.end_first(&names, over.map(Answer::new), true);
+            }
+        }
+    }
+
+    fn next_turn(&self) -> Option<Instant> {
+        let due = |waiter: &Queued| waiter.stage.due(waiter.attempt.until);
+        self.lines.values().flatten().filter_map(due).chain(self.renewals.next_turn()).min()
+    }
+
+    fn cancel(&mut self, _is_it: &dyn Fn(&Tag) -> bool) {
+        // Whoever abandons an attempt says so at its handle.
+    }
+
+    fn close(&mut self) {
+        let closed = || Error::new(Code::Closed, "the client was closed during the wait for a lock");
+        self.leave_if(|_| true, |_| Err(closed()));
+        let releasing = self.questions.values().filter_map(|question| match question {
+            Question::Release(passing) | Question::PassOn(_, _, passing) => Some(passing.held.leave()),
+            Question::Acquire(..) | Question::Renew(_) => None,
+        });
+        self.actions.extend(releasing.map(Action::CleanUp));
+    }
+
+    fn take_actions(&mut self) -> Vec<Action> {
+        std::mem::take(&mut self.actions)
+    }
+}
+
+fn has_released(grant: &Grant) -> bool {
+    match grant.outcome {
+        Outcome::Granted { released, .. } | Outcome::Refused { released, .. } => released,
+        Outcome::Cancelled { .. } => false,
+    }
+}

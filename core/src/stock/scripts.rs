@@ -1,0 +1,68 @@
+//! The scripts of stocks, and what each is put together from.
+
+use super::{MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE, sale, take};
+use crate::call::lua::{Constants, TEST_TTL};
+use crate::call::script::NamedScript;
+
+/// The numbers that the scripts know by a name, and the twins as well but for the size of a state.
+const CONSTANTS: &Constants = &[
+    ("NEVER", sale::NEVER),
+    ("SIZE", 116),
+    // What a call does at most, for all its sales together: about so many holds end, so many of each of many sales, and with
+    // them, or by being settled or listed, so many prizes move, but for those of the last hold.
+    ("HOLDS", sale::HOLDS as u64),
+    ("STEP", sale::STEP as u64),
+    ("PRIZES", MAX_PRIZES_MOVED),
+    ("PRIZES_OF_A_TAKE", MAX_PRIZES_OF_A_TAKE),
+    ("ROUNDS", take::ROUNDS),
+    ("TEST_TTL", TEST_TTL),
+];
+const FORM: &str = include_str!("../../scripts/stock/form.lua");
+const LOAD: &str = include_str!("../../scripts/stock/load.lua");
+const SAVE: &str = include_str!("../../scripts/stock/save.lua");
+const PRIZES: &str = include_str!("../../scripts/stock/prizes.lua");
+const RELEASE: &str =
+    concat!(include_str!("../../scripts/stock/lost.lua"), include_str!("../../scripts/stock/release.lua"));
+const RECALL: &str = include_str!("../../scripts/stock/recall.lua");
+const REMEMBER: &str = include_str!("../../scripts/stock/remember.lua");
+const TAKING: &str = include_str!("../../scripts/stock/take.lua");
+const MEMBERS: &str = include_str!("../../scripts/stock/members.lua");
+const RIGHTS: &str = include_str!("../../scripts/stock/rights.lua");
+const RETURN: &str = include_str!("../../scripts/stock/return.lua");
+
+const fn script(name: &'static str, fragments: &'static [&'static str]) -> NamedScript {
+    NamedScript::new(name, CONSTANTS, fragments)
+}
+
+pub(super) static OPEN: NamedScript =
+    script("stock-open", &[FORM, LOAD, SAVE, PRIZES, RELEASE, RIGHTS, include_str!("../../scripts/stock/open.lua")]);
+pub(super) static CLOSE: NamedScript =
+    script("stock-close", &[FORM, LOAD, SAVE, PRIZES, RELEASE, include_str!("../../scripts/stock/close.lua")]);
+pub(super) static RESTOCK: NamedScript = script(
+    "stock-restock",
+    &[FORM, RECALL, REMEMBER, LOAD, SAVE, PRIZES, RELEASE, include_str!("../../scripts/stock/restock.lua"), RETURN],
+);
+pub(super) static TAKE: NamedScript = script(
+    "stock-take",
+    &[include_str!("../../scripts/stock/quick.lua"), FORM, LOAD, SAVE, PRIZES, RELEASE, TAKING, RETURN],
+);
+pub(super) static TAKE_ALL: NamedScript =
+    script("stock-take-all", &[FORM, LOAD, SAVE, PRIZES, RELEASE, TAKING, RETURN]);
+pub(super) static TAKE_ONCE: NamedScript =
+    script("stock-take-once", &[FORM, RECALL, REMEMBER, LOAD, SAVE, PRIZES, RELEASE, TAKING, MEMBERS, RETURN]);
+pub(super) static SETTLE: NamedScript =
+    script("stock-settle", &[FORM, LOAD, SAVE, PRIZES, RELEASE, include_str!("../../scripts/stock/settle.lua")]);
+pub(super) static EXTEND: NamedScript =
+    script("stock-extend", &[FORM, LOAD, SAVE, PRIZES, RELEASE, include_str!("../../scripts/stock/extend.lua")]);
+pub(super) static STATUS: NamedScript =
+    script("stock-status", &[FORM, LOAD, SAVE, PRIZES, RELEASE, include_str!("../../scripts/stock/status.lua")]);
+pub(super) static RESERVATIONS: NamedScript =
+    script("stock-reservations", &[FORM, LOAD, PRIZES, include_str!("../../scripts/stock/reservations.lua")]);
+pub(super) static LEDGER: NamedScript = script("stock-ledger", &[include_str!("../../scripts/stock/ledger.lua")]);
+
+/// The scripts of stocks.
+pub(crate) fn scripts() -> Vec<(String, String)> {
+    let all =
+        [&OPEN, &CLOSE, &RESTOCK, &TAKE, &TAKE_ALL, &TAKE_ONCE, &SETTLE, &EXTEND, &STATUS, &RESERVATIONS, &LEDGER];
+    all.map(|script| script.listed()).into()
+}
