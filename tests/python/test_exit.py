@@ -234,9 +234,9 @@ for _ in range(3):
 time.sleep(0.1)
 """
 
-COLLECTING_IN_DAEMONS = """
-import gc, io, os, sys, threading, time
-import quotalock
+# Garbage whose finalizers take a while, and an interpreter whose end does too. No case by itself.
+garbage = """
+import gc, io, sys, time
 class Lasting(io.StringIO):
     def flush(self):
         time.sleep(0.05)
@@ -248,6 +248,13 @@ class Cycle:
     def __del__(self):
         time.sleep(0.0002)
         self.alive.pop()
+"""
+
+COLLECTING_IN_DAEMONS = (
+    garbage
+    + """
+import os, threading
+import quotalock
 client = quotalock.Client(os.environ["URL"], prefix=f"exit-{os.getpid()}", timeout=10)
 limiter, pages = client.limiter("exit", "1000000/hour"), client.cache("exit")
 def work():
@@ -267,21 +274,13 @@ for _ in range(3):
 time.sleep(0.2)
 sys.stdout = Lasting()
 """
+)
 
-COLLECTING_ON_LOOPS_OF_DAEMONS = """
-import asyncio, gc, io, os, sys, threading, time
+COLLECTING_ON_LOOPS_OF_DAEMONS = (
+    garbage
+    + """
+import asyncio, os, threading
 from quotalock import aio
-class Lasting(io.StringIO):
-    def flush(self):
-        time.sleep(0.05)
-class Cycle:
-    # No thread makes another before its last ones are gone, or a collection would never come to an end.
-    def __init__(self, alive):
-        self.me, self.alive = self, alive
-        alive.append(None)
-    def __del__(self):
-        time.sleep(0.0002)
-        self.alive.pop()
 limiter = aio.Client(os.environ["URL"], timeout=10).limiter("exit", "1000000/hour")
 async def main():
     alive = []
@@ -295,6 +294,7 @@ for _ in range(3):
 time.sleep(0.2)
 sys.stdout = Lasting()
 """
+)
 
 A_LAST_WORD_OF_A_DAEMON = """
 import atexit, os, threading

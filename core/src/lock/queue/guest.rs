@@ -117,7 +117,7 @@ impl Guest for LockQueue {
     }
 
     fn cancel(&mut self, _is_it: &dyn Fn(&Tag) -> bool) {
-        // Whoever abandons an attempt says so at its handle.
+        // A caller that abandons an attempt tells the handle.
     }
 
     fn close(&mut self) {
