@@ -1,0 +1,98 @@
+"""What a cluster costs a client, and how many connections a process opens."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import machine
+from cluster import Cluster
+from measurements import AIO, NODE, PHP, SYNC, Client
+from rounds import Worker
+from scale_plan import SERVER, Plan
+from servers import Server
+from tables import table
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a process of a language calls, and what such a process is in a shop."""
+
+    name: str
+    client: Client
+    lanes: int
+    process: str
+
+
+WAYS = (
+    Way("PHP", PHP[0], 1, "child of php-fpm"),
+    Way("Python, 1 thread", SYNC[0], 1, "gunicorn worker"),
+    Way("Python, 8 threads", SYNC[0], 8, "gunicorn worker with 8 threads"),
+    Way("asyncio, 100 in flight", AIO[0], 100, "uvicorn worker"),
+    Way("Node, 1 in flight", NODE[0], 1, "Node process"),
+    Way("Node, 100 in flight", NODE[0], 100, "Node process, 100 in flight"),
+)
+
+
+def started(way: Way, port: int, scheme: str) -> Worker:
+    """A process of the bench."""
+    setup: dict[str, Any] = {"client": "quotalock", "port": port, "scheme": scheme, "prefix": scheme, "keys": 1000}
+    setup |= {"policy": "1000000000/hour", "lanes": way.lanes, "script": "", "argv": []}
+    cores = machine.cores()
+    return Worker(way.client, setup, {min(cores)} if way.lanes == 1 else cores)
+
+
+def cost(plan: Plan) -> str:
+    """`redis+cluster://` beside `redis://`, both to the same server: the only primary of a cluster."""
+    rows = []
+    with Cluster(SERVER, primaries=1, timeout_ms=60_000) as cluster:
+        port = cluster.nodes[0].port
+        for way in WAYS:
+            with contextlib.ExitStack() as stack:
+                plain, clustered = (stack.enter_context(started(way, port, s)) for s in ("redis", "redis+cluster"))
+                for worker in (plain, clustered):
+                    worker.round(plan.warm_up)
+                p50, cpu = [], []
+                for number in range(plan.pairs):
+                    # Who is first changes: a load that grows or ends meets both.
+                    order = [plain, clustered] if number % 2 else [clustered, plain]
+                    told = {worker.pid: worker.round(plan.seconds) for worker in order}
+                    one, other = told[clustered.pid], told[plain.pid]
+                    p50.append(one["p50_us"] / other["p50_us"])
+                    cpu.append(one["cpu_us"] / one["calls"] * other["calls"] / other["cpu_us"])
+            rows.append([way.name, *map(_spread, (p50, cpu))])
+    return (
+        f"Ratios of {plan.pairs} pairs of rounds in turn: the median, and half of the pairs, at the same server.\n\n"
+        + table(("client", "p50, cluster to plain", "CPU of the client, cluster to plain"), rows)
+    )
+
+
+def _spread(ratios: Sequence[float]) -> str:
+    low, high = sorted(ratios)[len(ratios) // 4], sorted(ratios)[3 * len(ratios) // 4]
+    return f"{median(ratios):.3f} ({low:.2f} to {high:.2f})"
+
+
+def connections(plan: Plan) -> str:
+    """Counts what a process keeps open at one server, and at each of three."""
+    rows = []
+    with Server(SERVER) as server, Cluster(SERVER, timeout_ms=60_000) as cluster:
+        for way in WAYS:
+            counts = []
+            for port, scheme, asked in (
+                (server.port, "redis", [server]),
+                (cluster.nodes[0].port, "redis+cluster", cluster.nodes),
+            ):
+                with started(way, port, scheme) as worker:
+                    worker.round(max(plan.seconds, 0.2))
+                    counts.append([_open(each) for each in asked])
+            (alone,), each = counts
+            rows.append([way.process, str(alone), " + ".join(map(str, each)), f"{1000 * max(each):,}"])
+    head = ("process", "one server", "cluster of three", "1,000 of them, at each server")
+    return "Connections called `quotalock` in `CLIENT LIST` after a burst of calls.\n\n" + table(head, rows)
+
+
+def _open(server: Server) -> int:
+    return server.command("CLIENT", "LIST").count("name=quotalock")
