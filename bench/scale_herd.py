@@ -29,8 +29,8 @@ def replay(plan: Plan) -> str:
             lines.append(f"{second:3} s {count:6,} {'#' * round(count / most * WIDTH)}".rstrip())
         lines.append("")
     return (
-        f"{SETUP['processes']:,} processes with {SETUP['calls_per_second']} calls a second each; a primary of three dies at 0"
-        f" s\nand is replaced at {SETUP['away']} s. Requests for the map at the busiest node in each second:\n\n```text\n"
+        f"{SETUP['processes']:,} processes with {SETUP['calls_per_second']} calls a second each; a primary of three dies at\n"
+        f"0 s and is replaced at {SETUP['away']} s. Requests for the map at the busiest node in each second:\n\n```text\n"
         + "\n".join(lines[:-1])
         + "\n```\n"
     )

@@ -34,9 +34,9 @@ def decisions(plan: Plan) -> str:
             rows.append([verb, f"{single:.1f}", f"{1e6 / single:,.0f}", f"{packed:.1f}", f"{1e6 / packed:,.0f}"])
     head = ("call", "µs, one at a time", "a second", f"µs, {TASKS} in flight", "a second")
     return (
-        f"The server's CPU for one call, and how often that fits into a second of one core; medians of {plan.rounds} rounds.\n"
-        f"One at a time: {SYNC} connections with one call each. In flight: {TASKS} on one connection. A lock and a stock have\n"
-        "two calls in each.\n\n" + table(head, rows)
+        "The server's CPU for one call, and how often that fits into a second of one core; medians of "
+        f"{plan.rounds} rounds.\nOne at a time: {SYNC} connections with one call each. In flight: {TASKS} on one\n"
+        "connection. A lock and a stock have two calls in each.\n\n" + table(head, rows)
     )
 
 
@@ -64,9 +64,9 @@ def primaries(plan: Plan) -> str:
             rows.append(row)
     head = ("primaries", "one at a time", "of the ideal", f"{TASKS} in flight", "of the ideal")
     return (
-        "Calls for a CPU second of the servers, the same load for each primary, and the same beside it in turns: for one\n"
-        "primary to a server that is no cluster, for more to as many clusters of one. The clock says nothing here: the\n"
-        "servers share 2 cores with their callers.\n\n" + table(head, rows)
+        "Calls for a CPU second of the servers, the same load for each primary, and the same beside it in turns: for\n"
+        "one primary to a server that is no cluster, for more to as many clusters of one. The clock says nothing here:\n"
+        "the servers share 2 cores with their callers.\n\n" + table(head, rows)
     )
 
 
@@ -98,10 +98,7 @@ def memory(plan: Plan) -> str:
             alone, in_cluster = (_weighed(verb, each, url, plan.weighed) for each, url in _targets(server, cluster))
             rows.append([what, f"{alone:.0f}", f"{in_cluster:.0f}", f"{in_cluster * 1e6 / (1 << 20):,.0f} MiB"])
     head = ("key", "bytes", "bytes, in a cluster", "a million of them")
-    return (
-        f"`used_memory` of {plan.weighed:,} keys, names of about 40 bytes and Redis' own tables included.\n\n"
-        + table(head, rows)
-    )
+    return f"`used_memory` of {plan.weighed:,} keys, names and Redis' own tables included.\n\n" + table(head, rows)
 
 
 def _targets(server: Server, cluster: Cluster) -> list[tuple[Server, str]]:

@@ -27,8 +27,8 @@ STOCKS = 10
 
 @dataclass(frozen=True)
 class Load:
-    """What to call at which servers in turn, on how many keys, and how many callers do it: each a thread with clients of
-    its own, or tasks."""
+    """What to call at which servers in turn, on how many keys, and how many callers do it: each a thread with clients
+    of its own, or tasks."""
 
     urls: list[str]
     verb: str
