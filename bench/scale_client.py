@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 import machine
 from cluster import Cluster
 from measurements import AIO, NODE, PHP, SYNC, Client
 from rounds import Worker
-from scale_plan import SERVER, Plan
+from scale_plan import SERVER, Plan, fastest
 from servers import Server
 from tables import table
 
@@ -55,24 +53,21 @@ def cost(plan: Plan) -> str:
                 plain, clustered = (stack.enter_context(started(way, port, s)) for s in ("redis", "redis+cluster"))
                 for worker in (plain, clustered):
                     worker.round(plan.warm_up)
-                p50, cpu = [], []
+                p50: dict[int, list[float]] = {plain.pid: [], clustered.pid: []}
+                cpu: dict[int, list[float]] = {plain.pid: [], clustered.pid: []}
                 for number in range(plan.pairs):
                     # Who is first changes: a load that grows or ends meets both.
                     order = [plain, clustered] if number % 2 else [clustered, plain]
-                    told = {worker.pid: worker.round(plan.seconds) for worker in order}
-                    one, other = told[clustered.pid], told[plain.pid]
-                    p50.append(one["p50_us"] / other["p50_us"])
-                    cpu.append(one["cpu_us"] / one["calls"] * other["calls"] / other["cpu_us"])
-            rows.append([way.name, *map(_spread, (p50, cpu))])
+                    for worker in order:
+                        told = worker.round(plan.seconds)
+                        p50[worker.pid].append(told["p50_us"])
+                        cpu[worker.pid].append(told["cpu_us"] / told["calls"])
+                ratios = [f"{fastest(each[clustered.pid]) / fastest(each[plain.pid]):.2f}" for each in (p50, cpu)]
+                rows.append([way.name, *ratios])
     return (
-        f"Ratios of {plan.pairs} pairs of rounds in turn: the median, and half of the pairs, at the same server.\n\n"
+        f"The fastest fifth of {plan.pairs} short rounds in turn, which others disturb least, at the same server.\n\n"
         + table(("client", "p50, cluster to plain", "CPU of the client, cluster to plain"), rows)
     )
-
-
-def _spread(ratios: Sequence[float]) -> str:
-    low, high = sorted(ratios)[len(ratios) // 4], sorted(ratios)[3 * len(ratios) // 4]
-    return f"{median(ratios):.3f} ({low:.2f} to {high:.2f})"
 
 
 def connections(plan: Plan) -> str:

@@ -29,10 +29,9 @@ def replay(plan: Plan) -> str:
             lines.append(f"{second:3} s {count:6,} {'#' * round(count / most * WIDTH)}".rstrip())
         lines.append("")
     return (
-        f"{SETUP['processes']:,} processes with {SETUP['calls_per_second']} calls a second each; a primary of three dies at\n"
-        f"0 s and is replaced at {SETUP['away']} s. Requests for the map at the busiest node in each second:\n\n```text\n"
-        + "\n".join(lines[:-1])
-        + "\n```\n"
+        f"{SETUP['processes']:,} processes with {SETUP['calls_per_second']} calls a second each; a primary of three\n"
+        f"dies at 0 s and is replaced at {SETUP['away']} s. Requests for the map at the busiest node in each second:\n\n"
+        "```text\n" + "\n".join(lines[:-1]) + "\n```\n"
     )
 
 
