@@ -28,11 +28,11 @@ def replay(plan: Plan) -> str:
         for second, count in enumerate(busiest[name]):
             lines.append(f"{second:3} s {count:6,} {'#' * round(count / most * WIDTH)}".rstrip())
         lines.append("")
-    return (
+    told = (
         f"{SETUP['processes']:,} processes with {SETUP['calls_per_second']} calls a second each; a primary of three\n"
-        f"dies at 0 s and is replaced at {SETUP['away']} s. Requests for the map at the busiest node in each second:\n\n"
-        "```text\n" + "\n".join(lines[:-1]) + "\n```\n"
+        f"dies at 0 s and is replaced at {SETUP['away']} s. Requests for the map at the busiest node in each second:\n"
     )
+    return told + "\n```text\n" + "\n".join(lines[:-1]) + "\n```\n"
 
 
 def _seconds(steps: list[int]) -> list[int]:

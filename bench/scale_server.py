@@ -34,8 +34,8 @@ def decisions(plan: Plan) -> str:
     head = ("call", "µs, one at a time", "a second", f"µs, {TASKS} in flight", "a second")
     return (
         "The server's CPU for one call, and how often that fits into a second of one core: the\n"
-        f"fastest fifth of {plan.rounds} short rounds. One at a time: {SYNC} connections with one call each. In flight: {TASKS} on one\n"
-        "connection. A lock and a stock have two calls in each.\n\n" + table(head, rows)
+        f"fastest fifth of {plan.rounds} short rounds. One at a time: {SYNC} connections with one call each.\n"
+        f"In flight: {TASKS} on one connection. A lock and a stock have two calls in each.\n\n" + table(head, rows)
     )
 
 
