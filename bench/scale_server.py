@@ -15,22 +15,24 @@ from tables import table
 from verbs import VERBS, Load, Tasks
 
 KEYS = 1000
+FIRST = next(iter(VERBS))
 
 
 def decisions(plan: Plan) -> str:
     """Each kind of call, one at a time on 8 connections, and 100 in flight on one."""
     rows = []
     with Server(SERVER) as server:
-        for verb in VERBS:
+        kinds = [*((verb, verb, server.url) for verb in VERBS), (f"{FIRST}, by unix://", FIRST, server.unix_url)]
+        for name, verb, url in kinds:
             server.command("FLUSHALL")
             with contextlib.ExitStack() as stack:
-                loads = [Load([server.url], verb, KEYS, lanes, threads=lanes == SYNC) for lanes in (SYNC, TASKS)]
+                loads = [Load([url], verb, KEYS, lanes, threads=lanes == SYNC) for lanes in (SYNC, TASKS)]
                 workers = [stack.enter_context(started(load)) for load in loads]
                 for worker in workers:
                     worker.round(plan.warm_up)
                 costs = in_turns([partial(server_us, each, [server], plan.seconds) for each in workers], plan.rounds)
             single, packed = map(fastest, costs)
-            rows.append([verb, f"{single:.1f}", f"{1e6 / single:,.0f}", f"{packed:.1f}", f"{1e6 / packed:,.0f}"])
+            rows.append([name, f"{single:.1f}", f"{1e6 / single:,.0f}", f"{packed:.1f}", f"{1e6 / packed:,.0f}"])
     head = ("call", "µs, one at a time", "a second", f"µs, {TASKS} in flight", "a second")
     return (
         "The server's CPU for one call, and how often that fits into a second of one core: the\n"
@@ -75,7 +77,7 @@ def _cluster(primaries: int) -> Cluster:
 @contextlib.contextmanager
 def _loaded(urls: list[str], lanes: int, count: int, plan: Plan) -> Iterator[Worker]:
     """A process that makes so many calls at a time for each of so many servers."""
-    with started(Load(urls, "fixed window", KEYS * count, lanes * count, threads=lanes == SYNC)) as worker:
+    with started(Load(urls, FIRST, KEYS * count, lanes * count, threads=lanes == SYNC)) as worker:
         worker.round(plan.warm_up)
         yield worker
 
