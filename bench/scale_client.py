@@ -54,7 +54,8 @@ def cost(plan: Plan) -> str:
                 workers = [stack.enter_context(started(way, port, scheme)) for scheme in schemes]
                 for worker in workers:
                     worker.round(plan.warm_up)
-                p50, cpu = ([[] for _ in workers], [[] for _ in workers])  # type: tuple[list[list[float]], ...]
+                p50: list[list[float]] = [[] for _ in workers]
+                cpu: list[list[float]] = [[] for _ in workers]
                 for number in range(plan.pairs):
                     # Who is first changes: a load that grows or ends meets all.
                     for turn in range(3):
@@ -73,8 +74,9 @@ def cost(plan: Plan) -> str:
         "plain to plain",
     )
     return (
-        f"The fastest fifth of {plan.pairs} short rounds in turn, which others disturb least, at the same server. Plain to\n"
-        "plain, two clients of the same kind, shows how far the figures can be trusted.\n\n" + table(head, rows)
+        f"The fastest fifth of {plan.pairs} short rounds in turn, which others disturb least, at the same server. CPU\n"
+        "is the client's. Plain to plain, two clients of the same kind, shows how far the figures can be trusted.\n\n"
+        + table(head, rows)
     )
 
 
