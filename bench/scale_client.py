@@ -73,11 +73,11 @@ def cost(plan: Plan) -> str:
         "CPU of the client, cluster to plain",
         "plain to plain",
     )
-    told = (
+    text = (
         f"The fastest fifth of {plan.pairs} short rounds in turn, which others disturb least, at the same server. CPU\n"
         "is the client's. Plain to plain, two clients of the same kind, shows how far the figures can be trusted.\n\n"
     )
-    return told + table(head, rows)
+    return text + table(head, rows)
 
 
 def connections(plan: Plan) -> str:
