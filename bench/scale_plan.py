@@ -27,7 +27,7 @@ class Plan:
     weighed: int
 
 
-FULL = Plan(rounds=30, pairs=60, seconds=0.2, warm_up=0.5, weighed=100_000)
+FULL = Plan(rounds=30, pairs=60, seconds=0.2, warm_up=0.5, weighed=20_000)
 QUICK = Plan(rounds=2, pairs=2, seconds=0.05, warm_up=0.02, weighed=1000)
 
 
