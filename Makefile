@@ -115,7 +115,8 @@ fuzz: setup ## Feeds what reads bytes of others: SECONDS=1200 for each, ONLY=url
 
 test-bench: build ## Runs every measurement for an instant, so that the bench does not rot
 	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \
-		&& $(PYTHON) bench/locks.py --quick >/dev/null && $(PYTHON) bench/cache.py --quick >/dev/null'
+		&& $(PYTHON) bench/locks.py --quick >/dev/null && $(PYTHON) bench/cache.py --quick >/dev/null \
+		&& $(PYTHON) bench/scale.py --quick >/dev/null'
 
 .PHONY: build-workers
 build-workers: setup ## Builds the workers of the tests that are written in Rust
@@ -161,7 +162,7 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo bench bench-cache bench-locks bench-script docs scripts
+.PHONY: demo bench bench-cache bench-locks bench-script scale docs scripts
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 
@@ -179,6 +180,9 @@ bench-locks: build ## Measures locks beside their peers: pairs, waiting, who lea
 
 bench-script: build-core ## Measures what a decision costs the server, beside a script written by hand
 	$(PYTHON) bench/script.py
+
+scale: build ## Measures what docs/scaling.md tells: what a primary decides, clusters, connections, memory, failovers
+	$(PYTHON) bench/scale.py
 
 docs: build-python ## Makes the picture and the measured tables of the guide anew
 	$(PYTHON) docs/guide/plot_algorithms.py

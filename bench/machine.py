@@ -18,6 +18,11 @@ def description() -> str:
     return f"{CORES} cores ({model}), {platform.system()} {platform.release()}"
 
 
+def cores() -> set[int]:
+    """The cores that we may use."""
+    return os.sched_getaffinity(0)
+
+
 def load() -> float:
     """The load of the last minute."""
     return os.getloadavg()[0]

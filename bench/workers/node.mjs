@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 /** @typedef {{ client: string, port: number, prefix: string, policy: string, keys: number, lanes: number,
- *   script: string, argv: string[] }} Setup */
+ *   script: string, argv: string[], scheme?: string }} Setup */
 /** @typedef {{ keys: string[], call: (key: string) => Promise<any>, judge: (answer: any) => boolean }} Calls */
 
 // So many lanes, at most, watch the clock: reading it must not become part of what is measured.
@@ -16,7 +16,8 @@ const setup = JSON.parse(process.argv[2] ?? '')
 /** @returns {Promise<Calls>} */
 async function quotalock() {
   const { Client } = await import('quotalock')
-  const client = new Client(`redis://127.0.0.1:${setup.port}`, { prefix: setup.prefix, timeoutMs: 5000 })
+  const url = `${setup.scheme ?? 'redis'}://127.0.0.1:${setup.port}`
+  const client = new Client(url, { prefix: setup.prefix, timeoutMs: 5000 })
   const limiter = client.limiter('bench', setup.policy)
   const keys = Array.from({ length: setup.keys }, (_, number) => `user:${number}`)
   return { keys, call: (key) => limiter.consume(key), judge: (decision) => decision.allowed }

@@ -21,6 +21,7 @@ final class Setup
         public readonly int $lanes,
         public readonly string $script,
         public readonly array $argv,
+        public readonly string $scheme = 'redis',
     ) {
     }
 }
@@ -36,7 +37,7 @@ function cpu_us(): int
 /** Returns a function that calls until the time is over, notes what each call took and returns how many it admitted. */
 function quotalock(Setup $setup): callable
 {
-    $limiter = (new Client("redis://127.0.0.1:$setup->port", prefix: $setup->prefix, timeoutMs: 5000))
+    $limiter = (new Client("$setup->scheme://127.0.0.1:$setup->port", prefix: $setup->prefix, timeoutMs: 5000))
         ->limiter('bench', $setup->policy);
     $keys = array_map(fn (int $number) => "user:$number", range(0, $setup->keys - 1));
     return function (int $stop, array &$took) use ($limiter, $keys): int {

@@ -31,11 +31,12 @@ class Setup:
     lanes: int
     script: str
     argv: list[str]
+    scheme: str = "redis"
 
     @property
     def url(self) -> str:
         """The server's address."""
-        return f"redis://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.port}"
 
     def own_keys(self) -> list[str]:
         """The keys as a user of Quotalock names them."""

@@ -1,5 +1,6 @@
 //! For tests of Quotalock and of what uses it: a time of one's own, and raw values under the limiter's keys.
 
+pub mod herd;
 pub mod lease;
 pub mod single_flight;
 pub mod stock;

@@ -314,8 +314,8 @@ MUTANTS = [
     Mutant(
         "the map is asked for whenever it may be wrong",
         f"{RUST}/session/discovery.rs",
-        "let due = (self.now() + pause).max(self.earliest.load(Ordering::Relaxed));",
-        "let due = self.now() + pause - pause;",
+        "let due = (self.micros(now) + pause).max(self.earliest.load(Ordering::Relaxed));",
+        "let due = self.micros(now) + pause - pause;",
     ),
     Mutant(
         "replicas are asked all the time in place of a primary that has gone",

@@ -115,30 +115,30 @@ impl Default for Pace {
 
 impl Pace {
     /// There is a reason to look again. `luck` chooses the moment, out of 255.
-    pub fn want(&self, luck: impl FnOnce() -> u8) {
+    pub fn want(&self, now: Instant, luck: impl FnOnce() -> u8) {
         if self.due.load(Ordering::Relaxed) != 0 {
             return;
         }
         let pause = SPREAD.mul_f64(f64::from(luck()) / 255.0).as_micros() as u64;
-        let due = (self.now() + pause).max(self.earliest.load(Ordering::Relaxed));
+        let due = (self.micros(now) + pause).max(self.earliest.load(Ordering::Relaxed));
         // Who was first has chosen.
         let _ = self.due.compare_exchange(0, due, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// Whether it is time.
-    pub fn is_due(&self) -> bool {
+    pub fn is_due(&self, now: impl FnOnce() -> Instant) -> bool {
         let due = self.due.load(Ordering::Relaxed);
-        due != 0 && self.now() >= due
+        due != 0 && self.micros(now()) >= due
     }
 
     /// A look has ended.
-    pub fn looked(&self) {
-        self.earliest.store(self.now() + GAP.as_micros() as u64, Ordering::Relaxed);
+    pub fn looked(&self, now: Instant) {
+        self.earliest.store(self.micros(now) + GAP.as_micros() as u64, Ordering::Relaxed);
         self.due.store(0, Ordering::Relaxed);
     }
 
-    fn now(&self) -> u64 {
-        self.base.elapsed().as_micros() as u64 + 1
+    fn micros(&self, now: Instant) -> u64 {
+        now.saturating_duration_since(self.base).as_micros() as u64 + 1
     }
 }
 
@@ -175,17 +175,35 @@ mod tests {
 
     #[test]
     fn a_doubt_has_a_process_look_once_at_a_moment_of_its_own() {
-        let pace = Pace::default();
-        assert!(!pace.is_due());
-        pace.want(|| 255);
-        assert!(!pace.is_due(), "the last of all");
-        pace.want(|| 0);
-        assert!(!pace.is_due(), "the moment is chosen once");
-        pace.looked();
-        pace.want(|| 0);
-        assert!(!pace.is_due(), "not at once after the last look");
+        let (pace, start) = (Pace::default(), Instant::now());
+        let is_due = |after| pace.is_due(|| start + after);
+        assert!(!is_due(SPREAD));
+        pace.want(start, || 255);
+        assert!(!is_due(SPREAD - GAP) && is_due(SPREAD + GAP), "the last of all");
+        pace.want(start, || 0);
+        assert!(!is_due(SPREAD - GAP), "the moment is chosen once");
+        pace.looked(start + SPREAD);
+        pace.want(start + SPREAD, || 0);
+        assert!(!is_due(SPREAD + GAP / 2) && is_due(SPREAD + GAP * 2), "not at once after the last look");
         let first = Pace::default();
-        first.want(|| 0);
-        assert!(first.is_due());
+        first.want(Instant::now(), || 0);
+        assert!(first.is_due(Instant::now));
+    }
+
+    #[test]
+    fn a_fleet_asks_evenly_for_eight_seconds() {
+        let start = Instant::now();
+        let fleet: Vec<Pace> = (0..=255)
+            .map(|luck| {
+                let pace = Pace::default();
+                pace.want(start, || luck);
+                pace
+            })
+            .collect();
+        let due = |after| fleet.iter().filter(|pace| pace.is_due(|| start + after)).count();
+        for second in 0..SPREAD.as_secs() as u32 {
+            let asked = due(GAP * (second + 1)) - due(GAP * second);
+            assert!((31..=33).contains(&asked), "{asked} of 256 in second {second}");
+        }
     }
 }

@@ -102,7 +102,7 @@ impl Route {
 
     /// Whether it is time to look for the servers again, while calls go on.
     pub fn is_search_due(&self) -> bool {
-        matches!(self, Route::Cluster(cluster) if cluster.pace.is_due())
+        matches!(self, Route::Cluster(cluster) if cluster.pace.is_due(Instant::now))
     }
 
     /// Looks for the servers again if it is time, on the connection of a call that was just answered. False if the connection

@@ -80,7 +80,7 @@ impl Cluster {
         }
         let guess = map.about_a_hole(Instant::now());
         drop(map);
-        if self.pace.is_due() {
+        if self.pace.is_due(Instant::now) {
             return Way::Unknown;
         }
         self.doubt();
@@ -172,7 +172,7 @@ impl Cluster {
 
     /// Something says that the map is not right any more.
     pub fn doubt(&self) {
-        self.pace.want(luck);
+        self.pace.want(Instant::now(), luck);
     }
 
     /// Closes the connections that lie idle.

@@ -43,7 +43,7 @@ impl Cluster {
             Err(error) if !self.read().is_known() => self.absence.failure(began.elapsed(), error),
             Err(_) => {}
         }
-        self.pace.looked();
+        self.pace.looked(Instant::now());
         found
     }
 
@@ -155,12 +155,12 @@ impl Cluster {
     /// Asks for the map, if it is time, on the connection of a call that was just answered: that costs one trip to a server
     /// that works. False if the connection is of no use any more.
     pub fn look(&self, wire: &mut Wire, node: &Node, timeout: Duration) -> bool {
-        if !self.pace.is_due() {
+        if !self.pace.is_due(Instant::now) {
             return true;
         }
         let Some(_search) = self.discovery.begin() else { return true };
         let layout = self.ask_on(wire, node, Instant::now() + timeout.min(BESIDE), &mut || false);
-        self.pace.looked();
+        self.pace.looked(Instant::now());
         layout.map(|layout| self.learn(&layout)).is_ok()
     }
 

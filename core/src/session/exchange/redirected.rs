@@ -109,7 +109,7 @@ impl Exchange {
             return Step::Send;
         }
         // Who has nowhere to go may as well ask.
-        if cluster.pace.is_due() && Instant::now() < self.deadline {
+        if cluster.pace.is_due(Instant::now) && Instant::now() < self.deadline {
             return Step::Discover;
         }
         self.not_reached(error, micros)
