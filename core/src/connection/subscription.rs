@@ -391,3 +391,6 @@ impl Subscription {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
