@@ -32,7 +32,8 @@ fn only_logs_locks_and_stocks_need_more_than_get_set_and_del() {
     for (name, script) in quotalock::scripts() {
         let more: Vec<String> = called(&script).into_iter().filter(|command| !usual.contains(command)).collect();
         let is_log = name.contains("sliding-log") || name.ends_with("-any");
-        let is_lock = name.starts_with("lease") && more == ["publish", "spublish"] || name == "lock-age" && more == ["info"];
+        let is_lock =
+            name.starts_with("lease") && more == ["publish", "spublish"] || name == "lock-age" && more == ["info"];
         let ranges = ["getrange", "pexpire", "publish", "setrange", "spublish", "strlen"];
         let is_flight =
             name.starts_with("single-flight") && more.iter().all(|command| ranges.contains(&command.as_str()));
