@@ -35,7 +35,7 @@ ARGUMENTS = 3999
 KNOWN_FOR = 40
 # With these words at its beginning Dragonfly answers numbers as Redis does.
 WHOLE = b"--!df flags=legacy-float\n"
-KEYLESS = (b"TIME", b"PUBLISH", b"INFO")
+KEYLESS = (b"TIME", b"PUBLISH", b"SPUBLISH", b"INFO")
 WRITTEN_FLOAT = re.compile(rb"[ -~]{0,24}\d\.0")
 # What a test may expect.
 FROM_SERVER = re.compile(rb"user_script:\d+: [A-Z]{3,} ")

@@ -11,7 +11,7 @@ from servers import BINARIES
 DOCUMENT = (ROOT / "docs" / "servers.md").read_text()
 SCRIPTS = {path.stem: path.read_text() for path in sorted((ROOT / "tests" / "spec" / "scripts").glob("*.lua"))}
 # Commands without a key.
-KEYLESS = {"TIME", "PUBLISH", "INFO"}
+KEYLESS = {"TIME", "PUBLISH", "SPUBLISH", "INFO"}
 # The verbs of a limiter on one key without a request id.
 OF_ONE_KEY = re.compile(r"(?:block|consume|refund|reserve|reset|settle|up-to)-(?!all|once)")
 

@@ -156,7 +156,7 @@ MUTANTS = [
     Mutant(
         "nobody who waits for a value is told",
         f"{LUA}/single_flight/wait.lua",
-        "redis.call('PUBLISH', prefix ..",
+        "tell(prefix ..",
         "local _ = (prefix ..",
     ),
     Mutant(
@@ -270,8 +270,8 @@ MUTANTS = [
     Mutant(
         "who waited through an outage hears no hint after it",
         f"{RUST}/cache/lookup.rs",
-        "self.channel = channel;",
-        "self.channel = channel.or(self.channel);",
+        "self.ear = ear;",
+        "self.ear = ear.or(self.ear);",
     ),
     Mutant(
         "JSON that PHP cannot read is stored",

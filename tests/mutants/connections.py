@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mutant import RUST, Edit, Mutant
+from mutant import LUA, RUST, Edit, Mutant
 
 TESTS = (
     "stray",
@@ -11,6 +11,7 @@ TESTS = (
     "refusing",
     "rights",
     "cluster",
+    "cluster_waits",
     "pressure",
     "hostile",
     "secrets",
@@ -286,6 +287,42 @@ MUTANTS = [
         f"{RUST}/connection/search.rs",
         "Some(place) => self.try_place(place),",
         "Some(_) => Err(self.failed()),",
+    ),
+    Mutant(
+        "whose hint nobody heard at the server of the slot is told nowhere else",
+        f"{LUA}/tell.lua",
+        "if type(heard) == 'number' and heard > 0 then return end",
+        "if type(heard) == 'number' then return end",
+    ),
+    Mutant(
+        "hints in a cluster go to all servers",
+        f"{LUA}/tell.lua",
+        "== SHARDED then",
+        "== 0 then",
+    ),
+    Mutant(
+        "the channel of a slot lies in another",
+        f"{RUST}/session/cluster/slot.rs",
+        "if sum(begun, digits) % SLOTS == slot {",
+        "if sum(begun, digits) % SLOTS != slot {",
+    ),
+    Mutant(
+        "who waits does not hear that its slot has moved",
+        f"{RUST}/connection/subscription.rs",
+        "listening.at_home = false;\n                    news.push(News::Moved(*slot));",
+        "let _ = (slot, listening);",
+    ),
+    Mutant(
+        "who waits at an older server stays where no hint comes",
+        f"{RUST}/connection/subscription.rs",
+        "self.shards = false;",
+        "news.clear();",
+    ),
+    Mutant(
+        "who waits in a cluster hears its own server alone",
+        f"{RUST}/connection/subscription.rs",
+        'resp::command(out, &[b"SUBSCRIBE", &name]);',
+        'resp::command(out, &[b"SUBSCRIBE", &[&name, b"-".as_slice()].concat()]);',
     ),
     Mutant(
         "who has a slot on its way is not told that it is asked for once",

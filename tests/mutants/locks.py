@@ -89,7 +89,7 @@ MUTANTS = [
     Mutant(
         "nobody is told",
         f"{LUA}/lease/wake.lua",
-        "redis.call('PUBLISH', prefix .. channel,",
+        "tell(prefix .. channel,",
         "local _ = (prefix .. channel ..",
     ),
     Mutant(

@@ -34,7 +34,7 @@ end
 local function publish(t, told, prefix)
   for _, at in ipairs(told) do
     local channel = string.sub(t.waiters, at + 37, at + 52)
-    redis.call('PUBLISH', prefix .. channel, string.sub(t.waiters, at, at + 15))
+    tell(prefix .. channel, string.sub(t.waiters, at, at + 15))
   end
 end
 -- Takes the waiter at a place away; whether others may profit.

@@ -17,7 +17,7 @@ local function wake(e, key, prefix)
   if type(list) ~= 'string' then return list and true end
   local topic = string.sub(redis.sha1hex(e.key), 1, 16)
   for at = 1, #list - CHANNEL + 1, CHANNEL do
-    redis.call('PUBLISH', prefix .. string.sub(list, at, at + CHANNEL - 1), topic)
+    tell(prefix .. string.sub(list, at, at + CHANNEL - 1), topic)
   end
   return true
 end

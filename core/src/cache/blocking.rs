@@ -18,9 +18,9 @@ use crate::redis::hint_wait::HintWait;
 pub(super) fn get(mut lookup: Lookup, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
     lookup.here = true;
     let spec = &lookup.target.spec;
-    let mut hint_wait = HintWait::new(&spec.session, &spec.wake_prefix, lookup.until);
+    let mut hint_wait = HintWait::new(&spec.session, &spec.wake_prefix, &lookup.target.keys[0], lookup.until);
     loop {
-        lookup.listen_at(hint_wait.channel());
+        lookup.listen_at(hint_wait.ear());
         let answer = blocking::run(lookup.exchange(), interrupted);
         let step = match lookup.on_answer(answer) {
             Next::Done(done) => return done,

@@ -12,9 +12,10 @@ use crate::base::error::{Code, Error, Result};
 use crate::base::fork::generation;
 use crate::call::answer::Answer;
 use crate::call::operation::odd_reply;
+use crate::connection::subscription::Ear;
 use crate::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
 use crate::session::exchange::Exchange;
-use crate::state::lease::{Channel, Id};
+use crate::state::lease::Id;
 use crate::state::single_flight::{Look, Looked};
 
 /// What follows from an answer.
@@ -35,7 +36,10 @@ pub(crate) struct Lookup {
     pub wait: Duration,
     /// When waiting ends.
     pub until: Instant,
-    channel: Option<Channel>,
+    /// Where hints for it are heard, if anywhere.
+    ear: Option<Ear>,
+    /// Whether it has tried to listen elsewhere since it rested.
+    moved: bool,
     /// Whether a question was sent whose answer did not come yet: it may have brought a lease.
     pending: bool,
     /// How long the lease of whoever loads lasted, when last heard; none if nobody said.
@@ -52,8 +56,9 @@ impl Lookup {
         let until = Instant::now() + wait;
         let generation = generation();
         let outage = Outage::default();
-        let (channel, busy, pending, here) = (None, None, false, false);
-        Ok(Lookup { target, id, luck, wait, until, channel, pending, busy, outage, here, generation })
+        let (ear, busy) = (None, None);
+        let (moved, pending, here) = (false, false, false);
+        Ok(Lookup { target, id, luck, wait, until, ear, moved, pending, busy, outage, here, generation })
     }
 
     /// Whether it was told that another loads.
@@ -62,8 +67,24 @@ impl Lookup {
     }
 
     /// Where hints for it will be heard from now on, if anywhere.
-    pub fn listen_at(&mut self, channel: Option<Channel>) {
-        self.channel = channel;
+    pub fn listen_at(&mut self, ear: Option<Ear>) {
+        self.ear = ear;
+    }
+
+    /// The slot in which it waits.
+    pub fn slot(&self) -> u16 {
+        self.target.spec.session.slot(&self.target.keys[0])
+    }
+
+    /// Whether hints for it are said there first.
+    pub fn is_near(&self, ear: Ear) -> bool {
+        self.target.spec.session.is_near(self.slot(), ear)
+    }
+
+    /// Whether it listens where it is told first, or as near as it may.
+    fn hears(&mut self) -> bool {
+        let Some(ear) = self.ear else { return false };
+        self.is_near(ear) || std::mem::replace(&mut self.moved, true)
     }
 
     /// The next question.
@@ -73,7 +94,7 @@ impl Lookup {
         Look {
             id: self.id,
             ttl: spec.lease,
-            channel: self.channel,
+            channel: self.ear.map(|ear| ear.channel),
             luck: self.luck.clone(),
             // A caller who waits outlasts an absence first.
             load_when_away: spec.when_away == WhenAway::Load && !self.is_waiting(),
@@ -100,7 +121,7 @@ impl Lookup {
             }
         };
         // A server that answers but cannot be listened to is not all there yet.
-        if self.channel.is_some() {
+        if self.ear.is_some() {
             self.outage.end();
         }
         match <[Looked; 1]>::try_from(looked) {
@@ -165,9 +186,10 @@ impl Lookup {
                 if self.target.spec.is_in_memory() {
                     return Next::Rest((now + IN_MEMORY).min(self.until));
                 }
-                if self.channel.is_none() {
+                if !self.hears() {
                     return Next::Listen;
                 }
+                self.moved = false;
                 // Not all at the same moment when a loader has died.
                 let free = Duration::from_micros(left) + Duration::from_micros(u64::from(self.id[1]) * 80);
                 Next::Rest((now + free.min(longest_rest(self.id[0]))).min(self.until))

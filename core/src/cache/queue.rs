@@ -1,7 +1,7 @@
 //! Those of one client in this process who wait for entries. The first that is told, or whose rest is over, asks for
 //! all who rest for the same entry. No I/O: what is to be sent, and who has an answer, it tells by actions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,6 +10,7 @@ use super::lookup::{Lookup, Next};
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::sink::{Sink, Tag};
+use crate::connection::subscription::Ear;
 use crate::reactor::{Action, Guest, WaitStage, Work, thread};
 use crate::session::Session;
 use crate::state::lease::Channel;
@@ -61,35 +62,37 @@ pub(crate) struct CacheQueue {
     /// In the order in which they came.
     all: BTreeMap<u64, Queued>,
     next: u64,
-    /// Where hints are heard; none until the first needs it.
-    channel: Option<Channel>,
+    /// Where hints are heard, by slot; of one server all are in slot 0.
+    ears: HashMap<u16, Ear>,
     actions: Vec<Action>,
 }
 
 impl Guest for CacheQueue {
-    fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
     fn is_idle(&self) -> bool {
         self.all.is_empty()
     }
 
-    fn unsubscribed(&self) -> Option<(&Arc<Session>, &Arc<[u8]>)> {
-        let first = self.all.values().find(|waiter| waiter.stage.is_unsubscribed())?;
-        let spec = &first.lookup.target.spec;
-        Some((&spec.session, &spec.wake_prefix))
+    fn unsubscribed(&self) -> Vec<(Arc<Session>, Arc<[u8]>, u16)> {
+        let need = |waiter: &Queued| {
+            let spec = &waiter.lookup.target.spec;
+            (spec.session.clone(), spec.wake_prefix.clone(), waiter.lookup.slot())
+        };
+        self.all.values().filter(|waiter| waiter.stage.is_unsubscribed()).map(need).collect()
     }
 
-    fn on_subscribed(&mut self, channel: Channel) {
-        self.channel = Some(channel);
-        let numbers = self.numbers(|waiter| waiter.stage.lacks_hints());
+    fn slots(&self) -> HashSet<u16> {
+        self.all.values().map(|waiter| waiter.lookup.slot()).collect()
+    }
+
+    fn on_subscribed(&mut self, slot: u16, ear: Ear) {
+        self.ears.insert(slot, ear);
+        let numbers = self.numbers(|waiter| waiter.stage.lacks_hints() && waiter.lookup.slot() == slot);
         self.ask_together(numbers);
     }
 
-    fn on_not_subscribed(&mut self, error: &Error) {
-        self.channel = None;
-        for number in self.numbers(|waiter| waiter.stage.is_unsubscribed()) {
+    fn on_not_subscribed(&mut self, slot: u16, error: &Error) {
+        self.ears.remove(&slot);
+        for number in self.numbers(|waiter| waiter.stage.is_unsubscribed() && waiter.lookup.slot() == slot) {
             match self.all.get_mut(&number).and_then(|waiter| waiter.lookup.outlasts(error)) {
                 Some(until) => self.rest(number, until),
                 None => {
@@ -100,8 +103,8 @@ impl Guest for CacheQueue {
         }
     }
 
-    fn on_subscription_lost(&mut self) {
-        self.channel = None;
+    fn on_subscription_lost(&mut self, slot: u16) {
+        self.ears.remove(&slot);
     }
 
     fn on_hint(&mut self, topic: &Channel) {
@@ -115,9 +118,9 @@ impl Guest for CacheQueue {
         let Some(waiter) = self.all.get_mut(&number) else { return };
         let failed = answer.as_ref().err().cloned();
         match waiter.lookup.on_answer(answer) {
-            Next::Listen => match self.channel {
-                Some(_) => self.ask(number),
-                None => waiter.stage = WaitStage::Unsubscribed,
+            Next::Listen => match self.ears.get(&waiter.lookup.slot()) {
+                Some(ear) if waiter.lookup.is_near(*ear) => self.ask(number),
+                _ => waiter.stage = WaitStage::Unsubscribed,
             },
             Next::Rest(until) if !waiter.stage.rest(until) => self.ask(number),
             Next::Rest(until) => self.rest(number, until),
@@ -244,9 +247,8 @@ impl CacheQueue {
     }
 
     fn ask(&mut self, number: u64) {
-        let channel = self.channel;
         let Some(waiter) = self.all.get_mut(&number) else { return };
-        waiter.lookup.listen_at(channel);
+        waiter.lookup.listen_at(self.ears.get(&waiter.lookup.slot()).copied());
         waiter.stage = WaitStage::ASKS;
         self.actions.push(Action::Ask(number, Work::Call(waiter.lookup.exchange())));
     }

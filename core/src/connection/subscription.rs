@@ -1,11 +1,15 @@
-//! A subscription to hints for those who wait: a connection that only listens, on a channel of its own.
+//! A subscription to hints for those who wait: a connection that only listens, on channels of its own.
 //!
 //! A hint is the id of a waiter and says that asking again may be worth it. Hints may be lost with the connection; whoever
 //! rests does not rest long.
+//!
+//! One channel is for `PUBLISH`, wherever that is said. In a cluster each slot has one more, which lies in that slot: hints for
+//! it come by `SPUBLISH` if this server has the slot, else by `PUBLISH` as well.
 
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
-use std::sync::Mutex;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::deadline::{CallDeadline, interruption};
@@ -14,6 +18,7 @@ use super::stream::{Stream, poll};
 use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result, shown};
 use crate::base::random;
+use crate::call::refusal::is_unknown_command;
 use crate::call::resp::{self, Parser, ReplyLimit, Value};
 use crate::state::lease::{Channel, Id};
 
@@ -24,7 +29,51 @@ const READS_AT_ONCE: usize = 16;
 pub(crate) struct Subscription {
     stream: Stream,
     parser: Parser,
+    /// What channels' names begin with.
+    prefix: Arc<[u8]>,
+    /// For `PUBLISH`.
     channel: Channel,
+    /// The number of its server.
+    node: u64,
+    /// Whether its server has sharded messages, as far as is known, and the user may hear them.
+    shards: bool,
+    slots: HashMap<u16, Listening>,
+    /// What was asked and not answered yet.
+    asked: VecDeque<Asked>,
+}
+
+/// How a slot is listened in.
+struct Listening {
+    channel: Channel,
+    /// Whether its server tells it by itself.
+    at_home: bool,
+    /// Whether its server was asked, and has not answered.
+    pending: bool,
+}
+
+enum Asked {
+    /// Sharded messages of a slot.
+    Shard(u16),
+    /// Messages that are for the channel of a slot and come from other servers.
+    Others(u16),
+}
+
+/// Where a waiter hears hints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ear {
+    pub channel: Channel,
+    /// The number of the server that tells it, if it is one and not all of them; 0 if that one does not.
+    pub node: Option<u64>,
+}
+
+/// What a subscription has heard.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    Hint(Id),
+    /// This slot has gone to another server.
+    Moved(u16),
+    /// The server does not tell of this slot, and says so.
+    Refused(u16, String),
 }
 
 /// What a listener heard.
@@ -35,6 +84,8 @@ pub(crate) enum Heard {
     Nothing,
     /// Nothing any more: the connection has gone.
     Gone,
+    /// Its slot has gone to another server.
+    Moved,
 }
 
 /// A new channel: 16 hexadecimal digits.
@@ -51,26 +102,45 @@ fn hex(digit: u8) -> u8 {
 }
 
 impl Subscription {
-    /// Connects and subscribes, within the caller's patience.
-    pub fn open(server: &Server, prefix: &[u8], channel: Channel, patience: CallDeadline<'_>) -> Result<Subscription> {
-        let mut patience = patience;
-        let Connection { stream, .. } = dial(server, &mut patience)?;
+    /// Connects to a server with this number and subscribes, within the caller's patience; of a cluster, to the channel of a slot
+    /// as well.
+    pub fn open(
+        server: &Server,
+        node: u64,
+        prefix: &Arc<[u8]>,
+        slot: Option<(u16, Channel)>,
+        patience: &mut CallDeadline<'_>,
+    ) -> Result<(Subscription, Vec<News>)> {
+        let channel = new_channel()?;
+        let Connection { stream, .. } = dial(server, patience)?;
         let gone = |why: &str| {
             let message = format!("{server} went away while a waiter subscribed ({why}): look after the server");
             Error::new(Code::Unavailable, message)
         };
         stream.set_nonblocking(true).map_err(|e| gone(&e.to_string()))?;
-        let mut subscription = Subscription { stream, parser: Parser::default(), channel };
+        let (asked, prefix) = (VecDeque::new(), prefix.clone());
+        // Of one server all is in one slot.
+        let all = Listening { channel, at_home: false, pending: false };
+        let slots = if slot.is_none() { HashMap::from([(0, all)]) } else { HashMap::new() };
+        let mut subscription = Subscription {
+            stream,
+            parser: Parser::default(),
+            prefix,
+            channel,
+            node,
+            shards: slot.is_some(),
+            slots,
+            asked,
+        };
         let mut out = Vec::new();
-        resp::command(&mut out, &[b"SUBSCRIBE", &[prefix, &channel].concat()]);
-        subscription.write(&out, &mut patience).map_err(|e| gone(&e.to_string()))?;
+        resp::command(&mut out, &[b"SUBSCRIBE", &subscription.name(&channel)]);
+        slot.iter().for_each(|(slot, channel)| subscription.encode(*slot, *channel, &mut out));
+        subscription.write(&out, patience).map_err(|e| gone(&e.to_string()))?;
         loop {
             match subscription.next(&mut 0) {
-                Ok(Some(Value::Array(parts))) if parts.first() == Some(&Value::Bytes(b"subscribe".to_vec())) => {
-                    return Ok(subscription);
-                }
+                Ok(Some(Value::Array(parts))) if parts.first() == Some(&Value::Bytes(b"subscribe".to_vec())) => break,
                 Ok(Some(Value::Error(text))) if text.starts_with("NOPERM") => {
-                    let channels = shown(prefix);
+                    let channels = shown(&subscription.prefix);
                     return Err(Error::new(
                         Code::NotPermitted,
                         format!(
@@ -80,37 +150,118 @@ impl Subscription {
                     ));
                 }
                 Ok(Some(other)) => return Err(not_redis(server, &format!("{other:?}"))),
-                Ok(None) => patience.ready(subscription.stream.as_raw_fd(), false).map_err(|e| match e.kind() {
-                    ErrorKind::Interrupted => interruption(),
-                    _ => gone(&e.to_string()),
-                })?,
+                Ok(None) => subscription.patiently(patience, &gone)?,
                 Err(e) => return Err(gone(&shown(e.to_string().as_bytes()))),
             }
         }
+        let mut news = Vec::new();
+        while let Some((slot, _)) = slot {
+            subscription.listen(&mut news).map_err(|e| gone(&shown(e.to_string().as_bytes())))?;
+            if !subscription.is_pending(slot) {
+                break;
+            }
+            subscription.patiently(patience, &gone)?;
+        }
+        Ok((subscription, news))
     }
 
-    /// Where it listens.
-    pub fn channel(&self) -> Channel {
-        self.channel
+    /// Waits until there may be something to read.
+    fn patiently(&self, patience: &mut CallDeadline<'_>, gone: &impl Fn(&str) -> Error) -> Result<()> {
+        patience.ready(self.stream.as_raw_fd(), false).map_err(|e| match e.kind() {
+            ErrorKind::Interrupted => interruption(),
+            _ => gone(&e.to_string()),
+        })
+    }
+
+    /// Listens in one more slot, on this channel if it did not before; what came of it, [`ear`](Subscription::ear) says.
+    ///
+    /// # Errors
+    /// That of the connection, which is of no use any more.
+    pub fn request(&mut self, slot: u16, channel: Channel, patience: &mut CallDeadline<'_>) -> io::Result<()> {
+        let mut out = Vec::new();
+        self.encode(slot, channel, &mut out);
+        self.write(&out, patience)
+    }
+
+    /// Writes what has it listen in a slot.
+    fn encode(&mut self, slot: u16, channel: Channel, out: &mut Vec<u8>) {
+        let shards = self.shards;
+        let listening = self.slots.entry(slot).or_insert(Listening { channel, at_home: false, pending: false });
+        listening.pending = shards;
+        let channel = listening.channel;
+        if shards {
+            let name = self.name(&channel);
+            resp::command(out, &[b"SSUBSCRIBE", &name]);
+            resp::command(out, &[b"SUBSCRIBE", &name]);
+            self.asked.extend([Asked::Shard(slot), Asked::Others(slot)]);
+        }
+    }
+
+    fn name(&self, channel: &Channel) -> Vec<u8> {
+        [&self.prefix, channel.as_slice()].concat()
+    }
+
+    /// Whether the server has not said yet whether it tells of a slot.
+    pub fn is_pending(&self, slot: u16) -> bool {
+        self.slots.get(&slot).is_some_and(|listening| listening.pending)
+    }
+
+    /// Where hints for a slot are heard; none if it is not listened in, or not yet.
+    pub fn ear(&self, slot: u16) -> Option<Ear> {
+        if !self.shards {
+            return Some(Ear { channel: self.channel, node: None });
+        }
+        let listening = self.slots.get(&slot).filter(|listening| !listening.pending)?;
+        Some(Ear { channel: listening.channel, node: Some(if listening.at_home { self.node } else { 0 }) })
+    }
+
+    /// Somebody wants to hear of this slot, whose messages come to all servers.
+    pub fn note(&mut self, slot: u16) {
+        if !self.shards {
+            self.slots.entry(slot).or_insert(Listening { channel: self.channel, at_home: false, pending: false });
+        }
+    }
+
+    /// The number of its server.
+    pub fn node(&self) -> u64 {
+        self.node
+    }
+
+    /// The slots that it listens in.
+    pub fn slots(&self) -> impl Iterator<Item = u16> {
+        self.slots.keys().copied()
+    }
+
+    /// How many slots it listens in.
+    pub fn width(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Nobody wants to hear of this slot here.
+    pub fn forget(&mut self, slot: u16) {
+        self.slots.remove(&slot);
     }
 
     pub fn descriptor(&self) -> RawFd {
         self.stream.as_raw_fd()
     }
 
-    /// Blocks until the hint for `id` comes or `until`, asking `interrupted` about 20 times a second.
+    /// Blocks until the hint for `id`, whose key is in this slot, comes or `until`, asking `interrupted` about 20 times a second.
     ///
     /// # Errors
     /// `internal` if the caller was interrupted.
-    pub fn wait(&mut self, id: &Id, until: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<Heard> {
+    pub fn wait(&mut self, id: &Id, slot: u16, until: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<Heard> {
         let mut patience = CallDeadline::new(until, interrupted);
         loop {
-            let mut hints = Vec::new();
-            if self.listen(&mut hints).is_err() {
+            let mut news = Vec::new();
+            if self.listen(&mut news).is_err() {
                 return Ok(Heard::Gone);
             }
-            if hints.contains(id) {
+            if news.contains(&News::Hint(*id)) {
                 return Ok(Heard::Hint);
+            }
+            if news.contains(&News::Moved(slot)) {
+                return Ok(Heard::Moved);
             }
             let slice = Instant::now() + patience.slice().min(until.saturating_duration_since(Instant::now()));
             let looked = match poll(self.stream.as_raw_fd(), false, slice) {
@@ -127,21 +278,79 @@ impl Subscription {
         }
     }
 
-    /// Reads the hints that have come, or some of them, without blocking.
+    /// Blocks until the server has said whether it tells of a slot.
+    ///
+    /// # Errors
+    /// That of the connection; `Interrupted` if the caller was.
+    pub fn settle(&mut self, slot: u16, news: &mut Vec<News>, patience: &mut CallDeadline<'_>) -> io::Result<()> {
+        loop {
+            self.listen(news)?;
+            if !self.is_pending(slot) {
+                return Ok(());
+            }
+            patience.ready(self.stream.as_raw_fd(), false)?;
+        }
+    }
+
+    /// Reads what has come, or some of it, without blocking.
     ///
     /// # Errors
     /// That of the connection, which is of no use any more.
-    pub fn listen(&mut self, hints: &mut Vec<Id>) -> io::Result<()> {
+    pub fn listen(&mut self, news: &mut Vec<News>) -> io::Result<()> {
         let mut reads = 0;
         while let Some(message) = self.next(&mut reads)? {
-            let Value::Array(parts) = message else { continue };
-            if let [Value::Bytes(kind), _, Value::Bytes(id)] = parts.as_slice()
-                && kind == b"message"
-                && let Ok(id) = Id::try_from(id.as_slice())
-            {
-                hints.push(id);
+            match message {
+                Value::Array(parts) => self.on_message(&parts, news),
+                Value::Error(text) => self.on_refusal(text, news)?,
+                _ => {}
             }
         }
+        Ok(())
+    }
+
+    fn on_message(&mut self, parts: &[Value], news: &mut Vec<News>) {
+        let [Value::Bytes(kind), Value::Bytes(name), value] = parts else { return };
+        match (kind.as_slice(), value) {
+            (b"message" | b"smessage", Value::Bytes(id)) => {
+                news.extend(Id::try_from(id.as_slice()).map(News::Hint));
+            }
+            (b"ssubscribe" | b"subscribe", _) => self.on_answer(true),
+            (b"sunsubscribe", _) => {
+                let channel = name.strip_prefix(&*self.prefix).unwrap_or_default();
+                let mut slots = self.slots.iter_mut();
+                if let Some((slot, listening)) = slots.find(|(_, listening)| listening.channel == channel) {
+                    listening.at_home = false;
+                    news.push(News::Moved(*slot));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The answer to what was asked first.
+    fn on_answer(&mut self, is_done: bool) {
+        match self.asked.pop_front() {
+            Some(Asked::Shard(slot)) => {
+                self.slots.entry(slot).and_modify(|listening| listening.at_home = is_done);
+            }
+            Some(Asked::Others(slot)) => {
+                self.slots.entry(slot).and_modify(|listening| listening.pending = false);
+            }
+            None => {}
+        }
+    }
+
+    fn on_refusal(&mut self, text: String, news: &mut Vec<News>) -> io::Result<()> {
+        let Some(Asked::Shard(slot)) = self.asked.front() else {
+            return Err(io::Error::new(ErrorKind::InvalidData, text));
+        };
+        let slot = *slot;
+        if text.starts_with("NOPERM") || is_unknown_command(&text) {
+            self.shards = false;
+        } else {
+            news.push(News::Refused(slot, text));
+        }
+        self.on_answer(false);
         Ok(())
     }
 
@@ -183,41 +392,5 @@ impl Subscription {
     }
 }
 
-/// Idle subscriptions kept beyond this number are closed.
-const KEPT: usize = 8;
-
-/// The idle subscriptions of one client in one process.
-#[derive(Default)]
-pub(crate) struct IdleSubscriptions {
-    idle: Mutex<Vec<Subscription>>,
-}
-
-impl IdleSubscriptions {
-    /// One that still hears.
-    pub fn take(&self) -> Option<Subscription> {
-        let mut idle = self.idle.lock().ok()?;
-        while let Some(mut subscription) = idle.pop() {
-            // Hints for earlier waiters are of no use.
-            if subscription.listen(&mut Vec::new()).is_ok() {
-                return Some(subscription);
-            }
-        }
-        None
-    }
-
-    /// Keeps one for the next who waits.
-    pub fn keep(&self, subscription: Subscription) {
-        if let Ok(mut idle) = self.idle.lock()
-            && idle.len() < KEPT
-        {
-            idle.push(subscription);
-        }
-    }
-
-    /// Closes those that are idle.
-    pub fn close(&self) {
-        if let Ok(mut idle) = self.idle.lock() {
-            idle.clear();
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

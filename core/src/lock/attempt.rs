@@ -10,9 +10,10 @@ use super::spec::describe_holder;
 use crate::base::error::{Code, Error, Result};
 use crate::base::random;
 use crate::call::answer::Answer;
+use crate::connection::subscription::Ear;
 use crate::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
 use crate::session::exchange::Exchange;
-use crate::state::lease::{Acquire, Channel, Grant, Id, Outcome, PATIENCE, Queue};
+use crate::state::lease::{Acquire, Grant, Id, Outcome, PATIENCE, Queue};
 
 /// How long one rests whose grant too few replicas have, before they are asked again.
 const UNTIL_REPLICAS: Duration = Duration::from_millis(100);
@@ -44,7 +45,10 @@ pub(crate) struct Attempt {
     began: Instant,
     /// When waiting ends.
     pub until: Instant,
-    channel: Option<Channel>,
+    /// Where hints for it are heard, if anywhere.
+    ear: Option<Ear>,
+    /// Whether it has tried to listen elsewhere since it rested.
+    moved: bool,
     who: Arc<[u8]>,
     /// Whether a question has no answer yet.
     asked: bool,
@@ -72,7 +76,8 @@ impl Attempt {
             number,
             began,
             until,
-            channel: None,
+            ear: None,
+            moved: false,
             who,
             asked: false,
             left: false,
@@ -97,8 +102,19 @@ impl Attempt {
     }
 
     /// Where hints for it will be heard from now on, if anywhere.
-    pub fn listen_at(&mut self, channel: Option<Channel>) {
-        self.channel = channel;
+    pub fn listen_at(&mut self, ear: Option<Ear>) {
+        self.ear = ear;
+    }
+
+    /// The slot in which it waits.
+    pub fn slot(&self) -> u16 {
+        let spec = &self.lock.spec;
+        spec.keys.first().map_or(0, |key| spec.session.slot(key))
+    }
+
+    /// Whether hints for it are said there first.
+    pub fn is_near(&self, ear: Ear) -> bool {
+        self.lock.spec.session.is_near(self.slot(), ear)
     }
 
     /// How it ends when its time is over: refused, or failed if the server has been away until now.
@@ -125,14 +141,14 @@ impl Attempt {
     pub fn ask(&mut self, instead_of: Option<Id>) -> Acquire {
         let question = self.ask_once();
         let spec = &self.lock.spec;
-        let can_wait = self.waits() && (self.channel.is_some() || self.is_in_memory());
+        let can_wait = self.waits() && (self.ear.is_some() || self.is_in_memory());
         let queue = match (can_wait, spec.in_order()) {
             (false, _) => Queue::No,
             (true, false) => Queue::Hint,
             (true, true) => Queue::Order,
         };
         self.left |= can_wait;
-        Acquire { queue, channel: self.channel.unwrap_or_default(), instead_of, ..question }
+        Acquire { queue, channel: self.ear.map(|ear| ear.channel).unwrap_or_default(), instead_of, ..question }
     }
 
     /// The next question, on its way.
@@ -207,12 +223,19 @@ impl Attempt {
                 if !self.waits() {
                     return Next::Refused;
                 }
-                if self.channel.is_none() && !self.is_in_memory() {
+                if !self.is_in_memory() && !self.hears() {
                     return Next::Listen;
                 }
+                self.moved = false;
                 Next::Rest(self.rest(wait, place))
             }
         }
+    }
+
+    /// Whether it listens where it is told first, or as near as it may.
+    fn hears(&mut self) -> bool {
+        let Some(ear) = self.ear else { return false };
+        self.is_near(ear) || std::mem::replace(&mut self.moved, true)
     }
 
     /// When to ask again if no hint comes.

@@ -15,12 +15,12 @@ use crate::redis::hint_wait::HintWait;
 pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
     let spec = &attempt.lock.spec;
     let session = spec.session.clone();
-    let mut hint_wait = HintWait::new(&session, &spec.wake_prefix, attempt.until);
+    let mut hint_wait = HintWait::new(&session, &spec.wake_prefix, &spec.keys[0], attempt.until);
     if attempt.waits() && !attempt.is_in_memory() {
         hint_wait.listen_if_idle();
     }
     let result = loop {
-        attempt.listen_at(hint_wait.channel());
+        attempt.listen_at(hint_wait.ear());
         let answer = blocking::run(attempt.exchange(), interrupted);
         let step = match attempt.on_answer(answer) {
             Next::Held(held) => {

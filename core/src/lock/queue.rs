@@ -13,10 +13,11 @@ use crate::base::error::Result;
 use crate::call::answer::Answer;
 use crate::call::operation::Operation;
 use crate::call::sink::Tag;
+use crate::connection::subscription::Ear;
 use crate::reactor::{Action, WaitStage, Work};
 use crate::redis::blocking;
 use crate::session::exchange::Exchange;
-use crate::state::lease::{Channel, Id};
+use crate::state::lease::Id;
 
 /// What all that wait for the same thing have in common.
 type Names = Arc<[Vec<u8>]>;
@@ -59,8 +60,8 @@ pub(crate) struct LockQueue {
     holders: HashMap<Names, Weak<Held>>,
     /// From how many holders on those are looked for of whom nobody told that they are gone.
     crowd: usize,
-    /// Where hints are heard; none until the first needs it.
-    channel: Option<Channel>,
+    /// Where hints are heard, by slot; of one server all are in slot 0.
+    ears: HashMap<u16, Ear>,
     renewals: Renewals,
     questions: HashMap<u64, Question>,
     /// The number of the last question.
@@ -124,9 +125,9 @@ impl LockQueue {
                 self.on_held(names, held);
                 self.end_first(names, Ok(Answer::new(true)), false);
             }
-            Next::Listen => match self.channel {
-                Some(_) => self.ask(names),
-                None => first.stage = WaitStage::Unsubscribed,
+            Next::Listen => match self.ears.get(&first.attempt.slot()) {
+                Some(ear) if first.attempt.is_near(*ear) => self.ask(names),
+                _ => first.stage = WaitStage::Unsubscribed,
             },
             Next::Rest(until) => {
                 let until = first.attempt.nap(until);
@@ -155,7 +156,7 @@ impl LockQueue {
     pub fn release(&mut self, held: Arc<Held>, was_held: bool, tag: Tag) {
         let names = held.spec.keys.clone();
         self.holders.remove(&names);
-        let channel = self.channel;
+        let ears = &self.ears;
         let passable = |first: &&mut Queued| {
             held.spec.is_exclusive()
                 && first.stage.is_resting()
@@ -166,7 +167,7 @@ impl LockQueue {
         };
         let first = self.lines.get_mut(&names).and_then(VecDeque::front_mut).filter(passable);
         let next = first.map(|first| {
-            first.attempt.listen_at(channel);
+            first.attempt.listen_at(ears.get(&first.attempt.slot()).copied());
             first.stage = WaitStage::ASKS;
             first.attempt.ask(Some(held.id))
         });
@@ -254,9 +255,8 @@ impl LockQueue {
     }
 
     fn ask(&mut self, names: &Names) {
-        let channel = self.channel;
         let Some(first) = self.lines.get_mut(names).and_then(VecDeque::front_mut) else { return };
-        first.attempt.listen_at(channel);
+        first.attempt.listen_at(self.ears.get(&first.attempt.slot()).copied());
         first.stage = WaitStage::ASKS;
         let (id, exchange) = (first.attempt.id, first.attempt.exchange());
         self.send(names.clone(), id, exchange);

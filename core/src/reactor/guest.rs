@@ -1,6 +1,7 @@
 //! The guests of the process' thread: what a feature has it do for the callers of one client.
 
 use std::any::Any;
+use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
@@ -8,26 +9,27 @@ use super::cleanup::Cleanup;
 use crate::base::error::{Error, Result};
 use crate::call::answer::Answer;
 use crate::call::sink::Tag;
+use crate::connection::subscription::Ear;
 use crate::session::Session;
 use crate::session::call::Task;
 use crate::session::exchange::Exchange;
-use crate::state::lease::{Channel, Id};
+use crate::state::lease::Id;
 
 /// Those of one client who wait for one kind of thing, and what else has to be done for them in time. No I/O: what is to be
 /// sent, and who has an answer, it tells by [`Action`]s.
 pub(crate) trait Guest: Any + Send {
-    /// Whether nobody waits.
-    fn is_empty(&self) -> bool;
     /// Whether there is nothing that it has to do, or expects.
     fn is_idle(&self) -> bool;
-    /// What those who need a subscription have in common; none if nobody needs one.
-    fn unsubscribed(&self) -> Option<(&Arc<Session>, &Arc<[u8]>)>;
-    /// The subscription was made, or made again: those who rested may have missed a hint.
-    fn on_subscribed(&mut self, channel: Channel);
-    /// No subscription could be made.
-    fn on_not_subscribed(&mut self, error: &Error);
-    /// The subscription has gone.
-    fn on_subscription_lost(&mut self);
+    /// Who needs a subscription: its client, what channels' names begin with, and in which slot.
+    fn unsubscribed(&self) -> Vec<(Arc<Session>, Arc<[u8]>, u16)>;
+    /// The slots in which somebody waits.
+    fn slots(&self) -> HashSet<u16>;
+    /// The subscription in a slot was made, or made again, or elsewhere: those who rested may have missed a hint.
+    fn on_subscribed(&mut self, slot: u16, ear: Ear);
+    /// No subscription could be made in a slot.
+    fn on_not_subscribed(&mut self, slot: u16, error: &Error);
+    /// The subscription in a slot has gone.
+    fn on_subscription_lost(&mut self, slot: u16);
     /// A hint has come.
     fn on_hint(&mut self, id: &Id);
     /// The answer to what it asked under this number.

@@ -9,17 +9,18 @@ mod subscriptions;
 pub(crate) mod thread;
 mod wait_stage;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::base::error::Result;
 use crate::call::answer::Answer;
 use crate::call::sink::{Sink, Tag};
+use crate::connection::subscription::Ear;
 use crate::redis::{batch, blocking};
 use crate::session::Session;
 use crate::session::exchange::Exchange;
-use crate::state::lease::{Channel, Id};
+use crate::state::lease::Id;
 
 use cleanup::Cleanups;
 pub(crate) use cleanup::{CLEAN_UP, Cleanup};
@@ -122,13 +123,13 @@ impl Reactor {
         self.clients.values_mut().flat_map(Guests::iter_mut).for_each(|guest| guest.cancel(is_it));
     }
 
-    /// Which clients' guests need a subscription, and what they have in common.
-    fn unsubscribed(&self) -> Vec<(u64, Arc<Session>, Arc<[u8]>)> {
+    /// Which clients' guests need a subscription, and where.
+    fn unsubscribed(&self) -> Vec<(u64, (Arc<Session>, Arc<[u8]>, u16))> {
         let needs = |(client, guests): (&u64, &Guests)| {
-            let (session, wake_prefix) = guests.iter().find_map(Guest::unsubscribed)?;
-            Some((*client, session.clone(), wake_prefix.clone()))
+            let client = *client;
+            guests.iter().flat_map(Guest::unsubscribed).map(move |need| (client, need)).collect::<Vec<_>>()
         };
-        self.clients.iter().filter_map(needs).collect()
+        self.clients.iter().flat_map(needs).collect()
     }
 
     /// Whether there are answers that no turn has looked at.
@@ -136,22 +137,22 @@ impl Reactor {
         !self.tray.answers.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Whether anybody of a client waits.
-    fn has_waiters(&self, client: u64) -> bool {
-        self.clients.get(&client).is_some_and(|guests| guests.iter().any(|guest| !guest.is_empty()))
+    /// The slots in which somebody of a client waits.
+    fn slots(&self, client: u64) -> HashSet<u16> {
+        self.clients.get(&client).into_iter().flat_map(Guests::iter).flat_map(Guest::slots).collect()
     }
 
-    /// A client's subscription was made, or failed.
-    fn on_subscription(&mut self, client: u64, made: Result<Channel>) {
+    /// A client's subscription in a slot was made, or failed.
+    fn on_subscription(&mut self, client: u64, slot: u16, made: Result<Ear>) {
         self.each_of(client, |guest| match &made {
-            Ok(channel) => guest.on_subscribed(*channel),
-            Err(error) => guest.on_not_subscribed(error),
+            Ok(ear) => guest.on_subscribed(slot, *ear),
+            Err(error) => guest.on_not_subscribed(slot, error),
         });
     }
 
-    /// A client's subscription has gone, and nobody waits.
-    fn on_subscription_lost(&mut self, client: u64) {
-        self.each_of(client, Guest::on_subscription_lost);
+    /// A client's subscription in a slot has gone, and nobody waits there.
+    fn on_subscription_lost(&mut self, client: u64, slot: u16) {
+        self.each_of(client, |guest| guest.on_subscription_lost(slot));
     }
 
     /// Hints have come on a client's subscription.

@@ -7,6 +7,7 @@ pub(crate) mod cluster;
 pub(crate) mod discovery;
 pub(crate) mod exchange;
 pub(crate) mod holdings;
+pub(crate) mod listening;
 pub(crate) mod node;
 pub(crate) mod route;
 
@@ -17,7 +18,7 @@ use crate::base::clock::TestTime;
 use crate::base::endpoint::Endpoint;
 use crate::base::fork::ForkCell;
 use crate::call::operation::OnError;
-use crate::connection::subscription::IdleSubscriptions;
+use crate::connection::idle::IdleSubscriptions;
 use crate::memory::stand_in::StandIn;
 use crate::memory::store::Part;
 use crate::session::holdings::Holdings;

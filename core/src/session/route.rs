@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use crate::base::endpoint::Endpoint;
 use crate::base::error::{Code, Error, Result};
 use crate::call::breaker::Refused;
-use crate::connection::deadline::interruption;
 use crate::connection::dial::on_thread;
 use crate::connection::wire::{Broken, Wire};
 use crate::session::Session;
@@ -64,11 +63,11 @@ impl Route {
         }
     }
 
-    /// A server at which messages are heard, whichever was asked to publish them; none if the servers have to be found first.
-    fn any_node(&self) -> Result<Option<Arc<Node>>> {
+    /// The server that tells those who wait for a key of this slot; none if the servers have to be found first.
+    pub fn teller(&self, slot: u16) -> Result<Option<Arc<Node>>> {
         match self {
             Route::Fixed(node) => Ok(Some(node.clone())),
-            Route::Cluster(cluster) => Ok(cluster.any_node()),
+            Route::Cluster(cluster) => Ok(cluster.teller(slot)),
             Route::Memory => Err(Error::new(Code::Internal, "memory:// has no connections")),
         }
     }
@@ -155,21 +154,5 @@ impl Session {
         if spawned.is_err() {
             drop(discovery.take());
         }
-    }
-
-    /// A server at which messages are heard, whichever was asked to publish them.
-    ///
-    /// # Errors
-    /// That none is known in time; `internal` if the caller was interrupted.
-    pub fn any_node(&self, deadline: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<Arc<Node>> {
-        let route = &self.engine().route;
-        if route.any_node()?.is_none() && matches!(self.discover(deadline, interrupted), Err(Broken::Interrupted)) {
-            return Err(interruption());
-        }
-        let unknown = || {
-            let message = format!("no server of {} could be found to listen at: check them", self.endpoint);
-            Error::new(Code::Unavailable, message)
-        };
-        route.any_node()?.ok_or_else(unknown)
     }
 }

@@ -152,6 +152,13 @@ local function save_all(tables)
     end
   end
 end
+local function tell(channel, message)
+  if string.byte(channel, #channel - 15) == 115 then
+    local heard = redis.pcall('SPUBLISH', channel, message)
+    if type(heard) == 'number' and heard > 0 then return end
+  end
+  redis.call('PUBLISH', channel, message)
+end
 local function in_order(how, since) return how % 128 == 2 or now - since >= 500000 end
 local function wake(t, permits)
   local room, told, cuts = permits - t.held, {}, {}
@@ -183,7 +190,7 @@ end
 local function publish(t, told, prefix)
   for _, at in ipairs(told) do
     local channel = string.sub(t.waiters, at + 37, at + 52)
-    redis.call('PUBLISH', prefix .. channel, string.sub(t.waiters, at, at + 15))
+    tell(prefix .. channel, string.sub(t.waiters, at, at + 15))
   end
 end
 local function dismiss(t, at)

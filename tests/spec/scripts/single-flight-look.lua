@@ -88,6 +88,13 @@ local function take_lease(e)
   e.guard = math.max(e.guard, good_until(e))
   end_lease(e)
 end
+local function tell(channel, message)
+  if string.byte(channel, #channel - 15) == 115 then
+    local heard = redis.pcall('SPUBLISH', channel, message)
+    if type(heard) == 'number' and heard > 0 then return end
+  end
+  redis.call('PUBLISH', channel, message)
+end
 local function register(key, channel)
   local list = redis.pcall('GET', key)
   if type(list) ~= 'string' or #list % 16 > 0 then list = '' end
@@ -104,7 +111,7 @@ local function wake(e, key, prefix)
   if type(list) ~= 'string' then return list and true end
   local topic = string.sub(redis.sha1hex(e.key), 1, 16)
   for at = 1, #list - 16 + 1, 16 do
-    redis.call('PUBLISH', prefix .. string.sub(list, at, at + 16 - 1), topic)
+    tell(prefix .. string.sub(list, at, at + 16 - 1), topic)
   end
   return true
 end

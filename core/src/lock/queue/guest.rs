@@ -1,7 +1,7 @@
 //! What the process' thread has the locks of one client do: it looks after those who wait, renews what is held, and
 //! releases. No I/O: what is to be sent, and who has an answer, is told by actions.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,36 +9,40 @@ use super::{IN_LINE, LockQueue, Names, Passing, Question, Queued};
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::sink::Tag;
+use crate::connection::subscription::Ear;
 use crate::reactor::{Action, Guest, WaitStage};
 use crate::session::Session;
-use crate::state::lease::{Channel, Grant, Id, Outcome};
+use crate::state::lease::{Grant, Id, Outcome};
 
 impl Guest for LockQueue {
-    fn is_empty(&self) -> bool {
-        self.lines.is_empty()
-    }
-
     fn is_idle(&self) -> bool {
         let asks_nothing = self.tries.is_empty() && self.questions.is_empty();
         self.lines.is_empty() && asks_nothing && self.renewals.next_turn().is_none()
     }
 
-    fn unsubscribed(&self) -> Option<(&Arc<Session>, &Arc<[u8]>)> {
-        let mut first = self.lines.values().filter_map(VecDeque::front);
-        let spec = &first.find(|waiter| waiter.stage.is_unsubscribed())?.attempt.lock.spec;
-        Some((&spec.session, &spec.wake_prefix))
+    fn unsubscribed(&self) -> Vec<(Arc<Session>, Arc<[u8]>, u16)> {
+        let first = self.lines.values().filter_map(VecDeque::front).filter(|waiter| waiter.stage.is_unsubscribed());
+        let need = |waiter: &Queued| {
+            let spec = &waiter.attempt.lock.spec;
+            (spec.session.clone(), spec.wake_prefix.clone(), waiter.attempt.slot())
+        };
+        first.map(need).collect()
     }
 
-    fn on_subscribed(&mut self, channel: Channel) {
-        self.channel = Some(channel);
-        for names in self.lines_where(|waiter| waiter.stage.lacks_hints()) {
+    fn slots(&self) -> HashSet<u16> {
+        self.lines.values().filter_map(VecDeque::front).map(|waiter| waiter.attempt.slot()).collect()
+    }
+
+    fn on_subscribed(&mut self, slot: u16, ear: Ear) {
+        self.ears.insert(slot, ear);
+        for names in self.lines_where(|waiter| waiter.stage.lacks_hints() && waiter.attempt.slot() == slot) {
             self.ask(&names);
         }
     }
 
-    fn on_not_subscribed(&mut self, error: &Error) {
-        self.channel = None;
-        for names in self.lines_where(|waiter| waiter.stage.is_unsubscribed()) {
+    fn on_not_subscribed(&mut self, slot: u16, error: &Error) {
+        self.ears.remove(&slot);
+        for names in self.lines_where(|waiter| waiter.stage.is_unsubscribed() && waiter.attempt.slot() == slot) {
             let Some(first) = self.lines.get_mut(&names).and_then(VecDeque::front_mut) else { continue };
             match first.attempt.outlasts(error) {
                 Some(until) => first.stage = WaitStage::Resting(until),
@@ -47,8 +51,8 @@ impl Guest for LockQueue {
         }
     }
 
-    fn on_subscription_lost(&mut self) {
-        self.channel = None;
+    fn on_subscription_lost(&mut self, slot: u16) {
+        self.ears.remove(&slot);
     }
 
     fn on_hint(&mut self, id: &Id) {

@@ -100,9 +100,13 @@ impl Cluster {
         self.read().primary_of(slot).is_some_and(|primary| primary.number == node.number)
     }
 
-    /// A server at which messages are heard; none if the servers have to be found first.
-    pub fn any_node(&self) -> Option<Arc<Node>> {
+    /// The server that tells those who wait for a key of this slot, or any if nobody is known to have it; none if the servers
+    /// have to be found first.
+    pub fn teller(&self, slot: u16) -> Option<Arc<Node>> {
         let map = self.read();
+        if let Some(primary) = map.primary_of(slot) {
+            return Some(primary.clone());
+        }
         let nodes: Vec<&Arc<Node>> = map.primaries().collect();
         let sound: Vec<_> = nodes.iter().filter(|node| !node.breaker.is_open()).copied().collect();
         let nodes = if sound.is_empty() { nodes } else { sound };

@@ -54,6 +54,9 @@ pub type Id = [u8; 16];
 /// What a waiter listens at, without the prefix of all channels.
 pub type Channel = [u8; 16];
 
+/// What a channel begins with whose listener hears sharded messages: no other one does, and both sides see it.
+pub(crate) const SHARDED: u8 = b's';
+
 /// How a caller waits if it is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
@@ -83,6 +86,7 @@ fn save(space: &mut dyn Space, key: &[u8], table: &Table, now: u64, told: &[usiz
 /// The numbers that the scripts and the twins know by a name.
 const CONSTANTS: &Constants = &[
     ("EXACT", EXACT),
+    ("SHARDED", SHARDED as u64),
     ("HEAD", codec::HEAD as u64),
     ("TOMBSTONE", codec::TOMBSTONE_SIZE as u64),
     ("WAITER", codec::WAITER_SIZE as u64),
@@ -106,6 +110,8 @@ const FIND: &str = include_str!("../../../scripts/lease/find.lua");
 const PLACE: &str = include_str!("../../../scripts/lease/place.lua");
 const RENEW: &str = include_str!("../../../scripts/lease/renew.lua");
 const SAVE: &str = include_str!("../../../scripts/lease/save.lua");
+/// How waiters are told, of locks and of entries alike.
+pub(crate) const TELL: &str = include_str!("../../../scripts/tell.lua");
 const WAKE: &str = include_str!("../../../scripts/lease/wake.lua");
 
 const fn script(name: &'static str, fragments: &'static [&'static str]) -> NamedScript {
@@ -114,16 +120,18 @@ const fn script(name: &'static str, fragments: &'static [&'static str]) -> Named
 
 static ACQUIRE: NamedScript = script(
     "lease-acquire",
-    &[CODEC, LOAD, FIND, PLACE, RENEW, SAVE, WAKE, include_str!("../../../scripts/lease/acquire.lua")],
+    &[CODEC, LOAD, FIND, PLACE, RENEW, SAVE, TELL, WAKE, include_str!("../../../scripts/lease/acquire.lua")],
 );
 static RELEASE: NamedScript =
-    script("lease-release", &[CODEC, LOAD, FIND, SAVE, WAKE, include_str!("../../../scripts/lease/release.lua")]);
+    script("lease-release", &[CODEC, LOAD, FIND, SAVE, TELL, WAKE, include_str!("../../../scripts/lease/release.lua")]);
 static EXTEND: NamedScript =
     script("lease-extend", &[CODEC, LOAD, FIND, RENEW, SAVE, include_str!("../../../scripts/lease/extend.lua")]);
 static INSPECT: NamedScript =
     script("lease-inspect", &[CODEC, LOAD, include_str!("../../../scripts/lease/inspect.lua")]);
-static FORCE_RELEASE: NamedScript =
-    script("lease-force-release", &[CODEC, LOAD, SAVE, WAKE, include_str!("../../../scripts/lease/force_release.lua")]);
+static FORCE_RELEASE: NamedScript = script(
+    "lease-force-release",
+    &[CODEC, LOAD, SAVE, TELL, WAKE, include_str!("../../../scripts/lease/force_release.lua")],
+);
 
 /// The scripts of locks.
 pub(crate) fn scripts() -> Vec<(String, String)> {

@@ -16,7 +16,7 @@ use crate::call::operation::odd_reply;
 use crate::call::resp::{self, Value};
 use crate::call::script::NamedScript;
 use crate::call::space::Space;
-use crate::state::lease::Channel;
+use crate::state::lease::{Channel, SHARDED, TELL};
 
 use entry::Kind;
 
@@ -114,6 +114,7 @@ const CONSTANTS: &Constants = &[
     ("LOADS", look::LOADS),
     ("ANOTHER_LOADS", look::ANOTHER_LOADS),
     ("CHANNEL", size_of::<Channel>() as u64),
+    ("SHARDED", SHARDED as u64),
     ("MOST_WAITERS", MOST_WAITERS as u64),
     ("HEARTBEAT_MS", HEARTBEAT_MS),
 ];
@@ -126,14 +127,14 @@ const fn script(name: &'static str, fragments: &'static [&'static str]) -> Named
 }
 
 static LOOK: NamedScript =
-    script("single-flight-look", &[CODEC, LEASE, WAIT, include_str!("../../../scripts/single_flight/look.lua")]);
+    script("single-flight-look", &[CODEC, LEASE, TELL, WAIT, include_str!("../../../scripts/single_flight/look.lua")]);
 static FILL: NamedScript =
-    script("single-flight-fill", &[CODEC, LEASE, WAIT, include_str!("../../../scripts/single_flight/fill.lua")]);
+    script("single-flight-fill", &[CODEC, LEASE, TELL, WAIT, include_str!("../../../scripts/single_flight/fill.lua")]);
 static FAIL: NamedScript =
-    script("single-flight-fail", &[CODEC, LEASE, WAIT, include_str!("../../../scripts/single_flight/fail.lua")]);
+    script("single-flight-fail", &[CODEC, LEASE, TELL, WAIT, include_str!("../../../scripts/single_flight/fail.lua")]);
 static INVALIDATE: NamedScript = script(
     "single-flight-invalidate",
-    &[CODEC, LEASE, WAIT, include_str!("../../../scripts/single_flight/invalidate.lua")],
+    &[CODEC, LEASE, TELL, WAIT, include_str!("../../../scripts/single_flight/invalidate.lua")],
 );
 static CLAIM: NamedScript =
     script("single-flight-claim", &[CODEC, LEASE, include_str!("../../../scripts/single_flight/claim.lua")]);
