@@ -1,4 +1,4 @@
-"""Who waits in a cluster is told at once, by the server that has the slot alone, and follows the slot wherever it goes."""
+"""Who waits in a cluster is told at once, by the server of the slot alone, and follows the slot wherever it goes."""
 
 from __future__ import annotations
 

@@ -11,8 +11,7 @@ use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::sink::{Sink, Tag};
 use crate::connection::subscription::Ear;
-use crate::reactor::{Action, Guest, WaitStage, Work, thread};
-use crate::session::Session;
+use crate::reactor::{Action, Guest, Need, WaitStage, Work, thread};
 use crate::state::lease::Channel;
 
 struct Queued {
@@ -72,7 +71,7 @@ impl Guest for CacheQueue {
         self.all.is_empty()
     }
 
-    fn unsubscribed(&self) -> Vec<(Arc<Session>, Arc<[u8]>, u16)> {
+    fn unsubscribed(&self) -> Vec<Need> {
         let need = |waiter: &Queued| {
             let spec = &waiter.lookup.target.spec;
             (spec.session.clone(), spec.wake_prefix.clone(), waiter.lookup.slot())

@@ -15,13 +15,16 @@ use crate::session::call::Task;
 use crate::session::exchange::Exchange;
 use crate::state::lease::Id;
 
+/// What somebody needs a subscription for: the client, what channels' names begin with, and the slot.
+pub(crate) type Need = (Arc<Session>, Arc<[u8]>, u16);
+
 /// Those of one client who wait for one kind of thing, and what else has to be done for them in time. No I/O: what is to be
 /// sent, and who has an answer, it tells by [`Action`]s.
 pub(crate) trait Guest: Any + Send {
     /// Whether there is nothing that it has to do, or expects.
     fn is_idle(&self) -> bool;
-    /// Who needs a subscription: its client, what channels' names begin with, and in which slot.
-    fn unsubscribed(&self) -> Vec<(Arc<Session>, Arc<[u8]>, u16)>;
+    /// Who needs a subscription.
+    fn unsubscribed(&self) -> Vec<Need>;
     /// The slots in which somebody waits.
     fn slots(&self) -> HashSet<u16>;
     /// The subscription in a slot was made, or made again, or elsewhere: those who rested may have missed a hint.

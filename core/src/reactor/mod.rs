@@ -24,7 +24,7 @@ use crate::state::lease::Id;
 
 use cleanup::Cleanups;
 pub(crate) use cleanup::{CLEAN_UP, Cleanup};
-pub(crate) use guest::{Action, Guest, Guests, Work};
+pub(crate) use guest::{Action, Guest, Guests, Need, Work};
 pub(crate) use outage::Outage;
 pub(crate) use wait_stage::{IN_MEMORY, WaitStage, longest_rest};
 
@@ -124,7 +124,7 @@ impl Reactor {
     }
 
     /// Which clients' guests need a subscription, and where.
-    fn unsubscribed(&self) -> Vec<(u64, (Arc<Session>, Arc<[u8]>, u16))> {
+    fn unsubscribed(&self) -> Vec<(u64, Need)> {
         let needs = |(client, guests): (&u64, &Guests)| {
             let client = *client;
             guests.iter().flat_map(Guest::unsubscribed).map(move |need| (client, need)).collect::<Vec<_>>()

@@ -33,7 +33,7 @@ type Subscribed = (Arc<Node>, Subscription);
 
 enum State {
     Opening(Receiver<Result<Subscribed>>),
-    Up(Subscription),
+    Up(Box<Subscription>),
 }
 
 /// A subscription, and where it is.
@@ -126,7 +126,7 @@ impl Subscriptions {
             Ok((node, connection)) => {
                 // The search, or a server that sent it on, may have led elsewhere.
                 let at = (client, node.number);
-                (listener.node, listener.state) = (Some(node), State::Up(connection));
+                (listener.node, listener.state) = (Some(node), State::Up(Box::new(connection)));
                 if listener.session.is_cluster() {
                     self.sweep.get_or_insert(now + SWEEP);
                 }

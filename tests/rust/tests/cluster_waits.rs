@@ -2,12 +2,15 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::Mutex;
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
 use quotalock::{Lock, LockOptions};
 use quotalock_tests::{client, clusters, fresh_prefix};
 
+/// One test at a time moves slots.
+static ALONE: Mutex<()> = Mutex::new(());
 /// Who stands in a line looks again after 0.8 s at least if it is told nothing.
 const SOON: Duration = Duration::from_millis(600);
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -109,16 +112,24 @@ impl Bench {
         self.at(node, "CLUSTER MYID").lines().nth(1).unwrap().to_owned()
     }
 
+    fn tell(&self, node: usize, command: &str) {
+        let said = self.at(node, command);
+        assert!(said.starts_with('+'), "{command}: {said}");
+    }
+
     /// Moves the slot: its key, then, if it is to be finished, the slot.
     fn move_to(&mut self, to: usize, between: impl FnOnce()) {
         let (from, slot) = (self.owner, &self.slot);
-        self.at(to, &format!("CLUSTER SETSLOT {slot} IMPORTING {}", self.id(from)));
-        self.at(from, &format!("CLUSTER SETSLOT {slot} MIGRATING {}", self.id(to)));
+        self.tell(to, &format!("CLUSTER SETSLOT {slot} IMPORTING {}", self.id(from)));
+        self.tell(from, &format!("CLUSTER SETSLOT {slot} MIGRATING {}", self.id(to)));
         let (host, port) = self.addresses[to].split_once(':').unwrap();
-        self.at(from, &format!("MIGRATE {host} {port} {} 0 5000", self.key));
+        // Earlier tests have left theirs.
+        let said = self.at(from, &format!("CLUSTER GETKEYSINSLOT {slot} 1000"));
+        let keys: Vec<&str> = said.lines().filter(|line| line.contains('{')).collect();
+        self.tell(from, &format!("MIGRATE {host} {port} \"\" 0 5000 KEYS {}", keys.join(" ")));
         between();
         for node in [to, from, 3 - to - from] {
-            self.at(node, &format!("CLUSTER SETSLOT {slot} NODE {}", self.id(to)));
+            self.tell(node, &format!("CLUSTER SETSLOT {slot} NODE {}", self.id(to)));
         }
         self.owner = to;
     }
@@ -126,6 +137,7 @@ impl Bench {
 
 #[test]
 fn the_server_of_the_slot_alone_tells_and_is_followed() {
+    let _alone = ALONE.lock();
     for (name, url) in clusters() {
         for among_threads in [false, true] {
             let mut bench = Bench::new(&url, "followed");
@@ -156,6 +168,7 @@ fn the_server_of_the_slot_alone_tells_and_is_followed() {
 
 #[test]
 fn a_hint_of_a_slot_on_its_way_reaches_who_listens_where_it_was() {
+    let _alone = ALONE.lock();
     for (name, url) in clusters() {
         for among_threads in [false, true] {
             let mut bench = Bench::new(&url, "on-its-way");

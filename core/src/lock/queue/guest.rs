@@ -2,7 +2,6 @@
 //! releases. No I/O: what is to be sent, and who has an answer, is told by actions.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::Arc;
 use std::time::Instant;
 
 use super::{IN_LINE, LockQueue, Names, Passing, Question, Queued};
@@ -10,8 +9,7 @@ use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::sink::Tag;
 use crate::connection::subscription::Ear;
-use crate::reactor::{Action, Guest, WaitStage};
-use crate::session::Session;
+use crate::reactor::{Action, Guest, Need, WaitStage};
 use crate::state::lease::{Grant, Id, Outcome};
 
 impl Guest for LockQueue {
@@ -20,7 +18,7 @@ impl Guest for LockQueue {
         self.lines.is_empty() && asks_nothing && self.renewals.next_turn().is_none()
     }
 
-    fn unsubscribed(&self) -> Vec<(Arc<Session>, Arc<[u8]>, u16)> {
+    fn unsubscribed(&self) -> Vec<Need> {
         let first = self.lines.values().filter_map(VecDeque::front).filter(|waiter| waiter.stage.is_unsubscribed());
         let need = |waiter: &Queued| {
             let spec = &waiter.attempt.lock.spec;
