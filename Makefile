@@ -100,11 +100,11 @@ attack: build-python ## The same by hand: SECONDS=3600 SEED=2
 
 # Not part of `make test`. What an input reaches is told by flags of the compiler that every toolchain has; the build has
 # a target folder of its own. What was found stays in target/fuzz, the seeds are in fuzz/seeds.
-FUZZ := resp url policy stored
+FUZZ := resp url policy stored topology
 FUZZ_FLAGS := --cfg fuzzing -Ccodegen-units=1 -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,\
 	level=4 inline-8bit-counters pc-table trace-compares)
 .PHONY: fuzz
-fuzz: setup ## Feeds what reads bytes of others: SECONDS=1200 for each, ONLY=url one of resp, url, policy, stored
+fuzz: setup ## Feeds what reads bytes of others: SECONDS=1200 for each, ONLY=url one of resp, url, policy, stored, topology
 	host=$$(rustc -vV | sed -n 's/^host: //p'); \
 	RUSTFLAGS='$(FUZZ_FLAGS)' cargo build --quiet --release --manifest-path fuzz/Cargo.toml --target $$host --target-dir target/fuzz; \
 	for target in $(or $(ONLY),$(FUZZ)); do \

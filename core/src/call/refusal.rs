@@ -30,7 +30,7 @@ pub(crate) struct Redirect {
 
 impl Redirect {
     /// Reads `MOVED 3999 127.0.0.1:6381` or `ASK 3999 127.0.0.1:6381`.
-    fn read(text: &str) -> Option<Redirect> {
+    pub fn read(text: &str) -> Option<Redirect> {
         let mut words = text.split(' ');
         let once = match words.next()? {
             "MOVED" => false,
