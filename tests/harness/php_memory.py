@@ -12,7 +12,6 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 from servers import ROOT
 
@@ -53,7 +52,8 @@ def reports(log: str) -> list[str]:
     text = re.sub(r"^==\d+== ?", "", log, flags=re.MULTILINE)
     text = re.sub(r" in loss record [\d,]+ of [\d,]+|0x[0-9A-F]+", "", text)
     wrong = re.compile(
-        r"(Invalid |Conditional jump|Use of uninit|Syscall param|.* definitely lost|Process terminating)"
+        r"Invalid |Mismatched|Conditional jump|Use of uninit|Syscall param|.* definitely lost"
+        r"|Process terminating.*\((SIGSEGV|SIGBUS|SIGILL|SIGABRT|SIGFPE)\)"
     )
     return [part for part in text.split("\n\n") if wrong.match(part.lstrip("\n")) and "   at" in part]
 

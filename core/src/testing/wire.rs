@@ -52,9 +52,9 @@ pub enum Learned {
 }
 
 /// What a client that was led to `seed.test:7000` takes a cluster for after these replies: what each of them did, who serves
-/// each slot then, and how many servers are remembered. `None` if the host map is none.
+/// the slots from which number on, and how many servers are remembered. `None` if the host map is none.
 #[must_use]
-pub fn topology(bytes: &[u8], host_map: &str) -> Option<(Vec<Learned>, Vec<Option<Place>>, usize)> {
+pub fn topology(bytes: &[u8], host_map: &str) -> Option<(Vec<Learned>, Vec<(u16, Option<Place>)>, usize)> {
     let Ok(Endpoint::Cluster(mut seeds)) = Endpoint::parse("redis+cluster://seed.test:7000", None) else { return None };
     seeds.host_map = if host_map.is_empty() { HostMap::default() } else { HostMap::parse(host_map).ok()? };
     let (cluster, seed) = (Cluster::new(&seeds), Node::new(seeds.servers.first()?.clone()));
@@ -78,8 +78,17 @@ pub fn topology(bytes: &[u8], host_map: &str) -> Option<(Vec<Learned>, Vec<Optio
         ))
     };
     let learned = values(bytes).iter().map(|reply| learn(reply).unwrap_or(Learned::Nothing)).collect();
-    let owner = |slot| cluster.primary_of(slot).and_then(|node| place(&node));
-    Some((learned, (0..SLOTS).map(owner).collect(), cluster.remembered()))
+    let mut owners: Vec<(u16, Option<Place>)> = Vec::new();
+    let mut last = None;
+    for slot in 0..SLOTS {
+        let node = cluster.primary_of(slot);
+        let number = node.as_ref().map(|node| node.number);
+        if last != Some(number) {
+            last = Some(number);
+            owners.push((slot, node.and_then(|node| place(&node))));
+        }
+    }
+    Some((learned, owners, cluster.remembered()))
 }
 
 /// What a Sentinel's replies are taken for: where the primary `shop` is as the answer to the question, or why not; where the

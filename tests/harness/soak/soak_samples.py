@@ -56,15 +56,16 @@ class Sampler:
 
 
 def look(pids: Sequence[int]) -> dict[str, float]:
-    """Memory (PSS, in MiB), descriptors and threads of these processes, of each one that is there on average."""
+    """Memory of their own (in MiB), descriptors and threads of these processes, on average."""
     found = []
     for pid in pids:
         # It may end meanwhile.
         with contextlib.suppress(OSError, ProcessLookupError):
             folder = Path(f"/proc/{pid}")
             rollup = (folder / "smaps_rollup").read_text()
-            pss = next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
-            found.append((pss / 1024, len(os.listdir(folder / "fd")), len(os.listdir(folder / "task"))))
+            # Not the pages of programs and libraries: the share of a process in them depends on who else has them.
+            own = next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Private_Dirty:"))
+            found.append((own / 1024, len(os.listdir(folder / "fd")), len(os.listdir(folder / "task"))))
     if not found:
         return {}
     numbers = [sum(column) / len(found) for column in zip(*found, strict=True)]
