@@ -78,6 +78,11 @@ test-python: build-python ## Runs the tests of the Python package
 test-php: build-php ## Runs the tests of the PHP extension: ONLY=testNoCallLeaksMemory those of a name
 	$(WITH_SERVERS) $(PHP) "$$(command -v phpunit)" -c tests/php $(if $(ONLY),--filter '$(ONLY)')
 
+.PHONY: test-php-memory
+test-php-memory: build-php ## Runs the tests of the PHP extension under Valgrind: ONLY=LocksTest those of a name
+	tools/setup.sh valgrind
+	$(WITH_SERVERS) $(PYTHON) tests/harness/php_memory.py $(PHP) "$$(command -v phpunit)" -c tests/php $(if $(ONLY),--filter '$(ONLY)')
+
 test-node: build-node ## Runs the tests of the Node package
 	$(WITH_SERVERS) node --test tests/node/*.test.*
 
@@ -100,11 +105,11 @@ attack: build-python ## The same by hand: SECONDS=3600 SEED=2
 
 # Not part of `make test`. What an input reaches is told by flags of the compiler that every toolchain has; the build has
 # a target folder of its own. What was found stays in target/fuzz, the seeds are in fuzz/seeds.
-FUZZ := resp url policy stored
+FUZZ := resp url policy stored topology
 FUZZ_FLAGS := --cfg fuzzing -Ccodegen-units=1 -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,\
 	level=4 inline-8bit-counters pc-table trace-compares)
 .PHONY: fuzz
-fuzz: setup ## Feeds what reads bytes of others: SECONDS=1200 for each, ONLY=url one of resp, url, policy, stored
+fuzz: setup ## Feeds what reads bytes of others: SECONDS=1200 for each, ONLY=url one of resp, url, policy, stored, topology
 	host=$$(rustc -vV | sed -n 's/^host: //p'); \
 	RUSTFLAGS='$(FUZZ_FLAGS)' cargo build --quiet --release --manifest-path fuzz/Cargo.toml --target $$host --target-dir target/fuzz; \
 	for target in $(or $(ONLY),$(FUZZ)); do \
@@ -112,6 +117,12 @@ fuzz: setup ## Feeds what reads bytes of others: SECONDS=1200 for each, ONLY=url
 		target/fuzz/$$host/release/$$target target/fuzz/corpus/$$target fuzz/seeds/$$target -max_total_time=$(SECONDS) \
 			-max_len=4096 -timeout=10 -print_final_stats=1 -artifact_prefix=target/fuzz/$$target-; \
 	done
+
+# Not part of `make test`.
+MINUTES ?= 30
+.PHONY: soak
+soak: build ## Load on a cluster that fails all along, to see that nothing grows: MINUTES=30, DOCS=1 renews the plot in docs
+	$(PYTHON) tests/harness/soak/run.py --minutes $(MINUTES) $(if $(DOCS),--docs)
 
 test-bench: build ## Runs every measurement for an instant, so that the bench does not rot
 	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \

@@ -361,6 +361,18 @@ MUTANTS = [
         "shard.next.store(0, Ordering::Relaxed);",
     ),
     Mutant(
+        "servers that redirections name are remembered without end",
+        f"{RUST}/session/cluster/map.rs",
+        "let is_full = self.nodes.len() >= MOST_NODES;",
+        "let is_full = false;",
+    ),
+    Mutant(
+        "a map may have more ranges than there are slots",
+        f"{RUST}/session/cluster/layout.rs",
+        "if ranges.len() > usize::from(SLOTS) {",
+        "if ranges.len() > 10 * usize::from(SLOTS) {",
+    ),
+    Mutant(
         "a replica that was promoted has one slot of its shard",
         f"{RUST}/session/cluster/map.rs",
         "std::mem::swap(&mut shard.primary, replica);\n                return;",

@@ -33,7 +33,7 @@ pub(crate) struct Connection {
 }
 
 /// Why a server did not take a new connection.
-pub(super) enum Refused {
+pub(crate) enum Refused {
     /// The password, which may have been changed meanwhile.
     Password(Error),
     /// The certificate that we showed, which may have been renewed.

@@ -96,7 +96,7 @@ pub(super) fn log_in(out: &mut Vec<u8>, server: &Server, password: &Secret) {
 }
 
 /// Whether this answer to ROLE is a primary's.
-fn be_primary(server: &Server, answer: &Value) -> Result<()> {
+pub(crate) fn be_primary(server: &Server, answer: &Value) -> Result<()> {
     let Value::Array(parts) = answer else { return Err(not_redis(server, &format!("{answer:?}"))) };
     match parts.first() {
         Some(Value::Bytes(role)) if role == b"master" => Ok(()),

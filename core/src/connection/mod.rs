@@ -2,7 +2,7 @@
 
 pub(crate) mod deadline;
 pub(crate) mod dial;
-mod greeting;
+pub(crate) mod greeting;
 pub(crate) mod idle;
 mod login;
 pub(crate) mod pool;

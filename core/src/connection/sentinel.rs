@@ -60,9 +60,18 @@ fn attempt(
     if secret.is_some() {
         check(sentinel, name, &next_reply(&mut stream, &mut parser, sentinel, patience)?)?;
     }
-    let reply = next_reply(&mut stream, &mut parser, sentinel, patience)?;
-    check(sentinel, name, &reply)?;
-    let found = match &reply {
+    let found = named(sentinel, name, &next_reply(&mut stream, &mut parser, sentinel, patience)?)?;
+    // Its answer is read with the first news.
+    let mut out = Vec::new();
+    resp::command(&mut out, &[b"SUBSCRIBE", REPLACED, PROMOTED]);
+    let is_listening = send(&mut stream, &out, patience).is_ok() && stream.set_nonblocking(true).is_ok();
+    Ok((found, is_listening.then(|| Subscribed { stream, parser, name: name.to_owned() })))
+}
+
+/// Where this answer has the primary.
+pub(crate) fn named(sentinel: &Server, name: &str, reply: &Value) -> std::result::Result<Place, Refused> {
+    check(sentinel, name, reply)?;
+    let found = match reply {
         Value::Nil => return Err(unknown(sentinel, name).into()),
         Value::Array(parts) => match parts.as_slice() {
             [Value::Bytes(host), Value::Bytes(port)] => place(host, port),
@@ -70,12 +79,7 @@ fn attempt(
         },
         _ => None,
     };
-    let Some(found) = found else { return Err(not_redis(sentinel, &format!("{reply:?}")).into()) };
-    // Its answer is read with the first news.
-    let mut out = Vec::new();
-    resp::command(&mut out, &[b"SUBSCRIBE", REPLACED, PROMOTED]);
-    let is_listening = send(&mut stream, &out, patience).is_ok() && stream.set_nonblocking(true).is_ok();
-    Ok((found, is_listening.then(|| Subscribed { stream, parser, name: name.to_owned() })))
+    found.ok_or_else(|| not_redis(sentinel, &format!("{reply:?}")).into())
 }
 
 /// Where every Sentinel says that a primary was replaced.
@@ -115,7 +119,7 @@ impl Ear for Subscribed {
 }
 
 /// Where the primary of this name went, if that is the news.
-fn moved(parts: &[Value], name: &str) -> Option<Place> {
+pub(crate) fn moved(parts: &[Value], name: &str) -> Option<Place> {
     let [Value::Bytes(_), Value::Bytes(channel), Value::Bytes(text)] = parts else { return None };
     let words: Vec<&str> = std::str::from_utf8(text).ok()?.split(' ').collect();
     match (channel.as_slice(), words.as_slice()) {

@@ -1,5 +1,7 @@
 //! Who serves which slots, as a server says it: the reply to `CLUSTER SLOTS`, and the addresses in redirections.
 
+use std::collections::HashSet;
+
 use crate::base::endpoint::HostMap;
 use crate::call::resp::Value;
 use crate::session::cluster::slot::SLOTS;
@@ -21,12 +23,16 @@ pub(crate) struct Range {
 pub(crate) struct Layout {
     pub ranges: Vec<Range>,
     /// The ids of all servers.
-    pub ids: Vec<Vec<u8>>,
+    pub ids: HashSet<Vec<u8>>,
 }
 
 /// Reads the reply of the server that listens at `host`; none if it is no such reply.
 pub(crate) fn read(reply: &Value, host: &str, host_map: &HostMap) -> Option<Layout> {
     let Value::Array(ranges) = reply else { return None };
+    // Each has a slot of its own.
+    if ranges.len() > usize::from(SLOTS) {
+        return None;
+    }
     let mut layout = Layout::default();
     for range in ranges {
         let Value::Array(fields) = range else { return None };
@@ -45,7 +51,7 @@ pub(crate) fn read(reply: &Value, host: &str, host_map: &HostMap) -> Option<Layo
             if let Some(Value::Bytes(id)) = rest.first()
                 && !layout.ids.contains(id)
             {
-                layout.ids.push(id.clone());
+                layout.ids.insert(id.clone());
             }
             match place(name, *port, host, host_map) {
                 Some(place) => places.push(place),
@@ -123,7 +129,8 @@ mod tests {
                 (10_010, 16_383, vec![at("10.0.0.1", 6_379)]),
             ]
         );
-        assert_eq!(layout.ids.concat(), b"abcdefg");
+        let ids = ["a", "b", "c", "d", "e", "f", "g"];
+        assert_eq!(layout.ids, HashSet::from(ids.map(|id| id.as_bytes().to_vec())));
     }
 
     #[test]
@@ -159,6 +166,7 @@ mod tests {
             Value::Array(vec![range(0, 16_384, vec![])]),
             Value::Array(vec![range(0, 1, vec![Value::Int(1)])]),
             Value::Array(vec![range(0, 1, vec![Value::Array(vec![Value::Int(1), Value::Int(1)])])]),
+            Value::Array(vec![range(0, 0, vec![node(bytes("h"), 1, "a")]); usize::from(SLOTS) + 1]),
         ] {
             assert_eq!(read(&reply, "h", &host_map), None, "{reply:?}");
         }

@@ -1,6 +1,7 @@
 //! The map of a cluster: who serves each slot, and who may take over.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -11,6 +12,8 @@ use crate::session::node::Node;
 
 /// No shard.
 const NONE: u16 = u16::MAX;
+/// So many servers are remembered at most beside those of the map: a primary and a replica for each slot.
+const MOST_NODES: usize = 2 * SLOTS as usize;
 /// A primary that cannot be reached was confirmed by others: so long nobody asks again, and then one at a time.
 const PAUSE: Duration = Duration::from_millis(40);
 /// What was confirmed longer ago says nothing.
@@ -71,9 +74,14 @@ impl Map {
         self.nodes.get(&(host.to_owned(), port))
     }
 
-    /// The server at a place, or a new one.
-    pub fn node_or(&mut self, host: &str, port: u16, make: impl FnOnce() -> Arc<Node>) -> Arc<Node> {
-        self.nodes.entry((host.to_owned(), port)).or_insert_with(make).clone()
+    /// The server at a place, or a new one, unless there are too many.
+    pub fn node_or(&mut self, host: &str, port: u16, make: impl FnOnce() -> Arc<Node>) -> Option<Arc<Node>> {
+        let is_full = self.nodes.len() >= MOST_NODES;
+        match self.nodes.entry((host.to_owned(), port)) {
+            Entry::Occupied(node) => Some(node.get().clone()),
+            Entry::Vacant(_) if is_full => None,
+            Entry::Vacant(place) => Some(place.insert(make()).clone()),
+        }
     }
 
     /// A server serves this slot. One that was a replica was promoted, and serves all of its shard.
@@ -87,6 +95,10 @@ impl Map {
                 std::mem::swap(&mut shard.primary, replica);
                 return;
             }
+        }
+        // There are not so many: the next map tells.
+        if self.shards.len() >= MOST_NODES {
+            return;
         }
         let shard = self.shards.iter().position(|shard| shard.primary.number == node.number).unwrap_or_else(|| {
             self.shards.push(Shard::new(node.clone(), Vec::new()));
@@ -151,6 +163,7 @@ impl Map {
     pub fn set(&mut self, layout: &Layout, node: impl Fn(&Place) -> Option<Arc<Node>>, keep: impl Fn(&Place) -> bool) {
         self.base.get_or_insert_with(Instant::now);
         let (mut slots, mut shards) = (vec![NONE; usize::from(SLOTS)], Vec::<Shard>::new());
+        let mut numbers = HashMap::new();
         for range in &layout.ranges {
             let mut nodes = Vec::new();
             for place in &range.places {
@@ -158,17 +171,16 @@ impl Map {
                 nodes.extend(known.inspect(|node| drop(self.nodes.insert(place.clone(), node.clone()))));
             }
             let Some((primary, replicas)) = nodes.split_first() else { continue };
-            let same = shards.iter().position(|shard| shard.primary.number == primary.number);
-            let at = same.unwrap_or_else(|| {
+            let at = *numbers.entry(primary.number).or_insert_with(|| {
                 shards.push(Shard::new(primary.clone(), replicas.to_vec()));
                 shards.len() - 1
             });
             slots[usize::from(range.first)..=usize::from(range.last)].fill(at as u16);
         }
         (self.slots, self.shards) = (slots, shards);
-        let named = |place: &Place| layout.ranges.iter().any(|range| range.places.contains(place));
+        let named: HashSet<&Place> = layout.ranges.iter().flat_map(|range| &range.places).collect();
         self.nodes.retain(|place, node| {
-            let is_named = named(place);
+            let is_named = named.contains(place);
             node.retire(!is_named);
             is_named || keep(place)
         });
@@ -198,7 +210,7 @@ mod tests {
             last: *last,
             places: ports.iter().copied().map(place).collect(),
         };
-        Layout { ranges: ranges.iter().map(range).collect(), ids: Vec::new() }
+        Layout { ranges: ranges.iter().map(range).collect(), ..Layout::default() }
     }
 
     fn set(map: &mut Map, ranges: &[(u16, u16, &[u16])]) {
@@ -227,7 +239,7 @@ mod tests {
         let two = of(&map, 2);
         map.give(5, &two);
         assert_eq!([4, 5, 6].map(|slot| port(&map, slot)), [Some(1), Some(2), Some(1)]);
-        let new = map.node_or("h", 3, || Node::new(seeds().server_at("h", 3).unwrap()));
+        let new = map.node_or("h", 3, || Node::new(seeds().server_at("h", 3).unwrap())).unwrap();
         map.give(200, &new);
         assert_eq!([199, 200, 201].map(|slot| port(&map, slot)), [Some(2), Some(3), None]);
         let promoted = of(&map, 11);
@@ -276,5 +288,21 @@ mod tests {
         assert_eq!([asked(later), asked(later)].map(Option::unwrap), ["h:12", "h:12"]);
         of(&map, 12).breaker.failure(Duration::from_secs(60), &error);
         assert_eq!(asked(later).unwrap(), "h:2", "nor who is away");
+    }
+
+    #[test]
+    fn servers_that_are_named_without_end_are_not_remembered_without_end() {
+        let mut map = Map::default();
+        let layout = (0, 16_383, [1_u16].as_slice());
+        set(&mut map, &[layout]);
+        let server = seeds().servers[0].clone();
+        let named = |map: &mut Map, number: usize| {
+            map.node_or(&format!("h{number}"), 1, || Node::new(server.clone())).is_some()
+        };
+        assert!((1..MOST_NODES).all(|number| named(&mut map, number)));
+        assert!(!named(&mut map, MOST_NODES), "one too many");
+        assert!(named(&mut map, 1), "one that is known");
+        set(&mut map, &[layout]);
+        assert!(map.nodes().count() == 1 && named(&mut map, MOST_NODES), "the map tells who is there");
     }
 }

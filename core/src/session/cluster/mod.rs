@@ -4,7 +4,7 @@
 //! and who takes the place of a primary that has gone is found by asking its replicas. The whole map is asked for at the
 //! beginning, and after a doubt at a moment that each process chooses for itself.
 
-mod layout;
+pub(crate) mod layout;
 mod map;
 mod search;
 pub(crate) mod slot;
@@ -95,6 +95,16 @@ impl Cluster {
         }
     }
 
+    /// Who serves a slot, as far as is known.
+    pub fn primary_of(&self, slot: u16) -> Option<Arc<Node>> {
+        self.read().primary_of(slot).cloned()
+    }
+
+    /// How many servers were heard of, and not forgotten.
+    pub fn remembered(&self) -> usize {
+        self.read().nodes().count()
+    }
+
     /// Whether a slot is a server's, as far as is known.
     pub fn is_at(&self, slot: u16, node: &Node) -> bool {
         self.read().primary_of(slot).is_some_and(|primary| primary.number == node.number)
@@ -128,13 +138,13 @@ impl Cluster {
         self.node(&host, port)
     }
 
-    /// The server at this host and port.
+    /// The server at this host and port; none if as many were named as no cluster has, until the map tells which there are.
     fn node(&self, host: &str, port: u16) -> Option<Arc<Node>> {
         if let Some(node) = self.read().node(host, port) {
             return Some(node.clone());
         }
         let server = self.seeds.server_at(host, port)?;
-        Some(self.write().node_or(host, port, || self.new_node(server)))
+        self.write().node_or(host, port, || self.new_node(server))
     }
 
     fn new_node(&self, server: Server) -> Arc<Node> {

@@ -164,7 +164,8 @@ impl Cluster {
         layout.map(|layout| self.learn(&layout)).is_ok()
     }
 
-    fn learn(&self, layout: &Layout) {
+    /// Takes this for the map.
+    pub fn learn(&self, layout: &Layout) {
         let seeds = || self.seeds.servers.iter().filter_map(|server| server.place());
         self.write().set(
             layout,
@@ -191,7 +192,7 @@ impl Cluster {
             }
             let Some(node) = self.node(host, port) else { continue };
             match self.ask(&node, timeout, end, false, interrupted) {
-                Ok(other) if !layout.ids.is_empty() && !other.ids.iter().any(|id| layout.ids.contains(id)) => {
+                Ok(other) if !layout.ids.is_empty() && other.ids.is_disjoint(&layout.ids) => {
                     return Err(Error::invalid(format!(
                         "{} and {server} are of different clusters: give servers of one cluster",
                         asked.server

@@ -1,0 +1,76 @@
+"""Looks at processes and servers again and again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from cluster import Cluster
+from flat import Sample
+from servers import ServerError
+from soak_loads import Load
+
+
+class Sampler:
+    """Looks at all loads, and at how many connections the servers have, until it is stopped."""
+
+    def __init__(self, running: Sequence[Load], cluster: Cluster, every: float) -> None:
+        self.series: dict[tuple[str, str], list[Sample]] = {}
+        self._loads, self._cluster, self._every = running, cluster, every
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def stop(self) -> None:
+        """Ends the looking."""
+        self._over.set()
+        self._thread.join()
+
+    def __enter__(self) -> Sampler:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _run(self) -> None:
+        begun = time.monotonic()
+        while not self._over.wait(self._every):
+            for load in self._loads:
+                for what, number in look(load.pids()).items():
+                    self._note(load.name, what, time.monotonic() - begun, number)
+            # What one that is killed or frozen has cannot be known.
+            with contextlib.suppress(ServerError):
+                found = [_connections(node.info("clients")) for node in self._cluster.nodes if node.runs]
+                if len(found) == len(self._cluster.nodes):
+                    self._note("servers", "connections", time.monotonic() - begun, sum(found))
+
+    def _note(self, name: str, what: str, at: float, number: float) -> None:
+        self.series.setdefault((name, what), []).append((round(at, 1), round(number, 3)))
+
+
+def look(pids: Sequence[int]) -> dict[str, float]:
+    """Memory of their own (in MiB), descriptors and threads of these processes, on average."""
+    found = []
+    for pid in pids:
+        # It may end meanwhile.
+        with contextlib.suppress(OSError, ProcessLookupError):
+            folder = Path(f"/proc/{pid}")
+            rollup = (folder / "smaps_rollup").read_text()
+            # Not the pages of programs and libraries: the share of a process in them depends on who else has them.
+            own = next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Private_Dirty:"))
+            found.append((own / 1024, len(os.listdir(folder / "fd")), len(os.listdir(folder / "task"))))
+    if not found:
+        return {}
+    numbers = [sum(column) / len(found) for column in zip(*found, strict=True)]
+    return dict(zip(("memory", "descriptors", "threads"), numbers, strict=True))
+
+
+def _connections(info: dict[str, str]) -> int:
+    return int(info["connected_clients"])
