@@ -5,8 +5,15 @@ from __future__ import annotations
 from mutant import RUST, Mutant
 
 PYTHON = "bindings-python/src"
-TESTS = ("test_texts", "test_unwinding", "test_exit", "test_locks_arguments")
+TESTS = ("test_texts", "test_unwinding", "test_exit", "test_locks_arguments", "test_passwords", "test_waits")
 MUTANTS = [
+    Mutant(
+        "who waits for a value where others waited for a lock before hears of nothing",
+        f"{RUST}/reactor/subscriptions.rs",
+        "reactor.on_subscription(client, Ok(connection.channel()));\n                    any = true;",
+        "",
+        suites=("python",),
+    ),
     Mutant(
         "a destructor calls the loop",
         f"{PYTHON}/loops.rs",
@@ -40,6 +47,20 @@ MUTANTS = [
         f"{PYTHON}/lock_options.rs",
         'None => return Err(wrong("an unexpected keyword")),',
         "None => {}",
+        suites=("python",),
+    ),
+    Mutant(
+        "a function that tells the password is asked when the call is over",
+        f"{PYTHON}/interruption.rs",
+        "py.check_signals().err().or_else(|| answer_here(py))",
+        "py.check_signals().err()",
+        suites=("python",),
+    ),
+    Mutant(
+        "a call that is interrupted by who tells the password says that it was refused",
+        f"{PYTHON}/password.rs",
+        "if error.is_instance_of::<PyException>(py) {",
+        "if true {",
         suites=("python",),
     ),
     Mutant(

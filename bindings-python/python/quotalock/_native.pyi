@@ -1,7 +1,7 @@
 """The native half of `quotalock`."""
 
 from asyncio import Future
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, final
 
@@ -24,6 +24,7 @@ __all__ = [
     "LoopDriver",
     "Loss",
     "Once",
+    "PasswordQuestion",
     "Reservation",
     "Rule",
     "RuleDecision",
@@ -55,6 +56,10 @@ class Client:
     (admit), `closed` (deny) or `local` (the same policy, in this process' memory). `request_memory` is how long a call
     with a request id is remembered, in seconds: 1 ms to a day, and never less than the `timeout`.
 
+    `password` is a function that returns the password, where the URL gives none. It is called in a thread that waits
+    for Redis: when a connection first logs in, and again when the server refuses what it returned. What it raises, the
+    call raises. With `quotalock.aio` it may be a coroutine function. The client keeps it.
+
     Raises `InvalidArgument` for a URL, prefix, timeout, `on_error` or `request_memory` that is not valid.
     """
 
@@ -65,6 +70,7 @@ class Client:
         timeout: float = 0.5,
         on_error: str = "raise",
         request_memory: float = 60.0,
+        password: Callable[[], str | Awaitable[str]] | None = None,
     ) -> Self: ...
     def limiter(
         self,
@@ -1185,6 +1191,16 @@ def quorum_lock(
 
     Raises `InvalidArgument` as `Client.lock`, for too few or too many clients, and for one that is given twice.
     """
+
+@final
+class PasswordQuestion:
+    """Somebody waits for a password, on a loop. Dropped without an answer, it tells them so."""
+
+    def _answer(self, told: object) -> None:
+        """Answers it by what the function returned."""
+
+    def _fail(self, raised: BaseException) -> None:
+        """Answers it by what the function raised."""
 
 @final
 class LoopDriver:

@@ -1,6 +1,10 @@
 //! What can go wrong, as a stable code and a sentence that says what to do.
 
+use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::base::decision::Decision;
@@ -87,9 +91,37 @@ impl fmt::Display for Code {
 pub struct Error {
     code: Code,
     message: Box<str>,
-    decision: Option<Box<Decision>>,
+    about: Option<Box<About>>,
     /// Whether it is of no use to wait until it passes.
     lasting: bool,
+}
+
+/// What belongs to an error.
+#[derive(Clone, Debug)]
+enum About {
+    Decision(Decision),
+    Cause(Cause),
+}
+
+/// What a function of the caller's threw, as its language has it.
+#[derive(Clone)]
+pub struct Cause(Arc<dyn Any + Send + Sync>);
+
+// It is only handed on.
+impl UnwindSafe for Cause {}
+impl RefUnwindSafe for Cause {}
+
+impl Cause {
+    /// Wraps it.
+    pub fn new(thrown: impl Any + Send + Sync) -> Cause {
+        Cause(Arc::new(thrown))
+    }
+}
+
+impl fmt::Debug for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cause")
+    }
 }
 
 /// The result of everything here that can fail.
@@ -98,7 +130,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// Makes an error of `code` that says `message`.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Error { code, message: message.into().into_boxed_str(), decision: None, lasting: false }
+        Error { code, message: message.into().into_boxed_str(), about: None, lasting: false }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -107,12 +139,30 @@ impl Error {
 
     /// Makes the error of a `require` that was denied.
     pub(crate) fn limited(message: String, decision: Decision) -> Self {
-        Error { decision: Some(Box::new(decision)), ..Error::new(Code::Limited, message) }
+        Error { about: Some(Box::new(About::Decision(decision))), ..Error::new(Code::Limited, message) }
+    }
+
+    /// The same in other words.
+    pub(crate) fn reworded<'a>(&'a self, how: impl FnOnce(&'a str) -> Cow<'a, str>) -> Self {
+        Error { message: how(&self.message).into(), ..self.clone() }
     }
 
     /// The same, of which it is known that it does not pass by itself.
     pub(crate) fn lasting(self) -> Self {
         Error { lasting: true, ..self }
+    }
+
+    /// The same, which a function of the caller's caused.
+    pub(crate) fn caused_by(self, cause: Option<Cause>) -> Self {
+        Error { about: cause.map(|cause| Box::new(About::Cause(cause))), ..self }
+    }
+
+    /// What a function of the caller's threw, if that is the cause and it is a `T`.
+    pub fn cause<T: Any>(&self) -> Option<&T> {
+        match self.about.as_deref()? {
+            About::Cause(Cause(thrown)) => thrown.downcast_ref(),
+            About::Decision(_) => None,
+        }
     }
 
     /// Whether Redis was away, which may pass by itself.
@@ -132,7 +182,10 @@ impl Error {
 
     /// The decision that denied, for [`Code::Limited`]; none for every other code.
     pub fn decision(&self) -> Option<&Decision> {
-        self.decision.as_deref()
+        match self.about.as_deref()? {
+            About::Decision(decision) => Some(decision),
+            About::Cause(_) => None,
+        }
     }
 }
 
