@@ -35,7 +35,7 @@ class ClusterLoad:
         self,
         url: str,
         *,
-        seconds: float = 120.0,
+        seconds: float = 60 + 60 * LONGER,
         crew: Mapping[str, int] = CREW,
         keys: int = 8,
         pause_us: int = 1500,
