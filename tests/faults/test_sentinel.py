@@ -71,6 +71,22 @@ def test_failover_after_failover(name: str) -> None:
         assert report.lost <= meanwhile + 60 * len(promoted)
 
 
+def test_a_primary_whose_writers_pause_is_replaced_without_a_loss(name: str) -> None:
+    with Sentinels(name) as sentinels, ClusterLoad(sentinels.url) as load:
+        time.sleep(1)
+        before = sentinels.primary
+        before.ask("CLIENT", "PAUSE", 5000, "WRITE")
+        # Its replicas have all that it has.
+        sentinels.wait_until_it_serves()
+        sentinels.failover()
+        promoted = time.monotonic_ns()
+        time.sleep(1)
+        history = load.end()
+        report = settle(history, counted(sentinels.url, history), errors=AWAY)
+        print(report, f"back after {back_ms(history, promoted):.0f} ms", sep="\n")
+        assert not report.problems, report
+
+
 def test_sentinels_that_are_gone_or_behind_are_passed_over(name: str) -> None:
     """One is dead, one stands still with what it knew before the failover."""
     with Sentinels(name, sentinels=5) as sentinels:

@@ -180,14 +180,16 @@ class Cluster:
         """Cuts a primary off from the others, not from clients, and promotes its replica: both serve its slots until
         `rejoin`, within a minute."""
         (replica,) = self.replicas_of(primary)
-        others = [node for node in self.nodes if node is not primary]
+        others = [node for node in self.nodes if node not in (primary, replica)]
+        # In this order: servers pass on whom they have forgotten to those who know them, who then forget it too.
         for other in others:
-            primary.ask("CLUSTER", "FORGET", other.id)
-            # A replica cannot forget whom it follows.
-            if other is not replica:
-                other.ask("CLUSTER", "FORGET", primary.id)
+            other.ask("CLUSTER", "FORGET", primary.id)
+        primary.ask("CLUSTER", "FORGET", replica.id)
+        # A replica cannot forget whom it follows.
         self.promote(replica, "TAKEOVER")
         replica.ask("CLUSTER", "FORGET", primary.id)
+        for other in others:
+            primary.ask("CLUSTER", "FORGET", other.id)
         return replica
 
     def rejoin(self, node: Node) -> None:

@@ -278,7 +278,7 @@ def main(arguments: list[str]) -> int:
         print("usage: lua54.py -- COMMAND [ARGUMENT ...]", file=sys.stderr)
         return 2
     with Server("redis-7.0") as behind:
-        env = environment({"redis-7.0": behind}) | {"QUOTALOCK_TEST_SERVERS": json.dumps({NAME: Front(behind).url})}
+        env = environment({"redis-7.0": behind}, {}) | {"QUOTALOCK_TEST_SERVERS": json.dumps({NAME: Front(behind).url})}
         return run(arguments[1:], env)
 
 
