@@ -241,7 +241,7 @@ def test_the_whole_cluster_is_down_and_back(name: str) -> None:
 
 
 def test_a_node_is_cut_off_from_clients(name: str) -> None:
-    with Cluster(name, proxied=True) as cluster, ClusterLoad(cluster.url, timeout_ms=300, once=False) as load:
+    with Cluster(name, proxied=True) as cluster, ClusterLoad(cluster.url, timeout_ms=600, once=False) as load:
         parts = []
         for number in range(int(2 * LONGER)):
             time.sleep(0.5)
