@@ -136,6 +136,13 @@ build-workers: setup ## Builds the workers of the tests that are written in Rust
 test-faults: build build-workers ## Kills, freezes and restarts what a limit or a lock depends on
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/faults
 
+# Not part of `make test`. Whatever happens to a cluster happens so many times more often.
+TIMES ?= 20
+CLUSTERS := $(addprefix tests/faults/test_,cluster.py cluster_locks.py sentinel.py herd.py)
+.PHONY: test-cluster-long
+test-cluster-long: build build-workers ## Bad days of clusters and Sentinels, made long and told in figures: TIMES=40, ONLY=killed
+	QUOTALOCK_TEST_LONGER=$(TIMES) $(PYTHON) -m pytest -q -s $(CLUSTERS) $(if $(ONLY),-k '$(ONLY)')
+
 test-incident: build ## Lives through the incident once more, shorter, and runs the examples
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/incident
 

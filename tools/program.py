@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import fcntl
+import functools
+import os
 import random
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import BinaryIO
 
 # Below the kernel's ephemeral range (from 32768): otherwise an outgoing connection may take the port of a server that
 # is down, or even connect to itself. A cluster bus, 10,000 above, stays below it too.
 PORTS = range(10_000, 20_000)
+# Those that this process was given.
+_given: set[int] = set()
 
 READY_WITHIN = 10.0
 STOPPED_WITHIN = 5.0
@@ -111,15 +118,35 @@ class Program:
 
 
 def free_port() -> int:
-    """Finds a loopback port where nobody listens now."""
-    for port in random.sample(PORTS, 100):
+    """Finds a loopback port where nobody listens now, and which is given to nobody else while this process lives: also
+    not while whoever is to listen there has not started yet, or is down."""
+    for port in random.sample(PORTS, 200):
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
+        if _reserve(port):
             return port
     raise ProgramError("no free port between 10000 and 20000")
+
+
+def _reserve(port: int) -> bool:
+    """Whether neither this process nor another one that lives was given the port before."""
+    if port in _given:
+        return False
+    try:
+        fcntl.lockf(_reservations(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+    except OSError:
+        return False
+    _given.add(port)
+    return True
+
+
+@functools.cache
+def _reservations() -> BinaryIO:
+    """A file of which every process has the bytes locked that are its ports; the kernel unlocks them when it ends."""
+    return (Path(tempfile.gettempdir()) / f"quotalock-ports-{os.getuid()}").open("wb")
 
 
 def listens(port: int) -> bool:

@@ -25,6 +25,7 @@ def call(at: int, *, error: str = "", message: str = GONE, allowed: bool = True,
 
 LOST = call(2, error="unavailable")
 REFUSED = call(3, error="unavailable", message="127.0.0.1 could not be reached")
+WRONG = call(4, error="not_permitted", message="127.0.0.1 refused the password")
 
 
 @pytest.mark.parametrize(
@@ -41,11 +42,14 @@ REFUSED = call(3, error="unavailable", message="127.0.0.1 could not be reached")
         ([LOST | {"request_id": "a"}, call(5, request_id="a")], 1, []),
         ([LOST | {"request_id": "a"}, call(5, request_id="a")], 2, ["twice"]),
         ([LOST | {"request_id": "a"}], 1, ["unknown"]),
+        ([LOST | {"request_id": "a"}, REFUSED | {"request_id": "a"}], 1, ["unknown"]),
+        ([LOST | {"request_id": "a"}, WRONG | {"request_id": "a"}], 1, []),
+        ([LOST | {"request_id": "a"}, WRONG | {"request_id": "a"}], 2, ["twice"]),
         ([call(1, error="internal", message="?")], 0, ["error"]),
     ],
 )
 def test_what_is_wrong_is_found(history: list[dict[str, Any]], counted: int, problems: list[str]) -> None:
-    report = settle(history, {WHICH: counted}, errors=["unavailable", "timeout"])
+    report = settle(history, {WHICH: counted}, errors=["unavailable", "timeout", "not_permitted"])
     assert [problem.split(":")[0] for problem in report.problems] == problems
 
 

@@ -1,15 +1,14 @@
-"""Two hundred children of PHP and a failover: they do not all ask at once where the slots are now."""
+"""Two hundred children of php-fpm and a failover: they do not all ask at once where the slots are now."""
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 import time
 from pathlib import Path
 
 import pytest
 from cluster import Cluster
-from programs import PHP
+from fpm import Fpm, body
 from servers import ROOT
 
 CHILDREN = 200
@@ -19,30 +18,25 @@ LOOKS_EVERY = 0.05
 
 
 class Herd:
-    """The children; `ready` tells when all have called."""
+    """The children, each with a request that lasts until `end`."""
 
-    def __init__(self, url: str, folder: Path) -> None:
+    def __init__(self, fpm: Fpm, url: str, folder: Path) -> None:
         self._file = folder / "calling"
         self._file.touch()
-        command = [*PHP, str(ROOT / "tests/harness/herd.php"), url, str(CHILDREN), str(self._file)]
-        self._process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "TERM", "--", *command], stdout=subprocess.PIPE, text=True
-        )
+        script = ROOT / "tests/harness/herd.php"
+        self._requests = [fpm.request(script, url=url, file=self._file, number=n) for n in range(CHILDREN)]
 
     def wait_until_ready(self) -> None:
         """Returns when all have called."""
         give_up = time.monotonic() + 60
         while self._file.stat().st_size < CHILDREN:
             assert time.monotonic() < give_up, f"{self._file.stat().st_size} of {CHILDREN} call"
-            assert self._process.poll() is None
             time.sleep(0.05)
 
     def end(self) -> tuple[int, int]:
         """Ends them, and answers how many calls they made and how many failed."""
         self._file.unlink(missing_ok=True)
-        told, _ = self._process.communicate(timeout=60)
-        lines = [[int(number) for number in line.split()] for line in told.splitlines()]
-        assert len(lines) == CHILDREN
+        lines = [[int(number) for number in body(request).split()] for request in self._requests]
         return sum(calls for calls, _ in lines), sum(failed for _, failed in lines)
 
 
@@ -67,8 +61,8 @@ def most_in_a_second(looks: list[tuple[float, int]]) -> int:
 
 @pytest.mark.parametrize("name", ["redis-7.0", "valkey-9.1"])
 def test_the_map_is_not_asked_for_by_all_at_once(name: str) -> None:
-    with tempfile.TemporaryDirectory(prefix="ql-") as folder, Cluster(name, replicas=3) as cluster:
-        herd = Herd(cluster.url, Path(folder))
+    with tempfile.TemporaryDirectory() as folder, Fpm(CHILDREN) as fpm, Cluster(name, replicas=3) as cluster:
+        herd = Herd(fpm, cluster.url, Path(folder))
         try:
             herd.wait_until_ready()
             primary = cluster.primaries()[0]

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 
 import measure
 import pytest
-from accounts import settle
-from cluster_load import ClusterLoad, counted
 from member import Member
 from program import free_port
 from sentinels import Sentinels
@@ -218,32 +216,6 @@ class TestFailover:
             assert other.end()["result"] is True
             assert other.call("lock.release", "n", waiter)["result"] is True
         watched.wait_until_it_serves()
-
-    def test_ten_failovers_under_load(self, watched: Sentinels) -> None:
-        """Nothing is counted twice; what an old primary granted that its replicas had not got is lost, and told."""
-        with ClusterLoad(watched.url, seconds=150.0, timeout_ms=1500) as load:
-            for number in range(10):
-                old = watched.primary
-                match number % 3:
-                    case 0:
-                        watched.failover()
-                    case 1:
-                        old.kill9()
-                        watched.wait_until_promoted(old)
-                        old.start()
-                    case _:
-                        old.freeze()
-                        watched.wait_until_promoted(old)
-                        old.thaw()
-                watched.wait_until_it_serves()
-            history = load.end()
-        longest = max((record["ok_ns"] - record["invoke_ns"]) / 1e6 for record in history)
-        report = settle(history, counted(watched.url, history), forgets=True, errors={"unavailable", "timeout"})
-        print(f"\n{report}\nlongest call {longest:.0f} ms, stalls of {load.stalls.worst_ms:.0f} ms")
-        twice = [problem for problem in report.problems if problem.startswith(("twice", "error"))]
-        assert not twice, report
-        assert report.calls > 1000
-        assert longest < 1550 + load.stalls.worst_ms
 
 
 class Eyes:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
+import quotalock
 from cluster import Cluster, slot_of
 from servers import Server
 from workers import LANGUAGES, Worker
@@ -60,11 +62,38 @@ def test_a_map_with_a_hole(workers: list[Worker]) -> None:
                 assert "error" not in answer, answer
 
 
+def test_a_hole_that_is_filled_is_found() -> None:
+    with Cluster(primaries=2) as cluster, quotalock.Client(cluster.url, prefix="p", timeout=1.0) as client:
+        owner = cluster.owner_of("hole")
+        for node in cluster.nodes:
+            node.ask("CLUSTER", "DELSLOTS", slot_of("hole"))
+        limiter = client.limiter("l", "1000/h")
+        with pytest.raises(quotalock.Unavailable, match=str(slot_of("hole"))):
+            limiter.consume("hole")
+        owner.ask("CLUSTER", "ADDSLOTS", slot_of("hole"))
+        cluster.wait_until_it_serves()
+        give_up = time.monotonic() + 5
+        while True:
+            try:
+                assert limiter.consume("hole").allowed
+                return
+            except quotalock.Unavailable:
+                assert time.monotonic() < give_up
+                time.sleep(0.05)
+
+
 def test_a_host_that_does_not_resolve_from_here(workers: list[Worker]) -> None:
     with Cluster(primaries=2, host="redis.invalid") as cluster:
         first, second = cluster.primaries()
         key = next(f"k{n}" for n in range(100) if cluster.owner_of(f"k{n}") is second)
-        fails(workers, f"redis+cluster://{first.address}", "unavailable", f"redis.invalid:{second.port}", key=key)
+        fails(
+            workers,
+            f"redis+cluster://{first.address}",
+            "unavailable",
+            f"redis.invalid:{second.port}",
+            "host_map=",
+            key=key,
+        )
         ports = ",".join(f"redis.invalid:{node.port}=127.0.0.1:{node.port}" for node in cluster.nodes)
         for worker in workers:
             for key in ("a", "b", "c", "d"):

@@ -1,7 +1,8 @@
 """Settles accounts after a load: what its callers were told, beside what the servers remember of it.
 
 A call was admitted, denied or failed, and of some that failed nobody knows whether they were counted. A call with a
-request id may have been made several times; then the last answer is what its caller was told, and all count as one.
+request id may have been made several times; then the last answer is what its caller was told, and all count as one. If
+that refuses the password, nobody knows of those before it that were cut off.
 
 * twice: a server counts more than was admitted and is unknown. Something was executed that nobody asked for.
 * forgotten: a server counts less than was admitted. After a failover, and then only, that may be.
@@ -56,24 +57,26 @@ class Report:
 
 def accounts(history: Iterable[Record]) -> dict[Counted, Account]:
     """What the callers were told, by what they asked for."""
-    last: dict[object, Record] = {}
+    tries: defaultdict[object, list[Record]] = defaultdict(list)
     for number, record in enumerate(sorted(history, key=lambda record: record["invoke_ns"])):
-        last[record.get("request_id", number)] = record
+        tries[record.get("request_id", number)].append(record)
     found: defaultdict[Counted, Account] = defaultdict(Account)
-    for record in last.values():
-        account = found[record["limiter"], record["policy"], record["key"]]
+    for records in tries.values():
+        last = records[-1]
+        account = found[last["limiter"], last["policy"], last["key"]]
         account.calls += 1
-        if "error" not in record:
-            account.admitted += record["cost"] if record["result"]["allowed"] else 0
-        elif is_unknown(record):
-            account.unknown += record["cost"]
-            account.unanswered += "request_id" in record
+        if "error" not in last:
+            account.admitted += last["cost"] if last["result"]["allowed"] else 0
+        # A refusal of the last says nothing of those before it.
+        elif any(map(is_unknown, records)):
+            account.unknown += last["cost"]
+            account.unanswered += "request_id" in last and last["error"] != "not_permitted"
     return found
 
 
 def is_unknown(record: Record) -> bool:
-    """Whether nobody knows if a call that failed was counted."""
-    return record["error"] == "timeout" or NOBODY_KNOWS in record["message"]
+    """Whether a call failed, and nobody knows if it was counted."""
+    return "error" in record and (record["error"] == "timeout" or NOBODY_KNOWS in record["message"])
 
 
 def settle(

@@ -177,26 +177,20 @@ class Cluster:
         node.close()
 
     def split(self, primary: Node) -> Node:
-        """Cuts a primary off from the others, not from clients, and promotes its replica: both serve its slots until
-        `rejoin`, within a minute."""
+        """Cuts a primary off from the others, not from clients, and promotes its replica: both serve its slots. For a
+        minute they forget each other whenever they meet, so it is for good."""
         (replica,) = self.replicas_of(primary)
-        others = [node for node in self.nodes if node is not primary]
+        others = [node for node in self.nodes if node not in (primary, replica)]
+        # In this order: servers pass on whom they have forgotten to those who know them, who then forget it too.
         for other in others:
-            primary.ask("CLUSTER", "FORGET", other.id)
-            # A replica cannot forget whom it follows.
-            if other is not replica:
-                other.ask("CLUSTER", "FORGET", primary.id)
+            other.ask("CLUSTER", "FORGET", primary.id)
+        primary.ask("CLUSTER", "FORGET", replica.id)
+        # A replica cannot forget whom it follows.
         self.promote(replica, "TAKEOVER")
         replica.ask("CLUSTER", "FORGET", primary.id)
+        for other in others:
+            primary.ask("CLUSTER", "FORGET", other.id)
         return replica
-
-    def rejoin(self, node: Node) -> None:
-        """Ends a `split`, and returns once who was cut off knows that another has its slots."""
-        for other in self.running():
-            # Each of them: nobody takes in by hearsay whom it was told to forget.
-            if other is not node:
-                node.ask("CLUSTER", "MEET", "127.0.0.1", other.port, other.port + BUS)
-        self._until(self._agrees, "ends no split")
 
     def down(self) -> None:
         """Ends all nodes as a power failure would."""

@@ -1,34 +1,27 @@
 <?php
 
-// So many children of one PHP, as those of php-fpm are, who call until a file is gone: `herd.php URL CHILDREN FILE`.
+// What a child of php-fpm runs: it calls until a file is gone, each time as a request of its own would, and answers how
+// many calls it made and how many failed.
 
 declare(strict_types=1);
 
 use Quotalock\Client;
 use Quotalock\Exception\QuotalockException;
 
-[, $url, $children, $file] = $argv;
-for ($n = 0; $n < (int) $children; $n++) {
-    if (pcntl_fork() !== 0) {
-        continue;
+['url' => $url, 'file' => $file, 'number' => $number] = $_GET;
+mt_srand((int) $number);
+for ($calls = $failed = 0; is_file($file); $calls++) {
+    clearstatcache();
+    try {
+        $limiter = (new Client($url, 'herd', timeoutMs: 2000))->limiter('herd', '1000000/1h');
+        $limiter->consume('key ' . mt_rand(0, 999));
+    } catch (QuotalockException) {
+        $failed++;
     }
-    mt_srand($n);
-    $limiter = (new Client($url, 'herd', timeoutMs: 2000))->limiter('herd', '1000000/1h');
-    for ($calls = $failed = 0; is_file($file); $calls++) {
-        clearstatcache();
-        try {
-            $limiter->consume('key ' . mt_rand(0, 999));
-        } catch (QuotalockException) {
-            $failed++;
-        }
-        // All of them have called when the last has begun.
-        if ($calls === 3) {
-            file_put_contents($file, '.', FILE_APPEND | LOCK_EX);
-        }
-        usleep(mt_rand(0, 400_000));
+    // All of them have called when the last has begun.
+    if ($calls === 3) {
+        file_put_contents($file, '.', FILE_APPEND | LOCK_EX);
     }
-    fwrite(STDOUT, "$calls $failed\n");
-    exit(0);
+    usleep(mt_rand(0, 400_000));
 }
-while (pcntl_wait($status) > 0) {
-}
+echo "$calls $failed";

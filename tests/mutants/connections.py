@@ -444,4 +444,10 @@ MUTANTS = [
         "let guess = map.about_a_hole(Instant::now());",
         "let guess = map.about_a_hole(Instant::now()).filter(|_| false);",
     ),
+    Mutant(
+        "who is not let in for the length of a command is told of a fault",
+        f"{RUST}/call/refusal.rs",
+        'code == "NOAUTH" || text.starts_with("ERR Protocol error: unauthenticated")',
+        'code == "NOAUTH"',
+    ),
 ]

@@ -159,7 +159,10 @@ pub(crate) fn is_unknown_command(text: &str) -> bool {
 pub(crate) fn login(text: &str, server: &str, origin: &str) -> Option<Error> {
     let code = text.split(' ').next().unwrap_or_default();
     let message = match code {
-        "NOAUTH" => format!("{server} wants a password: put it into the url as redis://:PASSWORD@host"),
+        // Of a command with many words it says so in words of its own.
+        _ if code == "NOAUTH" || text.starts_with("ERR Protocol error: unauthenticated") => {
+            format!("{server} wants a password: put it into the url as redis://:PASSWORD@host")
+        }
         "WRONGPASS" => format!("{server} refused the user or password of {origin}: correct it"),
         "ERR" if text.contains("invalid password") => {
             format!("{server} refused the user or password of {origin}: correct it")
@@ -203,4 +206,22 @@ fn line_of(text: &str) -> Option<usize> {
         digits.parse().ok()
     });
     numbers.last()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_wants_a_password_is_understood_whatever_it_was_sent() {
+        for text in [
+            "NOAUTH Authentication required.",
+            "ERR Protocol error: unauthenticated multibulk length",
+            "ERR Protocol error: unauthenticated bulk length",
+        ] {
+            let error = login(text, "redis:6379", "the url").unwrap();
+            assert_eq!(error.code(), Code::NotPermitted);
+            assert!(error.message().starts_with("redis:6379 wants a password"), "{error}");
+        }
+    }
 }
