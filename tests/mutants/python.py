@@ -10,8 +10,9 @@ MUTANTS = [
     Mutant(
         "who waits for a value where others waited for a lock before hears of nothing",
         f"{RUST}/reactor/subscriptions.rs",
-        "reactor.on_subscription(client, Ok(connection.channel()));\n                    any = true;",
-        "",
+        "let want = Want { session, prefix, from: now, is_lost: false, hops: 0 };",
+        "if self.all.keys().any(|(of, _)| *of == client) { continue; }\n            "
+        "let want = Want { session, prefix, from: now, is_lost: false, hops: 0 };",
         suites=("python",),
     ),
     Mutant(
