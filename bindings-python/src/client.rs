@@ -10,6 +10,7 @@ use crate::carrier::Carrier;
 use crate::error::raised;
 use crate::loop_loading::Loading;
 use crate::loops::Loops;
+use crate::password::Password;
 
 /// A client of one Redis, or of this process' memory. Threads may share it, and forked processes go on using it.
 #[pyclass(frozen, weakref, module = "quotalock")]
@@ -17,13 +18,15 @@ pub struct Client {
     core: quotalock::Client,
     limiters: LimiterCache,
     carrier: Arc<Carrier>,
+    /// The password, if a function tells it.
+    password: Option<Password>,
 }
 
 #[pymethods]
 impl Client {
     #[new]
-    #[pyo3(signature = (url = None, prefix = Prefix("ql"), timeout = None, on_error = Word("raise".into()), request_memory = None),
-           text_signature = "(url=None, prefix='ql', timeout=0.5, on_error='raise', request_memory=60.0)")]
+    #[pyo3(signature = (url = None, prefix = Prefix("ql"), timeout = None, on_error = Word("raise".into()), request_memory = None, password = None),
+           text_signature = "(url=None, prefix='ql', timeout=0.5, on_error='raise', request_memory=60.0, password=None)")]
     fn new(
         py: Python<'_>,
         url: Option<Url<'_>>,
@@ -31,6 +34,7 @@ impl Client {
         timeout: Option<&Bound<'_, PyAny>>,
         on_error: Word<'_>,
         request_memory: Option<&Bound<'_, PyAny>>,
+        password: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Client> {
         let url = url.map(|url| url.0.to_owned());
         let mut options = Options { url, prefix: prefix.0.to_owned(), ..Options::default() };
@@ -40,15 +44,19 @@ impl Client {
         if let Some(given) = request_memory {
             options.request_memory = convert::duration(seconds("request_memory", given.as_borrowed())?);
         }
+        let password = password.map(Password::told_by).transpose()?.map(|(provider, password)| {
+            options.password = Some(provider);
+            password
+        });
         let made =
             OnError::parse(&on_error.0).and_then(|on_error| quotalock::Client::new(Options { on_error, ..options }));
         let core = made.map_err(|error| raised(py, &error))?;
-        Ok(Client::of(core, None))
+        Ok(Client::of(core, None, password))
     }
 
     /// The same client for asyncio: what blocks here returns a future of the running loop there.
     fn _for_loops(&self) -> Client {
-        Client::of(self.core.clone(), Some(Loops::default()))
+        Client::of(self.core.clone(), Some(Loops::new(self.password.clone())), self.password.clone())
     }
 
     /// Does a step of a load, and returns the future of its end.
@@ -96,9 +104,9 @@ impl Client {
 }
 
 impl Client {
-    fn of(core: quotalock::Client, loops: Option<Loops>) -> Client {
+    fn of(core: quotalock::Client, loops: Option<Loops>, password: Option<Password>) -> Client {
         let limiters = LimiterCache::new(core.clone());
-        Client { carrier: Arc::new(Carrier::new(&core, loops)), core, limiters }
+        Client { carrier: Arc::new(Carrier::new(&core, loops)), core, limiters, password }
     }
 
     /// The core's client.

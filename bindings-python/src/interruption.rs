@@ -3,14 +3,16 @@
 use pyo3::prelude::*;
 
 use crate::ending::outside;
+use crate::password::answer_here;
 
-/// Makes a call without the GIL. Signal handlers run meanwhile, and what one of them raises ends the call.
+/// Makes a call without the GIL. Signal handlers run meanwhile, and what one of them raises ends the call; and functions that
+/// tell passwords.
 pub fn interruptibly<T: Send>(py: Python<'_>, call: impl FnOnce(&mut dyn FnMut() -> bool) -> T + Send) -> PyResult<T> {
     let mut raised = None;
     let call = || {
         call(&mut || {
             if raised.is_none() {
-                raised = Python::try_attach(|py| py.check_signals().err()).flatten();
+                raised = Python::try_attach(|py| py.check_signals().err().or_else(|| answer_here(py))).flatten();
             }
             raised.is_some()
         })

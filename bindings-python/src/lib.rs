@@ -33,6 +33,7 @@ mod loops;
 mod loss;
 mod once;
 mod ours;
+mod password;
 mod policy;
 mod reservation;
 mod rule_decision;
@@ -81,6 +82,8 @@ mod _native {
     use super::loss::Loss;
     #[pymodule_export]
     use super::once::Once;
+    #[pymodule_export]
+    use super::password::Question;
     #[pymodule_export]
     use super::policy::Rule;
     #[pymodule_export]

@@ -17,6 +17,7 @@ use crate::ending::enter;
 use crate::error::raised;
 use crate::future::resolve;
 use crate::ours::Ours;
+use crate::password::Password;
 use crate::watch::{listen, tell};
 
 /// Carries the calls of one client on one loop: those of a tick go out as one write, and what one read brings resolves
@@ -33,6 +34,8 @@ pub struct LoopDriver {
     pub bell: Ours<Arc<dyn Sink>>,
     /// Whether the last who could make calls has gone.
     pub is_dismissed: AtomicBool,
+    /// That of the client, if a function tells it.
+    password: Option<Password>,
 }
 
 /// What a driver knows.
@@ -101,12 +104,14 @@ impl LoopDriver {
 
 impl LoopDriver {
     /// Makes a driver and has the loop listen for it.
-    pub fn attach(event_loop: &Bound<'_, PyAny>) -> PyResult<Py<LoopDriver>> {
+    pub fn attach(event_loop: &Bound<'_, PyAny>, password: Option<Password>) -> PyResult<Py<LoopDriver>> {
         let py = event_loop.py();
         let link = LoopLink::new(Caller::is_wanted).map_err(|error| raised(py, &error))?;
         let context = call(&py.import("contextvars")?.getattr("Context")?, [])?;
         let (wake_fd, bell) = (link.wake_fd(), link.sink());
+        password.iter().for_each(|password| password.ring_for(&bell));
         let driver = LoopDriver {
+            password,
             bell: Ours::new(bell),
             is_dismissed: AtomicBool::new(false),
             event_loop: event_loop.clone().unbind(),
@@ -153,6 +158,7 @@ impl LoopDriver {
         if slf.get().is_dismissed.load(Ordering::Relaxed) {
             return LoopDriver::_retire(slf);
         }
+        slf.get().password.as_ref().map_or(Ok(()), |password| password.answer_on_loop(slf.py()))?;
         LoopDriver::work(slf, LoopLink::wake)
     }
 

@@ -11,15 +11,23 @@ use crate::call::call;
 use crate::ending::enter;
 use crate::link::LoopDriver;
 use crate::loop_loading::Shared;
+use crate::password::Password;
 
 /// The drivers of a client's loops. Touched only under the GIL, and no Python runs while it is locked: so it is never
 /// found locked, not even after a fork.
-#[derive(Default)]
 pub struct Loops {
     drivers: Mutex<Vec<Py<LoopDriver>>>,
+    /// That of the client, if a function tells it.
+    password: Option<Password>,
 }
 
 impl Loops {
+    /// For a client with this password.
+    pub fn new(password: Option<Password>) -> Loops {
+        password.iter().for_each(Password::on_loops);
+        Loops { drivers: Mutex::default(), password }
+    }
+
     /// Submits a call on the running loop and returns its future; see [`LoopDriver::submit`].
     pub fn submit(&self, py: Python<'_>, op: Op<Answer>, naps: bool) -> PyResult<Py<PyAny>> {
         LoopDriver::submit(self.driver(py)?.bind(py), op, naps)
@@ -59,7 +67,7 @@ impl Loops {
     /// even the end of their loop would reach into the parent's epoll.
     fn add(&self, event_loop: &Bound<'_, PyAny>) -> PyResult<Py<LoopDriver>> {
         let py = event_loop.py();
-        let made = LoopDriver::attach(event_loop)?;
+        let made = LoopDriver::attach(event_loop, self.password.clone())?;
         let (kept, over): (Vec<_>, Vec<_>) =
             self.take_ours().into_iter().partition(|driver| driver.get().has_open_loop(py));
         over.iter().for_each(|driver| drop(driver.get().hang_up(py)));

@@ -24,6 +24,7 @@ use crate::redis::link::closed;
 use crate::redis::links::Links;
 use crate::session::call::Call;
 
+pub use crate::base::credentials::{PasswordQuestion, PasswordQuestions};
 pub use crate::cache::{Loading, Next, Step, Value};
 pub use crate::call::sink::Sink;
 pub use watched::Change;

@@ -5,12 +5,18 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
+use crate::base::error::Cause;
 use crate::base::fork::ForkCell;
 
 /// The most that a file of a password may hold, in bytes.
 const MAX_FILE: u64 = 64 << 10;
+/// A function that told the same password again is asked no more often than this.
+const PACE: Duration = Duration::from_secs(1);
+/// Who gave no answer for so long is asked once more: what it waits for may never come.
+const GIVEN_UP: Duration = Duration::from_secs(30);
 
 /// A password. Prints as `***`, whoever prints it.
 #[derive(Clone, PartialEq, Eq)]
@@ -34,12 +40,21 @@ impl fmt::Debug for Secret {
 
 /// What tells a password when asked, or why it cannot.
 type Tell = dyn Fn() -> std::result::Result<String, String> + Send + Sync;
+/// Says, from any thread, that there is a question.
+type Ring = dyn Fn() + Send + Sync;
 
 /// Tells the password of a client, for as long as the server takes it: it is called for the first connection, and again
 /// when the server refuses what it told. It runs on a thread of its own and may block; its caller waits no longer than the
 /// timeout.
 #[derive(Clone)]
-pub struct PasswordProvider(Arc<Tell>);
+pub struct PasswordProvider(Teller);
+
+#[derive(Clone)]
+enum Teller {
+    Function(Arc<Tell>),
+    /// Another language has the function.
+    Elsewhere(Arc<Ring>, PasswordQuestions),
+}
 
 // A panic of the function is caught where it is called, and what it leaves half-done is its own.
 impl UnwindSafe for PasswordProvider {}
@@ -48,7 +63,68 @@ impl RefUnwindSafe for PasswordProvider {}
 impl PasswordProvider {
     /// Wraps a function that tells the password, or in its error why it cannot.
     pub fn new(tell: impl Fn() -> std::result::Result<String, String> + Send + Sync + 'static) -> PasswordProvider {
-        PasswordProvider(Arc::new(tell))
+        PasswordProvider(Teller::Function(Arc::new(tell)))
+    }
+
+    /// For a function that other threads cannot call, as those of interpreters: `ring` is called, on any thread and perhaps in
+    /// vain, when there is a question, which whoever may call the function takes out of the other half. `ring` must not block.
+    pub fn elsewhere(ring: impl Fn() + Send + Sync + 'static) -> (PasswordProvider, PasswordQuestions) {
+        let questions = PasswordQuestions(Arc::default());
+        (PasswordProvider(Teller::Elsewhere(Arc::new(ring), questions.clone())), questions)
+    }
+}
+
+/// Where the question for a password waits for who can answer it. Empty in a forked child.
+#[derive(Clone)]
+pub struct PasswordQuestions(Arc<ForkCell<Mutex<Option<PasswordQuestion>>>>);
+
+impl PasswordQuestions {
+    /// Takes the question, if there is one: there is no other until it is answered. Never blocks.
+    pub fn take(&self) -> Option<PasswordQuestion> {
+        self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn put(&self, question: PasswordQuestion) {
+        let open = self.0.get_or_init(Mutex::default);
+        let old = open.lock().unwrap_or_else(PoisonError::into_inner).replace(question);
+        drop(old);
+    }
+}
+
+impl fmt::Debug for PasswordQuestions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PasswordQuestions")
+    }
+}
+
+/// Somebody asks for the password. Dropped without an answer, it tells them that there is none.
+pub struct PasswordQuestion {
+    asked: Arc<Asked>,
+    number: u64,
+}
+
+impl PasswordQuestion {
+    /// Answers it.
+    pub fn answer(self, password: String) {
+        self.asked.answered(self.number, password);
+    }
+
+    /// Answers why there is none: what the function threw, for a message and as it is.
+    pub fn fail(self, why: String, cause: Option<Cause>) {
+        self.asked.tell(self.number, &Err(Untold { why, cause }));
+    }
+}
+
+impl Drop for PasswordQuestion {
+    fn drop(&mut self) {
+        // To those who were told already this is nothing.
+        self.asked.tell(self.number, &Err(Untold { why: "it ended without an answer".into(), cause: None }));
+    }
+}
+
+impl fmt::Debug for PasswordQuestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PasswordQuestion")
     }
 }
 
@@ -82,19 +158,39 @@ enum Source {
 #[derive(Default)]
 struct State {
     told: Option<Secret>,
-    /// Who waits for it to be told.
-    waiting: Vec<SyncSender<Told>>,
+    /// When it was told once more, though it was refused.
+    confirmed: Option<Instant>,
+    /// Who waits for it to be told, for as long as they do.
+    waiting: Vec<(Weak<()>, SyncSender<Told>)>,
+    /// Counts the questions.
+    questions: u64,
+    /// When the last one was asked, if it is not answered.
+    asked_at: Option<Instant>,
 }
 
 /// A password, or why there is none.
-pub(crate) type Told = std::result::Result<Secret, String>;
+pub(crate) type Told = std::result::Result<Secret, Untold>;
+
+/// Why nobody told a password.
+#[derive(Clone, Debug)]
+pub(crate) struct Untold {
+    pub why: String,
+    /// What the function threw.
+    pub cause: Option<Cause>,
+}
+
+impl From<String> for Untold {
+    fn from(why: String) -> Untold {
+        Untold { why, cause: None }
+    }
+}
 
 /// What who wants a password has to do.
 pub(crate) enum Wanted {
     /// It is known.
     Here(Secret),
-    /// It comes here; who is told to `ask` does that, the others wait with them.
-    Coming { told: Receiver<Told>, ask: bool },
+    /// It comes; who is told to `ask` asks the question of this number, the others wait with them.
+    Coming { told: Receiver<Told>, ask: Option<u64>, waits: Arc<()> },
 }
 
 impl Password {
@@ -130,48 +226,82 @@ impl Asked {
         self.state.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The password, if one is known that was not `refused`.
+    /// The password, if one is known that was not `refused`, or was told once more a moment ago.
     pub fn want(&self, refused: Option<&Secret>) -> Wanted {
         let mut state = self.state();
-        if let Some(told) = state.told.as_ref().filter(|told| Some(*told) != refused) {
+        let is_confirmed = state.confirmed.is_some_and(|then| then.elapsed() < PACE);
+        if let Some(told) = state.told.as_ref().filter(|told| is_confirmed || Some(*told) != refused) {
             return Wanted::Here(told.clone());
         }
-        let (tell, told) = sync_channel(1);
-        // Those who gave up meanwhile are told in vain, once.
-        state.waiting.push(tell);
-        Wanted::Coming { told, ask: state.waiting.len() == 1 }
+        let ((tell, told), waits) = (sync_channel(1), Arc::new(()));
+        state.waiting.retain(|(waits, _)| waits.strong_count() > 0);
+        let is_asked = state.asked_at.is_some_and(|then| then.elapsed() < GIVEN_UP);
+        state.waiting.push((Arc::downgrade(&waits), tell));
+        if !is_asked {
+            state.questions += 1;
+            state.asked_at = Some(Instant::now());
+        }
+        Wanted::Coming { told, ask: (!is_asked).then_some(state.questions), waits }
     }
 
-    /// Asks for it, which may block, and tells those who wait.
-    pub fn ask(&self) {
-        let told = self.source.ask().and_then(|text| match text.is_empty() {
-            true => Err("it is empty".to_owned()),
-            false => Ok(Secret(text)),
-        });
-        self.tell(&told);
+    /// Whether who asks need not block, since another one answers.
+    pub fn is_answered_elsewhere(&self) -> bool {
+        self.source.is_elsewhere()
     }
 
-    /// Tells those who wait what became of it.
-    pub fn tell(&self, told: &Told) {
+    /// Asks, and tells those who wait; may block unless the answer comes from elsewhere.
+    pub fn ask(self: &Arc<Self>, number: u64) {
+        let told = match &self.source {
+            Source::File(path) => read(path),
+            // A panic of the function is no reason for others to wait.
+            Source::Provider(PasswordProvider(Teller::Function(tell))) => {
+                catch_unwind(AssertUnwindSafe(|| tell())).unwrap_or_else(|_| Err("it panicked".to_owned()))
+            }
+            Source::Provider(PasswordProvider(Teller::Elsewhere(_, questions))) => {
+                questions.put(PasswordQuestion { asked: self.clone(), number });
+                return;
+            }
+        };
+        match told {
+            Ok(text) => self.answered(number, text),
+            Err(why) => self.tell(number, &Err(why.into())),
+        }
+    }
+
+    /// Reminds who answers of the question.
+    pub fn remind(&self) {
+        if let Source::Provider(PasswordProvider(Teller::Elsewhere(ring, _))) = &self.source {
+            ring();
+        }
+    }
+
+    fn answered(&self, number: u64, text: String) {
+        let told = if text.is_empty() { Err("it is empty".to_owned().into()) } else { Ok(Secret(text)) };
+        self.tell(number, &told);
+    }
+
+    /// Tells those who wait what became of their question.
+    pub fn tell(&self, number: u64, told: &Told) {
         let mut state = self.state();
+        // It may have been answered already, or asked anew.
+        if state.questions != number || state.asked_at.is_none() {
+            return;
+        }
         if let Ok(secret) = told {
+            let is_the_same = state.told.as_ref() == Some(secret) && !matches!(self.source, Source::File(_));
+            state.confirmed = is_the_same.then(Instant::now);
             state.told = Some(secret.clone());
         }
+        state.asked_at = None;
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
-        waiting.into_iter().for_each(|tell| drop(tell.try_send(told.clone())));
+        waiting.into_iter().for_each(|(_, tell)| drop(tell.try_send(told.clone())));
     }
 }
 
 impl Source {
-    fn ask(&self) -> std::result::Result<String, String> {
-        match self {
-            Source::File(path) => read(path),
-            // A panic of the function is no reason for others to wait.
-            Source::Provider(PasswordProvider(tell)) => {
-                catch_unwind(AssertUnwindSafe(|| tell())).unwrap_or_else(|_| Err("it panicked".to_owned()))
-            }
-        }
+    fn is_elsewhere(&self) -> bool {
+        matches!(self, Source::Provider(PasswordProvider(Teller::Elsewhere(..))))
     }
 }
 
@@ -195,9 +325,11 @@ impl PartialEq for Asked {
     fn eq(&self, other: &Asked) -> bool {
         match (&self.source, &other.source) {
             (Source::File(one), Source::File(other)) => one == other,
-            (Source::Provider(PasswordProvider(one)), Source::Provider(PasswordProvider(other))) => {
-                Arc::ptr_eq(one, other)
-            }
+            (Source::Provider(PasswordProvider(one)), Source::Provider(PasswordProvider(other))) => match (one, other) {
+                (Teller::Function(one), Teller::Function(other)) => Arc::ptr_eq(one, other),
+                (Teller::Elsewhere(_, one), Teller::Elsewhere(_, other)) => Arc::ptr_eq(&one.0, &other.0),
+                _ => false,
+            },
             _ => false,
         }
     }

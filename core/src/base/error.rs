@@ -1,6 +1,9 @@
 //! What can go wrong, as a stable code and a sentence that says what to do.
 
+use std::any::Any;
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::base::decision::Decision;
@@ -90,6 +93,28 @@ pub struct Error {
     decision: Option<Box<Decision>>,
     /// Whether it is of no use to wait until it passes.
     lasting: bool,
+    cause: Option<Cause>,
+}
+
+/// What a function of the caller's threw, as its language has it.
+#[derive(Clone)]
+pub struct Cause(Arc<dyn Any + Send + Sync>);
+
+// It is only handed on.
+impl UnwindSafe for Cause {}
+impl RefUnwindSafe for Cause {}
+
+impl Cause {
+    /// Wraps it.
+    pub fn new(thrown: impl Any + Send + Sync) -> Cause {
+        Cause(Arc::new(thrown))
+    }
+}
+
+impl fmt::Debug for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cause")
+    }
 }
 
 /// The result of everything here that can fail.
@@ -98,7 +123,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// Makes an error of `code` that says `message`.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Error { code, message: message.into().into_boxed_str(), decision: None, lasting: false }
+        Error { code, message: message.into().into_boxed_str(), decision: None, lasting: false, cause: None }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -113,6 +138,16 @@ impl Error {
     /// The same, of which it is known that it does not pass by itself.
     pub(crate) fn lasting(self) -> Self {
         Error { lasting: true, ..self }
+    }
+
+    /// The same, which a function of the caller's caused.
+    pub(crate) fn caused_by(self, cause: Option<Cause>) -> Self {
+        Error { cause, ..self }
+    }
+
+    /// What a function of the caller's threw, if that is the cause and it is a `T`.
+    pub fn cause<T: Any>(&self) -> Option<&T> {
+        self.cause.as_ref()?.0.downcast_ref()
     }
 
     /// Whether Redis was away, which may pass by itself.

@@ -1,5 +1,6 @@
 //! The password of a new connection: known, or asked for on a thread of its own, since a file or a function may hang.
 
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 
@@ -32,37 +33,45 @@ fn ask(
     refused: Option<&Secret>,
     patience: &mut CallDeadline<'_>,
 ) -> Result<Secret> {
-    let answer = match asked.want(refused) {
+    let (answer, ask, _waits) = match asked.want(refused) {
         Wanted::Here(secret) => return Ok(secret),
-        Wanted::Coming { told, ask } => {
-            let teller = asked.clone();
-            if ask && let Err(error) = on_thread("quotalock-login", move || teller.ask()) {
-                // Whoever joined meanwhile finds that nobody is there to tell.
-                asked.tell(&Err(error.message().to_owned()));
-                return Err(error);
-            }
-            told
-        }
+        Wanted::Coming { told, ask, waits } => (told, ask, waits),
     };
+    if asked.is_answered_elsewhere() {
+        ask.into_iter().for_each(|number| asked.ask(number));
+        asked.remind();
+        // This may be the thread that can answer.
+        patience.look().map_err(|e| gave_up(asked, server, &e))?;
+    } else if let Some(number) = ask {
+        let teller = asked.clone();
+        if let Err(error) = on_thread("quotalock-login", move || teller.ask(number)) {
+            // Whoever joined meanwhile finds that nobody is there to tell.
+            asked.tell(number, &Err(error.message().to_owned().into()));
+            return Err(error);
+        }
+    }
     loop {
         match answer.recv_timeout(patience.slice()) {
             Ok(Ok(secret)) => return Ok(secret),
-            Ok(Err(why)) => {
-                let message = format!("{asked} tells no password for {server} ({why}): correct it");
-                return Err(Error::new(Code::NotPermitted, message));
+            Ok(Err(untold)) => {
+                let message = format!("{asked} tells no password for {server} ({}): correct it", untold.why);
+                return Err(Error::new(Code::NotPermitted, message).caused_by(untold.cause));
             }
-            Err(RecvTimeoutError::Timeout) => patience.look().map_err(|e| match e.kind() {
-                std::io::ErrorKind::Interrupted => interruption(),
-                _ => Error::new(
-                    Code::Timeout,
-                    format!(
-                        "{asked} told no password for {server} in time: is it hanging, or is the timeout too short?"
-                    ),
-                ),
-            })?,
+            Err(RecvTimeoutError::Timeout) => patience.look().map_err(|e| gave_up(asked, server, &e))?,
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(Error::new(Code::Internal, format!("{asked} was not asked to the end")));
             }
         }
+    }
+}
+
+/// The error of who waited for a password no longer.
+fn gave_up(asked: &Asked, server: &Server, why: &io::Error) -> Error {
+    match why.kind() {
+        ErrorKind::Interrupted => interruption(),
+        _ => Error::new(
+            Code::Timeout,
+            format!("{asked} told no password for {server} in time: is it hanging, or is the timeout too short?"),
+        ),
     }
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import Any
 
@@ -28,8 +28,10 @@ class Client(Locks):
         timeout: float = 0.5,
         on_error: str = "raise",
         request_memory: float = 60.0,
+        password: Callable[[], str | Awaitable[str]] | None = None,
     ) -> None:
-        self._native = NativeClient(url, prefix, timeout, on_error, request_memory)._for_loops()
+        native = NativeClient(url, prefix, timeout, on_error, request_memory, password)
+        self._native = native._for_loops()
 
     def limiter(
         self,
