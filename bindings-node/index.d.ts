@@ -51,6 +51,11 @@ export interface ClientOptions {
   readonly onError?: OnError
   /** How long in milliseconds a call with a request id is remembered: 1 ms to 1 day, and as long as the timeout at least. 60,000 if left out. */
   readonly requestMemoryMs?: number
+  /**
+   * Tells the password, where the URL gives none. It is called when a connection first logs in, and again when the server refuses
+   * what it told; calls wait for it within their time. What it throws, they throw.
+   */
+  readonly password?: () => string | PromiseLike<string>
 }
 
 /** How a limiter is made, besides its name and policy. */

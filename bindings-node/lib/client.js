@@ -25,10 +25,11 @@ const { construct } = require('./errors.js')
 const { Limiter } = require('./limiter.js')
 const { open } = require('./lock.js')
 const { Once } = require('./once.js')
+const { questionsFor } = require('./password.js')
 const { takenAll } = require('./sale.js')
 const { Stock, reservationsOf, takeAllOptions, takesOf } = require('./stock.js')
 
-const CLIENT_OPTIONS = ['prefix', 'timeoutMs', 'onError', 'requestMemoryMs']
+const CLIENT_OPTIONS = ['prefix', 'timeoutMs', 'onError', 'requestMemoryMs', 'password']
 const LIMITER_OPTIONS = ['scope', 'enforce']
 const CONSUME_ALL_OPTIONS = ['requestId', 'signal']
 const STOCK_OPTIONS = ['scope', 'ledgerCap', 'retentionMs']
@@ -58,7 +59,7 @@ class Client {
    * @param {import('../index.js').ClientOptions} [given]
    */
   constructor(url, given) {
-    const { prefix, timeoutMs, onError, requestMemoryMs } = options(given, CLIENT_OPTIONS)
+    const { prefix, timeoutMs, onError, requestMemoryMs, password } = options(given, CLIENT_OPTIONS)
     const where = url === undefined ? undefined : address(url)
     const how = {
       prefix: prefix === undefined ? undefined : text('prefix', prefix),
@@ -66,7 +67,8 @@ class Client {
       onError: onError === undefined ? undefined : text('onError', onError),
       requestMemoryMs: requestMemoryMs === undefined ? undefined : number('requestMemoryMs', requestMemoryMs),
     }
-    this.#native = construct(Client, () => new native.Client(where, how))
+    const questions = questionsFor(password)
+    this.#native = construct(Client, () => new native.Client(where, how, questions))
   }
 
   get server() {

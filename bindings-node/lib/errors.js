@@ -81,6 +81,32 @@ function failure(code, message, decision) {
 }
 
 /**
+ * What functions of callers threw last, by a number that the native half hands on.
+ * @type {Map<number, unknown>}
+ */
+const thrown = new Map()
+const MOST_THROWN = 64
+let lastThrown = 0
+
+/**
+ * Keeps what a function threw, for those whose calls it ends.
+ * @param {unknown} error
+ */
+function keep(error) {
+  thrown.set(++lastThrown, error)
+  thrown.delete(lastThrown - MOST_THROWN)
+  return lastThrown
+}
+
+/**
+ * What was kept under a number, in an array; an empty one if nothing is.
+ * @param {number | null | undefined} number
+ */
+function kept(number) {
+  return typeof number === 'number' && thrown.has(number) ? [thrown.get(number)] : []
+}
+
+/**
  * Runs a constructor of the native half; what it throws becomes an error of ours, whose stack begins at `caller`.
  * @template T
  * @param {Function} caller
@@ -90,11 +116,12 @@ function construct(caller, construct) {
   try {
     return construct()
   } catch (error) {
-    const { code, message } = /** @type {{ code: string, message: string }} */ (error)
+    const { code, message, cause } = /** @type {{ code: string, message: string, cause?: Error }} */ (error)
+    for (const original of kept(cause && Number(cause.message))) throw original
     const ours = failure(code, message)
     Error.captureStackTrace(ours, caller)
     throw ours
   }
 }
 
-module.exports = { classes, construct, failure }
+module.exports = { classes, construct, failure, keep, kept }

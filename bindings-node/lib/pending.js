@@ -4,7 +4,7 @@
 
 const { Kind } = require('./native.js')
 const { CombinedDecision, Decision } = require('./decision.js')
-const { failure } = require('./errors.js')
+const { failure, kept } = require('./errors.js')
 
 const [DECISION, COMBINED, FLAG, VALUE] = [Kind.Decision, Kind.Combined, Kind.Flag, Kind.Value]
 
@@ -127,7 +127,8 @@ function settleOther(resolve, answers, at, valueAt) {
   if (kind === FLAG) return resolve(first === 1)
   if (kind === VALUE) return resolve(valueAt(first))
   if (kind === COMBINED) return resolve(new CombinedDecision(answers, at + 3, end))
-  const { code, message } = valueAt(first)
+  const { code, message, thrown } = valueAt(first)
+  for (const original of kept(thrown)) return resolve(Promise.reject(original))
   reject(resolve, code, message, at + 4 < end ? new Decision(answers, at + 4, end) : undefined)
 }
 

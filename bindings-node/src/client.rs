@@ -6,6 +6,7 @@ use quotalock::{Algorithm, Answer, LimiterOptions, OnError, Op, Options, Policy,
 
 use crate::error::{Result, thrown};
 use crate::given::{micros, unsigned};
+use crate::password::Questions;
 
 /// A client of one Redis, or of this process' memory.
 #[napi]
@@ -43,9 +44,9 @@ pub struct RuleInput {
 
 #[napi]
 impl Client {
-    /// Makes a client; no URL asks the environment.
+    /// Makes a client; no URL asks the environment. Questions are for one client.
     #[napi(constructor, catch_unwind)]
-    pub fn new(url: Option<String>, given: ClientInput) -> Result<Client> {
+    pub fn new(url: Option<String>, given: ClientInput, questions: Option<&mut Questions>) -> Result<Client> {
         let make = || {
             let time = |what, given: Option<f64>, default| {
                 given.map_or(Ok(default), |ms| micros(what, ms).map(convert::duration))
@@ -57,7 +58,7 @@ impl Client {
                 timeout: time("timeout", given.timeout_ms, base.timeout)?,
                 on_error: given.on_error.map_or(Ok(base.on_error), |word| OnError::parse(&word))?,
                 request_memory: time("request_memory", given.request_memory_ms, base.request_memory)?,
-                password: base.password,
+                password: questions.and_then(|questions| questions.provider.take()),
             })
         };
         make().map(|inner| Client { inner, closing: None }).map_err(thrown)

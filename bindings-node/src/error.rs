@@ -10,7 +10,11 @@ pub type Result<T> = std::result::Result<T, Thrown>;
 
 /// Turns an error of the core into one to be thrown.
 pub fn thrown(error: Error) -> Thrown {
-    Thrown::new(error.code().as_str(), error.message())
+    let mut thrown = Thrown::new(error.code().as_str(), error.message());
+    if let Some(number) = error.cause::<f64>() {
+        thrown.set_cause(napi::Error::from_reason(number.to_string()));
+    }
+    thrown
 }
 
 /// Turns a failure of Node's own interface into one to be thrown.

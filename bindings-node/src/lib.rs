@@ -18,5 +18,6 @@ mod loading;
 mod lock;
 mod lock_options;
 mod look;
+mod password;
 mod stock;
 mod testing;

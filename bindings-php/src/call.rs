@@ -11,6 +11,7 @@ use ext_php_rs::zend::{ExecutorGlobals, bailout, try_catch};
 use quotalock::{AnswerValue, Op, Result};
 
 use crate::exception::{Outcome, Problem};
+use crate::password;
 
 /// How long a call that gives something back goes on when its script is interrupted: half of it helps nobody.
 pub const GRACE: Duration = Duration::from_millis(100);
@@ -28,7 +29,7 @@ pub type Asked<'a> = &'a mut dyn FnMut() -> bool;
 pub enum Ending {
     /// The request's time is over.
     TimedOut,
-    /// A signal handler threw.
+    /// A signal handler threw, or a function that tells a password.
     Threw,
     /// A signal handler called `exit` or died of a fatal error, or a function of PHP code did the latter.
     Exited,
@@ -84,7 +85,7 @@ pub fn attempt<T>(
     let mut ending = None;
     let answer = call(&mut || {
         // Once is enough: what a handler threw is on its way, and no other handler runs until it has arrived.
-        ending = ending.or_else(|| interruption().map(|how| (how, Instant::now())));
+        ending = ending.or_else(|| interruption().or_else(password::answer).map(|how| (how, Instant::now())));
         ending.is_some_and(|(_, since)| since.elapsed() >= grace)
     });
     let Some((how, _)) = ending else { return Ok(answer?) };

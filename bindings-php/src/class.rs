@@ -106,8 +106,8 @@ unsafe fn describe(function: &mut zend_function, class: &str) {
                 let simple = 1 << IS_STRING | 1 << IS_LONG | _ZEND_TYPE_NULLABLE_BIT;
                 argument.type_ = property::class_type("Stringable", simple);
             }
-            // A URL may hold a password, which must not show in a stack trace.
-            b"url" => {
+            // What holds a password, perhaps by mistake, must not show in a stack trace.
+            b"url" | b"password" => {
                 // SAFETY: as above; offset 0 is the function itself, and the name is interned for good.
                 unsafe {
                     let name = ZendStr::new_interned("SensitiveParameter", true).into_raw();

@@ -10,7 +10,7 @@ use ext_php_rs::prelude::*;
 use ext_php_rs::types::ZendClassObject;
 use quotalock::{CombinedDecision, LimiterOptions, LockOptions, TakenAll};
 
-use crate::argument::{Flag, Float, Int, Key, Maybe, Names, Text};
+use crate::argument::{Flag, Float, Function, Int, Key, Maybe, Names, Text};
 use crate::cache::{BETA, Cache, CacheArguments, ERROR_TTL_MS, FRESH_MS, LEASE_MS, RAISE};
 use crate::call;
 use crate::charges::Charges;
@@ -66,6 +66,7 @@ impl Client {
         timeoutMs: Maybe<Int>,
         onError: Maybe<Text>,
         requestMemoryMs: Int,
+        password: Maybe<Function>,
     ) -> Outcome<Client> {
         let given = Arguments {
             url: url.0.map(|text| text.utf8(1, "url")).transpose()?,
@@ -74,9 +75,10 @@ impl Client {
             on_error: onError.0.map(|text| text.utf8(4, "on_error")).transpose()?,
             request_memory_ms: Some(requestMemoryMs.get(5)?),
         };
-        let shared = registry::client(&Settings::of(given))?;
+        let password = password.0.map(|function| function.get(6)).transpose()?;
+        let shared = registry::client(&Settings::of(given), password.is_some())?;
         class::fill_this([property::text(&shared.server), property::text(&shared.prefix)]);
-        Ok(Client(Handle::new(shared)))
+        Ok(Client(Handle::new(shared, password)))
     }
 
     /// Makes a limiter.

@@ -22,6 +22,7 @@ mod lock;
 mod lock_options;
 mod module;
 mod once;
+mod password;
 mod policy;
 mod property;
 mod record;

@@ -91,7 +91,7 @@ fn bytes(value: &Zval) -> Made<Option<Vec<u8>>> {
 }
 
 /// Throws a TypeError about what a function of PHP code returned.
-fn wrong(wanted: &std::ffi::CStr, found: &Zval) -> Problem {
+pub fn wrong(wanted: &std::ffi::CStr, found: &Zval) -> Problem {
     let found = std::ffi::CString::new(type_name(found)).unwrap_or_default();
     // SAFETY: the format takes these two strings.
     unsafe {

@@ -3,7 +3,7 @@
 use ext_php_rs::prelude::*;
 
 use crate::{
-    cache, class, client, decision, exception, function, held, info, ini, inspection, limiter, lock, once, reservation,
+    cache, class, client, decision, exception, function, held, info, ini, inspection, limiter, lock, once, password, reservation,
     rule, seen, stock, stock_answer, testing,
 };
 
@@ -38,7 +38,10 @@ extern "C" fn start_up(_kind: i32, module: i32) -> i32 {
 /// Releases what the request holds, also after `exit`, a fatal error or the end of its time.
 extern "C" fn shut_down_request(_kind: i32, _module: i32) -> i32 {
     // A panic must not get into the engine, and there is nobody left to throw at.
-    let _ = std::panic::catch_unwind(held::give_back_all);
+    let _ = std::panic::catch_unwind(|| {
+        held::give_back_all();
+        password::forget_all();
+    });
     0
 }
 

@@ -4,8 +4,11 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use quotalock::{Client, Code, Error, LimiterCache, Result};
+use ext_php_rs::types::Zval;
+use quotalock::driver::PasswordQuestions;
+use quotalock::{Client, Code, Error, LimiterCache, Options, PasswordProvider, Result};
 
+use crate::password::Teller;
 use crate::settings::Settings;
 
 /// The most clients kept; the one that was made first makes way for a new one.
@@ -18,6 +21,8 @@ pub struct Shared {
     pub server: String,
     settings: [String; 4],
     request_memory_ms: i64,
+    /// For the password, if functions tell it: which are of a request, and not of the process.
+    questions: Option<PasswordQuestions>,
 }
 
 impl Shared {
@@ -33,26 +38,30 @@ thread_local! {
     static ALL: RefCell<Vec<Rc<Shared>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The client of these settings, made if there is none.
+/// The client of these settings, made if there is none; `told` says whether functions tell its password.
 ///
 /// # Errors
 /// `invalid_argument` for settings that cannot be.
-pub fn client(settings: &Settings) -> Result<Rc<Shared>> {
+pub fn client(settings: &Settings, told: bool) -> Result<Rc<Shared>> {
     let asked = [&settings.url.0, &settings.prefix.0, &settings.timeout_ms.0, &settings.on_error.0];
     let same = |shared: &&Rc<Shared>| {
         shared.request_memory_ms == settings.request_memory_ms
+            && shared.questions.is_some() == told
             && shared.settings.iter().zip(asked).all(|(a, b)| a == &**b)
     };
     if let Some(found) = ALL.with_borrow(|all| all.iter().find(same).cloned()) {
         return Ok(found);
     }
-    let client = Client::new(settings.options()?)?;
+    // Whoever can answer looks for questions by itself.
+    let (password, questions) = told.then(|| PasswordProvider::elsewhere(|| ())).unzip();
+    let client = Client::new(Options { password, ..settings.options()? })?;
     let shared = Rc::new(Shared {
         server: client.server(),
         limiters: LimiterCache::new(client),
         prefix: settings.prefix.0.clone().into_owned(),
         settings: asked.map(|text| text.clone().into_owned()),
         request_memory_ms: settings.request_memory_ms,
+        questions,
     });
     ALL.with_borrow_mut(|all| {
         if all.len() >= CLIENTS {
@@ -67,6 +76,8 @@ pub fn client(settings: &Settings) -> Result<Rc<Shared>> {
 pub struct Handle {
     shared: RefCell<Option<Rc<Shared>>>,
     open: Cell<bool>,
+    /// Alive with it.
+    _password: Option<Rc<Teller>>,
 }
 
 /// What a lock holds of the clients that made it: of one, or over several servers of each.
@@ -81,9 +92,10 @@ pub fn check(handles: &Handles) -> Result<()> {
 }
 
 impl Handle {
-    /// An open handle.
-    pub fn new(shared: Rc<Shared>) -> Rc<Handle> {
-        Rc::new(Handle { shared: RefCell::new(Some(shared)), open: Cell::new(true) })
+    /// An open handle; `password` tells that of the client, if that is a function's to tell.
+    pub fn new(shared: Rc<Shared>, password: Option<&Zval>) -> Rc<Handle> {
+        let password = password.zip(shared.questions.as_ref()).map(|(told, questions)| Teller::new(told, questions));
+        Rc::new(Handle { shared: RefCell::new(Some(shared)), open: Cell::new(true), _password: password })
     }
 
     /// Lets calls pass until the handle is closed.

@@ -7,7 +7,7 @@
 //! | [`Kind::Decision`] | a decision |
 //! | [`Kind::Combined`] | `allowed, would_deny, binding, retry_after`, the index of the source, and of each decision its size and itself |
 //! | [`Kind::Flag`] | 0 or 1. A flag is also the word that a lock was lost, under the number by which it was watched |
-//! | [`Kind::Failure`] | the place of a `{ code, message }` among the values, and a decision if it has one |
+//! | [`Kind::Failure`] | the place of a `{ code, message, thrown }` among the values, and a decision if it has one |
 //! | [`Kind::Value`] | the place of a value (values.rs) |
 //!
 //! A decision is `allowed, limit, remaining, retry_after, reset_after` (milliseconds, -1 for never) of the whole, then

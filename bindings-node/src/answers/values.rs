@@ -65,6 +65,7 @@ fn failure<'e>(env: &'e Env, error: &Error) -> Result<Object<'e>> {
     object!(env, {
         c"code": error.code().as_str(),
         c"message": error.message(),
+        c"thrown": error.cause::<f64>().copied(),
     })
 }
 
