@@ -3,11 +3,12 @@
 use pyo3::prelude::*;
 
 use crate::ending::outside;
-use crate::password::answer_here;
+use crate::password::{answer_first, answer_here};
 
 /// Makes a call without the GIL. Signal handlers run meanwhile, and what one of them raises ends the call; and functions that
 /// tell passwords.
 pub fn interruptibly<T: Send>(py: Python<'_>, call: impl FnOnce(&mut dyn FnMut() -> bool) -> T + Send) -> PyResult<T> {
+    answer_first(py)?;
     let mut raised = None;
     let call = || {
         call(&mut || {

@@ -35,6 +35,9 @@ struct Teller {
 /// after a fork.
 static ALL: Mutex<Vec<(Weak<Teller>, PasswordQuestions)>> = Mutex::new(Vec::new());
 
+/// Whether somebody asked for the password of a client that blocks, and perhaps nobody answers.
+static IS_RUNG: AtomicBool = AtomicBool::new(false);
+
 impl Password {
     /// For a function of Python code.
     pub fn told_by(given: &Bound<'_, PyAny>) -> PyResult<(PasswordProvider, Password)> {
@@ -78,10 +81,19 @@ impl Password {
 
 impl Teller {
     fn ring(&self) {
+        if !self.is_on_loops.load(Ordering::Relaxed) {
+            IS_RUNG.store(true, Ordering::Relaxed);
+        }
         let Some(bells) = self.bells.get() else { return };
         let bells: Vec<_> = bells.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect();
         bells.iter().for_each(|bell| bell.complete(Vec::new()));
     }
+}
+
+/// Before a call: answers what work in the background asked meanwhile.
+pub fn answer_first(py: Python<'_>) -> PyResult<()> {
+    let is_rung = IS_RUNG.load(Ordering::Relaxed) && IS_RUNG.swap(false, Ordering::Relaxed);
+    if is_rung { answer_here(py).map_or(Ok(()), Err) } else { Ok(()) }
 }
 
 /// Answers the questions of clients that block, on this thread, which waits for an answer of Redis. What ends its call is

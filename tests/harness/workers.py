@@ -4,7 +4,8 @@ A request is a JSON line `{"lane", "op", ...}`, and each is answered by one JSON
 caller: it makes one call after the other, and all lanes call at once (sync Python and Rust: each in a thread of its
 own; PHP has one lane). The operations:
 
-* `client`: `url`, `prefix`, `timeout_ms`, `on_error`; the client of all later operations.
+* `client`: `url`, `prefix`, `timeout_ms`, `on_error`; the client of all later operations. `password` is a file, or null: the
+  client's function tells what is in it, adds a '?' to the file of its name with `.asked`, and fails if it begins with a '!'.
 * `KIND.METHOD`, as in api.json: `limiter.consume`, `lock.extend`, `once.run`, `client.take_all`. `name` and `options`
   are those with which the client makes the handle (each lane has its own), `arguments` those of the call. Durations end
   in `_ms`, bytes are `{"hex": ...}`, and a stock in a list is its name. The function that loads is an object: what it
@@ -107,9 +108,18 @@ class Worker:
         """With which code it ended, if it has."""
         return self._process.poll()
 
-    def client(self, url: str, *, prefix: str = "ql", timeout_ms: int = 5000, on_error: str = "raise") -> Answer:
+    def client(
+        self,
+        url: str,
+        *,
+        prefix: str = "ql",
+        timeout_ms: int = 5000,
+        on_error: str = "raise",
+        password: Path | None = None,
+    ) -> Answer:
         """Makes the client of all later operations, a patient one unless it is told: machines stand still at times."""
-        return self.ask("client", url=url, prefix=prefix, timeout_ms=timeout_ms, on_error=on_error)
+        told = None if password is None else str(password)
+        return self.ask("client", url=url, prefix=prefix, timeout_ms=timeout_ms, on_error=on_error, password=told)
 
     def ask(self, op: str, **request: Any) -> Answer:
         """Carries out `client`, or an operation of a limiter: `limiter`, `policy`, `key` and what else it takes."""

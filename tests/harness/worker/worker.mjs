@@ -1,7 +1,7 @@
 // Does with quotalock in Node what JSON lines on its input say. See workers.py for the protocol.
 
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
@@ -80,6 +80,17 @@ function seen(/** @type {any} */ handle, /** @type {string[]} */ names) {
 const tell = (/** @type {number} */ lane, /** @type {Answer} */ answer) =>
   process.stdout.write(`${JSON.stringify({ lane, ...answer })}\n`)
 
+/** What tells the password in a file and marks that it was asked; what begins with a '!' it fails with. */
+function teller(/** @type {string | null} */ path) {
+  if (path === null) return undefined
+  return async () => {
+    appendFileSync(`${path}.asked`, '?')
+    const text = readFileSync(path, 'utf8')
+    if (text.startsWith('!')) throw new Failed(text)
+    return text
+  }
+}
+
 /** One client and its handles. */
 class Session {
   /** @type {any} */
@@ -92,8 +103,8 @@ class Session {
     if (op === 'load') return this.load(request)
     if (op !== 'client') return this.call(op, request)
     try {
-      const { url, prefix, timeout_ms: timeoutMs, on_error: onError } = request
-      this.client = new Client(url, { prefix, timeoutMs, onError })
+      const { url, prefix, timeout_ms: timeoutMs, on_error: onError, password } = request
+      this.client = new Client(url, { prefix, timeoutMs, onError, password: teller(password) })
       this.handles = {}
     } catch (error) {
       return this.failure(error)

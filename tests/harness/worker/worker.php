@@ -95,6 +95,16 @@ function loader(int $lane, array $how, int &$loads): \Closure
     };
 }
 
+/** What tells the password in a file and marks that it was asked; what begins with a '!' it fails with. */
+function teller(?string $path): ?\Closure
+{
+    return $path === null ? null : function () use ($path): string {
+        file_put_contents("$path.asked", '?', FILE_APPEND);
+        $text = file_get_contents($path);
+        return str_starts_with($text, '!') ? throw new DomainException($text) : $text;
+    };
+}
+
 /** One client and its handles. */
 final class Session
 {
@@ -111,7 +121,8 @@ final class Session
         }
         [$timeout, $onError] = [$request['timeout_ms'], $request['on_error']];
         try {
-            $this->client = new Client($request['url'], $request['prefix'], timeoutMs: $timeout, onError: $onError);
+            $how = ['timeoutMs' => $timeout, 'onError' => $onError, 'password' => teller($request['password'])];
+            $this->client = new Client($request['url'], $request['prefix'], ...$how);
             $this->handles = [];
         } catch (QuotalockException $error) {
             return $this->failure($error);

@@ -67,6 +67,24 @@ class Loader:
         return json.loads(self.how["json"]) if "json" in self.how else octets(self.how["value"])
 
 
+def teller(path: str | None, *, aio: bool) -> Callable[[], Any] | None:
+    """What tells the password in a file and marks that it was asked; what begins with a '!' it fails with."""
+
+    def told() -> str:
+        with Path(f"{path}.asked").open("a") as asked:
+            asked.write("?")
+        text = Path(str(path)).read_text()
+        if text.startswith("!"):
+            raise Failed(text)
+        return text
+
+    async def awaited() -> str:
+        await asyncio.sleep(0.01)
+        return told()
+
+    return None if path is None else awaited if aio else told
+
+
 class Session:
     """One client and its handles. `make` makes a client from the fields of a request."""
 
@@ -304,7 +322,9 @@ def main() -> None:
 
     def make(request: Answer) -> object:
         timeout = request["timeout_ms"] / 1000
-        return package.Client(request["url"], prefix=request["prefix"], timeout=timeout, on_error=request["on_error"])
+        password = teller(request["password"], aio=aio)
+        given = {"prefix": request["prefix"], "on_error": request["on_error"], "password": password}
+        return package.Client(request["url"], timeout=timeout, **given)
 
     serve(Session(make, threads=not aio))
 
