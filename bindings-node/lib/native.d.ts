@@ -113,8 +113,8 @@ export declare class Client {
   cache(name: string, options: CacheInput): Cache
   /** Makes a `once`. */
   once(name: string, options: OnceInput): Once
-  /** Makes a client; no URL asks the environment. */
-  constructor(url: string | undefined | null, given: ClientInput)
+  /** Makes a client; no URL asks the environment. Questions are for one client. */
+  constructor(url: string | undefined | null, given: ClientInput, questions?: Questions | undefined | null)
   /** What every Redis key starts with. */
   get prefix(): string
   /** The server's name, without a password. */
@@ -183,6 +183,22 @@ export declare class Once {
   redisKey(id: Buffer): Buffer
   /** Describes the beginning of a run. */
   begin(id: Buffer, waitMs?: number | undefined | null): Loading
+}
+
+/** Somebody waits for the password. */
+export declare class Question {
+  /** Answers it. */
+  answer(password: string): void
+  /** Answers that the function threw what JavaScript keeps under this number. */
+  fail(thrown: number): void
+}
+
+/** Where the question for a client's password waits. */
+export declare class Questions {
+  /** Has `asked` called when there may be a question. */
+  constructor(asked: () => unknown)
+  /** The question, if there is one. */
+  take(): Question | null
 }
 
 /** An estimate that was charged, to be settled. */

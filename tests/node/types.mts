@@ -17,6 +17,8 @@ type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ?
 function same<A, B>(_: Equal<A, B>): void {}
 
 const options: quotalock.ClientOptions = { prefix: 'shop', timeoutMs: 500, onError: 'local', requestMemoryMs: 60_000 }
+const told: quotalock.ClientOptions = { password: async () => 'secret' }
+new Client('redis://app@h', told)
 await using client = new Client('redis://127.0.0.1:6379', options)
 using plain = new Client()
 new Client(new URL('redis://127.0.0.1:6379'))

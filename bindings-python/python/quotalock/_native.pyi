@@ -1,7 +1,7 @@
 """The native half of `quotalock`."""
 
 from asyncio import Future
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, final
 
@@ -24,6 +24,7 @@ __all__ = [
     "LoopDriver",
     "Loss",
     "Once",
+    "PasswordQuestion",
     "Reservation",
     "Rule",
     "RuleDecision",
@@ -1190,6 +1191,16 @@ def quorum_lock(
 
     Raises `InvalidArgument` as `Client.lock`, for too few or too many clients, and for one that is given twice.
     """
+
+@final
+class PasswordQuestion:
+    """Somebody waits for a password, on a loop. Dropped without an answer, it tells them so."""
+
+    def _answer(self, told: object) -> None:
+        """Answers it by what the function returned."""
+
+    def _fail(self, raised: BaseException) -> None:
+        """Answers it by what the function raised."""
 
 @final
 class LoopDriver:
