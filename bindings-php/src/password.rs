@@ -42,8 +42,7 @@ impl Teller {
 
 /// Answers what is asked of this request's functions; how a function ended the script, if it did.
 pub fn answer() -> Option<Ending> {
-    let asked =
-        || ALL.with_borrow(|all| all.iter().rev().filter_map(Weak::upgrade).find_map(|teller| teller.asked()));
+    let asked = || ALL.with_borrow(|all| all.iter().rev().filter_map(Weak::upgrade).find_map(|teller| teller.asked()));
     while let Some((question, function)) = asked() {
         match call::function(&function, &[]) {
             Ended::Returned(value) => match value.zend_str().map(|text| std::str::from_utf8(text.as_bytes())) {

@@ -43,7 +43,9 @@ impl Password {
     pub fn told_by(given: &Bound<'_, PyAny>) -> PyResult<(PasswordProvider, Password)> {
         if given.is_instance_of::<PyString>() {
             // It is not shown.
-            return Err(PyTypeError::new_err("password is a str: give a function that returns it, or put it into the url"));
+            return Err(PyTypeError::new_err(
+                "password is a str: give a function that returns it, or put it into the url",
+            ));
         }
         function("password", given)?;
         let (is_on_loops, bells) = (AtomicBool::new(false), ForkCell::new());
@@ -85,7 +87,8 @@ impl Teller {
             IS_RUNG.store(true, Ordering::Relaxed);
         }
         let Some(bells) = self.bells.get() else { return };
-        let bells: Vec<_> = bells.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect();
+        let bells: Vec<_> =
+            bells.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect();
         bells.iter().for_each(|bell| bell.complete(Vec::new()));
     }
 }
@@ -120,7 +123,9 @@ fn answer(told: PyResult<Bound<'_, PyAny>>, question: PasswordQuestion) -> PyRes
         let text = told.cast::<PyString>().map_err(|_| {
             PyTypeError::new_err(format!("the password function returned {}: return a str", kind(&told)))
         })?;
-        text.to_str().map(str::to_owned).map_err(|_| invalid(told.py(), "the password has no UTF-8 form: change it".into()))
+        text.to_str()
+            .map(str::to_owned)
+            .map_err(|_| invalid(told.py(), "the password has no UTF-8 form: change it".into()))
     });
     match text {
         Ok(text) => question.answer(text),

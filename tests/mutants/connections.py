@@ -236,14 +236,38 @@ MUTANTS = [
     Mutant(
         "a password that was refused is not asked for again",
         f"{RUST}/base/credentials.rs",
-        "state.told.as_ref().filter(|told| Some(*told) != refused)",
+        "state.told.as_ref().filter(|told| is_confirmed || Some(*told) != refused)",
         "state.told.as_ref()",
     ),
     Mutant(
         "each of those who want a password asks for it",
         f"{RUST}/base/credentials.rs",
-        "ask: state.waiting.len() == 1",
-        "ask: true",
+        "ask: (!is_asked).then_some(state.questions)",
+        "ask: Some(state.questions)",
+    ),
+    Mutant(
+        "a function is asked again and again for a password that stays wrong",
+        f"{RUST}/base/credentials.rs",
+        "state.confirmed = is_the_same.then(Instant::now);",
+        "state.confirmed = None;",
+    ),
+    Mutant(
+        "a question that is dropped leaves those waiting who asked it",
+        f"{RUST}/base/credentials.rs",
+        'self.asked.tell(self.number, &Err(Untold { why: "it ended without an answer".into(), cause: None }));',
+        "",
+    ),
+    Mutant(
+        "an answer that comes too late is one to the next question",
+        f"{RUST}/base/credentials.rs",
+        "if state.questions != number || state.asked_at.is_none() {",
+        "if false {",
+    ),
+    Mutant(
+        "what a function threw is told in words alone",
+        f"{RUST}/connection/login.rs",
+        ".caused_by(untold.cause)",
+        "",
     ),
     Mutant(
         "a function that panics leaves its callers waiting",

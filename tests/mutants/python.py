@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutant import RUST, Mutant
 
 PYTHON = "bindings-python/src"
-TESTS = ("test_texts", "test_unwinding", "test_exit", "test_locks_arguments")
+TESTS = ("test_texts", "test_unwinding", "test_exit", "test_locks_arguments", "test_passwords")
 MUTANTS = [
     Mutant(
         "a destructor calls the loop",
@@ -40,6 +40,20 @@ MUTANTS = [
         f"{PYTHON}/lock_options.rs",
         'None => return Err(wrong("an unexpected keyword")),',
         "None => {}",
+        suites=("python",),
+    ),
+    Mutant(
+        "a function that tells the password is asked when the call is over",
+        f"{PYTHON}/interruption.rs",
+        "py.check_signals().err().or_else(|| answer_here(py))",
+        "py.check_signals().err()",
+        suites=("python",),
+    ),
+    Mutant(
+        "a call that is interrupted by who tells the password says that it was refused",
+        f"{PYTHON}/password.rs",
+        "if error.is_instance_of::<PyException>(py) {",
+        "if true {",
         suites=("python",),
     ),
     Mutant(

@@ -325,11 +325,13 @@ impl PartialEq for Asked {
     fn eq(&self, other: &Asked) -> bool {
         match (&self.source, &other.source) {
             (Source::File(one), Source::File(other)) => one == other,
-            (Source::Provider(PasswordProvider(one)), Source::Provider(PasswordProvider(other))) => match (one, other) {
-                (Teller::Function(one), Teller::Function(other)) => Arc::ptr_eq(one, other),
-                (Teller::Elsewhere(_, one), Teller::Elsewhere(_, other)) => Arc::ptr_eq(&one.0, &other.0),
-                _ => false,
-            },
+            (Source::Provider(PasswordProvider(one)), Source::Provider(PasswordProvider(other))) => {
+                match (one, other) {
+                    (Teller::Function(one), Teller::Function(other)) => Arc::ptr_eq(one, other),
+                    (Teller::Elsewhere(_, one), Teller::Elsewhere(_, other)) => Arc::ptr_eq(&one.0, &other.0),
+                    _ => false,
+                }
+            }
             _ => false,
         }
     }
@@ -351,3 +353,6 @@ impl fmt::Display for Asked {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
