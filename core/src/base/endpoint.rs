@@ -347,6 +347,9 @@ fn host_and_port(authority: &str, default_port: u16) -> std::result::Result<(Str
                 _ => (host, Some(after.strip_prefix(':').ok_or("has something odd after ']': write [::1]:6379")?)),
             }
         }
+        None if authority.matches(':').count() > 1 => {
+            return Err("has several ':' in a host: write IPv6 as [::1]:6379, and '@' after a login".into());
+        }
         None => authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port))),
     };
     if host.is_empty() {

@@ -90,10 +90,16 @@ impl fmt::Display for Code {
 pub struct Error {
     code: Code,
     message: Box<str>,
-    decision: Option<Box<Decision>>,
+    about: Option<Box<About>>,
     /// Whether it is of no use to wait until it passes.
     lasting: bool,
-    cause: Option<Cause>,
+}
+
+/// What belongs to an error.
+#[derive(Clone, Debug)]
+enum About {
+    Decision(Decision),
+    Cause(Cause),
 }
 
 /// What a function of the caller's threw, as its language has it.
@@ -123,7 +129,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// Makes an error of `code` that says `message`.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Error { code, message: message.into().into_boxed_str(), decision: None, lasting: false, cause: None }
+        Error { code, message: message.into().into_boxed_str(), about: None, lasting: false }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -132,7 +138,7 @@ impl Error {
 
     /// Makes the error of a `require` that was denied.
     pub(crate) fn limited(message: String, decision: Decision) -> Self {
-        Error { decision: Some(Box::new(decision)), ..Error::new(Code::Limited, message) }
+        Error { about: Some(Box::new(About::Decision(decision))), ..Error::new(Code::Limited, message) }
     }
 
     /// The same, of which it is known that it does not pass by itself.
@@ -142,12 +148,15 @@ impl Error {
 
     /// The same, which a function of the caller's caused.
     pub(crate) fn caused_by(self, cause: Option<Cause>) -> Self {
-        Error { cause, ..self }
+        Error { about: cause.map(|cause| Box::new(About::Cause(cause))), ..self }
     }
 
     /// What a function of the caller's threw, if that is the cause and it is a `T`.
     pub fn cause<T: Any>(&self) -> Option<&T> {
-        self.cause.as_ref()?.0.downcast_ref()
+        match self.about.as_deref()? {
+            About::Cause(Cause(thrown)) => thrown.downcast_ref(),
+            About::Decision(_) => None,
+        }
     }
 
     /// Whether Redis was away, which may pass by itself.
@@ -167,7 +176,10 @@ impl Error {
 
     /// The decision that denied, for [`Code::Limited`]; none for every other code.
     pub fn decision(&self) -> Option<&Decision> {
-        self.decision.as_deref()
+        match self.about.as_deref()? {
+            About::Decision(decision) => Some(decision),
+            About::Cause(_) => None,
+        }
     }
 }
 

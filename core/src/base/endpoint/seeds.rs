@@ -109,7 +109,9 @@ mod tests {
         for (url, cure) in [
             ("redis+cluster://", "no host"),
             ("redis+cluster://a,,b", "no host"),
+            ("redis+cluster://a,", "no host"),
             ("redis+cluster://a:0", "not one"),
+            ("redis+cluster://a,::1:7000", "[::1]:6379"),
             ("redis+cluster://a,b/1", "leave it out"),
             ("redis+cluster://a?ca=x", "rediss+cluster://"),
             ("redis+cluster://a?host_map=x", "10.0.0.1:6379=127.0.0.1:7001"),
