@@ -190,6 +190,19 @@ class TestRights:
         return answer["result"]
 
 
+    @pytest.mark.parametrize("password", ["p", "command", "ERR", "user"])
+    def test_a_password_that_is_a_word_of_the_refusal_hides_no_other(
+        self, worker: Worker, server: Server, password: str
+    ) -> None:
+        rights = ("resetkeys", "~ql:*", "nocommands", "+eval", "+evalsha", "+time", "+get", "+del")
+        server.command("ACL", "SETUSER", "app", "on", f">{password}", *rights)
+        worker.client(f"redis://app:{password}@127.0.0.1:{server.port}")
+        answer = consume(worker)
+        assert answer["error"] == "not_permitted"
+        if password != "command":
+            assert "+set" in answer["message"]
+
+
 class TestNames:
     def listed(self, server: Server) -> list[dict[str, str]]:
         lines = server.command("CLIENT", "LIST").splitlines()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
+
 import pytest
 from cluster import Cluster
-from workers import Worker
+from workers import LANGUAGES, Worker
 from wrong import called
 
 SECRET = "sw0rdfish"
@@ -45,13 +48,20 @@ REFUSED = [
 ]
 
 
+@pytest.fixture(scope="module")
+def workers() -> Iterator[list[Worker]]:
+    with ExitStack() as stack:
+        yield [stack.enter_context(Worker(language)) for language in LANGUAGES]
+
+
 @pytest.mark.parametrize(("url", "cure"), REFUSED)
-def test_a_url_that_cannot_be(worker: Worker, url: str, cure: str) -> None:
-    answer = called(worker, url)
-    assert answer.get("error") == "invalid_argument", answer
-    assert cure in answer["message"]
-    assert answer["message"].startswith('url "redis')
-    assert SECRET not in answer["message"] + answer["shown"]
+def test_a_url_that_cannot_be(workers: list[Worker], url: str, cure: str) -> None:
+    for worker in workers:
+        answer = called(worker, url)
+        assert answer.get("error") == "invalid_argument", answer
+        assert cure in answer["message"]
+        assert answer["message"].startswith('url "redis')
+        assert SECRET not in answer["message"] + answer["shown"]
 
 
 def test_seeds_that_are_named_twice_are_one(worker: Worker) -> None:

@@ -246,6 +246,12 @@ MUTANTS = [
         "ask: Some(state.questions)",
     ),
     Mutant(
+        "a password hides what a refusal means",
+        f"{RUST}/session/exchange/refused.rs",
+        "refusal::read(text, &*self.operation,",
+        "refusal::read(&self.session.endpoint.scrubbed(text), &*self.operation,",
+    ),
+    Mutant(
         "a function is asked again and again for a password that stays wrong",
         f"{RUST}/base/credentials.rs",
         "state.confirmed = is_the_same.then(Instant::now);",

@@ -5,8 +5,15 @@ from __future__ import annotations
 from mutant import RUST, Mutant
 
 PYTHON = "bindings-python/src"
-TESTS = ("test_texts", "test_unwinding", "test_exit", "test_locks_arguments", "test_passwords")
+TESTS = ("test_texts", "test_unwinding", "test_exit", "test_locks_arguments", "test_passwords", "test_waits")
 MUTANTS = [
+    Mutant(
+        "who waits for a value where others waited for a lock before hears of nothing",
+        f"{RUST}/reactor/subscriptions.rs",
+        "reactor.on_subscription(client, Ok(connection.channel()));\n                    any = true;",
+        "",
+        suites=("python",),
+    ),
     Mutant(
         "a destructor calls the loop",
         f"{PYTHON}/loops.rs",

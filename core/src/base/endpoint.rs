@@ -271,13 +271,14 @@ impl Endpoint {
         }
         let client_name = client_name(&mut options)?;
         let server = |address| Server { address, user, password, database: 0, client_name: client_name.clone() };
+        if scheme.contains('+') && login.is_some_and(|login| login.contains(['@', ','])) {
+            return Err(
+                "has a '@' or ',' before its last '@': give the login once, before the first server, and write \
+                        those in it as %40 and %2C"
+                    .into(),
+            );
+        }
         if scheme.ends_with("+cluster") {
-            if login.is_some_and(|login| login.contains('@')) {
-                return Err(
-                    "has more than one '@': give the login once, before the first server, and write @ in it as %40"
-                        .into(),
-                );
-            }
             let first = server(Address::at(String::new(), 0, files));
             let seeds = Seeds::parse(place, &mut options, &first)?;
             options.finish()?;

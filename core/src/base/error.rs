@@ -1,6 +1,7 @@
 //! What can go wrong, as a stable code and a sentence that says what to do.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -139,6 +140,11 @@ impl Error {
     /// Makes the error of a `require` that was denied.
     pub(crate) fn limited(message: String, decision: Decision) -> Self {
         Error { about: Some(Box::new(About::Decision(decision))), ..Error::new(Code::Limited, message) }
+    }
+
+    /// The same in other words.
+    pub(crate) fn reworded<'a>(&'a self, how: impl FnOnce(&'a str) -> Cow<'a, str>) -> Self {
+        Error { message: how(&self.message).into(), ..self.clone() }
     }
 
     /// The same, of which it is known that it does not pass by itself.

@@ -19,6 +19,18 @@ pub(crate) enum Refusal {
     Final(Error),
 }
 
+impl Refusal {
+    /// The same, with another error if it has one.
+    pub fn map(self, how: impl FnOnce(&Error) -> Error) -> Refusal {
+        match self {
+            Refusal::Later(error, scope) => Refusal::Later(how(&error), scope),
+            Refusal::Elsewhere(error, scope) => Refusal::Elsewhere(how(&error), scope),
+            Refusal::Final(error) => Refusal::Final(how(&error)),
+            Refusal::NoScript | Refusal::Redirected(_) => self,
+        }
+    }
+}
+
 /// Where a server of a cluster sends a call; it did not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Redirect {

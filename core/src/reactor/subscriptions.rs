@@ -40,10 +40,18 @@ impl Subscriptions {
     /// Makes those that are needed, and tells the reactor what was heard: true if there was anything. `ring` makes what wakes
     /// the process' thread.
     pub fn turn<F: FnOnce() + Send + 'static>(&mut self, reactor: &mut Reactor, ring: impl Fn() -> F) -> bool {
-        for (client, session, prefix) in reactor.unsubscribed() {
-            self.all.entry(client).or_insert_with(|| ClientSubscription::new(session, prefix, ring()));
-        }
         let (now, mut any) = (Instant::now(), false);
+        for (client, session, prefix) in reactor.unsubscribed() {
+            match self.all.get(&client).map(|subscription| &subscription.state) {
+                // Made for another guest, before this one was there.
+                Some(State::Up(connection)) => {
+                    reactor.on_subscription(client, Ok(connection.channel()));
+                    any = true;
+                }
+                Some(State::Opening(_) | State::Lost(_)) => {}
+                None => _ = self.all.insert(client, ClientSubscription::new(session, prefix, ring())),
+            }
+        }
         self.all.retain(|client, subscription| match &mut subscription.state {
             State::Opening(result) => {
                 let opened = match result.try_recv() {

@@ -14,8 +14,11 @@ const LONGEST_IN_A_CLUSTER: Duration = Duration::from_millis(32);
 
 impl Exchange {
     pub(super) fn on_refusal(&mut self, text: &str) -> Step {
-        let text = self.session.endpoint.scrubbed(text);
-        let refusal = refusal::read(&text, &*self.operation, &self.server());
+        // What it means does not hang on what of it may be shown: a password may be a word of it.
+        let (endpoint, refusal) = (&self.session.endpoint, refusal::read(text, &*self.operation, &self.server()));
+        let is_clean = endpoint.scrubbed(text) == text;
+        let refusal =
+            if is_clean { refusal } else { refusal.map(|error| error.reworded(|said| endpoint.scrubbed(said))) };
         // A primary that has lost its replicas may have lost its Sentinels too, and they may have chosen another one.
         let is_alone = text.contains("NOREPLICAS") && self.node.as_ref().is_some_and(|node| node.server.is_watched());
         self.elsewhere = self.pass != Pass::Glance && (is_alone || matches!(refusal, Refusal::Elsewhere(..)));
