@@ -50,9 +50,9 @@ namespace Quotalock {
          *     yes, no, or what the same policy says in this process' memory; default `raise`
          * @param int<1, 86400000> $requestMemoryMs how long a call with a request id is remembered; as long
          *     as the timeout at least
-         * @param (callable(): string)|null $password tells the password, where the URL gives none: called while a call
-         *     waits for it, when a connection first logs in, and again when the server refuses what it returned. What it
-         *     throws, the call throws. Clients with the same settings share connections, whose function logged in
+         * @param (callable(): string)|null $password tells the password, where the URL gives none: called while a
+         *     call waits for it, when a connection first logs in, and again when the server refuses what it returned.
+         *     What it throws, the call throws. Clients with the same settings share connections, whoever logged in
          * @throws InvalidArgumentException
          */
         public function __construct(

@@ -189,7 +189,6 @@ class TestRights:
         assert "error" not in answer, answer
         return answer["result"]
 
-
     @pytest.mark.parametrize("password", ["p", "command", "ERR", "user"])
     def test_a_password_that_is_a_word_of_the_refusal_hides_no_other(
         self, worker: Worker, server: Server, password: str

@@ -1,11 +1,10 @@
-"""Functions that tell the password: asked when a connection logs in, asked again when the server refuses, and whatever they do,
-their callers hear of it and nobody else is kept waiting."""
+"""Functions that tell the password: asked when a connection logs in, asked again when the server refuses, and whatever
+they do, their callers hear of it and nobody else is kept waiting."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import measure
@@ -46,15 +45,15 @@ def admitted(worker: Worker, key: str = "k") -> int:
 
 
 @pytest.fixture
-def app(server: Server, file: Path) -> Iterator[str]:
+def app(server: Server, file: Path) -> str:
     """The URL of a user whose password the file holds."""
     server.command("ACL", "SETUSER", "app", f">{OLD}", *RIGHTS)
     file.write_text(OLD)
-    yield f"redis://app@127.0.0.1:{server.port}"
+    return f"redis://app@127.0.0.1:{server.port}"
 
 
 def rotate(server: Server, file: Path | None = None) -> None:
-    """The server takes another password from now on, also of those who are connected, and perhaps the function tells it."""
+    """The server takes another password from now on and hangs up on who had the old one; perhaps it is told."""
     if file is not None:
         file.write_text(NEW)
     server.command("ACL", "SETUSER", "app", "resetpass", f">{NEW}")

@@ -53,14 +53,14 @@ class TestClusters:
     def port(self, certificates: Path) -> Iterator[int]:
         """Where a cluster of one server speaks TLS."""
         port = free_port()
-        with Server("redis-7.0", "--cluster-enabled", "yes", "--tls-cluster", "yes", *tls(certificates, port)) as server:
+        with Server(
+            "redis-7.0", "--cluster-enabled", "yes", "--tls-cluster", "yes", *tls(certificates, port)
+        ) as server:
             server.command("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
             server.command("CONFIG", "SET", "cluster-announce-ip", "127.0.0.1")
             yield port
 
-    def test_a_client_certificate_is_shown_to_all_servers(
-        self, worker: Worker, port: int, certificates: Path
-    ) -> None:
+    def test_a_client_certificate_is_shown_to_all_servers(self, worker: Worker, port: int, certificates: Path) -> None:
         files = f"ca={certificates}/ca.pem&cert={certificates}/client.pem&key={certificates}/client.key"
         worker.client(f"rediss+cluster://localhost:{port}?{files}")
         for key in ("a", "b", "c"):
@@ -81,7 +81,13 @@ class TestSentinels:
         ours, theirs = free_port(), free_port()
         trusts = str(other_ca / "both.pem")
         files = [f"tls-cert-file {other_ca}/server.pem", f"tls-key-file {other_ca}/server.key"]
-        extra = [*files, f"tls-ca-cert-file {trusts}", f"tls-port {theirs}", "tls-auth-clients no", "tls-replication yes"]
+        extra = [
+            *files,
+            f"tls-ca-cert-file {trusts}",
+            f"tls-port {theirs}",
+            "tls-auth-clients no",
+            "tls-replication yes",
+        ]
         server = Server("redis-7.0", *tls(certificates, ours), "--tls-auth-clients", "no")
         sentinel = Sentinel("redis-7.0")
         with server, contextlib.closing(sentinel):

@@ -4,8 +4,9 @@ A request is a JSON line `{"lane", "op", ...}`, and each is answered by one JSON
 caller: it makes one call after the other, and all lanes call at once (sync Python and Rust: each in a thread of its
 own; PHP has one lane). The operations:
 
-* `client`: `url`, `prefix`, `timeout_ms`, `on_error`; the client of all later operations. `password` is a file, or null: the
-  client's function tells what is in it, adds a '?' to the file of its name with `.asked`, and fails if it begins with a '!'.
+* `client`: `url`, `prefix`, `timeout_ms`, `on_error`; the client of all later operations. `password` is a file, or
+  null: the client's function tells what is in it, adds a '?' to the file of its name with `.asked`, and fails if it
+  begins with a '!'.
 * `KIND.METHOD`, as in api.json: `limiter.consume`, `lock.extend`, `once.run`, `client.take_all`. `name` and `options`
   are those with which the client makes the handle (each lane has its own), `arguments` those of the call. Durations end
   in `_ms`, bytes are `{"hex": ...}`, and a stock in a list is its name. The function that loads is an object: what it

@@ -1,4 +1,4 @@
-"""One client whose callers wait for a lock, and for a value that another client loads: neither wait is in the other's way."""
+"""One client whose callers wait for a lock, and for a value that another loads: neither is in the other's way."""
 
 from __future__ import annotations
 

@@ -56,9 +56,9 @@ class Client:
     (admit), `closed` (deny) or `local` (the same policy, in this process' memory). `request_memory` is how long a call
     with a request id is remembered, in seconds: 1 ms to a day, and never less than the `timeout`.
 
-    `password` is a function that returns the password, where the URL gives none. It is called in a thread that waits for
-    Redis: when a connection first logs in, and again when the server refuses what it returned. What it raises, the call
-    raises. With `quotalock.aio` it may be a coroutine function. The client keeps it.
+    `password` is a function that returns the password, where the URL gives none. It is called in a thread that waits
+    for Redis: when a connection first logs in, and again when the server refuses what it returned. What it raises, the
+    call raises. With `quotalock.aio` it may be a coroutine function. The client keeps it.
 
     Raises `InvalidArgument` for a URL, prefix, timeout, `on_error` or `request_memory` that is not valid.
     """
