@@ -64,17 +64,25 @@ test('what it throws all callers get as it is', async () => {
 
 test('what is no string is refused, and not shown', async () => {
   for (const wrong of [undefined, null, 7, Buffer.from(SECRET), { SECRET }, [SECRET], '\ud800']) {
-    await assert.rejects(told(() => wrong).limiter('n', '1/s').consume('k'), (/** @type {any} */ error) => {
-      assert.ok(error instanceof InvalidArgumentError)
-      assert.match(error.message, /^(what the password function returned is|the password has no UTF-8 form)/)
-      return !inspect(error).includes(SECRET)
-    })
+    await assert.rejects(
+      told(() => wrong)
+        .limiter('n', '1/s')
+        .consume('k'),
+      (/** @type {any} */ error) => {
+        assert.ok(error instanceof InvalidArgumentError)
+        assert.match(error.message, /^(what the password function returned is|the password has no UTF-8 form)/)
+        return !inspect(error).includes(SECRET)
+      },
+    )
   }
   for (const wrong of [SECRET, null, {}, 7]) {
-    assert.throws(() => told(wrong), (/** @type {any} */ error) => {
-      assert.match(error.message, /^password is .*: give a function that returns it$/)
-      return error instanceof InvalidArgumentError && !inspect(error).includes(SECRET)
-    })
+    assert.throws(
+      () => told(wrong),
+      (/** @type {any} */ error) => {
+        assert.match(error.message, /^password is .*: give a function that returns it$/)
+        return error instanceof InvalidArgumentError && !inspect(error).includes(SECRET)
+      },
+    )
   }
   assert.throws(() => new Client('memory://', { password: () => SECRET }), /has no password/)
 })
@@ -102,7 +110,10 @@ test('a process ends that has asked, and a worker that is ended while it is aske
     import { Client } from 'quotalock'
     const client = new Client(process.argv[1], { password: async () => '${SECRET}', timeoutMs: 5000 })
     console.log((await client.limiter('n', '100/h').consume('k')).allowed)`
-  const ran = spawnSync(process.execPath, ['--input-type=module', '-e', script, APP], { encoding: 'utf8', timeout: 20_000 })
+  const ran = spawnSync(process.execPath, ['--input-type=module', '-e', script, APP], {
+    encoding: 'utf8',
+    timeout: 20_000,
+  })
   assert.deepEqual([ran.status, ran.stdout, ran.stderr], [0, 'true\n', ''])
   const worker = new Worker(
     `const { Client } = require('quotalock')
