@@ -38,6 +38,9 @@ pub fn check_url(url: &str) -> Result<()> {
 /// A host and a port.
 pub type Place = (String, u16);
 
+/// Who serves the slots from which number on.
+pub type Owners = Vec<(u16, Option<Place>)>;
+
 /// What one reply did to what is known of a cluster.
 #[derive(Debug)]
 pub enum Learned {
@@ -52,9 +55,9 @@ pub enum Learned {
 }
 
 /// What a client that was led to `seed.test:7000` takes a cluster for after these replies: what each of them did, who serves
-/// the slots from which number on, and how many servers are remembered. `None` if the host map is none.
+/// the slots, and how many servers are remembered. `None` if the host map is none.
 #[must_use]
-pub fn topology(bytes: &[u8], host_map: &str) -> Option<(Vec<Learned>, Vec<(u16, Option<Place>)>, usize)> {
+pub fn topology(bytes: &[u8], host_map: &str) -> Option<(Vec<Learned>, Owners, usize)> {
     let Ok(Endpoint::Cluster(mut seeds)) = Endpoint::parse("redis+cluster://seed.test:7000", None) else { return None };
     seeds.host_map = if host_map.is_empty() { HostMap::default() } else { HostMap::parse(host_map).ok()? };
     let (cluster, seed) = (Cluster::new(&seeds), Node::new(seeds.servers.first()?.clone()));
@@ -78,7 +81,7 @@ pub fn topology(bytes: &[u8], host_map: &str) -> Option<(Vec<Learned>, Vec<(u16,
         ))
     };
     let learned = values(bytes).iter().map(|reply| learn(reply).unwrap_or(Learned::Nothing)).collect();
-    let mut owners: Vec<(u16, Option<Place>)> = Vec::new();
+    let mut owners = Owners::new();
     let mut last = None;
     for slot in 0..SLOTS {
         let node = cluster.primary_of(slot);
