@@ -119,7 +119,7 @@ MUTANTS = [
     Mutant(
         "each of several values waits for a connection of its own",
         f"{RUST}/redis/batch.rs",
-        "while self.begin_one().is_some() {}",
+        "while self.begin_one(Some(node)).is_some() {}",
         "",
     ),
     Mutant(
