@@ -93,7 +93,7 @@ class TestFinding:
                 worker.client(f"redis+sentinel://{hosts}/{watched.master}", timeout_ms=1000)
                 assert consume(worker)["result"]["source"] == "redis"
             url = f"redis+sentinel://{wrong}/{watched.master}"
-            refused(worker, url, "unavailable", "is a replica", "failover", timeout_ms=400)
+            refused(worker, url, "unavailable", "is a replica", "failover", timeout_ms=1000)
 
     def test_sentinels_that_are_gone_are_missed_only_when_the_primary_moves(self, worker: Worker) -> None:
         with Sentinels("valkey-9.1", replicas=1, down_ms=600) as sentinels:
