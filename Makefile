@@ -122,7 +122,7 @@ fuzz: setup ## Feeds what reads bytes of others: SECONDS=1200 for each, ONLY=url
 MINUTES ?= 30
 .PHONY: soak
 soak: build ## Load on a cluster that fails all along, to see that nothing grows: MINUTES=30, DOCS=1 renews the plot in docs
-	$(PYTHON) tests/harness/soak/run.py --minutes $(MINUTES) $(if $(DOCS),--docs)
+	$(PYTHON) tests/harness/soak/soak_run.py --minutes $(MINUTES) $(if $(DOCS),--docs)
 
 test-bench: build ## Runs every measurement for an instant, so that the bench does not rot
 	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \

@@ -1,15 +1,14 @@
-//! Makes a call and waits for its answer, letting PHP's signal handlers and time limit have their say meanwhile; and
-//! calls functions of PHP code.
+//! Makes a call and waits for its answer, letting PHP's signal handlers and time limit have their say meanwhile.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ext_php_rs::ffi::{_call_user_function_impl, ext_php_rs_executor_globals, zend_interrupt_function};
-use ext_php_rs::types::Zval;
-use ext_php_rs::zend::{ExecutorGlobals, bailout, try_catch};
+use ext_php_rs::ffi::{ext_php_rs_executor_globals, zend_interrupt_function};
+use ext_php_rs::zend::{bailout, try_catch};
 use quotalock::{AnswerValue, Op, Result};
 
+use crate::callback::Ending;
 use crate::exception::{Outcome, Problem};
 use crate::password;
 
@@ -23,17 +22,6 @@ unsafe extern "C" {
 
 /// What a call of the core asks while it waits; true ends the call.
 pub type Asked<'a> = &'a mut dyn FnMut() -> bool;
-
-/// Why a call ends before its answer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// The request's time is over.
-    TimedOut,
-    /// A signal handler threw, or a function that tells a password.
-    Threw,
-    /// A signal handler called `exit` or died of a fatal error, or a function of PHP code did the latter.
-    Exited,
-}
 
 /// Why something of several steps ends without a value.
 pub enum Stop {
@@ -108,38 +96,6 @@ pub fn undisturbed<T>(call: impl FnOnce(Asked) -> Result<T>) -> Result<T> {
 /// Makes a call that nothing interrupts, but that ends at this moment.
 pub fn until<T>(end: Instant, call: impl FnOnce(Asked) -> Result<T>) -> Result<T> {
     call(&mut || Instant::now() >= end)
-}
-
-/// How a function of PHP code ended.
-pub enum Ended {
-    /// With this value.
-    Returned(Zval),
-    /// With an exception, which is on its way; `exit` is one to the engine.
-    Threw,
-    /// With a fatal error, or for lack of time: the jump was caught, and has to go on by [`bailout`].
-    Jumped,
-}
-
-/// Calls a function of PHP code.
-pub fn function(function: &Zval, arguments: &[Zval]) -> Ended {
-    let called = try_catch(AssertUnwindSafe(|| {
-        let mut value = Zval::new();
-        let count = u32::try_from(arguments.len()).unwrap_or_default();
-        // SAFETY: all are live values, which the engine only reads; it fills `value`, and wants no object nor names.
-        unsafe {
-            let (function, arguments) = (std::ptr::from_ref(function), arguments.as_ptr());
-            let nothing = std::ptr::null_mut();
-            let named = std::ptr::null_mut();
-            _call_user_function_impl(nothing, function.cast_mut(), &raw mut value, count, arguments.cast_mut(), named);
-        }
-        value
-    }));
-    match called {
-        Ok(_) if ExecutorGlobals::has_exception() => Ended::Threw,
-        // Of a function that returns a reference.
-        Ok(value) => Ended::Returned(value.dereference().shallow_clone()),
-        Err(_) => Ended::Jumped,
-    }
 }
 
 /// The flag by which somebody wants the script's attention.

@@ -6,6 +6,7 @@
 mod argument;
 mod cache;
 mod call;
+mod callback;
 mod charges;
 mod class;
 mod client;

@@ -9,15 +9,15 @@ use ext_php_rs::zend::ExecutorGlobals;
 use quotalock::driver::{Loading, Next, Value};
 use quotalock::{Cache, Getting, convert};
 
-use crate::argument::{Int, Maybe, type_name};
-use crate::call::{self, Asked, Ended, Ending, GRACE, Stop};
+use crate::argument::{Int, Maybe};
+use crate::call::{self, Asked, GRACE, Stop};
+use crate::callback::{self, Ended, Ending, wrong};
 use crate::exception::{Outcome, Problem};
 use crate::property::{self, text};
 use crate::record::list;
 use crate::seen;
 
 unsafe extern "C" {
-    fn zend_type_error(format: *const c_char, ...);
     fn zend_is_unwind_exit(exception: *const ZendObject) -> bool;
     fn zend_is_graceful_exit(exception: *const ZendObject) -> bool;
     fn zend_read_property(
@@ -90,20 +90,9 @@ fn bytes(value: &Zval) -> Made<Option<Vec<u8>>> {
     Ok(Some(string.as_bytes().to_vec()))
 }
 
-/// Throws a TypeError about what a function of PHP code returned.
-pub fn wrong(wanted: &std::ffi::CStr, found: &Zval) -> Problem {
-    let found = std::ffi::CString::new(type_name(found)).unwrap_or_default();
-    // SAFETY: the format takes these two strings.
-    unsafe {
-        let format = c"The function must return a value of type %s, %s returned";
-        zend_type_error(format.as_ptr(), wanted.as_ptr(), found.as_ptr());
-    }
-    Problem::Thrown
-}
-
 /// Calls a function of PHP code.
 fn call(function: &Zval, arguments: &[Zval]) -> Made<Zval> {
-    match call::function(function, arguments) {
+    match callback::call(function, arguments) {
         Ended::Returned(value) => Ok(value),
         Ended::Threw => Err(Problem::Thrown.into()),
         Ended::Jumped => Err(Stop::Ending(Ending::Exited)),

@@ -9,7 +9,8 @@ use ext_php_rs::zend::bailout;
 use quotalock::{Inspection, LockState, convert};
 
 use crate::argument::{Function, Int, Maybe};
-use crate::call::{self, Ended, GRACE};
+use crate::call::{self, GRACE};
+use crate::callback::{self, Ended};
 use crate::class;
 use crate::exception::{Outcome, Problem};
 use crate::held;
@@ -133,7 +134,7 @@ impl Lock {
         if !self.acquire(waitMs)? {
             return Err(self.lock.not_acquired().into());
         }
-        let ended = call::function(function, &[class::this()]);
+        let ended = callback::call(function, &[class::this()]);
         match ended {
             Ended::Returned(value) => self.conclude().map(|()| value),
             Ended::Threw => {

@@ -7,8 +7,7 @@ use std::rc::{Rc, Weak};
 use ext_php_rs::types::Zval;
 use quotalock::driver::{PasswordQuestion, PasswordQuestions};
 
-use crate::call::{self, Ended, Ending};
-use crate::load;
+use crate::callback::{self, Ended, Ending};
 
 thread_local! {
     // Of the thread, as the clients. That of whoever came last is asked first.
@@ -44,12 +43,12 @@ impl Teller {
 pub fn answer() -> Option<Ending> {
     let asked = || ALL.with_borrow(|all| all.iter().rev().filter_map(Weak::upgrade).find_map(|teller| teller.asked()));
     while let Some((question, function)) = asked() {
-        match call::function(&function, &[]) {
+        match callback::call(&function, &[]) {
             Ended::Returned(value) => match value.zend_str().map(|text| std::str::from_utf8(text.as_bytes())) {
                 Some(Ok(password)) => question.answer(password.to_owned()),
                 Some(Err(_)) => question.fail("it is not UTF-8".into(), None),
                 None => {
-                    load::wrong(c"string", &value);
+                    callback::wrong(c"string", &value);
                     question.fail("it returned no string".into(), None);
                     return Some(Ending::Threw);
                 }
