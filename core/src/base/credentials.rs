@@ -244,6 +244,11 @@ impl Asked {
         Wanted::Coming { told, ask: (!is_asked).then_some(state.questions), waits }
     }
 
+    /// Whether a question waits for its answer.
+    pub fn is_open(&self) -> bool {
+        self.state().asked_at.is_some()
+    }
+
     /// Whether who asks need not block, since another one answers.
     pub fn is_answered_elsewhere(&self) -> bool {
         self.source.is_elsewhere()

@@ -107,13 +107,18 @@ pub(super) fn unavailable(server: &Server, why: &str) -> Error {
 }
 
 /// The error for a peer that lets a new connection wait for too long.
-pub(crate) fn hanging(server: &Server) -> Error {
+pub(super) fn hanging(server: &Server) -> Error {
     // What speaks no TLS waits for the rest of what it takes for a command.
     let advice = match server.address {
         Address::Tls { .. } => "does this port speak TLS? If it does, is it hanging, or is the timeout too short?",
         _ => "is it hanging, or is the timeout too short?",
     };
     Error::new(Code::Timeout, format!("{server} gave no answer to a new connection in time: {advice}"))
+}
+
+/// The error of who does not wait any longer for a dial that another thread is at.
+pub(crate) fn overdue(server: &Server) -> Error {
+    login::overdue(server).unwrap_or_else(|| hanging(server))
 }
 
 pub(super) fn unreachable(server: &Server, error: &io::Error) -> Error {

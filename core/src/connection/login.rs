@@ -69,9 +69,19 @@ fn ask(
 fn gave_up(asked: &Asked, server: &Server, why: &io::Error) -> Error {
     match why.kind() {
         ErrorKind::Interrupted => interruption(),
-        _ => Error::new(
-            Code::Timeout,
-            format!("{asked} told no password for {server} in time: is it hanging, or is the timeout too short?"),
-        ),
+        _ => untold(asked, server),
     }
+}
+
+/// The error for a new connection that waits for its password for too long; none if it waits for something else.
+pub(super) fn overdue(server: &Server) -> Option<Error> {
+    match &server.password {
+        Some(Password::Asked(asked)) if asked.is_open() => Some(untold(asked, server)),
+        _ => None,
+    }
+}
+
+fn untold(asked: &Asked, server: &Server) -> Error {
+    let message = format!("{asked} told no password for {server} in time: is it hanging, or is the timeout too short?");
+    Error::new(Code::Timeout, message)
 }

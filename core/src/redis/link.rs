@@ -12,7 +12,7 @@ use super::queue::Queue;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::connection::deadline::CallDeadline;
-use crate::connection::dial::{Connection, dial, hanging, on_thread};
+use crate::connection::dial::{Connection, dial, on_thread, overdue};
 use crate::connection::wire::Failure;
 use crate::session::exchange::{Exchange, Step};
 use crate::session::node::Node;
@@ -186,7 +186,7 @@ impl<T> Link<T> {
         let result = match dialing.result.try_recv() {
             Err(TryRecvError::Empty) if Instant::now() < dialing.deadline => return,
             // The thread will notice a little later; until then the next calls would wait for it in vain.
-            Err(TryRecvError::Empty) => Err(hanging(&self.node.server)),
+            Err(TryRecvError::Empty) => Err(overdue(&self.node.server)),
             Ok(result) => result,
             Err(TryRecvError::Disconnected) => Err(Error::new(Code::Internal, "the dialing thread died")),
         };

@@ -132,6 +132,29 @@ impl Bench {
             self.tell(node, &format!("CLUSTER SETSLOT {slot} NODE {}", self.id(to)));
         }
         self.owner = to;
+        self.until_agreed();
+    }
+
+    /// Returns once all servers know with which epoch the slot was taken: who moves it on before that may take it with
+    /// the same one, and then each believes another.
+    fn until_agreed(&self) {
+        let id = self.id(self.owner);
+        let epoch = |node: usize| {
+            let nodes = self.at(node, "CLUSTER NODES");
+            let line = nodes.lines().find(|line| line.starts_with(&id)).unwrap_or_default();
+            line.split(' ').nth(6).map(str::to_owned)
+        };
+        let is_agreed = || {
+            (0..3).all(|node| {
+                let is_elsewhere = self.at(node, &format!("GET {}", self.key)).starts_with("-MOVED");
+                epoch(node) == epoch(self.owner) && is_elsewhere == (node != self.owner)
+            })
+        };
+        let give_up = Instant::now() + PATIENCE;
+        while !is_agreed() {
+            assert!(Instant::now() < give_up, "the servers do not agree");
+            sleep(Duration::from_millis(5));
+        }
     }
 }
 

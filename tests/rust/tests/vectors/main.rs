@@ -37,7 +37,9 @@ fn every_vector_as_a_user_who_has_the_rights_that_security_lists_and_no_other() 
         let user = fresh_prefix("limited");
         let mut words =
             vec!["ACL", "SETUSER", &user, "on", ">secret", "~*", "resetchannels", "&*:wake:*", "nocommands"];
-        words.extend(rights.iter().map(String::as_str));
+        // Redis 6.2 has no sharded messages, and knows no right to them.
+        let is_known = |right: &&String| store != "redis-6.2" || !matches!(right.as_str(), "+spublish" | "+ssubscribe");
+        words.extend(rights.iter().filter(is_known).map(String::as_str));
         command(&url, &words);
         let limited = url.replace("redis://", &format!("redis://{user}:secret@"));
         let all: BTreeSet<String> =
