@@ -11,11 +11,11 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable
-from types import TracebackType
 
 from cluster_node import BUS, Line, Node
 from program import free_port, listens
 from proxy import Proxy
+from running import Running
 from servers import ServerError
 
 SLOTS = 16_384
@@ -26,7 +26,7 @@ LOOKS_EVERY = 0.02
 AT_ONCE = 50
 
 
-class Cluster:
+class Cluster(Running):
     """So many primaries that share the slots, and replicas that follow them in turn; `args` are further options of
     all nodes, as on a server's command line.
 
@@ -205,19 +205,6 @@ class Cluster:
             if not node.runs:
                 node.start(loaded=False)
         self.wait_until_it_serves()
-
-    def __enter__(self) -> Cluster:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _launch(self, primaries: int, replicas: int) -> None:
         self.nodes = []

@@ -13,9 +13,9 @@ import signal
 import subprocess
 import tempfile
 from pathlib import Path
-from types import TracebackType
 
 from program import Program, ProgramError, free_port, listens
+from running import Running
 from servers import ServerError
 
 # Debian keeps the programs of each version in a folder of their own.
@@ -24,7 +24,7 @@ USER = "postgres"
 ORPHANED = "INT"
 
 
-class Postgres:
+class Postgres(Running):
     """A server with an empty database `postgres` and no passwords, until the `with` block ends."""
 
     def __init__(self) -> None:
@@ -42,20 +42,8 @@ class Postgres:
         """The address for PDO."""
         return f"pgsql:host=127.0.0.1;port={self.port};dbname=postgres;user={USER}"
 
-    def __enter__(self) -> Postgres:
-        try:
-            self._start()
-        except BaseException:
-            self._close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._close()
-
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Starts it on a free port; raises `ServerError` if it cannot."""
         programs = _programs()
         folder = Path(self._folder.name)
         if os.getuid() == 0:
@@ -86,7 +74,8 @@ class Postgres:
             return
         raise ServerError("postgres found no free port")
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Ends it."""
         if self._program is not None:
             # At once, but in good order: an ordinary end waits for those who are connected.
             self._program.end(signal.SIGINT)

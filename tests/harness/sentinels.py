@@ -10,10 +10,10 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable
-from types import TracebackType
 
 from member import Member
 from program import free_port
+from running import Running
 from servers import ServerError
 
 AGREES_WITHIN = 30.0
@@ -55,7 +55,7 @@ class Sentinel(Member):
         return ["sentinel.conf", "--sentinel"]
 
 
-class Sentinels:
+class Sentinels(Running):
     """One primary with so many replicas, and three Sentinels; `args` are further options of the servers, `extra` lines
     of the Sentinels' file. A primary that is gone for `down_ms` is replaced."""
 
@@ -139,19 +139,6 @@ class Sentinels:
         """Ends all and removes their folders."""
         for member in [*self.sentinels, *self.servers]:
             member.close()
-
-    def __enter__(self) -> Sentinels:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _serves(self) -> bool:
         primary = self.primary

@@ -14,11 +14,11 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 from program import Program, ProgramError, free_port, listens
+from running import Running
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,7 +46,7 @@ class ServerError(Exception):
     """A server could not be had as asked for; the message says which one, why, and what to do."""
 
 
-class Server:
+class Server(Running):
     """One server process, named by product and version, such as `redis-7.0`, or its stand-in.
 
     `args` are further options as on the server's command line (`"--maxmemory", "2mb"`). The port stays the same over
@@ -140,19 +140,6 @@ class Server:
         for mine in ("info", "config|resetstat"):
             counts.pop(mine, None)
         return counts
-
-    def __enter__(self) -> Server:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _running(self) -> Program:
         if self._program is None:
