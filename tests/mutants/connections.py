@@ -17,8 +17,21 @@ TESTS = (
     "secrets",
     "credentials",
     "sentinels",
+    "security",
 )
 MUTANTS = [
+    Mutant(
+        "a right that lacks is named only where it is called by its own name",
+        f"{RUST}/call/script.rs",
+        """line.split_once("call('")""",
+        """line.split_once("redis.call('")""",
+    ),
+    Mutant(
+        "who lacks the right to ask is sent back and forth",
+        f"{RUST}/redis/blocking.rs",
+        'lacks.starts_with("NOPERM")',
+        'lacks.starts_with("NOPERMS")',
+    ),
     Mutant(
         "a server that reads its dump is taken for broken",
         f"{RUST}/call/refusal.rs",

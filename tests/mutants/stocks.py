@@ -6,7 +6,7 @@ from mutant import LUA, RUST, Edit, Mutant
 
 STOCK = f"{LUA}/stock"
 TWIN = f"{RUST}/stock"
-TESTS = ("stock", "stock_bounds", "stock_kept", "stock_full", "stock_rights", "twin_stock")
+TESTS = ("stock", "stock_bounds", "stock_kept", "stock_full", "stock_rights", "twin_stock", "security")
 MUTANTS = [
     Mutant(
         "who may not count down opens a sale",
@@ -17,7 +17,19 @@ MUTANTS = [
     Mutant(
         "a right that lacks is taken for a mistake",
         f"{LUA}/stock/rights.lua",
-        "  if refused and not mistaken then redis.call(...) end\n",
+        "  if refused and not mistaken then\n",
+        "  if false then\n",
+    ),
+    Mutant(
+        "a user's name in a refusal is taken for a mistake of the trial",
+        f"{LUA}/stock/rights.lua",
+        "'an integer'",
+        "'integer'",
+    ),
+    Mutant(
+        "older servers do not tell which right lacks that writes a sale",
+        f"{LUA}/stock/rights.lua",
+        """    if string.find(refused, 'run this command') then error(refused .. ": run the '" .. (...) .. "' command", 0) end\n""",  # noqa: E501
         "",
     ),
     Mutant(

@@ -53,8 +53,12 @@ end
 local function try(...)
   local done = redis.pcall(...)
   local refused = type(done) == 'table' and done.err
-  -- Again, so that it is refused as if it had not been tried.
-  if refused and not string.find(refused, 'OOM') then redis.call(...) end
+  if refused and not string.find(refused, 'OOM') then
+    -- Redis 7.0 and before tell only a line, and here that is one for all commands.
+    if string.find(refused, 'run this command') then error(refused .. ": run the '" .. (...) .. "' command", 0) end
+    -- Again, so that it is refused as if it had not been tried.
+    redis.call(...)
+  end
   return not refused
 end
 -- Writes an entry: its header, or with `value` (room for the header, then the payload) all of it. A full server refuses to

@@ -9,7 +9,8 @@ for i = 1, #KEYS / 4 do
   local at, member = 4 * i - 3, ARGV[4 + i]
   -- Several reservations may be of one sale.
   local s = loaded[KEYS[at]] or load(at, 'o') or {}
-  local till, known = redis.call('ZSCORE', KEYS[at + 1], member), redis.call('GET', KEYS[at + 3])
+  local till = redis.call('ZSCORE', KEYS[at + 1], member)
+  local known = redis.call('GET', KEYS[at + 3])
   redis.call('XLEN', KEYS[at + 2])
   local live = s.now and till and tonumber(till) > s.now
   local settled = known and #known == 12 and string.sub(known, 1, 3) == 'QD\1' and string.sub(known, 12) == kind

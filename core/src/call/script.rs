@@ -41,7 +41,8 @@ impl Script {
     /// The name of the Redis command called in this line of the script, counted from 1.
     pub(crate) fn command_at(&self, line: usize) -> Option<&str> {
         let line = self.text.lines().nth(line.checked_sub(1)?)?;
-        let call = line.split_once("redis.call('")?.1;
+        // It may be called by another name, or tried.
+        let call = line.split_once("call('")?.1;
         call.split('\'').next()
     }
 }

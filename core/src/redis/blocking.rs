@@ -118,11 +118,22 @@ pub(super) fn receive(
     server: &Server,
     interrupted: &mut dyn FnMut() -> bool,
 ) -> std::result::Result<Value, Broken> {
+    let mut asked = None;
     if exchange.is_asking() {
-        // If that was refused, so is the call.
-        wire.receive(exchange.deadline(), ReplyLimit::TINY, server, interrupted)?;
+        asked = Some(wire.receive(exchange.deadline(), ReplyLimit::TINY, server, interrupted)?);
     }
-    wire.receive(exchange.deadline(), exchange.reply_limit(), server, interrupted)
+    let reply = wire.receive(exchange.deadline(), exchange.reply_limit(), server, interrupted)?;
+    Ok(of_both(asked, reply))
+}
+
+/// What counts of the replies to `ASKING` and to the call: a user without the right to ask is only sent back.
+pub(super) fn of_both(asked: Option<Value>, reply: Value) -> Value {
+    match (asked, reply) {
+        (Some(Value::Error(lacks)), Value::Error(sent)) if lacks.starts_with("NOPERM") && sent.starts_with("MOVED") => {
+            Value::Error(lacks)
+        }
+        (_, reply) => reply,
+    }
 }
 
 /// Encodes a call behind those that are to be sent with it; returns the size of all in bytes.

@@ -6,11 +6,12 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::blocking::of_both;
 use crate::base::clock::ServerClock;
 use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
-use crate::call::resp::{Parser, ReplyLimit, recycle};
+use crate::call::resp::{Parser, ReplyLimit, Value, recycle};
 use crate::connection::dial::Connection;
 use crate::connection::stream::Stream;
 use crate::session::exchange::{Exchange, Step};
@@ -49,6 +50,8 @@ pub(crate) struct Pipelined<T> {
     pending: VecDeque<Slot<T>>,
     /// So many of the first in `pending` are waited for by nobody.
     idle: usize,
+    /// The last reply for which nobody waits: that to `ASKING` comes before its call's.
+    asked: Option<Value>,
     /// When the server last gave an answer, or was asked something after a silence. A part of one is none.
     heard: Instant,
     /// Whether calls were sent again: then those in `pending` are not in the order of their deadlines.
@@ -76,6 +79,7 @@ impl<T> Pipelined<T> {
             buffer: vec![0; PIECE].into(),
             pending: VecDeque::new(),
             idle: 0,
+            asked: None,
             heard: Instant::now(),
             unordered: false,
             leaving: false,
@@ -171,7 +175,6 @@ impl<T> Pipelined<T> {
         self.unordered |= last.is_some_and(|(before, _)| before.deadline() > exchange.deadline());
         exchange.encode(&mut self.out, &self.clock);
         if exchange.is_asking() {
-            // If that is refused, so is the call.
             self.pending.push_back(Slot { job: None, limit: ReplyLimit::TINY });
         }
         let limit = exchange.reply_limit();
@@ -244,14 +247,18 @@ impl<T> Pipelined<T> {
             };
             self.heard = Instant::now();
             self.idle = self.idle.saturating_sub(1);
-            if let Some((mut exchange, tag)) = self.pending.pop_front().and_then(|slot| slot.job) {
-                let step = exchange.on_reply(reply, &mut self.clock);
-                self.leaving |= exchange.wants_another_server();
-                match step {
-                    Step::Done(answer) => done.push((tag, answer)),
-                    Step::Send | Step::Discover => again.push((step, (exchange, tag))),
-                    Step::Sleep(pause) => napping.push((Instant::now() + pause, (exchange, tag))),
-                }
+            let Some((mut exchange, tag)) = self.pending.pop_front().and_then(|slot| slot.job) else {
+                self.asked = Some(reply);
+                self.pass_idle();
+                continue;
+            };
+            let asked = self.asked.take().filter(|_| exchange.is_asking());
+            let step = exchange.on_reply(of_both(asked, reply), &mut self.clock);
+            self.leaving |= exchange.wants_another_server();
+            match step {
+                Step::Done(answer) => done.push((tag, answer)),
+                Step::Send | Step::Discover => again.push((step, (exchange, tag))),
+                Step::Sleep(pause) => napping.push((Instant::now() + pause, (exchange, tag))),
             }
             self.pass_idle();
         }

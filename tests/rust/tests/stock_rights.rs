@@ -27,7 +27,8 @@ fn who_lacks_a_right_opens_nothing() {
         let (prefix, address) = (fresh_prefix("rights"), url.trim_start_matches("redis://"));
         let own = client(&url, &prefix);
         for lacking in NEEDED.split(' ').chain([""]) {
-            let user = format!("{prefix}-{lacking}");
+            // Valkey names the user in a refusal, beside the words for a mistake.
+            let user = format!("integer-arguments-{prefix}-{lacking}");
             let rights: Vec<String> = format!("eval evalsha time {NEEDED} {READING}")
                 .split(' ')
                 .filter(|right| *right != lacking)
@@ -63,6 +64,7 @@ fn who_lacks_a_right_opens_nothing() {
                 }
                 let error = opened.err().unwrap();
                 assert_eq!(error.code(), Code::NotPermitted, "{server}, {before}, without {lacking}: {error}");
+                assert!(error.message().contains(&format!("SETUSER <user> +{lacking}")), "{server}, {before}: {error}");
                 assert_eq!(state(), stood, "{server}, {before}, without {lacking}");
             }
         }

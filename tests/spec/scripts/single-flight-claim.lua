@@ -57,7 +57,10 @@ end
 local function try(...)
   local done = redis.pcall(...)
   local refused = type(done) == 'table' and done.err
-  if refused and not string.find(refused, 'OOM') then redis.call(...) end
+  if refused and not string.find(refused, 'OOM') then
+    if string.find(refused, 'run this command') then error(refused .. ": run the '" .. (...) .. "' command", 0) end
+    redis.call(...)
+  end
   return not refused
 end
 local function save(e, value, freeing)

@@ -151,8 +151,11 @@ local function may(...)
   local done = redis.pcall(...)
   local refused = type(done) == 'table' and done.err
   local mistaken = refused
-    and (string.find(refused, 'integer') or string.find(refused, 'arguments') or string.find(refused, 'stream ID'))
-  if refused and not mistaken then redis.call(...) end
+    and (string.find(refused, 'an integer') or string.find(refused, 'number of arg') or string.find(refused, 'stream ID'))
+  if refused and not mistaken then
+    if string.find(refused, 'run this command') then error(refused .. ": run the '" .. (...) .. "' command", 0) end
+    redis.call(...)
+  end
 end
 local function check_rights()
   may('HSET', KEYS[1], '-', '-', '-')

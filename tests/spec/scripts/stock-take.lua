@@ -39,6 +39,7 @@ do
       end
       if entry.err then
         redis.call('ZREM', KEYS[2], member)
+        if string.find(entry.err, 'run this command') then entry.err = entry.err .. ": run the 'XADD' command" end
         return entry
       end
       redis.call('HSET', KEYS[1], '', struct.pack('<c44c48I8I8I8', value, numbers, due, kept, buyers), buyer, count)

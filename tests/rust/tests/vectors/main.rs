@@ -12,7 +12,7 @@ use quotalock::{
     Charge, Client, CombinedDecision, Decision, Error, Limiter, LimiterOptions, OnError, Options, Policy, Result,
     Source, Unsettled, convert,
 };
-use quotalock_tests::operator::command;
+use quotalock_tests::operator::{login, refused, rights_at};
 use quotalock_tests::{client, clusters, fresh_prefix, servers, spec, stores};
 use serde_json::Value;
 
@@ -30,21 +30,17 @@ fn every_vector_on_every_store() {
 #[test]
 fn every_vector_as_a_user_who_has_the_rights_that_security_lists_and_no_other() {
     let _turn = TURN.lock();
-    let listed = spec::listed("SECURITY.md");
-    let rights = listed.iter().filter(|right| !right.contains('|')).map(|right| format!("+{right}"));
-    let rights: Vec<String> = rights.chain(PLANTING.map(str::to_owned)).collect();
-    for (store, url) in servers() {
+    for (store, url) in servers().into_iter().chain(clusters()) {
         let user = fresh_prefix("limited");
-        let mut words =
-            vec!["ACL", "SETUSER", &user, "on", ">secret", "~*", "resetchannels", "&*:wake:*", "nocommands"];
-        // Redis 6.2 has no sharded messages, and knows no right to them.
-        let is_known = |right: &&String| store != "redis-6.2" || !matches!(right.as_str(), "+spublish" | "+ssubscribe");
-        words.extend(rights.iter().filter(is_known).map(String::as_str));
-        command(&url, &words);
-        let limited = url.replace("redis://", &format!("redis://{user}:secret@"));
+        let mut words = rights_at(&store);
+        words.extend(PLANTING.map(str::to_owned));
+        // The vectors have many prefixes.
+        let limited = login(&url, &user, "*", &words);
         let all: BTreeSet<String> =
             spec::files().iter().flat_map(|f| spec::cases(f)).map(|case| spec::id(&case)).collect();
         assert_eq!(execute(&store, &limited), all, "{store}");
+        // Nor was there a way around.
+        assert_eq!(refused(&url, &user), BTreeSet::new(), "{store}");
     }
 }
 
