@@ -38,3 +38,15 @@ def test_descriptors_and_threads_that_stay_open_are_found() -> None:
         stairs = [(second, 10.0 + second * steps // SECONDS) for second in range(SECONDS)]
         assert not growth("it", what, stairs, WARM_UP).is_flat, what
         assert growth("it", what, [(second, 10.0) for second, _ in stairs], WARM_UP).is_flat
+
+
+def test_what_is_there_for_a_moment_hides_no_leak() -> None:
+    luck = random.Random(1)
+    leak = (LIMITS["by Quotalock"].most + 16) / (SECONDS - WARM_UP)
+
+    def at(second: int, per_second: float) -> float:
+        return 500 + second * per_second + luck.choice([0, 0, 100, 600])
+
+    for per_second in (0.0, leak):
+        found = [(second, at(second, per_second)) for second in range(0, SECONDS, 3)]
+        assert growth("it", "by Quotalock", found, WARM_UP).is_flat == (per_second == 0), per_second
