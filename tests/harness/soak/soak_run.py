@@ -1,8 +1,9 @@
 """`make soak`: load in every language on a cluster that fails and changes all along, to see that nothing grows.
 
 Python, asyncio and Node processes, and php-fpm with workers that stay and workers that are recycled, call every feature
-for MINUTES. Memory, descriptors and threads of each, and the connections of the servers, are looked at all along.
-After a warm-up they must stay flat: see `LIMITS`. The table, the samples and a plot go to target/soak; with --docs the
+for MINUTES. Memory, descriptors and threads of each, and the connections of the servers, are looked at all along. What
+each has allocated and not freed is counted (see live.c): that tells a leak from what an allocator keeps for later.
+After a warm-up all must stay flat: see `LIMITS`. The table, the samples and a plot go to target/soak; with --docs the
 plot also to docs/images. Whatever ends it, nothing of it stays behind.
 """
 
