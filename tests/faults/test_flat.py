@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from flat import LIMITS, Sample, growth
+from flat import LIMITS, STEP, Sample, growth, more_blocks
 
 SECONDS, WARM_UP = 1800, 450
 
@@ -34,7 +34,24 @@ def test_a_slow_leak_is_found_in_the_noise() -> None:
 
 
 def test_descriptors_and_threads_that_stay_open_are_found() -> None:
-    for what, steps in (("descriptors", 4), ("threads", 3)):
+    for what, steps in (("descriptors", 7), ("threads", 3)):
         stairs = [(second, 10.0 + second * steps // SECONDS) for second in range(SECONDS)]
         assert not growth("it", what, stairs, WARM_UP).is_flat, what
         assert growth("it", what, [(second, 10.0) for second, _ in stairs], WARM_UP).is_flat
+
+
+def test_what_is_there_for_a_moment_hides_no_leak() -> None:
+    luck = random.Random(1)
+    leak = (LIMITS["by Quotalock"].most + 16) / (SECONDS - WARM_UP)
+
+    def at(second: int, per_second: float) -> float:
+        return 500 + second * per_second + luck.choice([0, 0, 100, 600])
+
+    for per_second in (0.0, leak):
+        found = [(second, at(second, per_second)) for second in range(0, SECONDS, 3)]
+        assert growth("it", "by Quotalock", found, WARM_UP).is_flat == (per_second == 0), per_second
+
+
+def test_blocks_that_stay_are_told_from_those_that_come_and_go() -> None:
+    seen = [[0, second % 7, 40 + second // 10, 3] for second in range(100)]
+    assert more_blocks(seen, 0.25) == [(2 * STEP, 5)]

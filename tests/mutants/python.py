@@ -5,7 +5,15 @@ from __future__ import annotations
 from mutant import RUST, Mutant
 
 PYTHON = "bindings-python/src"
-TESTS = ("test_texts", "test_unwinding", "test_exit", "test_locks_arguments", "test_passwords", "test_waits")
+TESTS = (
+    "test_texts",
+    "test_unwinding",
+    "test_exit",
+    "test_locks_arguments",
+    "test_passwords",
+    "test_waits",
+    "test_leaks",
+)
 MUTANTS = [
     Mutant(
         "who waits for a value where others waited for a lock before hears of nothing",
@@ -69,6 +77,21 @@ MUTANTS = [
         f"{RUST}/client.rs",
         "filter(|url| !url.is_empty());",
         "filter(|url| url.to_str().is_some_and(|url| !url.is_empty()));",
+        suites=("python",),
+    ),
+    Mutant(
+        "each connection leaves a hundred bytes behind",
+        f"{RUST}/session/node.rs",
+        "    pub fn reached(&self, epoch: u64) {",
+        "    pub fn reached(&self, epoch: u64) {\n        std::mem::forget(std::hint::black_box(vec![1_u8; 100]));",
+        suites=("python",),
+    ),
+    Mutant(
+        "each call leaves sixteen bytes behind",
+        f"{RUST}/session/exchange.rs",
+        "        let wait_until = wait.map(|w| now + w.min(latest));",
+        "        let wait_until = wait.map(|w| now + w.min(latest));\n"
+        "        std::mem::forget(std::hint::black_box(Box::new([1_u64, 2])));",
         suites=("python",),
     ),
 ]

@@ -1,6 +1,7 @@
 // Calls of every feature until its input ends: `load.mjs URL`. Then tells how many, and what failed.
 
 import { randomBytes, randomInt } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, QuotalockError } from 'quotalock'
 
@@ -10,7 +11,10 @@ const ANEW = 200
 const url = process.argv[2]
 const options = { prefix: 'soak', timeoutMs: 1000, requestMemoryMs: 10_000 }
 // What grows then is kept by somebody, and not only not collected yet.
-setInterval(() => globalThis.gc?.(), 1000).unref()
+setInterval(() => {
+  globalThis.gc?.()
+  writeFileSync(`${process.env.LIVE_FOLDER}/${process.pid}.heap`, String(process.memoryUsage().heapUsed))
+}, 300).unref()
 let calls = 0
 /** @type {Record<string, number>} */
 const failed = {}

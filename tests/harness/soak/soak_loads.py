@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 from types import TracebackType
 
+from live import Live, counted, live_of
 from programs import NODE, PHP, PYTHON
 
 HERE = Path(__file__).resolve().parent
@@ -24,8 +25,8 @@ ENDS_WITHIN = 20.0
 class Load:
     """One program that calls from the beginning of the `with` block until `end`."""
 
-    def __init__(self, name: str, command: list[str]) -> None:
-        self.name, self._command = name, command
+    def __init__(self, name: str, command: list[str], library: str) -> None:
+        self.name, self._command, self._library = name, command, library
         self._folder = tempfile.TemporaryDirectory(prefix="quotalock-soak-")
         self.errors = Path(self._folder.name) / "errors"
         self._process: subprocess.Popen[str] | None = None
@@ -39,6 +40,10 @@ class Load:
     def pids(self) -> list[int]:
         """The processes to look at."""
         return [self.process.pid]
+
+    def live(self) -> list[Live]:
+        """What these processes have allocated."""
+        return [live for pid in self.pids() if (live := live_of(self._folder.name, pid))]
 
     def lives(self) -> bool:
         """Whether it has not ended."""
@@ -60,6 +65,7 @@ class Load:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
+                env=os.environ | counted(self._library, self._folder.name),
                 # Ctrl-C is for who started it.
                 start_new_session=True,
             )
@@ -79,7 +85,7 @@ class FpmLoad(Load):
     WORKERS, PAUSE = 2, 0.04
 
     def __init__(self, name: str, url: str, max_requests: int) -> None:
-        super().__init__(name, [])
+        super().__init__(name, [], "ratelimit.so")
         folder = Path(self._folder.name)
         self._socket = folder / "socket"
         lines = ["[global]", f"error_log = {folder}/log", "[www]", f"listen = {self._socket}", "pm = static"]
@@ -173,9 +179,9 @@ def _request(parameters: dict[str, str]) -> bytes:
 def loads(url: str) -> list[Load]:
     """All of them."""
     return [
-        Load("Python", [*PYTHON, str(HERE / "soak_load.py"), url]),
-        Load("asyncio", [*PYTHON, str(HERE / "soak_load.py"), url, "aio"]),
-        Load("Node", [*NODE, "--expose-gc", str(HERE / "load.mjs"), url]),
+        Load("Python", [*PYTHON, str(HERE / "soak_load.py"), url], "_native.abi3"),
+        Load("asyncio", [*PYTHON, str(HERE / "soak_load.py"), url, "aio"], "_native.abi3"),
+        Load("Node", [*NODE, "--expose-gc", str(HERE / "load.mjs"), url], "quotalock.linux"),
         FpmLoad("php-fpm", url, 0),
         FpmLoad("php-fpm, recycled", url, 200),
     ]

@@ -14,7 +14,12 @@ sys.path.insert(0, str(ROOT / "examples" / "demo"))
 import axes
 
 # The panels, with what is on them, and the colours of the loads.
-PANELS = {"memory": "memory of its own of a process, MiB", "descriptors": "descriptors", "threads": "threads"}
+PANELS = {
+    "memory": "memory of its own of a process, MiB",
+    "by Quotalock": "allocated by Quotalock in a process, KiB",
+    "descriptors": "descriptors",
+    "threads": "threads",
+}
 COLOURS = {"Python": "#0969da", "asyncio": "#8250df", "Node": "#1a7f37", "php-fpm": "#bc4c00"}
 COLOURS |= {"php-fpm, recycled": "#bf8700", "servers": "#57606a"}
 WIDTH, LEFT, RIGHT, TOP, PANEL, GAP, BOTTOM = axes.WIDTH, 64, 150, 56, 120, 34, 40

@@ -1,8 +1,9 @@
 """`make soak`: load in every language on a cluster that fails and changes all along, to see that nothing grows.
 
 Python, asyncio and Node processes, and php-fpm with workers that stay and workers that are recycled, call every feature
-for MINUTES. Memory, descriptors and threads of each, and the connections of the servers, are looked at all along.
-After a warm-up they must stay flat: see `LIMITS`. The table, the samples and a plot go to target/soak; with --docs the
+for MINUTES. Memory, descriptors and threads of each, and the connections of the servers, are looked at all along. What
+each has allocated and not freed is counted (see live.c): that tells a leak from what an allocator keeps for later.
+After a warm-up all must stay flat: see `LIMITS`. The table, the samples and a plot go to target/soak; with --docs the
 plot also to docs/images. Whatever ends it, nothing of it stays behind.
 """
 
@@ -21,8 +22,8 @@ from types import FrameType
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import soak_plot
-from cluster import SLOTS, Cluster
-from flat import LIMITS, Span, growth
+from cluster import Cluster, slot_of
+from flat import LIMITS, Span, growth, more_blocks
 from servers import ROOT
 from soak_loads import loads
 from soak_samples import Sampler
@@ -31,6 +32,10 @@ FOLDER = ROOT / "target" / "soak"
 PICTURE = ROOT / "docs" / "images" / "soak.svg"
 # A pause between two faults.
 PEACE = 3.0
+# So many slots of each primary move at once.
+MOVES = 8
+# So often connections are cut in a row, and how fast.
+CUTS, CUT_EVERY = 20, 0.1
 # What has begun has all its buffers after this part of the time.
 WARM_UP = 0.25
 
@@ -43,16 +48,34 @@ class Faults:
 
     def next(self) -> None:
         """Does the next one."""
-        faults = [self.migrate, self.fail_over, self.migrate, self.kill, self.migrate, self.freeze, self.kill_replica]
+        faults = [
+            self.migrate,
+            self.fail_over,
+            self.cut,
+            self.kill,
+            self.migrate,
+            self.freeze,
+            self.cut,
+            self.kill_replica,
+        ]
         fault = faults[sum(self.done.values()) % len(faults)]
         fault()
         self.done[fault.__name__] = self.done.get(fault.__name__, 0) + 1
 
     def migrate(self) -> None:
-        """Ten slots move, with their keys."""
-        for slot in self.luck.sample(range(SLOTS), 10):
+        """Some slots move, with their keys: those of keys that calls are about."""
+        keys = [node.ask("RANDOMKEY") for node in self.cluster.primaries() for _ in range(MOVES)]
+        for slot in {slot_of(key) for key in keys if key}:
             source = self.cluster.owner_of_slot(slot)
             self.cluster.migrate_slot(slot, self.luck.choice([p for p in self.cluster.primaries() if p is not source]))
+
+    def cut(self) -> None:
+        """All connections of clients are cut, again and again."""
+        for _ in range(CUTS):
+            for node in self.cluster.nodes:
+                for kind in ("normal", "pubsub"):
+                    node.ask("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
+            time.sleep(CUT_EVERY)
 
     def fail_over(self) -> None:
         """A replica takes over in agreement with its primary."""
@@ -113,7 +136,7 @@ def report(
 ) -> int:
     """Writes table, samples and plot; 1 if anything grew."""
     spans = [growth(name, what, series, seconds * WARM_UP) for (name, what), series in sampler.series.items()]
-    text = "\n".join([_header(done, seconds), "", *_table(spans), "", *_calls(counts)])
+    text = "\n".join([_header(done, seconds), "", *_table(spans), "", *_calls(counts), "", *_sizes(spans, sampler)])
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / "table.md").write_text(text + "\n")
     samples = [{"name": name, "what": what, "samples": found} for (name, what), found in sampler.series.items()]
@@ -150,6 +173,17 @@ def _calls(counts: dict[str, dict[str, int]]) -> list[str]:
     for name, each in counts.items():
         failed = ", ".join(f"{code} {count}" for code, count in sorted(each.items()) if code != "calls")
         rows.append(f"| {name} | {each['calls']} | {failed or '-'} |")
+    return rows
+
+
+def _sizes(spans: list[Span], sampler: Sampler) -> list[str]:
+    """Of which blocks Quotalock has more at the end than after the warm-up, where it has more than it may."""
+    rows = []
+    for span in spans:
+        if span.what == "by Quotalock" and not span.is_flat:
+            more = more_blocks(sampler.blocks[span.name], WARM_UP)
+            found = ", ".join(f"{count} of about {size} bytes" for size, count in more)
+            rows.append(f"Blocks that {span.name} has more of: {found or 'no size for certain'}.")
     return rows
 
 

@@ -6,12 +6,14 @@ import contextlib
 import os
 import threading
 import time
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
 from cluster import Cluster
 from flat import Sample
+from live import Live
 from servers import ServerError
 from soak_loads import Load
 
@@ -21,6 +23,8 @@ class Sampler:
 
     def __init__(self, running: Sequence[Load], cluster: Cluster, every: float) -> None:
         self.series: dict[tuple[str, str], list[Sample]] = {}
+        # How many blocks of each size Quotalock has, by load.
+        self.blocks: dict[str, list[array[int]]] = {}
         self._loads, self._cluster, self._every = running, cluster, every
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -43,8 +47,12 @@ class Sampler:
         begun = time.monotonic()
         while not self._over.wait(self._every):
             for load in self._loads:
-                for what, number in look(load.pids()).items():
+                live = load.live()
+                for what, number in (look(load.pids()) | allocated(live)).items():
                     self._note(load.name, what, time.monotonic() - begun, number)
+                if live:
+                    blocks = array("q", map(sum, zip(*(each.blocks for each in live), strict=True)))
+                    self.blocks.setdefault(load.name, []).append(blocks)
             # What one that is killed or frozen has cannot be known.
             with contextlib.suppress(ServerError):
                 found = [_connections(node.info("clients")) for node in self._cluster.nodes if node.runs]
@@ -70,6 +78,18 @@ def look(pids: Sequence[int]) -> dict[str, float]:
         return {}
     numbers = [sum(column) / len(found) for column in zip(*found, strict=True)]
     return dict(zip(("memory", "descriptors", "threads"), numbers, strict=True))
+
+
+def allocated(live: Sequence[Live]) -> dict[str, float]:
+    """What these processes have allocated, Quotalock in them, and the heap of JavaScript (in KiB), on average."""
+    if not live:
+        return {}
+    numbers = {
+        "allocated": [each.program for each in live],
+        "by Quotalock": [each.library for each in live],
+        "heap": [each.heap for each in live if each.heap],
+    }
+    return {what: sum(each) / len(each) / 1024 for what, each in numbers.items() if each}
 
 
 def _connections(info: dict[str, str]) -> int:
