@@ -25,38 +25,44 @@ impl CombinedDecision {
 
 #[pymethods]
 impl CombinedDecision {
+    /// Whether all were admitted, and charged. If not, none was.
     #[getter]
     fn allowed(&self) -> bool {
         self.0.allowed
     }
 
+    /// Whether a limiter that is not enforced denies.
     #[getter]
     fn would_deny(&self) -> bool {
         self.0.would_deny
     }
 
+    /// The index in `decisions` of the one that binds.
     #[getter]
     fn binding(&self) -> usize {
         self.0.binding
     }
 
+    /// After how many seconds the same call would be admitted if nobody else called: 0 when admitted, None when never.
     #[getter]
     fn retry_after(&self) -> Option<f64> {
         self.0.retry_after.map(convert::seconds)
     }
 
+    /// Who answered: `redis`, `memory`, or while Redis cannot `local`, `open` or `closed`.
     #[getter]
     fn source(&self) -> &'static str {
         self.0.source.as_str()
     }
 
+    /// The decision about each key, in the order given.
     #[getter]
     fn decisions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.0.decisions.iter().cloned().map(Decision::new))
     }
 
     /// The header fields of an answer to the request that was decided.
-    #[pyo3(signature = (syntax = http::SYNTAX, legacy = false))]
+    #[pyo3(signature = (syntax = "draft-11", legacy = false))]
     fn headers<'py>(&self, py: Python<'py>, syntax: &str, legacy: bool) -> PyResult<Bound<'py, PyDict>> {
         http::headers(py, syntax, legacy, |options| self.0.headers(options))
     }
@@ -72,8 +78,7 @@ impl CombinedDecision {
         let (allowed, would_deny, binding, retry_after, source, decisions) = pickled;
         let decisions = decisions.into_iter().map(|each| Decision::unpickled(py, each)).collect::<PyResult<_>>()?;
         let source = known(py, &source)?;
-        let decision =
-            quotalock::CombinedDecision { allowed, would_deny, binding, retry_after, source, decisions };
+        let decision = quotalock::CombinedDecision { allowed, would_deny, binding, retry_after, source, decisions };
         Ok(CombinedDecision(decision))
     }
 

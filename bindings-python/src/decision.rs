@@ -45,7 +45,8 @@ impl Decision {
 
     /// The decision of what was pickled.
     pub fn unpickled(py: Python<'_>, pickled: Pickled) -> PyResult<quotalock::Decision> {
-        let (name, allowed, would_deny, limit, remaining, retry_after, reset_after, cost, source, healed, rules) = pickled;
+        let (name, allowed, would_deny, limit, remaining, retry_after, reset_after, cost, source, healed, rules) =
+            pickled;
         let rules = rules.into_iter().map(|rule| RuleDecision::unpickled(py, rule)).collect::<PyResult<_>>()?;
         Ok(quotalock::Decision {
             name: name.into(),
@@ -65,63 +66,74 @@ impl Decision {
 
 #[pymethods]
 impl Decision {
+    /// The name of the limiter.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
     }
 
+    /// Whether the call was admitted. A denied call was charged nothing.
     #[getter]
     fn allowed(&self) -> bool {
         self.0.allowed
     }
 
+    /// Whether the policy denies, and only the limiter's `enforce=False` lets the call pass: it was charged nothing.
     #[getter]
     fn would_deny(&self) -> bool {
         self.0.would_deny
     }
 
+    /// The limit of the rule that binds.
     #[getter]
     fn limit(&self) -> u64 {
         self.0.limit
     }
 
+    /// What could be consumed now; 0 while the key is blocked.
     #[getter]
     fn remaining(&self) -> u64 {
         self.0.remaining
     }
 
+    /// After how many seconds the same call would be admitted if nobody else called: 0 when admitted, None when never.
     #[getter]
     fn retry_after(&self) -> Option<f64> {
         self.0.retry_after.map(convert::seconds)
     }
 
+    /// After how many seconds the key is as new.
     #[getter]
     fn reset_after(&self) -> f64 {
         convert::seconds(self.0.reset_after)
     }
 
+    /// The cost that was asked for; of `consume_up_to` what was taken.
     #[getter]
     fn cost(&self) -> u64 {
         self.0.cost
     }
 
+    /// Who answered: `redis`, `memory`, or while Redis cannot `local`, `open` or `closed`.
     #[getter]
     fn source(&self) -> &'static str {
         self.0.source.as_str()
     }
 
+    /// Whether a value that was not ours stood at the key and was replaced.
     #[getter]
     fn healed(&self) -> bool {
         self.0.healed
     }
 
+    /// The answer of each rule, in the order of the policy.
     #[getter]
     fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.0.rules.iter().copied().map(RuleDecision))
     }
 
     /// The header fields of an answer to the request that was decided.
-    #[pyo3(signature = (syntax = http::SYNTAX, legacy = false))]
+    #[pyo3(signature = (syntax = "draft-11", legacy = false))]
     fn headers<'py>(&self, py: Python<'py>, syntax: &str, legacy: bool) -> PyResult<Bound<'py, PyDict>> {
         http::headers(py, syntax, legacy, |options| self.0.headers(options))
     }
@@ -147,8 +159,7 @@ impl Decision {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let d = &self.0;
-        let mut text =
-            format!("Decision({}", shown(d.allowed, d.limit, d.remaining, d.retry_after, d.reset_after));
+        let mut text = format!("Decision({}", shown(d.allowed, d.limit, d.remaining, d.retry_after, d.reset_after));
         text += &format!(", cost={}, source='{}', healed={}", d.cost, d.source, truth(d.healed));
         if d.would_deny {
             text += ", would_deny=True";

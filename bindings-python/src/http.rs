@@ -6,9 +6,6 @@ use quotalock::{HeaderOptions, HeaderSyntax, Problem, Result};
 
 use crate::error::raised;
 
-/// The syntax of headers unless another is asked for.
-pub const SYNTAX: &str = "draft-11";
-
 /// Header fields as a dict, in their order.
 pub fn headers<'py>(
     py: Python<'py>,

@@ -51,46 +51,55 @@ impl RuleDecision {
 
 #[pymethods]
 impl RuleDecision {
+    /// Whether this rule admits by itself.
     #[getter]
     fn allowed(&self) -> bool {
         self.0.allowed
     }
 
+    /// The most that this rule admits at once: its capacity.
     #[getter]
     fn limit(&self) -> u64 {
         self.0.limit
     }
 
+    /// What this rule would let be consumed now.
     #[getter]
     fn remaining(&self) -> u64 {
         self.0.remaining
     }
 
+    /// After how many seconds this rule would admit the same call: 0 now, None never.
     #[getter]
     fn retry_after(&self) -> Option<f64> {
         self.0.retry_after.map(convert::seconds)
     }
 
+    /// After how many seconds this rule is as new.
     #[getter]
     fn reset_after(&self) -> f64 {
         convert::seconds(self.0.reset_after)
     }
 
+    /// How this rule counts.
     #[getter]
     fn algorithm(&self) -> &'static str {
         self.0.algorithm
     }
 
+    /// How much this rule admits per period.
     #[getter]
     fn quota(&self) -> u64 {
         self.0.quota
     }
 
+    /// The period in seconds.
     #[getter]
     fn period(&self) -> f64 {
         convert::seconds(self.0.period)
     }
 
+    /// The most that this rule admits at once.
     #[getter]
     fn capacity(&self) -> u64 {
         self.0.capacity

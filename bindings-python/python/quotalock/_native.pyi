@@ -3,11 +3,20 @@
 from asyncio import Future
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, final
+from typing import Any, Literal, TypedDict, final
 
 from typing_extensions import Self
 
 from ._errors import NotAcquired
+
+_Algorithm = Literal["fixed-window", "calendar-window", "sliding-window", "token-bucket", "sliding-log"]
+_HeaderSyntax = Literal["draft-11", "none"]
+
+# The body of a refusal (RFC 9457). `violated-policies` names the rules that deny, as the header fields do.
+_Problem = TypedDict(
+    "_Problem",
+    {"type": str, "title": str, "status": int, "detail": str, "violated-policies": list[str]},
+)
 
 __all__ = [
     "Cache",
@@ -415,7 +424,7 @@ class Decision:
     def rules(self) -> tuple[RuleDecision, ...]:
         """The answer of each rule, in the order of the policy."""
 
-    def headers(self, syntax: Literal["draft-11", "none"] = "draft-11", legacy: bool = False) -> dict[str, str]:
+    def headers(self, syntax: _HeaderSyntax = "draft-11", legacy: bool = False) -> dict[str, str]:
         """The header fields of an answer to the request that was decided, in their order.
 
         `RateLimit-Policy` and `RateLimit` have an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless
@@ -423,7 +432,7 @@ class Decision:
         that binds. A denial has `Retry-After`: whole seconds, rounded up, at least 1; if the call can never be admitted,
         the longest period of the rules that say so."""
 
-    def problem(self) -> Problem:
+    def problem(self) -> _Problem:
         """The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
         `status` is 429, or 503 if Redis could not be asked and `on_error="closed"` denied.
 
@@ -466,7 +475,7 @@ class CombinedDecision:
     def decisions(self) -> tuple[Decision, ...]:
         """The decision about each key, in the order given."""
 
-    def headers(self, syntax: Literal["draft-11", "none"] = "draft-11", legacy: bool = False) -> dict[str, str]:
+    def headers(self, syntax: _HeaderSyntax = "draft-11", legacy: bool = False) -> dict[str, str]:
         """The header fields of an answer to the request that was decided, in their order.
 
         `RateLimit-Policy` and `RateLimit` have an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless
@@ -474,7 +483,7 @@ class CombinedDecision:
         that binds. A denial has `Retry-After`: whole seconds, rounded up, at least 1; if the call can never be admitted,
         the longest period of the rules that say so."""
 
-    def problem(self) -> Problem:
+    def problem(self) -> _Problem:
         """The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
         `status` is 429, or 503 if Redis could not be asked and `on_error="closed"` denied.
 
@@ -1159,7 +1168,7 @@ class RuleDecision:
         """After how many seconds this rule is as new."""
 
     @property
-    def algorithm(self) -> Algorithm:
+    def algorithm(self) -> _Algorithm:
         """How the rule counts."""
 
     @property
