@@ -11,6 +11,7 @@ from .._errors import Lost, QuotalockError
 from ._wrapper import Wrapper, on_loop
 
 if TYPE_CHECKING:
+    from .._native import _LockState
     from typing_extensions import Self
 
     from .._native import Inspection
@@ -56,7 +57,7 @@ class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
         return self._native.token
 
     @property
-    def state(self) -> str:
+    def state(self) -> _LockState:
         """What the handle knows: `released`, `held`, `uncertain` or `lost`."""
         return self._native.state
 
