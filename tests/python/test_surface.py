@@ -198,7 +198,7 @@ def test_a_key_without_a_form_in_utf_8_is_refused() -> None:
 
 @pytest.mark.parametrize("policy", [42, None, ["10/minute"], [Rule(1, 1), None]])
 def test_a_policy_of_another_type_is_a_type_error(policy: Any) -> None:
-    with pytest.raises(TypeError, match="give (a|one) str"):
+    with pytest.raises(TypeError, match=r"give (a|one) str"):
         limiter(policy)
 
 

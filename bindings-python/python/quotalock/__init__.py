@@ -37,7 +37,6 @@ from ._errors import (
     Unavailable,
     WrongType,
 )
-from ._native import __version__ as __version__
 from ._native import (
     Cache,
     Claimed,
@@ -63,6 +62,7 @@ from ._native import (
     client_address,
     quorum_lock,
 )
+from ._native import __version__ as __version__
 
 __all__ = [
     "Cache",

@@ -214,8 +214,8 @@ class Client:
         lease over: it has the ttl, the label and the fencing token of the giver, and is renewed for as long as the
         giver's `max_hold` left. Only one adopts.
 
-        Raises `Lost` if the lease is over, was adopted before, or is on another server; `InvalidArgument` for a text that
-        is none, is damaged, or comes from a client with another prefix."""
+        Raises `Lost` if the lease is over, was adopted before, or is on another server; `InvalidArgument` for a text
+        that is none, is damaged, or comes from a client with another prefix."""
 
     def _adopt(self, text: str, renew: bool = True) -> tuple[Lock, bool]: ...
     def stock(
@@ -347,7 +347,9 @@ class Limiter:
         """Charges as much as is admitted now, up to `most` (1 to 2^52); the decision's `cost` tells how much. Denied if
         that is nothing: then the answer is that of a cost of 1."""
 
-    def reserve(self, key: str | bytes | int, estimate: int, ttl: float, unsettled: _Unsettled = "spent") -> Reservation:
+    def reserve(
+        self, key: str | bytes | int, estimate: int, ttl: float, unsettled: _Unsettled = "spent"
+    ) -> Reservation:
         """Charges `estimate` (1 to 2^52) as `consume` does, and holds it for `ttl` seconds (1 ms to 36,500 days): until
         then `Reservation.settle` replaces it by the actual amount. One that nobody settles ends by itself: `unsettled`
         says whether the estimate is `spent` or `returned` then.
@@ -448,8 +450,8 @@ class Decision:
 
         `RateLimit-Policy` and `RateLimit` have an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless
         `syntax` is `none`. `legacy` adds `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule
-        that binds. A denial has `Retry-After`: whole seconds, rounded up, at least 1; if the call can never be admitted,
-        the longest period of the rules that say so."""
+        that binds. A denial has `Retry-After`: whole seconds, rounded up, at least 1; if the call can never be
+        admitted, the longest period of the rules that say so."""
 
     def problem(self) -> _Problem:
         """The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
@@ -499,8 +501,8 @@ class CombinedDecision:
 
         `RateLimit-Policy` and `RateLimit` have an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless
         `syntax` is `none`. `legacy` adds `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule
-        that binds. A denial has `Retry-After`: whole seconds, rounded up, at least 1; if the call can never be admitted,
-        the longest period of the rules that say so."""
+        that binds. A denial has `Retry-After`: whole seconds, rounded up, at least 1; if the call can never be
+        admitted, the longest period of the rules that say so."""
 
     def problem(self) -> _Problem:
         """The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
@@ -618,11 +620,11 @@ class Lock:
         shortens."""
 
     def handover(self) -> str:
-        """Writes the lease down as a short text, by which another process adopts it (`Client.adopt`), and ends this handle:
-        it is released, renews no more, and its `release` is False. Asks nothing.
+        """Writes the lease down as a short text, by which another process adopts it (`Client.adopt`), and ends this
+        handle: it is released, renews no more, and its `release` is False. Asks nothing.
 
-        Nobody renews until the lock is adopted, so the text must arrive within what `remaining` says. Whoever has the text
-        can take the lease: treat it as a secret. It holds no password.
+        Nobody renews until the lock is adopted, so the text must arrive within what `remaining` says. Whoever has the
+        text can take the lease: treat it as a secret. It holds no password.
 
         Raises `Lost` unless the lock is held for certain now; `InvalidArgument` for a lock over several servers."""
 
@@ -1028,7 +1030,9 @@ class Cache:
     def name(self) -> str:
         """The name given."""
 
-    def get(self, key: str | bytes | int, load: Callable[[], str | bytes | None], wait: float | None = None) -> bytes | None:
+    def get(
+        self, key: str | bytes | int, load: Callable[[], str | bytes | None], wait: float | None = None
+    ) -> bytes | None:
         """The value of `key`, or what `load()` makes of it: bytes, text as UTF-8, or None if there is none.
 
         On a miss, while another caller loads, this waits for at most `wait` seconds (None: 5 more than the lease), then

@@ -9,8 +9,9 @@ from .._native import Decision
 from ._wrapper import Wrapper, on_loop
 
 if TYPE_CHECKING:
-    from .._native import _Unsettled
     from typing_extensions import Self
+
+    from .._native import _Unsettled
 
 
 class Limiter(Wrapper[_native.Limiter], made_by="Client.limiter"):
@@ -46,7 +47,9 @@ class Limiter(Wrapper[_native.Limiter], made_by="Client.limiter"):
         """Charges as much as is admitted now, up to `most`; the decision's `cost` tells how much."""
         return await on_loop(self._native.consume_up_to)(key, most)
 
-    async def reserve(self, key: str | bytes | int, estimate: int, ttl: float, unsettled: _Unsettled = "spent") -> Reservation:
+    async def reserve(
+        self, key: str | bytes | int, estimate: int, ttl: float, unsettled: _Unsettled = "spent"
+    ) -> Reservation:
         """Charges `estimate` and holds it for `ttl` seconds, until the reservation is settled.
 
         If this is cancelled after Redis was asked, the estimate may be held until its end.

@@ -11,10 +11,9 @@ from .._errors import Lost, QuotalockError
 from ._wrapper import Wrapper, on_loop
 
 if TYPE_CHECKING:
-    from .._native import _LockState
     from typing_extensions import Self
 
-    from .._native import Inspection
+    from .._native import Inspection, _LockState
 
 
 class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
