@@ -1,3 +1,5 @@
+/// <reference types="node" />
+
 /**
  * Rate limits and locks that cannot get stuck, on Redis.
  *
@@ -24,9 +26,9 @@ export interface Rule {
   /** The period in milliseconds, 1 ms to 36,500 days. */
   readonly periodMs: number
   /** How the rule counts; `fixed-window` if left out. */
-  readonly algorithm?: Algorithm
+  readonly algorithm?: Algorithm | undefined
   /** For a token bucket only: the most that may be consumed at once, 1 to 2^52; the limit if left out or null. */
-  readonly capacity?: number | null
+  readonly capacity?: number | null | undefined
 }
 
 /** What a limiter decides by: text such as `10/minute;100/hour`, a rule, or several that must all admit a call. */
@@ -44,18 +46,18 @@ export type Source = 'redis' | 'memory' | 'local' | 'open' | 'closed'
 /** How a client is made. */
 export interface ClientOptions {
   /** What every Redis key starts with; no braces. `ql` if left out. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** The time in milliseconds that a call may take, connecting included: 1 ms to 1 hour. 500 if left out. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** What a limiter answers when Redis cannot. `raise` if left out. */
-  readonly onError?: OnError
+  readonly onError?: OnError | undefined
   /** How long in milliseconds a call with a request id is remembered: 1 ms to 1 day, and as long as the timeout at least. 60,000 if left out. */
-  readonly requestMemoryMs?: number
+  readonly requestMemoryMs?: number | undefined
   /**
    * Tells the password, where the URL gives none. It is called when a connection first logs in, and again when the server refuses
    * what it told; calls wait for it within their time. What it throws, they throw.
    */
-  readonly password?: () => string | PromiseLike<string>
+  readonly password?: (() => string | PromiseLike<string>) | undefined
 }
 
 /** How a limiter is made, besides its name and policy. */
@@ -64,12 +66,12 @@ export interface LimiterOptions {
    * What all keys of the limiter share as their hash tag, 1 to 1,024 bytes, so that they lie in one slot of a cluster and
    * can be charged together with those of other limiters of that scope. If left out, each key is its own.
    */
-  readonly scope?: Key
+  readonly scope?: Key | undefined
   /**
    * Whether the policy is enforced; true if left out. If not, every call passes, and {@link Decision.wouldDeny} tells which
    * would have been denied; those were charged nothing. Use it to try a policy on real traffic.
    */
-  readonly enforce?: boolean
+  readonly enforce?: boolean | undefined
 }
 
 /**
@@ -88,29 +90,29 @@ export type Unsettled = 'spent' | 'returned'
 /** How a call is made. */
 export interface CallOptions {
   /** How much is asked for, 0 to 2^52. 1 if left out; 0 only looks. */
-  readonly cost?: number
+  readonly cost?: number | undefined
   /** Rejects the call with the signal's reason when it fires. A call that is on its way may still be counted. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** How a consume is made. */
 export interface ConsumeOptions extends CallOptions {
   /** Charges once for this id. */
-  readonly requestId?: RequestId
+  readonly requestId?: RequestId | undefined
 }
 
 /** How several keys are charged. */
 export interface ConsumeAllOptions {
   /** Charges once for this id, which is remembered under the first key. */
-  readonly requestId?: RequestId
+  readonly requestId?: RequestId | undefined
   /** Rejects the call with the signal's reason when it fires. A call that is on its way may still be counted. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** How a refund is made. */
 export interface RefundOptions {
   /** Gives back once for this id. */
-  readonly requestId?: RequestId
+  readonly requestId?: RequestId | undefined
 }
 
 /** How an estimate is reserved. */
@@ -118,7 +120,7 @@ export interface ReserveOptions {
   /** How long the estimate is held at most, in milliseconds: 1 ms to 36,500 days. */
   readonly ttlMs: number
   /** What becomes of it if nobody settles it by then. `spent` if left out. */
-  readonly unsettled?: Unsettled
+  readonly unsettled?: Unsettled | undefined
 }
 
 /** How a call waits. */
@@ -136,53 +138,53 @@ export type LockState = 'released' | 'held' | 'uncertain' | 'lost'
 /** How long an acquisition waits, and what ends it. */
 export interface AcquireOptions {
   /** How long to wait at most, in milliseconds; if left out as the lock was made, 0 does not wait. */
-  readonly waitMs?: number
+  readonly waitMs?: number | undefined
   /**
    * Rejects the acquisition with the signal's reason when it fires. It leaves nothing behind, even if the lock was granted at
    * that moment. It has no effect on a lock that is already held.
    */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** How a lock over several servers is made and, unless `acquire` is false, acquired. */
 export interface QuorumOptions extends AcquireOptions {
   /** For how long a grant lasts unless it is renewed, in milliseconds: 10 ms to 7 days. 30,000 if left out. */
-  readonly ttlMs?: number
+  readonly ttlMs?: number | undefined
   /**
    * Whether a grant is renewed at a third of its ttl, by a thread of Quotalock, even while this one is busy. True if left out.
    * If not, the lock ends at its deadline, also when you drop the handle.
    */
-  readonly renew?: boolean
+  readonly renew?: boolean | undefined
   /**
    * For how long it is renewed at most, in milliseconds, so that a stuck holder does not block the others forever. An hour if
    * left out.
    */
-  readonly maxHoldMs?: number
+  readonly maxHoldMs?: number | undefined
   /** Every fencing token is larger than this, 0 to 2^52. 0 if left out. */
-  readonly tokenAbove?: number
+  readonly tokenAbove?: number | undefined
   /** What {@link Lock.inspect} shows of the holder beside its host and process: up to 128 bytes. Empty if left out. */
-  readonly label?: string
+  readonly label?: string | undefined
   /**
    * Whether to acquire at once, and reject if that fails; true if left out. With false the handle holds nothing yet: for
    * {@link Lock.acquire} as a try, {@link Lock.run}, {@link Lock.inspect} and {@link Lock.forceRelease}.
    */
-  readonly acquire?: boolean
+  readonly acquire?: boolean | undefined
 }
 
 /** How a lock is made and, unless `acquire` is false, acquired. */
 export interface LockOptions extends QuorumOptions {
   /** Whether waiters are served in order of arrival. False if left out. */
-  readonly fair?: boolean
+  readonly fair?: boolean | undefined
   /** How many replicas must have a grant before it counts. 0 if left out. */
-  readonly replicasAck?: number
+  readonly replicasAck?: number | undefined
   /** How long an acquisition waits for them, in milliseconds: 1 ms to a minute. 100 if left out. */
-  readonly ackTimeoutMs?: number
+  readonly ackTimeoutMs?: number | undefined
 }
 
 /** How permits of a semaphore are taken. */
 export interface SemaphoreOptions extends LockOptions {
   /** How many permits to take, all or none: 1 to as many as there are. 1 if left out. */
-  readonly weight?: number
+  readonly weight?: number | undefined
 }
 
 /** What {@link Lock.run} calls while it holds the lock. */
@@ -194,68 +196,68 @@ export interface StockOptions {
    * What all keys of the stock share as their hash tag, so that several stocks lie in one slot of a cluster, and one call can
    * take from them. It is part of where the sale is kept: all handles of a sale have the same. If left out, each is its own.
    */
-  readonly scope?: Key
+  readonly scope?: Key | undefined
   /** How many entries the ledger keeps, about: 1,000 to 100,000,000; 100,000 if left out. Counts when the sale is opened. */
-  readonly ledgerCap?: number
+  readonly ledgerCap?: number | undefined
   /**
    * For how many milliseconds after its end, its last hold and the last call that wrote the sale is kept: a minute to 36,500
    * days; 30 days if left out. Counts when the sale is opened.
    */
-  readonly retentionMs?: number
+  readonly retentionMs?: number | undefined
 }
 
 /** How a sale is opened, besides its quantity. */
 export interface OpenOptions {
   /** The most units that one buyer holds and has bought; as many as there are if left out or null. */
-  readonly perBuyer?: number | null
+  readonly perBuyer?: number | null | undefined
   /**
    * When takes end, in milliseconds since the epoch by the server's clock; never if left out or null. Confirming stays
    * possible.
    */
-  readonly endsMs?: number | null
+  readonly endsMs?: number | null | undefined
   /**
    * Something for each unit (a coupon code, a seat), of which each reservation gets its own in this order: 1 to 1,024 bytes
    * each, 10,000 at once.
    */
-  readonly prizes?: readonly (string | Uint8Array)[]
+  readonly prizes?: readonly (string | Uint8Array)[] | undefined
 }
 
 /** How units are added to a sale. */
 export interface RestockOptions {
   /** One for each unit, if the sale has prizes. */
-  readonly prizes?: readonly (string | Uint8Array)[]
+  readonly prizes?: readonly (string | Uint8Array)[] | undefined
   /** Adds once for this id. */
-  readonly requestId?: RequestId
+  readonly requestId?: RequestId | undefined
 }
 
 /** How units of several stocks are taken. */
 export interface TakeAllOptions {
   /** For how many milliseconds they are held: 1 ms to 30 days; 600,000 if left out. */
-  readonly holdMs?: number
+  readonly holdMs?: number | undefined
   /** Takes once for this id. */
-  readonly requestId?: RequestId
+  readonly requestId?: RequestId | undefined
 }
 
 /** How units are taken. */
 export interface TakeOptions extends TakeAllOptions {
   /** How many, all or none; 1 if left out. */
-  readonly quantity?: number
+  readonly quantity?: number | undefined
 }
 
 /** Which page of reservations. */
 export interface PageOptions {
   /** The {@link StockPage.next} of the page before; the first page if left out or null. */
-  readonly cursor?: string | null
+  readonly cursor?: string | null | undefined
   /** How many at most, 1 to 1,000; 100 if left out. */
-  readonly count?: number
+  readonly count?: number | undefined
 }
 
 /** Which entries of a ledger. */
 export interface LedgerOptions {
   /** The id of the entry before; from the first that is kept if left out or null. */
-  readonly after?: string | null
+  readonly after?: string | null | undefined
   /** How many at most, 1 to 1,000; 100 if left out. */
-  readonly count?: number
+  readonly count?: number | undefined
 }
 
 /** So many units of a stock. */
@@ -276,38 +278,38 @@ export type LedgerKind = 'opened' | 'restocked' | 'held' | 'confirmed' | 'cancel
 /** How a `once` is made. */
 export interface OnceOptions {
   /** For how many milliseconds a claim or a result is remembered: 1 ms to 3,650 days. A day if left out. */
-  readonly ttlMs?: number
+  readonly ttlMs?: number | undefined
   /**
    * How long the others wait for a caller that dies, in milliseconds: 10 ms to an hour; 10,000 if left out. It is not renewed,
    * so make it longer than the function runs.
    */
-  readonly leaseMs?: number
+  readonly leaseMs?: number | undefined
   /** For how many milliseconds the error of a run is remembered, up to an hour. 0 if left out: the next caller runs at once. */
-  readonly errorTtlMs?: number
+  readonly errorTtlMs?: number | undefined
 }
 
 /** How a cache is made. */
 export interface CacheOptions {
   /** For how many milliseconds a value is fresh: 1 ms to 3,650 days. 60,000 if left out. */
-  readonly freshMs?: number
+  readonly freshMs?: number | undefined
   /** For how long it is served after that while one caller loads a new one. 0 if left out. */
-  readonly staleMs?: number
+  readonly staleMs?: number | undefined
   /**
    * How long a loader keeps the others from loading, in milliseconds: 10 ms to an hour; 10,000 if left out. It is not renewed: a
    * loader that takes longer is joined by another, and what is newer wins.
    */
-  readonly leaseMs?: number
+  readonly leaseMs?: number | undefined
   /** For how long the answer that there is no value is fresh; 0 does not store it. As `freshMs` if left out. */
-  readonly negativeMs?: number
+  readonly negativeMs?: number | undefined
   /** For how long the error of a loader is remembered, and nobody else loads, up to an hour. 1,000 if left out. */
-  readonly errorTtlMs?: number
+  readonly errorTtlMs?: number | undefined
   /** How eagerly values are refreshed before they are stale: 0 (never) to 100. 1 if left out, which is right for most. */
-  readonly beta?: number
+  readonly beta?: number | undefined
   /**
    * What a `get` does when Redis cannot answer: reject, or load as if there were no cache. If Redis goes away during a load,
    * `raise` rejects although there is a value, and `load` returns the value. `raise` if left out.
    */
-  readonly whenAway?: WhenAway
+  readonly whenAway?: WhenAway | undefined
 }
 
 /** What a `get` does when Redis cannot answer. */
@@ -319,12 +321,12 @@ export interface GetOptions {
    * How long at most, in milliseconds, before it is rejected with {@link TimeoutError}; if left out 5,000 more than the
    * `leaseMs`, so that a waiter outlasts a caller that dies.
    */
-  readonly waitMs?: number
+  readonly waitMs?: number | undefined
   /**
    * Ends a wait when it fires: the promise is rejected with the signal's reason. It does not end a loader, so pass the signal
    * to the loader too. If that loader then fails, no other caller gets its error, and the next caller loads at once.
    */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** What is stored: text, taken as UTF-8, or bytes; up to 64 MiB. */
@@ -400,6 +402,13 @@ export class Client implements Disposable, AsyncDisposable {
   readLock(name: Key, options?: LockOptions): Promise<Lock>
   /** Acquires a read-write lock for writing: alone. */
   writeLock(name: Key, options?: LockOptions): Promise<Lock>
+  /**
+   * Makes a handle of what {@link Lock.handover} wrote, in this process or another one, in any language, and takes the lease
+   * over: it has the ttl, the label and the fencing token of the giver, and is renewed for as long as the giver's `maxHoldMs`
+   * left. Only one adopts. Rejects with `lost` if the lease is over, was adopted before, or is on another server, and with
+   * `invalid_argument` for a text that is none, is damaged, or comes from a client with another prefix.
+   */
+  adopt(text: string, options?: AdoptOptions): Promise<Lock>
   /**
    * Makes a handle for the units of a sale; {@link Stock.open} makes the sale itself.
    * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid option.
@@ -576,6 +585,14 @@ export class Lock implements AsyncDisposable {
   release(): Promise<boolean>
   /** Extends the lease to at least `ttlMs` (if left out, the lock's own) from now: false if it was lost. It never shortens. */
   extend(ttlMs?: number): Promise<boolean>
+  /**
+   * Writes the lease down as a short text, by which another process adopts it ({@link Client.adopt}), and ends this handle: it is
+   * released, renews no more, and `release` answers false. Asks nothing. Nobody renews until the lock is adopted, so the text must
+   * arrive within what `remainingMs` says. Whoever has the text can take the lease: treat it as a secret. It holds no password.
+   *
+   * Throws `lost` unless the lock is held for certain now, and `invalid_argument` for a lock over several servers.
+   */
+  handover(): string
   /**
    * Does nothing if it is held for certain now, without asking Redis.
    * @throws {LostError} if it is not.
@@ -895,12 +912,18 @@ export class Inspection {
   readonly healed: boolean
 }
 
+/** How {@link Client.adopt} takes a lock over. */
+export interface AdoptOptions {
+  /** Whether it is renewed in the background: true. */
+  readonly renew?: boolean | undefined
+}
+
 /** What one rule of a policy says. */
 export class RuleDecision {
   private constructor()
   /** Whether this rule admits by itself. */
   readonly allowed: boolean
-  /** The rule's limit. */
+  /** The most that this rule admits at once: its capacity. */
   readonly limit: number
   /** What this rule would let be consumed now. */
   readonly remaining: number
@@ -908,6 +931,35 @@ export class RuleDecision {
   readonly retryAfterMs: number | null
   /** After how many milliseconds this rule is as new. */
   readonly resetAfterMs: number
+  /** How this rule counts. */
+  readonly algorithm: Algorithm
+  /** How much this rule admits per period. */
+  readonly quota: number
+  /** The period in milliseconds. */
+  readonly periodMs: number
+  /** The most that this rule admits at once: the quota, but for a token bucket that says another capacity. */
+  readonly capacity: number
+}
+
+/** Which header fields {@link Decision.headers} gives. */
+export interface HeaderOptions {
+  /**
+   * How quotas are told: `draft-11` (the default) is `RateLimit-Policy` and `RateLimit` of
+   * draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out.
+   */
+  readonly syntax?: 'draft-11' | 'none' | undefined
+  /** Whether `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds are given too: false. */
+  readonly legacy?: boolean | undefined
+}
+
+/** The body of a refusal (RFC 9457). */
+export interface Problem {
+  type: string
+  title: string
+  status: number
+  detail: string
+  /** The rules that deny, named as in the header fields. */
+  'violated-policies': string[]
 }
 
 /**
@@ -916,6 +968,8 @@ export class RuleDecision {
  */
 export class Decision {
   private constructor()
+  /** The name of the limiter. */
+  readonly name: string
   /** Whether the call was admitted. A denied call was charged nothing. */
   readonly allowed: boolean
   /** Whether the policy denies, and only its `enforce: false` lets the call pass: it was charged nothing. */
@@ -936,6 +990,16 @@ export class Decision {
   readonly healed: boolean
   /** The answer of each rule, in the order of the policy. */
   readonly rules: readonly RuleDecision[]
+  /**
+   * The header fields of an answer to the request that was decided, in their order; a denial has `Retry-After`: whole seconds,
+   * rounded up, at least 1. If the call can never be admitted it is the longest period of the rules that say so.
+   */
+  headers(options?: HeaderOptions): Record<string, string>
+  /**
+   * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its `status` is 429,
+   * or 503 if Redis could not be asked and `onError: 'closed'` denied. Throws `invalid_argument` if the call was allowed.
+   */
+  problem(): Problem
 }
 
 /** The answer of {@link Client.consumeAll} about several keys, charged all or none. */
@@ -956,7 +1020,44 @@ export class CombinedDecision {
   readonly source: Source
   /** The decision about each key, in the order given. */
   readonly decisions: readonly Decision[]
+  /**
+   * The header fields of an answer to the request that was decided, in their order; a denial has `Retry-After`: whole seconds,
+   * rounded up, at least 1. If the call can never be admitted it is the longest period of the rules that say so.
+   */
+  headers(options?: HeaderOptions): Record<string, string>
+  /**
+   * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its `status` is 429,
+   * or 503 if Redis could not be asked and `onError: 'closed'` denied. Throws `invalid_argument` if the call was allowed.
+   */
+  problem(): Problem
 }
+
+/** How {@link clientAddress} tells clients apart. */
+export interface AddressOptions {
+  /** How many leading bits of an IPv6 address stand for a client, 32 to 128: 64. With 128 it is the address itself. */
+  readonly ipv6Prefix?: number | undefined
+}
+
+/**
+ * The address of the client that sent a request, as a text to be used as a key.
+ *
+ * `peer` is the address of the socket (`request.socket.remoteAddress`); undefined, null or an empty text is a Unix socket.
+ * `forwarded` is the value of `X-Forwarded-For` or `Forwarded` (RFC 7239), or one for each line of it. `trusted` lists the
+ * proxies: addresses, networks (`10.0.0.0/8`), and the words `loopback`, `private` and `unix`.
+ *
+ * The header counts only if the peer is trusted. It is read from its right end, and the first address that is not trusted is the
+ * client's: what stands further left was written by that client. What is no address ends the reading; then it is that of the proxy
+ * which sent it. An IPv6 address stands for its network, such as `2001:db8:1:2::/64`.
+ *
+ * Throws `invalid_argument` for what is no address or network, for one that means everybody, and if there is no address at all: a
+ * Unix socket, and nothing in the header.
+ */
+export function clientAddress(
+  peer: string | null | undefined,
+  forwarded: string | readonly string[] | null | undefined,
+  trusted: readonly string[],
+  options?: AddressOptions,
+): string
 
 /**
  * Limits in one line, with a client for `QUOTALOCK_URL` that is made at the first call. Charges `cost` to `key` under the

@@ -205,6 +205,19 @@ namespace Quotalock {
         }
 
         /**
+         * Makes a handle of what Lock::handover() wrote, in this process or another one, in any language, and takes the
+         * lease over: it has the ttl, the label and the fencing token of the giver. Only one adopts.
+         *
+         * @throws Exception\LostException if the lease is over, was adopted before, or is on another server
+         * @throws Exception\InvalidArgumentException for a text that is none, is damaged, or comes from a client with
+         *     another prefix
+         * @throws QuotalockException
+         */
+        public function adopt(string $text): Lock
+        {
+        }
+
+        /**
          * Makes a handle for the units of a sale. It does not ask Redis; Stock::open() creates the sale.
          *
          * @param non-empty-string $name any bytes, at most 1 KiB
@@ -481,6 +494,9 @@ namespace Quotalock {
      */
     final class Decision
     {
+        /** The name of the limiter. */
+        public readonly string $name;
+
         /** Whether the call was admitted. A denied call was charged nothing. */
         public readonly bool $allowed;
 
@@ -518,6 +534,31 @@ namespace Quotalock {
          */
         public readonly array $rules;
 
+        /**
+         * The header fields of an answer to the request that was decided, in their order: `RateLimit-Policy` and
+         * `RateLimit` with an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless `$syntax` is `none`;
+         * `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds, if `$legacy`; and
+         * on a denial `Retry-After`: whole seconds, rounded up, at least 1. If the call can never be admitted it is
+         * the longest period of the rules that say so.
+         *
+         * @param 'draft-11'|'none' $syntax
+         * @return array<string, string>
+         */
+        public function headers(string $syntax = 'draft-11', bool $legacy = false): array
+        {
+        }
+
+        /**
+         * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
+         * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
+         *
+         * @return array{type: string, title: string, status: int, detail: string, 'violated-policies': list<string>}
+         * @throws Exception\InvalidArgumentException if the call was allowed
+         */
+        public function problem(): array
+        {
+        }
+
         private function __construct()
         {
         }
@@ -554,6 +595,31 @@ namespace Quotalock {
          * @var non-empty-list<Decision>
          */
         public readonly array $decisions;
+
+        /**
+         * The header fields of an answer to the request that was decided, in their order: `RateLimit-Policy` and
+         * `RateLimit` with an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless `$syntax` is `none`;
+         * `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds, if `$legacy`; and
+         * on a denial `Retry-After`: whole seconds, rounded up, at least 1. If the call can never be admitted it is
+         * the longest period of the rules that say so.
+         *
+         * @param 'draft-11'|'none' $syntax
+         * @return array<string, string>
+         */
+        public function headers(string $syntax = 'draft-11', bool $legacy = false): array
+        {
+        }
+
+        /**
+         * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
+         * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
+         *
+         * @return array{type: string, title: string, status: int, detail: string, 'violated-policies': list<string>}
+         * @throws Exception\InvalidArgumentException if the call was allowed
+         */
+        public function problem(): array
+        {
+        }
 
         private function __construct()
         {
@@ -681,6 +747,21 @@ namespace Quotalock {
          * @throws UnavailableException
          */
         public function extend(?int $ttlMs = null): bool
+        {
+        }
+
+        /**
+         * Writes the lease down as a short text, by which another process adopts it (Client::adopt()), and ends this
+         * handle: it is released, and release() is false. Asks nothing.
+         *
+         * Nobody extends it until it is adopted, so the text must arrive within what $remainingMs says. Whoever has
+         * the text can take the lease: treat it as a secret. It holds no password.
+         *
+         * @return non-empty-string
+         * @throws Exception\LostException unless the lock is held for certain now
+         * @throws Exception\InvalidArgumentException for a lock over several servers
+         */
+        public function handover(): string
         {
         }
 
@@ -1301,6 +1382,7 @@ namespace Quotalock {
         /** Whether this rule admits by itself. */
         public readonly bool $allowed;
 
+        /** The most that this rule admits at once: its capacity. */
         public readonly int $limit;
 
         /** What this rule would let be consumed now. */
@@ -1311,6 +1393,21 @@ namespace Quotalock {
 
         /** When this rule is as new. */
         public readonly int $resetAfterMs;
+
+        /**
+         * How this rule counts.
+         *
+         * @var 'fixed-window'|'calendar-window'|'sliding-window'|'token-bucket'|'sliding-log'
+         */
+        public readonly string $algorithm;
+
+        /** How much this rule admits per period. */
+        public readonly int $quota;
+
+        public readonly int $periodMs;
+
+        /** The most that this rule admits at once: the quota, but for a token bucket that says another capacity. */
+        public readonly int $capacity;
 
         private function __construct()
         {
@@ -1381,6 +1478,26 @@ namespace Quotalock {
         public static function get(Client $client, string $redisKey): ?array
         {
         }
+    }
+
+    /**
+     * The address of the client that sent a request, as a text to be used as a key.
+     *
+     * The header counts only if the peer is trusted. It is read from its right end, and the first address that is not
+     * trusted is the client's: what stands further left was written by that client. What is no address ends the
+     * reading; then it is that of the proxy which sent it. An IPv6 address stands for its network, such as
+     * `2001:db8:1:2::/64`.
+     *
+     * @param string|null $peer the address of the socket (`$_SERVER['REMOTE_ADDR']`); null or empty for a Unix socket
+     * @param list<string>|string|null $forwarded the value of `X-Forwarded-For` or `Forwarded`, or one for each line
+     * @param list<string> $trusted the proxies: addresses, networks (`10.0.0.0/8`), `loopback`, `private` and `unix`
+     * @param int<32, 128> $ipv6Prefix how many leading bits of an IPv6 address stand for a client; 128: the address
+     *     itself
+     * @throws InvalidArgumentException for what is no address or network, and if there is no address at all: a Unix
+     *     socket, and nothing in the header
+     */
+    function client_address(?string $peer, array|string|null $forwarded, array $trusted, int $ipv6Prefix = 64): string
+    {
     }
 
     /**

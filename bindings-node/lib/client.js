@@ -23,7 +23,7 @@ const { submitDescribed } = require('./channel.js')
 const { packed } = require('./charges.js')
 const { construct } = require('./errors.js')
 const { Limiter } = require('./limiter.js')
-const { open } = require('./lock.js')
+const { adopt, open } = require('./lock.js')
 const { Once } = require('./once.js')
 const { questionsFor } = require('./password.js')
 const { takenAll } = require('./sale.js')
@@ -32,6 +32,7 @@ const { Stock, reservationsOf, takeAllOptions, takesOf } = require('./stock.js')
 const CLIENT_OPTIONS = ['prefix', 'timeoutMs', 'onError', 'requestMemoryMs', 'password']
 const LIMITER_OPTIONS = ['scope', 'enforce']
 const CONSUME_ALL_OPTIONS = ['requestId', 'signal']
+const ADOPT_OPTIONS = ['renew']
 const STOCK_OPTIONS = ['scope', 'ledgerCap', 'retentionMs']
 const ONCE_OPTIONS = ['ttlMs', 'leaseMs', 'errorTtlMs']
 const CACHE_OPTIONS = ['freshMs', 'staleMs', 'leaseMs', 'negativeMs', 'errorTtlMs', 'beta', 'whenAway']
@@ -97,11 +98,10 @@ class Client {
   consumeAll(charges, given) {
     try {
       const { requestId, signal } = options(given, CONSUME_ALL_OPTIONS)
-      const { numbers, keys } = packed(charges)
+      const { numbers, keys, names } = packed(charges)
       const id = bytesIfGiven('requestId', requestId)
-      return submitDescribed(this.consumeAll, signalOf(signal), (channel) =>
-        channel.consumeAll(this.#native, numbers, keys, id),
-      )
+      const describe = (/** @type {any} */ channel) => channel.consumeAll(this.#native, numbers, keys, id)
+      return submitDescribed(this.consumeAll, signalOf(signal), describe, names)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -130,6 +130,12 @@ class Client {
   /** @type {Surface['writeLock']} */
   writeLock(name, given) {
     return open([this.#native], this.writeLock, 'write', [name], given)
+  }
+
+  /** @type {Surface['adopt']} */
+  async adopt(written, given) {
+    const { renew = true } = options(given, ADOPT_OPTIONS)
+    return await adopt(this.#native, this.adopt, text('text', written), flag('renew', renew))
   }
 
   /** @type {Surface['stock']} */

@@ -57,13 +57,13 @@ pub fn call(function: &Zval, arguments: &[Zval]) -> Ended {
     }
 }
 
-/// Throws a TypeError about what a function of PHP code returned.
-pub fn wrong(wanted: &CStr, found: &Zval) -> Problem {
+/// Throws a TypeError about what a function of PHP code returned, with what to do about it.
+pub fn wrong(wanted: &CStr, found: &Zval, cure: &CStr) -> Problem {
     let found = CString::new(type_name(found)).unwrap_or_default();
-    // SAFETY: the format takes these two strings.
+    // SAFETY: the format takes these three strings.
     unsafe {
-        let format = c"The function must return a value of type %s, %s returned";
-        zend_type_error(format.as_ptr(), wanted.as_ptr(), found.as_ptr());
+        let format = c"The function must return a value of type %s, %s returned%s";
+        zend_type_error(format.as_ptr(), wanted.as_ptr(), found.as_ptr(), cure.as_ptr());
     }
     Problem::Thrown
 }

@@ -3,6 +3,7 @@
 
 #![allow(non_snake_case, reason = "the name of a parameter in Rust is its name in PHP, where named arguments use it")]
 
+mod address;
 mod argument;
 mod cache;
 mod call;
@@ -14,6 +15,7 @@ mod decision;
 mod exception;
 mod function;
 mod held;
+mod http;
 mod info;
 mod ini;
 mod inspection;

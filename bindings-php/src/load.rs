@@ -1,6 +1,6 @@
 //! Getting what one of all callers makes, by a function of PHP code. However that function ends, the lease ends with it.
 
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 use std::time::{Duration, Instant};
 
 use ext_php_rs::ffi::zend_class_entry;
@@ -86,7 +86,7 @@ fn bytes(value: &Zval) -> Made<Option<Vec<u8>>> {
     if value.is_null() {
         return Ok(None);
     }
-    let string = value.zend_str().ok_or_else(|| wrong(c"?string", value))?;
+    let string = value.zend_str().ok_or_else(|| wrong(c"?string", value, c"; getJson() takes what JSON has"))?;
     Ok(Some(string.as_bytes().to_vec()))
 }
 
@@ -116,7 +116,7 @@ pub fn many(cache: &Cache, keys: Vec<Vec<u8>>, function: &Zval, wait: Option<Dur
     let getting = cache.get_many(&keys.iter().map(Vec::as_slice).collect::<Vec<_>>(), wait)?;
     let values = load(getting.into(), |missing| {
         let returned = call(function, &[list(missing, |at| text(&keys[*at]))])?;
-        let table = returned.array().ok_or_else(|| wrong(c"array", &returned))?;
+        let table = returned.array().ok_or_else(|| wrong(c"array", &returned, c""))?;
         let find = |key: &[u8]| match index(key) {
             Some(index) => table.get_index(index),
             None => table.get(&*ZendStr::new(key, false)),

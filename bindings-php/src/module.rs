@@ -3,7 +3,7 @@
 use ext_php_rs::prelude::*;
 
 use crate::{
-    cache, class, client, decision, exception, function, held, info, ini, inspection, limiter, lock, once, password,
+    address, cache, class, client, decision, exception, function, held, info, ini, inspection, limiter, lock, once, password,
     reservation, rule, seen, stock, stock_answer, testing,
 };
 
@@ -53,5 +53,5 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
         .startup_function(start_up)
         .request_shutdown_function(shut_down_request)
         .info_function(info::print);
-    function::entries().into_iter().fold(module, ModuleBuilder::function)
+    function::entries().into_iter().fold(module, ModuleBuilder::function).function(address::entry())
 }

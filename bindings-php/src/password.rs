@@ -48,7 +48,7 @@ pub fn answer() -> Option<Ending> {
                 Some(Ok(password)) => question.answer(password.to_owned()),
                 Some(Err(_)) => question.fail("it is not UTF-8".into(), None),
                 None => {
-                    callback::wrong(c"string", &value);
+                    callback::wrong(c"string", &value, c"");
                     question.fail("it returned no string".into(), None);
                     return Some(Ending::Threw);
                 }

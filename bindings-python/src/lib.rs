@@ -1,6 +1,7 @@
 //! The Python package's native half, `quotalock._native`: it converts values, releases the GIL or lets a loop wait, and
 //! picks an exception class. Everything else is the core's.
 
+mod address;
 mod answer;
 mod argument;
 mod asking;
@@ -18,6 +19,7 @@ mod ending;
 mod error;
 mod exception;
 mod future;
+mod http;
 mod inspection;
 mod interruption;
 mod leaving;
@@ -52,6 +54,8 @@ use pyo3::prelude::*;
 mod _native {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::address::client_address;
     #[pymodule_export]
     use super::argument::{check_json, function};
     #[pymodule_export]
@@ -105,6 +109,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         // The interpreter's end waits until nobody is in the middle of something.
         let register = module.py().import("atexit")?.getattr("register")?;
         super::call::call(&register, [&module.getattr("settle_threads")?]).map(drop)

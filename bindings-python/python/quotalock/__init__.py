@@ -59,8 +59,10 @@ from ._native import (
     StockStatus,
     Taken,
     TakenAll,
+    client_address,
     quorum_lock,
 )
+from ._native import __version__ as __version__
 
 __all__ = [
     "Cache",
@@ -98,12 +100,13 @@ __all__ = [
     "Timeout",
     "Unavailable",
     "WrongType",
+    "client_address",
     "limit",
     "quorum_lock",
 ]
 
 
-def limit(name: str, key: str | bytes, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
+def limit(name: str, key: str | bytes | int, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
     """Limits in one line, with a client of the environment's (`QUOTALOCK_URL`) that is made at the first call.
 
     Charges `cost` to `key` under the limiter `name` and `policy`, and answers as `Limiter.consume` does.

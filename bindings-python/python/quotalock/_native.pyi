@@ -3,11 +3,26 @@
 from asyncio import Future
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, final
+from typing import Any, Literal, TypedDict, final
 
 from typing_extensions import Self
 
 from ._errors import NotAcquired
+
+_Algorithm = Literal["fixed-window", "calendar-window", "sliding-window", "token-bucket", "sliding-log"]
+_HeaderSyntax = Literal["draft-11", "none"]
+_LockState = Literal["released", "held", "uncertain", "lost"]
+_OnError = Literal["raise", "open", "closed", "local"]
+_Outcome = Literal["held", "sold_out", "buyer_limit", "not_open", "ended"]
+_Source = Literal["redis", "memory", "local", "open", "closed"]
+_Unsettled = Literal["spent", "returned"]
+_WhenAway = Literal["raise", "load"]
+
+# The body of a refusal (RFC 9457). `violated-policies` names the rules that deny, as the header fields do.
+_Problem = TypedDict(
+    "_Problem",
+    {"type": str, "title": str, "status": int, "detail": str, "violated-policies": list[str]},
+)
 
 __all__ = [
     "Cache",
@@ -35,14 +50,18 @@ __all__ = [
     "StockStatus",
     "Taken",
     "TakenAll",
+    "__version__",
     "check_function",
     "check_json",
+    "client_address",
     "get",
     "put",
     "quorum_lock",
     "set_time",
     "settle_threads",
 ]
+
+__version__: str
 
 @final
 class Client:
@@ -68,7 +87,7 @@ class Client:
         url: str | None = None,
         prefix: str = "ql",
         timeout: float = 0.5,
-        on_error: str = "raise",
+        on_error: _OnError = "raise",
         request_memory: float = 60.0,
         password: Callable[[], str | Awaitable[str]] | None = None,
     ) -> Self: ...
@@ -91,7 +110,7 @@ class Client:
 
     def consume_all(
         self,
-        charges: Iterable[tuple[Limiter, str | bytes] | tuple[Limiter, str | bytes, int]],
+        charges: Iterable[tuple[Limiter, str | bytes | int] | tuple[Limiter, str | bytes | int, int]],
         request_id: str | bytes | None = None,
     ) -> CombinedDecision:
         """Charges several keys, each by its own limiter, if all of them admit it, else none: one atomic call.
@@ -196,6 +215,15 @@ class Client:
     ) -> Lock:
         """Makes a handle for the writing side of a read-write lock: alone. The options are those of `lock`."""
 
+    def adopt(self, text: str, renew: bool = True) -> Lock:
+        """Makes a handle of what `Lock.handover` wrote, in this process or another one, in any language, and takes the
+        lease over: it has the ttl, the label and the fencing token of the giver, and is renewed for as long as the
+        giver's `max_hold` left. Only one adopts.
+
+        Raises `Lost` if the lease is over, was adopted before, or is on another server; `InvalidArgument` for a text
+        that is none, is damaged, or comes from a client with another prefix."""
+
+    def _adopt(self, text: str, renew: bool = True) -> tuple[Lock, bool]: ...
     def stock(
         self,
         name: str | bytes,
@@ -285,7 +313,7 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None: ...
     def _for_loops(self) -> Client: ...
-    def _limit(self, name: str, key: str | bytes, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
+    def _limit(self, name: str, key: str | bytes | int, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
         """Consumes from a limiter of this name and policy, which is kept for the next call."""
 
 @final
@@ -317,15 +345,17 @@ class Limiter:
     def enforce(self) -> bool:
         """Whether the policy is enforced."""
 
-    def consume(self, key: str | bytes, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
+    def consume(self, key: str | bytes | int, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
         """Charges `cost` to every rule if all admit it, else to none. A cost of 0 only looks; one above a limit is
         always denied."""
 
-    def consume_up_to(self, key: str | bytes, most: int) -> Decision:
+    def consume_up_to(self, key: str | bytes | int, most: int) -> Decision:
         """Charges as much as is admitted now, up to `most` (1 to 2^52); the decision's `cost` tells how much. Denied if
         that is nothing: then the answer is that of a cost of 1."""
 
-    def reserve(self, key: str | bytes, estimate: int, ttl: float, unsettled: str = "spent") -> Reservation:
+    def reserve(
+        self, key: str | bytes | int, estimate: int, ttl: float, unsettled: _Unsettled = "spent"
+    ) -> Reservation:
         """Charges `estimate` (1 to 2^52) as `consume` does, and holds it for `ttl` seconds (1 ms to 36,500 days): until
         then `Reservation.settle` replaces it by the actual amount. One that nobody settles ends by itself: `unsettled`
         says whether the estimate is `spent` or `returned` then.
@@ -334,38 +364,38 @@ class Limiter:
         because the reply was lost, the estimate may be held until its end.
         """
 
-    def reservation(self, key: str | bytes, id: str) -> Reservation:
+    def reservation(self, key: str | bytes | int, id: str) -> Reservation:
         """The reservation of this id, which `reserve` made here or in another process. Does not ask Redis whether there
         is one."""
 
     def _reserve(
-        self, key: str | bytes, estimate: int, ttl: float, unsettled: str
+        self, key: str | bytes | int, estimate: int, ttl: float, unsettled: str
     ) -> tuple[Reservation, Future[Decision]]: ...
-    def peek(self, key: str | bytes, cost: int = 1) -> Decision:
+    def peek(self, key: str | bytes | int, cost: int = 1) -> Decision:
         """Returns what `consume` would return, and never writes."""
 
-    def require(self, key: str | bytes, cost: int = 1) -> Decision:
+    def require(self, key: str | bytes | int, cost: int = 1) -> Decision:
         """As `consume`, but a denial raises `RateLimited`, which carries the decision."""
 
-    def wait(self, key: str | bytes, timeout: float, cost: int = 1) -> Decision:
+    def wait(self, key: str | bytes | int, timeout: float, cost: int = 1) -> Decision:
         """As `consume`, and after a denial sleeps as `retry_after` says and tries again, for at most `timeout` seconds.
         Ends with a denial at once when the next chance comes after the timeout."""
 
-    def refund(self, key: str | bytes, amount: int, request_id: str | bytes | None = None) -> Decision:
+    def refund(self, key: str | bytes | int, amount: int, request_id: str | bytes | None = None) -> Decision:
         """Gives back `amount` (1 to 2^52) of what was consumed; no rule falls below zero. Returns what a peek right
         after it would return."""
 
-    def block(self, key: str | bytes, duration: float) -> Decision:
+    def block(self, key: str | bytes | int, duration: float) -> Decision:
         """Denies everything for `duration` seconds (1 ms to 36,500 days), in place of an earlier block. Returns what a
         peek right after it would return. Raises whatever `on_error` says: a block that was not stored must not look
         like one.
         """
 
-    def reset(self, key: str | bytes) -> bool:
+    def reset(self, key: str | bytes | int) -> bool:
         """Forgets everything about `key`, including a block and reservations; True if there was anything. Raises
         whatever `on_error` says."""
 
-    def redis_key(self, key: str | bytes) -> bytes:
+    def redis_key(self, key: str | bytes | int) -> bytes:
         """The Redis key that holds the state of `key`."""
 
 @final
@@ -375,6 +405,10 @@ class Decision:
     With several rules `limit`, `remaining`, `retry_after` and `reset_after` are those of the rule that binds: of the
     rules that deny the one with the longest `retry_after`, else the one with the least remaining.
     """
+
+    @property
+    def name(self) -> str:
+        """The name of the limiter."""
 
     @property
     def allowed(self) -> bool:
@@ -406,7 +440,7 @@ class Decision:
         """The cost that was asked for; of `consume_up_to` what was taken."""
 
     @property
-    def source(self) -> str:
+    def source(self) -> _Source:
         """Who answered: `redis`, `memory`, or `local`, `open` or `closed` while Redis cannot."""
 
     @property
@@ -416,6 +450,20 @@ class Decision:
     @property
     def rules(self) -> tuple[RuleDecision, ...]:
         """The answer of each rule, in the order of the policy."""
+
+    def headers(self, syntax: _HeaderSyntax = "draft-11", legacy: bool = False) -> dict[str, str]:
+        """The header fields of an answer to the request that was decided, in their order.
+
+        `RateLimit-Policy` and `RateLimit` have an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless
+        `syntax` is `none`. `legacy` adds `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule
+        that binds. A denial has `Retry-After`: whole seconds, rounded up, at least 1; if the call can never be
+        admitted, the longest period of the rules that say so."""
+
+    def problem(self) -> _Problem:
+        """The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
+        `status` is 429, or 503 if Redis could not be asked and `on_error="closed"` denied.
+
+        Raises `InvalidArgument` if the call was allowed."""
 
     def __bool__(self) -> bool: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -447,12 +495,26 @@ class CombinedDecision:
         never."""
 
     @property
-    def source(self) -> str:
+    def source(self) -> _Source:
         """Who answered: `redis`, `memory`, or `local`, `open` or `closed` while Redis cannot."""
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
         """The decision about each key, in the order given."""
+
+    def headers(self, syntax: _HeaderSyntax = "draft-11", legacy: bool = False) -> dict[str, str]:
+        """The header fields of an answer to the request that was decided, in their order.
+
+        `RateLimit-Policy` and `RateLimit` have an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless
+        `syntax` is `none`. `legacy` adds `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule
+        that binds. A denial has `Retry-After`: whole seconds, rounded up, at least 1; if the call can never be
+        admitted, the longest period of the rules that say so."""
+
+    def problem(self) -> _Problem:
+        """The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
+        `status` is 429, or 503 if Redis could not be asked and `on_error="closed"` denied.
+
+        Raises `InvalidArgument` if the call was allowed."""
 
     def __bool__(self) -> bool: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -467,7 +529,7 @@ class Reservation:
     which does not ask Redis). Any process that knows its limiter, key and id can settle it."""
 
     @property
-    def key(self) -> str | bytes:
+    def key(self) -> str | bytes | int:
         """The key as it was given."""
 
     @property
@@ -531,7 +593,7 @@ class Lock:
         acquired, or is released. It stays after a loss."""
 
     @property
-    def state(self) -> str:
+    def state(self) -> _LockState:
         """What the handle knows, without asking Redis: `released` (or never acquired), `held`, `uncertain` (held, but
         the last renewal failed) or `lost`."""
 
@@ -562,6 +624,15 @@ class Lock:
     def extend(self, ttl: float | None = None) -> bool:
         """Extends the lease to at least `ttl` seconds (None: the lock's own) from now: False if it was lost. It never
         shortens."""
+
+    def handover(self) -> str:
+        """Writes the lease down as a short text, by which another process adopts it (`Client.adopt`), and ends this
+        handle: it is released, renews no more, and its `release` is False. Asks nothing.
+
+        Nobody renews until the lock is adopted, so the text must arrive within what `remaining` says. Whoever has the
+        text can take the lease: treat it as a secret. It holds no password.
+
+        Raises `Lost` unless the lock is held for certain now; `InvalidArgument` for a lock over several servers."""
 
     def assert_held(self) -> None:
         """Raises `Lost` unless it is held for certain now. Does not ask Redis."""
@@ -710,7 +781,7 @@ class Taken:
     """The answer of `Stock.take`; as a bool, whether the units are held."""
 
     @property
-    def outcome(self) -> str:
+    def outcome(self) -> _Outcome:
         """`held`, `sold_out`, `buyer_limit`, `not_open` or `ended`."""
 
     @property
@@ -730,7 +801,7 @@ class TakenAll:
     """The answer of `Client.take_all`; as a bool, whether all the units are held. If not, none is."""
 
     @property
-    def outcome(self) -> str:
+    def outcome(self) -> _Outcome:
         """`held`, or why the first stock that refuses does: `sold_out`, `buyer_limit`, `not_open` or `ended`."""
 
     @property
@@ -965,7 +1036,9 @@ class Cache:
     def name(self) -> str:
         """The name given."""
 
-    def get(self, key: str | bytes, load: Callable[[], str | bytes | None], wait: float | None = None) -> bytes | None:
+    def get(
+        self, key: str | bytes | int, load: Callable[[], str | bytes | None], wait: float | None = None
+    ) -> bytes | None:
         """The value of `key`, or what `load()` makes of it: bytes, text as UTF-8, or None if there is none.
 
         On a miss, while another caller loads, this waits for at most `wait` seconds (None: 5 more than the lease), then
@@ -988,27 +1061,27 @@ class Cache:
         must lie in one slot, else it raises `CrossSlot`.
         """
 
-    def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
+    def get_json(self, key: str | bytes | int, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
         """As `get`, with a value that is stored as JSON. The caller that loads gets it back from JSON too. None is no
         value.
 
         Raises `InvalidArgument` for what another language cannot read: more than 512 lists and dicts within each other,
         or half of a surrogate pair."""
 
-    def peek(self, key: str | bytes) -> Seen | None:
+    def peek(self, key: str | bytes | int) -> Seen | None:
         """What is there, fresh or stale, without loading or waiting; None if there is nothing."""
 
-    def put(self, key: str | bytes, value: str | bytes | None) -> bool:
+    def put(self, key: str | bytes | int, value: str | bytes | None) -> bool:
         """Stores a value that you already have; None means that there is none. It counts as newer than whatever is
         being loaded."""
 
-    def invalidate(self, key: str | bytes) -> bool:
+    def invalidate(self, key: str | bytes | int) -> bool:
         """Forgets a key: what was loaded, or is being loaded now, is no longer served. True if there was a value."""
 
-    def redis_key(self, key: str | bytes) -> bytes:
+    def redis_key(self, key: str | bytes | int) -> bytes:
         """The Redis key of a key."""
 
-    def _get(self, key: str | bytes, wait: float | None) -> Loading:
+    def _get(self, key: str | bytes | int, wait: float | None) -> Loading:
         """A load of the value, for a loop."""
 
     def _get_many(self, keys: Iterable[str | bytes], wait: float | None) -> tuple[list[str | bytes], Loading]:
@@ -1118,7 +1191,7 @@ class RuleDecision:
 
     @property
     def limit(self) -> int:
-        """The rule's limit."""
+        """The most that the rule admits at once: its capacity."""
 
     @property
     def remaining(self) -> int:
@@ -1131,6 +1204,22 @@ class RuleDecision:
     @property
     def reset_after(self) -> float:
         """After how many seconds this rule is as new."""
+
+    @property
+    def algorithm(self) -> _Algorithm:
+        """How the rule counts."""
+
+    @property
+    def quota(self) -> int:
+        """How much the rule admits per period."""
+
+    @property
+    def period(self) -> float:
+        """The period in seconds."""
+
+    @property
+    def capacity(self) -> int:
+        """The most that the rule admits at once: the quota, but for a token bucket that says another capacity."""
 
     @staticmethod
     def _unpickle(pickled: tuple[Any, ...]) -> RuleDecision: ...
@@ -1172,6 +1261,23 @@ class Rule:
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __getnewargs__(self) -> tuple[int, float, str, int | None]: ...
+
+def client_address(
+    peer: str | None, forwarded: str | Iterable[str] | None, trusted: Iterable[str], ipv6_prefix: int = 64
+) -> str:
+    """The address of the client that sent a request, as a text to be used as a key.
+
+    `peer` is the address of the socket; None or an empty text is a Unix socket. `forwarded` is the value of
+    `X-Forwarded-For` or `Forwarded` (RFC 7239), or one for each line of it. `trusted` lists the proxies: addresses,
+    networks (`10.0.0.0/8`), and the words `loopback`, `private` and `unix`.
+
+    The header counts only if the peer is trusted. It is read from its right end, and the first address that is not
+    trusted is the client's: what stands further left was written by that client. What is no address ends the reading;
+    then it is that of the proxy which sent it. An IPv6 address stands for the network of its first `ipv6_prefix` bits
+    (32 to 128), such as `2001:db8:1:2::/64`.
+
+    Raises `InvalidArgument` for what is no address or network, for one that means everybody, and if there is no address
+    at all: a Unix socket, and nothing in the header."""
 
 def quorum_lock(
     clients: Iterable[Client],
@@ -1232,9 +1338,9 @@ def set_time(client: Client, micros: int | None) -> None:
     also on a real server; None goes back to the server's clock. Other clients of the same server or memory keep
     theirs."""
 
-def put(client: Client, redis_key: str | bytes, kind: str, value: str | bytes) -> bool:
+def put(client: Client, redis_key: str | bytes | int, kind: str, value: str | bytes) -> bool:
     """Replaces what stands at a raw Redis key: `string` puts the value without a TTL, `list` a list of another program,
     `persist` takes away the TTL of what is there."""
 
-def get(client: Client, redis_key: str | bytes) -> tuple[bytes, int | None] | None:
+def get(client: Client, redis_key: str | bytes | int) -> tuple[bytes, int | None] | None:
     """Reads what stands at a raw Redis key: the value and the milliseconds left (None: no TTL); None without a key."""

@@ -10,6 +10,8 @@ use Quotalock\Limiter;
 use Quotalock\Rule;
 use Quotalock\Testing;
 
+use function Quotalock\client_address;
+
 /** The vectors on one store. */
 final class Vectors
 {
@@ -42,6 +44,8 @@ final class Vectors
             'policies' => $this->policy($case),
             'keys' => $this->key($case),
             'errors' => $this->error($case),
+            'addresses' => self::address($case),
+            'answers' => $this->answerSteps($case),
             'locks' => $this->lockSteps($case),
             'lock-errors' => $this->lockError($case),
             'cache', 'once' => $this->cacheSteps($case),
@@ -159,6 +163,25 @@ final class Vectors
     {
         $client = new Client($this->url, prefix());
         (new Steps($client, $case, $this->store === 'memory' ? 'memory' : 'redis'))->execute();
+        $client->close();
+    }
+
+    private static function address(array $case): void
+    {
+        $arguments = [$case['peer'], $case['forwarded'], $case['trusted'], $case['ipv6_prefix'] ?? 64];
+        if (isset($case['code'])) {
+            self::fails($case, fn () => client_address(...$arguments));
+            return;
+        }
+        Assert::assertSame($case['expect'], client_address(...$arguments), 'the address');
+    }
+
+    private function answerSteps(array $case): void
+    {
+        // With `away`, where no server is.
+        [$url, $onError] = isset($case['away']) ? ['redis://127.0.0.1:1', $case['away']] : [$this->url, 'raise'];
+        $client = new Client($url, prefix(), onError: $onError);
+        (new AnswerSteps($client, $case))->execute();
         $client->close();
     }
 

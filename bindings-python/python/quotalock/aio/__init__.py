@@ -52,6 +52,7 @@ from .._native import (
     StockStatus,
     Taken,
     TakenAll,
+    client_address,
 )
 from . import testing as testing
 from ._cache import Cache, Once
@@ -98,12 +99,13 @@ __all__ = [
     "Timeout",
     "Unavailable",
     "WrongType",
+    "client_address",
     "limit",
     "quorum_lock",
 ]
 
 
-async def limit(name: str, key: str | bytes, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
+async def limit(name: str, key: str | bytes | int, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
     """Limits in one line, with a client of the environment's; see `quotalock.limit`."""
     return await on_loop(_of_environment()._native._limit)(name, key, policy, cost)
 

@@ -13,7 +13,7 @@ from ._wrapper import Wrapper, on_loop
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from .._native import Inspection
+    from .._native import Inspection, _LockState
 
 
 class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
@@ -56,7 +56,7 @@ class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
         return self._native.token
 
     @property
-    def state(self) -> str:
+    def state(self) -> _LockState:
         """What the handle knows: `released`, `held`, `uncertain` or `lost`."""
         return self._native.state
 
@@ -102,6 +102,11 @@ class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
     async def extend(self, ttl: float | None = None) -> bool:
         """Extends the lease to at least `ttl` seconds (None: the lock's own) from now: False if it was lost."""
         return await on_loop(self._native.extend)(ttl)
+
+    def handover(self) -> str:
+        """Writes the lease down as a text, by which another process adopts it, and ends this handle; see
+        `quotalock.Lock.handover`. Asks nobody, so it is not awaited."""
+        return self._native.handover()
 
     def assert_held(self) -> None:
         """Raises `Lost` unless it is held for certain now. Asks nobody, so it is not awaited."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from .. import _native
 from .._native import Client as NativeClient
 from ._lock import Lock
+from ._wrapper import on_loop
 
 
 class Locks:
@@ -120,6 +121,18 @@ class Locks:
             name, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
         )
         return Lock._of(native, cancel_on_loss)
+
+    async def adopt(self, text: str, renew: bool = True) -> Lock:
+        """Makes a handle of what `Lock.handover` wrote, and takes the lease over; see `quotalock.Client.adopt`.
+
+        If the call is cancelled, what it took over is released."""
+        native, answer = self._native._adopt(text, renew)
+        try:
+            await on_loop(lambda: answer)()
+        except BaseException:
+            native._abandon()
+            raise
+        return Lock._of(native)
 
 
 def quorum_lock(
