@@ -81,6 +81,17 @@ test-php: build-php ## Runs the tests of the PHP extension: ONLY=testNoCallLeaks
 test-node: build-node ## Runs the tests of the Node package
 	$(WITH_SERVERS) node --test tests/node/*.test.*
 
+.PHONY: test-frameworks test-frameworks-php
+test-frameworks: test-frameworks-php ## Runs what frameworks test, and the examples, on the packages for frameworks
+
+FRAMEWORKS_PHP := php-graham-campbell-result-type php-mockery php-monolog php-nesbot-carbon php-nyholm-psr7 php-phpoption \
+	php-psr-cache php-psr-container php-psr-event-dispatcher php-psr-http-factory php-psr-http-message php-psr-log \
+	php-psr-simple-cache php-ramsey-uuid php-vlucas-phpdotenv php-doctrine-inflector
+test-frameworks-php: build-php ## The same of PHP alone: ONLY=laravel-10 one run of them
+	tools/setup.sh $(FRAMEWORKS_PHP)
+	tests/frameworks/php/fetch.sh
+	QUOTALOCK_PHP='$(PHP)' $(WITH_SERVERS) tests/frameworks/php/run.sh $(ONLY)
+
 test-mutants: ## Breaks the core on purpose, fault by fault, and expects red tests
 	python3 tests/mutants/run.py
 

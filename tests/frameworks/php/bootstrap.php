@@ -1,70 +1,20 @@
 <?php
 
-/**
- * What PHPUnit runs before the tests of the framework packages. QUOTALOCK_FRAMEWORKS names the folders of
- * target/frameworks/php to load frameworks from, such as `symfony-6.4 laravel-10`.
- */
+/** What PHPUnit runs before the tests of the framework packages. */
 
 declare(strict_types=1);
 
 namespace Quotalock\Tests\Frameworks;
 
-const ROOT = __DIR__ . '/../../..';
-const HOME = ROOT . '/target/frameworks/php';
-
+require __DIR__ . '/autoload.php';
+define('Quotalock\Tests\ROOT', ROOT);
 require ROOT . '/tests/php/lib/functions.php';
-spl_autoload_register(function (string $class): void {
-    static $roots = null;
-    $roots ??= roots();
-    foreach ($roots as [$prefix, $folder]) {
-        if (str_starts_with($class, $prefix)) {
-            $path = $folder . '/' . strtr(substr($class, strlen($prefix)), '\\', '/') . '.php';
-            if (is_file($path)) {
-                require_once $path;
-                return;
-            }
-        }
-    }
+
+// A warning is a failure of the test that caused it; what frameworks do themselves is not ours to judge.
+set_error_handler(function (int $level, string $message, string $file, int $line): bool {
+    $ours = str_starts_with($file, realpath(ROOT) . '/') && !str_starts_with($file, realpath(ROOT) . '/target/');
+    return $ours && error_reporting() & $level ? throw new \ErrorException($message, 0, $level, $file, $line) : true;
 });
-
-/** @return list<array{string, string}> where the classes are whose names begin so */
-function roots(): array
-{
-    $roots = [
-        [__NAMESPACE__ . '\\', __DIR__ . '/lib'],
-        ['Orchestra\\Testbench\\', __DIR__ . '/lib/testbench'],
-        ['Quotalock\\Tests\\', ROOT . '/tests/php/lib'],
-    ];
-    $packages = ['Support' => 'support', 'Symfony' => 'symfony', 'Laravel' => 'laravel', 'Psr' => 'psr'];
-    foreach ($packages as $name => $folder) {
-        $roots[] = ["Quotalock\\$name\\", ROOT . "/bindings-php/packages/$folder/src"];
-    }
-    foreach (explode(' ', (string) getenv('QUOTALOCK_FRAMEWORKS')) as $framework) {
-        $folder = HOME . "/$framework/src";
-        foreach (['Component', 'Contracts', 'Bundle', 'Bridge'] as $part) {
-            is_dir("$folder/Symfony/$part") && $roots[] = ["Symfony\\$part\\", "$folder/Symfony/$part"];
-        }
-        if (is_dir("$folder/Illuminate")) {
-            $roots[] = ['Illuminate\\', "$folder/Illuminate"];
-            foreach (['Collections', 'Conditionable', 'Macroable'] as $part) {
-                $roots[] = ['Illuminate\\Support\\', "$folder/Illuminate/$part"];
-            }
-        }
-    }
-    $roots[] = ['Cache\\IntegrationTests\\', HOME . '/cache-tests/src'];
-    // Debian's packages of everything else.
-    $roots[] = ['', '/usr/share/php'];
-    return $roots;
-}
-
-// What Composer would load at once.
-foreach (explode(' ', (string) getenv('QUOTALOCK_FRAMEWORKS')) as $framework) {
-    foreach (['Collections/helpers', 'Support/helpers', 'Foundation/helpers', 'Events/functions', 'Filesystem/functions'] as $helpers) {
-        $path = HOME . "/$framework/src/Illuminate/$helpers.php";
-        is_file($path) && require_once $path;
-    }
-}
-
 if (!extension_loaded('ratelimit')) {
     fwrite(STDERR, "The extension is not loaded: run `make test-frameworks-php`.\n");
     exit(2);

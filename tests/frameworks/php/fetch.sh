@@ -14,6 +14,9 @@ packages=(
   'symfony-6.4 symfony trixie'
   'laravel-8 php-laravel-framework bookworm'
   'laravel-10 php-laravel-framework trixie'
+  'monolog-3 php-monolog trixie'
+  'psr-log-3 php-psr-log trixie'
+  'wordpress wordpress bookworm'
   'cache-tests php-cache-integration-tests bookworm'
 )
 

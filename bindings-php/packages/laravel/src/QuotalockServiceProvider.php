@@ -28,7 +28,7 @@ final class QuotalockServiceProvider extends ServiceProvider
             (bool) $app['config']['quotalock.spread'],
         ));
         if ($this->app['config']['quotalock.throttle']) {
-            $ours = fn (BaseRateLimiter $base, Application $app): RateLimiter => new RateLimiter($app->make(Client::class));
+            $ours = fn ($base, Application $app): RateLimiter => new RateLimiter($app->make(Client::class));
             $this->app->extend(BaseRateLimiter::class, $ours);
         }
         $this->callAfterResolving('cache', function (CacheManager $cache): void {
@@ -48,7 +48,8 @@ final class QuotalockServiceProvider extends ServiceProvider
     {
         Clients::requireExtension();
         if ($this->app->runningInConsole()) {
-            $this->publishes([__DIR__ . '/../config/quotalock.php' => $this->app->configPath('quotalock.php')], 'quotalock');
+            $target = $this->app->configPath('quotalock.php');
+            $this->publishes([__DIR__ . '/../config/quotalock.php' => $target], 'quotalock');
         }
         if ($this->app['config']['quotalock.throttle'] && $this->app->bound('router')) {
             $this->app['router']->aliasMiddleware('throttle', ThrottleRequests::class);

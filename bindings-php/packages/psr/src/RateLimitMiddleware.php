@@ -23,8 +23,8 @@ final class RateLimitMiddleware implements MiddlewareInterface
     private readonly \Closure $key;
 
     /**
-     * @param (callable(ServerRequestInterface): (\Stringable|string|int|null))|null $key whom a request counts for; null
-     *     is the client's address, behind the proxies named in `$trusted`
+     * @param (callable(ServerRequestInterface): (\Stringable|string|int|null))|null $key whom a request counts for;
+     *     null is the client's address, behind the proxies named in `$trusted`
      * @param list<string> $trusted addresses and networks of proxies, or `loopback`, `private`, `unix`
      * @param bool $legacy whether to send `X-RateLimit-*` too
      */
@@ -42,7 +42,7 @@ final class RateLimitMiddleware implements MiddlewareInterface
     {
         $key = ($this->key)($request);
         if ($key === null || (string) $key === '') {
-            throw new \LogicException(sprintf('The key function of the limiter "%s" gave nothing.', $this->limiter->name));
+            throw new \LogicException("The key function of the limiter \"{$this->limiter->name}\" gave nothing.");
         }
         $decision = $this->limiter->consume($key);
         if ($decision->allowed) {

@@ -22,8 +22,11 @@ final class Values
      * @param non-empty-string $name part of the keys in Redis
      * @param int $seconds how long a value is kept that has no time to live
      */
-    public function __construct(private readonly Client $client, private readonly string $name, private readonly int $seconds)
-    {
+    public function __construct(
+        private readonly Client $client,
+        private readonly string $name,
+        private readonly int $seconds,
+    ) {
         $this->cache = $client->cache($name, freshMs: $seconds * 1000);
     }
 
@@ -79,7 +82,7 @@ final class Values
             throw new InvalidArgument('A key is a string that is not empty: ' . get_debug_type($key) . ' given');
         }
         if (strpbrk($key, self::RESERVED) !== false) {
-            throw new InvalidArgument(sprintf('The key "%s" has one of the reserved characters %s', $key, self::RESERVED));
+            throw new InvalidArgument("The key \"$key\" has one of the reserved characters " . self::RESERVED);
         }
         return $key;
     }

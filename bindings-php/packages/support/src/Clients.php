@@ -54,8 +54,8 @@ final class Clients
         $found = $version === false ? 'is not loaded' : "is version $version";
         if ($version === false || version_compare($version, self::NEEDS, '<')) {
             throw new \LogicException(sprintf(
-                'The PHP extension "ratelimit" %s: install quotalock/ratelimit %s or later (pie install quotalock/ratelimit)'
-                    . ' and restart PHP',
+                'The PHP extension "ratelimit" %s: install quotalock/ratelimit %s or later'
+                    . ' (pie install quotalock/ratelimit) and restart PHP',
                 $found,
                 self::NEEDS,
             ));

@@ -9,7 +9,8 @@ use Quotalock\Tests\Frameworks\Upstream;
 
 const LOCKTEST_FILE = 'tests/Integration/Cache/RedisCacheLockTest.php';
 Upstream::load(LOCKTEST_FILE, Upstream::having(LOCKTEST_FILE, [
-    'testRedisLockCanHaveASeparateConnection' => 'a setting of Laravel\'s Redis store: locks here have a client, not a connection',
+    'testRedisLockCanHaveASeparateConnection' =>
+        'a setting of Laravel\'s Redis store: locks here have a client, not a connection',
 ]), [
     "store('redis')" => "store('quotalock')",
     'use InteractsWithRedis;' => '',

@@ -10,7 +10,8 @@ use Quotalock\Tests\Frameworks\Upstream;
 
 const QUEUETEST_FILE = 'tests/Integration/Queue/RateLimitedTest.php';
 Upstream::load(QUEUETEST_FILE, Upstream::having(QUEUETEST_FILE, [
-    'testRateLimitedJobsAreNotExecutedOnLimitReached2' => 'tells a mock of a cache what to answer, and no cache is asked here',
+    'testRateLimitedJobsAreNotExecutedOnLimitReached2' =>
+        'tells a mock of a cache what to answer, and no cache is asked here',
     'testMiddlewareSerialization' => 'reads private properties of Laravel\'s own class',
 ]), ['use Illuminate\Queue\Middleware\RateLimited;' => 'use ' . RateLimited::class . ';']);
 

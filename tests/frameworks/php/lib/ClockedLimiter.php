@@ -27,8 +27,8 @@ final class ClockedLimiter implements LimiterInterface
     }
 
     /**
-     * Stops the clock at a whole second, which is when Symfony's answers are exact, and at the edge of a window: sliding
-     * windows lie at multiples of their period here, and begin with the first call there.
+     * Stops the clock at a whole second, which is when Symfony's answers are exact, and at the edge of a window:
+     * sliding windows lie at multiples of their period here, and begin with the first call there.
      */
     public static function begin(string $test): void
     {

@@ -23,13 +23,16 @@ final class Policies
             'FixedWindowLimiterTest' => [
                 'testWrongWindowFromCache', 'testWindowResilientToTimeShifting',
                 'testWindowCarriesOverReservedTokensAfterReset', 'testWindowClearsLargeDebtWhenManyWindowsElapse',
-                'testWindowAvailableTokensAccountsForCarriedDebt', 'testReservedTokensCarryAcrossWindowBoundaryViaStorage',
+                'testWindowAvailableTokensAccountsForCarriedDebt',
+                'testReservedTokensCarryAcrossWindowBoundaryViaStorage',
                 'testWindowExpirationGrowsWithCarriedDebt',
             ],
             'TokenBucketLimiterTest' => ['testWrongWindowFromCache', 'testBucketResilientToTimeShifting'],
         ],
         'the wait is exact here; Symfony\'s is rounded, or that of another number of tokens' => [
-            'SlidingWindowLimiterTest' => ['testWaitIntervalOnConsumeOverLimit', 'testConsumeLastToken', 'testPeekConsume'],
+            'SlidingWindowLimiterTest' => [
+                'testWaitIntervalOnConsumeOverLimit', 'testConsumeLastToken', 'testPeekConsume',
+            ],
             'TokenBucketLimiterTest' => ['testPeekConsume'],
         ],
         'the share of the window before counts exactly here; Symfony\'s is rounded down' => [

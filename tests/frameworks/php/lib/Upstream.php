@@ -48,7 +48,8 @@ final class Upstream
     public static function having(string $file, array $excluded): array
     {
         $code = (string) file_get_contents(self::find($file));
-        return array_filter($excluded, fn (string $test) => str_contains($code, "function $test("), ARRAY_FILTER_USE_KEY);
+        $has = fn (string $test): bool => str_contains($code, "function $test(");
+        return array_filter($excluded, $has, ARRAY_FILTER_USE_KEY);
     }
 
     private static function find(string $file): string

@@ -15,7 +15,11 @@ $cleared = 'clear() is refused: the keys of a cache lie beside limits and locks'
 Upstream::load('src/CachePoolTest.php', [
     'testClear' => $cleared,
     'testClearWithDeferredItems' => $cleared,
-], ['$this->cache->clear();' => '// Each test has a cache of its own.']);
+], [
+    "Remove everything\n        \$this->cache->clear();" =>
+        "Remove both\n        \$this->cache->deleteItems(['key', 'key2']);",
+    '$this->cache->clear();' => '// Each test has a cache of its own.',
+]);
 
 /** The tests of PSR-6 that caches in PHP share. */
 final class CachePoolTest extends \Cache\IntegrationTests\CachePoolTest

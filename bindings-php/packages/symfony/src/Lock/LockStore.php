@@ -33,7 +33,7 @@ final class LockStore implements BlockingSharedLockStoreInterface, BlockingStore
     {
         $this->initialMs = self::milliseconds($initialTtl);
         if ($initialTtl < 0.01 || $initialTtl > 604_800) {
-            throw new InvalidTtlException("The initial ttl of a lock is 0.01 s to 604800 s, a week: not $initialTtl s.");
+            throw new InvalidTtlException("The initial ttl of a lock is 0.01 s to 604800 s: not $initialTtl s.");
         }
     }
 
@@ -90,14 +90,16 @@ final class LockStore implements BlockingSharedLockStoreInterface, BlockingStore
         }
         if ($lease !== null && $lease->isWrite !== $write && $this->exists($key)) {
             throw new InvalidArgumentException(sprintf(
-                'The lock "%s" is held for %s and cannot change sides in one step: release it first, and acquire it anew.',
+                'The lock "%s" is held for %s and cannot change sides in one step: release it first, then acquire it.',
                 $key,
                 $write ? 'reading' : 'writing',
             ));
         }
         $key->removeState(self::class);
         $name = (string) $key;
-        $lock = $write ? $this->client->writeLock($name, $this->initialMs) : $this->client->readLock($name, $this->initialMs);
+        $lock = $write
+            ? $this->client->writeLock($name, $this->initialMs)
+            : $this->client->readLock($name, $this->initialMs);
         if (!$lock->acquire($waitMs)) {
             throw new LockConflictedException("The lock \"$key\" is held by others.");
         }

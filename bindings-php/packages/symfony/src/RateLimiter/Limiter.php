@@ -38,8 +38,8 @@ final class Limiter implements LimiterInterface
         $most = $maxTime === null ? self::FOREVER_MS : (int) ceil(max($maxTime, 0) * 1000);
         $answer = $this->answer($this->limiter->wait($this->key, $most, max($tokens, 0)), $tokens);
         if (!$answer->isAccepted()) {
-            $message = sprintf('The rate limiter wait time is longer than the provided maximum time (%s seconds).', $maxTime);
-            throw new MaxWaitDurationExceededException($message, $answer);
+            $message = 'The rate limiter wait time is longer than the provided maximum time (%s seconds).';
+            throw new MaxWaitDurationExceededException(sprintf($message, $maxTime), $answer);
         }
         return new Reservation(microtime(true), $answer);
     }

@@ -11,8 +11,8 @@ use Symfony\Component\RateLimiter\LimiterInterface;
 use Symfony\Component\RateLimiter\Policy\NoLimiter;
 
 /**
- * Makes limiters from the settings that Symfony's RateLimiterFactory takes: `id`, `policy`, `limit`, `interval`, `rate`.
- * A decision is one call of Redis, without a lock or a cache pool.
+ * Makes limiters from the settings that Symfony's RateLimiterFactory takes: `id`, `policy`, `limit`, `interval` and
+ * `rate`. A decision is one call of Redis, without a lock or a cache pool.
  *
  * Instead of Symfony's policies `policy` may be a policy of Quotalock's, such as `10/minute;100/hour`.
  */
