@@ -31,6 +31,7 @@ function roots(): array
 {
     $roots = [
         [__NAMESPACE__ . '\\', __DIR__ . '/lib'],
+        ['Psr\\Http\\Server\\', __DIR__ . '/lib/psr15'],
         ['Orchestra\\Testbench\\', __DIR__ . '/lib/testbench'],
         ['Quotalock\\Tests\\', ROOT . '/tests/php/lib'],
     ];

@@ -37,6 +37,7 @@ class ThrottleRequests extends BaseThrottleRequests
         $limits = [];
         foreach (Arr::wrap($answer) as $limit) {
             if (!$limit instanceof Unlimited) {
+                $limit->key ?? throw new \LogicException("The rate limiter \"$limiterName\": by() was given nothing.");
                 $limits[] = (object) (['key' => md5($limiterName . $limit->key)] + get_object_vars($limit));
             }
         }
