@@ -46,7 +46,7 @@ final class Plugin
                 $this->hook();
                 return;
             }
-        } catch (QuotalockException $wrong) {
+        } catch (QuotalockException | \LogicException $wrong) {
             $problem = $wrong->getMessage();
         }
         add_action('admin_notices', function () use ($problem): void {
@@ -116,7 +116,11 @@ final class Plugin
         $this->client = new Client($settings['url'], $settings['prefix'], null, $settings['on_error']);
         // A policy that cannot be is told of here, and not to whoever logs in.
         foreach (['login', 'xmlrpc', 'rest'] as $name) {
-            $settings[$name] !== '' && $this->limiter($name);
+            try {
+                $settings[$name] !== '' && $this->limiter($name);
+            } catch (QuotalockException $wrong) {
+                throw new \LogicException('QUOTALOCK_' . strtoupper($name) . ": {$wrong->getMessage()}", 0, $wrong);
+            }
         }
         $settings['login'] !== '' && add_filter('authenticate', $this->authenticate(...), self::EARLY, 2);
         $settings['xmlrpc'] !== '' && add_action('init', $this->xmlrpc(...), self::EARLY);

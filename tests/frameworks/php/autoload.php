@@ -12,9 +12,15 @@ namespace Quotalock\Tests\Frameworks;
 const ROOT = __DIR__ . '/../../..';
 const HOME = ROOT . '/target/frameworks/php';
 
+// Symfony's bundle turns on what it finds: this would need more than is there.
+const ABSENT = ['Clock'];
+
 spl_autoload_register(function (string $class): void {
     static $roots = null;
     $roots ??= roots();
+    if (preg_match('/^Symfony\\\\Component\\\\(\w+)/', $class, $found) && in_array($found[1], ABSENT, true)) {
+        return;
+    }
     foreach ($roots as [$prefix, $folder]) {
         if (str_starts_with($class, $prefix)) {
             $path = $folder . '/' . strtr(substr($class, strlen($prefix)), '\\', '/') . '.php';
@@ -32,6 +38,7 @@ function roots(): array
     $roots = [
         [__NAMESPACE__ . '\\', __DIR__ . '/lib'],
         ['Psr\\Http\\Server\\', __DIR__ . '/lib/psr15'],
+        ['Composer\\', __DIR__ . '/lib/composer'],
         ['Orchestra\\Testbench\\', __DIR__ . '/lib/testbench'],
         ['Quotalock\\Tests\\', ROOT . '/tests/php/lib'],
     ];
@@ -45,6 +52,8 @@ function roots(): array
             is_dir("$folder/Symfony/$part") && $roots[] = ["Symfony\\$part\\", "$folder/Symfony/$part"];
         }
         is_file("$folder/LoggerInterface.php") && $roots[] = ['Psr\\Log\\', $folder];
+        is_file("$folder/CacheItemInterface.php") && $roots[] = ['Psr\\Cache\\', $folder];
+        is_file("$folder/CacheInterface.php") && $roots[] = ['Psr\\SimpleCache\\', $folder];
         is_dir("$folder/Monolog") && $roots[] = ['Monolog\\', "$folder/Monolog"];
         if (is_dir("$folder/Illuminate")) {
             $roots[] = ['Illuminate\\', "$folder/Illuminate"];

@@ -15,6 +15,8 @@ packages=(
   'laravel-8 php-laravel-framework bookworm'
   'laravel-10 php-laravel-framework trixie'
   'monolog-3 php-monolog trixie'
+  'psr-cache-3 php-psr-cache trixie'
+  'psr-simple-cache-3 php-psr-simple-cache trixie'
   'psr-log-3 php-psr-log trixie'
   'wordpress wordpress bookworm'
   'cache-tests php-cache-integration-tests bookworm'

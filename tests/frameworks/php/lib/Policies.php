@@ -50,7 +50,7 @@ final class Policies
     public static function load(string $class, string $type, string $made, string $make): void
     {
         $file = self::FOLDER . "/$class.php";
-        $code = (string) file_get_contents(HOME . '/' . getenv('QUOTALOCK_FRAMEWORKS') . "/$file");
+        $code = (string) file_get_contents(Upstream::find($file));
         $excluded = [];
         foreach (self::EXCLUDED as $reason => $classes) {
             foreach ($classes[$class] ?? [] as $test) {

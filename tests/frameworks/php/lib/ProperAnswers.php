@@ -22,7 +22,8 @@ trait ProperAnswers
         foreach ([2, 1, 0] as $remaining) {
             [$status, $headers] = $app->ask($path);
             Assert::assertSame(200, $status);
-            Assert::assertSame('"api:3/10 seconds";q=3;w=10, "api:100/hour";q=100;w=3600', $headers['ratelimit-policy']);
+            $policy = '"api:3/10 seconds";q=3;w=10, "api:100/hour";q=100;w=3600';
+            Assert::assertSame($policy, $headers['ratelimit-policy']);
             Assert::assertStringContainsString("\"api:3/10 seconds\";r=$remaining;t=", $headers['ratelimit']);
             Assert::assertArrayNotHasKey('retry-after', $headers);
         }

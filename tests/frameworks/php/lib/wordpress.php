@@ -24,3 +24,9 @@ function esc_html(string $text): string
 {
     return htmlspecialchars($text, ENT_QUOTES);
 }
+
+/** A whole number that is not negative. */
+function absint(mixed $value): int
+{
+    return abs((int) $value);
+}
