@@ -10,8 +10,8 @@ runs=(
   'symfony-6.4 symfony symfony-6.4 psr-cache-3 psr-log-3'
   'laravel-8 laravel laravel-8 symfony-5.4'
   'laravel-10 laravel laravel-10 symfony-6.4 monolog-3 psr-log-3 psr-cache-3 psr-simple-cache-3'
-  'psr-1 psr'
-  'psr-3 psr psr-cache-3 psr-simple-cache-3'
+  'psr-1 psr symfony-5.4'
+  'psr-3 psr symfony-6.4 psr-cache-3 psr-simple-cache-3'
   'wordpress wordpress wordpress'
 )
 

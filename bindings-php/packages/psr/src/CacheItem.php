@@ -7,7 +7,7 @@ namespace Quotalock\Psr;
 use Psr\Cache\CacheItemInterface;
 
 /** An item of a CachePool. */
-final class CacheItem implements CacheItemInterface
+class CacheItem implements CacheItemInterface
 {
     /** When it ends by this process' clock; null is the time of the pool. */
     private ?float $until = null;

@@ -15,4 +15,13 @@ final class NotPromised extends \LogicException implements \Psr\Cache\CacheExcep
                 . ' cache another name, and the old values end with their times to live',
         );
     }
+
+    /** What one call invalidates lies under one key. */
+    public static function tags(): self
+    {
+        return new self(
+            "Quotalock's cache has no tags: delete the keys, or make what they depend on a part of them, such as a"
+                . ' version',
+        );
+    }
 }
