@@ -6,6 +6,7 @@ namespace Quotalock\Tests\Frameworks\Symfony;
 
 use Quotalock\Tests\Frameworks\ClockedLimiter;
 use Quotalock\Tests\Frameworks\Policies;
+use Symfony\Bridge\PhpUnit\ClockMock;
 use Symfony\Component\RateLimiter\Tests\Policy\SlidingWindowLimiterTest;
 
 Policies::load(
@@ -22,5 +23,19 @@ final class SlidingWindowTest extends SlidingWindowLimiterTest
     {
         ClockedLimiter::begin(parent::class);
         parent::setUp();
+    }
+
+    /** Instead of what is excluded. */
+    public function testWhoeverWaitsAsTheyAreToldIsAdmitted(): void
+    {
+        $limiter = ClockedLimiter::window(new \stdClass(), 'sliding_window', 10, new \DateInterval('PT12S'));
+        self::assertTrue($limiter->consume(8)->isAccepted());
+        $denied = $limiter->consume(4);
+        self::assertSame([false, 2, 10], [$denied->isAccepted(), $denied->getRemainingTokens(), $denied->getLimit()]);
+        $wait = $denied->getRetryAfter()->format('U.u') - ClockMock::microtime(true);
+        ClockMock::usleep((int) ($wait * 1e6) - 1_000);
+        self::assertFalse($limiter->consume(4)->isAccepted());
+        ClockMock::usleep(1_000);
+        self::assertTrue($limiter->consume(4)->isAccepted());
     }
 }

@@ -61,11 +61,12 @@ final class LockStore implements BlockingSharedLockStoreInterface, BlockingStore
     {
         $lease = self::lease($key) ?? throw new LockConflictedException("The lock \"$key\" is not held.");
         $key->reduceLifetime($ttl);
-        if (!$lease->renew($this->client, max(self::milliseconds($ttl), 10))) {
+        $renewed = $lease->renew($this->client, max(self::milliseconds($ttl), 10));
+        $this->checkNotExpired($key);
+        if (!$renewed) {
             $key->removeState(self::class);
             throw new LockConflictedException("The lock \"$key\" was lost.");
         }
-        $this->checkNotExpired($key);
     }
 
     public function delete(Key $key): void
