@@ -172,7 +172,7 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo bench bench-cache bench-locks bench-script docs scripts
+.PHONY: demo bench bench-cache bench-frameworks-php bench-locks bench-script docs scripts
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 
@@ -187,6 +187,12 @@ bench-cache: build ## Measures what readers of a stale value wait, beside a roun
 
 bench-locks: build ## Measures locks beside their peers: pairs, waiting, who learns of a loss
 	$(PYTHON) bench/locks.py
+
+bench-frameworks-php: build-php ## Measures Laravel's throttle, Symfony's limiter and lock beside what replaces them
+	tools/setup.sh $(FRAMEWORKS_PHP)
+	tests/frameworks/php/fetch.sh
+	QUOTALOCK_FRAMEWORKS='laravel-10 symfony-6.4 psr-cache-3 psr-log-3 psr-simple-cache-3' \
+		python3 tests/harness/with_servers.py -- $(PHP) bench/frameworks.php
 
 bench-script: build-core ## Measures what a decision costs the server, beside a script written by hand
 	$(PYTHON) bench/script.py
