@@ -1,8 +1,8 @@
 <?php
 
 /**
- * Measures the packages for PHP frameworks beside what they replace, in one process on one Redis: calls a second, and what
- * the slowest of a hundred takes. `make bench-frameworks-php` runs it.
+ * Measures the packages for PHP frameworks beside what they replace, in one process on one Redis: calls a second, and
+ * what the slowest of a hundred takes. `make bench-frameworks-php` runs it.
  */
 
 declare(strict_types=1);
@@ -59,7 +59,8 @@ $request->setRouteResolver(fn () => new class {
     }
 });
 $next = fn () => new Response('yes');
-$theirs = new LaravelThrottleRequests(new LaravelRateLimiter(new Repository(new LaravelRedisStore($manager, 'laravel:'))));
+$cache = new Repository(new LaravelRedisStore($manager, 'laravel:'));
+$theirs = new LaravelThrottleRequests(new LaravelRateLimiter($cache));
 $ours = new ThrottleRequests(new RateLimiter($client), new Decider($client));
 $windows = ['id' => 'bench', 'policy' => 'sliding_window', 'limit' => 1_000_000, 'interval' => '1 hour'];
 $locked = new LockFactory(new RedisStore($redis));
