@@ -54,8 +54,8 @@ MUTANTS = [
     Mutant(
         "an answer that cannot be read ends its batch",
         f"{LIB}/pending.js",
-        "settleSafely(resolve, answers, at, valueAt)\n  }\n}",
-        "settleOther(resolve, answers, at, valueAt)\n  }\n}",
+        "settleSafely(resolve, answers, at, named, valueAt)\n  }\n}",
+        "settleOther(resolve, answers, at, named, valueAt)\n  }\n}",
         suites=NODE,
     ),
     Mutant(
