@@ -86,6 +86,17 @@ test-php-memory: build-php ## Runs the tests of the PHP extension under Valgrind
 test-node: build-node ## Runs the tests of the Node package
 	$(WITH_SERVERS) node --test tests/node/*.test.*
 
+.PHONY: test-frameworks test-frameworks-php
+test-frameworks: test-frameworks-php ## Runs what frameworks test, and the examples, on the packages for frameworks
+
+FRAMEWORKS_PHP := php-graham-campbell-result-type php-mockery php-monolog php-nesbot-carbon php-nyholm-psr7 php-phpoption \
+	php-psr-cache php-psr-container php-psr-event-dispatcher php-psr-http-factory php-psr-http-message php-psr-log \
+	php-psr-simple-cache php-ramsey-uuid php-vlucas-phpdotenv php-doctrine-inflector
+test-frameworks-php: build-php ## The same of PHP alone: ONLY=laravel-10 one run of them
+	tools/setup.sh $(FRAMEWORKS_PHP)
+	tests/frameworks/php/fetch.sh
+	QUOTALOCK_PHP='$(PHP)' $(WITH_SERVERS) tests/frameworks/php/run.sh $(ONLY)
+
 test-mutants: ## Breaks the core on purpose, fault by fault, and expects red tests
 	python3 tests/mutants/run.py
 
@@ -180,7 +191,7 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo bench bench-cache bench-locks bench-script scale docs scripts
+.PHONY: demo bench bench-cache bench-frameworks-php bench-locks bench-script scale docs scripts
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 
@@ -195,6 +206,12 @@ bench-cache: build ## Measures what readers of a stale value wait, beside a roun
 
 bench-locks: build ## Measures locks beside their peers: pairs, waiting, who learns of a loss
 	$(PYTHON) bench/locks.py
+
+bench-frameworks-php: build-php ## Measures Laravel's throttle, Symfony's limiter and lock beside what replaces them
+	tools/setup.sh $(FRAMEWORKS_PHP)
+	tests/frameworks/php/fetch.sh
+	QUOTALOCK_FRAMEWORKS='laravel-10 symfony-6.4 psr-cache-3 psr-log-3 psr-simple-cache-3' \
+		python3 tests/harness/with_servers.py -- $(PHP) bench/frameworks.php
 
 bench-script: build-core ## Measures what a decision costs the server, beside a script written by hand
 	$(PYTHON) bench/script.py

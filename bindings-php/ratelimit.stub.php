@@ -208,12 +208,14 @@ namespace Quotalock {
          * Makes a handle of what Lock::handover() wrote, in this process or another one, in any language, and takes the
          * lease over: it has the ttl, the label and the fencing token of the giver. Only one adopts.
          *
+         * @param int<10, 604800000>|null $ttlMs another ttl than the giver's: the lease ends that long from now, even
+         *     if that is sooner
          * @throws Exception\LostException if the lease is over, was adopted before, or is on another server
          * @throws Exception\InvalidArgumentException for a text that is none, is damaged, or comes from a client with
          *     another prefix
          * @throws QuotalockException
          */
-        public function adopt(string $text): Lock
+        public function adopt(string $text, ?int $ttlMs = null): Lock
         {
         }
 

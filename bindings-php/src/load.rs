@@ -1,6 +1,6 @@
 //! Getting what one of all callers makes, by a function of PHP code. However that function ends, the lease ends with it.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 use std::time::{Duration, Instant};
 
 use ext_php_rs::ffi::zend_class_entry;

@@ -56,9 +56,14 @@ impl Lock {
     }
 
     /// Takes a lease over, and makes the PHP object of its lock.
-    pub fn adopt(text: Text, handle: &Rc<Handle>) -> Outcome<ZBox<ZendClassObject<Lock>>> {
+    pub fn adopt(text: Text, ttl: Maybe<Int>, handle: &Rc<Handle>) -> Outcome<ZBox<ZendClassObject<Lock>>> {
         // There is no thread of ours in a process of PHP.
-        let (lock, adopting) = handle.shared()?.core().adopt(&text.utf8(1, "text")?, false)?;
+        let ttl = ttl.0.map(|ttl| ttl.micros(2, "ttl")).transpose()?;
+        let (text, shared) = (text.utf8(1, "text")?, handle.shared()?);
+        let (lock, adopting) = match ttl {
+            Some(ttl) => shared.core().adopt_for(&text, false, convert::duration(ttl))?,
+            None => shared.core().adopt(&text, false)?,
+        };
         let undo = |_| held::give_back(&lock);
         let adopted = call::attempt(Duration::ZERO, |asked| adopting.run_interruptibly(asked), undo);
         if let Err(stop) = adopted {

@@ -25,13 +25,23 @@ DOCUMENTS = [
         ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()
 ]
+# Their blocks are parts of applications: those of PHP must parse, and what they show is tested in tests/frameworks.
+FRAMEWORKS = ROOT / "docs/frameworks"
 BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 BLOCKS = [
     (document, number, language, re.sub(f"^{indent}", "", code, flags=re.MULTILINE))
     for document in DOCUMENTS
+    if document.parent != FRAMEWORKS
     for number, (indent, language, code) in enumerate(BLOCK.findall(document.read_text()))
 ]
 RUN_HERE = [block for block in BLOCKS if block[0].parent != figures.HERE and block[2] not in readmes.CHECKED_OTHERWISE]
+OF_PHP = [
+    (document, code)
+    for document in DOCUMENTS
+    if document.parent == FRAMEWORKS
+    for _, language, code in BLOCK.findall(document.read_text())
+    if language == "php"
+]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +55,8 @@ def name(document: Path) -> str:
 
 
 def test_each_block_is_in_a_language_that_is_checked() -> None:
-    fences = sum(len(re.findall(r"^ *```", document.read_text(), re.MULTILINE)) for document in DOCUMENTS)
+    checked = [document for document in DOCUMENTS if document.parent != FRAMEWORKS]
+    fences = sum(len(re.findall(r"^ *```", document.read_text(), re.MULTILINE)) for document in checked)
     assert fences == 2 * len(BLOCKS)
     assert {language for _, _, language, _ in BLOCKS} == {*readmes.LANGUAGES, *readmes.CHECKED_OTHERWISE}
     # Each package shows all that it has in its own language, the others show it in all of them.
@@ -74,6 +85,15 @@ def test_it_runs(document: Path, number: int, language: str, code: str, store: s
         file.unlink()
     assert (done.returncode, done.stderr) == (0, "")
     assert re.fullmatch(readmes.printed(code), done.stdout)
+
+
+@pytest.mark.parametrize(("document", "code"), OF_PHP, ids=[name(document) for document, _ in OF_PHP])
+def test_what_a_page_on_a_framework_shows_parses(document: Path, code: str) -> None:
+    # A method is shown without its class, and up to where it goes on as before.
+    method = "public function" in code
+    whole = re.sub(r"^public function", "function", code, flags=re.MULTILINE) + ("}" if method else "")
+    done = subprocess.run(["php", "-l"], input=f"<?php {whole}", capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("number", range(2))

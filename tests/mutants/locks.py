@@ -31,6 +31,13 @@ MUTANTS = [
         Edit(f"{RUST}/state/lease/table.rs", "clamp(&mut held.deadline, now + held.ttl) | ", ""),
     ),
     Mutant(
+        "who adopts a lock for a shorter ttl gets what is left of the longer one",
+        f"{LUA}/lease/adopt.lua",
+        "if ARGV[7] == '1' then",
+        "if false then",
+        Edit(f"{RUST}/state/lease/adopt.rs", "if self.exact {", "if false {"),
+    ),
+    Mutant(
         "an id in other bytes counts as a waiter",
         f"{LUA}/lease/find.lua",
         "while at and at % size ~= 1 do",

@@ -33,6 +33,24 @@ final class LocksTest extends TestCase
     }
 
     /** @dataProvider stores */
+    public function testWhoAdoptsMayEndALockSooner(string $url): void
+    {
+        $client = client($url);
+        $now = 1_700_000_000_000_000;
+        Testing::setTime($client, $now);
+        $giver = $client->lock('sku:42', 300_000);
+        $giver->acquire();
+        $token = $giver->token;
+        $heir = $client->adopt($giver->handover(), 1_000);
+        self::assertSame([$token, 1_000], [$heir->token, $heir->ttlMs], 'the token, and the ttl');
+        $holder = $client->lock('sku:42')->inspect()->holders[0];
+        self::assertSame(intdiv($now, 1000) + 1_000, $holder->untilMs, 'its end');
+        $longer = $client->adopt($heir->handover());
+        Testing::setTime($client, $now + 1_000_000);
+        self::assertSame([false, true], [$longer->held, $client->lock('sku:42')->acquire()], 'who has it afterwards');
+    }
+
+    /** @dataProvider stores */
     public function testOneHoldsAndTheOtherLearnsWho(string $url): void
     {
         $client = client($url);

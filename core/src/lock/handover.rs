@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::held::Held;
+use super::options::check_ttl;
 use super::passed::Passed;
 use super::spec::Spec;
 use super::{Inner, Lock, LockOptions, messages};
@@ -58,7 +59,21 @@ impl Client {
     /// # Errors
     /// `invalid_argument` for a text that is none, is damaged, or comes from a client with another prefix.
     pub fn adopt(&self, text: &str, renew: bool) -> Result<(Lock, Op<bool>)> {
-        let passed = Passed::read(text)?;
+        self.adopt_passed(Passed::read(text)?, renew, false)
+    }
+
+    /// As [`Client::adopt`], with another ttl than the giver's: the lease ends that long after the call, also if that is
+    /// sooner than it would have.
+    ///
+    /// # Errors
+    /// `invalid_argument` also for a ttl that is too short or too long.
+    pub fn adopt_for(&self, text: &str, renew: bool, ttl: Duration) -> Result<(Lock, Op<bool>)> {
+        let ttl = ttl.as_micros() as u64;
+        check_ttl(ttl)?;
+        self.adopt_passed(Passed { ttl, ..Passed::read(text)? }, renew, true)
+    }
+
+    fn adopt_passed(&self, passed: Passed, renew: bool, exact: bool) -> Result<(Lock, Op<bool>)> {
         let prefix = &self.session.prefix;
         if passed.prefix != *prefix {
             let theirs = crate::base::error::shown(passed.prefix.as_bytes());
@@ -77,7 +92,7 @@ impl Client {
             ..LockOptions::default()
         };
         let lock = Lock::of(Spec::new(self, passed.kind, &names, passed.of_permits, options)?);
-        let call = AdoptCall::new(lock.inner.clone(), &passed)?;
+        let call = AdoptCall::new(lock.inner.clone(), &passed, exact)?;
         let op = Op::of(&self.session, Box::new(call));
         Ok((lock, op))
     }
@@ -94,13 +109,14 @@ struct AdoptCall {
 }
 
 impl AdoptCall {
-    fn new(lock: Arc<Inner>, passed: &Passed) -> Result<AdoptCall> {
+    fn new(lock: Arc<Inner>, passed: &Passed, exact: bool) -> Result<AdoptCall> {
         let (number, spec) = (lock.begin(Duration::ZERO)?, &lock.spec);
         let adopt = Adopt {
             keys: spec.keys.clone(),
             id: passed.id,
             heir: random::bytes()?,
             ttl: passed.ttl,
+            exact,
             who: spec.who(),
             shown: spec.shown.clone(),
         };

@@ -151,6 +151,9 @@ end
 for _, t in ipairs(tables) do
   if held == 1 then
     local at = t.held_at
+    if ARGV[7] == '1' then
+      t.holders = string.sub(t.holders, 1, at + 15) .. struct.pack('<I8I8', 0, 0) .. string.sub(t.holders, at + 32)
+    end
     renew(t, at, ttl)
     local behind = at + 54 + struct.unpack('<I2', t.holders, at + 52)
     t.holders = string.sub(t.holders, 1, at - 1) .. heir .. string.sub(t.holders, at + 16, at + 51)

@@ -17,6 +17,8 @@ pub struct Adopt {
     pub heir: Id,
     /// How long the lease lasts at least, in microseconds from now by the server's clock.
     pub ttl: u64,
+    /// Whether it ends then even if that is sooner.
+    pub exact: bool,
     /// Who holds from now on.
     pub who: Arc<[u8]>,
     /// What it is about, for messages.
@@ -33,6 +35,7 @@ impl Operation for Adopt {
         args.bytes(&self.heir);
         args.number(self.ttl);
         args.bytes(&self.who);
+        args.number(self.exact.into());
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
@@ -44,6 +47,11 @@ impl Operation for Adopt {
         let mut token = 0;
         for (n, (key, mut table)) in self.keys.iter().zip(tables).enumerate() {
             if let Some(places) = &places {
+                if self.exact {
+                    // What a renewal takes the larger of.
+                    let holder = &mut table.holders[places[n]];
+                    (holder.deadline, holder.ttl) = (0, 0);
+                }
                 table.renew(places[n], now, self.ttl);
                 let holder = &mut table.holders[places[n]];
                 (holder.id, holder.who) = (self.heir, self.who.to_vec());

@@ -30,7 +30,7 @@ pub enum Act {
     Release(u8, u64),
     Extend(u8, u64),
     /// From whom, to whom, for how long, and who that is.
-    Adopt(u8, u8, u64, Vec<u8>),
+    Adopt(u8, u8, u64, bool, Vec<u8>),
     ForceRelease,
     Inspect,
     Plant(Vec<u8>),
@@ -117,7 +117,8 @@ fn act() -> impl Strategy<Value = Act> {
         }),
         12 => (0..IDS, cancel).prop_map(|(id, cancel)| Act::Release(id, cancel)),
         5 => (0..IDS, ttl()).prop_map(|(id, ttl)| Act::Extend(id, ttl)),
-        9 => (0..IDS, 0..IDS, ttl(), prop::collection::vec(any::<u8>(), 0..20)).prop_map(|(id, heir, ttl, who)| Act::Adopt(id, heir, ttl, who)),
+        9 => (0..IDS, 0..IDS, ttl(), any::<bool>(), prop::collection::vec(any::<u8>(), 0..20))
+            .prop_map(|(id, heir, ttl, exact, who)| Act::Adopt(id, heir, ttl, exact, who)),
         1 => Just(Act::ForceRelease),
         2 => Just(Act::Inspect),
         1 => foreign.prop_map(Act::Plant),

@@ -83,8 +83,9 @@ impl Side {
                 let call = Extend { keys, id: id(*n), ttl: *ttl, shown };
                 Done::Flag(lease::extend(&self.client, call).run().unwrap())
             }
-            Act::Adopt(n, heir, ttl, who) => {
-                let call = Adopt { keys, id: id(*n), heir: id(*heir), ttl: *ttl, who: who.as_slice().into(), shown };
+            Act::Adopt(n, heir, ttl, exact, who) => {
+                let (id, heir, who) = (id(*n), id(*heir), who.as_slice().into());
+                let call = Adopt { keys, id, heir, ttl: *ttl, exact: *exact, who, shown };
                 Done::Token(lease::adopt(&self.client, call).run().unwrap())
             }
             Act::ForceRelease => {

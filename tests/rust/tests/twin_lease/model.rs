@@ -155,7 +155,7 @@ impl Model {
                     tables.iter().for_each(|n| self.tables[*n].renew(*id, now, *ttl));
                 }
             }
-            (Act::Adopt(id, heir, ttl, _), Done::Token(token)) => {
+            (Act::Adopt(id, heir, ttl, exact, _), Done::Token(token)) => {
                 prop_assert!(
                     self.holds(tables, *id).is_none_or(|held| held == token.is_some()),
                     "adopt said {token:?}"
@@ -164,7 +164,10 @@ impl Model {
                 played.count("adopted");
                 let passed: Vec<Lease> = tables.iter().filter_map(|n| self.tables[*n].leases.remove(id)).collect();
                 prop_assert_eq!(passed.iter().map(|lease| lease.token).max(), Some(*token), "another token");
-                for (n, lease) in tables.iter().zip(passed) {
+                for (n, mut lease) in tables.iter().zip(passed) {
+                    if *exact {
+                        (lease.deadline, lease.ttl) = (0, 0);
+                    }
                     self.tables[*n].leases.insert(*heir, lease);
                     self.tables[*n].renew(*heir, now, *ttl);
                 }

@@ -1,0 +1,97 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Quotalock\Laravel;
+
+use Closure;
+use Illuminate\Cache\RateLimiter as BaseRateLimiter;
+use Illuminate\Cache\RateLimiting\Unlimited;
+use Illuminate\Http\Exceptions\HttpResponseException;
+use Illuminate\Http\Exceptions\ThrottleRequestsException;
+use Illuminate\Http\JsonResponse;
+use Illuminate\Routing\Middleware\ThrottleRequests as BaseThrottleRequests;
+use Illuminate\Support\Arr;
+use Quotalock\CombinedDecision;
+use Quotalock\Decision;
+use Symfony\Component\HttpFoundation\Response;
+use Symfony\Component\HttpKernel\Exception\HttpException;
+
+/**
+ * Laravel's middleware `throttle`, with the same parameters and named limiters. All limits of a request are decided in
+ * one atomic call: a request that one of them denies costs the others nothing.
+ */
+class ThrottleRequests extends BaseThrottleRequests
+{
+    public function __construct(BaseRateLimiter $limiter, private readonly Decider $decider)
+    {
+        parent::__construct($limiter);
+    }
+
+    protected function handleRequestUsingNamedLimiter($request, Closure $next, $limiterName, Closure $limiter)
+    {
+        $answer = $limiter($request);
+        if ($answer instanceof Response) {
+            return $answer;
+        }
+        $limits = [];
+        foreach (Arr::wrap($answer) as $limit) {
+            if (!$limit instanceof Unlimited) {
+                $limit->key ?? throw new \LogicException("The rate limiter \"$limiterName\": by() was given nothing.");
+                $limits[] = (object) (['key' => md5($limiterName . $limit->key)] + get_object_vars($limit));
+            }
+        }
+        return $this->decide($request, $next, $limiterName, $limits);
+    }
+
+    protected function handleRequest($request, Closure $next, array $limits)
+    {
+        return $this->decide($request, $next, 'throttle', $limits);
+    }
+
+    /** @param list<object> $limits */
+    private function decide($request, Closure $next, string $name, array $limits): mixed
+    {
+        foreach ($limits as $limit) {
+            if ((int) $limit->maxAttempts < 1) {
+                // Laravel lets nobody pass then, and so nobody is counted.
+                $seconds = (int) ceil($limit->decaySeconds ?? $limit->decayMinutes * 60);
+                throw $this->denial($request, $limit, $this->getHeaders(0, 0, $seconds));
+            }
+        }
+        if ($limits === []) {
+            return $next($request);
+        }
+        $decision = $this->decider->decide($name, $limits);
+        $binding = Decider::binding($decision, $limits);
+        $shown = Decider::shown($decision);
+        if (!$decision->allowed) {
+            $headers = $this->getHeaders($shown->limit, 0, Decider::retryAfter($decision));
+            throw $this->denial($request, $binding, $decision->headers() + $headers, $decision);
+        }
+        $response = $next($request);
+        $response->headers->add($decision->headers());
+        return $this->addHeaders($response, $shown->limit, $shown->remaining);
+    }
+
+    private function denial(
+        $request,
+        object $limit,
+        array $headers,
+        Decision|CombinedDecision|null $decision = null,
+    ): \Exception {
+        $callback = $limit->responseCallback ?? null;
+        if (is_callable($callback)) {
+            return new HttpResponseException($callback($request, $headers));
+        }
+        $away = $decision?->source === 'closed';
+        if ($decision !== null && config('quotalock.problem')) {
+            $problem = $decision->problem();
+            $headers['Content-Type'] = 'application/problem+json';
+            return new HttpResponseException(new JsonResponse($problem, $problem['status'], $headers));
+        }
+        return $away
+            ? new HttpException(503, 'Service Unavailable', null, $headers)
+            : new ThrottleRequestsException('Too Many Attempts.', null, $headers);
+    }
+}

@@ -1,0 +1,101 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Quotalock\Tests\Frameworks\Laravel;
+
+use PHPUnit\Framework\TestCase;
+use Quotalock\Client;
+use Quotalock\Laravel\RateLimiter;
+use Quotalock\Testing;
+
+use function Quotalock\Tests\client;
+use function Quotalock\Tests\forked;
+use function Quotalock\Tests\server;
+
+/** The facade's RateLimiter: Laravel's own tests of it tell a mock of a cache what it is asked, and none is asked here. */
+final class RateLimiterTest extends TestCase
+{
+    private const NOW = 1_700_000_000_000_000;
+
+    private Client $client;
+
+    private RateLimiter $limiter;
+
+    protected function setUp(): void
+    {
+        $this->client = client();
+        $this->limiter = new RateLimiter($this->client);
+        Testing::setTime($this->client, self::NOW);
+    }
+
+    public function testHitsAreCountedInAWindowThatTheFirstOneOpens(): void
+    {
+        self::assertSame([0, false, 0], [
+            $this->limiter->attempts('key'),
+            $this->limiter->tooManyAttempts('key', 1),
+            $this->limiter->availableIn('key'),
+        ]);
+        self::assertSame([1, 2, 7], [
+            $this->limiter->hit('key', 60), $this->limiter->hit('key', 60), $this->limiter->increment('key', 60, 5),
+        ]);
+        Testing::setTime($this->client, self::NOW + 10_000_000);
+        self::assertSame(8, $this->limiter->hit('key', 60));
+        self::assertSame([8, 50, true, false, 2, 2], [
+            $this->limiter->attempts('key'), $this->limiter->availableIn('key'),
+            $this->limiter->tooManyAttempts('key', 8), $this->limiter->tooManyAttempts('key', 9),
+            $this->limiter->remaining('key', 10), $this->limiter->retriesLeft('key', 10),
+        ]);
+        Testing::setTime($this->client, self::NOW + 60_000_000);
+        self::assertSame([0, false], [$this->limiter->attempts('key'), $this->limiter->tooManyAttempts('key', 8)]);
+    }
+
+    public function testClearingForgetsTheWindow(): void
+    {
+        $this->limiter->hit('key', 3600);
+        $this->limiter->clear('key');
+        self::assertSame([0, 0], [$this->limiter->attempts('key'), $this->limiter->availableIn('key')]);
+        self::assertSame(1, $this->limiter->hit('key', 60));
+        self::assertSame(60, $this->limiter->availableIn('key'));
+    }
+
+    public function testAnAttemptRunsTheCallbackAndReturnsItsResult(): void
+    {
+        $attempt = fn (mixed $result): mixed => $this->limiter->attempt('key', 3, fn () => $result, 60);
+        self::assertSame(['foo', true, false], [$attempt('foo'), $attempt(null), $attempt(false)]);
+        $this->limiter->attempt('key', 3, fn () => self::fail('a denied attempt ran'), 60);
+        self::assertFalse($attempt('foo'));
+        self::assertSame(3, $this->limiter->attempts('key'));
+        self::assertFalse($this->limiter->attempt('none', 0, fn () => self::fail('it ran'), 60));
+    }
+
+    public function testAnAttemptThatThrowsDoesNotCount(): void
+    {
+        try {
+            $this->limiter->attempt('key', 1, fn () => throw new \RuntimeException('failed'), 60);
+            self::fail('nothing was thrown');
+        } catch (\RuntimeException $problem) {
+            self::assertSame('failed', $problem->getMessage());
+        }
+        self::assertTrue($this->limiter->attempt('key', 1, fn () => null, 60));
+    }
+
+    public function testOfManyAttemptsAtOnceNoMoreThanTheLimitPass(): void
+    {
+        $limiter = new RateLimiter(client(server()));
+        $children = array_map(fn () => forked(function () use ($limiter): int {
+            $passed = 0;
+            for ($i = 0; $i < 25; $i++) {
+                $passed += (int) $limiter->attempt('key', 10, fn () => true, 600);
+            }
+            return $passed;
+        }), range(1, 4));
+        self::assertSame(10, array_sum(array_map(fn (\Closure $child) => $child(), $children)));
+    }
+
+    public function testKeysWithAccentsAreThoseWithout(): void
+    {
+        $this->limiter->hit('jôhn', 60);
+        self::assertSame(1, $this->limiter->attempts('john'));
+    }
+}

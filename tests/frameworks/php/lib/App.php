@@ -1,0 +1,91 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Quotalock\Tests\Frameworks;
+
+use PHPUnit\Framework\AssertionFailedError;
+
+use function Quotalock\Tests\eventually;
+use function Quotalock\Tests\extension;
+use function Quotalock\Tests\freePort;
+use function Quotalock\Tests\listens;
+
+/** An application of examples/, served by PHP's own server. It ends with this object, and with this process. */
+final class App
+{
+    private readonly int $port;
+
+    private readonly string $log;
+
+    /** @var resource */
+    private $process;
+
+    /**
+     * @param string $index its first file, below examples/
+     * @param array<string, string> $environment
+     */
+    public function __construct(string $index, array $environment)
+    {
+        $this->port = freePort();
+        $this->log = (string) tempnam(sys_get_temp_dir(), 'quotalock-app-');
+        $environment += ['QUOTALOCK_AUTOLOAD' => __DIR__ . '/../autoload.php'] + getenv();
+        $options = ['-d', 'extension=' . extension(), '-d', 'display_errors=stderr', '-d', 'html_errors=0'];
+        $command = ['setpriv', '--pdeathsig', 'KILL', '--', PHP_BINARY, ...$options];
+        $command = [...$command, '-S', "127.0.0.1:$this->port", ROOT . "/examples/$index"];
+        $output = ['file', $this->log, 'a'];
+        $pipes = [];
+        $this->process = proc_open($command, [1 => $output, 2 => $output], $pipes, ROOT, $environment);
+        eventually(fn () => listens($this->port), $this->log(...));
+    }
+
+    public function __destruct()
+    {
+        proc_terminate($this->process, SIGKILL);
+        proc_close($this->process);
+        unlink($this->log);
+    }
+
+    /** What it wrote to its log. */
+    public function log(): string
+    {
+        return (string) file_get_contents($this->log);
+    }
+
+    /**
+     * Asks it.
+     *
+     * @param list<string> $headers
+     * @return array{int, array<string, string>, mixed} the status, the headers by their small names, the decoded body
+     */
+    public function ask(string $path, array $headers = [], string $method = 'GET', string $body = ''): array
+    {
+        [$status, $found, $text] = $this->request($path, $headers, $method, $body);
+        return [$status, $found, json_decode($text, true) ?? throw new AssertionFailedError(
+            "$path answered $status: \"" . substr($text, 0, 2000) . "\"\n" . $this->log(),
+        )];
+    }
+
+    /** Asks it, whatever the body. */
+    public function status(string $path): int
+    {
+        return $this->request($path, [], 'GET', '')[0];
+    }
+
+    /** @return array{int, array<string, string>, string} */
+    private function request(string $path, array $headers, string $method, string $body): array
+    {
+        $settings = ['method' => $method, 'ignore_errors' => true, 'timeout' => 60, 'content' => $body];
+        $context = stream_context_create(['http' => $settings + ['header' => $headers]]);
+        $stream = fopen("http://127.0.0.1:$this->port$path", 'r', false, $context);
+        $text = (string) stream_get_contents($stream);
+        $lines = stream_get_meta_data($stream)['wrapper_data'];
+        $found = [];
+        foreach (array_slice($lines, 1) as $line) {
+            [$name, $value] = explode(':', $line, 2) + [1 => ''];
+            $found[strtolower($name)] = trim($value);
+        }
+        $status = (int) explode(' ', $lines[0])[1];
+        return [$status, $found, $text];
+    }
+}

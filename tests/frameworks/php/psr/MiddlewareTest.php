@@ -1,0 +1,91 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Quotalock\Tests\Frameworks\Psr;
+
+use Nyholm\Psr7\Factory\Psr17Factory;
+use Nyholm\Psr7\ServerRequest;
+use PHPUnit\Framework\TestCase;
+use Psr\Http\Message\ResponseInterface;
+use Psr\Http\Message\ServerRequestInterface;
+use Psr\Http\Server\RequestHandlerInterface;
+use Quotalock\Client;
+use Quotalock\Psr\RateLimitMiddleware;
+
+use function Quotalock\Tests\client;
+use function Quotalock\Tests\server;
+
+/** The middleware of PSR-15. */
+final class MiddlewareTest extends TestCase implements RequestHandlerInterface
+{
+    private int $handled = 0;
+
+    public function handle(ServerRequestInterface $request): ResponseInterface
+    {
+        $this->handled++;
+        return (new Psr17Factory())->createResponse();
+    }
+
+    public function testItAnswersDenialsProperly(): void
+    {
+        $ask = $this->middleware(client(server()), '1/minute');
+        $admitted = $ask('192.0.2.1');
+        self::assertSame(200, $admitted->getStatusCode());
+        self::assertStringStartsWith('"api";r=0;t=', $admitted->getHeaderLine('RateLimit'));
+        self::assertSame('"api";q=1;w=60', $admitted->getHeaderLine('RateLimit-Policy'));
+        self::assertFalse($admitted->hasHeader('Retry-After'));
+        $denied = $ask('192.0.2.1');
+        self::assertSame([429, 1], [$denied->getStatusCode(), $this->handled]);
+        self::assertGreaterThan(0, (int) $denied->getHeaderLine('Retry-After'));
+        self::assertSame('application/problem+json', $denied->getHeaderLine('Content-Type'));
+        self::assertSame(429, json_decode((string) $denied->getBody(), true)['status']);
+        self::assertSame(200, $ask('192.0.2.2')->getStatusCode());
+    }
+
+    public function testAnAddressIsBelievedFromNamedProxiesOnly(): void
+    {
+        $ask = $this->middleware(client(server()), '1/minute', null, ['10.0.0.0/8']);
+        self::assertSame(200, $ask('10.0.0.1', '192.0.2.1')->getStatusCode());
+        self::assertSame(200, $ask('10.0.0.1', '192.0.2.2')->getStatusCode());
+        self::assertSame(429, $ask('10.0.0.1', '192.0.2.2')->getStatusCode());
+        self::assertSame(200, $ask('192.0.2.9', '192.0.2.3')->getStatusCode());
+        self::assertSame(429, $ask('192.0.2.9', '192.0.2.4')->getStatusCode());
+    }
+
+    public function testAKeyFunctionThatGivesNothingIsAnError(): void
+    {
+        foreach ([null, ''] as $nothing) {
+            $ask = $this->middleware(client(), '1/minute', fn () => $nothing);
+            try {
+                $ask('192.0.2.1');
+                self::fail('nothing was refused');
+            } catch (\LogicException $problem) {
+                self::assertStringContainsString('gave nothing', $problem->getMessage());
+            }
+        }
+        self::assertSame(0, $this->handled);
+    }
+
+    public function testWithoutRedisItDoesAsItsPolicySays(): void
+    {
+        $away = 'redis://127.0.0.1:1';
+        $open = $this->middleware(client($away, onError: 'open'), '1/minute')('192.0.2.1');
+        self::assertSame(200, $open->getStatusCode());
+        $closed = $this->middleware(client($away, onError: 'closed'), '1/minute')('192.0.2.1');
+        self::assertSame(503, $closed->getStatusCode());
+        self::assertTrue($closed->hasHeader('Retry-After'));
+    }
+
+    /** @return \Closure(string, string=): ResponseInterface */
+    private function middleware(Client $client, string $policy, ?callable $key = null, array $trusted = []): \Closure
+    {
+        $limiter = $client->limiter('api', $policy);
+        $middleware = new RateLimitMiddleware($limiter, new Psr17Factory(), $key, $trusted);
+        return function (string $peer, string ...$forwarded) use ($middleware): ResponseInterface {
+            $headers = $forwarded === [] ? [] : ['X-Forwarded-For' => $forwarded[0]];
+            $server = ['REMOTE_ADDR' => $peer];
+            return $middleware->process(new ServerRequest('GET', '/', $headers, null, '1.1', $server), $this);
+        };
+    }
+}

@@ -1,0 +1,39 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Quotalock\Tests\Frameworks\Symfony;
+
+use PHPUnit\Framework\TestCase;
+use Quotalock\Tests\Frameworks\App;
+use Quotalock\Tests\Frameworks\ProperAnswers;
+use Quotalock\Tests\RedisServer;
+
+/** The example application, asked over HTTP. */
+final class AppTest extends TestCase
+{
+    use ProperAnswers;
+
+    public function testALimiterOfTheFrameworkIsOurs(): void
+    {
+        $server = new RedisServer();
+        [$app] = $this->start($server, 'raise');
+        $ask = fn (string $user): int => $app->ask("/login?user=$user")[0];
+        self::assertSame([200, 200, 429, 200], [$ask('ada'), $ask('ada'), $ask('ada'), $ask('bob')]);
+        self::assertGreaterThan(50, (int) $app->ask('/login?user=ada')[1]['retry-after']);
+    }
+
+    public function testALockOfTheFrameworkIsOurs(): void
+    {
+        $server = new RedisServer();
+        [$app] = $this->start($server, 'raise');
+        self::assertSame(['locked' => true, 'again' => false], $app->ask('/report')[2]);
+        // It was released when the request ended.
+        self::assertSame(['locked' => true, 'again' => false], $app->ask('/report')[2]);
+    }
+
+    protected function example(): array
+    {
+        return ['symfony/public/index.php', '/api/hello'];
+    }
+}

@@ -1,0 +1,116 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Quotalock\Tests\Frameworks\Symfony;
+
+use PHPUnit\Framework\TestCase;
+use Quotalock\Symfony\DependencyInjection\QuotalockExtension;
+use Quotalock\Symfony\Lock\LockStore;
+use Quotalock\Symfony\RateLimiter\LimiterFactory;
+use Quotalock\Symfony\Security\LoginLimiter;
+use Symfony\Component\DependencyInjection\ContainerBuilder;
+use Symfony\Component\HttpFoundation\Request;
+use Symfony\Component\Lock\Exception\LockAcquiringException;
+use Symfony\Component\Lock\Key;
+use Symfony\Component\Lock\Lock;
+
+use function Quotalock\Tests\client;
+use function Quotalock\Tests\forked;
+use function Quotalock\Tests\server;
+use function Quotalock\Tests\thrown;
+
+/** What Symfony's own tests do not ask. */
+final class MoreTest extends TestCase
+{
+    public function testASerialisedKeyIsTakenOverByOneProcess(): void
+    {
+        $store = new LockStore(client(server()));
+        $key = new Key('report');
+        self::assertTrue((new Lock($key, $store, 60, false))->acquire());
+        $text = serialize($key);
+        self::assertTrue($store->exists($key));
+        $adopt = fn () => forked(function () use ($store, $text): array {
+            $lock = new Lock(unserialize($text), $store, 60, false);
+            try {
+                $lock->refresh();
+                return [true, $lock->isAcquired()];
+            } catch (\Exception) {
+                return [false, $lock->isAcquired()];
+            }
+        })();
+        self::assertSame([[true, true], [false, false]], [$adopt(), $adopt()]);
+        // The giver releases nothing that is another's.
+        (new Lock($key, $store, 60, false))->release();
+        self::assertFalse((new Lock(new Key('report'), $store, 60, false))->acquire());
+    }
+
+    public function testALockWithoutAutoReleaseOutlivesItsObjects(): void
+    {
+        $store = new LockStore(client(server()));
+        self::assertTrue((new Lock(new Key('report'), $store, 60, false))->acquire());
+        self::assertFalse((new Lock(new Key('report'), $store, 60))->acquire());
+        self::assertTrue((new Lock(new Key('other'), $store, 60))->acquire());
+        self::assertTrue((new Lock(new Key('other'), $store, 60))->acquire());
+    }
+
+    public function testALockDoesNotChangeSidesInOneStep(): void
+    {
+        $lock = new Lock(new Key('report'), new LockStore(client(server())), 60);
+        self::assertTrue($lock->acquireRead());
+        $refused = thrown(LockAcquiringException::class, fn () => $lock->acquire());
+        self::assertStringContainsString('cannot change sides', $refused->getPrevious()->getMessage());
+        self::assertTrue($lock->isAcquired());
+        $lock->release();
+        self::assertTrue($lock->acquire());
+    }
+
+    public function testLoginsAreLimitedForAUserAndForAnAddress(): void
+    {
+        $limiter = new LoginLimiter(client(server()), 'secret', 2);
+        $login = function (string $name, string $address) use ($limiter): bool {
+            $request = new Request([], [], ['_security.last_username' => $name], [], [], ['REMOTE_ADDR' => $address]);
+            return $limiter->consume($request)->isAccepted();
+        };
+        self::assertSame([true, true, false], [
+            $login('ada', '192.0.2.1'), $login('Ada', '192.0.2.1'), $login('ada', '192.0.2.1'),
+        ]);
+        self::assertTrue($login('ada', '192.0.2.2'));
+        // Ten of an address; what was refused cost it nothing.
+        $admitted = array_map(fn (int $n) => $login("user$n", '192.0.2.1'), range(1, 9));
+        self::assertSame([...array_fill(0, 8, true), false], $admitted);
+        // Of an IPv6 network all are one.
+        self::assertSame([true, true, false], [
+            $login('eve', '2001:db8::1'), $login('eve', '2001:db8::2'), $login('eve', '2001:db8::3'),
+        ]);
+    }
+
+    public function testWhatCannotBeIsToldWithItsPlace(): void
+    {
+        $wrong = [
+            'Rate limiter "api": Cannot parse interval "1 minut"' => [
+                'policy' => 'fixed_window', 'interval' => '1 minut',
+            ],
+            'Rate limiter "api": it has no policy' => ['policy' => ''],
+            'Rate limiter "api": the policy "token_bucket" needs a "limit"' => [
+                'policy' => 'token_bucket', 'limit' => null,
+            ],
+            'Rate limiter "api": there is no option "burst"' => ['policy' => 'fixed_window', 'burst' => 1],
+        ];
+        foreach ($wrong as $message => $config) {
+            $config += ['id' => 'api', 'limit' => 1];
+            $problem = thrown(\LogicException::class, fn () => new LimiterFactory(client(), $config));
+            self::assertStringStartsWith($message, $problem->getMessage());
+        }
+        $requests = [
+            'quotalock.requests.api.policy: ' => ['path' => '^/api', 'policy' => 'ten a minute'],
+            'quotalock.requests.api.path: ' => ['path' => '^/api(', 'policy' => '10/minute'],
+        ];
+        foreach ($requests as $place => $rule) {
+            $class = \Symfony\Component\DependencyInjection\Exception\InvalidArgumentException::class;
+            $config = [['requests' => ['api' => $rule]]];
+            $problem = thrown($class, fn () => (new QuotalockExtension())->load($config, new ContainerBuilder()));
+            self::assertStringStartsWith($place, $problem->getMessage());
+        }
+    }
+}
