@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Runs the tests that others wrote against Quotalock's packages for Python: `run.py [NAME]`, inside the servers.
+
+Their source archives come from PyPI, are checked against the hashes here, and stay in target/. Nothing of theirs is
+committed. A test that is left out is named here with the reason, and must exist. The numbers of each suite are printed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[3]
+FOLDER = ROOT / "target/frameworks/upstream"
+PYTHON = ROOT / "target/frameworks/python/bin/python"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Tests of one package: its source archive, which files run, and which tests do not, each with the reason."""
+
+    package: str
+    version: str
+    sha256: str
+    files: tuple[str, ...]
+    # Takes the place of their own, which starts containers.
+    conftest: str
+    # At least so many pass; fewer would mean that most were not found.
+    least: int
+    out: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """Where the archive is unpacked."""
+        return FOLDER / f"{self.package}-{self.version}".replace("flask-", "flask_")
+
+
+CALENDAR = "its windows begin with the first request; ours, as those of memcached do, with the clock's, and round up"
+FLUSH = "forgetting all keys at once is refused"
+
+SUITES = (
+    Suite(
+        "limits",
+        "5.8.0",
+        "c9e0d74aed837e8f6f50d1fcebcf5fd8130957287206bc3799adaee5092655da",
+        ("tests/test_strategy.py", "tests/test_storage.py"),
+        "limits_conftest.py",
+        least=150,
+        out={
+            "test_sliding_window_counter_previous_window": CALENDAR,
+            "test_storage_reset": FLUSH,
+        },
+    ),
+    Suite(
+        "flask-limiter",
+        "4.1.1",
+        "ca11608fc7eec43dcea606964ca07c3bd4ec1ae89043a0f67f717899a4f48106",
+        tuple(
+            f"tests/test_{name}.py"
+            for name in (
+                "blueprints commands configuration context_manager decorators error_handling flask_ext regressions views"
+            ).split()
+        ),
+        "flask_limiter_conftest.py",
+        least=117,
+        out={
+            "test_constructor_arguments_over_config": "names the class of its storage in memory",
+            "test_fallback_to_memory": "mocks redis-py below its own storage: on_error=local is tried in test_limits.py",
+            "test_limits_with_test_storage_down": "mocks its storage in memory",
+            "test_reset": FLUSH,
+            "test_reset_unsupported": "is about memcached: that the refusal only warns is tried in test_limits.py",
+        },
+    ),
+)
+
+
+def main(names: list[str]) -> int:
+    """Runs the suites of these names, or all of them; 0 if all passed."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    codes = [run(suite) for suite in SUITES if not names or suite.package in names]
+    return max(codes, default=2)
+
+
+def run(suite: Suite) -> int:
+    """Runs one suite and prints its numbers."""
+    unpack(suite)
+    # By the beginning of a name, and so all cases of a parameter.
+    leave_out = " and ".join(f"not {name}" for name in suite.out)
+    command = [str(PYTHON), "-m", "pytest", "-q", "-c", str(HERE / "pytest.ini"), "--rootdir", str(suite.folder)]
+    command += ["-k", leave_out] * bool(suite.out) + list(suite.files)
+    process = subprocess.run(command, cwd=suite.folder, stdout=subprocess.PIPE, text=True)
+    passed = int((re.search(r"(\d+) passed", process.stdout) or ["", "0"])[1])
+    code = process.returncode or int(passed < suite.least)
+    if code:
+        print(process.stdout)
+    print(f"{suite.package} {suite.version}: {process.stdout.strip().splitlines()[-1].strip('= ')}")
+    text = "".join((suite.folder / file).read_text() for file in suite.files)
+    for name, reason in suite.out.items():
+        print(f"  not {name}: {reason}")
+        if f"def {name}" not in text and f"class {name}" not in text:
+            print(f"  {name} is not there any more")
+            code = 1
+    return code
+
+
+def unpack(suite: Suite) -> None:
+    """Gets the archive unless it is there, and unpacks it with our conftest in the place of theirs."""
+    archive = suite.folder.with_name(f"{suite.folder.name}.tar.gz")
+    if not archive.exists():
+        get = ["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--no-build-isolation"]
+        get += ["--disable-pip-version-check", "--dest", str(FOLDER), f"{suite.package}=={suite.version}"]
+        subprocess.run([str(PYTHON), *get], check=True)
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    if digest != suite.sha256:
+        raise SystemExit(f"{archive} is not the archive that was looked at: its SHA-256 is {digest}")
+    shutil.rmtree(suite.folder, ignore_errors=True)
+    with tarfile.open(archive) as files:
+        files.extractall(FOLDER, filter="data")
+    conftest = suite.folder / Path(suite.files[0]).parent / "conftest.py"
+    conftest.rename(conftest.with_name("their_conftest.py"))
+    conftest.write_text((HERE / suite.conftest).read_text())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
