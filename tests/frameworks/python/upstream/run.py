@@ -69,7 +69,7 @@ SUITES = (
             ).split()
         ),
         "flask_limiter_conftest.py",
-        least=117,
+        least=116,
         out={
             "test_constructor_arguments_over_config": "names the class of its storage in memory",
             "test_fallback_to_memory": "mocks redis-py below its own storage: on_error=local is tried in test_limits.py",
