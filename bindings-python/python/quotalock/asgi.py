@@ -73,7 +73,9 @@ class RateLimitMiddleware:
             await send({"type": "http.response.start", "status": answer.status, "headers": headers})
             await send({"type": "http.response.body", "body": answer.body})
             return
-        await self._app(scope, receive, with_headers(send, lambda: answer.headers))
+        # That of a limit of the endpoint says more.
+        state = scope.setdefault("state", {})
+        await self._app(scope, receive, with_headers(send, lambda: state.get("quotalock", answer).headers))
 
     def request(self, scope: Scope) -> Any:  # noqa: ANN401
         """What `key` and `exempt` get: the scope."""

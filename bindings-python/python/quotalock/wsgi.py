@@ -59,7 +59,11 @@ class RateLimitMiddleware:
         if self._exempt and self._exempt(environ):
             return self._app(environ, start_response)
         key = checked_key(self._key(environ), name_of(self._key))
-        answer = Answer(self._limiter.consume(key, self._cost), self._legacy)
+        try:
+            answer = Answer(self._limiter.consume(key, self._cost), self._legacy)
+        except OSError as away:
+            # Servers take an OSError for a client that went away, and answer nothing.
+            raise RuntimeError(str(away)) from away
         if answer.refused:
             start_response(f"{answer.status} {answer.reason}", list(answer.refusal_headers.items()))
             return [answer.body]
