@@ -70,7 +70,7 @@ class Decision {
 
   /** @type {import('../index.js').Decision['problem']} */
   problem() {
-    return construct(this.problem, () => native.problem([this.name], written(this), false))
+    return body(this.problem, [this.name], written(this), false)
   }
 }
 
@@ -105,8 +105,7 @@ class CombinedDecision {
 
   /** @type {import('../index.js').CombinedDecision['problem']} */
   problem() {
-    const names = this.decisions.map(nameOf)
-    return construct(this.problem, () => native.problem(names, writtenCombined(this), true))
+    return body(this.problem, this.decisions.map(nameOf), writtenCombined(this), true)
   }
 }
 
@@ -133,6 +132,20 @@ function fields(caller, names, numbers, combined, given) {
     object[/** @type {string} */ (found[at])] = /** @type {string} */ (found[at + 1])
   }
   return object
+}
+
+/**
+ * The body of a refusal.
+ * @param {Function} caller
+ * @param {string[]} names
+ * @param {number[]} numbers
+ * @param {boolean} combined
+ */
+function body(caller, names, numbers, combined) {
+  const [type, title, status, detail, ...violated] = /** @type {[string, string, string, string, ...string[]]} */ (
+    construct(caller, () => native.problem(names, numbers, combined))
+  )
+  return { type, title, status: Number(status), detail, 'violated-policies': violated }
 }
 
 /**

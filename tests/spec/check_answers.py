@@ -1,4 +1,4 @@
-"""Checks the cases of answers.json."""
+"""Checks the cases of answers.json and addresses.json."""
 
 from __future__ import annotations
 
@@ -18,6 +18,15 @@ def answer_case(case: Case) -> None:
         fields(limiter, {"policy": str}, f"limiters.{name}", {"enforce": bool})
     checks = sum(step(found, case["limiters"], f"steps[{i}]") for i, found in enumerate(case["steps"]))
     need(checks > 0, "case checks nothing")
+
+
+def address_case(case: Case) -> None:
+    """A peer, header values and trusted proxies, and the client's address or an error."""
+    wanted: dict[str, type] = {"id": str, "about": str, "peer": str, "forwarded": list, "trusted": list}
+    fields(case, wanted, "case", {"ipv6_prefix": int, "expect": str, "code": str, "contains": list})
+    need(("expect" in case) != ("code" in case), "case has an address or an error")
+    need(all(is_a(text, str) for text in case["forwarded"] + case["trusted"]), "forwarded and trusted are texts")
+    need("code" not in case or bool(case["contains"]), "case says nothing of the message")
 
 
 def step(found: Case, limiters: Case, where: str) -> int:

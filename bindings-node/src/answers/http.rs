@@ -4,37 +4,14 @@ use std::sync::Arc;
 
 use napi_derive::napi;
 use quotalock::{
-    ALGORITHMS, Code, CombinedDecision, Decision, Error, HeaderOptions, HeaderSyntax, Result, RuleDecision, Source,
+    ALGORITHMS, Code, CombinedDecision, Decision, Error, HeaderOptions, HeaderSyntax, RuleDecision, Source,
 };
 
-use crate::error::{Result as Outcome, thrown};
+use crate::error::{Result, thrown};
 
 /// How many numbers the whole of a decision has, and how many each of its rules.
 const WHOLE: usize = 9;
 const RULE: usize = 9;
-
-/// The body of a refusal.
-#[napi(object)]
-pub struct Body {
-    pub r#type: String,
-    pub title: String,
-    pub status: u32,
-    pub detail: String,
-    #[napi(js_name = "violated-policies")]
-    pub violated_policies: Vec<String>,
-}
-
-impl From<quotalock::Problem> for Body {
-    fn from(problem: quotalock::Problem) -> Body {
-        Body {
-            r#type: problem.kind.to_owned(),
-            title: problem.title.to_owned(),
-            status: u32::from(problem.status),
-            detail: problem.detail,
-            violated_policies: problem.violated_policies,
-        }
-    }
-}
 
 /// Header fields of a decision, or of a combined one if there are several names: names and values by turns.
 #[napi(catch_unwind)]
@@ -44,7 +21,7 @@ pub fn headers(
     combined: bool,
     syntax: String,
     legacy: bool,
-) -> Outcome<Vec<String>> {
+) -> Result<Vec<String>> {
     let fields = || {
         let options = HeaderOptions { syntax: HeaderSyntax::parse(&syntax)?, legacy };
         Ok(match combined {
@@ -56,18 +33,20 @@ pub fn headers(
     Ok(fields.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect())
 }
 
-/// The body of a refusal.
+/// The body of a refusal: its type, title, status and detail, and then the policies that are violated.
 #[napi(catch_unwind)]
-pub fn problem(names: Vec<String>, numbers: Vec<f64>, combined: bool) -> Outcome<Body> {
+pub fn problem(names: Vec<String>, numbers: Vec<f64>, combined: bool) -> Result<Vec<String>> {
     let problem = match combined {
         true => read_combined(&names, &numbers).and_then(|decision| decision.problem()),
         false => read(names.first(), &numbers).and_then(|decision| decision.problem()),
     };
-    problem.map(Body::from).map_err(thrown)
+    let quotalock::Problem { kind, title, status, detail, violated_policies } = problem.map_err(thrown)?;
+    let members = [kind.to_owned(), title.to_owned(), status.to_string(), detail];
+    Ok(members.into_iter().chain(violated_policies).collect())
 }
 
 /// Reads what [`Answers`](super::Answers) wrote.
-fn read(name: Option<&String>, numbers: &[f64]) -> Result<Decision> {
+fn read(name: Option<&String>, numbers: &[f64]) -> quotalock::Result<Decision> {
     let (whole, rules) = numbers.split_at_checked(WHOLE).ok_or_else(odd)?;
     Ok(Decision {
         name: Arc::from(name.ok_or_else(odd)?.as_str()),
@@ -80,11 +59,11 @@ fn read(name: Option<&String>, numbers: &[f64]) -> Result<Decision> {
         healed: whole[6] == 1.0,
         source: source(whole[7])?,
         would_deny: whole[8] == 1.0,
-        rules: rules.chunks_exact(RULE).map(read_rule).collect::<Result<_>>()?,
+        rules: rules.chunks_exact(RULE).map(read_rule).collect::<quotalock::Result<_>>()?,
     })
 }
 
-fn read_rule(numbers: &[f64]) -> Result<RuleDecision> {
+fn read_rule(numbers: &[f64]) -> quotalock::Result<RuleDecision> {
     Ok(RuleDecision {
         allowed: numbers[0] == 1.0,
         limit: numbers[1] as u64,
@@ -98,7 +77,7 @@ fn read_rule(numbers: &[f64]) -> Result<RuleDecision> {
     })
 }
 
-fn read_combined(names: &[String], numbers: &[f64]) -> Result<CombinedDecision> {
+fn read_combined(names: &[String], numbers: &[f64]) -> quotalock::Result<CombinedDecision> {
     let (whole, mut rest) = numbers.split_at_checked(5).ok_or_else(odd)?;
     let mut decisions = Vec::with_capacity(names.len());
     while let Some((size, behind)) = rest.split_first() {
@@ -124,7 +103,7 @@ fn micros(ms: f64) -> u64 {
     (ms as u64).saturating_mul(1_000)
 }
 
-fn source(number: f64) -> Result<Source> {
+fn source(number: f64) -> quotalock::Result<Source> {
     Source::ALL.get(number as usize).copied().ok_or_else(odd)
 }
 

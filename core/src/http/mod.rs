@@ -1,8 +1,10 @@
-//! What an answer over HTTP says of a decision: header fields, and the body of a refusal.
+//! What web servers need: header fields and the body of a refusal of a decision, and whose request it is.
 
+mod address;
 mod headers;
 mod problem;
 
+pub use address::{DEFAULT_IPV6_PREFIX, client_address};
 pub use headers::{HeaderOptions, HeaderSyntax};
 pub use problem::Problem;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use quotalock::testing;
 use quotalock::{
-    Charge, Client, HeaderOptions, HeaderSyntax, Limiter, LimiterOptions, OnError, Options, Policy, Problem, Result,
-    RuleDecision,
+    Charge, Client, DEFAULT_IPV6_PREFIX, HeaderOptions, HeaderSyntax, Limiter, LimiterOptions, OnError, Options,
+    Policy, Problem, Result, RuleDecision, client_address,
 };
 use quotalock_tests::{client, fresh_prefix, spec};
 use serde_json::{Value, json};
@@ -39,6 +39,21 @@ pub fn steps(case: &Value, url: &str) {
         let place = format!("{} step {i}", spec::id(case));
         testing::set_time(&client, step["at"].as_u64()).unwrap();
         check(&place, step, &told(&client, &limiters, step));
+    }
+}
+
+/// Executes a case about a client's address.
+pub fn address(case: &Value) {
+    let id = spec::id(case);
+    let texts = |name: &str| case[name].as_array().unwrap().iter().map(|text| text.as_str().unwrap());
+    let (forwarded, trusted): (Vec<_>, Vec<_>) = (texts("forwarded").collect(), texts("trusted").collect());
+    let prefix = case["ipv6_prefix"].as_u64().unwrap_or(DEFAULT_IPV6_PREFIX);
+    match client_address(case["peer"].as_str().unwrap(), &forwarded, &trusted, prefix) {
+        Ok(found) => assert_eq!(Some(found.as_str()), case["expect"].as_str(), "{id}"),
+        Err(error) => {
+            assert!(case["code"].is_string(), "{id}: {error}");
+            super::assert_error(&id, case, &error);
+        }
     }
 }
 

@@ -59,6 +59,7 @@ fn execute(store: &str, url: &str) -> BTreeSet<String> {
                 "policies.json" => policy(&case),
                 "keys.json" => key(&case, url),
                 "errors.json" => error(&case, url),
+                "addresses.json" => answers::address(&case),
                 "answers.json" => answers::steps(&case, url),
                 "locks.json" => locks::steps(&case, store, url),
                 "lock-errors.json" => locks::error(&case, url),
