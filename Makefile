@@ -81,6 +81,16 @@ test-php: build-php ## Runs the tests of the PHP extension: ONLY=testNoCallLeaks
 test-node: build-node ## Runs the tests of the Node package
 	$(WITH_SERVERS) node --test tests/node/*.test.*
 
+# Their own tests too, of their own archives; what these need beside .venv has an environment of its own.
+FRAMEWORKS := target/frameworks/python
+.PHONY: test-frameworks test-frameworks-python
+test-frameworks: test-frameworks-python ## Runs the packages for frameworks: examples over HTTP, and the tests that others wrote
+
+test-frameworks-python: build-python
+	tests/frameworks/python/setup.sh
+	$(WITH_SERVERS) bash -c '$(FRAMEWORKS)/bin/python -m pytest -q -c tests/frameworks/python/pytest.ini tests/frameworks/python \
+		&& $(FRAMEWORKS)/bin/python tests/frameworks/python/upstream/run.py'
+
 test-mutants: ## Breaks the core on purpose, fault by fault, and expects red tests
 	python3 tests/mutants/run.py
 

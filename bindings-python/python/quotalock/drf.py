@@ -50,6 +50,8 @@ class TemporarilyReduced(APIException):
 class SimpleRateThrottle(throttling.SimpleRateThrottle):
     """A throttle by `rate`, which is a policy, for each key that `get_cache_key` makes; None is no limit."""
 
+    _decision: Any = None
+
     def parse_rate(self, rate: str | None) -> tuple[int | None, int | None]:
         """Returns nothing: a policy may have several rules."""
         return (None, None)
@@ -75,8 +77,7 @@ class SimpleRateThrottle(throttling.SimpleRateThrottle):
 
     def wait(self) -> float | None:
         """After how many seconds the request would be admitted."""
-        wait: float | None = self._decision.retry_after
-        return wait
+        return None if self._decision is None else float(self._decision.retry_after)
 
     def _prepare(self, view: object) -> None:
         """Takes what it needs of a view."""

@@ -26,13 +26,13 @@ from ._require import require
 require("flask", "2.2", "flask")
 
 from flask import Blueprint, Flask, Response, current_app, g, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, ServiceUnavailable, TooManyRequests
 
 from ._flask_limit import Limit, Limits, methods_of
 from ._native import Client
 from ._web import PROBLEM_TYPE, Answer, Key, Limiters, Proxies, checked_client, checked_key, name_of
 
-__all__ = ["Limiter", "RateLimitExceeded", "get_remote_address"]
+__all__ = ["Limiter", "RateLimitExceeded", "TemporarilyReduced", "get_remote_address"]
 
 Decorated = TypeVar("Decorated", bound="Callable[..., Any] | Blueprint")
 KeyFunction = Callable[[], Key]
@@ -47,17 +47,12 @@ def get_remote_address() -> str:
 _NO_PROXIES = Proxies()
 
 
-class RateLimitExceeded(HTTPException):
-    """A request was refused; `answer` has the decision, the header fields and the problem body.
-
-    An `errorhandler(429)` gets it, as any error of that status. Its description is the `error_message` of the limit.
-    """
+class Refused(HTTPException):
+    """A request was refused; `answer` has the decision, the header fields and the problem body."""
 
     def __init__(self, answer: Answer, message: str | None = None) -> None:
         super().__init__(message or answer.problem["detail"])
-        self.code = answer.status
         self.answer = answer
-        self._message = message
 
     def get_body(self, environ: Any = None, scope: Any = None) -> str:  # noqa: ANN401
         """The problem, with the limit's `error_message` as its detail if there is one."""
@@ -66,6 +61,14 @@ class RateLimitExceeded(HTTPException):
     def get_headers(self, environ: Any = None, scope: Any = None) -> list[tuple[str, str]]:  # noqa: ANN401
         """The type of the body; the other fields are added to every answer."""
         return [("Content-Type", PROBLEM_TYPE)]
+
+
+class RateLimitExceeded(Refused, TooManyRequests):
+    """A request was over a limit: an `errorhandler(429)` gets this. Its description is the limit's `error_message`."""
+
+
+class TemporarilyReduced(Refused, ServiceUnavailable):
+    """Nobody could be asked, and `on_error` is `closed`: an `errorhandler(503)` gets this."""
 
 
 class Limiter:
@@ -111,7 +114,7 @@ class Limiter:
         self._legacy = legacy_headers
         self._filters: list[Callable[[], bool]] = []
         self._blueprints: dict[str, list[Limit]] = {}
-        self._exempt: set[object] = set()
+        self._exempt: set[str] = set()
         self._defaults = Limit.several(
             default_limits,
             "default_limits",
@@ -182,7 +185,10 @@ class Limiter:
 
     def exempt(self, obj: Decorated) -> Decorated:
         """Leaves a view or a blueprint without limits."""
-        self._exempt.add(obj.name if isinstance(obj, Blueprint) else name_of(obj))
+        if isinstance(obj, Blueprint):
+            self._exempt.add(obj.name)
+        else:
+            obj.__dict__["__quotalock_exempt__"] = True
         return obj
 
     def request_filter(self, function: Callable[[], bool]) -> Callable[[], bool]:
@@ -217,7 +223,7 @@ class Limiter:
         if endpoint is None or endpoint == "static" or endpoint.endswith(".static"):
             return
         view = current_app.view_functions.get(endpoint)
-        if name_of(view) in self._exempt or self._exempt.intersection(request.blueprints):
+        if getattr(view, "__quotalock_exempt__", False) or self._exempt.intersection(request.blueprints):
             return
         own = list(getattr(view, "__quotalock_limits__", ()))
         own += [limit for blueprint in request.blueprints for limit in self._blueprints.get(blueprint, ())]
@@ -229,14 +235,17 @@ class Limiter:
         if not self.enabled or any(says() for says in self._filters):
             return
         charges: dict[tuple[str, Key], tuple[Any, Key, int]] = {}
-        held = [limit for limit in limits if limit.holds(request.method)]
-        for limit in held:
+        messages: dict[tuple[str, Key], str | None] = {}
+        for limit in limits:
+            if not limit.holds(request.method):
+                continue
             key_func = limit.key_func or self._key_func
             key = checked_key(key_func(), name_of(key_func))
             name, policy = limit.named(place, request.method), limit.policy()
             if (name, key) in charges:
                 name = f"{name}:{policy}"
             charges.setdefault((name, key), (self._limiters.get(name, policy), key, limit.price()))
+            messages.setdefault((name, key), limit.error_message)
         if not charges:
             return
         if len(charges) == 1:
@@ -246,7 +255,9 @@ class Limiter:
             answer = Answer(self.client.consume_all(charges.values()), self._legacy)
         g._quotalock_answer = answer
         if answer.refused:
-            raise RateLimitExceeded(answer, next((limit.error_message for limit in held if limit.error_message), None))
+            refusing = zip(messages.values(), getattr(answer.decision, "decisions", (answer.decision,)), strict=True)
+            message = next((message for message, one in refusing if not one.allowed), None)
+            raise (TemporarilyReduced(answer) if answer.status == 503 else RateLimitExceeded(answer, message))
 
     def _after(self, response: Response) -> Response:
         answer = self.current_answer

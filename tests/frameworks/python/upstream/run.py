@@ -43,6 +43,10 @@ class Suite:
 
 
 CALENDAR = "its windows begin with the first request; ours, as those of memcached do, with the clock's, and round up"
+CHARGED = "wants a refused request to be charged to the other throttles; ours charges all or none"
+NOBODY = "a rate of 0 is refused: whom nothing is admitted needs no limit"
+MASK = "sets its own setting for networks; ours is IPV6_PREFIX"
+RAISES = "names the exception that it raises; ours answers 429"
 FLUSH = "forgetting all keys at once is refused"
 
 SUITES = (
@@ -76,6 +80,43 @@ SUITES = (
             "test_limits_with_test_storage_down": "mocks its storage in memory",
             "test_reset": FLUSH,
             "test_reset_unsupported": "is about memcached: that the refusal only warns is tried in test_limits.py",
+        },
+    ),
+    Suite(
+        "djangorestframework",
+        "3.18.3",
+        "446a9b352e7eff630421ab3f2328bd2401b109a9470afa4a31189994911ed030",
+        ("tests/test_throttling.py",),
+        "drf_conftest.py",
+        least=26,
+        out={
+            "test_request_throttling_multiple_throttles": CHARGED,
+            "test_throttle_rate_change_negative": CHARGED,
+            "test_wait_returns_correct_waiting_time_without_history": "sets the list of times that its throttle keeps",
+        },
+    ),
+    Suite(
+        "django-ratelimit",
+        "4.1.0",
+        "555943b283045b917ad59f196829530d63be2a39adb72788d985b90c81ba808b",
+        ("django_ratelimit/tests.py",),
+        "django_ratelimit_conftest.py",
+        least=25,
+        out={
+            "CacheFailTests": "about Django's cache, in which it counts; ours is tried in test_examples.py",
+            "IpMetaTests": "of its own function; ours has the client's address of tests/spec",
+            "RateParsingTests": "of its own parser; its rates are read by ours in the other tests",
+            "test_callable_rate_import": NOBODY,
+            "test_callable_rate_zero": NOBODY,
+            "test_get_usage": "of its own function, which counts refused requests",
+            "test_key_header": "a header that is missing is a bad request, not one key for all",
+            "test_not_increment_after_increment": "of its own function, which counts refused requests",
+            "test_ratelimit_custom_exception_class": RAISES,
+            "test_ratelimit_custom_string_exception_class": RAISES,
+            "test_ratelimit_full_mask_v6": MASK,
+            "test_ratelimit_mask_v4": MASK,
+            "test_unsafe_methods": NOBODY,
+            "test_zero_rate": NOBODY,
         },
     ),
 )
@@ -124,7 +165,8 @@ def unpack(suite: Suite) -> None:
     with tarfile.open(archive) as files:
         files.extractall(FOLDER, filter="data")
     conftest = suite.folder / Path(suite.files[0]).parent / "conftest.py"
-    conftest.rename(conftest.with_name("their_conftest.py"))
+    if conftest.exists():
+        conftest.rename(conftest.with_name("their_conftest.py"))
     conftest.write_text((HERE / suite.conftest).read_text())
 
 
