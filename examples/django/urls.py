@@ -3,11 +3,10 @@
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
+from quotalock.django import ratelimit
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
-
-from quotalock.django import ratelimit
 
 
 def index(request: HttpRequest) -> HttpResponse:

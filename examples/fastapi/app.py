@@ -3,7 +3,6 @@
 import os
 
 from fastapi import Depends, FastAPI
-
 from quotalock import aio
 from quotalock.fastapi import Limit, install
 

@@ -3,11 +3,12 @@
 import os
 
 from flask import Flask
-
 from quotalock.flask import Limiter
 
 app = Flask(__name__)
-limiter = Limiter(app=app, default_limits=["1000 per day", "100 per minute"], on_error=os.environ.get("ON_ERROR", "closed"))
+limiter = Limiter(
+    app=app, default_limits=["1000 per day", "100 per minute"], on_error=os.environ.get("ON_ERROR", "closed")
+)
 
 
 @app.get("/")

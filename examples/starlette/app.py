@@ -2,14 +2,13 @@
 
 import os
 
+from quotalock import aio
+from quotalock.starlette import RateLimitMiddleware, install, limit
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
-
-from quotalock import aio
-from quotalock.starlette import RateLimitMiddleware, install, limit
 
 client = aio.Client(on_error=os.environ.get("ON_ERROR", "closed"))
 

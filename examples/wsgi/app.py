@@ -1,4 +1,4 @@
-"""A WSGI application with a limit. Start it with `gunicorn app:application`, and ask for /search more than three times."""
+"""A WSGI application with a limit. Start it with `gunicorn app:application`, and ask for / more than three times."""
 
 import os
 from collections.abc import Iterable

@@ -20,7 +20,7 @@ class Clock:
     """
 
     def __init__(self, client: _native.Client | LoopClient, at: float = BEGINS) -> None:
-        self._client: _native.Client = getattr(client, "_native", client)
+        self._client: _native.Client = client if isinstance(client, _native.Client) else client._native
         self._micros = round(at * 1_000_000)
         self.advance(0.0)
 

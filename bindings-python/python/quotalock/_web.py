@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 from . import _native, aio
 from ._errors import InvalidArgument
 
+# What a key function may give, and what a limiter is given.
 Key = str | bytes | int
+Whom = str | bytes
 Decided = _native.Decision | _native.CombinedDecision
 Client = TypeVar("Client", _native.Client, aio.Client)
 
@@ -31,7 +33,7 @@ def checked_policy(policy: object, where: str) -> str:
         raise type(error)(f"{where}: {error}") from None
 
 
-def checked_key(key: object, where: str) -> Key:
+def checked_key(key: object, where: str) -> Whom:
     """Whom a key function named; raises for nobody, which must be neither unlimited nor one key for all."""
     if isinstance(key, (str, bytes)) and key:
         return key
@@ -90,7 +92,7 @@ class Answer:
         self.refused = not decision.allowed
         self.decision = decision
         self.status = 200
-        self.problem: dict[str, Any] = {}
+        self.problem: Mapping[str, Any] = {}
         if self.refused:
             self.problem = decision.problem()
             self.status = int(self.problem["status"])

@@ -14,7 +14,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
-from ._web import Answer, Key, Proxies, checked_client, checked_key, checked_policy, name_of
+from ._web import Answer, Key, Proxies, Whom, checked_client, checked_key, checked_policy, name_of
 from .aio import Client
 
 __all__ = ["RateLimitMiddleware"]
@@ -81,7 +81,7 @@ class RateLimitMiddleware:
         """What `key` and `exempt` get: the scope."""
         return scope
 
-    async def _key_of(self, scope: Scope, request: object) -> Key:
+    async def _key_of(self, scope: Scope, request: object) -> Whom:
         if self._key is None:
             return address(scope, self._proxies)
         key = self._key(request)

@@ -29,7 +29,7 @@ from celery.exceptions import Ignore
 
 from ._errors import RateLimited
 from ._native import Client
-from ._web import Key, checked_client, checked_key, checked_policy, name_of
+from ._web import Key, Whom, checked_client, checked_key, checked_policy, name_of
 
 __all__ = ["rate_limited", "single_instance"]
 
@@ -47,10 +47,10 @@ def rate_limited(
 ) -> Callable[[Function], Function]:
     """Runs a task only as often as a policy admits, in all workers together; if `key` is given, for each key.
 
-    A task that has to wait goes back to the queue, with the same id, for as long as the decision says and up to `jitter`
-    seconds more; that counts as no retry, and no worker waits. `key` gets the task's arguments. Limiters of one `name`
-    share what they count; without one it is that of the task. `client` is a `quotalock.Client`; without one it is that
-    of the environment.
+    A task that has to wait goes back to the queue, with the same id, for as long as the decision says and up to
+    `jitter` seconds more; that counts as no retry, and no worker waits. `key` gets the task's arguments. Limiters of
+    one `name` share what they count; without one it is that of the task. `client` is a `quotalock.Client`; without one
+    it is that of the environment.
 
     Raises `RateLimited` where there is no queue: in a direct call, with `task_always_eager`, and for a cost that the
     policy never admits.
@@ -121,7 +121,7 @@ def single_instance(
     return decorate
 
 
-def _key(key: Callable[..., Key] | None, arguments: tuple[Any, ...], named: dict[str, Any]) -> Key:
+def _key(key: Callable[..., Key] | None, arguments: tuple[Any, ...], named: dict[str, Any]) -> Whom:
     if key is None:
         return "all"
     # A bound task is the first argument of the function, and none of its caller's.

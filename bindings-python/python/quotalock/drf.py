@@ -91,7 +91,11 @@ class SimpleRateThrottle(throttling.SimpleRateThrottle):
         if key is None:
             return None
         rate = checked_policy(self.rate, f"the rate of {type(self).__name__}")
-        return f"drf:{self.scope or type(self).__name__}", rate, checked_key(key, f"{type(self).__name__}.get_cache_key")
+        return (
+            f"drf:{self.scope or type(self).__name__}",
+            rate,
+            checked_key(key, f"{type(self).__name__}.get_cache_key"),
+        )
 
     def _beside(self, request: Request, view: Any) -> dict[tuple[str, str, Any], None]:  # noqa: ANN401
         """What the other throttles of the view charge, to decide about all of it at once."""
@@ -111,11 +115,11 @@ class SimpleRateThrottle(throttling.SimpleRateThrottle):
             decision = settings.client.consume_all(charges)
             decisions = decision.decisions
         answer = Answer(decision, settings.legacy)
-        request.quotalock_answer = answer  # type: ignore[attr-defined]
+        request.quotalock_answer = answer
         if answer.status == 503:
             raise TemporarilyReduced(answer)
         decided = dict(zip(wanted, decisions, strict=True))
-        request._quotalock_decided = decided  # type: ignore[attr-defined]
+        request._quotalock_decided = decided
         return decided
 
 

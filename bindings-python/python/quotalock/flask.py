@@ -11,8 +11,8 @@
     def login(): ...
 
 All limits of a request are decided in one call: all are charged or none. A refused request gets 429 with `Retry-After`
-and a problem body (RFC 9457), 503 if Redis is away and `on_error` is `closed`. Each answer has the fields `RateLimit` and
-`RateLimit-Policy`.
+and a problem body (RFC 9457), 503 if Redis is away and `on_error` is `closed`. Each answer has the fields `RateLimit`
+and `RateLimit-Policy`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from ._require import require
 require("flask", "2.2", "flask")
 
 from flask import Blueprint, Flask, Response, current_app, g, request
-from werkzeug.exceptions import HTTPException, ServiceUnavailable, TooManyRequests
 
 from ._flask_limit import Limit, Limits, methods_of
+from ._flask_refused import RateLimitExceeded, TemporarilyReduced
 from ._native import Client
-from ._web import PROBLEM_TYPE, Answer, Key, Limiters, Proxies, checked_client, checked_key, name_of
+from ._web import Answer, Key, Limiters, Proxies, Whom, checked_client, checked_key, name_of
 
 __all__ = ["Limiter", "RateLimitExceeded", "TemporarilyReduced", "get_remote_address"]
 
@@ -39,36 +39,12 @@ KeyFunction = Callable[[], Key]
 
 
 def get_remote_address() -> str:
-    """The address of whoever connected; behind proxies, give the `Limiter` its `trusted_proxies` and no key function."""
+    """The address of whoever connected. Behind proxies give a `Limiter` its `trusted_proxies`, and no key function."""
     return _NO_PROXIES.address(request.remote_addr, [])
 
 
 # Whoever connected is the client.
 _NO_PROXIES = Proxies()
-
-
-class Refused(HTTPException):
-    """A request was refused; `answer` has the decision, the header fields and the problem body."""
-
-    def __init__(self, answer: Answer, message: str | None = None) -> None:
-        super().__init__(message or answer.problem["detail"])
-        self.answer = answer
-
-    def get_body(self, environ: Any = None, scope: Any = None) -> str:  # noqa: ANN401
-        """The problem, with the limit's `error_message` as its detail if there is one."""
-        return current_app.json.dumps({**self.answer.problem, "detail": self.description})
-
-    def get_headers(self, environ: Any = None, scope: Any = None) -> list[tuple[str, str]]:  # noqa: ANN401
-        """The type of the body; the other fields are added to every answer."""
-        return [("Content-Type", PROBLEM_TYPE)]
-
-
-class RateLimitExceeded(Refused, TooManyRequests):
-    """A request was over a limit: an `errorhandler(429)` gets this. Its description is the limit's `error_message`."""
-
-
-class TemporarilyReduced(Refused, ServiceUnavailable):
-    """Nobody could be asked, and `on_error` is `closed`: an `errorhandler(503)` gets this."""
 
 
 class Limiter:
@@ -234,8 +210,8 @@ class Limiter:
     def _decide(self, limits: list[Limit], place: str) -> None:
         if not self.enabled or any(says() for says in self._filters):
             return
-        charges: dict[tuple[str, Key], tuple[Any, Key, int]] = {}
-        messages: dict[tuple[str, Key], str | None] = {}
+        charges: dict[tuple[str, Whom], tuple[Any, Whom, int]] = {}
+        messages: dict[tuple[str, Whom], str | None] = {}
         for limit in limits:
             if not limit.holds(request.method):
                 continue

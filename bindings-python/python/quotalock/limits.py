@@ -57,7 +57,7 @@ class QuotalockStorage(Storage, MovingWindowSupport, SlidingWindowCounterSupport
     """Keeps the counts of `limits` in Quotalock. By the strategy `sliding-window-counter` its windows begin with the
     clock's, and a part of a request that has not left a window yet counts as a whole one."""
 
-    STORAGE_SCHEME = list(URLS)
+    STORAGE_SCHEME = list(URLS)  # noqa: RUF012, by their contract
 
     def __init__(
         self,

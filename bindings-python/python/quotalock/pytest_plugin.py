@@ -1,11 +1,11 @@
 """Fixtures for pytest, which finds them by itself where Quotalock is installed.
 
-    def test_logins(quotalock_client, quotalock_clock):
-        logins = quotalock_client.limiter("login", "1/minute")
-        assert logins.consume("ada")
-        assert not logins.consume("ada")
-        quotalock_clock.advance(60)
-        assert logins.consume("ada")
+def test_logins(quotalock_client, quotalock_clock):
+    logins = quotalock_client.limiter("login", "1/minute")
+    assert logins.consume("ada")
+    assert not logins.consume("ada")
+    quotalock_clock.advance(60)
+    assert logins.consume("ada")
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from . import asgi
-from ._web import Answer, Key, Limiters, Proxies, checked_client, checked_key, checked_policy, name_of
+from ._web import Answer, Key, Limiters, Proxies, Whom, checked_client, checked_key, checked_policy, name_of
 from .aio import Client
 
 __all__ = ["Limit", "RateLimitExceeded", "RateLimitMiddleware", "install", "limit"]
@@ -89,8 +89,9 @@ def install(
 class Limit:
     """A limit of requests: `policy` for each `key`; without one for each client's address.
 
-    Limits of one `name` share what they count. Without one it is the path of the route, or the function. `key` gets the request, and may
-    be awaited; so may `exempt_when`, which says of a request that it is not limited. `cost` is what a request counts.
+    Limits of one `name` share what they count. Without one it is the path of the route, or the function. `key` gets the
+    request, and may be awaited; so may `exempt_when`, which says of a request that it is not limited. `cost` is what a
+    request counts.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class Limit:
         self.cost = cost
         self.exempt_when = exempt_when
 
-    async def charge(self, request: HTTPConnection, installed: _Installed) -> tuple[Any, Key, int] | None:
+    async def charge(self, request: HTTPConnection, installed: _Installed) -> tuple[Any, Whom, int] | None:
         """Who is charged what for a request; None if it is not limited."""
         if self.exempt_when is not None and await _awaited(self.exempt_when(request)):
             return None

@@ -11,15 +11,16 @@ A refused request gets 429 with `Retry-After` and a problem body (RFC 9457), 503
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ._native import Client
 from ._web import Answer, Key, Proxies, checked_client, checked_key, checked_policy, name_of
 
-if TYPE_CHECKING:
-    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
-
 __all__ = ["RateLimitMiddleware"]
+
+WSGIEnvironment = dict[str, Any]
+StartResponse = Callable[..., Callable[[bytes], object]]
+WSGIApplication = Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]
 
 
 class RateLimitMiddleware:
@@ -68,7 +69,7 @@ class RateLimitMiddleware:
             start_response(f"{answer.status} {answer.reason}", list(answer.refusal_headers.items()))
             return [answer.body]
 
-        def start(status: str, headers: list[tuple[str, str]], *error: Any) -> Callable[[bytes], object]:  # noqa: ANN401
+        def start(status: str, headers: list[tuple[str, str]], *error: Any) -> Callable[[bytes], object]:
             return start_response(status, [*headers, *answer.headers.items()], *error)
 
         return self._app(environ, start)

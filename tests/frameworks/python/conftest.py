@@ -15,13 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-sys.path[:0] = [str(ROOT / "tests/harness"), str(ROOT / "tools")]
-
 from program import Program, free_port, listens
 from servers import Server
+
+ROOT = Path(__file__).resolve().parents[3]
 
 _numbers = itertools.count()
 

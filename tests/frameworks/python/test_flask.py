@@ -6,9 +6,8 @@ import itertools
 from typing import Any
 
 import pytest
-from flask import Blueprint, Flask, request
-
 import quotalock
+from flask import Blueprint, Flask, request
 from quotalock import aio
 from quotalock.flask import Limiter, get_remote_address
 from quotalock.testing import Clock
@@ -66,7 +65,11 @@ def test_a_refused_request_is_charged_to_none_of_its_limits() -> None:
 
     assert statuses(app, "/?user=ada", 3) == [200, 429, 429]
     # The two refusals left the common limit two more.
-    assert statuses(app, "/?user=bob", 1) + statuses(app, "/?user=eve", 1) + statuses(app, "/?user=dan", 1) == [200, 200, 429]
+    assert statuses(app, "/?user=bob", 1) + statuses(app, "/?user=eve", 1) + statuses(app, "/?user=dan", 1) == [
+        200,
+        200,
+        429,
+    ]
 
 
 def test_a_shared_limit_counts_all_that_share_it() -> None:
@@ -82,7 +85,9 @@ def test_methods_costs_conditions_and_policies_of_a_request() -> None:
     posts = limiter.limit("1/minute", methods=["post"])(lambda: "p")
     app.add_url_rule("/posts", "posts", posts, methods=["GET", "POST"])
     app.add_url_rule("/dear", "dear", limiter.limit("4/minute", cost=lambda: 2)(lambda: "d"))
-    app.add_url_rule("/staff", "staff", limiter.limit("1/minute", exempt_when=lambda: "staff" in request.args)(lambda: "s"))
+    app.add_url_rule(
+        "/staff", "staff", limiter.limit("1/minute", exempt_when=lambda: "staff" in request.args)(lambda: "s")
+    )
     app.add_url_rule("/plan", "plan", limiter.limit(lambda: request.args["plan"])(lambda: "p"))
     assert statuses(app, "/posts", 3) == [200, 200, 200]
     with app.test_client() as client:

@@ -3,7 +3,7 @@
     # settings.py
     QUOTALOCK = {"URL": "redis://127.0.0.1:6379", "ON_ERROR": "closed", "POLICY": "600/minute"}
     MIDDLEWARE = ["quotalock.django.RateLimitMiddleware", ...]
-    CACHES = {"default": {"BACKEND": "quotalock.django.QuotalockCache", "LOCATION": "redis://127.0.0.1:6379"}}
+    CACHES = {"default": {"BACKEND": "quotalock.django.QuotalockCache", "LOCATION": "redis://127.0.0.1"}}
 
     # views.py
     from quotalock.django import ratelimit
@@ -12,8 +12,8 @@
     def login(request): ...
 
 A refused request gets 429 with `Retry-After` and a problem body (RFC 9457), 503 if Redis is away and `ON_ERROR` is
-`closed`. Each answer has the fields `RateLimit` and `RateLimit-Policy`. `quotalock.drf` has the throttles of Django REST
-framework.
+`closed`. Each answer has the fields `RateLimit` and `RateLimit-Policy`. `quotalock.drf` has the throttles of Django
+REST framework.
 """
 
 from __future__ import annotations

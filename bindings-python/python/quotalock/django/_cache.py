@@ -46,7 +46,7 @@ class QuotalockCache(BaseCache):
         self,
         key: str,
         value: Any,  # noqa: ANN401
-        timeout: float | None = DEFAULT_TIMEOUT,  # type: ignore[assignment]
+        timeout: float | None = DEFAULT_TIMEOUT,
         version: int | None = None,
     ) -> None:
         """Stores a value for `timeout` seconds."""
@@ -60,7 +60,7 @@ class QuotalockCache(BaseCache):
         self,
         key: str,
         value: Any,  # noqa: ANN401
-        timeout: float | None = DEFAULT_TIMEOUT,  # type: ignore[assignment]
+        timeout: float | None = DEFAULT_TIMEOUT,
         version: int | None = None,
     ) -> bool:
         """Stores a value if there is none; True if it did."""
@@ -81,7 +81,7 @@ class QuotalockCache(BaseCache):
         self,
         key: str,
         default: Any | Callable[[], Any],  # noqa: ANN401
-        timeout: float | None = DEFAULT_TIMEOUT,  # type: ignore[assignment]
+        timeout: float | None = DEFAULT_TIMEOUT,
         version: int | None = None,
     ) -> Any:  # noqa: ANN401
         """Returns the value; if there is none, one caller makes it, and the others wait for it."""

@@ -111,7 +111,7 @@ class _Limited:
             return told(await self.view(request, *arguments, **named), answer)
 
         self.outermost = limited_on_loop if inspect.iscoroutinefunction(self.view) else limited
-        self.outermost._quotalock = self  # type: ignore[attr-defined]
+        self.outermost.__dict__["_quotalock"] = self
         return self.outermost
 
     @staticmethod
@@ -123,4 +123,4 @@ class _Limited:
 def _note(request: HttpRequest, answer: Answer | None) -> None:
     """What the view can see."""
     refused = answer is not None and answer.refused
-    request.limited = getattr(request, "limited", False) or refused  # type: ignore[attr-defined]
+    request.limited = getattr(request, "limited", False) or refused

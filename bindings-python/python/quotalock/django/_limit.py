@@ -10,14 +10,14 @@ from django.core.exceptions import ImproperlyConfigured, SuspiciousOperation
 from django.http import HttpRequest
 from django.utils.module_loading import import_string
 
-from .._web import Answer, Client, Key, Limiters, checked_key, checked_policy, name_of
+from .._web import Answer, Limiters, Whom, checked_key, checked_policy, name_of
 from ._settings import Configuration
 
 ALL = None
 UNSAFE = ["DELETE", "PATCH", "POST", "PUT"]
 
 Rate = str | list[str] | tuple[int, int] | None
-Charge = tuple[Any, Key, int]
+Charge = tuple[Any, Whom, int]
 
 
 @dataclass(eq=False)
@@ -35,15 +35,14 @@ class Limit:
         self.methods = None if methods is None else sorted(method.upper() for method in methods)
         if isinstance(self.rate, str) and "/" not in self.rate and " " not in self.rate and "." in self.rate:
             self.rate = import_string(self.rate)
-        if not callable(self.rate):
-            # What can't be is told of when the application starts.
-            self.rate = self._text(self.rate)
+        # What can't be is told of when the application starts.
+        self.fixed = None if callable(self.rate) else self._text(self.rate)
 
     def charge(self, request: HttpRequest, limiters: Limiters, settings: Configuration) -> Charge | None:
         """Who is charged what for a request; None if it is not limited."""
         if self.methods is not None and request.method not in self.methods:
             return None
-        rate = self._text(self.rate(self.group, request)) if callable(self.rate) else self.rate
+        rate = self._text(self.rate(self.group, request)) if callable(self.rate) else self.fixed
         if rate is None:
             return None
         name = f"{self.group}:{','.join(self.methods)}" if self.methods else self.group
@@ -59,7 +58,7 @@ def charges(
     request: HttpRequest, limits: Iterable[Limit], limiters: Limiters, settings: Configuration
 ) -> list[tuple[Charge, Limit]]:
     """Who is charged what for a request, each key of a limiter once."""
-    found: dict[tuple[str, Key], tuple[Charge, Limit]] = {}
+    found: dict[tuple[str, Whom], tuple[Charge, Limit]] = {}
     for limit in limits:
         if charge := limit.charge(request, limiters, settings):
             limiter, key, cost = charge
@@ -85,7 +84,7 @@ def blocks(answer: Answer, wanted: list[tuple[Charge, Limit]]) -> bool:
     )
 
 
-def key_of(request: HttpRequest, key: Any, group: str, settings: Configuration) -> Key:  # noqa: ANN401
+def key_of(request: HttpRequest, key: Any, group: str, settings: Configuration) -> Whom:  # noqa: ANN401
     """Whom a request counts for: a function's answer, or what a word names, as django-ratelimit has them."""
     if not key:
         raise ImproperlyConfigured(f"the limit of {group} needs a key: ip, user, user_or_ip, get:, post:, header:")
@@ -103,7 +102,9 @@ def key_of(request: HttpRequest, key: Any, group: str, settings: Configuration) 
         raise SuspiciousOperation(f"the request has no {word} {field}, by which it is limited")
     if "." in key:
         return key_of(request, import_string(key), group, settings)
-    raise ImproperlyConfigured(f"{key!r} is no key: there are ip, user, user_or_ip, get:, post:, header:, and functions")
+    raise ImproperlyConfigured(
+        f"{key!r} is no key: there are ip, user, user_or_ip, get:, post:, header:, and functions"
+    )
 
 
 def address(request: HttpRequest, settings: Configuration) -> str:
@@ -112,4 +113,4 @@ def address(request: HttpRequest, settings: Configuration) -> str:
     return settings.proxies.address(request.META.get("REMOTE_ADDR"), [forwarded] if forwarded else [])
 
 
-__all__ = ["ALL", "UNSAFE", "Client", "Limit", "address", "ask", "blocks", "charges", "key_of"]
+__all__ = ["ALL", "UNSAFE", "Limit", "address", "ask", "blocks", "charges", "key_of"]

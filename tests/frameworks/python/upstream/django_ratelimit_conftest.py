@@ -22,10 +22,9 @@ def pytest_configure() -> None:
     settings.configure(SECRET_KEY="of the tests", DATABASES={}, INSTALLED_APPS=["django_ratelimit"])
     settings.SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
     django.setup()
+    import quotalock.django
     from django.test import SimpleTestCase
     from django_ratelimit import core, decorators, exceptions
-
-    import quotalock.django
 
     def ratelimit(**options: Any) -> Callable[..., Any]:
         decorate = quotalock.django.ratelimit(**options)

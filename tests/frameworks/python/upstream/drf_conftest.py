@@ -26,11 +26,10 @@ def pytest_configure() -> None:
         INSTALLED_APPS=["django.contrib.auth", "django.contrib.contenttypes", "rest_framework"],
     )
     django.setup()
-    from rest_framework import throttling
-
     import quotalock.drf
     import quotalock.testing
     from quotalock.django._settings import configuration
+    from rest_framework import throttling
 
     allow = quotalock.drf.SimpleRateThrottle.allow_request
 

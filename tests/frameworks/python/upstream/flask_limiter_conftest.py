@@ -1,4 +1,4 @@
-"""In the place of the conftest of flask-limiter: whatever storage its tests name is ours, at the time that they fake."""
+"""In the place of the conftest of flask-limiter: each storage of its tests is ours, at the time that they fake."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import time
 
 import pytest
-
 import quotalock.limits
 import quotalock.testing
 
@@ -20,7 +19,7 @@ _numbers = itertools.count()
 class OnFakeTime(quotalock.limits.QuotalockStorage):
     """Each has counts of its own; each call happens at the faked time of this process."""
 
-    STORAGE_SCHEME = ["memory", "redis"]
+    STORAGE_SCHEME = ["memory", "redis"]  # noqa: RUF012
 
     def __init__(self, uri: str, key_prefix: str = "", **options: object) -> None:
         where = SERVER if uri.startswith("redis") else f"quotalock+memory://{next(_numbers)}"
@@ -37,9 +36,12 @@ def at_their_time(name: str) -> None:
     setattr(OnFakeTime, name, inner)
 
 
-for method in (
-    "incr get get_expiry clear acquire_entry get_moving_window acquire_sliding_window_entry get_sliding_window"
-).split():
+METHODS = """
+    incr get get_expiry clear
+    acquire_entry get_moving_window
+    acquire_sliding_window_entry get_sliding_window
+"""
+for method in METHODS.split():
     at_their_time(method)
 
 

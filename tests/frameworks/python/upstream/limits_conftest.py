@@ -7,9 +7,8 @@ import json
 import os
 
 import pytest
-import tests.utils
-
 import quotalock.limits
+import tests.utils
 
 SERVERS = json.loads(os.environ["QUOTALOCK_TEST_SERVERS"])
 CLUSTER = json.loads(os.environ["QUOTALOCK_TEST_CLUSTERS"])["cluster-7.0"]
@@ -23,14 +22,14 @@ STORAGES = [pytest.param(url, {}, None, id=name) for name, url in URLS.items()]
 EXPECTED = [pytest.param(url, {}, quotalock.limits.QuotalockStorage, None, id=name) for name, url in URLS.items()]
 
 for name in ("all_storage", "moving_window_storage", "sliding_window_counter_storage"):
-    setattr(tests.utils, name, pytest.mark.parametrize("uri, args, fixture", STORAGES))
+    setattr(tests.utils, name, pytest.mark.parametrize(("uri", "args", "fixture"), STORAGES))
 
 _prefixes = itertools.count()
 
 
 def pytest_pycollect_makeitem(name: str, obj: object) -> None:
     if name == "TestConcreteStorages":
-        obj.pytestmark = [pytest.mark.parametrize("uri, args, expected_instance, fixture", EXPECTED).mark]
+        obj.pytestmark = [pytest.mark.parametrize(("uri", "args", "expected_instance", "fixture"), EXPECTED).mark]
 
 
 @pytest.fixture(autouse=True)

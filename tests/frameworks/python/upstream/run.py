@@ -49,6 +49,11 @@ MASK = "sets its own setting for networks; ours is IPV6_PREFIX"
 RAISES = "names the exception that it raises; ours answers 429"
 FLUSH = "forgetting all keys at once is refused"
 
+# But those of its storages, which it starts in containers.
+FLASK_LIMITER = (
+    "blueprints commands configuration context_manager decorators error_handling flask_ext regressions views"
+)
+
 SUITES = (
     Suite(
         "limits",
@@ -66,20 +71,15 @@ SUITES = (
         "flask-limiter",
         "4.1.1",
         "ca11608fc7eec43dcea606964ca07c3bd4ec1ae89043a0f67f717899a4f48106",
-        tuple(
-            f"tests/test_{name}.py"
-            for name in (
-                "blueprints commands configuration context_manager decorators error_handling flask_ext regressions views"
-            ).split()
-        ),
+        tuple(f"tests/test_{name}.py" for name in FLASK_LIMITER.split()),
         "flask_limiter_conftest.py",
         least=116,
         out={
             "test_constructor_arguments_over_config": "names the class of its storage in memory",
-            "test_fallback_to_memory": "mocks redis-py below its own storage: on_error=local is tried in test_limits.py",
+            "test_fallback_to_memory": "mocks redis-py; ours has on_error=local, tried in test_storage_of_limits",
             "test_limits_with_test_storage_down": "mocks its storage in memory",
             "test_reset": FLUSH,
-            "test_reset_unsupported": "is about memcached: that the refusal only warns is tried in test_limits.py",
+            "test_reset_unsupported": "is about memcached; ours is tried in test_storage_of_limits",
         },
     ),
     Suite(
