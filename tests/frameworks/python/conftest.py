@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import django
 import pytest
+from django.conf import settings
 from program import Program, free_port, listens
 from servers import Server
 
@@ -71,6 +73,17 @@ COMMANDS = {
 }
 
 Start = Callable[..., App]
+
+
+def pytest_configure() -> None:
+    """Django wants its settings before anything else."""
+    settings.configure(
+        SECRET_KEY="of the tests",
+        ALLOWED_HOSTS=["*"],
+        INSTALLED_APPS=["rest_framework"],
+        REST_FRAMEWORK={"UNAUTHENTICATED_USER": None},
+    )
+    django.setup()
 
 
 @pytest.fixture
