@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import quotalock
 from django.core.exceptions import ImproperlyConfigured, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory, override_settings
