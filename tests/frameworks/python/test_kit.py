@@ -10,8 +10,6 @@ from quotalock import aio
 from quotalock._require import require
 from quotalock.testing import Clock
 
-pytest_plugins = ["quotalock.pytest_plugin"]
-
 
 def test_a_clock_stands_still_until_it_is_moved(quotalock_client: quotalock.Client, quotalock_clock: Clock) -> None:
     logins = quotalock_client.limiter("login", "1/minute")

@@ -141,7 +141,8 @@ def run(suite: Suite) -> int:
     code = process.returncode or int(passed < suite.least)
     if code:
         print(process.stdout)
-    print(f"{suite.package} {suite.version}: {process.stdout.strip().splitlines()[-1].strip('= ')}")
+    ending = (process.stdout.strip().splitlines() or ["nothing ran"])[-1]
+    print(f"{suite.package} {suite.version}: {ending.strip('= ')}", flush=True)
     text = "".join((suite.folder / file).read_text() for file in suite.files)
     for name, reason in suite.out.items():
         print(f"  not {name}: {reason}")
