@@ -908,7 +908,7 @@ export class Inspection {
 /** How {@link Client.adopt} takes a lock over. */
 export interface AdoptOptions {
   /** Whether it is renewed in the background: true. */
-  renew?: boolean | undefined
+  readonly renew?: boolean | undefined
 }
 
 /** What one rule of a policy says. */
@@ -940,9 +940,9 @@ export interface HeaderOptions {
    * How quotas are told: `draft-11` (the default) is `RateLimit-Policy` and `RateLimit` of
    * draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out.
    */
-  syntax?: 'draft-11' | 'none' | undefined
+  readonly syntax?: 'draft-11' | 'none' | undefined
   /** Whether `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds are given too: false. */
-  legacy?: boolean | undefined
+  readonly legacy?: boolean | undefined
 }
 
 /** The body of a refusal (RFC 9457). */
@@ -1028,7 +1028,7 @@ export class CombinedDecision {
 /** How {@link clientAddress} tells clients apart. */
 export interface AddressOptions {
   /** How many leading bits of an IPv6 address stand for a client, 32 to 128: 64. With 128 it is the address itself. */
-  ipv6Prefix?: number | undefined
+  readonly ipv6Prefix?: number | undefined
 }
 
 /**

@@ -1477,6 +1477,24 @@ namespace Quotalock {
     }
 
     /**
+     * The address of the client that sent a request, as a text to be used as a key.
+     *
+     * The header counts only if the peer is trusted. It is read from its right end, and the first address that is not trusted
+     * is the client's: what stands further left was written by that client. What is no address ends the reading; then it is
+     * that of the proxy which sent it. An IPv6 address stands for its network, such as `2001:db8:1:2::/64`.
+     *
+     * @param string|null $peer the address of the socket (`$_SERVER['REMOTE_ADDR']`); null or empty for a Unix socket
+     * @param list<string>|string|null $forwarded the value of `X-Forwarded-For` or `Forwarded`, or one for each line
+     * @param list<string> $trusted the proxies: addresses, networks (`10.0.0.0/8`), `loopback`, `private` and `unix`
+     * @param int<32, 128> $ipv6Prefix how many leading bits of an IPv6 address stand for a client; 128: the address itself
+     * @throws InvalidArgumentException for what is no address or network, and if there is no address at all: a Unix socket,
+     *     and nothing in the header
+     */
+    function client_address(?string $peer, array|string|null $forwarded, array $trusted, int $ipv6Prefix = 64): string
+    {
+    }
+
+    /**
      * Whether the key is admitted, charged if so: one line, with the client that the ini settings and the environment
      * describe.
      *
@@ -1635,23 +1653,5 @@ namespace Quotalock\Exception {
         public function getErrorCode(): string
         {
         }
-    }
-
-    /**
-     * The address of the client that sent a request, as a text to be used as a key.
-     *
-     * The header counts only if the peer is trusted. It is read from its right end, and the first address that is not trusted
-     * is the client's: what stands further left was written by that client. What is no address ends the reading; then it is
-     * that of the proxy which sent it. An IPv6 address stands for its network, such as `2001:db8:1:2::/64`.
-     *
-     * @param string|null $peer the address of the socket (`$_SERVER['REMOTE_ADDR']`); null or empty for a Unix socket
-     * @param list<string>|string|null $forwarded the value of `X-Forwarded-For` or `Forwarded`, or one for each line
-     * @param list<string> $trusted the proxies: addresses, networks (`10.0.0.0/8`), `loopback`, `private` and `unix`
-     * @param int<32, 128> $ipv6Prefix how many leading bits of an IPv6 address stand for a client; 128: the address itself
-     * @throws InvalidArgumentException for what is no address or network, and if there is no address at all: a Unix socket,
-     *     and nothing in the header
-     */
-    function client_address(?string $peer, array|string|null $forwarded, array $trusted, int $ipv6Prefix = 64): string
-    {
     }
 }

@@ -67,6 +67,8 @@ export declare class Channel {
   release(id: number, lock: Lock): void
   /** Extends the lease, under the number `id`. Collect afterwards. */
   extend(id: number, lock: Lock, ttlMs?: number | undefined | null): void
+  /** Takes a lease over, under the number `id`, and returns its handle. Collect afterwards. */
+  adopt(id: number, client: Client, text: string, renew: boolean): Lock
   /** Asks who holds a lock, under the number `id`. Collect afterwards. */
   inspect(id: number, lock: Lock): void
   /** Takes a lock away from whoever holds it, under the number `id`. Collect afterwards. */
@@ -157,6 +159,8 @@ export declare class Loading {
 export declare class Lock {
   /** The Redis keys, one for each name. */
   get redisKeys(): Array<Buffer>
+  /** The names. */
+  get names(): Array<Buffer>
   /** The ttl in milliseconds. */
   get ttlMs(): number
   /** The fencing token of the grant. */
@@ -167,6 +171,8 @@ export declare class Lock {
   get held(): boolean
   /** For how many milliseconds it is; rounded down, for they are a promise. */
   get remainingMs(): number
+  /** Writes the lease down as a text, and ends this handle. */
+  handover(): string
   /** Throws unless it is held for certain. */
   assertHeld(): void
   /** Makes every later fencing token larger. */
@@ -197,6 +203,9 @@ export declare class Stock {
   get redisKeys(): Array<Buffer>
 }
 
+/** The names of algorithms, in the order of their numbers. */
+export declare function algorithms(): Array<string>
+
 /** How a cache is made; what is missing is as the core has it. */
 export interface CacheInput {
   /** How long a value is fresh. */
@@ -218,6 +227,9 @@ export interface CacheInput {
 /** Refuses JSON that another language cannot read back. */
 export declare function checkJson(text: string): void
 
+/** The address of the client that sent a request, from the socket and what trusted proxies told. */
+export declare function clientAddress(peer: string, forwarded: Array<string>, trusted: Array<string>, ipv6Prefix: number): string
+
 /** How a client is made; what is missing is as the core has it. */
 export interface ClientInput {
   /** What every Redis key starts with. */
@@ -229,6 +241,9 @@ export interface ClientInput {
   /** For how long a call with a request id is remembered. */
   requestMemoryMs?: number
 }
+
+/** Header fields of a decision, or of a combined one if there are several names: names and values by turns. */
+export declare function headers(names: Array<string>, numbers: Array<number>, combined: boolean, syntax: string, legacy: boolean): Array<string>
 
 /** The kinds of answers. */
 export declare const enum Kind {
@@ -283,6 +298,9 @@ export interface OnceInput {
   /** For how long the error of a run is remembered. */
   errorTtlMs?: number
 }
+
+/** The body of a refusal: its type, title, status and detail, and then the policies that are violated. */
+export declare function problem(names: Array<string>, numbers: Array<number>, combined: boolean): Array<string>
 
 /** One rule of a policy that was given as objects. */
 export interface RuleInput {

@@ -73,8 +73,8 @@ function parameters(/** @type {string} */ body, /** @type {string} */ method) {
   const found = new RegExp(`\\b${method}(?:<[^>]*>)?\\(([^)]*)\\)`).exec(body)
   assert.ok(found, `${method} is not declared`)
   const names = []
-  for (const parameter of /** @type {string} */ (found[1]).split(', ').filter(Boolean)) {
-    const [name, type] = /** @type {[string, string]} */ (parameter.split(/\??: /))
+  for (const parameter of /** @type {string} */ (found[1]).split(/,\s*/).filter(Boolean)) {
+    const [name, type] = /** @type {[string, string]} */ (parameter.trim().split(/\??: /))
     if (type.endsWith('Options')) names.push(...inherited(type))
     else names.push(name)
   }

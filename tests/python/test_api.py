@@ -81,7 +81,7 @@ def test_a_type_has_exactly_what_the_contract_says(module: ModuleType, name: str
     properties = [*contract["properties"], *only(module).get(name, {}).get("properties", [])]
     for method, arguments in methods.items():
         # Whatever makes a handle of a lock takes what only this face has.
-        if "renew" in arguments:
+        if "token_above" in arguments:
             methods[method] = arguments + only(module).get("parameters", [])
     assert public(kind) == {*methods, *properties}
     assert {method: parameters(getattr(kind, method)) for method in methods} == methods
@@ -126,7 +126,7 @@ def test_defaults(module: ModuleType) -> None:
     for verb in ("consume", "peek", "require", "wait"):
         assert inspect.signature(getattr(module.Limiter, verb)).parameters["cost"].default == defaults["cost"]
     for maker, arguments in API["types"]["Client"]["methods"].items():
-        if "renew" in arguments:
+        if "token_above" in arguments:
             options = inspect.signature(getattr(module.Client, maker)).parameters
             given = {name: option.default for name, option in options.items() if name in LOCK_DEFAULTS}
             assert given == {name: default for name, default in LOCK_DEFAULTS.items() if name in options}

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from .. import _native
 from .._native import Client as NativeClient
 from ._lock import Lock
+from ._wrapper import on_loop
 
 
 class Locks:
