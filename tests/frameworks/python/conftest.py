@@ -97,7 +97,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
             command = [sys.executable, *(["-m", program] * (program != "python")), *arguments]
             settings = {"QUOTALOCK_URL": url, "ON_ERROR": on_error, "PYTHONUNBUFFERED": "1"}
             env = ["env", "-C", str(ROOT / "examples" / name), *(f"{key}={value}" for key, value in settings.items())]
-            app = Program(name, [*env, *command], tmp_path / f"{name}.log", lambda: listens(port))
+            app = Program(name, [*env, *command], tmp_path / f"{name}.log", lambda: listens(port), within=60.0)
             stack.callback(app.end)
             app.start()
             return App(port)
