@@ -26,7 +26,8 @@ class ProgramError(Exception):
 class Program:
     """A program that runs in the foreground of a process of its own, until it is ended or the `with` block is.
 
-    `ready` is asked every few milliseconds whether the program answers yet, for `within` seconds. Its output goes to `log`.
+    `ready` is asked every few milliseconds whether the program answers yet, for `within` seconds. Its output goes to
+    `log`.
 
     The process also ends when the *thread* that started it does, by the signal `orphaned`: the kernel's parent-death
     signal goes by threads.

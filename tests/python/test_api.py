@@ -185,7 +185,7 @@ def test_every_public_thing_says_what_it_is() -> None:
 
 
 def test_the_stub_says_what_the_module_has() -> None:
-    run("mypy.stubtest", "quotalock")
+    run("mypy.stubtest", "quotalock", "--mypy-config-file", "pyproject.toml")
 
 
 def test_the_package_and_its_examples_type_check() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from django.conf import settings
@@ -92,16 +92,25 @@ def told(response: Any, answer: Answer) -> Any:  # noqa: ANN401
     return response
 
 
-@lru_cache(maxsize=1)
+_of_project: Configuration | None = None
+
+
 def configuration() -> Configuration:
     """The project's configuration, made at the first use."""
-    return Configuration(getattr(settings, "QUOTALOCK", {}))
+    global _of_project
+    _of_project = _of_project or Configuration(getattr(settings, "QUOTALOCK", {}))
+    return _of_project
+
+
+def forget() -> None:
+    """Reads the settings anew at the next use: tests override them."""
+    global _of_project
+    _of_project = None
 
 
 def _changed(*, setting: str, **others: object) -> None:
-    """Tests override settings."""
     if setting == "QUOTALOCK":
-        configuration.cache_clear()
+        forget()
 
 
 setting_changed.connect(_changed, dispatch_uid="quotalock")

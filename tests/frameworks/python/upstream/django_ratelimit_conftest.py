@@ -53,7 +53,7 @@ def pytest_configure() -> None:
 @pytest.fixture(autouse=True)
 def own_keys() -> None:
     """Their tests clear the cache in which it counts."""
-    from quotalock.django._settings import configuration
+    from quotalock.django._settings import forget
 
     settings.QUOTALOCK = {"URL": SERVER, "PREFIX": f"dr-{os.getpid()}-{next(_prefixes)}", "TIMEOUT": 5.0}
-    configuration.cache_clear()
+    forget()

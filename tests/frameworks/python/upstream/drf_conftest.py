@@ -46,7 +46,7 @@ def pytest_configure() -> None:
 @pytest.fixture(autouse=True)
 def own_keys() -> None:
     """Their tests clear the cache in which their throttles count."""
-    from quotalock.django._settings import configuration
+    from quotalock.django._settings import forget
 
     settings.QUOTALOCK = {"URL": SERVER, "PREFIX": f"drf-{os.getpid()}-{next(_prefixes)}", "TIMEOUT": 5.0}
-    configuration.cache_clear()
+    forget()
