@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from . import _native
-
-if TYPE_CHECKING:
-    from .aio import Client as LoopClient
+from ._native import Client, set_time
 
 # The time of a new clock, in seconds since the epoch.
 BEGINS = 1_700_000_000.0
+
+
+class OfLoop(Protocol):
+    """A client of `quotalock.aio`."""
+
+    @property
+    def _native(self) -> Client: ...
 
 
 class Clock:
@@ -19,8 +23,8 @@ class Clock:
     `at` is in seconds since the epoch. TTLs run in real time all the same.
     """
 
-    def __init__(self, client: _native.Client | LoopClient, at: float = BEGINS) -> None:
-        self._client: _native.Client = client if isinstance(client, _native.Client) else client._native
+    def __init__(self, client: Client | OfLoop, at: float = BEGINS) -> None:
+        self._client = client if isinstance(client, Client) else client._native
         self._micros = round(at * 1_000_000)
         self.advance(0.0)
 
@@ -32,5 +36,5 @@ class Clock:
     def advance(self, seconds: float) -> None:
         """Moves the client's time on by `seconds`; back by less than 0."""
         micros = self._micros + round(seconds * 1_000_000)
-        _native.set_time(self._client, micros)
+        set_time(self._client, micros)
         self._micros = micros
