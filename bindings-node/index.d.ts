@@ -1,3 +1,5 @@
+/// <reference types="node" />
+
 /**
  * Rate limits and locks that cannot get stuck, on Redis.
  *
@@ -24,9 +26,9 @@ export interface Rule {
   /** The period in milliseconds, 1 ms to 36,500 days. */
   readonly periodMs: number
   /** How the rule counts; `fixed-window` if left out. */
-  readonly algorithm?: Algorithm
+  readonly algorithm?: Algorithm | undefined
   /** For a token bucket only: the most that may be consumed at once, 1 to 2^52; the limit if left out or null. */
-  readonly capacity?: number | null
+  readonly capacity?: number | null | undefined
 }
 
 /** What a limiter decides by: text such as `10/minute;100/hour`, a rule, or several that must all admit a call. */
@@ -44,13 +46,13 @@ export type Source = 'redis' | 'memory' | 'local' | 'open' | 'closed'
 /** How a client is made. */
 export interface ClientOptions {
   /** What every Redis key starts with; no braces. `ql` if left out. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** The time in milliseconds that a call may take, connecting included: 1 ms to 1 hour. 500 if left out. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** What a limiter answers when Redis cannot. `raise` if left out. */
-  readonly onError?: OnError
+  readonly onError?: OnError | undefined
   /** How long in milliseconds a call with a request id is remembered: 1 ms to 1 day, and as long as the timeout at least. 60,000 if left out. */
-  readonly requestMemoryMs?: number
+  readonly requestMemoryMs?: number | undefined
 }
 
 /** How a limiter is made, besides its name and policy. */
@@ -59,12 +61,12 @@ export interface LimiterOptions {
    * What all keys of the limiter share as their hash tag, 1 to 1,024 bytes, so that they lie in one slot of a cluster and
    * can be charged together with those of other limiters of that scope. If left out, each key is its own.
    */
-  readonly scope?: Key
+  readonly scope?: Key | undefined
   /**
    * Whether the policy is enforced; true if left out. If not, every call passes, and {@link Decision.wouldDeny} tells which
    * would have been denied; those were charged nothing. Use it to try a policy on real traffic.
    */
-  readonly enforce?: boolean
+  readonly enforce?: boolean | undefined
 }
 
 /**
@@ -83,29 +85,29 @@ export type Unsettled = 'spent' | 'returned'
 /** How a call is made. */
 export interface CallOptions {
   /** How much is asked for, 0 to 2^52. 1 if left out; 0 only looks. */
-  readonly cost?: number
+  readonly cost?: number | undefined
   /** Rejects the call with the signal's reason when it fires. A call that is on its way may still be counted. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** How a consume is made. */
 export interface ConsumeOptions extends CallOptions {
   /** Charges once for this id. */
-  readonly requestId?: RequestId
+  readonly requestId?: RequestId | undefined
 }
 
 /** How several keys are charged. */
 export interface ConsumeAllOptions {
   /** Charges once for this id, which is remembered under the first key. */
-  readonly requestId?: RequestId
+  readonly requestId?: RequestId | undefined
   /** Rejects the call with the signal's reason when it fires. A call that is on its way may still be counted. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** How a refund is made. */
 export interface RefundOptions {
   /** Gives back once for this id. */
-  readonly requestId?: RequestId
+  readonly requestId?: RequestId | undefined
 }
 
 /** How an estimate is reserved. */
@@ -113,7 +115,7 @@ export interface ReserveOptions {
   /** How long the estimate is held at most, in milliseconds: 1 ms to 36,500 days. */
   readonly ttlMs: number
   /** What becomes of it if nobody settles it by then. `spent` if left out. */
-  readonly unsettled?: Unsettled
+  readonly unsettled?: Unsettled | undefined
 }
 
 /** How a call waits. */
@@ -131,53 +133,53 @@ export type LockState = 'released' | 'held' | 'uncertain' | 'lost'
 /** How long an acquisition waits, and what ends it. */
 export interface AcquireOptions {
   /** How long to wait at most, in milliseconds; if left out as the lock was made, 0 does not wait. */
-  readonly waitMs?: number
+  readonly waitMs?: number | undefined
   /**
    * Rejects the acquisition with the signal's reason when it fires. It leaves nothing behind, even if the lock was granted at
    * that moment. It has no effect on a lock that is already held.
    */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** How a lock over several servers is made and, unless `acquire` is false, acquired. */
 export interface QuorumOptions extends AcquireOptions {
   /** For how long a grant lasts unless it is renewed, in milliseconds: 10 ms to 7 days. 30,000 if left out. */
-  readonly ttlMs?: number
+  readonly ttlMs?: number | undefined
   /**
    * Whether a grant is renewed at a third of its ttl, by a thread of Quotalock, even while this one is busy. True if left out.
    * If not, the lock ends at its deadline, also when you drop the handle.
    */
-  readonly renew?: boolean
+  readonly renew?: boolean | undefined
   /**
    * For how long it is renewed at most, in milliseconds, so that a stuck holder does not block the others forever. An hour if
    * left out.
    */
-  readonly maxHoldMs?: number
+  readonly maxHoldMs?: number | undefined
   /** Every fencing token is larger than this, 0 to 2^52. 0 if left out. */
-  readonly tokenAbove?: number
+  readonly tokenAbove?: number | undefined
   /** What {@link Lock.inspect} shows of the holder beside its host and process: up to 128 bytes. Empty if left out. */
-  readonly label?: string
+  readonly label?: string | undefined
   /**
    * Whether to acquire at once, and reject if that fails; true if left out. With false the handle holds nothing yet: for
    * {@link Lock.acquire} as a try, {@link Lock.run}, {@link Lock.inspect} and {@link Lock.forceRelease}.
    */
-  readonly acquire?: boolean
+  readonly acquire?: boolean | undefined
 }
 
 /** How a lock is made and, unless `acquire` is false, acquired. */
 export interface LockOptions extends QuorumOptions {
   /** Whether waiters are served in order of arrival. False if left out. */
-  readonly fair?: boolean
+  readonly fair?: boolean | undefined
   /** How many replicas must have a grant before it counts. 0 if left out. */
-  readonly replicasAck?: number
+  readonly replicasAck?: number | undefined
   /** How long an acquisition waits for them, in milliseconds: 1 ms to a minute. 100 if left out. */
-  readonly ackTimeoutMs?: number
+  readonly ackTimeoutMs?: number | undefined
 }
 
 /** How permits of a semaphore are taken. */
 export interface SemaphoreOptions extends LockOptions {
   /** How many permits to take, all or none: 1 to as many as there are. 1 if left out. */
-  readonly weight?: number
+  readonly weight?: number | undefined
 }
 
 /** What {@link Lock.run} calls while it holds the lock. */
@@ -189,68 +191,68 @@ export interface StockOptions {
    * What all keys of the stock share as their hash tag, so that several stocks lie in one slot of a cluster, and one call can
    * take from them. It is part of where the sale is kept: all handles of a sale have the same. If left out, each is its own.
    */
-  readonly scope?: Key
+  readonly scope?: Key | undefined
   /** How many entries the ledger keeps, about: 1,000 to 100,000,000; 100,000 if left out. Counts when the sale is opened. */
-  readonly ledgerCap?: number
+  readonly ledgerCap?: number | undefined
   /**
    * For how many milliseconds after its end, its last hold and the last call that wrote the sale is kept: a minute to 36,500
    * days; 30 days if left out. Counts when the sale is opened.
    */
-  readonly retentionMs?: number
+  readonly retentionMs?: number | undefined
 }
 
 /** How a sale is opened, besides its quantity. */
 export interface OpenOptions {
   /** The most units that one buyer holds and has bought; as many as there are if left out or null. */
-  readonly perBuyer?: number | null
+  readonly perBuyer?: number | null | undefined
   /**
    * When takes end, in milliseconds since the epoch by the server's clock; never if left out or null. Confirming stays
    * possible.
    */
-  readonly endsMs?: number | null
+  readonly endsMs?: number | null | undefined
   /**
    * Something for each unit (a coupon code, a seat), of which each reservation gets its own in this order: 1 to 1,024 bytes
    * each, 10,000 at once.
    */
-  readonly prizes?: readonly (string | Uint8Array)[]
+  readonly prizes?: readonly (string | Uint8Array)[] | undefined
 }
 
 /** How units are added to a sale. */
 export interface RestockOptions {
   /** One for each unit, if the sale has prizes. */
-  readonly prizes?: readonly (string | Uint8Array)[]
+  readonly prizes?: readonly (string | Uint8Array)[] | undefined
   /** Adds once for this id. */
-  readonly requestId?: RequestId
+  readonly requestId?: RequestId | undefined
 }
 
 /** How units of several stocks are taken. */
 export interface TakeAllOptions {
   /** For how many milliseconds they are held: 1 ms to 30 days; 600,000 if left out. */
-  readonly holdMs?: number
+  readonly holdMs?: number | undefined
   /** Takes once for this id. */
-  readonly requestId?: RequestId
+  readonly requestId?: RequestId | undefined
 }
 
 /** How units are taken. */
 export interface TakeOptions extends TakeAllOptions {
   /** How many, all or none; 1 if left out. */
-  readonly quantity?: number
+  readonly quantity?: number | undefined
 }
 
 /** Which page of reservations. */
 export interface PageOptions {
   /** The {@link StockPage.next} of the page before; the first page if left out or null. */
-  readonly cursor?: string | null
+  readonly cursor?: string | null | undefined
   /** How many at most, 1 to 1,000; 100 if left out. */
-  readonly count?: number
+  readonly count?: number | undefined
 }
 
 /** Which entries of a ledger. */
 export interface LedgerOptions {
   /** The id of the entry before; from the first that is kept if left out or null. */
-  readonly after?: string | null
+  readonly after?: string | null | undefined
   /** How many at most, 1 to 1,000; 100 if left out. */
-  readonly count?: number
+  readonly count?: number | undefined
 }
 
 /** So many units of a stock. */
@@ -271,38 +273,38 @@ export type LedgerKind = 'opened' | 'restocked' | 'held' | 'confirmed' | 'cancel
 /** How a `once` is made. */
 export interface OnceOptions {
   /** For how many milliseconds a claim or a result is remembered: 1 ms to 3,650 days. A day if left out. */
-  readonly ttlMs?: number
+  readonly ttlMs?: number | undefined
   /**
    * How long the others wait for a caller that dies, in milliseconds: 10 ms to an hour; 10,000 if left out. It is not renewed,
    * so make it longer than the function runs.
    */
-  readonly leaseMs?: number
+  readonly leaseMs?: number | undefined
   /** For how many milliseconds the error of a run is remembered, up to an hour. 0 if left out: the next caller runs at once. */
-  readonly errorTtlMs?: number
+  readonly errorTtlMs?: number | undefined
 }
 
 /** How a cache is made. */
 export interface CacheOptions {
   /** For how many milliseconds a value is fresh: 1 ms to 3,650 days. 60,000 if left out. */
-  readonly freshMs?: number
+  readonly freshMs?: number | undefined
   /** For how long it is served after that while one caller loads a new one. 0 if left out. */
-  readonly staleMs?: number
+  readonly staleMs?: number | undefined
   /**
    * How long a loader keeps the others from loading, in milliseconds: 10 ms to an hour; 10,000 if left out. It is not renewed: a
    * loader that takes longer is joined by another, and what is newer wins.
    */
-  readonly leaseMs?: number
+  readonly leaseMs?: number | undefined
   /** For how long the answer that there is no value is fresh; 0 does not store it. As `freshMs` if left out. */
-  readonly negativeMs?: number
+  readonly negativeMs?: number | undefined
   /** For how long the error of a loader is remembered, and nobody else loads, up to an hour. 1,000 if left out. */
-  readonly errorTtlMs?: number
+  readonly errorTtlMs?: number | undefined
   /** How eagerly values are refreshed before they are stale: 0 (never) to 100. 1 if left out, which is right for most. */
-  readonly beta?: number
+  readonly beta?: number | undefined
   /**
    * What a `get` does when Redis cannot answer: reject, or load as if there were no cache. If Redis goes away during a load,
    * `raise` rejects although there is a value, and `load` returns the value. `raise` if left out.
    */
-  readonly whenAway?: WhenAway
+  readonly whenAway?: WhenAway | undefined
 }
 
 /** What a `get` does when Redis cannot answer. */
@@ -314,12 +316,12 @@ export interface GetOptions {
    * How long at most, in milliseconds, before it is rejected with {@link TimeoutError}; if left out 5,000 more than the
    * `leaseMs`, so that a waiter outlasts a caller that dies.
    */
-  readonly waitMs?: number
+  readonly waitMs?: number | undefined
   /**
    * Ends a wait when it fires: the promise is rejected with the signal's reason. It does not end a loader, so pass the signal
    * to the loader too. If that loader then fails, no other caller gets its error, and the next caller loads at once.
    */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** What is stored: text, taken as UTF-8, or bytes; up to 64 MiB. */

@@ -205,8 +205,8 @@ namespace Quotalock {
          * lease over: it has the ttl, the label and the fencing token of the giver. Only one adopts.
          *
          * @throws Exception\LostException if the lease is over, was adopted before, or is on another server
-         * @throws Exception\InvalidArgumentException for a text that is none, is damaged, or comes from a client with another
-         *     prefix
+         * @throws Exception\InvalidArgumentException for a text that is none, is damaged, or comes from a client with
+         *     another prefix
          * @throws QuotalockException
          */
         public function adopt(string $text): Lock
@@ -533,9 +533,9 @@ namespace Quotalock {
         /**
          * The header fields of an answer to the request that was decided, in their order: `RateLimit-Policy` and
          * `RateLimit` with an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless `$syntax` is `none`;
-         * `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds, if `$legacy`; and on a
-         * denial `Retry-After`: whole seconds, rounded up, at least 1. If the call can never be admitted it is the longest
-         * period of the rules that say so.
+         * `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds, if `$legacy`; and
+         * on a denial `Retry-After`: whole seconds, rounded up, at least 1. If the call can never be admitted it is
+         * the longest period of the rules that say so.
          *
          * @param 'draft-11'|'none' $syntax
          * @return array<string, string>
@@ -595,9 +595,9 @@ namespace Quotalock {
         /**
          * The header fields of an answer to the request that was decided, in their order: `RateLimit-Policy` and
          * `RateLimit` with an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless `$syntax` is `none`;
-         * `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds, if `$legacy`; and on a
-         * denial `Retry-After`: whole seconds, rounded up, at least 1. If the call can never be admitted it is the longest
-         * period of the rules that say so.
+         * `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds, if `$legacy`; and
+         * on a denial `Retry-After`: whole seconds, rounded up, at least 1. If the call can never be admitted it is
+         * the longest period of the rules that say so.
          *
          * @param 'draft-11'|'none' $syntax
          * @return array<string, string>
@@ -747,11 +747,11 @@ namespace Quotalock {
         }
 
         /**
-         * Writes the lease down as a short text, by which another process adopts it (Client::adopt()), and ends this handle: it
-         * is released, and release() is false. Asks nothing.
+         * Writes the lease down as a short text, by which another process adopts it (Client::adopt()), and ends this
+         * handle: it is released, and release() is false. Asks nothing.
          *
-         * Nobody extends it until it is adopted, so the text must arrive within what $remainingMs says. Whoever has the text
-         * can take the lease: treat it as a secret. It holds no password.
+         * Nobody extends it until it is adopted, so the text must arrive within what $remainingMs says. Whoever has
+         * the text can take the lease: treat it as a secret. It holds no password.
          *
          * @return non-empty-string
          * @throws Exception\LostException unless the lock is held for certain now
@@ -1479,16 +1479,18 @@ namespace Quotalock {
     /**
      * The address of the client that sent a request, as a text to be used as a key.
      *
-     * The header counts only if the peer is trusted. It is read from its right end, and the first address that is not trusted
-     * is the client's: what stands further left was written by that client. What is no address ends the reading; then it is
-     * that of the proxy which sent it. An IPv6 address stands for its network, such as `2001:db8:1:2::/64`.
+     * The header counts only if the peer is trusted. It is read from its right end, and the first address that is not
+     * trusted is the client's: what stands further left was written by that client. What is no address ends the
+     * reading; then it is that of the proxy which sent it. An IPv6 address stands for its network, such as
+     * `2001:db8:1:2::/64`.
      *
      * @param string|null $peer the address of the socket (`$_SERVER['REMOTE_ADDR']`); null or empty for a Unix socket
      * @param list<string>|string|null $forwarded the value of `X-Forwarded-For` or `Forwarded`, or one for each line
      * @param list<string> $trusted the proxies: addresses, networks (`10.0.0.0/8`), `loopback`, `private` and `unix`
-     * @param int<32, 128> $ipv6Prefix how many leading bits of an IPv6 address stand for a client; 128: the address itself
-     * @throws InvalidArgumentException for what is no address or network, and if there is no address at all: a Unix socket,
-     *     and nothing in the header
+     * @param int<32, 128> $ipv6Prefix how many leading bits of an IPv6 address stand for a client; 128: the address
+     *     itself
+     * @throws InvalidArgumentException for what is no address or network, and if there is no address at all: a Unix
+     *     socket, and nothing in the header
      */
     function client_address(?string $peer, array|string|null $forwarded, array $trusted, int $ipv6Prefix = 64): string
     {

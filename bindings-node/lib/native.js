@@ -2,6 +2,8 @@
 
 // Loads the native half: the file built beside this package, or the package of this platform.
 
+const { basename } = require('node:path')
+
 function platform() {
   const { platform, arch } = process
   if (platform !== 'linux') return `${platform}-${arch}`
@@ -20,7 +22,12 @@ function load() {
       failures.push(error)
     }
   }
-  const message = `quotalock has no native part for ${name}: install quotalock-${name}, or build it (npm run build)`
+  // A bundler copies this file into another.
+  const cure =
+    basename(__filename) === 'native.js'
+      ? `install quotalock-${name}, or build it (npm run build)`
+      : 'a bundle cannot hold it, so mark quotalock as external (esbuild: --external:quotalock) and install it beside the bundle'
+  const message = `quotalock has no native part for ${name}: ${cure}`
   throw new Error(message, { cause: new AggregateError(failures) })
 }
 

@@ -1,6 +1,6 @@
 //! Getting what one of all callers makes, by a function of PHP code. However that function ends, the lease ends with it.
 
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 use std::time::{Duration, Instant};
 
 use ext_php_rs::ffi::zend_class_entry;
@@ -86,17 +86,17 @@ fn bytes(value: &Zval) -> Made<Option<Vec<u8>>> {
     if value.is_null() {
         return Ok(None);
     }
-    let string = value.zend_str().ok_or_else(|| wrong(c"?string", value))?;
+    let string = value.zend_str().ok_or_else(|| wrong(c"?string", value, c"; getJson() takes what JSON has"))?;
     Ok(Some(string.as_bytes().to_vec()))
 }
 
 /// Throws a TypeError about what a function of PHP code returned.
-fn wrong(wanted: &std::ffi::CStr, found: &Zval) -> Problem {
+fn wrong(wanted: &CStr, found: &Zval, cure: &CStr) -> Problem {
     let found = std::ffi::CString::new(type_name(found)).unwrap_or_default();
-    // SAFETY: the format takes these two strings.
+    // SAFETY: the format takes these three strings.
     unsafe {
-        let format = c"The function must return a value of type %s, %s returned";
-        zend_type_error(format.as_ptr(), wanted.as_ptr(), found.as_ptr());
+        let format = c"The function must return a value of type %s, %s returned%s";
+        zend_type_error(format.as_ptr(), wanted.as_ptr(), found.as_ptr(), cure.as_ptr());
     }
     Problem::Thrown
 }
@@ -127,7 +127,7 @@ pub fn many(cache: &Cache, keys: Vec<Vec<u8>>, function: &Zval, wait: Option<Dur
     let getting = cache.get_many(&keys.iter().map(Vec::as_slice).collect::<Vec<_>>(), wait)?;
     let values = load(getting.into(), |missing| {
         let returned = call(function, &[list(missing, |at| text(&keys[*at]))])?;
-        let table = returned.array().ok_or_else(|| wrong(c"array", &returned))?;
+        let table = returned.array().ok_or_else(|| wrong(c"array", &returned, c""))?;
         let find = |key: &[u8]| match index(key) {
             Some(index) => table.get_index(index),
             None => table.get(&*ZendStr::new(key, false)),

@@ -14,14 +14,17 @@ use crate::exception::invalid;
 /// An argument as it was given; none if it was left out.
 pub type Maybe<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
-/// A key: `str`, taken as UTF-8, or `bytes`, taken as they are.
-pub struct Key<'a>(pub &'a [u8]);
+/// A key: `str`, taken as UTF-8, `bytes`, taken as they are, or an `int`, taken as its digits.
+pub struct Key<'a>(pub Cow<'a, [u8]>);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Key<'a> {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        octets("key", given).map(Key)
+        match digits(&given) {
+            Some(digits) => Ok(Key(digits.into_bytes().into())),
+            None => octets("key", given).map(|key| Key(key.into())),
+        }
     }
 }
 
@@ -100,6 +103,20 @@ pub fn text<'a>(
     given.extract::<&str>().map_err(refused)
 }
 
+/// A key as it is read by [`octets`]: an `int` as its digits.
+pub fn key(given: Bound<'_, PyAny>) -> Bound<'_, PyAny> {
+    match digits(&given) {
+        Some(digits) => PyString::new(given.py(), &digits).into_any(),
+        None => given,
+    }
+}
+
+/// The digits of an `int`; a bool is none.
+fn digits(given: &Bound<'_, PyAny>) -> Option<String> {
+    let is_whole = given.is_instance_of::<PyInt>() && !given.is_instance_of::<PyBool>();
+    is_whole.then(|| given.str().ok()?.extract().ok()).flatten()
+}
+
 /// The bytes of a `str`, as UTF-8, or of `bytes`.
 pub fn octets<'a>(what: &str, given: Borrowed<'a, '_, PyAny>) -> PyResult<&'a [u8]> {
     if given.is_instance_of::<PyString>() {
@@ -109,7 +126,8 @@ pub fn octets<'a>(what: &str, given: Borrowed<'a, '_, PyAny>) -> PyResult<&'a [u
     if given.is_instance_of::<PyBytes>() {
         return Ok(given.extract()?);
     }
-    Err(PyTypeError::new_err(format!("{what} {} is {}: give a str or bytes", shown(&given), kind(&given))))
+    let wanted = if what == "key" { "a str, bytes or an int" } else { "a str or bytes" };
+    Err(PyTypeError::new_err(format!("{what} {} is {}: give {wanted}", shown(&given), kind(&given))))
 }
 
 /// The items of a list of `str` or `bytes`.

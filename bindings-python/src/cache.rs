@@ -59,11 +59,11 @@ pub struct Cache {
 
 impl Cache {
     fn getting(&self, py: Python<'_>, key: &Key<'_>, wait: Maybe<'_, '_>) -> PyResult<Getting> {
-        self.core.get(key.0, argument::wait(wait)?).map_err(|error| raised(py, &error))
+        self.core.get(&key.0, argument::wait(wait)?).map_err(|error| raised(py, &error))
     }
 
     fn looking(&self, keys: &Bound<'_, PyList>, wait: Maybe<'_, '_>) -> PyResult<GettingMany> {
-        let items: Vec<_> = keys.iter().collect();
+        let items: Vec<_> = keys.iter().map(argument::key).collect();
         let octets = items.iter().map(|key| octets("key", key.as_borrowed())).collect::<PyResult<Vec<_>>>()?;
         self.core.get_many(&octets, argument::wait(wait)?).map_err(|error| raised(keys.py(), &error))
     }
@@ -153,23 +153,23 @@ impl Cache {
 
     /// What is there, fresh or stale, without loading or waiting; None if there is nothing.
     fn peek(&self, py: Python<'_>, key: Key<'_>) -> PyResult<Py<PyAny>> {
-        self.carrier.make(py, self.core.peek(key.0))
+        self.carrier.make(py, self.core.peek(&key.0))
     }
 
     /// Stores a value; None is that there is none.
     fn put(&self, py: Python<'_>, key: Key<'_>, value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let value = loading::value("value", value)?;
-        self.carrier.make(py, self.core.put(key.0, value))
+        self.carrier.make(py, self.core.put(&key.0, value))
     }
 
     /// Forgets a key: True if there was anything.
     fn invalidate(&self, py: Python<'_>, key: Key<'_>) -> PyResult<Py<PyAny>> {
-        self.carrier.make(py, self.core.invalidate(key.0))
+        self.carrier.make(py, self.core.invalidate(&key.0))
     }
 
     /// The Redis key of a key.
     fn redis_key<'py>(&self, py: Python<'py>, key: Key<'_>) -> PyResult<Bound<'py, PyBytes>> {
-        let redis_key = self.core.redis_key(key.0).map_err(|error| raised(py, &error))?;
+        let redis_key = self.core.redis_key(&key.0).map_err(|error| raised(py, &error))?;
         Ok(PyBytes::new(py, &redis_key))
     }
 

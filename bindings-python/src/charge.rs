@@ -5,7 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::argument::{RequestId, kind, octets, shown, whole};
+use crate::argument::{self, RequestId, kind, octets, shown, whole};
 use crate::client::Client;
 use crate::limiter::Limiter;
 
@@ -53,7 +53,7 @@ impl<'py> Charge<'py> {
         }
         let cost = parts.get_item(2).ok().map_or(Ok(1), |cost| whole("cost", cost.as_borrowed()))?;
         let limiter = limiter(&parts.get_item(0)?).ok_or_else(|| refused("has no limiter".to_owned()))?;
-        Ok(Charge { limiter, key: parts.get_item(1)?, cost })
+        Ok(Charge { limiter, key: argument::key(parts.get_item(1)?), cost })
     }
 
     /// The same for the core.

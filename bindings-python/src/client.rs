@@ -1,15 +1,20 @@
 //! The client. What makes limiters, handles of locks and stocks, and caches is with each of them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use quotalock::{LimiterCache, OnError, Options, convert};
 
-use crate::argument::{Prefix, Url, Word, seconds};
+use crate::argument::{Prefix, Url, Word, seconds, shown};
 use crate::carrier::Carrier;
 use crate::error::raised;
 use crate::loop_loading::Loading;
 use crate::loops::Loops;
+
+/// A timeout above this is one of milliseconds, more likely than not.
+const LONG: Duration = Duration::from_secs(60);
 
 /// A client of one Redis, or of this process' memory. Threads may share it, and forked processes go on using it.
 #[pyclass(frozen, weakref, module = "quotalock")]
@@ -36,6 +41,11 @@ impl Client {
         let mut options = Options { url, prefix: prefix.0.to_owned(), ..Options::default() };
         if let Some(given) = timeout {
             options.timeout = convert::duration(seconds("timeout", given.as_borrowed())?);
+            if options.timeout > LONG {
+                let message = format!("timeout={} is that many seconds: for milliseconds divide by 1000", shown(given));
+                let message = std::ffi::CString::new(message).unwrap_or_default();
+                PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1)?;
+            }
         }
         if let Some(given) = request_memory {
             options.request_memory = convert::duration(seconds("request_memory", given.as_borrowed())?);

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quotalock::{HeaderOptions, HeaderSyntax, Problem, Result};
 
-use crate::error::raised;
+use crate::exception::exception;
 
 /// Header fields as a dict, in their order.
 pub fn headers<'py>(
@@ -13,7 +13,7 @@ pub fn headers<'py>(
     legacy: bool,
     of: impl FnOnce(&HeaderOptions) -> Vec<(&'static str, String)>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let syntax = HeaderSyntax::parse(syntax).map_err(|error| raised(py, &error))?;
+    let syntax = HeaderSyntax::parse(syntax).map_err(|error| exception(py, error.code(), error.message(), None))?;
     let dict = PyDict::new(py);
     for (name, value) in of(&HeaderOptions { syntax, legacy }) {
         dict.set_item(name, value)?;
@@ -23,7 +23,7 @@ pub fn headers<'py>(
 
 /// The body of a refusal as a dict.
 pub fn problem(py: Python<'_>, problem: Result<Problem>) -> PyResult<Bound<'_, PyDict>> {
-    let problem = problem.map_err(|error| raised(py, &error))?;
+    let problem = problem.map_err(|error| exception(py, error.code(), error.message(), None))?;
     let dict = PyDict::new(py);
     dict.set_item("type", problem.kind)?;
     dict.set_item("title", problem.title)?;

@@ -106,6 +106,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         // The interpreter's end waits until nobody is in the middle of something.
         let register = module.py().import("atexit")?.getattr("register")?;
         super::call::call(&register, [&module.getattr("settle_threads")?]).map(drop)

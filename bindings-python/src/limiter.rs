@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use quotalock::{LimiterOptions, Unsettled, convert};
 
-use crate::argument::{Amount, Cost, Id, Key, Maybe, Name, RequestId, Word, octets, seconds, whole};
+use crate::argument::{self, Amount, Cost, Id, Key, Maybe, Name, RequestId, Word, octets, seconds, whole};
 use crate::carrier::Carrier;
 use crate::client::Client;
 use crate::error::raised;
@@ -59,7 +59,7 @@ impl Client {
         cost: Cost,
     ) -> PyResult<Py<PyAny>> {
         let limiter = self.limiters().limiter(name.0, &spelled(policy)?).map_err(|error| raised(py, &error))?;
-        self.carrier().make(py, limiter.consume(key.0, cost.0))
+        self.carrier().make(py, limiter.consume(&key.0, cost.0))
     }
 }
 
@@ -99,13 +99,13 @@ impl Limiter {
         cost: Cost,
         request_id: Option<RequestId<'_>>,
     ) -> PyResult<Py<PyAny>> {
-        self.carrier.make(py, self.core.consume_once(key.0, cost.0, request_id.map(|id| id.0)))
+        self.carrier.make(py, self.core.consume_once(&key.0, cost.0, request_id.map(|id| id.0)))
     }
 
     /// Charges as much as is admitted now, up to `most`.
     fn consume_up_to(&self, py: Python<'_>, key: Key<'_>, most: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let most = whole("most", most.as_borrowed())?;
-        self.carrier.make(py, self.core.consume_up_to(key.0, most))
+        self.carrier.make(py, self.core.consume_up_to(&key.0, most))
     }
 
     /// Charges `estimate` and holds it for `ttl` seconds, until the reservation is settled.
@@ -131,7 +131,8 @@ impl Limiter {
         unsettled: Word<'_>,
     ) -> PyResult<(Reservation, Py<PyAny>)> {
         let py = key.py();
-        let octets = octets("key", key.as_borrowed())?;
+        let named = argument::key(key.clone());
+        let octets = octets("key", named.as_borrowed())?;
         let (estimate, ttl) = (whole("estimate", estimate.as_borrowed())?, seconds("ttl", ttl.as_borrowed())?);
         let reserved = Unsettled::parse(&unsettled.0).and_then(|how| self.core.reserve(octets, estimate, ttl, how));
         let (reservation, call) = reserved.map_err(|error| raised(py, &error))?;
@@ -142,7 +143,7 @@ impl Limiter {
     /// The reservation of this id, made here or in another process.
     fn reservation(&self, key: &Bound<'_, PyAny>, id: Id<'_>) -> PyResult<Reservation> {
         let py = key.py();
-        let found = self.core.reservation(octets("key", key.as_borrowed())?, id.0);
+        let found = self.core.reservation(octets("key", argument::key(key.clone()).as_borrowed())?, id.0);
         let reservation = found.map_err(|error| raised(py, &error))?;
         Ok(Reservation::new(reservation, self.carrier.clone(), key.clone().unbind()))
     }
@@ -150,20 +151,20 @@ impl Limiter {
     /// Tells what `consume` would answer, and never writes.
     #[pyo3(signature = (key, cost = Cost(1)), text_signature = "($self, key, cost=1)")]
     fn peek(&self, py: Python<'_>, key: Key<'_>, cost: Cost) -> PyResult<Py<PyAny>> {
-        self.carrier.make(py, self.core.peek(key.0, cost.0))
+        self.carrier.make(py, self.core.peek(&key.0, cost.0))
     }
 
     /// As `consume`, but a denial raises `RateLimited`.
     #[pyo3(signature = (key, cost = Cost(1)), text_signature = "($self, key, cost=1)")]
     fn require(&self, py: Python<'_>, key: Key<'_>, cost: Cost) -> PyResult<Py<PyAny>> {
-        self.carrier.make(py, self.core.require(key.0, cost.0))
+        self.carrier.make(py, self.core.require(&key.0, cost.0))
     }
 
     /// As `consume`, and after a denial sleeps as `retry_after` says and tries again, for at most `timeout` seconds.
     #[pyo3(signature = (key, timeout, cost = Cost(1)), text_signature = "($self, key, timeout, cost=1)")]
     fn wait(&self, py: Python<'_>, key: Key<'_>, timeout: &Bound<'_, PyAny>, cost: Cost) -> PyResult<Py<PyAny>> {
         let timeout = convert::duration(seconds("timeout", timeout.as_borrowed())?);
-        self.carrier.make_napping(py, self.core.wait(key.0, cost.0, timeout))
+        self.carrier.make_napping(py, self.core.wait(&key.0, cost.0, timeout))
     }
 
     /// Gives back `amount` of what was consumed; with a `request_id` once for that id.
@@ -175,23 +176,23 @@ impl Limiter {
         amount: Amount,
         request_id: Option<RequestId<'_>>,
     ) -> PyResult<Py<PyAny>> {
-        self.carrier.make(py, self.core.refund_once(key.0, amount.0, request_id.map(|id| id.0)))
+        self.carrier.make(py, self.core.refund_once(&key.0, amount.0, request_id.map(|id| id.0)))
     }
 
     /// Denies everything for `duration` seconds.
     fn block(&self, py: Python<'_>, key: Key<'_>, duration: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let duration = seconds("duration", duration.as_borrowed())?;
-        self.carrier.make(py, self.core.block(key.0, duration))
+        self.carrier.make(py, self.core.block(&key.0, duration))
     }
 
     /// Forgets everything about `key`, a block included; True if there was anything.
     fn reset(&self, py: Python<'_>, key: Key<'_>) -> PyResult<Py<PyAny>> {
-        self.carrier.make(py, self.core.reset(key.0))
+        self.carrier.make(py, self.core.reset(&key.0))
     }
 
     /// The Redis key that holds the state of `key`.
     fn redis_key<'py>(&self, py: Python<'py>, key: Key<'_>) -> PyResult<Bound<'py, PyBytes>> {
-        let redis_key = self.core.redis_key(key.0).map_err(|error| raised(py, &error))?;
+        let redis_key = self.core.redis_key(&key.0).map_err(|error| raised(py, &error))?;
         Ok(PyBytes::new(py, &redis_key))
     }
 

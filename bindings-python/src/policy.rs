@@ -97,7 +97,7 @@ pub fn policy(given: &Bound<'_, PyAny>) -> PyResult<Policy> {
         let mut rules = Vec::new();
         for item in given.try_iter().map_err(|_| refused(given))? {
             let item = item?;
-            rules.push(item.cast::<Rule>().map_err(|_| refused(&item))?.get().0);
+            rules.push(item.cast::<Rule>().map_err(|_| refused_in_list(&item))?.get().0);
         }
         Policy::new(rules)
     };
@@ -115,6 +115,14 @@ pub fn spelled<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
 fn text<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<Option<&'a str>> {
     let is_text = given.is_instance_of::<PyString>();
     is_text.then(|| argument::text("policy", given.as_borrowed(), shown)).transpose()
+}
+
+fn refused_in_list(item: &Bound<'_, PyAny>) -> PyErr {
+    if item.is_instance_of::<PyString>() {
+        let advice = "give one str for all of them, such as \"10/minute;100/hour\", or a list of Rules";
+        return PyTypeError::new_err(format!("policy is a list with the str {}: {advice}", shown(item)));
+    }
+    refused(item)
 }
 
 fn refused(given: &Bound<'_, PyAny>) -> PyErr {

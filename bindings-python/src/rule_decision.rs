@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use quotalock::{Algorithm, convert};
 
-use crate::error::raised;
+use crate::exception::exception;
 
 /// A rule's answer as it is pickled: allowed, limit, remaining, retry_after, reset_after, algorithm, quota, period and
 /// capacity; times are microseconds.
@@ -34,7 +34,8 @@ impl RuleDecision {
     /// The rule's answer of what was pickled.
     pub fn unpickled(py: Python<'_>, pickled: Numbers) -> PyResult<quotalock::RuleDecision> {
         let (allowed, limit, remaining, retry_after, reset_after, algorithm, quota, period, capacity) = pickled;
-        let algorithm = Algorithm::parse(&algorithm).map_err(|error| raised(py, &error))?.name();
+        let algorithm =
+            Algorithm::parse(&algorithm).map_err(|error| exception(py, error.code(), error.message(), None))?.name();
         Ok(quotalock::RuleDecision {
             allowed,
             limit,

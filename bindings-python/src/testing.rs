@@ -20,11 +20,11 @@ pub fn set_time(client: &Client, micros: Option<&Bound<'_, PyAny>>, py: Python<'
 #[pyfunction]
 pub fn put(py: Python<'_>, client: &Client, redis_key: Key<'_>, kind: Word<'_>, value: Key<'_>) -> PyResult<Py<PyAny>> {
     let kind = Kind::parse(&kind.0).map_err(|error| raised(py, &error))?;
-    client.carrier().make(py, Ok(testing::put(client.core(), redis_key.0, kind, value.0)))
+    client.carrier().make(py, Ok(testing::put(client.core(), &redis_key.0, kind, &value.0)))
 }
 
 /// Reads what stands at a raw Redis key: `(value, ttl_ms)`, the second None without a TTL; None if there is no key.
 #[pyfunction]
 pub fn get(py: Python<'_>, client: &Client, redis_key: Key<'_>) -> PyResult<Py<PyAny>> {
-    client.carrier().make(py, Ok(testing::get(client.core(), redis_key.0)))
+    client.carrier().make(py, Ok(testing::get(client.core(), &redis_key.0)))
 }

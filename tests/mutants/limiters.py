@@ -478,4 +478,52 @@ MUTANTS = [
         "true if !self.spec.enforce => 0,",
     ),
     Mutant("a scope is left out of the key", f"{RUST}/base/key.rs", "= scope {", "= scope.filter(|_| false) {"),
+    Mutant(
+        "Retry-After is rounded down",
+        f"{RUST}/http/mod.rs",
+        "micros.div_ceil(1_000_000)",
+        "(micros / 1_000_000)",
+    ),
+    Mutant(
+        "a call that can never be admitted may come back in a second",
+        f"{RUST}/http/mod.rs",
+        "seconds(self.retry_after.unwrap_or_else(never))",
+        "seconds(self.retry_after.unwrap_or(never() * 0))",
+    ),
+    Mutant(
+        "a name ends the string of a header field",
+        f"{RUST}/http/headers.rs",
+        """            b'"' | b'\\\\' => out""",
+        """            b'\\\\' => out""",
+    ),
+    Mutant(
+        "who is denied because nobody could be asked gets 429",
+        f"{RUST}/http/problem.rs",
+        "if told.source == Source::Closed {",
+        "if told.source == Source::Local {",
+    ),
+    Mutant(
+        "a blocked key is told that quota remains",
+        f"{RUST}/http/headers.rs",
+        "true => (0, decision",
+        "true => (rule.remaining, decision",
+    ),
+    Mutant(
+        "a forwarded address is believed from anybody",
+        f"{RUST}/http/address.rs",
+        "    if trusted.has(last) {\n",
+        "    if trusted.has(last) || !forwarded.is_empty() {\n",
+    ),
+    Mutant(
+        "a forwarded header is read from its left end",
+        f"{RUST}/http/address.rs",
+        "forwarded.iter().rev().flat_map(|line| line.rsplit(','))",
+        "forwarded.iter().flat_map(|line| line.split(','))",
+    ),
+    Mutant(
+        "IPv4 as IPv6 is another address",
+        f"{RUST}/http/address.rs",
+        "is_port.then(|| host.parse().ok().map(unmapped)).flatten()",
+        "is_port.then(|| host.parse().ok()).flatten()",
+    ),
 ]

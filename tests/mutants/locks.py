@@ -299,4 +299,35 @@ MUTANTS = [
         "Action::CleanUp(leave) | Action::CleanUpLater(leave, _) => leaves.push(leave),",
         "Action::CleanUp(_) | Action::CleanUpLater(..) => {}",
     ),
+    Mutant(
+        "what was handed over is adopted twice",
+        f"{LUA}/lease/adopt.lua",
+        "    t.holders = string.sub(t.holders, 1, at - 1) .. heir",
+        "    t.holders = string.sub(t.holders, 1, at - 1) .. id",
+        Edit(
+            f"{RUST}/state/lease/adopt.rs",
+            "(holder.id, holder.who) = (self.heir,",
+            "(holder.id, holder.who) = (self.id,",
+        ),
+    ),
+    Mutant(
+        "who hands a lock over holds it still",
+        f"{RUST}/lock/handover.rs",
+        "        held.give_up();\n        if !was_held {",
+        "        if was_held {\n            self.inner.handle().held = Some(held.clone());\n        } else {",
+    ),
+    Mutant(
+        "a lock that was lost can be handed over",
+        f"{RUST}/lock/handover.rs",
+        "        self.assert_held()?;\n        let mut handle",
+        "        let mut handle",
+        Edit(f"{RUST}/lock/handover.rs", "if !was_held {", "if false {"),
+    ),
+    Mutant(
+        "what is adopted becomes shorter",
+        f"{LUA}/lease/renew.lua",
+        "math.max(deadline, now + ttl), math.max(length, ttl)",
+        "now + ttl, math.max(length, ttl)",
+        Edit(f"{RUST}/state/lease/table.rs", "= (held.deadline.max(now + ttl),", "= (now + ttl,"),
+    ),
 ]

@@ -265,6 +265,7 @@ export const names: Record<keyof typeof quotalock, true> = {
   TimeoutError: true,
   UnavailableError: true,
   WrongTypeError: true,
+  clientAddress: true,
   limit: true,
   quorumLock: true,
   testing: true,

@@ -97,6 +97,7 @@ final class CachesTest extends TestCase
         foreach ([42, 1.5, true, [], new Stringable42()] as $value) {
             $error = thrown(\TypeError::class, fn () => $cache->get('x', fn () => $value));
             self::assertStringContainsString('must return a value of type ?string', $error->getMessage());
+            self::assertStringContainsString('getJson()', $error->getMessage());
         }
         self::assertStringContainsString('of type ?string, int returned', thrown(
             \TypeError::class,

@@ -289,11 +289,11 @@ def test_what_can_never_be_right_is_refused(surface: Surface, client: Any) -> No
         with pytest.raises(quotalock.InvalidArgument) as caught:
             call(method, *arguments, **options)
         assert said in str(caught.value), caught.value
-    for keys in ("ab", b"ab", 42, None, [42]):
+    for keys in ("ab", b"ab", 42, None, [4.2]):
         with pytest.raises(TypeError, match="give a"):
             call(pages.get_many, keys, dict)
-    for key in (42, None, bytearray(b"k")):
-        with pytest.raises(TypeError, match="give a str or bytes"):
+    for key in (4.2, None, bytearray(b"k")):
+        with pytest.raises(TypeError, match="give a str, bytes or an int"):
             call(pages.get, key, str)
         with pytest.raises(TypeError, match="give a str or bytes"):
             call(orders.run, key, str)

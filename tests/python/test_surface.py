@@ -184,10 +184,10 @@ def test_a_rule_of_what_is_no_number_is_refused(arguments: Any) -> None:
         Rule(*arguments)
 
 
-@pytest.mark.parametrize("key", [42, None, bytearray(b"k"), ["k"]])
+@pytest.mark.parametrize("key", [4.2, None, bytearray(b"k"), ["k"]])
 def test_a_key_of_another_type_is_a_type_error(surface: Surface, key: Any) -> None:
     client = surface.module.Client(fresh_memory())
-    with pytest.raises(TypeError, match="give a str or bytes"):
+    with pytest.raises(TypeError, match="give a str, bytes or an int"):
         surface.call(client.limiter("checkout", "1/minute").consume, key)
 
 
@@ -198,7 +198,7 @@ def test_a_key_without_a_form_in_utf_8_is_refused() -> None:
 
 @pytest.mark.parametrize("policy", [42, None, ["10/minute"], [Rule(1, 1), None]])
 def test_a_policy_of_another_type_is_a_type_error(policy: Any) -> None:
-    with pytest.raises(TypeError, match="give a str"):
+    with pytest.raises(TypeError, match=r"give (a|one) str"):
         limiter(policy)
 
 

@@ -62,6 +62,7 @@ from ._native import (
     client_address,
     quorum_lock,
 )
+from ._native import __version__ as __version__
 
 __all__ = [
     "Cache",
@@ -105,7 +106,7 @@ __all__ = [
 ]
 
 
-def limit(name: str, key: str | bytes, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
+def limit(name: str, key: str | bytes | int, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
     """Limits in one line, with a client of the environment's (`QUOTALOCK_URL`) that is made at the first call.
 
     Charges `cost` to `key` under the limiter `name` and `policy`, and answers as `Limiter.consume` does.

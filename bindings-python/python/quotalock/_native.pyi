@@ -11,6 +11,12 @@ from ._errors import NotAcquired
 
 _Algorithm = Literal["fixed-window", "calendar-window", "sliding-window", "token-bucket", "sliding-log"]
 _HeaderSyntax = Literal["draft-11", "none"]
+_LockState = Literal["released", "held", "uncertain", "lost"]
+_OnError = Literal["raise", "open", "closed", "local"]
+_Outcome = Literal["held", "sold_out", "buyer_limit", "not_open", "ended"]
+_Source = Literal["redis", "memory", "local", "open", "closed"]
+_Unsettled = Literal["spent", "returned"]
+_WhenAway = Literal["raise", "load"]
 
 # The body of a refusal (RFC 9457). `violated-policies` names the rules that deny, as the header fields do.
 _Problem = TypedDict(
@@ -43,6 +49,7 @@ __all__ = [
     "StockStatus",
     "Taken",
     "TakenAll",
+    "__version__",
     "check_function",
     "check_json",
     "client_address",
@@ -52,6 +59,8 @@ __all__ = [
     "set_time",
     "settle_threads",
 ]
+
+__version__: str
 
 @final
 class Client:
@@ -73,7 +82,7 @@ class Client:
         url: str | None = None,
         prefix: str = "ql",
         timeout: float = 0.5,
-        on_error: str = "raise",
+        on_error: _OnError = "raise",
         request_memory: float = 60.0,
     ) -> Self: ...
     def limiter(
@@ -95,7 +104,7 @@ class Client:
 
     def consume_all(
         self,
-        charges: Iterable[tuple[Limiter, str | bytes] | tuple[Limiter, str | bytes, int]],
+        charges: Iterable[tuple[Limiter, str | bytes | int] | tuple[Limiter, str | bytes | int, int]],
         request_id: str | bytes | None = None,
     ) -> CombinedDecision:
         """Charges several keys, each by its own limiter, if all of them admit it, else none: one atomic call.
@@ -205,8 +214,8 @@ class Client:
         lease over: it has the ttl, the label and the fencing token of the giver, and is renewed for as long as the
         giver's `max_hold` left. Only one adopts.
 
-        Raises `Lost` if the lease is over, was adopted before, or is on another server; `InvalidArgument` for a text that
-        is none, is damaged, or comes from a client with another prefix."""
+        Raises `Lost` if the lease is over, was adopted before, or is on another server; `InvalidArgument` for a text
+        that is none, is damaged, or comes from a client with another prefix."""
 
     def _adopt(self, text: str, renew: bool = True) -> tuple[Lock, bool]: ...
     def stock(
@@ -298,7 +307,7 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None: ...
     def _for_loops(self) -> Client: ...
-    def _limit(self, name: str, key: str | bytes, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
+    def _limit(self, name: str, key: str | bytes | int, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
         """Consumes from a limiter of this name and policy, which is kept for the next call."""
 
 @final
@@ -330,15 +339,17 @@ class Limiter:
     def enforce(self) -> bool:
         """Whether the policy is enforced."""
 
-    def consume(self, key: str | bytes, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
+    def consume(self, key: str | bytes | int, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
         """Charges `cost` to every rule if all admit it, else to none. A cost of 0 only looks; one above a limit is
         always denied."""
 
-    def consume_up_to(self, key: str | bytes, most: int) -> Decision:
+    def consume_up_to(self, key: str | bytes | int, most: int) -> Decision:
         """Charges as much as is admitted now, up to `most` (1 to 2^52); the decision's `cost` tells how much. Denied if
         that is nothing: then the answer is that of a cost of 1."""
 
-    def reserve(self, key: str | bytes, estimate: int, ttl: float, unsettled: str = "spent") -> Reservation:
+    def reserve(
+        self, key: str | bytes | int, estimate: int, ttl: float, unsettled: _Unsettled = "spent"
+    ) -> Reservation:
         """Charges `estimate` (1 to 2^52) as `consume` does, and holds it for `ttl` seconds (1 ms to 36,500 days): until
         then `Reservation.settle` replaces it by the actual amount. One that nobody settles ends by itself: `unsettled`
         says whether the estimate is `spent` or `returned` then.
@@ -347,38 +358,38 @@ class Limiter:
         because the reply was lost, the estimate may be held until its end.
         """
 
-    def reservation(self, key: str | bytes, id: str) -> Reservation:
+    def reservation(self, key: str | bytes | int, id: str) -> Reservation:
         """The reservation of this id, which `reserve` made here or in another process. Does not ask Redis whether there
         is one."""
 
     def _reserve(
-        self, key: str | bytes, estimate: int, ttl: float, unsettled: str
+        self, key: str | bytes | int, estimate: int, ttl: float, unsettled: str
     ) -> tuple[Reservation, Future[Decision]]: ...
-    def peek(self, key: str | bytes, cost: int = 1) -> Decision:
+    def peek(self, key: str | bytes | int, cost: int = 1) -> Decision:
         """Returns what `consume` would return, and never writes."""
 
-    def require(self, key: str | bytes, cost: int = 1) -> Decision:
+    def require(self, key: str | bytes | int, cost: int = 1) -> Decision:
         """As `consume`, but a denial raises `RateLimited`, which carries the decision."""
 
-    def wait(self, key: str | bytes, timeout: float, cost: int = 1) -> Decision:
+    def wait(self, key: str | bytes | int, timeout: float, cost: int = 1) -> Decision:
         """As `consume`, and after a denial sleeps as `retry_after` says and tries again, for at most `timeout` seconds.
         Ends with a denial at once when the next chance comes after the timeout."""
 
-    def refund(self, key: str | bytes, amount: int, request_id: str | bytes | None = None) -> Decision:
+    def refund(self, key: str | bytes | int, amount: int, request_id: str | bytes | None = None) -> Decision:
         """Gives back `amount` (1 to 2^52) of what was consumed; no rule falls below zero. Returns what a peek right
         after it would return."""
 
-    def block(self, key: str | bytes, duration: float) -> Decision:
+    def block(self, key: str | bytes | int, duration: float) -> Decision:
         """Denies everything for `duration` seconds (1 ms to 36,500 days), in place of an earlier block. Returns what a
         peek right after it would return. Raises whatever `on_error` says: a block that was not stored must not look
         like one.
         """
 
-    def reset(self, key: str | bytes) -> bool:
+    def reset(self, key: str | bytes | int) -> bool:
         """Forgets everything about `key`, including a block and reservations; True if there was anything. Raises
         whatever `on_error` says."""
 
-    def redis_key(self, key: str | bytes) -> bytes:
+    def redis_key(self, key: str | bytes | int) -> bytes:
         """The Redis key that holds the state of `key`."""
 
 @final
@@ -423,7 +434,7 @@ class Decision:
         """The cost that was asked for; of `consume_up_to` what was taken."""
 
     @property
-    def source(self) -> str:
+    def source(self) -> _Source:
         """Who answered: `redis`, `memory`, or `local`, `open` or `closed` while Redis cannot."""
 
     @property
@@ -439,8 +450,8 @@ class Decision:
 
         `RateLimit-Policy` and `RateLimit` have an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless
         `syntax` is `none`. `legacy` adds `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule
-        that binds. A denial has `Retry-After`: whole seconds, rounded up, at least 1; if the call can never be admitted,
-        the longest period of the rules that say so."""
+        that binds. A denial has `Retry-After`: whole seconds, rounded up, at least 1; if the call can never be
+        admitted, the longest period of the rules that say so."""
 
     def problem(self) -> _Problem:
         """The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
@@ -478,7 +489,7 @@ class CombinedDecision:
         never."""
 
     @property
-    def source(self) -> str:
+    def source(self) -> _Source:
         """Who answered: `redis`, `memory`, or `local`, `open` or `closed` while Redis cannot."""
 
     @property
@@ -490,8 +501,8 @@ class CombinedDecision:
 
         `RateLimit-Policy` and `RateLimit` have an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless
         `syntax` is `none`. `legacy` adds `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule
-        that binds. A denial has `Retry-After`: whole seconds, rounded up, at least 1; if the call can never be admitted,
-        the longest period of the rules that say so."""
+        that binds. A denial has `Retry-After`: whole seconds, rounded up, at least 1; if the call can never be
+        admitted, the longest period of the rules that say so."""
 
     def problem(self) -> _Problem:
         """The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
@@ -512,7 +523,7 @@ class Reservation:
     which does not ask Redis). Any process that knows its limiter, key and id can settle it."""
 
     @property
-    def key(self) -> str | bytes:
+    def key(self) -> str | bytes | int:
         """The key as it was given."""
 
     @property
@@ -576,7 +587,7 @@ class Lock:
         acquired, or is released. It stays after a loss."""
 
     @property
-    def state(self) -> str:
+    def state(self) -> _LockState:
         """What the handle knows, without asking Redis: `released` (or never acquired), `held`, `uncertain` (held, but
         the last renewal failed) or `lost`."""
 
@@ -609,11 +620,11 @@ class Lock:
         shortens."""
 
     def handover(self) -> str:
-        """Writes the lease down as a short text, by which another process adopts it (`Client.adopt`), and ends this handle:
-        it is released, renews no more, and its `release` is False. Asks nothing.
+        """Writes the lease down as a short text, by which another process adopts it (`Client.adopt`), and ends this
+        handle: it is released, renews no more, and its `release` is False. Asks nothing.
 
-        Nobody renews until the lock is adopted, so the text must arrive within what `remaining` says. Whoever has the text
-        can take the lease: treat it as a secret. It holds no password.
+        Nobody renews until the lock is adopted, so the text must arrive within what `remaining` says. Whoever has the
+        text can take the lease: treat it as a secret. It holds no password.
 
         Raises `Lost` unless the lock is held for certain now; `InvalidArgument` for a lock over several servers."""
 
@@ -764,7 +775,7 @@ class Taken:
     """The answer of `Stock.take`; as a bool, whether the units are held."""
 
     @property
-    def outcome(self) -> str:
+    def outcome(self) -> _Outcome:
         """`held`, `sold_out`, `buyer_limit`, `not_open` or `ended`."""
 
     @property
@@ -784,7 +795,7 @@ class TakenAll:
     """The answer of `Client.take_all`; as a bool, whether all the units are held. If not, none is."""
 
     @property
-    def outcome(self) -> str:
+    def outcome(self) -> _Outcome:
         """`held`, or why the first stock that refuses does: `sold_out`, `buyer_limit`, `not_open` or `ended`."""
 
     @property
@@ -1019,7 +1030,9 @@ class Cache:
     def name(self) -> str:
         """The name given."""
 
-    def get(self, key: str | bytes, load: Callable[[], str | bytes | None], wait: float | None = None) -> bytes | None:
+    def get(
+        self, key: str | bytes | int, load: Callable[[], str | bytes | None], wait: float | None = None
+    ) -> bytes | None:
         """The value of `key`, or what `load()` makes of it: bytes, text as UTF-8, or None if there is none.
 
         On a miss, while another caller loads, this waits for at most `wait` seconds (None: 5 more than the lease), then
@@ -1042,27 +1055,27 @@ class Cache:
         must lie in one slot, else it raises `CrossSlot`.
         """
 
-    def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
+    def get_json(self, key: str | bytes | int, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
         """As `get`, with a value that is stored as JSON. The caller that loads gets it back from JSON too. None is no
         value.
 
         Raises `InvalidArgument` for what another language cannot read: more than 512 lists and dicts within each other,
         or half of a surrogate pair."""
 
-    def peek(self, key: str | bytes) -> Seen | None:
+    def peek(self, key: str | bytes | int) -> Seen | None:
         """What is there, fresh or stale, without loading or waiting; None if there is nothing."""
 
-    def put(self, key: str | bytes, value: str | bytes | None) -> bool:
+    def put(self, key: str | bytes | int, value: str | bytes | None) -> bool:
         """Stores a value that you already have; None means that there is none. It counts as newer than whatever is
         being loaded."""
 
-    def invalidate(self, key: str | bytes) -> bool:
+    def invalidate(self, key: str | bytes | int) -> bool:
         """Forgets a key: what was loaded, or is being loaded now, is no longer served. True if there was a value."""
 
-    def redis_key(self, key: str | bytes) -> bytes:
+    def redis_key(self, key: str | bytes | int) -> bytes:
         """The Redis key of a key."""
 
-    def _get(self, key: str | bytes, wait: float | None) -> Loading:
+    def _get(self, key: str | bytes | int, wait: float | None) -> Loading:
         """A load of the value, for a loop."""
 
     def _get_many(self, keys: Iterable[str | bytes], wait: float | None) -> tuple[list[str | bytes], Loading]:
@@ -1309,9 +1322,9 @@ def set_time(client: Client, micros: int | None) -> None:
     also on a real server; None goes back to the server's clock. Other clients of the same server or memory keep
     theirs."""
 
-def put(client: Client, redis_key: str | bytes, kind: str, value: str | bytes) -> bool:
+def put(client: Client, redis_key: str | bytes | int, kind: str, value: str | bytes) -> bool:
     """Replaces what stands at a raw Redis key: `string` puts the value without a TTL, `list` a list of another program,
     `persist` takes away the TTL of what is there."""
 
-def get(client: Client, redis_key: str | bytes) -> tuple[bytes, int | None] | None:
+def get(client: Client, redis_key: str | bytes | int) -> tuple[bytes, int | None] | None:
     """Reads what stands at a raw Redis key: the value and the milliseconds left (None: no TTL); None without a key."""

@@ -265,6 +265,7 @@ pub(super) fn describe_holder(who: &[u8], left: u64) -> String {
         return "others wait for it".to_owned();
     }
     let label = if label.is_empty() { String::new() } else { format!(", \"{}\"", shown(label.as_bytes())) };
-    let (host, left) = (shown(host.as_bytes()), span(left));
+    // To the millisecond, or nobody reads it.
+    let (host, left) = (shown(host.as_bytes()), span(left.next_multiple_of(1_000)));
     format!("process {pid} on {host}{label} holds it for {left} more, unless it renews or releases it")
 }

@@ -105,7 +105,7 @@ __all__ = [
 ]
 
 
-async def limit(name: str, key: str | bytes, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
+async def limit(name: str, key: str | bytes | int, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
     """Limits in one line, with a client of the environment's; see `quotalock.limit`."""
     return await on_loop(_of_environment()._native._limit)(name, key, policy, cost)
 

@@ -46,7 +46,7 @@ class Cache(Maker[_native.Cache], made_by="Client.cache"):
     __slots__ = ()
 
     async def get(
-        self, key: str | bytes, load: Callable[[], Awaitable[Loaded] | Loaded], wait: float | None = None
+        self, key: str | bytes | int, load: Callable[[], Awaitable[Loaded] | Loaded], wait: float | None = None
     ) -> bytes | None:
         """The value of `key`, or what `await load()` makes of it; see `quotalock.Cache.get`."""
         check_function("load", load)
@@ -64,7 +64,7 @@ class Cache(Maker[_native.Cache], made_by="Client.cache"):
         given, loading = self._native._get_many(keys, wait)
         return dict(zip(given, await run_many(self._client, loading, given, load), strict=True))
 
-    async def get_json(self, key: str | bytes, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
+    async def get_json(self, key: str | bytes | int, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
         """As `get`, of a value that is stored as JSON; see `quotalock.Cache.get_json`."""
         check_function("load", load)
 
@@ -73,19 +73,19 @@ class Cache(Maker[_native.Cache], made_by="Client.cache"):
 
         return _json.decode(await self.get(key, encoded, wait))
 
-    async def peek(self, key: str | bytes) -> Seen | None:
+    async def peek(self, key: str | bytes | int) -> Seen | None:
         """What is there, fresh or stale, without loading or waiting; None if there is nothing."""
         return await on_loop(self._native.peek)(key)
 
-    async def put(self, key: str | bytes, value: str | bytes | None) -> bool:
+    async def put(self, key: str | bytes | int, value: str | bytes | None) -> bool:
         """Stores a value that the caller has already; see `quotalock.Cache.put`."""
         return await on_loop(self._native.put)(key, value)
 
-    async def invalidate(self, key: str | bytes) -> bool:
+    async def invalidate(self, key: str | bytes | int) -> bool:
         """Forgets a key: what was loaded, or is being loaded now, is not served any more. True if there was any."""
         return await on_loop(self._native.invalidate)(key)
 
-    def redis_key(self, key: str | bytes) -> bytes:
+    def redis_key(self, key: str | bytes | int) -> bytes:
         """The Redis key of a key."""
         return self._native.redis_key(key)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._native import Client as NativeClient
 from .._native import CombinedDecision, Rule, TakenAll
@@ -14,6 +14,9 @@ from ._limiter import Limiter
 from ._locks import Locks
 from ._stock import Stock
 from ._wrapper import on_loop
+
+if TYPE_CHECKING:
+    from .._native import _OnError
 
 
 class Client(Locks):
@@ -26,7 +29,7 @@ class Client(Locks):
         url: str | None = None,
         prefix: str = "ql",
         timeout: float = 0.5,
-        on_error: str = "raise",
+        on_error: _OnError = "raise",
         request_memory: float = 60.0,
     ) -> None:
         self._native = NativeClient(url, prefix, timeout, on_error, request_memory)._for_loops()
@@ -43,7 +46,7 @@ class Client(Locks):
 
     async def consume_all(
         self,
-        charges: Iterable[tuple[Limiter, str | bytes] | tuple[Limiter, str | bytes, int]],
+        charges: Iterable[tuple[Limiter, str | bytes | int] | tuple[Limiter, str | bytes | int, int]],
         request_id: str | bytes | None = None,
     ) -> CombinedDecision:
         """Charges several keys if all of them admit it, else none; see `quotalock.Client.consume_all`."""

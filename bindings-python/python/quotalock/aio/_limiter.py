@@ -11,6 +11,8 @@ from ._wrapper import Wrapper, on_loop
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from .._native import _Unsettled
+
 
 class Limiter(Wrapper[_native.Limiter], made_by="Client.limiter"):
     """Decides for keys by one policy; made by `Client.limiter`. The methods are those of `quotalock.Limiter`."""
@@ -37,15 +39,17 @@ class Limiter(Wrapper[_native.Limiter], made_by="Client.limiter"):
         """Whether the policy is enforced."""
         return self._native.enforce
 
-    async def consume(self, key: str | bytes, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
+    async def consume(self, key: str | bytes | int, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
         """Charges `cost` to every rule if all admit it, else to none; with a `request_id` once for that id."""
         return await on_loop(self._native.consume)(key, cost, request_id)
 
-    async def consume_up_to(self, key: str | bytes, most: int) -> Decision:
+    async def consume_up_to(self, key: str | bytes | int, most: int) -> Decision:
         """Charges as much as is admitted now, up to `most`; the decision's `cost` tells how much."""
         return await on_loop(self._native.consume_up_to)(key, most)
 
-    async def reserve(self, key: str | bytes, estimate: int, ttl: float, unsettled: str = "spent") -> Reservation:
+    async def reserve(
+        self, key: str | bytes | int, estimate: int, ttl: float, unsettled: _Unsettled = "spent"
+    ) -> Reservation:
         """Charges `estimate` and holds it for `ttl` seconds, until the reservation is settled.
 
         If this is cancelled after Redis was asked, the estimate may be held until its end.
@@ -53,38 +57,38 @@ class Limiter(Wrapper[_native.Limiter], made_by="Client.limiter"):
         native, decision = self._native._reserve(key, estimate, ttl, unsettled)
         return Reservation._of(native, await decision)
 
-    def reservation(self, key: str | bytes, id: str) -> Reservation:
+    def reservation(self, key: str | bytes | int, id: str) -> Reservation:
         """The reservation of this id, made here or in another process. Asks nobody, so it is not awaited."""
         return Reservation._of(self._native.reservation(key, id))
 
-    async def peek(self, key: str | bytes, cost: int = 1) -> Decision:
+    async def peek(self, key: str | bytes | int, cost: int = 1) -> Decision:
         """Returns what `consume` would return, and never writes."""
         return await on_loop(self._native.peek)(key, cost)
 
-    async def require(self, key: str | bytes, cost: int = 1) -> Decision:
+    async def require(self, key: str | bytes | int, cost: int = 1) -> Decision:
         """As `consume`, but a denial raises `RateLimited`, which carries the decision."""
         return await on_loop(self._native.require)(key, cost)
 
-    async def wait(self, key: str | bytes, timeout: float, cost: int = 1) -> Decision:
+    async def wait(self, key: str | bytes | int, timeout: float, cost: int = 1) -> Decision:
         """As `consume`, and after a denial sleeps as `retry_after` says and tries again, for at most `timeout` seconds.
 
         Ends with a denial at once when the next chance lies behind the timeout.
         """
         return await on_loop(self._native.wait)(key, timeout, cost)
 
-    async def refund(self, key: str | bytes, amount: int, request_id: str | bytes | None = None) -> Decision:
+    async def refund(self, key: str | bytes | int, amount: int, request_id: str | bytes | None = None) -> Decision:
         """Gives back `amount` of what was consumed, and returns what a peek right after it would return."""
         return await on_loop(self._native.refund)(key, amount, request_id)
 
-    async def block(self, key: str | bytes, duration: float) -> Decision:
+    async def block(self, key: str | bytes | int, duration: float) -> Decision:
         """Denies everything for `duration` seconds, and returns what a peek right after it would return."""
         return await on_loop(self._native.block)(key, duration)
 
-    async def reset(self, key: str | bytes) -> bool:
+    async def reset(self, key: str | bytes | int) -> bool:
         """Forgets everything about `key`, including a block and reservations; True if there was anything."""
         return await on_loop(self._native.reset)(key)
 
-    def redis_key(self, key: str | bytes) -> bytes:
+    def redis_key(self, key: str | bytes | int) -> bytes:
         """The Redis key that holds the state of `key`."""
         return self._native.redis_key(key)
 
@@ -102,7 +106,7 @@ class Reservation(Wrapper[_native.Reservation], made_by="Limiter.reserve or Limi
         return self
 
     @property
-    def key(self) -> str | bytes:
+    def key(self) -> str | bytes | int:
         """The key as it was given."""
         return self._native.key
 

@@ -13,7 +13,7 @@ from ._wrapper import Wrapper, on_loop
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from .._native import Inspection
+    from .._native import Inspection, _LockState
 
 
 class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
@@ -56,7 +56,7 @@ class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
         return self._native.token
 
     @property
-    def state(self) -> str:
+    def state(self) -> _LockState:
         """What the handle knows: `released`, `held`, `uncertain` or `lost`."""
         return self._native.state
 

@@ -66,7 +66,11 @@ fn rule(text: &str, policy: &str) -> Result<Rule> {
     let form = |found: Option<&Token>, wanted: &str| {
         let found = found.map_or("its end".to_owned(), |t| format!("\"{}\"", shown(t.text().as_bytes())));
         let text = shown(text.trim().as_bytes());
-        refused(format!("rule \"{text}\" has {found} where {wanted} should be: write it as \"10/minute\""))
+        let cure = match found.as_str() {
+            "\"burst\"" => "for a burst say capacity, as in \"token-bucket 10/second capacity 20\"",
+            _ => "write it as \"10/minute\"",
+        };
+        refused(format!("rule \"{text}\" has {found} where {wanted} should be: {cure}"))
     };
 
     let mut algorithm = Algorithm::FIXED_WINDOW;
@@ -144,7 +148,7 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
         let (chunk, after) = rest.split_at(end);
         let digits = chunk.bytes().take_while(u8::is_ascii_digit).count();
         let (number, word) = chunk.split_at(digits);
-        if !word.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-') || word.starts_with('-') {
+        if !word.bytes().all(|b| b.is_ascii_alphabetic() || b"-_".contains(&b)) || word.starts_with('-') {
             let chunk = shown(chunk.as_bytes());
             if chunk.contains(',') {
                 return Err(refused(format!(

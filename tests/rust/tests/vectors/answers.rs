@@ -13,9 +13,12 @@ use serde_json::{Value, json};
 /// Where no server is.
 const NOBODY: &str = "redis://127.0.0.1:1";
 
+/// Header fields, of these options.
+type Headers = Box<dyn Fn(&HeaderOptions) -> Vec<(&'static str, String)>>;
+
 /// What a decision tells, of one key or of several.
 struct Told {
-    headers: Box<dyn Fn(&HeaderOptions) -> Vec<(&'static str, String)>>,
+    headers: Headers,
     problem: Result<Problem>,
     rules: Vec<RuleDecision>,
 }
