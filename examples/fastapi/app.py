@@ -1,13 +1,16 @@
 """A FastAPI application with limits. Start it with `uvicorn app:app`, and ask for /search more than three times."""
 
 import os
+from typing import Any
 
 from fastapi import Depends, FastAPI
 from quotalock import aio
 from quotalock.fastapi import Limit, install
 
+# raise, open, closed or local: what happens when Redis is away.
+ON_ERROR: Any = os.environ.get("ON_ERROR", "closed")
 app = FastAPI()
-install(app, aio.Client(on_error=os.environ.get("ON_ERROR", "closed")))
+install(app, aio.Client(on_error=ON_ERROR))
 
 
 @app.get("/", dependencies=[Depends(Limit("100/minute;1000/day"))])

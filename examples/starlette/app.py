@@ -1,6 +1,7 @@
 """A Starlette application with limits. Start it with `uvicorn app:app`, and ask for /search more than three times."""
 
 import os
+from typing import Any
 
 from quotalock import aio
 from quotalock.starlette import RateLimitMiddleware, install, limit
@@ -10,7 +11,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-client = aio.Client(on_error=os.environ.get("ON_ERROR", "closed"))
+# raise, open, closed or local: what happens when Redis is away.
+ON_ERROR: Any = os.environ.get("ON_ERROR", "closed")
+client = aio.Client(on_error=ON_ERROR)
 
 
 async def index(request: Request) -> PlainTextResponse:

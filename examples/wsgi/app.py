@@ -7,6 +7,8 @@ from typing import Any
 import quotalock
 from quotalock.wsgi import RateLimitMiddleware
 
+# raise, open, closed or local: what happens when Redis is away.
+ON_ERROR: Any = os.environ.get("ON_ERROR", "closed")
 ANSWERS = {"/": b"hello\n", "/search": b"found\n", "/health": b"well\n"}
 
 
@@ -23,6 +25,6 @@ def is_not_limited(environ: dict[str, Any]) -> bool:
 application = RateLimitMiddleware(
     pages,
     "3/2 seconds",
-    client=quotalock.Client(on_error=os.environ.get("ON_ERROR", "closed")),
+    client=quotalock.Client(on_error=ON_ERROR),
     exempt=is_not_limited,
 )

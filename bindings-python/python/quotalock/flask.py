@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from ._require import require
 
@@ -71,7 +71,7 @@ class Limiter:
         storage_uri: str | None = None,
         key_prefix: str = "ql",
         timeout: float = 0.5,
-        on_error: str = "raise",
+        on_error: Literal["raise", "open", "closed", "local"] = "raise",
         headers_enabled: bool = True,
         legacy_headers: bool = False,
         trusted_proxies: Iterable[str] = (),

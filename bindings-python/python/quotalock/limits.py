@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import time
 from functools import lru_cache
+from typing import Literal
 
 from ._require import require
 
@@ -65,7 +66,7 @@ class QuotalockStorage(Storage, MovingWindowSupport, SlidingWindowCounterSupport
         wrap_exceptions: bool = False,
         prefix: str = "ql",
         timeout: float = 0.5,
-        on_error: str = "raise",
+        on_error: Literal["raise", "open", "closed", "local"] = "raise",
     ) -> None:
         super().__init__(uri, wrap_exceptions=wrap_exceptions)
         # By this name flask-limiter's command line shows it.
