@@ -86,8 +86,8 @@ test-php-memory: build-php ## Runs the tests of the PHP extension under Valgrind
 test-node: build-node ## Runs the tests of the Node package
 	$(WITH_SERVERS) node --test tests/node/*.test.*
 
-.PHONY: test-frameworks test-frameworks-php
-test-frameworks: test-frameworks-php ## Runs what frameworks test, and the examples, on the packages for frameworks
+.PHONY: test-frameworks test-frameworks-php test-frameworks-python
+test-frameworks: test-frameworks-php test-frameworks-python ## Runs what frameworks test, and the examples, on the packages for frameworks
 
 FRAMEWORKS_PHP := php-graham-campbell-result-type php-mockery php-monolog php-nesbot-carbon php-nyholm-psr7 php-phpoption \
 	php-psr-cache php-psr-container php-psr-event-dispatcher php-psr-http-factory php-psr-http-message php-psr-log \
@@ -96,6 +96,13 @@ test-frameworks-php: build-php ## The same of PHP alone: ONLY=laravel-10 one run
 	tools/setup.sh $(FRAMEWORKS_PHP)
 	tests/frameworks/php/fetch.sh
 	QUOTALOCK_PHP='$(PHP)' $(WITH_SERVERS) tests/frameworks/php/run.sh $(ONLY)
+
+# Their own tests too, of their own archives; what these need beside .venv has an environment of its own.
+FRAMEWORKS := target/frameworks/python
+test-frameworks-python: build-python ## The same of Python alone
+	tests/frameworks/python/setup.sh
+	$(WITH_SERVERS) bash -c '$(FRAMEWORKS)/bin/python -m pytest -q -c tests/frameworks/python/pytest.ini tests/frameworks/python \
+		&& $(FRAMEWORKS)/bin/python tests/frameworks/python/upstream/run.py'
 
 test-mutants: ## Breaks the core on purpose, fault by fault, and expects red tests
 	python3 tests/mutants/run.py

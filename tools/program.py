@@ -33,15 +33,24 @@ class ProgramError(Exception):
 class Program:
     """A program that runs in the foreground of a process of its own, until it is ended or the `with` block is.
 
-    `ready` is asked every few milliseconds whether the program answers yet. Its output goes to `log`.
+    `ready` is asked every few milliseconds whether the program answers yet, for `within` seconds. Its output goes to
+    `log`.
 
     The process also ends when the *thread* that started it does, by the signal `orphaned`: the kernel's parent-death
     signal goes by threads.
     """
 
     def __init__(
-        self, name: str, command: list[str], log: Path, ready: Callable[[], bool], *, orphaned: str = "TERM"
+        self,
+        name: str,
+        command: list[str],
+        log: Path,
+        ready: Callable[[], bool],
+        *,
+        orphaned: str = "TERM",
+        within: float = READY_WITHIN,
     ) -> None:
+        self._within = within
         self.name = name
         self._command = command
         self._log = log
@@ -104,14 +113,14 @@ class Program:
         return self._process
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
-        give_up = time.monotonic() + READY_WITHIN
+        give_up = time.monotonic() + self._within
         while time.monotonic() < give_up:
             if process.poll() is not None:
                 raise ProgramError(f"{self.name} ended as soon as it was started:\n{self._end_of_log()}")
             if self._ready():
                 return
             time.sleep(0.005)
-        raise ProgramError(f"{self.name} did not answer within {READY_WITHIN:.0f} s:\n{self._end_of_log()}")
+        raise ProgramError(f"{self.name} did not answer within {self._within:.0f} s:\n{self._end_of_log()}")
 
     def _end_of_log(self) -> str:
         return self._log.read_text(errors="replace")[-2000:]

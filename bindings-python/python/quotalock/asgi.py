@@ -1,0 +1,114 @@
+"""Limits every request of an ASGI application.
+
+    from quotalock.asgi import RateLimitMiddleware
+
+    app = RateLimitMiddleware(app, "100/minute")
+
+A refused request gets 429 with `Retry-After` and a problem body (RFC 9457), 503 if Redis is away and the client's
+`on_error` is `closed`. Each answer has the fields `RateLimit` and `RateLimit-Policy`. WebSockets and the lifespan pass.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
+
+from ._web import Answer, Key, Proxies, Whom, checked_client, checked_key, checked_policy, name_of
+from .aio import Client
+
+__all__ = ["RateLimitMiddleware"]
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class RateLimitMiddleware:
+    """An ASGI application around another, which decides before it.
+
+    `policy` is text, or a list of texts. `client` is a `quotalock.aio.Client`; without one it is that of the
+    environment. `key` makes a key of the scope, and may be awaited; without one it is the client's address, which
+    `trusted_proxies` may tell in `forwarded_header`. `exempt` says of a scope that it is not limited. `name` is that of
+    the limiter.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        policy: str | list[str],
+        *,
+        client: Client | None = None,
+        key: Callable[[Any], Key | Awaitable[Key]] | None = None,
+        name: str = "http",
+        cost: int = 1,
+        exempt: Callable[[Any], bool] | None = None,
+        trusted_proxies: Iterable[str] = (),
+        forwarded_header: str = "X-Forwarded-For",
+        legacy_headers: bool = False,
+    ) -> None:
+        self._app = app
+        policy = checked_policy(policy, "RateLimitMiddleware")
+        self._limiter = checked_client(client, Client, "RateLimitMiddleware").limiter(name, policy)
+        self._proxies = Proxies(trusted_proxies, forwarded_header)
+        self._key = key
+        self._cost = cost
+        self._exempt = exempt
+        self._legacy = legacy_headers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = self.request(scope)
+        if self._exempt and self._exempt(request):
+            await self._app(scope, receive, send)
+            return
+        answer = Answer(await self._limiter.consume(await self._key_of(scope, request), self._cost), self._legacy)
+        if answer.refused:
+            headers = raw(answer.refusal_headers)
+            await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+            await send({"type": "http.response.body", "body": answer.body})
+            return
+        # That of a limit of the endpoint says more.
+        state = scope.setdefault("state", {})
+        await self._app(scope, receive, with_headers(send, lambda: state.get("quotalock", answer).headers))
+
+    def request(self, scope: Scope) -> Any:  # noqa: ANN401
+        """What `key` and `exempt` get: the scope."""
+        return scope
+
+    async def _key_of(self, scope: Scope, request: object) -> Whom:
+        if self._key is None:
+            return address(scope, self._proxies)
+        key = self._key(request)
+        return checked_key(await key if inspect.isawaitable(key) else key, name_of(self._key))
+
+
+def address(scope: Scope, proxies: Proxies) -> str:
+    """The address of the client of a scope."""
+    peer = scope.get("client")
+    wanted = proxies.header.encode()
+    forwarded = [value.decode("latin-1") for name, value in scope["headers"] if name.lower() == wanted]
+    return proxies.address(peer[0] if peer else None, forwarded)
+
+
+def raw(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    """Header fields as ASGI sends them."""
+    return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+
+
+def with_headers(send: Send, headers: Callable[[], dict[str, str]]) -> Send:
+    """A `send` that adds header fields to the answer, as they are when it starts."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            there = {name.lower() for name, _ in message.get("headers", ())}
+            added = [field for field in raw(headers()) if field[0] not in there]
+            message = {**message, "headers": [*message.get("headers", ()), *added]}
+        await send(message)
+
+    return sending

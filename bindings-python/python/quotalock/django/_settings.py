@@ -1,0 +1,116 @@
+"""What `QUOTALOCK` in the settings of a project says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.signals import setting_changed
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.module_loading import import_string
+
+from .. import aio
+from .._native import Client
+from .._web import Answer, Limiters, Proxies, checked_policy
+
+# Each name with its default. Those of a client have its defaults.
+DEFAULTS: dict[str, Any] = {
+    "URL": None,
+    "PREFIX": "ql",
+    "TIMEOUT": 0.5,
+    "ON_ERROR": "raise",
+    "POLICY": None,
+    "KEY": "ip",
+    "TRUSTED_PROXIES": (),
+    "FORWARDED_HEADER": "X-Forwarded-For",
+    "IPV6_PREFIX": 64,
+    "LEGACY_HEADERS": False,
+    "SCOPE": None,
+    "ENFORCE": True,
+    "ENABLED": True,
+    "VIEW": None,
+}
+
+
+class Configuration:
+    """The settings with their defaults, checked, and what they make."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        if unknown := set(given) - set(DEFAULTS):
+            names = ", ".join(sorted(unknown))
+            raise ImproperlyConfigured(f"settings.QUOTALOCK has no {names}: there are {', '.join(DEFAULTS)}")
+        self._values = {**DEFAULTS, **given}
+        values = self._values
+        self.enabled: bool = values["ENABLED"]
+        self.key: str | Callable[..., Any] = values["KEY"]
+        self.legacy: bool = values["LEGACY_HEADERS"]
+        try:
+            self.proxies = Proxies(values["TRUSTED_PROXIES"], values["FORWARDED_HEADER"], values["IPV6_PREFIX"])
+            self.policy = values["POLICY"] and checked_policy(values["POLICY"], "POLICY")
+            self.client = Client(*self._of_client)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"settings.QUOTALOCK: {error}") from error
+        self.view: Callable[[HttpRequest, Answer], HttpResponse] | None = None
+        if values["VIEW"]:
+            self.view = import_string(values["VIEW"]) if isinstance(values["VIEW"], str) else values["VIEW"]
+
+    @property
+    def _of_client(self) -> list[Any]:
+        return [self._values[name] for name in ("URL", "PREFIX", "TIMEOUT", "ON_ERROR")]
+
+    @cached_property
+    def aio_client(self) -> aio.Client:
+        """The client of asynchronous views."""
+        return aio.Client(*self._of_client)
+
+    @cached_property
+    def limiters(self) -> Limiters:
+        """The limiters of synchronous views."""
+        return Limiters(self.client, self._values["SCOPE"], self._values["ENFORCE"])
+
+    @cached_property
+    def aio_limiters(self) -> Limiters:
+        """The limiters of asynchronous views."""
+        return Limiters(self.aio_client, self._values["SCOPE"], self._values["ENFORCE"])
+
+    def refusal(self, request: HttpRequest, answer: Answer) -> HttpResponse:
+        """The response to a refused request."""
+        if self.view is not None:
+            return told(self.view(request, answer), answer)
+        return HttpResponse(answer.body, status=answer.status, headers=answer.refusal_headers)
+
+
+def told(response: Any, answer: Answer) -> Any:  # noqa: ANN401
+    """A response with the fields of an answer, as far as it has none yet."""
+    if isinstance(response, HttpResponseBase):
+        for name, value in answer.headers.items():
+            response.headers.setdefault(name, value)
+    return response
+
+
+_of_project: Configuration | None = None
+
+
+def configuration() -> Configuration:
+    """The project's configuration, made at the first use."""
+    global _of_project
+    _of_project = _of_project or Configuration(getattr(settings, "QUOTALOCK", {}))
+    return _of_project
+
+
+def forget() -> None:
+    """Reads the settings anew at the next use: tests override them."""
+    global _of_project
+    _of_project = None
+
+
+def _changed(*, setting: str, **others: object) -> None:
+    if setting == "QUOTALOCK":
+        forget()
+
+
+setting_changed.connect(_changed, dispatch_uid="quotalock")

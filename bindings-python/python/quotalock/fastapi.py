@@ -1,0 +1,47 @@
+"""Limits requests of a FastAPI application by a dependency.
+
+    from fastapi import Depends, FastAPI
+    from quotalock.fastapi import Limit, install
+
+    app = FastAPI()
+    install(app)
+
+    @app.get("/", dependencies=[Depends(Limit("10/minute"))])
+    async def index(): ...
+
+A refused request gets 429 with `Retry-After` and a problem body (RFC 9457), 503 if Redis is away and the client's
+`on_error` is `closed`. Each answer has the fields `RateLimit` and `RateLimit-Policy`. To limit the whole application
+without a dependency use `RateLimitMiddleware`.
+"""
+
+from __future__ import annotations
+
+from ._require import require
+
+require("fastapi", "0.100", "fastapi")
+
+from fastapi import Request
+
+from . import starlette
+from .starlette import RateLimitExceeded, RateLimitMiddleware, install
+
+__all__ = ["Limit", "Limits", "RateLimitExceeded", "RateLimitMiddleware", "install"]
+
+
+class Limit(starlette.Limit):
+    """A dependency that limits requests: see `quotalock.starlette.Limit`. For several of a request use `Limits`."""
+
+    async def __call__(self, request: Request) -> None:
+        """Decides about a request."""
+        await starlette.decide(request, [self])
+
+
+class Limits:
+    """A dependency that decides by several limits in one call: all of them are charged or none."""
+
+    def __init__(self, *limits: Limit) -> None:
+        self.limits = limits
+
+    async def __call__(self, request: Request) -> None:
+        """Decides about a request."""
+        await starlette.decide(request, self.limits)

@@ -1,0 +1,57 @@
+"""Asks an ASGI application, without a server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Answer:
+    """What it sent."""
+
+    status: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+def ask(app: Any, *paths: str, peer: str = "192.0.2.1", **headers: str) -> Answer:
+    """The answer to the last of several requests, one after the other on a loop of their own."""
+    answers: list[Answer] = []
+
+    async def all_of_them() -> None:
+        for path in paths:
+            answers.append(await asked(app, path, peer, headers))
+
+    asyncio.run(all_of_them())
+    return answers[-1]
+
+
+async def asked(app: Callable[..., Awaitable[None]], path: str, peer: str, headers: dict[str, str]) -> Answer:
+    """The answer to a request."""
+    answer = Answer()
+
+    async def send(message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            answer.status = message["status"]
+            answer.headers = {name.decode(): value.decode() for name, value in message["headers"]}
+        else:
+            answer.body += message.get("body", b"")
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    path, _, query = path.partition("?")
+    given = [(name.replace("_", "-").lower().encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": given}
+    scope |= {
+        "client": (peer, 1),
+        "server": ("testserver", 80),
+        "scheme": "http",
+        "root_path": "",
+        "http_version": "1.1",
+    }
+    await app(scope, receive, send)
+    return answer

@@ -1,0 +1,122 @@
+"""What the decorators for Celery do, with a worker of each kind of thread, and where there is no queue."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import celery
+import pytest
+import quotalock
+from celery.contrib.testing.worker import start_worker
+from quotalock import aio
+from quotalock.celery import rate_limited, single_instance
+from quotalock.testing import Clock
+
+_numbers = itertools.count()
+
+
+def memory() -> quotalock.Client:
+    return quotalock.Client(f"memory://celery-{next(_numbers)}")
+
+
+@pytest.fixture
+def app() -> Iterator[celery.Celery]:
+    made = celery.Celery("tests", broker="memory://", backend="cache+memory://")
+    made.conf.update(task_always_eager=False, broker_connection_retry_on_startup=False, worker_prefetch_multiplier=1)
+    yield made
+    made.close()
+
+
+def test_a_task_that_has_to_wait_goes_back_to_the_queue(app: celery.Celery) -> None:
+    ran: list[tuple[str, float]] = []
+
+    @app.task(bind=True)
+    @rate_limited("2/1s", key=lambda shop: shop, jitter=0.0, client=memory())
+    def send(self: Any, shop: str) -> str:
+        assert self.request.retries == 0
+        ran.append((shop, time.monotonic()))
+        return f"sent to {shop}"
+
+    with start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=30):
+        results = [send.delay("a") for _ in range(4)] + [send.delay("b")]
+        assert [result.get(timeout=30) for result in results] == ["sent to a"] * 4 + ["sent to b"]
+    times = [at for shop, at in ran if shop == "a"]
+    assert times[2] - times[0] >= 0.9
+    assert times[3] - times[1] >= 0.9
+
+
+def test_only_one_worker_runs_it_at_a_time(app: celery.Celery) -> None:
+    running, release = threading.Event(), threading.Event()
+    client = memory()
+
+    @app.task
+    @single_instance(key=lambda shop: shop, client=client)
+    def reindex(shop: str) -> str:
+        running.set()
+        assert release.wait(30)
+        return "done"
+
+    with start_worker(app, pool="threads", concurrency=3, perform_ping_check=False, shutdown_timeout=30):
+        first = reindex.delay("a")
+        assert running.wait(30)
+        assert reindex.delay("a").get(timeout=30) is None
+        other = reindex.delay("b")
+        release.set()
+        assert (first.get(timeout=30), other.get(timeout=30)) == ("done", "done")
+        assert reindex.delay("a").get(timeout=30) == "done"
+
+
+def test_one_that_is_running_may_be_put_back(app: celery.Celery) -> None:
+    client = memory()
+    holder = client.lock("celery:work:all")
+    assert holder.acquire()
+
+    @app.task
+    @single_instance(name="celery:work", if_running="requeue", again_in=0.1, client=client)
+    def work() -> str:
+        return "done"
+
+    with start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=30):
+        result = work.delay()
+        with pytest.raises(celery.exceptions.TimeoutError):
+            result.get(timeout=0.5)
+        holder.release()
+        assert result.get(timeout=30) == "done"
+    # Without a queue it is skipped.
+    with client.lock("celery:work:all"):
+        assert work() is None
+
+
+def test_a_direct_call_raises(app: celery.Celery) -> None:
+    client = memory()
+    clock = Clock(client)
+
+    @app.task
+    @rate_limited("1/minute", client=client)
+    def send() -> str:
+        return "sent"
+
+    assert send() == "sent"
+    with pytest.raises(quotalock.RateLimited, match=r"1/minute: again in 60\.000 s"):
+        send()
+    clock.advance(60)
+    assert send() == "sent"
+
+
+def test_a_key_function_that_gives_nothing_is_an_error() -> None:
+    nothing = rate_limited("1/minute", key=lambda: None, client=memory())(lambda: "sent")  # type: ignore[arg-type, return-value]
+    with pytest.raises(quotalock.InvalidArgument, match=r"test_celery.*as the key"):
+        nothing()
+
+
+def test_what_cannot_be_is_told_of_at_the_start() -> None:
+    with pytest.raises(quotalock.InvalidPolicy, match="rate_limited"):
+        rate_limited("many", client=memory())
+    with pytest.raises(ValueError, match="if_running"):
+        single_instance(if_running="wait", client=memory())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="is not awaited"):
+        single_instance(client=aio.Client("memory://"))  # type: ignore[arg-type]

@@ -1,0 +1,43 @@
+"""In the place of the conftest of `limits`: its storages are ours, on each server, each test with keys of its own."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+
+import pytest
+import quotalock.limits
+import tests.utils
+
+SERVERS = json.loads(os.environ["QUOTALOCK_TEST_SERVERS"])
+CLUSTER = json.loads(os.environ["QUOTALOCK_TEST_CLUSTERS"])["cluster-7.0"]
+
+URLS = {
+    "memory": "quotalock+memory://",
+    **{name: url.replace("redis://", "quotalock://") for name, url in SERVERS.items()},
+    "cluster": CLUSTER.replace("redis+cluster://", "quotalock+cluster://"),
+}
+STORAGES = [pytest.param(url, {}, None, id=name) for name, url in URLS.items()]
+EXPECTED = [pytest.param(url, {}, quotalock.limits.QuotalockStorage, None, id=name) for name, url in URLS.items()]
+
+for name in ("all_storage", "moving_window_storage", "sliding_window_counter_storage"):
+    setattr(tests.utils, name, pytest.mark.parametrize(("uri", "args", "fixture"), STORAGES))
+
+_prefixes = itertools.count()
+
+
+def pytest_pycollect_makeitem(name: str, obj: object) -> None:
+    if name == "TestConcreteStorages":
+        obj.pytestmark = [pytest.mark.parametrize(("uri", "args", "expected_instance", "fixture"), EXPECTED).mark]
+
+
+@pytest.fixture(autouse=True)
+def own_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = quotalock.limits.QuotalockStorage.__init__
+
+    def with_prefix(self: object, uri: str, **options: object) -> None:
+        made(self, uri, prefix=f"limits-{os.getpid()}-{prefix}", timeout=5.0, **options)
+
+    prefix = next(_prefixes)
+    monkeypatch.setattr(quotalock.limits.QuotalockStorage, "__init__", with_prefix)
