@@ -895,7 +895,7 @@ export class RuleDecision {
   private constructor()
   /** Whether this rule admits by itself. */
   readonly allowed: boolean
-  /** The rule's limit. */
+  /** The most that this rule admits at once: its capacity. */
   readonly limit: number
   /** What this rule would let be consumed now. */
   readonly remaining: number
@@ -903,6 +903,35 @@ export class RuleDecision {
   readonly retryAfterMs: number | null
   /** After how many milliseconds this rule is as new. */
   readonly resetAfterMs: number
+  /** How this rule counts. */
+  readonly algorithm: Algorithm
+  /** How much this rule admits per period. */
+  readonly quota: number
+  /** The period in milliseconds. */
+  readonly periodMs: number
+  /** The most that this rule admits at once: the quota, but for a token bucket that says another capacity. */
+  readonly capacity: number
+}
+
+/** Which header fields {@link Decision.headers} gives. */
+export interface HeaderOptions {
+  /**
+   * How quotas are told: `draft-11` (the default) is `RateLimit-Policy` and `RateLimit` of
+   * draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out.
+   */
+  syntax?: 'draft-11' | 'none' | undefined
+  /** Whether `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds are given too: false. */
+  legacy?: boolean | undefined
+}
+
+/** The body of a refusal (RFC 9457). */
+export interface Problem {
+  type: string
+  title: string
+  status: number
+  detail: string
+  /** The rules that deny, named as in the header fields. */
+  'violated-policies': string[]
 }
 
 /**
@@ -911,6 +940,8 @@ export class RuleDecision {
  */
 export class Decision {
   private constructor()
+  /** The name of the limiter. */
+  readonly name: string
   /** Whether the call was admitted. A denied call was charged nothing. */
   readonly allowed: boolean
   /** Whether the policy denies, and only its `enforce: false` lets the call pass: it was charged nothing. */
@@ -931,6 +962,16 @@ export class Decision {
   readonly healed: boolean
   /** The answer of each rule, in the order of the policy. */
   readonly rules: readonly RuleDecision[]
+  /**
+   * The header fields of an answer to the request that was decided, in their order; a denial has `Retry-After`: whole seconds,
+   * rounded up, at least 1. If the call can never be admitted it is the longest period of the rules that say so.
+   */
+  headers(options?: HeaderOptions): Record<string, string>
+  /**
+   * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its `status` is 429,
+   * or 503 if Redis could not be asked and `onError: 'closed'` denied. Throws `invalid_argument` if the call was allowed.
+   */
+  problem(): Problem
 }
 
 /** The answer of {@link Client.consumeAll} about several keys, charged all or none. */
@@ -951,6 +992,16 @@ export class CombinedDecision {
   readonly source: Source
   /** The decision about each key, in the order given. */
   readonly decisions: readonly Decision[]
+  /**
+   * The header fields of an answer to the request that was decided, in their order; a denial has `Retry-After`: whole seconds,
+   * rounded up, at least 1. If the call can never be admitted it is the longest period of the rules that say so.
+   */
+  headers(options?: HeaderOptions): Record<string, string>
+  /**
+   * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its `status` is 429,
+   * or 503 if Redis could not be asked and `onError: 'closed'` denied. Throws `invalid_argument` if the call was allowed.
+   */
+  problem(): Problem
 }
 
 /**

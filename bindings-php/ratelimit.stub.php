@@ -477,6 +477,9 @@ namespace Quotalock {
      */
     final class Decision
     {
+        /** The name of the limiter. */
+        public readonly string $name;
+
         /** Whether the call was admitted. A denied call was charged nothing. */
         public readonly bool $allowed;
 
@@ -514,6 +517,31 @@ namespace Quotalock {
          */
         public readonly array $rules;
 
+        /**
+         * The header fields of an answer to the request that was decided, in their order: `RateLimit-Policy` and
+         * `RateLimit` with an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless `$syntax` is `none`;
+         * `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds, if `$legacy`; and on a
+         * denial `Retry-After`: whole seconds, rounded up, at least 1. If the call can never be admitted it is the longest
+         * period of the rules that say so.
+         *
+         * @param 'draft-11'|'none' $syntax
+         * @return array<string, string>
+         */
+        public function headers(string $syntax = 'draft-11', bool $legacy = false): array
+        {
+        }
+
+        /**
+         * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
+         * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
+         *
+         * @return array{type: string, title: string, status: int, detail: string, 'violated-policies': list<string>}
+         * @throws Exception\InvalidArgumentException if the call was allowed
+         */
+        public function problem(): array
+        {
+        }
+
         private function __construct()
         {
         }
@@ -550,6 +578,31 @@ namespace Quotalock {
          * @var non-empty-list<Decision>
          */
         public readonly array $decisions;
+
+        /**
+         * The header fields of an answer to the request that was decided, in their order: `RateLimit-Policy` and
+         * `RateLimit` with an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless `$syntax` is `none`;
+         * `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds, if `$legacy`; and on a
+         * denial `Retry-After`: whole seconds, rounded up, at least 1. If the call can never be admitted it is the longest
+         * period of the rules that say so.
+         *
+         * @param 'draft-11'|'none' $syntax
+         * @return array<string, string>
+         */
+        public function headers(string $syntax = 'draft-11', bool $legacy = false): array
+        {
+        }
+
+        /**
+         * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
+         * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
+         *
+         * @return array{type: string, title: string, status: int, detail: string, 'violated-policies': list<string>}
+         * @throws Exception\InvalidArgumentException if the call was allowed
+         */
+        public function problem(): array
+        {
+        }
 
         private function __construct()
         {
@@ -1297,6 +1350,7 @@ namespace Quotalock {
         /** Whether this rule admits by itself. */
         public readonly bool $allowed;
 
+        /** The most that this rule admits at once: its capacity. */
         public readonly int $limit;
 
         /** What this rule would let be consumed now. */
@@ -1307,6 +1361,21 @@ namespace Quotalock {
 
         /** When this rule is as new. */
         public readonly int $resetAfterMs;
+
+        /**
+         * How this rule counts.
+         *
+         * @var 'fixed-window'|'calendar-window'|'sliding-window'|'token-bucket'|'sliding-log'
+         */
+        public readonly string $algorithm;
+
+        /** How much this rule admits per period. */
+        public readonly int $quota;
+
+        public readonly int $periodMs;
+
+        /** The most that this rule admits at once: the quota, but for a token bucket that says another capacity. */
+        public readonly int $capacity;
 
         private function __construct()
         {

@@ -20,7 +20,7 @@ const DESCRIBED = -2
 /** Keys up to this length are written faster by a loop than by a call into Node. */
 const SHORT = 40
 
-/** @typedef {{ native: import('./native.js').Limiter, number: number }} Handle */
+/** @typedef {{ native: import('./native.js').Limiter, number: number, name: string }} Handle */
 
 const calls = new Float64Array(1024 * WIDTH)
 const keys = Buffer.allocUnsafeSlow(64 << 10)
@@ -49,7 +49,7 @@ let scheduled = false
 function submit(verb, limiter, key, amount, timeoutMs, signal) {
   const length = write(limiter, key)
   prepare(signal)
-  return enqueue(verb, limiter.number, amount, timeoutMs, length, signal)
+  return enqueue(verb, limiter.number, amount, timeoutMs, length, signal, limiter.name)
 }
 
 /**
@@ -58,13 +58,14 @@ function submit(verb, limiter, key, amount, timeoutMs, signal) {
  * @param {Function} caller
  * @param {AbortSignal | undefined} signal
  * @param {(channel: import('./native.js').Channel) => void} describe has the native half describe it
+ * @param {string | string[]} [named] whose decision is asked for
  * @returns {Promise<any>}
  */
-function submitDescribed(caller, signal, describe) {
+function submitDescribed(caller, signal, describe, named) {
   if (numbers === calls.length) flush()
   prepare(signal)
   construct(caller, () => describe(channel))
-  return enqueue(DESCRIBED, described++, 0, 0, 0, signal)
+  return enqueue(DESCRIBED, described++, 0, 0, 0, signal, named)
 }
 
 /**
@@ -75,11 +76,12 @@ function submitDescribed(caller, signal, describe) {
  * @param {number} timeoutMs
  * @param {number} length
  * @param {AbortSignal | undefined} signal
+ * @param {string | string[] | undefined} named
  * @returns {Promise<any>}
  */
-function enqueue(verb, place, amount, timeoutMs, length, signal) {
+function enqueue(verb, place, amount, timeoutMs, length, signal, named) {
   const promise = new Promise(executor)
-  const id = take()
+  const id = take(named)
   calls[numbers] = verb
   calls[numbers + 1] = place
   calls[numbers + ID] = id
@@ -180,12 +182,13 @@ function cancel(id) {
  * Gives a limiter a handle, for as long as its owner lives.
  * @param {import('./native.js').Limiter} limiter
  * @param {object} owner
+ * @param {string} name
  * @returns {Handle}
  */
-function register(limiter, owner) {
+function register(limiter, owner, name) {
   const number = channel.add(limiter)
   owners.register(owner, number)
-  return { native: limiter, number }
+  return { native: limiter, number, name }
 }
 
 const owners = new FinalizationRegistry((/** @type {number} */ number) => {

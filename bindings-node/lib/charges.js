@@ -9,7 +9,7 @@ const { handleOf } = require('./limiter.js')
 const WANTED = 'an array [limiter, key] or [limiter, key, cost]'
 
 /**
- * Charges as numbers, three for each (src/described.rs), and their keys one after another.
+ * Charges as numbers, three for each (src/described.rs), their keys one after another, and the names of their limiters.
  * @param {unknown} given
  */
 function packed(given) {
@@ -18,6 +18,8 @@ function packed(given) {
   const numbers = []
   /** @type {Buffer[]} */
   const keys = []
+  /** @type {string[]} */
+  const names = []
   for (const charge of given) {
     if (!Array.isArray(charge)) throw refusal('charge', charge, WANTED)
     const [limiter, key, cost = 1] = charge
@@ -25,10 +27,12 @@ function packed(given) {
       throw failure('invalid_argument', `a charge has ${charge.length} elements: give ${WANTED}`)
     }
     const bytes = bytesOf('key', key)
-    numbers.push(handleOf(limiter).number, number('cost', cost), bytes.length)
+    const handle = handleOf(limiter)
+    numbers.push(handle.number, number('cost', cost), bytes.length)
     keys.push(bytes)
+    names.push(handle.name)
   }
-  return { numbers, keys: Buffer.concat(keys) }
+  return { numbers, keys: Buffer.concat(keys), names }
 }
 
 module.exports = { packed }

@@ -95,11 +95,10 @@ class Client {
   consumeAll(charges, given) {
     try {
       const { requestId, signal } = options(given, CONSUME_ALL_OPTIONS)
-      const { numbers, keys } = packed(charges)
+      const { numbers, keys, names } = packed(charges)
       const id = bytesIfGiven('requestId', requestId)
-      return submitDescribed(this.consumeAll, signalOf(signal), (channel) =>
-        channel.consumeAll(this.#native, numbers, keys, id),
-      )
+      const describe = (/** @type {any} */ channel) => channel.consumeAll(this.#native, numbers, keys, id)
+      return submitDescribed(this.consumeAll, signalOf(signal), describe, names)
     } catch (error) {
       return Promise.reject(error)
     }

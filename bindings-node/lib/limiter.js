@@ -53,7 +53,7 @@ class Limiter {
     if (!(limiter instanceof native.Limiter)) {
       throw failure('invalid_argument', 'a limiter is made by client.limiter(name, policy), not by new')
     }
-    this.#handle = register(limiter, this)
+    this.#handle = register(limiter, this, shown.name)
     this.#shown = shown
   }
 
@@ -80,9 +80,9 @@ class Limiter {
       const amount = number('cost', cost)
       if (requestId === undefined) return submit(CONSUME, this.#handle, key, amount, 0, signalOf(signal))
       const [bytes, id] = [bytesOf('key', key), bytesOf('requestId', requestId)]
-      return submitDescribed(this.consume, signalOf(signal), (channel) =>
-        channel.consumeOnce(this.#handle.number, bytes, amount, id),
-      )
+      const { number: place, name } = this.#handle
+      const describe = (/** @type {any} */ channel) => channel.consumeOnce(place, bytes, amount, id)
+      return submitDescribed(this.consume, signalOf(signal), describe, name)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -136,9 +136,11 @@ class Limiter {
       const [amount, ttl] = [number('estimate', estimate), number('ttlMs', ttlMs)]
       /** @type {any} */
       let made
-      return submitDescribed(this.reserve, undefined, (channel) => {
-        made = channel.reserve(this.#handle.number, bytes, amount, ttl, word)
-      }).then((decision) => /** @type {any} */ (new Reservation(made, named, decision)))
+      const { number: place, name } = this.#handle
+      const describe = (/** @type {any} */ channel) => {
+        made = channel.reserve(place, bytes, amount, ttl, word)
+      }
+      return submitDescribed(this.reserve, undefined, describe, name).then((decision) => /** @type {any} */ (new Reservation(made, named, decision)))
     } catch (error) {
       return Promise.reject(error)
     }
@@ -158,9 +160,9 @@ class Limiter {
       const back = number('amount', amount)
       if (requestId === undefined) return submit(REFUND, this.#handle, key, back, 0, undefined)
       const [bytes, id] = [bytesOf('key', key), bytesOf('requestId', requestId)]
-      return submitDescribed(this.refund, undefined, (channel) =>
-        channel.refundOnce(this.#handle.number, bytes, back, id),
-      )
+      const { number: place, name } = this.#handle
+      const describe = (/** @type {any} */ channel) => channel.refundOnce(place, bytes, back, id)
+      return submitDescribed(this.refund, undefined, describe, name)
     } catch (error) {
       return Promise.reject(error)
     }

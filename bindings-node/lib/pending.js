@@ -33,6 +33,11 @@ const resolvers = []
 const ids = []
 /** @type {number[]} */
 const free = []
+/**
+ * By slot: the name of the limiter that the call is of; of a call of several their names, in the order of its charges.
+ * @type {any[]}
+ */
+const names = []
 
 /** @type {Resolver} */
 let resolveNew = nobody
@@ -57,10 +62,14 @@ function slotOf(id) {
   return id & (SLOTS - 1)
 }
 
-/** Takes a number for the promise that was just made with `executor`. */
-function take() {
+/**
+ * Takes a number for the promise that was just made with `executor`.
+ * @param {string | string[]} [named] whose decision is asked for
+ */
+function take(named) {
   const slot = free.pop() ?? grow()
   resolvers[slot] = resolveNew
+  names[slot] = named
   return /** @type {number} */ (ids[slot])
 }
 
@@ -94,9 +103,10 @@ function release(id) {
  */
 function settle(answers, length, valueAt) {
   for (let at = 0; at < length; at += answers[at]) {
+    const named = names[slotOf(answers[at + 1])]
     const resolve = release(answers[at + 1])
-    if (answers[at + 2] === DECISION) resolve(new Decision(answers, at + 3, at + answers[at]))
-    else if (resolve !== nobody) settleSafely(resolve, answers, at, valueAt)
+    if (answers[at + 2] === DECISION) resolve(new Decision(answers, at + 3, at + answers[at], named))
+    else if (resolve !== nobody) settleSafely(resolve, answers, at, named, valueAt)
   }
 }
 
@@ -105,11 +115,12 @@ function settle(answers, length, valueAt) {
  * @param {Resolver} resolve
  * @param {import('./inbox.js').Numbers} answers
  * @param {number} at
+ * @param {any} named
  * @param {Values} valueAt
  */
-function settleSafely(resolve, answers, at, valueAt) {
+function settleSafely(resolve, answers, at, named, valueAt) {
   try {
-    settleOther(resolve, answers, at, valueAt)
+    settleOther(resolve, answers, at, named, valueAt)
   } catch (error) {
     resolve(Promise.reject(error))
   }
@@ -120,15 +131,16 @@ function settleSafely(resolve, answers, at, valueAt) {
  * @param {Resolver} resolve
  * @param {import('./inbox.js').Numbers} answers
  * @param {number} at
+ * @param {any} named
  * @param {Values} valueAt
  */
-function settleOther(resolve, answers, at, valueAt) {
+function settleOther(resolve, answers, at, named, valueAt) {
   const [kind, first, end] = [answers[at + 2], answers[at + 3], at + answers[at]]
   if (kind === FLAG) return resolve(first === 1)
   if (kind === VALUE) return resolve(valueAt(first))
-  if (kind === COMBINED) return resolve(new CombinedDecision(answers, at + 3, end))
+  if (kind === COMBINED) return resolve(new CombinedDecision(answers, at + 3, end, named))
   const { code, message } = valueAt(first)
-  reject(resolve, code, message, at + 4 < end ? new Decision(answers, at + 4, end) : undefined)
+  reject(resolve, code, message, at + 4 < end ? new Decision(answers, at + 4, end, named) : undefined)
 }
 
 /**

@@ -6,13 +6,15 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use ext_php_rs::error::Result;
 use ext_php_rs::ffi::IS_INTERNED_STRING_EX;
 use ext_php_rs::types::{ZendStr, Zval};
-use quotalock::{CombinedDecision, Decision, RuleDecision, Source};
+use quotalock::{Algorithm, CombinedDecision, Decision, RuleDecision, Source};
 
+use crate::http;
 use crate::property::{self, Type, bool, int, maybe, milliseconds};
-use crate::record::{Record, Recorded, list};
+use crate::record::{Method, Record, Recorded, list};
 
 static DECISION: Record<Decision> = Record::new(
     &[
+        ("name", Type::Text, |d| property::text(&*d.name)),
         ("allowed", Type::Bool, |d| bool(d.allowed)),
         ("wouldDeny", Type::Bool, |d| bool(d.would_deny)),
         ("limit", Type::Int, |d| int(d.limit)),
@@ -32,6 +34,10 @@ impl Recorded for Decision {
 
     fn record() -> &'static Record<Decision> {
         &DECISION
+    }
+
+    fn methods() -> Vec<Method> {
+        http::methods::<Decision>()
     }
 }
 
@@ -53,6 +59,10 @@ impl Recorded for CombinedDecision {
     fn record() -> &'static Record<CombinedDecision> {
         &COMBINED_DECISION
     }
+
+    fn methods() -> Vec<Method> {
+        http::methods::<CombinedDecision>()
+    }
 }
 
 static RULE_DECISION: Record<RuleDecision> = Record::new(
@@ -62,6 +72,10 @@ static RULE_DECISION: Record<RuleDecision> = Record::new(
         ("remaining", Type::Int, |d| int(d.remaining)),
         ("retryAfterMs", Type::MaybeInt, |d| maybe(d.retry_after, milliseconds)),
         ("resetAfterMs", Type::Int, |d| milliseconds(d.reset_after)),
+        ("algorithm", Type::Text, |d| algorithm(d.algorithm)),
+        ("quota", Type::Int, |d| int(d.quota)),
+        ("periodMs", Type::Int, |d| milliseconds(d.period)),
+        ("capacity", Type::Int, |d| int(d.capacity)),
     ],
     |class, arguments| RULE_DECISION.keep(class, arguments),
 );
@@ -74,8 +88,9 @@ impl Recorded for RuleDecision {
     }
 }
 
-/// The text of `redis`, which nearly every decision carries.
+/// Texts that nearly every decision carries, and so are made once: `redis`, and the name of the default algorithm.
 static REDIS: AtomicPtr<ZendStr> = AtomicPtr::new(std::ptr::null_mut());
+static FIXED_WINDOW: AtomicPtr<ZendStr> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Registers the classes.
 pub fn register() -> Result<()> {
@@ -83,17 +98,27 @@ pub fn register() -> Result<()> {
     DECISION.register()?;
     COMBINED_DECISION.register()?;
     REDIS.store(ZendStr::new_interned(Source::Redis.as_str(), true).into_raw(), Ordering::Release);
+    FIXED_WINDOW.store(ZendStr::new_interned(Algorithm::FIXED_WINDOW.name(), true).into_raw(), Ordering::Release);
     Ok(())
 }
 
 fn source(source: Source) -> Zval {
-    let redis = REDIS.load(Ordering::Acquire);
-    if source != Source::Redis || redis.is_null() {
-        return property::text(source.as_str());
+    shared(source.as_str(), Source::Redis.as_str(), &REDIS)
+}
+
+fn algorithm(name: &'static str) -> Zval {
+    shared(name, Algorithm::FIXED_WINDOW.name(), &FIXED_WINDOW)
+}
+
+/// The text, which is `made` if it is the usual one.
+fn shared(text: &str, usual: &str, made: &AtomicPtr<ZendStr>) -> Zval {
+    let made = made.load(Ordering::Acquire);
+    if text != usual || made.is_null() {
+        return property::text(text);
     }
     let mut zval = Zval::new();
     // An interned string is shared without counting.
-    zval.value.str_ = redis;
+    zval.value.str_ = made;
     zval.u1.type_info = IS_INTERNED_STRING_EX;
     zval
 }

@@ -13,6 +13,7 @@ mod decision;
 mod exception;
 mod function;
 mod held;
+mod http;
 mod info;
 mod ini;
 mod inspection;

@@ -20,6 +20,9 @@ type Keep = fn(&'static mut ClassEntry, ArgInfoTables);
 /// A property of a record's class: its name, its type, and its value.
 type Field<T> = (&'static str, Type, fn(&T) -> Zval);
 
+/// A method of a record's class.
+pub type Method = (FunctionBuilder<'static>, MethodFlags);
+
 /// One such class, whose objects show what the core answers.
 pub struct Record<T: 'static> {
     fields: &'static [Field<T>],
@@ -34,6 +37,11 @@ pub trait Recorded: Sized + 'static {
 
     /// The class.
     fn record() -> &'static Record<Self>;
+
+    /// Its public methods.
+    fn methods() -> Vec<Method> {
+        Vec::new()
+    }
 
     /// The PHP object of it.
     fn shown(&self) -> Zval {
@@ -56,11 +64,11 @@ impl<T: Recorded> Record<T> {
 
     /// Registers the class.
     pub fn register(&self) -> Result<()> {
-        ClassBuilder::new(T::NAME)
+        let class = ClassBuilder::new(T::NAME)
             .flags(ClassFlags::Final | ClassFlags::NoDynamicProperties)
-            .method(FunctionBuilder::new("__construct", constructor), MethodFlags::Private)
-            .registration(self.keep)
-            .register()?;
+            .method(FunctionBuilder::new("__construct", constructor), MethodFlags::Private);
+        let class = T::methods().into_iter().fold(class, |class, (method, flags)| class.method(method, flags));
+        class.registration(self.keep).register()?;
         let properties: Vec<Property> = self.fields.iter().map(|(name, kind, _)| (*name, *kind)).collect();
         property::declare_public(self.class.load(Ordering::Acquire), &properties);
         Ok(())

@@ -18,6 +18,7 @@ mod ending;
 mod error;
 mod exception;
 mod future;
+mod http;
 mod inspection;
 mod interruption;
 mod leaving;

@@ -22,6 +22,7 @@ mod catalog;
 mod client;
 mod closing;
 mod connection;
+mod http;
 mod json;
 mod limiter;
 mod limiter_cache;
@@ -56,6 +57,7 @@ pub use client::{
     Client, DEFAULT_PREFIX, DEFAULT_REQUEST_MEMORY, DEFAULT_TIMEOUT, DEFAULT_URL, MAX_REQUEST_MEMORY, MAX_TIMEOUT,
     Options, URL_VARIABLE, default_url,
 };
+pub use http::{DEFAULT_IPV6_PREFIX, HeaderOptions, HeaderSyntax, Problem, client_address};
 pub use json::{MAX_JSON_DEPTH, check_json};
 pub use limiter::{
     Charge, Limiter, LimiterOptions, MAX_CHARGES, MAX_COST, MAX_REQUEST_ID_BYTES, MIN_BLOCK, Reservation, Unsettled,

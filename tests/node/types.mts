@@ -37,6 +37,9 @@ same<typeof decision.retryAfterMs, number | null>(true)
 same<typeof decision.wouldDeny, boolean>(true)
 same<typeof decision.source, 'redis' | 'memory' | 'local' | 'open' | 'closed'>(true)
 same<(typeof decision.rules)[number], quotalock.RuleDecision>(true)
+const headers = [decision.headers(), decision.headers({ syntax: 'none', legacy: true })]
+same<typeof headers, Record<string, string>[]>(true)
+same<ReturnType<typeof decision.problem>, quotalock.Problem>(true)
 const results = [
   await checkout.peek(new Uint8Array([1])),
   await checkout.require(Buffer.from('k')),

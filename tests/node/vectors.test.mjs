@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Client, testing } from 'quotalock'
+import { answers } from './answer-vectors.mjs'
 import { badFlight, flights } from './cache-vectors.mjs'
 import { mustFail } from './failures.mjs'
 import { badStock, stocks } from './stock-vectors.mjs'
@@ -294,8 +295,12 @@ function shown(expect, store) {
   return { ...five(expect), wouldDeny, cost, healed, source: sourceOf(store), rules: rules.map(five) }
 }
 
-/** What an answer shows: only the fields count, not the classes. */
-const plain = (/** @type {unknown} */ answer) => JSON.parse(JSON.stringify(answer))
+/** What answers.json is about. */
+const OF_LIMITERS = new Set(['name', 'algorithm', 'quota', 'periodMs', 'capacity'])
+
+/** What an answer shows but what it says of its limiter: only the fields count, not the classes. */
+const plain = (/** @type {unknown} */ answer) =>
+  JSON.parse(JSON.stringify(answer, (name, value) => (OF_LIMITERS.has(name) ? undefined : value)))
 
 /**
  * @param {import('quotalock').Decision} decision
@@ -336,6 +341,7 @@ for (const [store, url] of Object.entries({ ...stores(), ...clusters() })) {
           await mustFail({ id: given.id, code: given.error }, () => handle(client(url), given.handle))
         else if (file === 'stock-errors.json') await mustFail(given, () => badStock(given, url))
         else if (file === 'cache-errors.json') await mustFail(given, () => badFlight(given, url))
+        else if (file === 'answers.json') await answers(given, url)
         else if (given.stocks) await stocks(given, store, url)
         else if (given.caches ?? given.onces) await flights(given, store, url)
         else if (given.handles) await locks(given, store, url)

@@ -26,17 +26,17 @@ final class ValuesTest extends TestCase
         self::assertTrue($decision == unserialize(serialize($decision)), 'that it survives serialization');
         $array = json_decode(json_encode($decision), true);
         $fields = ['allowed', 'wouldDeny', 'limit', 'remaining', 'retryAfterMs', 'resetAfterMs', 'cost', 'source'];
-        self::assertSame([...$fields, 'healed', 'rules'], array_keys($array), 'the fields in JSON');
+        self::assertSame(['name', ...$fields, 'healed', 'rules'], array_keys($array), 'the fields in JSON');
         self::assertSame(
-            [true, false, 3, 2, 0, 60_000, 1, 'memory', false],
-            array_slice(array_values($array), 0, 9),
+            ['n', true, false, 3, 2, 0, 60_000, 1, 'memory', false],
+            array_slice(array_values($array), 0, 10),
             'the values'
         );
         self::assertSame(2, count($array['rules']), 'the rules in JSON');
         self::assertStringContainsString("'remaining' => 2", var_export($decision, true));
         self::assertTrue($decision->rules[1] instanceof RuleDecision, 'the class of a rule');
         self::assertSame(
-            [true, 5, 4, 0, 3_600_000],
+            [true, 5, 4, 0, 3_600_000, 'fixed-window', 5, 3_600_000, 5],
             array_values(get_object_vars($decision->rules[1])),
             'the second rule'
         );

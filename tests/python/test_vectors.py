@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import answers
 import caches
 import pytest
 import quotalock
@@ -109,6 +110,9 @@ class Runner:
             else:
                 assert run.perform(step) == self.expected(step), place
         self.surface.call(self.surface.testing.set_time, self.client, None)
+
+    def answers(self, case: Case) -> None:
+        answers.execute(self.surface, self.url, f"{self.prefix}-{next(self.names)}", case)
 
     def locks(self, case: Case) -> None:
         client = self.surface.module.Client(self.url, prefix=f"{self.prefix}-{next(self.names)}", timeout=PATIENT)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from check_answers import address_case, answer_case
 from check_caches import cache_case, cache_error_case, once_case
 from check_form import LARGEST, Case, Wrong, fields, is_a, need, text_or_hex, unique, whole_milliseconds
 from check_locks import lock_case, lock_error_case
@@ -246,6 +247,8 @@ FILES: dict[str, Callable[[Case], None]] = {
     "changed-policies": run_case,
     "published": run_case,
     "healing": run_case,
+    "answers": answer_case,
+    "addresses": address_case,
     "locks": lock_case,
     "lock-errors": lock_error_case,
     "stock": stock_case,

@@ -11,14 +11,16 @@
 //! | [`Kind::Value`] | the place of a value (values.rs) |
 //!
 //! A decision is `allowed, limit, remaining, retry_after, reset_after` (milliseconds, -1 for never) of the whole, then
-//! its cost, whether it healed, the index of its source in [`Source::ALL`], whether it would deny, and the same five of
-//! each rule.
+//! its cost, whether it healed, the index of its source in [`Source::ALL`], whether it would deny, and of each rule the same
+//! five, the index of its algorithm in [`ALGORITHMS`], its quota, its period and its capacity. JavaScript knows whose
+//! limiter's it is.
 
+mod http;
 mod mailbox;
 mod values;
 
 use napi_derive::napi;
-use quotalock::{Answer, Code, CombinedDecision, Decision, Error, Result, RuleDecision, Source, convert};
+use quotalock::{ALGORITHMS, Answer, Code, CombinedDecision, Decision, Error, Result, Source, convert};
 
 pub use mailbox::{Lookout, Mailbox};
 pub use values::Value;
@@ -42,6 +44,12 @@ pub enum Kind {
 #[napi(catch_unwind)]
 pub fn sources() -> Vec<&'static str> {
     Source::ALL.iter().map(|source| source.as_str()).collect()
+}
+
+/// The names of algorithms, in the order of their numbers.
+#[napi(catch_unwind)]
+pub fn algorithms() -> Vec<&'static str> {
+    ALGORITHMS.iter().map(|algorithm| algorithm.name()).collect()
 }
 
 /// Answers that were written down and not yet collected.
@@ -140,8 +148,12 @@ impl Answers {
         let source = source_number(d.source)?;
         self.five(d.allowed, d.limit, d.remaining, d.retry_after, d.reset_after);
         self.numbers.extend([d.cost as f64, flag(d.healed), source, flag(d.would_deny)]);
-        for RuleDecision { allowed, limit, remaining, retry_after, reset_after } in &d.rules {
-            self.five(*allowed, *limit, *remaining, *retry_after, *reset_after);
+        for rule in &d.rules {
+            self.five(rule.allowed, rule.limit, rule.remaining, rule.retry_after, rule.reset_after);
+            let algorithm = ALGORITHMS.iter().position(|algorithm| algorithm.name() == rule.algorithm);
+            let algorithm = algorithm.ok_or_else(|| Error::new(Code::Internal, "no number for an algorithm"))?;
+            let period = convert::ms(rule.period);
+            self.numbers.extend([algorithm as f64, rule.quota as f64, period as f64, rule.capacity as f64]);
         }
         Ok(())
     }

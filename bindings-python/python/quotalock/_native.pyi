@@ -3,11 +3,20 @@
 from asyncio import Future
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, final
+from typing import Any, Literal, TypedDict, final
 
 from typing_extensions import Self
 
 from ._errors import NotAcquired
+
+_Algorithm = Literal["fixed-window", "calendar-window", "sliding-window", "token-bucket", "sliding-log"]
+_HeaderSyntax = Literal["draft-11", "none"]
+
+# The body of a refusal (RFC 9457). `violated-policies` names the rules that deny, as the header fields do.
+_Problem = TypedDict(
+    "_Problem",
+    {"type": str, "title": str, "status": int, "detail": str, "violated-policies": list[str]},
+)
 
 __all__ = [
     "Cache",
@@ -371,6 +380,10 @@ class Decision:
     """
 
     @property
+    def name(self) -> str:
+        """The name of the limiter."""
+
+    @property
     def allowed(self) -> bool:
         """Whether the call was admitted. A denied call was charged nothing."""
 
@@ -411,6 +424,20 @@ class Decision:
     def rules(self) -> tuple[RuleDecision, ...]:
         """The answer of each rule, in the order of the policy."""
 
+    def headers(self, syntax: _HeaderSyntax = "draft-11", legacy: bool = False) -> dict[str, str]:
+        """The header fields of an answer to the request that was decided, in their order.
+
+        `RateLimit-Policy` and `RateLimit` have an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless
+        `syntax` is `none`. `legacy` adds `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule
+        that binds. A denial has `Retry-After`: whole seconds, rounded up, at least 1; if the call can never be admitted,
+        the longest period of the rules that say so."""
+
+    def problem(self) -> _Problem:
+        """The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
+        `status` is 429, or 503 if Redis could not be asked and `on_error="closed"` denied.
+
+        Raises `InvalidArgument` if the call was allowed."""
+
     def __bool__(self) -> bool: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -447,6 +474,20 @@ class CombinedDecision:
     @property
     def decisions(self) -> tuple[Decision, ...]:
         """The decision about each key, in the order given."""
+
+    def headers(self, syntax: _HeaderSyntax = "draft-11", legacy: bool = False) -> dict[str, str]:
+        """The header fields of an answer to the request that was decided, in their order.
+
+        `RateLimit-Policy` and `RateLimit` have an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless
+        `syntax` is `none`. `legacy` adds `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule
+        that binds. A denial has `Retry-After`: whole seconds, rounded up, at least 1; if the call can never be admitted,
+        the longest period of the rules that say so."""
+
+    def problem(self) -> _Problem:
+        """The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
+        `status` is 429, or 503 if Redis could not be asked and `on_error="closed"` denied.
+
+        Raises `InvalidArgument` if the call was allowed."""
 
     def __bool__(self) -> bool: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -1112,7 +1153,7 @@ class RuleDecision:
 
     @property
     def limit(self) -> int:
-        """The rule's limit."""
+        """The most that the rule admits at once: its capacity."""
 
     @property
     def remaining(self) -> int:
@@ -1125,6 +1166,22 @@ class RuleDecision:
     @property
     def reset_after(self) -> float:
         """After how many seconds this rule is as new."""
+
+    @property
+    def algorithm(self) -> _Algorithm:
+        """How the rule counts."""
+
+    @property
+    def quota(self) -> int:
+        """How much the rule admits per period."""
+
+    @property
+    def period(self) -> float:
+        """The period in seconds."""
+
+    @property
+    def capacity(self) -> int:
+        """The most that the rule admits at once: the quota, but for a token bucket that says another capacity."""
 
     @staticmethod
     def _unpickle(pickled: tuple[Any, ...]) -> RuleDecision: ...

@@ -1,6 +1,7 @@
 //! What a limiter answers.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// Who gave the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +22,11 @@ pub enum Source {
 impl Source {
     /// Every source, in the order of the documentation.
     pub const ALL: [Source; 5] = [Source::Redis, Source::Memory, Source::Local, Source::Open, Source::Closed];
+
+    /// The source of that text.
+    pub fn by_name(name: &str) -> Option<Source> {
+        Source::ALL.into_iter().find(|source| source.as_str() == name)
+    }
 
     /// The text of the source, the same in every language.
     pub fn as_str(self) -> &'static str {
@@ -45,7 +51,7 @@ impl fmt::Display for Source {
 pub struct RuleDecision {
     /// Whether this rule admits by itself.
     pub allowed: bool,
-    /// The rule's limit.
+    /// The most that the rule admits at once: its capacity.
     pub limit: u64,
     /// What this rule would let be consumed now.
     pub remaining: u64,
@@ -53,6 +59,14 @@ pub struct RuleDecision {
     pub retry_after: Option<u64>,
     /// When this rule is as new.
     pub reset_after: u64,
+    /// How the rule counts: the name of its [`Algorithm`](crate::Algorithm).
+    pub algorithm: &'static str,
+    /// How much it admits per period.
+    pub quota: u64,
+    /// The period in microseconds.
+    pub period: u64,
+    /// The most that it admits at once: the quota, but for a bucket that says another capacity.
+    pub capacity: u64,
 }
 
 /// The answer of a limiter for one key. Durations are microseconds.
@@ -61,6 +75,8 @@ pub struct RuleDecision {
 /// binds: of the denied ones the one with the longest `retry_after`, else the one with the least remaining.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
+    /// The name of the limiter.
+    pub name: Arc<str>,
     /// Whether the call was admitted. A denied call was charged nothing.
     pub allowed: bool,
     /// Whether the policy denies, and only its `enforce = false` lets the call pass: it was charged nothing.
@@ -86,6 +102,7 @@ pub struct Decision {
 impl Decision {
     /// Combines the rules' answers with the time left of a block.
     pub(crate) fn combine(
+        name: &Arc<str>,
         rules: Vec<RuleDecision>,
         block_left: u64,
         cost: u64,
@@ -99,6 +116,7 @@ impl Decision {
             Some(_) => binding.retry_after.map(|r| r.max(block_left)),
         };
         Decision {
+            name: name.clone(),
             allowed: !blocked && rules.iter().all(|r| r.allowed),
             would_deny: false,
             limit: binding.limit,
@@ -170,5 +188,9 @@ fn binding(rules: &[RuleDecision]) -> RuleDecision {
         remaining: 0,
         retry_after: Some(0),
         reset_after: 0,
+        algorithm: "",
+        quota: 0,
+        period: 0,
+        capacity: 0,
     })
 }

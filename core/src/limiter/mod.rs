@@ -104,7 +104,7 @@ impl Limiter {
         }
         let stem = |kind| key::stem(&client.session.prefix, kind, name, options.scope.as_deref());
         let spec = Spec {
-            name: name.to_owned(),
+            name: name.into(),
             scripts: Scripts::for_policy(&policy),
             stem: stem("limit"),
             request_stem: stem("request"),

@@ -11,7 +11,7 @@ use crate::rules::policy::{Policy, Rule};
 
 /// What every call of one limiter has in common.
 pub(super) struct Spec {
-    pub name: String,
+    pub name: Arc<str>,
     pub policy: Policy,
     pub scripts: Arc<Scripts>,
     pub scope: Option<Vec<u8>>,
@@ -33,9 +33,9 @@ impl Spec {
 
     pub fn decision(&self, fields: &[Value], cost: u64, source: Source) -> Result<Decision> {
         let rules = self.policy.rules().iter().zip(fields[2..].chunks(3));
-        let decided = rules.map(|(rule, fields)| of_rule(rule.capacity(), fields)).collect::<Result<Vec<_>>>()?;
+        let decided = rules.map(|(rule, fields)| of_rule(rule, rule.capacity(), fields)).collect::<Result<Vec<_>>>()?;
         let (healed, block_left) = (unsigned(fields, 0)? == 1, unsigned(fields, 1)?);
-        Ok(Decision::combine(decided, block_left, cost, healed, source).enforced(self.enforce))
+        Ok(Decision::combine(&self.name, decided, block_left, cost, healed, source).enforced(self.enforce))
     }
 
     /// The decision that nobody computed.
@@ -47,9 +47,13 @@ impl Spec {
             remaining: if allowed { rule.capacity() } else { 0 },
             retry_after: Some(if allowed { 0 } else { retry_after }),
             reset_after: 0,
+            algorithm: rule.algorithm().name(),
+            quota: rule.limit(),
+            period: rule.period(),
+            capacity: rule.capacity(),
         };
         let rules = self.policy.rules().iter().map(rule).collect();
-        Decision::combine(rules, 0, cost, false, source).enforced(self.enforce)
+        Decision::combine(&self.name, rules, 0, cost, false, source).enforced(self.enforce)
     }
 
     /// The user's part of a Redis key, for messages.
@@ -59,7 +63,7 @@ impl Spec {
 }
 
 /// What one rule says: its wait, what is left, and when it is as new.
-fn of_rule(limit: u64, fields: &[Value]) -> Result<RuleDecision> {
+fn of_rule(rule: &Rule, limit: u64, fields: &[Value]) -> Result<RuleDecision> {
     let retry_after = if fields.first() == Some(&Value::Int(-1)) { None } else { Some(unsigned(fields, 0)?) };
     Ok(RuleDecision {
         allowed: retry_after == Some(0),
@@ -67,6 +71,10 @@ fn of_rule(limit: u64, fields: &[Value]) -> Result<RuleDecision> {
         remaining: unsigned(fields, 1)?,
         retry_after,
         reset_after: unsigned(fields, 2)?,
+        algorithm: rule.algorithm().name(),
+        quota: rule.limit(),
+        period: rule.period(),
+        capacity: rule.capacity(),
     })
 }
 
@@ -79,14 +87,17 @@ pub(super) fn described(mut fields: &[Value], of: &[&Spec], source: Source) -> R
         let odd = || odd_reply(format!("{} fields for {count} rules", fields.len()));
         let size = count.checked_mul(4).filter(|_| count > 0).ok_or_else(odd)?;
         let rules = fields.get(4..4 + size).ok_or_else(odd)?;
-        let rules = rules.chunks(4).map(|rule| of_rule(unsigned(rule, 0)?, &rule[1..])).collect::<Result<_>>()?;
         let Some(spec) = of.get(decisions.len()) else {
             return Err(Error::invalid(
                 "request_id was already used for more charges: use another id for another request",
             ));
         };
+        // The rules of now, as far as there are any: those of then were not written down.
+        let known = |at: usize| spec.policy.rules().get(at).or(spec.policy.rules().last()).ok_or_else(odd);
+        let rule = |(at, rule): (usize, &[Value])| of_rule(known(at)?, unsigned(rule, 0)?, &rule[1..]);
+        let rules = rules.chunks(4).enumerate().map(rule).collect::<Result<_>>()?;
         let enforce = spec.enforce;
-        decisions.push(Decision::combine(rules, block_left, cost, healed, source).enforced(enforce));
+        decisions.push(Decision::combine(&spec.name, rules, block_left, cost, healed, source).enforced(enforce));
         fields = &fields[4 + size..];
     }
     if decisions.len() < of.len() {

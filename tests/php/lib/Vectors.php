@@ -42,6 +42,7 @@ final class Vectors
             'policies' => $this->policy($case),
             'keys' => $this->key($case),
             'errors' => $this->error($case),
+            'answers' => $this->answerSteps($case),
             'locks' => $this->lockSteps($case),
             'lock-errors' => $this->lockError($case),
             'cache', 'once' => $this->cacheSteps($case),
@@ -159,6 +160,15 @@ final class Vectors
     {
         $client = new Client($this->url, prefix());
         (new Steps($client, $case, $this->store === 'memory' ? 'memory' : 'redis'))->execute();
+        $client->close();
+    }
+
+    private function answerSteps(array $case): void
+    {
+        // With `away`, where no server is.
+        [$url, $onError] = isset($case['away']) ? ['redis://127.0.0.1:1', $case['away']] : [$this->url, 'raise'];
+        $client = new Client($url, prefix(), onError: $onError);
+        (new AnswerSteps($client, $case))->execute();
         $client->close();
     }
 

@@ -1,5 +1,6 @@
 //! Executes every vector of the spec on every store.
 
+mod answers;
 mod caches;
 mod locks;
 mod stocks;
@@ -58,6 +59,8 @@ fn execute(store: &str, url: &str) -> BTreeSet<String> {
                 "policies.json" => policy(&case),
                 "keys.json" => key(&case, url),
                 "errors.json" => error(&case, url),
+                "addresses.json" => answers::address(&case),
+                "answers.json" => answers::steps(&case, url),
                 "locks.json" => locks::steps(&case, store, url),
                 "lock-errors.json" => locks::error(&case, url),
                 "stock.json" => stocks::steps(&case, store, url),

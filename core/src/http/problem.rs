@@ -1,0 +1,88 @@
+//! The body of a refusal.
+
+use super::{Told, is_blocked, name_of};
+use crate::base::decision::{CombinedDecision, Decision, RuleDecision, Source};
+use crate::base::error::{Error, Result};
+
+/// Where the types of problems are registered.
+macro_rules! registered {
+    ($name:literal) => {
+        concat!("https://iana.org/assignments/http-problem-types#", $name)
+    };
+}
+
+/// Why a request was refused, as RFC 9457 tells it (`application/problem+json`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The type's URI, of draft-ietf-httpapi-ratelimit-headers-11.
+    pub kind: &'static str,
+    /// What the type means, always the same for one.
+    pub title: &'static str,
+    /// The status of the answer: 429, or 503 when nobody could be asked.
+    pub status: u16,
+    /// What happened to this request, and what to do.
+    pub detail: String,
+    /// The member `violated-policies`: the rules that deny, named as in the header fields;
+    /// none if nobody counted.
+    pub violated_policies: Vec<String>,
+}
+
+impl Decision {
+    /// The body of the answer to the request that was denied: 429, or 503 when Redis could not be asked and
+    /// `on_error = closed` denied. It names no key and no server.
+    ///
+    /// # Errors
+    /// `invalid_argument` if the call was allowed.
+    pub fn problem(&self) -> Result<Problem> {
+        problem(&Told::one(self))
+    }
+}
+
+impl CombinedDecision {
+    /// As [`Decision::problem`], about all keys.
+    ///
+    /// # Errors
+    /// `invalid_argument` if the call was allowed.
+    pub fn problem(&self) -> Result<Problem> {
+        Told::several(self).map_or_else(|| Err(no_problem()), |told| problem(&told))
+    }
+}
+
+fn no_problem() -> Error {
+    Error::invalid("the call was allowed, so there is no problem: ask for one only if allowed is false")
+}
+
+fn problem(told: &Told<'_>) -> Result<Problem> {
+    if told.allowed {
+        return Err(no_problem());
+    }
+    let wait = match told.retry_seconds() {
+        1 => "try again in 1 second".to_owned(),
+        seconds => format!("try again in {seconds} seconds"),
+    };
+    if told.source == Source::Closed {
+        return Ok(Problem {
+            kind: registered!("temporary-reduced-capacity"),
+            title: "Request cannot be satisfied due to temporary server capacity constraints",
+            status: 503,
+            detail: format!("Requests cannot be counted at the moment: {wait}."),
+            violated_policies: Vec::new(),
+        });
+    }
+    let detail = match told.retry_after {
+        None => format!(
+            "This request costs {}, and no more than {} are ever admitted at once: do not repeat it.",
+            told.binding.cost, told.binding.limit
+        ),
+        Some(_) if is_blocked(told.binding) => format!("Requests are refused for now: {wait}."),
+        Some(_) => format!("Too many requests: {wait}."),
+    };
+    let denies = |(decision, rule): &(&Decision, &RuleDecision)| is_blocked(decision) || !rule.allowed;
+    Ok(Problem {
+        kind: registered!("quota-exceeded"),
+        title: "Request cannot be satisfied as assigned quota has been exceeded",
+        status: 429,
+        detail,
+        violated_policies: told.rules().filter(denies).map(|(decision, rule)| name_of(decision, rule)).collect(),
+    })
+}
