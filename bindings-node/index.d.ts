@@ -396,6 +396,13 @@ export class Client implements Disposable, AsyncDisposable {
   /** Acquires a read-write lock for writing: alone. */
   writeLock(name: Key, options?: LockOptions): Promise<Lock>
   /**
+   * Makes a handle of what {@link Lock.handover} wrote, in this process or another one, in any language, and takes the lease
+   * over: it has the ttl, the label and the fencing token of the giver, and is renewed for as long as the giver's `maxHoldMs`
+   * left. Only one adopts. Rejects with `lost` if the lease is over, was adopted before, or is on another server, and with
+   * `invalid_argument` for a text that is none, is damaged, or comes from a client with another prefix.
+   */
+  adopt(text: string, options?: AdoptOptions): Promise<Lock>
+  /**
    * Makes a handle for the units of a sale; {@link Stock.open} makes the sale itself.
    * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid option.
    */
@@ -571,6 +578,14 @@ export class Lock implements AsyncDisposable {
   release(): Promise<boolean>
   /** Extends the lease to at least `ttlMs` (if left out, the lock's own) from now: false if it was lost. It never shortens. */
   extend(ttlMs?: number): Promise<boolean>
+  /**
+   * Writes the lease down as a short text, by which another process adopts it ({@link Client.adopt}), and ends this handle: it is
+   * released, renews no more, and `release` answers false. Asks nothing. Nobody renews until the lock is adopted, so the text must
+   * arrive within what `remainingMs` says. Whoever has the text can take the lease: treat it as a secret. It holds no password.
+   *
+   * Throws `lost` unless the lock is held for certain now, and `invalid_argument` for a lock over several servers.
+   */
+  handover(): string
   /**
    * Does nothing if it is held for certain now, without asking Redis.
    * @throws {LostError} if it is not.
@@ -890,6 +905,12 @@ export class Inspection {
   readonly healed: boolean
 }
 
+/** How {@link Client.adopt} takes a lock over. */
+export interface AdoptOptions {
+  /** Whether it is renewed in the background: true. */
+  renew?: boolean | undefined
+}
+
 /** What one rule of a policy says. */
 export class RuleDecision {
   private constructor()
@@ -1003,6 +1024,33 @@ export class CombinedDecision {
    */
   problem(): Problem
 }
+
+/** How {@link clientAddress} tells clients apart. */
+export interface AddressOptions {
+  /** How many leading bits of an IPv6 address stand for a client, 32 to 128: 64. With 128 it is the address itself. */
+  ipv6Prefix?: number | undefined
+}
+
+/**
+ * The address of the client that sent a request, as a text to be used as a key.
+ *
+ * `peer` is the address of the socket (`request.socket.remoteAddress`); undefined, null or an empty text is a Unix socket.
+ * `forwarded` is the value of `X-Forwarded-For` or `Forwarded` (RFC 7239), or one for each line of it. `trusted` lists the
+ * proxies: addresses, networks (`10.0.0.0/8`), and the words `loopback`, `private` and `unix`.
+ *
+ * The header counts only if the peer is trusted. It is read from its right end, and the first address that is not trusted is the
+ * client's: what stands further left was written by that client. What is no address ends the reading; then it is that of the proxy
+ * which sent it. An IPv6 address stands for its network, such as `2001:db8:1:2::/64`.
+ *
+ * Throws `invalid_argument` for what is no address or network, for one that means everybody, and if there is no address at all: a
+ * Unix socket, and nothing in the header.
+ */
+export function clientAddress(
+  peer: string | null | undefined,
+  forwarded: string | readonly string[] | null | undefined,
+  trusted: readonly string[],
+  options?: AddressOptions,
+): string
 
 /**
  * Limits in one line, with a client for `QUOTALOCK_URL` that is made at the first call. Charges `cost` to `key` under the

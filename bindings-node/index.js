@@ -1,5 +1,6 @@
 'use strict'
 
+const { clientAddress } = require('./lib/address.js')
 const { Cache } = require('./lib/cache.js')
 const { Client } = require('./lib/client.js')
 const { CombinedDecision, Decision, RuleDecision } = require('./lib/decision.js')
@@ -37,6 +38,7 @@ module.exports = {
   Claimed,
   Cache,
   Seen,
+  clientAddress,
   limit,
   quorumLock,
   testing,

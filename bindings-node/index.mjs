@@ -21,6 +21,7 @@ export const {
   Claimed,
   Cache,
   Seen,
+  clientAddress,
   limit,
   quorumLock,
   testing,

@@ -201,6 +201,19 @@ namespace Quotalock {
         }
 
         /**
+         * Makes a handle of what Lock::handover() wrote, in this process or another one, in any language, and takes the
+         * lease over: it has the ttl, the label and the fencing token of the giver. Only one adopts.
+         *
+         * @throws Exception\LostException if the lease is over, was adopted before, or is on another server
+         * @throws Exception\InvalidArgumentException for a text that is none, is damaged, or comes from a client with another
+         *     prefix
+         * @throws QuotalockException
+         */
+        public function adopt(string $text): Lock
+        {
+        }
+
+        /**
          * Makes a handle for the units of a sale. It does not ask Redis; Stock::open() creates the sale.
          *
          * @param non-empty-string $name any bytes, at most 1 KiB
@@ -730,6 +743,21 @@ namespace Quotalock {
          * @throws UnavailableException
          */
         public function extend(?int $ttlMs = null): bool
+        {
+        }
+
+        /**
+         * Writes the lease down as a short text, by which another process adopts it (Client::adopt()), and ends this handle: it
+         * is released, and release() is false. Asks nothing.
+         *
+         * Nobody extends it until it is adopted, so the text must arrive within what $remainingMs says. Whoever has the text
+         * can take the lease: treat it as a secret. It holds no password.
+         *
+         * @return non-empty-string
+         * @throws Exception\LostException unless the lock is held for certain now
+         * @throws Exception\InvalidArgumentException for a lock over several servers
+         */
+        public function handover(): string
         {
         }
 
@@ -1607,5 +1635,23 @@ namespace Quotalock\Exception {
         public function getErrorCode(): string
         {
         }
+    }
+
+    /**
+     * The address of the client that sent a request, as a text to be used as a key.
+     *
+     * The header counts only if the peer is trusted. It is read from its right end, and the first address that is not trusted
+     * is the client's: what stands further left was written by that client. What is no address ends the reading; then it is
+     * that of the proxy which sent it. An IPv6 address stands for its network, such as `2001:db8:1:2::/64`.
+     *
+     * @param string|null $peer the address of the socket (`$_SERVER['REMOTE_ADDR']`); null or empty for a Unix socket
+     * @param list<string>|string|null $forwarded the value of `X-Forwarded-For` or `Forwarded`, or one for each line
+     * @param list<string> $trusted the proxies: addresses, networks (`10.0.0.0/8`), `loopback`, `private` and `unix`
+     * @param int<32, 128> $ipv6Prefix how many leading bits of an IPv6 address stand for a client; 128: the address itself
+     * @throws InvalidArgumentException for what is no address or network, and if there is no address at all: a Unix socket,
+     *     and nothing in the header
+     */
+    function client_address(?string $peer, array|string|null $forwarded, array $trusted, int $ipv6Prefix = 64): string
+    {
     }
 }

@@ -23,7 +23,7 @@ const { submitDescribed } = require('./channel.js')
 const { packed } = require('./charges.js')
 const { construct } = require('./errors.js')
 const { Limiter } = require('./limiter.js')
-const { open } = require('./lock.js')
+const { adopt, open } = require('./lock.js')
 const { Once } = require('./once.js')
 const { takenAll } = require('./sale.js')
 const { Stock, reservationsOf, takeAllOptions, takesOf } = require('./stock.js')
@@ -31,6 +31,7 @@ const { Stock, reservationsOf, takeAllOptions, takesOf } = require('./stock.js')
 const CLIENT_OPTIONS = ['prefix', 'timeoutMs', 'onError', 'requestMemoryMs']
 const LIMITER_OPTIONS = ['scope', 'enforce']
 const CONSUME_ALL_OPTIONS = ['requestId', 'signal']
+const ADOPT_OPTIONS = ['renew']
 const STOCK_OPTIONS = ['scope', 'ledgerCap', 'retentionMs']
 const ONCE_OPTIONS = ['ttlMs', 'leaseMs', 'errorTtlMs']
 const CACHE_OPTIONS = ['freshMs', 'staleMs', 'leaseMs', 'negativeMs', 'errorTtlMs', 'beta', 'whenAway']
@@ -127,6 +128,12 @@ class Client {
   /** @type {Surface['writeLock']} */
   writeLock(name, given) {
     return open([this.#native], this.writeLock, 'write', [name], given)
+  }
+
+  /** @type {Surface['adopt']} */
+  async adopt(written, given) {
+    const { renew = true } = options(given, ADOPT_OPTIONS)
+    return await adopt(this.#native, this.adopt, text('text', written), flag('renew', renew))
   }
 
   /** @type {Surface['stock']} */

@@ -2,6 +2,7 @@
 
 // A handle for a lock of any kind.
 
+const { isUtf8 } = require('node:buffer')
 const { inspect } = require('node:util')
 const native = require('./native.js')
 const { bytesOf, kept, number, options, refusal, signalOf } = require('./argument.js')
@@ -22,6 +23,12 @@ const ACQUIRE_OPTIONS = ['waitMs', 'signal']
  */
 let open
 
+/**
+ * Makes a lock of what was handed over, and takes its lease over; for those of this package.
+ * @type {(client: import('./native.js').Client, caller: Function, text: string, renew: boolean) => Promise<any>}
+ */
+let adopt
+
 class Lock {
   #native
   #names
@@ -40,6 +47,16 @@ class Lock {
       const lock = new Lock(made, Object.freeze(names.map((name) => kept('name', name))), wait)
       if (acquire) await lock.#acquireOrThrow({ signal })
       return lock
+    }
+
+    adopt = async (client, caller, given, renew) => {
+      /** @type {any} */
+      let made
+      await submitNow(caller, (channel, id) => {
+        made = channel.adopt(id, client, given, renew)
+      })
+      const names = made.names.map((/** @type {Buffer} */ name) => (isUtf8(name) ? name.toString() : name))
+      return new Lock(made, Object.freeze(names), 0)
     }
   }
 
@@ -120,6 +137,13 @@ class Lock {
     return await submitNow(this.extend, (channel, id) => channel.extend(id, this.#native, ttl))
   }
 
+  /** @type {Surface['handover']} */
+  handover() {
+    const written = construct(this.handover, () => this.#native.handover())
+    this.#loss.end()
+    return written
+  }
+
   /** @type {Surface['assertHeld']} */
   assertHeld() {
     construct(this.assertHeld, () => this.#native.assertHeld())
@@ -189,4 +213,4 @@ class Lock {
   }
 }
 
-module.exports = { Lock, open }
+module.exports = { adopt, Lock, open }

@@ -4,6 +4,7 @@
 
 #![cfg_attr(test, allow(dead_code, reason = "what JavaScript calls is registered outside of tests only"))]
 
+mod address;
 mod answers;
 mod bell;
 mod cache;

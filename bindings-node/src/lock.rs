@@ -6,6 +6,7 @@ use napi_derive::napi;
 use quotalock::convert;
 
 use crate::channel::Channel;
+use crate::client::Client;
 use crate::error::{Result, thrown};
 use crate::given::{micros, unsigned};
 
@@ -21,6 +22,12 @@ impl Lock {
     #[napi(getter, catch_unwind)]
     pub fn redis_keys(&self) -> Vec<Buffer> {
         self.inner.redis_keys().iter().map(|key| key.clone().into()).collect()
+    }
+
+    /// The names.
+    #[napi(getter, catch_unwind)]
+    pub fn names(&self) -> Vec<Buffer> {
+        self.inner.names().iter().map(|name| name.clone().into()).collect()
     }
 
     /// The ttl in milliseconds.
@@ -51,6 +58,12 @@ impl Lock {
     #[napi(getter, catch_unwind)]
     pub fn remaining_ms(&self) -> f64 {
         (self.inner.remaining() / 1_000) as f64
+    }
+
+    /// Writes the lease down as a text, and ends this handle.
+    #[napi(catch_unwind)]
+    pub fn handover(&self) -> Result<String> {
+        self.inner.handover().map_err(thrown)
     }
 
     /// Throws unless it is held for certain.
@@ -113,6 +126,14 @@ impl Channel {
         let op = make().map_err(thrown)?;
         self.submit(env, vec![(id as u64, op.erased())]);
         Ok(())
+    }
+
+    /// Takes a lease over, under the number `id`, and returns its handle. Collect afterwards.
+    #[napi(catch_unwind)]
+    pub fn adopt(&mut self, env: Env, id: f64, client: &Client, text: String, renew: bool) -> Result<Lock> {
+        let (inner, adopting) = client.inner.adopt(&text, renew).map_err(thrown)?;
+        self.submit(env, vec![(id as u64, adopting.erased())]);
+        Ok(Lock { inner })
     }
 
     /// Asks who holds a lock, under the number `id`. Collect afterwards.

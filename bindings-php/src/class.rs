@@ -62,16 +62,17 @@ pub fn register<T: RegisteredClass>(properties: &[Property]) -> Result<()> {
     Ok(())
 }
 
-/// Does for our function what [`register`] does for methods.
+/// Does for our functions what [`register`] does for methods.
 pub fn describe_functions() {
-    const NAME: &str = "quotalock\\limit";
-    // SAFETY: at start-up the table of functions is the engine's, and ours was put there before; the lookup copies the
-    // name.
-    unsafe {
-        let table = (*ext_php_rs_compiler_globals()).function_table;
-        let function = zend_hash_str_find_ptr_lc(table, NAME.as_ptr().cast(), NAME.len());
-        if let Some(function) = function.cast::<zend_function>().as_mut() {
-            describe(function, "");
+    for name in ["quotalock\\limit", "quotalock\\client_address"] {
+        // SAFETY: at start-up the table of functions is the engine's, and ours were put there before; the lookup copies
+        // the name.
+        unsafe {
+            let table = (*ext_php_rs_compiler_globals()).function_table;
+            let function = zend_hash_str_find_ptr_lc(table, name.as_ptr().cast(), name.len());
+            if let Some(function) = function.cast::<zend_function>().as_mut() {
+                describe(function, "");
+            }
         }
     }
 }
@@ -102,6 +103,8 @@ unsafe fn describe(function: &mut zend_function, class: &str) {
             b"key" | b"buyer" | b"id" => {
                 argument.type_ = property::class_type("Stringable", 1 << IS_STRING | 1 << IS_LONG)
             }
+            b"peer" => argument.type_.type_mask |= _ZEND_TYPE_NULLABLE_BIT,
+            b"forwarded" => argument.type_.type_mask = 1 << IS_STRING | 1 << IS_ARRAY | _ZEND_TYPE_NULLABLE_BIT,
             b"requestId" | b"scope" => {
                 let simple = 1 << IS_STRING | 1 << IS_LONG | _ZEND_TYPE_NULLABLE_BIT;
                 argument.type_ = property::class_type("Stringable", simple);

@@ -212,6 +212,11 @@ impl Client {
         self.leased(&given, 2, |client, options| Ok(client.write_lock(&name.bytes(1)?, options)?))
     }
 
+    /// Makes a handle of a lock that was handed over, and takes its lease over.
+    pub fn adopt(&self, text: Text) -> Outcome<ZBox<ZendClassObject<Lock>>> {
+        Lock::adopt(text, &self.0)
+    }
+
     /// Makes a handle for the units of a sale.
     #[php(defaults(ledgerCap = LEDGER_CAP, retentionMs = RETENTION_MS))]
     pub fn stock(

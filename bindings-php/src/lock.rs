@@ -1,5 +1,6 @@
 //! `Quotalock\Lock`.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use ext_php_rs::boxed::ZBox;
@@ -8,14 +9,14 @@ use ext_php_rs::types::{ZendClassObject, Zval};
 use ext_php_rs::zend::bailout;
 use quotalock::{Inspection, LockState, convert};
 
-use crate::argument::{Function, Int, Maybe};
+use crate::argument::{Function, Int, Maybe, Text};
 use crate::call::{self, Ended, GRACE};
 use crate::class;
 use crate::exception::{Outcome, Problem};
 use crate::held;
-use crate::property::{self, Live, Property, Type};
+use crate::property::{self, Bytes, Live, Property, Type};
 use crate::record::{Shown, list};
-use crate::registry::{self, Handles};
+use crate::registry::{self, Handle, Handles};
 
 /// The properties of the class. Those from `token` on are asked for by each reading, by getters.
 pub const PROPERTIES: &[Property] = &[
@@ -51,6 +52,21 @@ impl Lock {
         let mut object = ZendClassObject::new(Lock { lock, handles, wait, number: held::number() });
         property::fill(&mut object.std, 0, properties);
         object
+    }
+
+    /// Takes a lease over, and makes the PHP object of its lock.
+    pub fn adopt(text: Text, handle: &Rc<Handle>) -> Outcome<ZBox<ZendClassObject<Lock>>> {
+        // There is no thread of ours in a process of PHP.
+        let (lock, adopting) = handle.shared()?.core().adopt(&text.utf8(1, "text")?, false)?;
+        let undo = |_| held::give_back(&lock);
+        let adopted = call::attempt(Duration::ZERO, |asked| adopting.run_interruptibly(asked), undo);
+        if let Err(stop) = adopted {
+            drop(lock);
+            return Err(stop.follow());
+        }
+        let object = Lock::object(lock, Duration::ZERO, Rc::new([handle.clone()]));
+        held::keep(object.number, &object.lock, &object.handles);
+        Ok(object)
     }
 
     /// Releases it when nobody waits for an answer.
@@ -102,6 +118,13 @@ impl Lock {
         let ttl = ttlMs.0.map(|ttl| ttl.micros(1, "ttl")).transpose()?;
         registry::check(&self.handles)?;
         call::run(self.lock.extend(ttl)?)
+    }
+
+    /// Writes the lease down as a text, by which another process adopts it, and ends this handle. Does no I/O.
+    pub fn handover(&self) -> Outcome<Bytes> {
+        let text = self.lock.handover()?;
+        held::forget(self.number);
+        Ok(Bytes(text.into_bytes()))
     }
 
     /// Throws unless it is held for certain. Does no I/O.

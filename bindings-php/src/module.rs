@@ -3,8 +3,8 @@
 use ext_php_rs::prelude::*;
 
 use crate::{
-    cache, class, client, decision, exception, function, held, info, ini, inspection, limiter, lock, once, reservation,
-    rule, seen, stock, stock_answer, testing,
+    address, cache, class, client, decision, exception, function, held, info, ini, inspection, limiter, lock, once,
+    reservation, rule, seen, stock, stock_answer, testing,
 };
 
 /// Registers what does not depend on a request. Makes no client, socket or thread: a preforking server runs this in the
@@ -50,5 +50,5 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
         .startup_function(start_up)
         .request_shutdown_function(shut_down_request)
         .info_function(info::print);
-    function::entries().into_iter().fold(module, ModuleBuilder::function)
+    function::entries().into_iter().fold(module, ModuleBuilder::function).function(address::entry())
 }

@@ -1,6 +1,7 @@
 //! The Python package's native half, `quotalock._native`: it converts values, releases the GIL or lets a loop wait, and
 //! picks an exception class. Everything else is the core's.
 
+mod address;
 mod answer;
 mod argument;
 mod asking;
@@ -52,6 +53,8 @@ use pyo3::prelude::*;
 mod _native {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::address::client_address;
     #[pymodule_export]
     use super::argument::{check_json, function};
     #[pymodule_export]

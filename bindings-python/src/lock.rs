@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple, PyWeakrefMethods, PyWeakrefReference};
+use pyo3::types::{PyBytes, PyString, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 use quotalock::{LockOptions, LockState, convert};
 
 use crate::argument::{self, Maybe, octets, seconds, shown, whole};
@@ -40,6 +40,16 @@ impl Lock {
         let bytes = items.iter().map(|name| octets("name", name.as_borrowed())).collect::<PyResult<Vec<_>>>()?;
         let core = make(&bytes, options, weight).map_err(|error| raised(names.py(), &error))?;
         Ok(Lock { core, carrier: carrier(), names: names.unbind(), wait, loss: Mutex::default() })
+    }
+
+    /// The handle of what was adopted. Names are str where they are UTF-8.
+    pub fn adopted(py: Python<'_>, core: quotalock::Lock, carrier: Arc<Carrier>) -> PyResult<Lock> {
+        let name = |name: &Vec<u8>| match std::str::from_utf8(name) {
+            Ok(text) => PyString::new(py, text).into_any(),
+            Err(_) => PyBytes::new(py, name).into_any(),
+        };
+        let names = PyTuple::new(py, core.names().iter().map(name))?.unbind();
+        Ok(Lock { core, carrier, names, wait: Duration::ZERO, loss: Mutex::default() })
     }
 
     /// Acquires on this thread. Whatever ends the call takes the grant with it.
@@ -167,6 +177,11 @@ impl Lock {
         let ttl = ttl.map(|ttl| seconds("ttl", ttl.as_borrowed())).transpose()?;
         // May sleep in any case: other servers may be asked than the client's.
         self.carrier.make_napping(py, self.core.extend(ttl))
+    }
+
+    /// Writes the lease down as a text, by which another process adopts it, and ends this handle.
+    fn handover(&self, py: Python<'_>) -> PyResult<String> {
+        self.core.handover().map_err(|error| raised(py, &error))
     }
 
     /// Raises `Lost` unless it is held for certain now.

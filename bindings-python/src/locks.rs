@@ -5,8 +5,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use quotalock::LockOptions;
 
-use crate::argument::{kind, list, shown, whole};
+use crate::argument::{Word, kind, list, shown, whole};
 use crate::client::Client;
+use crate::error::raised;
 use crate::lock::Lock;
 use crate::lock_options::{Given, Maker, Named};
 
@@ -59,6 +60,21 @@ impl Client {
     fn write_lock(&self, name: &Bound<'_, PyAny>, given: &Bound<'_, PyTuple>, named: Option<Named>) -> PyResult<Lock> {
         let given = Maker::WRITE_LOCK.read(given, named)?;
         self.handle(one(name)?, given, |names, options, _| self.core().write_lock(names[0], options))
+    }
+
+    /// Makes a handle of a lock that was handed over, and takes its lease over.
+    #[pyo3(signature = (text, renew = true))]
+    fn adopt(&self, py: Python<'_>, text: Word<'_>, renew: bool) -> PyResult<Lock> {
+        Ok(self._adopt(py, text, renew)?.0)
+    }
+
+    /// As `adopt`, but the handle is apart from the answer, which on a loop is still a future.
+    #[pyo3(signature = (text, renew = true))]
+    fn _adopt(&self, py: Python<'_>, text: Word<'_>, renew: bool) -> PyResult<(Lock, Py<PyAny>)> {
+        let (core, adopting) = self.core().adopt(&text.0, renew).map_err(|error| raised(py, &error))?;
+        let lock = Lock::adopted(py, core, self.carrier().clone())?;
+        let answer = self.carrier().make(py, Ok(adopting))?;
+        Ok((lock, answer))
     }
 }
 

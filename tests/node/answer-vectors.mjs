@@ -1,7 +1,7 @@
 // The vectors about what decisions tell over HTTP.
 
 import assert from 'node:assert/strict'
-import { Client, testing } from 'quotalock'
+import { Client, clientAddress, testing } from 'quotalock'
 import { mustFail } from './failures.mjs'
 import { client } from './support.mjs'
 
@@ -27,6 +27,14 @@ export async function answers(given, url) {
     await check(await decided(own, limiters, step), step, `${given.id} step ${i}`)
   }
   await own.close()
+}
+
+/** @param {Case} given */
+export async function address(given) {
+  const { id, peer, forwarded, trusted, ipv6_prefix: ipv6Prefix } = given
+  const ask = () => clientAddress(peer, forwarded, trusted, { ipv6Prefix })
+  if (given.code) await mustFail(given, ask)
+  else assert.equal(ask(), given.expect, id)
 }
 
 /**

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Client, testing } from 'quotalock'
-import { answers } from './answer-vectors.mjs'
+import { address, answers } from './answer-vectors.mjs'
 import { badFlight, flights } from './cache-vectors.mjs'
 import { mustFail } from './failures.mjs'
 import { badStock, stocks } from './stock-vectors.mjs'
@@ -212,12 +212,22 @@ async function locks(given, store, url) {
   /** @type {Map<string, import('quotalock').Lock>} */
   const handles = new Map()
   for (const [label, of] of Object.entries(given.handles)) handles.set(label, await handle(own, of))
+  /** @type {Map<string, string>} */
+  const texts = new Map()
   for (const [i, step] of given.steps.entries()) {
     const place = `${given.id} step ${i} on ${store}`
     testing.setTime(own, step.at)
-    const lock = handles.get(step.handle)
-    assert.ok(lock, `${place}: no handle ${step.handle}`)
-    const act = () => onLock(own, lock, step, place)
+    const act = async () => {
+      if (step.op === 'adopt') {
+        handles.set(step.handle, await own.adopt(texts.get(step.text) ?? '', { renew: false }))
+        return { adopted: true }
+      }
+      const lock = handles.get(step.handle)
+      assert.ok(lock, `${place}: no handle ${step.handle}`)
+      if (step.op !== 'handover') return await onLock(own, lock, step, place)
+      texts.set(step.as, lock.handover())
+      return {}
+    }
     if (step.error) await mustFail({ id: place, code: step.error }, act)
     else {
       const answer = await act()
@@ -341,6 +351,7 @@ for (const [store, url] of Object.entries({ ...stores(), ...clusters() })) {
           await mustFail({ id: given.id, code: given.error }, () => handle(client(url), given.handle))
         else if (file === 'stock-errors.json') await mustFail(given, () => badStock(given, url))
         else if (file === 'cache-errors.json') await mustFail(given, () => badFlight(given, url))
+        else if (file === 'addresses.json') await address(given)
         else if (file === 'answers.json') await answers(given, url)
         else if (given.stocks) await stocks(given, store, url)
         else if (given.caches ?? given.onces) await flights(given, store, url)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any
 
@@ -114,15 +115,26 @@ class Runner:
     def answers(self, case: Case) -> None:
         answers.execute(self.surface, self.url, f"{self.prefix}-{next(self.names)}", case)
 
+    def addresses(self, case: Case) -> None:
+        arguments = {name: case[name] for name in ("peer", "forwarded", "trusted", "ipv6_prefix") if name in case}
+        if "expect" in case:
+            assert self.surface.module.client_address(**arguments) == case["expect"], case["id"]
+            return
+        with pytest.raises(quotalock.QuotalockError) as caught:
+            self.surface.module.client_address(**arguments)
+        assert_error(case["id"], case, caught.value)
+
     def locks(self, case: Case) -> None:
         client = self.surface.module.Client(self.url, prefix=f"{self.prefix}-{next(self.names)}", timeout=PATIENT)
         handles = {label: handle(client, how) for label, how in case["handles"].items()}
+        texts: dict[str, str] = {}
         for number, step in enumerate(case["steps"]):
             place = f"{case['id']} step {number} on {self.store}"
             self.surface.call(self.surface.testing.set_time, client, step["at"])
+            perform = functools.partial(self.lock_step, client, handles, texts, step)
             if "error" in step:
                 with pytest.raises(quotalock.QuotalockError) as caught:
-                    self.lock_step(client, handles[step["handle"]], step)
+                    perform()
                 assert_error(place, expected_error(step["error"]), caught.value)
                 continue
             expect = step.get("expect") or {}
@@ -130,12 +142,19 @@ class Runner:
                 expect = {**expect, "holders": [in_seconds(holder) for holder in expect["holders"]]}
             if "remaining" in expect:
                 expect = {**expect, "remaining": seconds(expect["remaining"])}
-            assert self.lock_step(client, handles[step["handle"]], step) == expect, place
+            assert perform() == expect, place
         self.surface.call(client.close)
 
-    def lock_step(self, client: Any, lock: Any, step: Case) -> Case:
+    def lock_step(self, client: Any, handles: dict[str, Any], texts: dict[str, str], step: Case) -> Case:
         call, testing = self.surface.call, self.surface.testing
         op = step["op"]
+        if op == "adopt":
+            handles[step["handle"]] = call(client.adopt, texts[step["text"]], renew=False)
+            return {"adopted": True}
+        lock = handles[step["handle"]]
+        if op == "handover":
+            texts[step["as"]] = lock.handover()
+            return {}
         if op in ("acquire", "release"):
             return {f"{op}d": call(getattr(lock, op))}
         if op == "extend":

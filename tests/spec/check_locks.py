@@ -23,6 +23,8 @@ STEPS: dict[str, tuple[set[str], dict[str, type] | None]] = {
     "raw": (set(), {"exists": bool, "ttl": bool}),
     "plant": (set(), None),
     "persist": (set(), None),
+    "handover": ({"as"}, {}),
+    "adopt": ({"text"}, {"adopted": bool}),
 }
 
 
@@ -57,7 +59,9 @@ def takes(found: Case, op: str, where: str) -> None:
         return None if "type" in found else text_or_hex(found, "value", where)
     needed = STEPS[op][0]
     need(needed <= given <= needed | ({"ttl"} if op == "extend" else set()), f"{where} has {sorted(given)}")
-    need(all(is_a(found[name], int) for name in given), f"{where} has an argument that is no integer")
+    texts = {"as", "text"}
+    right = all(is_a(found[name], str if name in texts else int) for name in given)
+    need(right, f"{where} has an argument of another type")
     return whole_milliseconds(found, where)
 
 
@@ -108,9 +112,16 @@ def lock_case(case: Case) -> None:
     need(bool(case["handles"] and case["steps"]), "case has no handles or no steps")
     for label, each in case["handles"].items():
         handle(each, f"handles.{label}")
+    known, texts = {**case["handles"]}, set()
     for i, found in enumerate(case["steps"]):
-        step(found, case["handles"], f"steps[{i}]")
-    used = {found["handle"] for found in case["steps"]}
+        if found.get("op") == "adopt":
+            # Such a handle is made by its step.
+            need(found["handle"] not in known, f"steps[{i}] makes a handle that is there already")
+            need(found.get("text") in texts, f"steps[{i}] adopts what nobody handed over")
+            known[found["handle"]] = {}
+        texts |= {found.get("as")}
+        step(found, known, f"steps[{i}]")
+    used = {found["handle"] for found in case["steps"]} & case["handles"].keys()
     need(used == case["handles"].keys(), f"nobody uses {sorted(case['handles'].keys() - used)}")
 
 

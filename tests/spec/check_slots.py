@@ -31,7 +31,7 @@ def tags_of(case: Case, step: Case) -> Iterable[str | bytes]:
         yield scope or charge.get("key") or bytes.fromhex(charge["key_hex"])
     if "keys" in step:
         yield from step["keys"]
-    if "handle" in step and step["op"] != "redis_keys":
+    if step.get("handle") in case.get("handles", {}) and step["op"] != "redis_keys":
         handle = case["handles"][step["handle"]]
         yield from handle.get("names", [])
         yield from map(bytes.fromhex, handle.get("names_hex", []))

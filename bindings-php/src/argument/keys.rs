@@ -19,6 +19,25 @@ parameter! {
     Names, Array
 }
 
+parameter! {
+    /// A parameter that is a string, holds several, or is null.
+    Lines, Mixed
+}
+
+impl Lines<'_> {
+    /// The strings.
+    pub fn get(&self, position: u32) -> Result<Vec<Vec<u8>>, Problem> {
+        if self.0.is_null() {
+            return Ok(Vec::new());
+        }
+        if self.0.is_array() {
+            return each(self.0, position, ("forwarded", "give strings"), text);
+        }
+        let one = text(self.0).unwrap_or_else(|| Err(wrong_type(position, c"array|string|null", self.0)));
+        Ok(vec![one?.into_owned()])
+    }
+}
+
 impl Keys<'_> {
     /// The bytes; an error calls them `what`.
     pub fn get(&self, position: u32, what: &str) -> Result<Vec<Vec<u8>>, Problem> {
@@ -29,7 +48,12 @@ impl Keys<'_> {
 impl Names<'_> {
     /// The names.
     pub fn get(&self, position: u32) -> Result<Vec<Vec<u8>>, Problem> {
-        each(self.0, position, ("names", "give strings"), text)
+        self.listed(position, "names")
+    }
+
+    /// The strings; an error calls them `what`.
+    pub fn listed(&self, position: u32, what: &str) -> Result<Vec<Vec<u8>>, Problem> {
+        each(self.0, position, (what, "give strings"), text)
     }
 }
 

@@ -33,7 +33,7 @@ use ext_php_rs::types::Zval;
 use crate::exception::Problem;
 pub use clients::Clients;
 pub use function::Function;
-pub use keys::{Keys, Names};
+pub use keys::{Keys, Lines, Names};
 pub use number::{Flag, Float, Int, whole};
 pub(crate) use parameter;
 pub use text::{Key, Text};

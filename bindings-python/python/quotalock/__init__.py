@@ -59,6 +59,7 @@ from ._native import (
     StockStatus,
     Taken,
     TakenAll,
+    client_address,
     quorum_lock,
 )
 
@@ -98,6 +99,7 @@ __all__ = [
     "Timeout",
     "Unavailable",
     "WrongType",
+    "client_address",
     "limit",
     "quorum_lock",
 ]

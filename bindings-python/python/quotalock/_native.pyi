@@ -45,6 +45,7 @@ __all__ = [
     "TakenAll",
     "check_function",
     "check_json",
+    "client_address",
     "get",
     "put",
     "quorum_lock",
@@ -199,6 +200,15 @@ class Client:
     ) -> Lock:
         """Makes a handle for the writing side of a read-write lock: alone. The options are those of `lock`."""
 
+    def adopt(self, text: str, renew: bool = True) -> Lock:
+        """Makes a handle of what `Lock.handover` wrote, in this process or another one, in any language, and takes the
+        lease over: it has the ttl, the label and the fencing token of the giver, and is renewed for as long as the
+        giver's `max_hold` left. Only one adopts.
+
+        Raises `Lost` if the lease is over, was adopted before, or is on another server; `InvalidArgument` for a text that
+        is none, is damaged, or comes from a client with another prefix."""
+
+    def _adopt(self, text: str, renew: bool = True) -> tuple[Lock, bool]: ...
     def stock(
         self,
         name: str | bytes,
@@ -597,6 +607,15 @@ class Lock:
     def extend(self, ttl: float | None = None) -> bool:
         """Extends the lease to at least `ttl` seconds (None: the lock's own) from now: False if it was lost. It never
         shortens."""
+
+    def handover(self) -> str:
+        """Writes the lease down as a short text, by which another process adopts it (`Client.adopt`), and ends this handle:
+        it is released, renews no more, and its `release` is False. Asks nothing.
+
+        Nobody renews until the lock is adopted, so the text must arrive within what `remaining` says. Whoever has the text
+        can take the lease: treat it as a secret. It holds no password.
+
+        Raises `Lost` unless the lock is held for certain now; `InvalidArgument` for a lock over several servers."""
 
     def assert_held(self) -> None:
         """Raises `Lost` unless it is held for certain now. Does not ask Redis."""
@@ -1223,6 +1242,23 @@ class Rule:
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __getnewargs__(self) -> tuple[int, float, str, int | None]: ...
+
+def client_address(
+    peer: str | None, forwarded: str | Iterable[str] | None, trusted: Iterable[str], ipv6_prefix: int = 64
+) -> str:
+    """The address of the client that sent a request, as a text to be used as a key.
+
+    `peer` is the address of the socket; None or an empty text is a Unix socket. `forwarded` is the value of
+    `X-Forwarded-For` or `Forwarded` (RFC 7239), or one for each line of it. `trusted` lists the proxies: addresses,
+    networks (`10.0.0.0/8`), and the words `loopback`, `private` and `unix`.
+
+    The header counts only if the peer is trusted. It is read from its right end, and the first address that is not
+    trusted is the client's: what stands further left was written by that client. What is no address ends the reading;
+    then it is that of the proxy which sent it. An IPv6 address stands for the network of its first `ipv6_prefix` bits
+    (32 to 128), such as `2001:db8:1:2::/64`.
+
+    Raises `InvalidArgument` for what is no address or network, for one that means everybody, and if there is no address
+    at all: a Unix socket, and nothing in the header."""
 
 def quorum_lock(
     clients: Iterable[Client],

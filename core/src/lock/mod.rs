@@ -2,10 +2,12 @@
 
 mod attempt;
 mod blocking;
+mod handover;
 mod held;
 mod messages;
 mod ops;
 mod options;
+mod passed;
 mod queue;
 mod quorum;
 mod renewals;

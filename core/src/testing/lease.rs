@@ -5,7 +5,9 @@ use crate::op::Op;
 
 use crate::state::lease::Inspection;
 pub use crate::state::lease::{ALL_PERMITS, LONGEST_TOMBSTONE, MAX_FLOOR, MAX_WHO_BYTES};
-pub use crate::state::lease::{Acquire, Channel, Extend, ForceRelease, Grant, Id, Inspect, Outcome, Queue, Release};
+pub use crate::state::lease::{
+    Acquire, Adopt, Channel, Extend, ForceRelease, Grant, Id, Inspect, Outcome, Queue, Release,
+};
 
 /// One try to acquire.
 pub fn acquire(client: &Client, call: Acquire) -> Op<Grant> {
@@ -19,6 +21,11 @@ pub fn release(client: &Client, call: Release) -> Op<bool> {
 
 /// An extension: whether it holds in all tables.
 pub fn extend(client: &Client, call: Extend) -> Op<bool> {
+    Op::new(client, Box::new(call), None)
+}
+
+/// An adoption: the token, if it held in all tables.
+pub fn adopt(client: &Client, call: Adopt) -> Op<Option<u64>> {
     Op::new(client, Box::new(call), None)
 }
 

@@ -16,6 +16,9 @@ final class LockSteps
     /** @var array<string, Lock> by their labels */
     private array $handles;
 
+    /** @var array<string, string> what was handed over, by labels */
+    private array $texts = [];
+
     public function __construct(private readonly Client $client, private readonly array $case)
     {
         $this->handles = array_map(fn (array $given) => self::handle($client, $given), $case['handles']);
@@ -40,20 +43,28 @@ final class LockSteps
     {
         foreach ($this->case['steps'] as $i => $step) {
             Testing::setTime($this->client, $step['at']);
-            $lock = $this->handles[$step['handle']];
             if (isset($step['error'])) {
-                refused($step['error'], fn () => $this->perform($lock, $step));
+                refused($step['error'], fn () => $this->perform($step));
                 continue;
             }
-            $found = $this->perform($lock, $step);
+            $found = $this->perform($step);
             if (isset($step['expect'])) {
                 Assert::assertSame(self::wanted($step['expect']), $found, "the answer of steps[$i]");
             }
         }
     }
 
-    private function perform(Lock $lock, array $step): ?array
+    private function perform(array $step): ?array
     {
+        if ($step['op'] === 'adopt') {
+            $this->handles[$step['handle']] = $this->client->adopt($this->texts[$step['text']]);
+            return ['adopted' => true];
+        }
+        $lock = $this->handles[$step['handle']];
+        if ($step['op'] === 'handover') {
+            $this->texts[$step['as']] = $lock->handover();
+            return [];
+        }
         return match ($step['op']) {
             'acquire' => ['acquired' => $lock->acquire()],
             'release' => ['released' => $lock->release()],

@@ -10,6 +10,8 @@ use Quotalock\Limiter;
 use Quotalock\Rule;
 use Quotalock\Testing;
 
+use function Quotalock\client_address;
+
 /** The vectors on one store. */
 final class Vectors
 {
@@ -42,6 +44,7 @@ final class Vectors
             'policies' => $this->policy($case),
             'keys' => $this->key($case),
             'errors' => $this->error($case),
+            'addresses' => self::address($case),
             'answers' => $this->answerSteps($case),
             'locks' => $this->lockSteps($case),
             'lock-errors' => $this->lockError($case),
@@ -161,6 +164,16 @@ final class Vectors
         $client = new Client($this->url, prefix());
         (new Steps($client, $case, $this->store === 'memory' ? 'memory' : 'redis'))->execute();
         $client->close();
+    }
+
+    private static function address(array $case): void
+    {
+        $arguments = [$case['peer'], $case['forwarded'], $case['trusted'], $case['ipv6_prefix'] ?? 64];
+        if (isset($case['code'])) {
+            self::fails($case, fn () => client_address(...$arguments));
+            return;
+        }
+        Assert::assertSame($case['expect'], client_address(...$arguments), 'the address');
     }
 
     private function answerSteps(array $case): void

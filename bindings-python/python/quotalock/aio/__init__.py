@@ -52,6 +52,7 @@ from .._native import (
     StockStatus,
     Taken,
     TakenAll,
+    client_address,
 )
 from . import testing as testing
 from ._cache import Cache, Once
@@ -98,6 +99,7 @@ __all__ = [
     "Timeout",
     "Unavailable",
     "WrongType",
+    "client_address",
     "limit",
     "quorum_lock",
 ]

@@ -103,6 +103,11 @@ class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
         """Extends the lease to at least `ttl` seconds (None: the lock's own) from now: False if it was lost."""
         return await on_loop(self._native.extend)(ttl)
 
+    def handover(self) -> str:
+        """Writes the lease down as a text, by which another process adopts it, and ends this handle; see
+        `quotalock.Lock.handover`. Asks nobody, so it is not awaited."""
+        return self._native.handover()
+
     def assert_held(self) -> None:
         """Raises `Lost` unless it is held for certain now. Asks nobody, so it is not awaited."""
         self._native.assert_held()

@@ -121,6 +121,18 @@ class Locks:
         )
         return Lock._of(native, cancel_on_loss)
 
+    async def adopt(self, text: str, renew: bool = True) -> Lock:
+        """Makes a handle of what `Lock.handover` wrote, and takes the lease over; see `quotalock.Client.adopt`.
+
+        If the call is cancelled, what it took over is released."""
+        native, answer = self._native._adopt(text, renew)
+        try:
+            await on_loop(lambda: answer)()
+        except BaseException:
+            native._abandon()
+            raise
+        return Lock._of(native)
+
 
 def quorum_lock(
     clients: Iterable[Locks],

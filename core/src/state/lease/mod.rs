@@ -3,6 +3,7 @@
 //! A table has permits; holders have some of them until a deadline, others wait. See ADR 10.
 
 mod acquire;
+mod adopt;
 mod codec;
 mod extend;
 mod force_release;
@@ -20,6 +21,7 @@ use crate::call::space::Space;
 use table::Table;
 
 pub use acquire::{Acquire, Grant, Outcome};
+pub use adopt::Adopt;
 pub use extend::Extend;
 pub use force_release::ForceRelease;
 pub use inspect::{Holder, Inspect, Inspection};
@@ -120,6 +122,8 @@ static RELEASE: NamedScript =
     script("lease-release", &[CODEC, LOAD, FIND, SAVE, WAKE, include_str!("../../../scripts/lease/release.lua")]);
 static EXTEND: NamedScript =
     script("lease-extend", &[CODEC, LOAD, FIND, RENEW, SAVE, include_str!("../../../scripts/lease/extend.lua")]);
+static ADOPT: NamedScript =
+    script("lease-adopt", &[CODEC, LOAD, FIND, RENEW, SAVE, include_str!("../../../scripts/lease/adopt.lua")]);
 static INSPECT: NamedScript =
     script("lease-inspect", &[CODEC, LOAD, include_str!("../../../scripts/lease/inspect.lua")]);
 static FORCE_RELEASE: NamedScript =
@@ -127,5 +131,5 @@ static FORCE_RELEASE: NamedScript =
 
 /// The scripts of locks.
 pub(crate) fn scripts() -> Vec<(String, String)> {
-    [&ACQUIRE, &RELEASE, &EXTEND, &INSPECT, &FORCE_RELEASE].map(|script| script.listed()).into()
+    [&ACQUIRE, &RELEASE, &EXTEND, &ADOPT, &INSPECT, &FORCE_RELEASE].map(|script| script.listed()).into()
 }

@@ -29,6 +29,8 @@ pub enum Act {
     /// Whose, and for how long it stays cancelled.
     Release(u8, u64),
     Extend(u8, u64),
+    /// From whom, to whom, for how long, and who that is.
+    Adopt(u8, u8, u64, Vec<u8>),
     ForceRelease,
     Inspect,
     Plant(Vec<u8>),
@@ -115,6 +117,7 @@ fn act() -> impl Strategy<Value = Act> {
         }),
         12 => (0..IDS, cancel).prop_map(|(id, cancel)| Act::Release(id, cancel)),
         5 => (0..IDS, ttl()).prop_map(|(id, ttl)| Act::Extend(id, ttl)),
+        9 => (0..IDS, 0..IDS, ttl(), prop::collection::vec(any::<u8>(), 0..20)).prop_map(|(id, heir, ttl, who)| Act::Adopt(id, heir, ttl, who)),
         1 => Just(Act::ForceRelease),
         2 => Just(Act::Inspect),
         1 => foreign.prop_map(Act::Plant),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use quotalock::Client;
-use quotalock::testing::lease::{Acquire, Extend, ForceRelease, Grant, Inspect, Queue, Release};
+use quotalock::testing::lease::{Acquire, Adopt, Extend, ForceRelease, Grant, Inspect, Queue, Release};
 use quotalock::testing::{self, Kind, lease};
 use quotalock_tests::twins::{Played, START, STEPS, agree, damage, is_for_ever, put, stored};
 use quotalock_tests::{client, fresh_prefix};
@@ -83,6 +83,10 @@ impl Side {
                 let call = Extend { keys, id: id(*n), ttl: *ttl, shown };
                 Done::Flag(lease::extend(&self.client, call).run().unwrap())
             }
+            Act::Adopt(n, heir, ttl, who) => {
+                let call = Adopt { keys, id: id(*n), heir: id(*heir), ttl: *ttl, who: who.as_slice().into(), shown };
+                Done::Token(lease::adopt(&self.client, call).run().unwrap())
+            }
             Act::ForceRelease => {
                 let call = ForceRelease { keys, permits, wake_prefix, shown };
                 Done::Count(lease::force_release(&self.client, call).run().unwrap())
@@ -112,6 +116,7 @@ enum Done {
     Grant(Grant),
     Flag(bool),
     Count(u64),
+    Token(Option<u64>),
     Text(String),
     Nothing,
 }
@@ -131,6 +136,10 @@ fn play(played: &Played, permits: u64, damaged: bool, steps: &[Step]) -> TestCas
     let (mut model, mut now) = (Model::new(permits), START);
     for (i, step) in steps.iter().enumerate() {
         if !damaged && matches!(step.act, Act::Plant(_) | Act::Damage(..)) {
+            continue;
+        }
+        // An heir is new: its id is random.
+        if !damaged && matches!(&step.act, Act::Adopt(id, heir, ..) if id == heir || model.knows(*heir)) {
             continue;
         }
         now = now.saturating_add_signed(step.shift);
@@ -165,6 +174,7 @@ fn twin_and_script_agree() {
         "handed over",
         "freed",
         "extended",
+        "adopted",
         "healed",
         "told",
         "known elsewhere",

@@ -73,6 +73,11 @@ impl Model {
         leases.all(|lease| lease.is_some_and(|lease| lease.sure)).then_some(true)
     }
 
+    /// Whether an id may hold anywhere.
+    pub fn knows(&self, id: u8) -> bool {
+        self.tables.iter().any(|table| table.leases.contains_key(&id))
+    }
+
     fn leave(&mut self, tables: &[usize], id: u8) {
         for n in tables {
             self.tables[*n].leases.remove(&id);
@@ -148,6 +153,20 @@ impl Model {
                 if *extended {
                     played.count("extended");
                     tables.iter().for_each(|n| self.tables[*n].renew(*id, now, *ttl));
+                }
+            }
+            (Act::Adopt(id, heir, ttl, _), Done::Token(token)) => {
+                prop_assert!(
+                    self.holds(tables, *id).is_none_or(|held| held == token.is_some()),
+                    "adopt said {token:?}"
+                );
+                let Some(token) = token else { return Ok(()) };
+                played.count("adopted");
+                let passed: Vec<Lease> = tables.iter().filter_map(|n| self.tables[*n].leases.remove(id)).collect();
+                prop_assert_eq!(passed.iter().map(|lease| lease.token).max(), Some(*token), "another token");
+                for (n, lease) in tables.iter().zip(passed) {
+                    self.tables[*n].leases.insert(*heir, lease);
+                    self.tables[*n].renew(*heir, now, *ttl);
                 }
             }
             (Act::ForceRelease, Done::Count(ended)) => {

@@ -31,14 +31,27 @@ fn steps_in(way: Way, case: &Value, store: &str, url: &str) {
     let id = spec::id(case);
     let prefix = fresh_prefix("lock");
     let client = client(url, &prefix);
-    let handles: BTreeMap<&str, Lock> = (case["handles"].as_object().unwrap().iter())
+    let mut texts: BTreeMap<&str, String> = BTreeMap::new();
+    let mut handles: BTreeMap<&str, Lock> = (case["handles"].as_object().unwrap().iter())
         .map(|(label, spec)| (label.as_str(), make(&client, spec).unwrap_or_else(|e| panic!("{id}: {label}: {e}"))))
         .collect();
     for (i, step) in case["steps"].as_array().unwrap().iter().enumerate() {
         let place = format!("{id} step {i} on {store}, {way:?}");
         testing::set_time(&client, Some(step["at"].as_u64().unwrap())).unwrap();
-        let lock = &handles[step["handle"].as_str().unwrap()];
-        match (perform(way, &client, &prefix, lock, step), step["error"].as_str()) {
+        let label = step["handle"].as_str().unwrap();
+        let done = match step["op"].as_str().unwrap() {
+            "handover" => handles[label].handover().map(|text| {
+                texts.insert(step["as"].as_str().unwrap(), text);
+                json!({})
+            }),
+            "adopt" => client.adopt(&texts[step["text"].as_str().unwrap()], false).and_then(|(lock, adopting)| {
+                let adopted = adopting.run()?;
+                handles.insert(label, lock);
+                Ok(json!({"adopted": adopted}))
+            }),
+            _ => perform(way, &client, &prefix, &handles[label], step),
+        };
+        match (done, step["error"].as_str()) {
             (Err(error), Some(code)) => assert_eq!(error.code().as_str(), code, "{place}: {error}"),
             (Err(error), None) => panic!("{place}: {error}"),
             (Ok(found), Some(code)) => panic!("{place}: did not fail with {code}: {found}"),

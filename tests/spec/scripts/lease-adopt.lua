@@ -1,0 +1,162 @@
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
+local virtual, now = ARGV[1] ~= '', nil
+if virtual then
+  now = ARGV[1] + 0.0
+else
+  local time = redis.call('TIME')
+  now = time[1] * 1e6 + time[2]
+end
+if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
+  return {0, now}
+end
+local string, math = string, math
+local NONE = 'QK\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+local WAITS, HOLDS = '<I8I8I4B', '<I8I8I8I8I4I2'
+local function cut(value, at, stop, cuts)
+  if not cuts then return string.sub(value, at, stop) end
+  local pieces = {}
+  for n = 1, #cuts, 3 do
+    pieces[n], pieces[n + 1], pieces[n + 2] = string.sub(value, at, cuts[n] - 1), cuts[n + 2], ''
+    at = cuts[n + 1]
+  end
+  pieces[#pieces + 1] = string.sub(value, at, stop)
+  return table.concat(pieces)
+end
+local function noted(cuts, from, behind, instead)
+  cuts = cuts or {}
+  local n = #cuts
+  cuts[n + 1], cuts[n + 2], cuts[n + 3] = from, behind, instead
+  return cuts
+end
+local function waiting(t, value, first, stop)
+  local cuts
+  for at = first, stop - 1, 53 do
+    local till, since, _, how = struct.unpack(WAITS, value, at + 16)
+    if till >= 2^53 or since >= 2^53 or how % 128 ~= 1 and how % 128 ~= 2 then return nil end
+    local mended = till > now + 1500000 or since > now
+    if mended then t.dirty = true end
+    if till <= now then
+      cuts = noted(cuts, at, at + 53, '')
+    elseif mended then
+      local times = struct.pack('<I8I8', math.min(till, now + 1500000), math.min(since, now))
+      cuts = noted(cuts, at + 16, at + 32, times)
+    end
+  end
+  return cut(value, first, stop - 1, cuts)
+end
+local function holding_still(t, value, first, leaving)
+  local at, cuts, gone = first, nil, leaving ~= '' and 0
+  local count, held, earliest, latest = 0, 0, 2^53, now
+  while at <= #value do
+    if at + 54 > #value + 1 then return nil end
+    local deadline, ttl, token, since, weight, size = struct.unpack(HOLDS, value, at + 16)
+    local behind = at + 54 + size
+    if behind > #value + 1 or deadline >= 2^53 or ttl >= 2^53 or token >= 2^53 or since >= 2^53 then return nil end
+    if gone and gone < at then gone = string.find(value, leaving, at, true) end
+    local mended = deadline > now + ttl or since > now
+    if mended then deadline, since = math.min(deadline, now + ttl), math.min(since, now) end
+    if mended or at == gone then t.dirty = true end
+    if deadline <= now or at == gone then
+      cuts, t.left = noted(cuts, at, behind, ''), t.left or deadline > now
+    else
+      if mended then
+        cuts = noted(cuts, at + 16, at + 48, struct.pack('<I8I8I8I8', deadline, ttl, token, since))
+      end
+      count, held = count + 1, held + weight
+      if deadline < earliest then earliest = deadline end
+      if deadline > latest then latest = deadline end
+    end
+    at = behind
+  end
+  t.count, t.held, t.earliest, t.latest = count, held, earliest, latest
+  return cut(value, first, #value, cuts)
+end
+local function parse(key, value, leaving)
+  if #value < 17 or string.sub(value, 1, 3) ~= 'QK\1' then return nil end
+  local last, tombstones, waiters, at = struct.unpack('<I8I4I2', value, 4)
+  local first = at + tombstones
+  local stop = first + 53 * waiters
+  if last >= 2^53 or tombstones % 24 > 0 or tombstones > 24 * 1024
+    or waiters > 1024 or stop > #value + 1 then return nil end
+  local t = {
+    key = key, last = last, tombstones = '', waiters = '', holders = '', count = 0, held = 0, earliest = 2^53, latest = now,
+    dirty = false, left = false, foreign = false, changed = false, freed = false, freeing = false, told = false, full = false,
+    refuses = false, held_at = nil, waits_at = nil,
+  }
+  while at < first do
+    local till = struct.unpack('<I8', value, at + 16)
+    if till > now and till <= now + 3700000000 then break end
+    at = at + 24
+  end
+  t.tombstones, t.waiters = string.sub(value, at, first - 1), waiting(t, value, first, stop)
+  t.holders = t.waiters and holding_still(t, value, stop, leaving)
+  return t.holders and t
+end
+local function load_all(leaving)
+  local tables = {}
+  for n = 1, #KEYS do
+    local value = redis.call('GET', KEYS[n])
+    local t = value and parse(KEYS[n], value, leaving)
+    if not t then
+      t = parse(KEYS[n], NONE, leaving)
+      t.foreign = value and true
+    end
+    tables[n] = t
+  end
+  return tables
+end
+local function find(records, id, size)
+  local at = string.find(records, id, 1, true)
+  while at and at % size ~= 1 do at = string.find(records, id, at + 1, true) end
+  return at
+end
+local function holding(holders, id)
+  local at, found = 1, string.find(holders, id, 1, true)
+  while found and at < found do
+    at = at + 54 + struct.unpack('<I2', holders, at + 52)
+    if at > found then found = string.find(holders, id, at, true) end
+  end
+  return found
+end
+local function renew(t, at, ttl, token)
+  local deadline, length, before = struct.unpack('<I8I8I8', t.holders, at + 16)
+  deadline, length = math.max(deadline, now + ttl), math.max(length, ttl)
+  t.holders = string.sub(t.holders, 1, at + 15) .. struct.pack('<I8I8I8', deadline, length, token or before)
+    .. string.sub(t.holders, at + 40)
+  t.latest = math.max(t.latest, deadline)
+end
+local function save_all(tables)
+  for _, t in ipairs(tables) do
+    if t.changed then
+      local head = struct.pack('<I8I4I2', t.last, #t.tombstones, #t.waiters / 53)
+      local value = 'QK\1' .. head .. t.tombstones .. t.waiters .. t.holders
+      local ttl = 86400000 + math.ceil((t.latest - now) / 1000)
+      local done = t.freeing and redis.pcall('SET', t.key, value, 'PX', ttl)
+      if done and done.err and string.find(done.err, 'OOM') then redis.call('DEL', t.key) end
+      if not done or done.err then redis.call('SET', t.key, value, 'PX', ttl) end
+    end
+  end
+end
+local id, heir, ttl, who, held, token = ARGV[3], ARGV[4], ARGV[5] + 0.0, ARGV[6], 1, 0
+local tables = load_all('')
+for _, t in ipairs(tables) do
+  t.held_at = holding(t.holders, id) or holding(t.holders, heir)
+  if t.held_at then
+    token = math.max(token, (struct.unpack('<I8', t.holders, t.held_at + 32)))
+  else
+    held = 0
+  end
+end
+for _, t in ipairs(tables) do
+  if held == 1 then
+    local at = t.held_at
+    renew(t, at, ttl)
+    local behind = at + 54 + struct.unpack('<I2', t.holders, at + 52)
+    t.holders = string.sub(t.holders, 1, at - 1) .. heir .. string.sub(t.holders, at + 16, at + 51)
+      .. struct.pack('<I2', #who) .. who .. string.sub(t.holders, behind)
+  end
+  t.changed, t.freeing = held == 1 or t.dirty, true
+end
+save_all(tables)
+return {1, now, held, held * token}
