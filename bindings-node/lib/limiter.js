@@ -140,7 +140,9 @@ class Limiter {
       const describe = (/** @type {any} */ channel) => {
         made = channel.reserve(place, bytes, amount, ttl, word)
       }
-      return submitDescribed(this.reserve, undefined, describe, name).then((decision) => /** @type {any} */ (new Reservation(made, named, decision)))
+      return submitDescribed(this.reserve, undefined, describe, name).then(
+        (decision) => /** @type {any} */ (new Reservation(made, named, decision)),
+      )
     } catch (error) {
       return Promise.reject(error)
     }
