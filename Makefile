@@ -81,6 +81,13 @@ test-php: build-php ## Runs the tests of the PHP extension: ONLY=testNoCallLeaks
 test-node: build-node ## Runs the tests of the Node package
 	$(WITH_SERVERS) node --test tests/node/*.test.*
 
+.PHONY: test-frameworks test-frameworks-node
+test-frameworks: test-frameworks-node ## Runs the packages for frameworks: examples over HTTP, and the tests that others wrote
+
+test-frameworks-node: build-node
+	tests/frameworks/node/setup.sh
+	$(WITH_SERVERS) bash -c 'node --test tests/frameworks/node/*.test.mjs && node tests/frameworks/node/upstream/run.mjs'
+
 test-mutants: ## Breaks the core on purpose, fault by fault, and expects red tests
 	python3 tests/mutants/run.py
 

@@ -48,7 +48,7 @@ function handlerOf(place, { limits: several, name, policy, ...given }) {
     return reply
       .code(answer.refusal.status)
       .header('Content-Type', answer.refusal.headers['Content-Type'])
-      .send(answer.refusal.body)
+      .send(Buffer.from(answer.refusal.body))
   }
 }
 

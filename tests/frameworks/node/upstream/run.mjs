@@ -14,8 +14,21 @@ const INSTALLED = join(ROOT, 'target/frameworks/node')
 const FOLDER = join(INSTALLED, 'upstream/fastify-rate-limit')
 /** At least so many pass; fewer would mean that most were not found. */
 const LEAST = 100
+const BACKOFF = 'exponentialBackoff is refused: use ban, or continueExceeding'
+const MESSAGE = "checks the message of ioredis; that an error is a 500 and 'closed' a 503 is tried in examples.test.mjs"
 /** @type {Record<string, string>} */
-const OUT = {}
+const OUT = {
+  'Exponential Backoff': BACKOFF,
+  'Global Exponential Backoff': BACKOFF,
+  'MAx safe Exponential Backoff': BACKOFF,
+  'Route-specific exponential backoff with redis store': BACKOFF,
+  'With redis store and exponential backoff': BACKOFF,
+  'With { increment: false } and exponentialBackoff the peek reports the base window without escalating it': BACKOFF,
+  'Throw on redis error': MESSAGE,
+  'With { increment: false } it throws on redis error': MESSAGE,
+  'when passing NaN to max variable then it should use the default max - 1000':
+    'asks a thousand times and expects that to take less than ten seconds, whatever else the machine does',
+}
 
 const { version } = JSON.parse(readFileSync(join(INSTALLED, 'node_modules/@fastify/rate-limit/package.json'), 'utf8'))
 rmSync(FOLDER, { recursive: true, force: true })
