@@ -40,9 +40,8 @@ function rateLimitGuard(/** @type {any} */ name, /** @type {any} */ policy, /** 
 /** @returns {any} Nest itself, of the application. */
 function nest() {
   try {
-    // By its name at run time: it is the application's.
-    const name = '@nestjs/common'
-    return require(name)
+    // The application's, also where packages see only what they name.
+    return require(require.resolve('@nestjs/common', { paths: [__dirname, process.cwd()] }))
   } catch (cause) {
     const error = failure('invalid_argument', `${PLACE} needs @nestjs/common 10 or newer: npm install @nestjs/common`)
     throw Object.assign(error, { cause })

@@ -13,9 +13,9 @@ function rateLimit(/** @type {any} */ name, /** @type {any} */ policy, /** @type
   const given = (several ? policy : options) ?? {}
   const all = several ? name : [given]
   if (given.trusted === undefined && all.some((one) => one?.key === undefined)) {
-    throw at(PLACE, () =>
-      refusal('trusted', undefined, 'the proxies before Next, which tell the address of a client, or a key function'),
-    )
+    at(PLACE, () => {
+      throw refusal('trusted', undefined, 'the proxies before Next, which tell the address of a client, or a key function')
+    })
   }
   // A handler is not told the socket. Who set the header last is the proxy before Next, so it takes the socket's place.
   const how = given.trusted === undefined ? given : { ...given, trusted: ['unix', ...given.trusted] }

@@ -3,14 +3,18 @@
 // What the packages for web frameworks have in common: which limits a request is asked for, whom it counts for, and what is
 // answered.
 
+const native = require('./native.js')
 const { clientAddress } = require('./address.js')
 const { flag, options, refusal, text } = require('./argument.js')
 const { Client, nativeOf } = require('./client.js')
+const { construct } = require('./errors.js')
 
 const LIMITER_OPTIONS = ['scope', 'enforce']
 const LIMIT_OPTIONS = ['key', 'cost', ...LIMITER_OPTIONS]
 const ADDRESS_OPTIONS = ['trusted', 'header', 'ipv6Prefix']
 const REQUEST_OPTIONS = ['client', 'skip', 'onDenied', 'syntax', 'legacy', ...ADDRESS_OPTIONS]
+/** The numbers of a decision, so that header fields can be looked at before there is one. */
+const ANY = [1, 1, 1, 0, 0, 1, 0, 0, 0]
 const PROBLEM_TYPE = 'application/problem+json'
 
 /**
@@ -75,9 +79,13 @@ class Limits {
     this.#client = at(place, () => clientOf(how.client))
     this.#address = at(place, () => new Addresses(how))
     this.#skip = at(place, () => callable('skip', how.skip))
-    this.#how = { syntax: how.syntax ?? 'draft-11', legacy: at(place, () => flag('legacy', how.legacy ?? false)) }
+    this.#how = at(place, () => fieldsOf(how))
     const all = several ? named : [{ ...pick(how, LIMIT_OPTIONS), name: named, policy }]
-    if (all.length === 0) throw at(place, () => refusal('limits', all, 'one limit at least'))
+    if (all.length === 0) {
+      at(place, () => {
+        throw refusal('limits', all, 'one limit at least')
+      })
+    }
     this.#limits = all.map((one) => {
       const {
         name,
@@ -118,6 +126,16 @@ class Limits {
     const headers = decision.headers(this.#how)
     return { decision, headers, refusal: decision.allowed ? null : refused(decision, headers) }
   }
+}
+
+/**
+ * Which header fields are sent; the core says at once if it does not know them.
+ * @param {Record<string, any>} given
+ */
+function fieldsOf({ syntax = 'draft-11', legacy = false }) {
+  const how = { syntax: text('syntax', syntax), legacy: flag('legacy', legacy) }
+  construct(Limits, () => native.headers(['any'], ANY, false, how.syntax, how.legacy))
+  return /** @type {import('../index.js').HeaderOptions} */ (how)
 }
 
 /**
