@@ -8,6 +8,9 @@ export type Asked = [request: any, context: any]
 /** A route handler of the App Router. */
 export type Handler = (request: any, context: any) => any
 
+/** A route handler that is limited. */
+export type Limited = (request: any, context?: any) => Promise<Response>
+
 /**
  * Limits a route handler, with `RateLimit-Policy`, `RateLimit` and `Retry-After`.
  *
@@ -20,13 +23,9 @@ export type Handler = (request: any, context: any) => any
  * nearest too, or give a `key`.
  * @throws for a policy or an option that cannot be, and without both `trusted` and `key`.
  */
-export function rateLimit(
-  name: string,
-  policy: Policy,
-  options: OneLimitOptions<Asked>,
-): <H extends Handler>(handler: H) => (...given: Parameters<H>) => Promise<Response>
+export function rateLimit(name: string, policy: Policy, options: OneLimitOptions<Asked>): (handler: Handler) => Limited
 /** The same with several limits, such as one of the address and one of the user, of which one atomic call decides. */
 export function rateLimit(
   limits: readonly Limit<Asked>[],
   options?: RequestOptions<Asked>,
-): <H extends Handler>(handler: H) => (...given: Parameters<H>) => Promise<Response>
+): (handler: Handler) => Limited

@@ -14,7 +14,11 @@ function rateLimit(/** @type {any} */ name, /** @type {any} */ policy, /** @type
   const all = several ? name : [given]
   if (given.trusted === undefined && all.some((one) => one?.key === undefined)) {
     at(PLACE, () => {
-      throw refusal('trusted', undefined, 'the proxies before Next, which tell the address of a client, or a key function')
+      throw refusal(
+        'trusted',
+        undefined,
+        'the proxies before Next, which tell the address of a client, or a key function',
+      )
     })
   }
   // A handler is not told the socket. Who set the header last is the proxy before Next, so it takes the socket's place.

@@ -4,14 +4,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Client, testing } from 'quotalock'
 import { RateLimiterQuotalock, RateLimiterRes } from 'quotalock/rate-limiter-flexible'
-import { client, stores } from '../../node/support.mjs'
+import { client, redis, stores } from '../../node/support.mjs'
 import { framework } from './support.mjs'
 
 const { RateLimiterMemory } = framework('rate-limiter-flexible')
 
 /** @typedef {[call: string, ...given: any[]]} Step */
 
-/** What each says of the same steps, and what differs by design. @type {[string, Record<string, number>, Step[]][]} */
+/** What each says of the same steps, and what differs by design. @type {[string, { points: number, duration: number, blockDuration?: number }, Step[]][]} */
 const CASES = [
   [
     'consume until it rejects',
@@ -118,7 +118,7 @@ test('after its duration a key begins anew, and after a block too', async () => 
 })
 
 test('many at once are admitted exactly', async () => {
-  const limiter = new RateLimiterQuotalock({ client: client(stores()['redis-7.0'] ?? ''), points: 7, duration: 60 })
+  const limiter = new RateLimiterQuotalock({ client: client(redis()), points: 7, duration: 60 })
   const ends = await Promise.allSettled(Array.from({ length: 50 }, () => limiter.consume('a')))
   assert.equal(ends.filter(({ status }) => status === 'fulfilled').length, 7)
 })

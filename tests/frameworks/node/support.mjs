@@ -11,7 +11,7 @@ import { freePort } from '../../node/support.mjs'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 /** Where setup.sh installed the frameworks. */
-const INSTALLED = join(ROOT, 'target/frameworks/node/')
+export const INSTALLED = join(ROOT, 'target/frameworks/node/')
 const require = createRequire(INSTALLED)
 
 /** A framework, as an application finds it. @returns {any} */
