@@ -2,11 +2,10 @@
 
 // Takes the place of the store in Redis of @fastify/rate-limit.
 
-const { rateLimitStore } = require('quotalock/fastify')
+const { clocked } = require('./clocked.js')
 
 function RedisStore(continueExceeding, exponentialBackoff, { client }, name = 'fastify-rate-limit-') {
-  const Store = rateLimitStore(name, { client })
-  return new Store({ continueExceeding, exponentialBackoff })
+  return clocked(name, client, { continueExceeding, exponentialBackoff })
 }
 
 module.exports = RedisStore
