@@ -13,7 +13,7 @@ export interface Guard {
 }
 
 /**
- * A guard that limits requests, with `RateLimit-Policy`, `RateLimit` and `Retry-After`, on Express and on Fastify.
+ * A guard that limits requests, with `RateLimit-Policy`, `RateLimit` and `Retry-After`.
  *
  * ```ts
  * @UseGuards(rateLimitGuard('login', '5/minute', { key: (request) => request.body.user }))

@@ -43,7 +43,7 @@ function nest() {
     // The application's, also where packages see only what they name.
     return require(require.resolve('@nestjs/common', { paths: [__dirname, process.cwd()] }))
   } catch (cause) {
-    const error = failure('invalid_argument', `${PLACE} needs @nestjs/common 10 or newer: npm install @nestjs/common`)
+    const error = failure('invalid_argument', `${PLACE} needs @nestjs/common: npm install @nestjs/common`)
     throw Object.assign(error, { cause })
   }
 }
