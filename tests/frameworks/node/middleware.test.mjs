@@ -163,7 +163,7 @@ test('next: a handler behind a proxy', async () => {
 
 test('next: it needs proxies or a key, and handlers keep what they answer', async () => {
   assert.throws(() => rateLimit('a', '1/minute', {}), /^InvalidArgumentError: quotalock\/next: trusted undefined is missing: give the proxies/)
-  assert.throws(() => rateLimit([{ name: 'a', policy: '1/minute' }]), /trusted is missing/)
+  assert.throws(() => rateLimit([{ name: 'a', policy: '1/minute' }]), /trusted undefined is missing/)
   const own = new Client('memory://next-more')
   const moved = rateLimit('a', '1/hour', { client: own, key: () => 'a' })(() => Response.redirect('http://h/', 302))
   const reply = await moved(new Request('http://h/'), {})
