@@ -86,8 +86,8 @@ test-php-memory: build-php ## Runs the tests of the PHP extension under Valgrind
 test-node: build-node ## Runs the tests of the Node package
 	$(WITH_SERVERS) node --test tests/node/*.test.*
 
-.PHONY: test-frameworks test-frameworks-php test-frameworks-python
-test-frameworks: test-frameworks-php test-frameworks-python ## Runs what frameworks test, and the examples, on the packages for frameworks
+.PHONY: test-frameworks test-frameworks-php test-frameworks-python test-frameworks-node
+test-frameworks: test-frameworks-php test-frameworks-python test-frameworks-node ## Runs what frameworks test, and the examples, on the packages for frameworks
 
 FRAMEWORKS_PHP := php-graham-campbell-result-type php-mockery php-monolog php-nesbot-carbon php-nyholm-psr7 php-phpoption \
 	php-psr-cache php-psr-container php-psr-event-dispatcher php-psr-http-factory php-psr-http-message php-psr-log \
@@ -103,6 +103,10 @@ test-frameworks-python: build-python ## The same of Python alone
 	tests/frameworks/python/setup.sh
 	$(WITH_SERVERS) bash -c '$(FRAMEWORKS)/bin/python -m pytest -q -c tests/frameworks/python/pytest.ini tests/frameworks/python \
 		&& $(FRAMEWORKS)/bin/python tests/frameworks/python/upstream/run.py'
+
+test-frameworks-node: build-node ## The same of Node alone
+	tests/frameworks/node/setup.sh
+	$(WITH_SERVERS) bash -c 'node --test tests/frameworks/node/*.test.mjs && node tests/frameworks/node/upstream/run.mjs'
 
 test-mutants: ## Breaks the core on purpose, fault by fault, and expects red tests
 	python3 tests/mutants/run.py

@@ -1,0 +1,43 @@
+'use strict'
+
+// For route handlers of Next's App Router, in the Node runtime.
+
+const { refusal } = require('../lib/argument.js')
+const { Limits, at, fetchedBy } = require('../lib/web.js')
+
+const PLACE = 'quotalock/next'
+
+/** @type {typeof import('./next.js').rateLimit} */
+function rateLimit(/** @type {any} */ name, /** @type {any} */ policy, /** @type {any} */ options) {
+  const several = Array.isArray(name)
+  const given = (several ? policy : options) ?? {}
+  const all = several ? name : [given]
+  if (given.trusted === undefined && all.some((one) => one?.key === undefined)) {
+    at(PLACE, () => {
+      throw refusal(
+        'trusted',
+        undefined,
+        'the proxies before Next, which tell the address of a client, or a key function',
+      )
+    })
+  }
+  // A handler is not told the socket. Who set the header last is the proxy before Next, so it takes the socket's place.
+  const how = given.trusted === undefined ? given : { ...given, trusted: ['unix', ...given.trusted] }
+  const limits = several ? new Limits(PLACE, name, how, undefined) : new Limits(PLACE, name, policy, how)
+  return (/** @type {any} */ handler) => async (/** @type {any} */ request, /** @type {any} */ context) => {
+    const answer = await limits.decide(fetchedBy(request, undefined), request, context)
+    if (answer?.refusal) {
+      const { body, status, headers } = answer.refusal
+      if (!limits.onDenied) return new Response(body, { status, headers })
+    }
+    const found = answer?.refusal
+      ? await limits.onDenied?.(answer.decision, request, context)
+      : await handler(request, context)
+    // A copy, since the headers of a redirection cannot be changed.
+    const response = new Response(found.body, found)
+    for (const [field, value] of Object.entries(answer?.headers ?? {})) response.headers.append(field, value)
+    return response
+  }
+}
+
+module.exports = { rateLimit }

@@ -1,0 +1,240 @@
+'use strict'
+
+// What the packages for web frameworks have in common: which limits a request is asked for, whom it counts for, and what is
+// answered.
+
+const native = require('./native.js')
+const { clientAddress } = require('./address.js')
+const { flag, options, refusal, text } = require('./argument.js')
+const { Client, nativeOf } = require('./client.js')
+const { construct } = require('./errors.js')
+
+const LIMITER_OPTIONS = ['scope', 'enforce']
+const LIMIT_OPTIONS = ['key', 'cost', ...LIMITER_OPTIONS]
+const ADDRESS_OPTIONS = ['trusted', 'header', 'ipv6Prefix']
+const REQUEST_OPTIONS = ['client', 'skip', 'onDenied', 'syntax', 'legacy', ...ADDRESS_OPTIONS]
+/** The numbers of a decision, so that header fields can be looked at before there is one. */
+const ANY = [1, 1, 1, 0, 0, 1, 0, 0, 0]
+const PROBLEM_TYPE = 'application/problem+json'
+
+/**
+ * What a framework tells of a request.
+ * @typedef {{ peer: string | null | undefined, header: (name: string) => string | string[] | null | undefined }} Caller
+ * @typedef {{ status: number, headers: Record<string, string>, body: string }} Refusal
+ * @typedef {{ decision: any, headers: Record<string, string>, refusal: Refusal | null }} Answer
+ */
+
+/** @type {import('../index.js').Client | undefined} */
+let shared
+
+/**
+ * The client given, or one for `QUOTALOCK_URL` that all share.
+ * @param {unknown} given
+ * @returns {import('../index.js').Client}
+ */
+function clientOf(given) {
+  if (given === undefined) {
+    shared ??= /** @type {any} */ (new Client())
+    return /** @type {any} */ (shared)
+  }
+  nativeOf(given)
+  return /** @type {any} */ (given)
+}
+
+/**
+ * Calls; what it throws is told with the place where it stands.
+ * @template T
+ * @param {string} place
+ * @param {() => T} call
+ */
+function at(place, call) {
+  try {
+    return call()
+  } catch (error) {
+    if (error instanceof Error) error.message = `${place}: ${error.message}`
+    throw error
+  }
+}
+
+/** The limits of a middleware, of which one atomic call decides. */
+class Limits {
+  #client
+  #limits
+  #address
+  #skip
+  #how
+
+  /**
+   * @param {string} place what messages call it
+   * @param {unknown} named the name of the limit, or several limits
+   * @param {any} policy
+   * @param {unknown} given the options
+   */
+  constructor(place, named, policy, given) {
+    const several = Array.isArray(named)
+    const known = several ? REQUEST_OPTIONS : [...LIMIT_OPTIONS, ...REQUEST_OPTIONS]
+    const how = at(place, () => options(several ? policy : given, known))
+    this.place = place
+    this.onDenied = at(place, () => callable('onDenied', how.onDenied))
+    this.#client = at(place, () => clientOf(how.client))
+    this.#address = at(place, () => new Addresses(how))
+    this.#skip = at(place, () => callable('skip', how.skip))
+    this.#how = at(place, () => fieldsOf(how))
+    const all = several ? named : [{ ...pick(how, LIMIT_OPTIONS), name: named, policy }]
+    if (all.length === 0) {
+      at(place, () => {
+        throw refusal('limits', all, 'one limit at least')
+      })
+    }
+    this.#limits = all.map((one) => {
+      const {
+        name,
+        policy: rules,
+        key,
+        cost = 1,
+        ...more
+      } = at(place, () => options(one, ['name', 'policy', ...LIMIT_OPTIONS]))
+      const where = `${place}, limit ${JSON.stringify(name)}`
+      return {
+        where,
+        limiter: at(where, () => this.#client.limiter(text('name', name), rules, pick(more, LIMITER_OPTIONS))),
+        key: at(where, () => callable('key', key)),
+        cost,
+      }
+    })
+  }
+
+  /**
+   * Decides about a request; null if it is not asked for.
+   * @param {Caller} caller
+   * @param {any[]} request what the functions of the user are given
+   * @returns {Promise<Answer | null>}
+   */
+  async decide(caller, ...request) {
+    if (await this.#skip?.(...request)) return null
+    /** @type {[import('../index.js').Limiter, any, number][]} */
+    const charges = []
+    for (const { where, limiter, key, cost } of this.#limits) {
+      const whom = key === undefined ? this.#address.of(caller) : keyOf(where, await key(...request))
+      charges.push([limiter, whom, typeof cost === 'function' ? await cost(...request) : cost])
+    }
+    const [first] = charges
+    const decision =
+      charges.length === 1 && first !== undefined
+        ? await first[0].consume(first[1], { cost: first[2] })
+        : await this.#client.consumeAll(charges)
+    const headers = decision.headers(this.#how)
+    return { decision, headers, refusal: decision.allowed ? null : refused(decision, headers) }
+  }
+}
+
+/**
+ * Which header fields are sent; the core says at once if it does not know them.
+ * @param {Record<string, any>} given
+ */
+function fieldsOf({ syntax = 'draft-11', legacy = false }) {
+  const how = { syntax: text('syntax', syntax), legacy: flag('legacy', legacy) }
+  construct(Limits, () => native.headers(['any'], ANY, false, how.syntax, how.legacy))
+  return /** @type {import('../index.js').HeaderOptions} */ (how)
+}
+
+/**
+ * What a refused request is answered.
+ * @param {import('../index.js').Decision | import('../index.js').CombinedDecision} decision
+ * @param {Record<string, string>} headers
+ * @returns {Refusal}
+ */
+function refused(decision, headers) {
+  const problem = decision.problem()
+  return {
+    status: problem.status,
+    headers: { ...headers, 'Content-Type': PROBLEM_TYPE },
+    body: JSON.stringify(problem),
+  }
+}
+
+/** Whose word about a client's address counts: see `clientAddress`. */
+class Addresses {
+  #trusted
+  #header
+  #how
+
+  /** @param {Record<string, any>} given */
+  constructor({ trusted = [], header = 'X-Forwarded-For', ipv6Prefix = 64 }) {
+    this.#trusted = trusted
+    this.#header = text('header', header).toLowerCase()
+    this.#how = { ipv6Prefix }
+    // What cannot be is told of when the application starts.
+    clientAddress('192.0.2.1', [], trusted, this.#how)
+  }
+
+  /** @param {Caller} caller */
+  of({ peer, header }) {
+    return clientAddress(peer, header(this.#header), this.#trusted, this.#how)
+  }
+}
+
+/**
+ * Whom a key function named; nobody must be neither unlimited nor one key for all.
+ * @param {string} where
+ * @param {unknown} key
+ * @returns {import('../index.js').Key}
+ */
+function keyOf(where, key) {
+  if (Number.isSafeInteger(key) || typeof key === 'bigint') return String(key)
+  if ((typeof key === 'string' || key instanceof Uint8Array) && key.length > 0) return key
+  throw refusal(`${where}: the key`, key, 'a text, bytes or a whole number that is not empty')
+}
+
+/**
+ * A function, or nothing.
+ * @param {string} what
+ * @param {unknown} given
+ * @returns {((...given: any[]) => any) | undefined}
+ */
+function callable(what, given) {
+  if (given !== undefined && typeof given !== 'function') throw refusal(what, given, 'a function')
+  return /** @type {any} */ (given)
+}
+
+/**
+ * Those options that are given.
+ * @param {Record<string, any>} given
+ * @param {readonly string[]} names
+ */
+function pick(given, names) {
+  return Object.fromEntries(names.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]))
+}
+
+/**
+ * What a request of Node's own tells.
+ * @param {{ socket?: { remoteAddress?: string }, headers: Record<string, any> }} request
+ * @returns {Caller}
+ */
+function callerOf(request) {
+  return { peer: request.socket?.remoteAddress, header: (name) => request.headers[name] }
+}
+
+/**
+ * What a request of the Fetch standard tells.
+ * @param {{ headers: { get(name: string): string | null } }} request
+ * @param {string | undefined} peer
+ * @returns {Caller}
+ */
+function fetchedBy(request, peer) {
+  return { peer, header: (name) => request.headers.get(name) }
+}
+
+/**
+ * Sets header fields of an answer of Node's own; what other limits of the same request told stays.
+ * @param {{ getHeader(name: string): any, setHeader(name: string, value: string): void }} response
+ * @param {Record<string, string>} headers
+ */
+function put(response, headers) {
+  for (const [name, value] of Object.entries(headers)) {
+    const before = name.startsWith('RateLimit') ? response.getHeader(name) : undefined
+    response.setHeader(name, before === undefined ? value : `${before}, ${value}`)
+  }
+}
+
+module.exports = { Limits, at, callerOf, clientOf, fetchedBy, keyOf, put }

@@ -1,0 +1,158 @@
+// Each example, started as its readers start it and asked over HTTP.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ownRedis } from '../../node/support.mjs'
+import { start, until } from './support.mjs'
+
+const EXAMPLES = ['express', 'fastify', 'hono', 'koa', 'nest']
+/** What counts by the store of another package. */
+const STORES = ['express', 'fastify', 'hono', 'nest']
+
+/** @typedef {Awaited<ReturnType<typeof start>>} App */
+
+/**
+ * The first refusal, after three answers at most of one window, or six of two.
+ * @param {App} app
+ * @param {string} path
+ */
+async function denied(app, path = '/search') {
+  for (let asked = 0; asked < 7; asked++) {
+    const reply = await app.get(path)
+    if (reply.status !== 200) return reply
+  }
+  assert.fail('nothing was refused')
+}
+
+/**
+ * A folder for a Redis that is started twice.
+ * @param {import('node:test').TestContext} context
+ */
+function folder(context) {
+  const made = mkdtempSync(join(tmpdir(), 'ql-'))
+  context.after(() => rmSync(made, { recursive: true, force: true }))
+  return made
+}
+
+/** @param {import('node:child_process').ChildProcess} server */
+async function stop(server) {
+  server.kill('SIGKILL')
+  if (server.exitCode === null && server.signalCode === null) await once(server, 'exit')
+}
+
+for (const name of EXAMPLES) {
+  test(`${name}: from nothing to a proper 429`, async (context) => {
+    const { url } = await ownRedis(context)
+    const app = await start(context, name, url)
+    const first = await app.get('/search')
+    assert.equal(first.status, 200, app.log())
+    assert.equal(first.body, 'found\n')
+    assert.equal(first.headers.get('retry-after'), null)
+    assert.equal(first.headers.get('ratelimit-policy'), '"search";q=3;w=2')
+    assert.match(`${first.headers.get('ratelimit')}`, /^"search";r=2;t=2$/)
+    assert.equal(first.headers.get('x-ratelimit-limit'), '3')
+    const refused = await denied(app)
+    assert.equal(refused.status, 429)
+    assert.match(`${refused.headers.get('retry-after')}`, /^[12]$/)
+    assert.match(`${refused.headers.get('ratelimit')}`, /^"search";r=0;t=[12]$/)
+    // Express adds what JSON does not need.
+    assert.match(`${refused.headers.get('content-type')}`, /^application\/problem\+json(; charset=utf-8)?$/)
+    const problem = JSON.parse(refused.body)
+    assert.equal(problem.status, 429)
+    assert.match(problem.type, /quota-exceeded$/)
+    assert.deepEqual(problem['violated-policies'], ['search'])
+    assert.doesNotMatch(refused.body, /127\.0\.0\.1/)
+    await until(async () => (await app.get('/search')).status === 200)
+    for (let asked = 0; asked < 7; asked++) assert.equal((await app.get('/health')).status, 200)
+  })
+
+  test(`${name}: nobody is believed about an address`, async (context) => {
+    const { url } = await ownRedis(context)
+    const app = await start(context, name, url)
+    const statuses = []
+    for (let asked = 0; asked < 8; asked++) {
+      statuses.push((await app.get('/search', { 'x-forwarded-for': `203.0.113.${asked}` })).status)
+    }
+    assert.ok(statuses.includes(429), `${statuses}`)
+  })
+
+  test(`${name}: Redis is away and everything is refused`, async (context) => {
+    const place = folder(context)
+    const { url, server } = await ownRedis(context, place)
+    const app = await start(context, name, url, 'closed')
+    assert.equal((await app.get('/search')).status, 200)
+    await stop(server)
+    const refused = await app.get('/search')
+    assert.equal(refused.status, 503)
+    assert.ok(Number(refused.headers.get('retry-after')) >= 1)
+    assert.equal(refused.headers.get('ratelimit'), null)
+    assert.match(JSON.parse(refused.body).type, /temporary-reduced-capacity$/)
+    assert.equal((await app.get('/health')).status, 200)
+    await ownRedis(context, place)
+    await until(async () => (await app.get('/search')).status === 200)
+  })
+
+  test(`${name}: Redis is away and everything passes`, async (context) => {
+    const place = folder(context)
+    const { url, server } = await ownRedis(context, place)
+    const app = await start(context, name, url, 'open')
+    await stop(server)
+    for (let asked = 0; asked < 5; asked++) {
+      const reply = await app.get('/search')
+      assert.equal(reply.status, 200)
+      assert.equal(reply.headers.get('ratelimit'), null)
+    }
+    await ownRedis(context, place)
+    await until(async () => (await app.get('/search')).headers.has('ratelimit'))
+  })
+
+  test(`${name}: Redis is away and each process counts`, async (context) => {
+    const { url, server } = await ownRedis(context)
+    const app = await start(context, name, url, 'local')
+    await stop(server)
+    assert.equal((await app.get('/search')).status, 200)
+    assert.equal((await denied(app)).status, 429)
+  })
+
+  test(`${name}: Redis is away and that is an error`, async (context) => {
+    const place = folder(context)
+    const { url, server } = await ownRedis(context, place)
+    const app = await start(context, name, url, 'raise')
+    await stop(server)
+    assert.equal((await app.get('/search')).status, 500)
+    await ownRedis(context, place)
+    await until(async () => (await app.get('/search')).status === 200)
+  })
+}
+
+for (const name of STORES) {
+  test(`${name}: the package that it had counts in Redis`, async (context) => {
+    const place = folder(context)
+    const { url, server } = await ownRedis(context, place)
+    const app = await start(context, name, url)
+    assert.equal((await app.get('/old')).status, 200, app.log())
+    const refused = await denied(app, '/old')
+    assert.equal(refused.status, 429)
+    assert.match(`${refused.headers.get('retry-after')}`, /^[12]$/)
+    await until(async () => (await app.get('/old')).status === 200)
+    await stop(server)
+    // Hono takes no status from an error of another's.
+    assert.equal((await app.get('/old')).status, name === 'hono' ? 500 : 503)
+  })
+}
+
+test('express: several limits are one decision', async (context) => {
+  const { url } = await ownRedis(context)
+  const app = await start(context, 'express', url)
+  const first = await app.get('/report')
+  assert.equal(first.headers.get('ratelimit-policy'), '"report";q=3;w=2, "reports";q=1000;w=3600')
+  const refused = await denied(app, '/report')
+  assert.deepEqual(JSON.parse(refused.body)['violated-policies'], ['report'])
+  // The refused one cost the other limit nothing.
+  const left = Number(/"reports";r=(\d+)/.exec(`${refused.headers.get('ratelimit')}`)?.[1])
+  assert.ok(left === 997 || left === 994, `${left}`)
+})
