@@ -82,7 +82,7 @@ pub fn login(url: &str, user: &str, prefix: &str, words: &[String]) -> String {
 pub fn rights_at(store: &str) -> Vec<String> {
     let is_cluster = store.starts_with("cluster");
     // Redis 6.2 takes any word for a subcommand, and 7.0 only those that it knows.
-    let takes_setinfo = !store.ends_with("7.0");
+    let takes_setinfo = store.ends_with("6.2") || store.ends_with("9.1");
     let is_for = |about: &str| match about {
         "A server" | "Names in CLIENT LIST" => true,
         _ => is_cluster && about.starts_with("A cluster") || takes_setinfo && about.starts_with("Names in CLIENT LIST"),
