@@ -24,7 +24,7 @@ pub fn command(url: &str, words: &[&str]) {
 pub fn ask(url: &str, words: &[&str]) -> String {
     const END: &str = "+PONG\r\n";
     let mut connection = sent(url, words);
-    connection.write_all(b"PING\r\n").unwrap();
+    connection.write_all(b"*1\r\n$4\r\nPING\r\n").unwrap();
     let (mut reply, mut connection) = (String::new(), BufReader::new(connection));
     while !reply.ends_with(END) {
         assert!(connection.read_line(&mut reply).unwrap() > 0, "{words:?}: {reply}");
