@@ -9,7 +9,6 @@ import random
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -155,7 +154,8 @@ def _reserve(port: int) -> bool:
 @functools.cache
 def _reservations() -> BinaryIO:
     """A file of which every process has the bytes locked that are its ports; the kernel unlocks them when it ends."""
-    return (Path(tempfile.gettempdir()) / f"quotalock-ports-{os.getuid()}").open("wb")
+    # All have to share it, whatever folder for temporary files they are given.
+    return Path(f"/tmp/quotalock-ports-{os.getuid()}").open("wb")
 
 
 def listens(port: int) -> bool:

@@ -11,6 +11,10 @@ from typing import Any
 
 Record = dict[str, Any]
 
+# By then a worker, which does nothing else, has seen that a server has hung up on it, in seconds; also on a busy
+# machine. A call on a connection that it believes in would be lost.
+SEEN = 0.3
+
 
 def errors(history: Iterable[Record]) -> list[Record]:
     """The calls that got no decision."""

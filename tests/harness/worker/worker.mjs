@@ -191,7 +191,7 @@ class Session {
         for (let tries = entry.once ? TRIES : 1; tries > 0; tries--) {
           const { shown: _, ...answer } = await this.call('limiter.consume', request)
           history.push(`${JSON.stringify({ ...entry, cost, ...once, ...answer })}\n`)
-          if (!AGAIN.includes(answer.error)) break
+          if (tries === 1 || !AGAIN.includes(answer.error)) break
           await sleep(20)
         }
         if (pause_us) await sleep((Math.random() * 2 * pause_us) / 1000)

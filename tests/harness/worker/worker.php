@@ -217,7 +217,7 @@ final class Session
                 $answer = $this->call('limiter.consume', $lane, $entry['limiter'], $options, $given + $once);
                 unset($answer['shown']);
                 $history[] = ['cost' => $cost] + $once + $answer + $entry;
-                if (!in_array($answer['error'] ?? '', AGAIN, true)) {
+                if ($tries === 1 || !in_array($answer['error'] ?? '', AGAIN, true)) {
                     break;
                 }
                 usleep(20_000);
