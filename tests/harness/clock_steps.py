@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import mmap
-import os
 import struct
-import subprocess
 import tempfile
 from pathlib import Path
 from types import TracebackType
 
+from preload import build
 from servers import ROOT
 
 SOURCE = Path(__file__).with_suffix(".c")
@@ -20,7 +19,7 @@ class ClockSteps:
     """How far a server's clock is from the machine's; `prefix` starts a program under it, within the `with` block."""
 
     def __init__(self) -> None:
-        _build()
+        build(SOURCE, LIBRARY)
         self._file = tempfile.NamedTemporaryFile(prefix="quotalock-clock-")  # noqa: SIM115 -- closed in __exit__
         self._file.write(bytes(8))
         self._file.flush()
@@ -45,13 +44,3 @@ class ClockSteps:
     ) -> None:
         self._page.close()
         self._file.close()
-
-
-def _build() -> None:
-    if LIBRARY.exists() and LIBRARY.stat().st_mtime > SOURCE.stat().st_mtime:
-        return
-    LIBRARY.parent.mkdir(parents=True, exist_ok=True)
-    # Whoever else builds it gets the same: the last one's stays.
-    fresh = LIBRARY.with_suffix(f".{os.getpid()}")
-    subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-o", fresh, SOURCE, "-ldl"], check=True)
-    fresh.rename(LIBRARY)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from array import array
 from dataclasses import dataclass
 from pathlib import Path
 
+from preload import build
 from servers import ROOT
 
 SOURCE = Path(__file__).with_suffix(".c")
@@ -27,7 +26,7 @@ class Live:
 
 def counted(library: str, folder: str) -> dict[str, str]:
     """The environment of a program whose allocations are counted, and those of the library whose file is called so."""
-    _build()
+    build(SOURCE, LIBRARY)
     return {
         "LD_PRELOAD": str(LIBRARY),
         "LIVE_FOLDER": folder,
@@ -50,13 +49,3 @@ def live_of(folder: str, pid: int) -> Live | None:
     except OSError:
         heap = 0
     return Live(numbers[0], numbers[1], tuple(numbers[2:]), heap)
-
-
-def _build() -> None:
-    if LIBRARY.exists() and LIBRARY.stat().st_mtime > SOURCE.stat().st_mtime:
-        return
-    LIBRARY.parent.mkdir(parents=True, exist_ok=True)
-    # Whoever else builds it gets the same: the last one's stays.
-    fresh = LIBRARY.with_suffix(f".{os.getpid()}")
-    subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-o", fresh, SOURCE, "-ldl"], check=True)
-    fresh.rename(LIBRARY)
