@@ -17,7 +17,8 @@ SUITE = python3 tools/suite.py $@
 WITH_SERVERS = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m python3 tests/harness/with_servers.py --
 # All that may run beside each other; the faults freeze and kill servers by the clock and the incident is a load on the
 # whole machine, so they run alone.
-BESIDE := test-rust test-elsewhere test-python test-php test-node test-interop test-attack test-bench
+BESIDE := test-rust test-elsewhere test-python test-php test-node test-frameworks-php test-frameworks-python \
+	test-frameworks-node test-interop test-attack test-bench
 ALONE := test-faults test-incident
 # How many suites run at once; the output of each is printed in one piece when it is done. They all run, whichever
 # fails, and find everything built.
@@ -27,7 +28,7 @@ RUN_SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target \
 
 .PHONY: help
 help: ## Lists the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: ## Installs what is missing: Debian packages (as root), .venv/, node_modules/, crates
@@ -58,7 +59,7 @@ test: build build-workers ## Runs every test against real servers
 	$(RUN_SUITES) --jobs=$(TEST_JOBS) suites || failed=1; $(RUN_SUITES) --jobs=1 $(ALONE) || failed=1; \
 	[ $$failed = 0 ] && echo 'make test: all passed' || echo 'make test: FAILED'; \
 	for suite in $(BESIDE) $(ALONE); do \
-		cat target/suites/$$suite 2>/dev/null || { printf '  %-14s did not end\n' $$suite; failed=1; }; \
+		cat target/suites/$$suite 2>/dev/null || { printf '  %-22s did not end\n' $$suite; failed=1; }; \
 	done; exit $$failed
 
 suites: $(BESIDE)
@@ -86,14 +87,10 @@ test-php-memory: build-php ## Runs the tests of the PHP extension under Valgrind
 test-node: build-node ## Runs the tests of the Node package
 	$(WITH_SERVERS) node --test tests/node/*.test.*
 
-.PHONY: test-frameworks test-frameworks-php test-frameworks-python test-frameworks-node
+.PHONY: test-frameworks
 test-frameworks: test-frameworks-php test-frameworks-python test-frameworks-node ## Runs what frameworks test, and the examples, on the packages for frameworks
 
-FRAMEWORKS_PHP := php-graham-campbell-result-type php-mockery php-monolog php-nesbot-carbon php-nyholm-psr7 php-phpoption \
-	php-psr-cache php-psr-container php-psr-event-dispatcher php-psr-http-factory php-psr-http-message php-psr-log \
-	php-psr-simple-cache php-ramsey-uuid php-vlucas-phpdotenv php-doctrine-inflector
 test-frameworks-php: build-php ## The same of PHP alone: ONLY=laravel-10 one run of them
-	tools/setup.sh $(FRAMEWORKS_PHP)
 	tests/frameworks/php/fetch.sh
 	QUOTALOCK_PHP='$(PHP)' $(WITH_SERVERS) tests/frameworks/php/run.sh $(ONLY)
 
@@ -219,7 +216,6 @@ bench-locks: build ## Measures locks beside their peers: pairs, waiting, who lea
 	$(PYTHON) bench/locks.py
 
 bench-frameworks-php: build-php ## Measures Laravel's throttle, Symfony's limiter and lock beside what replaces them
-	tools/setup.sh $(FRAMEWORKS_PHP)
 	tests/frameworks/php/fetch.sh
 	QUOTALOCK_FRAMEWORKS='laravel-10 symfony-6.4 psr-cache-3 psr-log-3 psr-simple-cache-3' \
 		python3 tests/harness/with_servers.py -- $(PHP) bench/frameworks.php

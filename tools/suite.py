@@ -25,7 +25,7 @@ def main(name: str, *command: str) -> int:
     code = process.wait()
     NOTES.mkdir(parents=True, exist_ok=True)
     how = "passed" if code == 0 else "FAILED"
-    (NOTES / name).write_text(f"  {name:14} {how} {time.monotonic() - began:6.0f} s\n")
+    (NOTES / name).write_text(f"  {name:22} {how} {time.monotonic() - began:6.0f} s\n")
     return code if code >= 0 else 128 - code
 
 

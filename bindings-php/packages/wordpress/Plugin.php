@@ -114,7 +114,8 @@ final class Plugin
     {
         $settings = $this->settings;
         $this->client = new Client($settings['url'], $settings['prefix'], null, $settings['on_error']);
-        // A policy that cannot be is told of here, and not to whoever logs in.
+        // What cannot be is told of here, and not to whoever logs in.
+        client_address('192.0.2.1', null, $settings['trusted']);
         foreach (['login', 'xmlrpc', 'rest'] as $name) {
             try {
                 $settings[$name] !== '' && $this->limiter($name);

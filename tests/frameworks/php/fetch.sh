@@ -24,7 +24,7 @@ packages=(
 
 ask() {
   "$@" -qq -o Dir::Etc::SourceParts=/dev/null -o Dir::Etc::SourceList="$apt/debian.list" -o Dir::State::Lists="$apt/lists" \
-    -o Dir::Cache="$apt/cache" -o APT::Sandbox::User=root
+    -o Dir::Cache="$apt/cache" -o APT::Sandbox::User=root -o Acquire::Retries=3
 }
 
 missing() {

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Runs the tests of the PHP packages for frameworks, on each version of those, with the servers that with_servers.py
 # started: `run.sh [WORD]`, only the runs whose name has the word. PHP and its options are in QUOTALOCK_PHP.
+#
+# They wait most of the time, so they all run at once; the output of each is printed in one piece.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 
@@ -15,19 +17,30 @@ runs=(
   'wordpress wordpress wordpress'
 )
 
-failed=0
-summary=()
+outputs=$(mktemp -d)
+trap 'rm -r "$outputs"' EXIT
+declare -A started=()
 for run in "${runs[@]}"; do
   read -r name suite folders <<<"$run"
   [[ $name == *"${1:-}"* ]] || continue
-  echo "== $name"
-  output=$(mktemp)
   # shellcheck disable=SC2086 # QUOTALOCK_PHP is a command with options.
-  QUOTALOCK_FRAMEWORKS=$folders ${QUOTALOCK_PHP:-php} "$(command -v phpunit)" -c tests/frameworks/php --testsuite "$suite" \
-    | tee "$output" || failed=1
-  excluded=$(grep -c '^  excluded: ' "$output" || true)
-  summary+=("$(printf '%-12s %s; %s of the frameworks'\'' tests excluded' "$name" "$(grep -E '^(OK \(|Tests: )' "$output" || echo 'did not end')" "$excluded")")
-  rm "$output"
+  QUOTALOCK_FRAMEWORKS=$folders ${QUOTALOCK_PHP:-php} "$(command -v phpunit)" -c tests/frameworks/php \
+    --testsuite "$suite" >"$outputs/$name" 2>&1 &
+  started[$name]=$!
+done
+((${#started[@]} > 0)) || { echo "run.sh: no run has \"$1\" in its name" >&2; exit 2; }
+
+failed=0
+summary=()
+for run in "${runs[@]}"; do
+  name=${run%% *}
+  [[ -v started[$name] ]] || continue
+  wait "${started[$name]}" || failed=1
+  printf '== %s\n' "$name"
+  cat "$outputs/$name"
+  excluded=$(grep -c '^  excluded: ' "$outputs/$name" || true)
+  ending=$(grep -E '^(OK \(|Tests: )' "$outputs/$name") || { ending='did not end'; failed=1; }
+  summary+=("$(printf '%-12s %s; %s of the frameworks'\'' tests excluded' "$name" "$ending" "$excluded")")
 done
 printf '%s\n' "${summary[@]}"
 exit "$failed"

@@ -4,16 +4,53 @@ declare(strict_types=1);
 
 namespace Quotalock\Laravel;
 
+use Illuminate\Cache\RateLimiting\Unlimited;
+use Illuminate\Support\Arr;
 use Quotalock\Client;
 use Quotalock\CombinedDecision;
 use Quotalock\Decision;
 use Quotalock\Rule;
+use Quotalock\Support\Keys;
 
 /** Decides about all limits of a request, or of a job, in one atomic call. */
 final class Decider
 {
     public function __construct(private readonly Client $client, private readonly bool $spread = false)
     {
+    }
+
+    /**
+     * The limits that a named limiter gave, with keys of its own; none if it does not limit.
+     *
+     * @return list<object{key: string, maxAttempts: int}>
+     * @throws \LogicException for nothing, and for a limit that names nobody
+     */
+    public static function limits(string $name, mixed $given): array
+    {
+        $given ?? throw new \LogicException("The rate limiter \"$name\" gave nothing: Limit::none() admits everything");
+        $limits = [];
+        foreach (Arr::wrap($given) as $limit) {
+            if (!$limit instanceof Unlimited) {
+                // Without by() it is a limit for everybody.
+                $key = $limit->key === '' ? '' : Keys::checked($limit->key, "The rate limiter \"$name\"");
+                $limits[] = (object) (['key' => md5($name . $key)] + get_object_vars($limit));
+            }
+        }
+        return $limits;
+    }
+
+    /** The first limit that admits nothing: Laravel lets nobody pass then, and so nobody is counted. */
+    public static function closed(array $limits): ?object
+    {
+        $closed = array_filter($limits, fn (object $limit): bool => (int) $limit->maxAttempts < 1);
+        return reset($closed) ?: null;
+    }
+
+    /** How many milliseconds its window has. */
+    public static function milliseconds(object $limit): int
+    {
+        // Laravel 11 counts in seconds.
+        return (int) ceil(($limit->decaySeconds ?? $limit->decayMinutes * 60) * 1000);
     }
 
     /**
@@ -64,18 +101,17 @@ final class Decider
         return $decision instanceof CombinedDecision ? $decision->decisions[$decision->binding] : $decision;
     }
 
-    /** In how many seconds to try again, rounded up. */
-    public static function retryAfter(Decision|CombinedDecision $decision): int
+    /** In how many seconds to try again, rounded up: after a denial, or what `closed` found. */
+    public static function retryAfter(Decision|CombinedDecision|\stdClass $of): int
     {
-        return (int) ceil(($decision->retryAfterMs ?? 0) / 1000);
+        $ms = $of instanceof \stdClass ? self::milliseconds($of) : $of->retryAfterMs ?? 0;
+        return (int) ceil($ms / 1000);
     }
 
     private static function rule(string $name, object $limit): Rule
     {
-        // Laravel 11 counts in seconds.
-        $seconds = $limit->decaySeconds ?? $limit->decayMinutes * 60;
         try {
-            return new Rule((int) $limit->maxAttempts, (int) ceil($seconds * 1000));
+            return new Rule((int) $limit->maxAttempts, self::milliseconds($limit));
         } catch (\InvalidArgumentException $problem) {
             throw new \LogicException("The rate limiter \"$name\": {$problem->getMessage()}", 0, $problem);
         }

@@ -6,16 +6,16 @@ namespace Quotalock\Laravel;
 
 use Closure;
 use Illuminate\Cache\RateLimiter as BaseRateLimiter;
-use Illuminate\Cache\RateLimiting\Unlimited;
 use Illuminate\Http\Exceptions\HttpResponseException;
 use Illuminate\Http\Exceptions\ThrottleRequestsException;
 use Illuminate\Http\JsonResponse;
 use Illuminate\Routing\Middleware\ThrottleRequests as BaseThrottleRequests;
-use Illuminate\Support\Arr;
 use Quotalock\CombinedDecision;
 use Quotalock\Decision;
 use Symfony\Component\HttpFoundation\Response;
 use Symfony\Component\HttpKernel\Exception\HttpException;
+
+use function Quotalock\client_address;
 
 /**
  * Laravel's middleware `throttle`, with the same parameters and named limiters. All limits of a request are decided in
@@ -34,14 +34,7 @@ class ThrottleRequests extends BaseThrottleRequests
         if ($answer instanceof Response) {
             return $answer;
         }
-        $limits = [];
-        foreach (Arr::wrap($answer) as $limit) {
-            if (!$limit instanceof Unlimited) {
-                $limit->key ?? throw new \LogicException("The rate limiter \"$limiterName\": by() was given nothing.");
-                $limits[] = (object) (['key' => md5($limiterName . $limit->key)] + get_object_vars($limit));
-            }
-        }
-        return $this->decide($request, $next, $limiterName, $limits);
+        return $this->decide($request, $next, $limiterName, Decider::limits($limiterName, $answer));
     }
 
     protected function handleRequest($request, Closure $next, array $limits)
@@ -49,15 +42,21 @@ class ThrottleRequests extends BaseThrottleRequests
         return $this->decide($request, $next, 'throttle', $limits);
     }
 
+    /** As Laravel's, but an IPv6 address counts as its /64 network: a client usually has as many addresses. */
+    protected function resolveRequestSignature($request)
+    {
+        $route = $request->user() ? null : $request->route();
+        return $route
+            ? sha1($route->getDomain() . '|' . client_address($request->ip() ?? '', null, []))
+            : parent::resolveRequestSignature($request);
+    }
+
     /** @param list<object> $limits */
     private function decide($request, Closure $next, string $name, array $limits): mixed
     {
-        foreach ($limits as $limit) {
-            if ((int) $limit->maxAttempts < 1) {
-                // Laravel lets nobody pass then, and so nobody is counted.
-                $seconds = (int) ceil($limit->decaySeconds ?? $limit->decayMinutes * 60);
-                throw $this->denial($request, $limit, $this->getHeaders(0, 0, $seconds));
-            }
+        $closed = Decider::closed($limits);
+        if ($closed !== null) {
+            throw $this->denial($request, $closed, $this->getHeaders(0, 0, Decider::retryAfter($closed)));
         }
         if ($limits === []) {
             return $next($request);

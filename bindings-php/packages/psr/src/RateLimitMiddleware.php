@@ -10,6 +10,7 @@ use Psr\Http\Message\ServerRequestInterface;
 use Psr\Http\Server\MiddlewareInterface;
 use Psr\Http\Server\RequestHandlerInterface;
 use Quotalock\Limiter;
+use Quotalock\Support\Keys;
 
 use function Quotalock\client_address;
 
@@ -40,11 +41,8 @@ final class RateLimitMiddleware implements MiddlewareInterface
 
     public function process(ServerRequestInterface $request, RequestHandlerInterface $handler): ResponseInterface
     {
-        $key = ($this->key)($request);
-        if ($key === null || (string) $key === '') {
-            throw new \LogicException("The key function of the limiter \"{$this->limiter->name}\" gave nothing.");
-        }
-        $decision = $this->limiter->consume($key);
+        $place = "The key function of the limiter \"{$this->limiter->name}\"";
+        $decision = $this->limiter->consume(Keys::checked(($this->key)($request), $place));
         if ($decision->allowed) {
             $response = $handler->handle($request);
         } else {

@@ -8,9 +8,13 @@ use Illuminate\Cache\RateLimiter;
 use Illuminate\Cache\RateLimiting\Limit;
 use Illuminate\Http\Exceptions\HttpResponseException;
 use Illuminate\Http\Exceptions\ThrottleRequestsException;
+use Illuminate\Http\Request;
 use Illuminate\Support\Facades\Route;
 use Orchestra\Testbench\TestCase;
 use Quotalock\Client;
+use Quotalock\Laravel\Queue\RateLimited;
+
+use function Quotalock\Tests\thrown;
 
 /** What the middleware `throttle` does beyond Laravel's. */
 final class MoreThrottleTest extends TestCase
@@ -56,12 +60,72 @@ final class MoreThrottleTest extends TestCase
         }
     }
 
-    public function testAKeyOfNothingIsAnError(): void
+    /** @dataProvider nothings */
+    public function testAKeyOfNothingIsAnError(mixed $nothing): void
     {
-        $this->limit(fn () => Limit::perMinute(1)->by(null));
+        $this->limit(fn () => [Limit::perMinute(1)->by('user'), Limit::perMinute(1)->by($nothing)]);
         $this->expectException(\LogicException::class);
-        $this->expectExceptionMessage('"named": by() was given nothing');
+        $this->expectExceptionMessage('"named" gave ' . get_debug_type($nothing) . ' as the key');
         $this->get('/');
+    }
+
+    /** @return list<array{mixed}> what is the key of nobody, or of too many */
+    public static function nothings(): array
+    {
+        return [[null], [false], [true], [[]], [1.5]];
+    }
+
+    public function testALimiterThatGivesNothingIsAnError(): void
+    {
+        $this->limit(fn () => null);
+        $this->expectException(\LogicException::class);
+        $this->expectExceptionMessage('"named" gave nothing: Limit::none()');
+        $this->get('/');
+    }
+
+    public function testAGuestIsAnAddressAndOfIpv6ANetwork(): void
+    {
+        Route::get('/guests', fn () => 'yes')->middleware('throttle:1,1');
+        $ask = function (string $address): int {
+            $request = Request::create('/guests', 'GET', [], [], [], ['REMOTE_ADDR' => $address]);
+            try {
+                return $this->app['router']->dispatch($request)->getStatusCode();
+            } catch (ThrottleRequestsException $denied) {
+                return $denied->getStatusCode();
+            }
+        };
+        self::assertSame([200, 429, 200], [$ask('192.0.2.1'), $ask('192.0.2.1'), $ask('192.0.2.2')]);
+        self::assertSame(
+            [200, 429, 200],
+            [$ask('2001:db8:1:2::1'), $ask('2001:db8:1:2:ffff::1'), $ask('2001:db8:1:3::1')],
+        );
+    }
+
+    public function testAJobIsLimitedByTheSameRules(): void
+    {
+        $ran = 0;
+        $run = function (mixed $limits) use (&$ran): array {
+            $this->app->make(RateLimiter::class)->for('jobs', fn () => $limits);
+            $job = new class {
+                public array $released = [];
+
+                public function release(int $seconds): void
+                {
+                    $this->released[] = $seconds;
+                }
+            };
+            (new RateLimited('jobs'))->handle($job, function () use (&$ran): void {
+                $ran++;
+            });
+            return $job->released;
+        };
+        self::assertSame([[], [60]], [$run(Limit::perMinute(1)->by('a')), $run(Limit::perMinute(1)->by('a'))]);
+        self::assertSame([[3600], [], 2], [$run(Limit::perHour(0)), $run([Limit::none()]), $ran]);
+        foreach ([null, Limit::perMinute(1)->by(null)] as $nothing) {
+            $problem = thrown(\LogicException::class, fn () => $run($nothing));
+            self::assertStringStartsWith('The rate limiter "jobs" gave n', $problem->getMessage());
+        }
+        self::assertSame(2, $ran);
     }
 
     private function limit(\Closure $limits): void

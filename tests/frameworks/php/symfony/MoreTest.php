@@ -5,12 +5,17 @@ declare(strict_types=1);
 namespace Quotalock\Tests\Frameworks\Symfony;
 
 use PHPUnit\Framework\TestCase;
+use Quotalock\Client;
 use Quotalock\Symfony\DependencyInjection\QuotalockExtension;
+use Quotalock\Symfony\EventListener\RequestLimits;
 use Quotalock\Symfony\Lock\LockStore;
 use Quotalock\Symfony\RateLimiter\LimiterFactory;
 use Quotalock\Symfony\Security\LoginLimiter;
 use Symfony\Component\DependencyInjection\ContainerBuilder;
 use Symfony\Component\HttpFoundation\Request;
+use Symfony\Component\HttpFoundation\Response;
+use Symfony\Component\HttpKernel\Event\RequestEvent;
+use Symfony\Component\HttpKernel\HttpKernelInterface;
 use Symfony\Component\Lock\Exception\LockAcquiringException;
 use Symfony\Component\Lock\Key;
 use Symfony\Component\Lock\Lock;
@@ -23,6 +28,8 @@ use function Quotalock\Tests\thrown;
 /** What Symfony's own tests do not ask. */
 final class MoreTest extends TestCase
 {
+    private ?Client $client = null;
+
     public function testASerialisedKeyIsTakenOverByOneProcess(): void
     {
         $store = new LockStore(client(server()));
@@ -83,6 +90,40 @@ final class MoreTest extends TestCase
         self::assertSame([true, true, false], [
             $login('eve', '2001:db8::1'), $login('eve', '2001:db8::2'), $login('eve', '2001:db8::3'),
         ]);
+    }
+
+    public function testWhomARequestCountsFor(): void
+    {
+        $kernel = new class implements HttpKernelInterface {
+            public function handle(Request $request, int $type = self::MAIN_REQUEST, bool $catch = true): Response
+            {
+                return new Response();
+            }
+        };
+        $ask = function (string $path, mixed $key, string $address = '192.0.2.1') use ($kernel): ?int {
+            $rule = ['path' => '^/(a+)+$', 'policy' => '1/minute', 'key' => $key, 'legacy' => false];
+            $limits = new RequestLimits($this->client ??= client(server()), ['api' => $rule]);
+            $request = Request::create($path, 'GET', [], [], [], ['REMOTE_ADDR' => $address]);
+            $event = new RequestEvent($kernel, $request, HttpKernelInterface::MAIN_REQUEST);
+            $limits->onRequest($event);
+            return $event->getResponse()?->getStatusCode();
+        };
+        self::assertSame([null, 429], [$ask('/a', null), $ask('/a', null)]);
+        self::assertSame([null, 429], [$ask('/a', null, '2001:db8::1'), $ask('/a', null, '2001:db8::2')]);
+        self::assertSame([null, 429], [$ask('/a', fn () => 42), $ask('/a', fn () => '42')]);
+        self::assertSame([null, null], [$ask('/b', null), $ask('/b', null)]);
+        foreach ([null, '', false, true, [], 1.5] as $nothing) {
+            $problem = thrown(\LogicException::class, fn () => $ask('/a', fn () => $nothing));
+            self::assertStringStartsWith('quotalock.requests.api.key: the service gave', $problem->getMessage());
+        }
+        // What PCRE gives up on is not unlimited.
+        $hard = '/' . str_repeat('a', 40) . '!';
+        ini_set('pcre.jit', '0');
+        ini_set('pcre.backtrack_limit', '1000');
+        $status = $ask($hard, null);
+        ini_restore('pcre.jit');
+        ini_restore('pcre.backtrack_limit');
+        self::assertSame(429, $status);
     }
 
     public function testWhatCannotBeIsToldWithItsPlace(): void

@@ -100,5 +100,7 @@ final class PluginTest extends TestCase
         $notices = (new WordPressSite(['url' => server(), 'login' => 'ten a minute']))->notices();
         self::assertStringContainsString('Quotalock limits nothing', $notices);
         self::assertStringContainsString('QUOTALOCK_LOGIN: ', $notices);
+        $everybody = (new WordPressSite(['url' => server(), 'trusted' => ['0.0.0.0/0']]))->notices();
+        self::assertStringContainsString('Quotalock limits nothing', $everybody);
     }
 }

@@ -11,13 +11,26 @@ use Quotalock\Laravel\Decider;
 /** Laravel's middleware of jobs `RateLimited`, which decides about all limits of a job in one atomic call. */
 class RateLimited extends BaseRateLimited
 {
+    public function handle($job, $next)
+    {
+        $limiter = $this->limiter->limiter($this->limiterName);
+        $limits = $limiter === null ? [] : Decider::limits($this->limiterName, $limiter($job));
+        return $limits === [] ? $next($job) : $this->handleJob($job, $next, $limits);
+    }
+
     protected function handleJob($job, $next, array $limits)
     {
+        $closed = Decider::closed($limits);
+        if ($closed !== null) {
+            return $this->later($job, Decider::retryAfter($closed));
+        }
         $decider = Container::getInstance()->make(Decider::class);
         $decision = $decider->decide($this->limiterName, array_values($limits));
-        if ($decision->allowed) {
-            return $next($job);
-        }
-        return $this->shouldRelease ? $job->release(Decider::retryAfter($decision)) : false;
+        return $decision->allowed ? $next($job) : $this->later($job, Decider::retryAfter($decision));
+    }
+
+    private function later($job, int $seconds): mixed
+    {
+        return $this->shouldRelease ? $job->release($seconds) : false;
     }
 }

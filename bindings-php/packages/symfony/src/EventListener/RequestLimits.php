@@ -8,6 +8,7 @@ use Quotalock\Client;
 use Quotalock\CombinedDecision;
 use Quotalock\Decision;
 use Quotalock\Limiter;
+use Quotalock\Support\Keys;
 use Symfony\Component\EventDispatcher\EventSubscriberInterface;
 use Symfony\Component\HttpFoundation\JsonResponse;
 use Symfony\Component\HttpFoundation\Request;
@@ -53,7 +54,8 @@ final class RequestLimits implements EventSubscriberInterface
         $request = $event->getRequest();
         $charges = [];
         foreach ($event->isMainRequest() ? $this->rules : [] as $name => $rule) {
-            if (preg_match("{{$rule['path']}}", $request->getPathInfo())) {
+            // A path that cannot be compared counts too.
+            if (preg_match("{{$rule['path']}}", $request->getPathInfo()) !== 0) {
                 $charges[] = [$this->limiters[$name], self::key($name, $rule['key'], $request)];
             }
         }
@@ -83,10 +85,8 @@ final class RequestLimits implements EventSubscriberInterface
 
     private static function key(string $name, ?callable $key, Request $request): string
     {
-        $found = $key === null ? client_address($request->getClientIp() ?? '', null, []) : $key($request);
-        return match ($found) {
-            null, '' => throw new \LogicException("quotalock.requests.$name.key: the service gave no key."),
-            default => (string) $found,
-        };
+        return $key === null
+            ? client_address($request->getClientIp() ?? '', null, [])
+            : Keys::checked($key($request), "quotalock.requests.$name.key: the service");
     }
 }
