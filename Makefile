@@ -95,11 +95,9 @@ test-frameworks-php: build-php ## The same of PHP alone: ONLY=laravel-10 one run
 	QUOTALOCK_PHP='$(PHP)' $(WITH_SERVERS) tests/frameworks/php/run.sh $(ONLY)
 
 # Their own tests too, of their own archives; what these need beside .venv has an environment of its own.
-FRAMEWORKS := target/frameworks/python
 test-frameworks-python: build-python ## The same of Python alone
 	tests/frameworks/python/setup.sh
-	$(WITH_SERVERS) bash -c '$(FRAMEWORKS)/bin/python -m pytest -q -c tests/frameworks/python/pytest.ini tests/frameworks/python \
-		&& $(FRAMEWORKS)/bin/python tests/frameworks/python/upstream/run.py'
+	$(WITH_SERVERS) tests/frameworks/python/run.sh
 
 test-frameworks-node: build-node ## The same of Node alone
 	tests/frameworks/node/setup.sh

@@ -26,7 +26,15 @@ const CASES = [
       ['consume', 'b'],
     ],
   ],
-  ['more than there is', { points: 3, duration: 30 }, [['consume', 'a', 4], ['get', 'a'], ['consume', 7, 3]]],
+  [
+    'more than there is',
+    { points: 3, duration: 30 },
+    [
+      ['consume', 'a', 4],
+      ['get', 'a'],
+      ['consume', 7, 3],
+    ],
+  ],
   [
     'penalty and reward',
     { points: 5, duration: 30 },
@@ -45,13 +53,34 @@ const CASES = [
   [
     'delete',
     { points: 1, duration: 30 },
-    [['delete', 'a'], ['consume', 'a'], ['consume', 'a'], ['delete', 'a'], ['get', 'a'], ['consume', 'a']],
+    [
+      ['delete', 'a'],
+      ['consume', 'a'],
+      ['consume', 'a'],
+      ['delete', 'a'],
+      ['get', 'a'],
+      ['consume', 'a'],
+    ],
   ],
-  ['block', { points: 2, duration: 30 }, [['block', 'a', 20], ['consume', 'a'], ['get', 'a'], ['consume', 'b']]],
+  [
+    'block',
+    { points: 2, duration: 30 },
+    [
+      ['block', 'a', 20],
+      ['consume', 'a'],
+      ['get', 'a'],
+      ['consume', 'b'],
+    ],
+  ],
   [
     'a block of whoever consumes too much',
     { points: 2, duration: 10, blockDuration: 60 },
-    [['consume', 'a', 2], ['consume', 'a'], ['consume', 'a'], ['get', 'a']],
+    [
+      ['consume', 'a', 2],
+      ['consume', 'a'],
+      ['consume', 'a'],
+      ['get', 'a'],
+    ],
   ],
 ]
 

@@ -81,7 +81,10 @@ test('whom a request counts for', async () => {
 
 test('a key that is nothing is an error, and neither unlimited nor one for all', async () => {
   for (const key of [undefined, null, '', {}, Number.NaN, 1.5, true, new Uint8Array()]) {
-    const limited = express.rateLimit('a', '1/hour', { client: client('memory://'), key: () => /** @type {any} */ (key) })
+    const limited = express.rateLimit('a', '1/hour', {
+      client: client('memory://'),
+      key: () => /** @type {any} */ (key),
+    })
     const { next, error } = await asked(limited, {})
     assert.equal(next, 1)
     assert.match(error.message, /^quotalock\/express, limit "a": the key/)
@@ -121,7 +124,10 @@ test('fastify: what cannot be is told when the route is added, with its place', 
   const app = Fastify()
   await app.register(quotalock, { client: client('memory://') })
   const add = (/** @type {any} */ own) => () => app.get('/a', { config: { quotalock: own } }, async () => 'a')
-  assert.throws(add({ name: 'a', policy: '1/fortnight' }), /^InvalidPolicyError: quotalock\/fastify, GET \/a, limit "a"/)
+  assert.throws(
+    add({ name: 'a', policy: '1/fortnight' }),
+    /^InvalidPolicyError: quotalock\/fastify, GET \/a, limit "a"/,
+  )
   assert.throws(add({}), /GET \/a, limit undefined/)
   assert.throws(add({ name: 'a', policy: '1/minute', kee: 1 }), /option 'kee' is unknown/)
   await assert.rejects(async () => await Fastify().register(quotalock, { hook: 'onSend' }), /hook is none of/)
@@ -131,7 +137,13 @@ test('fastify: what cannot be is told when the route is added, with its place', 
 test('fastify: a key of the body, in a later hook', async () => {
   const app = Fastify()
   const key = (/** @type {any} */ request) => request.body.user
-  await app.register(quotalock, { client: client('memory://'), name: 'login', policy: '1/hour', hook: 'preHandler', key })
+  await app.register(quotalock, {
+    client: client('memory://'),
+    name: 'login',
+    policy: '1/hour',
+    hook: 'preHandler',
+    key,
+  })
   app.post('/login', async () => 'in')
   const login = (/** @type {string} */ user) => app.inject({ method: 'POST', url: '/login', payload: { user } })
   assert.equal((await login('a')).statusCode, 200)
@@ -162,7 +174,10 @@ test('next: a handler behind a proxy', async () => {
 })
 
 test('next: it needs proxies or a key, and handlers keep what they answer', async () => {
-  assert.throws(() => rateLimit('a', '1/minute', {}), /^InvalidArgumentError: quotalock\/next: trusted undefined is missing: give the proxies/)
+  assert.throws(
+    () => rateLimit('a', '1/minute', {}),
+    /^InvalidArgumentError: quotalock\/next: trusted undefined is missing: give the proxies/,
+  )
   assert.throws(() => rateLimit([{ name: 'a', policy: '1/minute' }]), /trusted undefined is missing/)
   const own = new Client('memory://next-more')
   const moved = rateLimit('a', '1/hour', { client: own, key: () => 'a' })(() => Response.redirect('http://h/', 302))

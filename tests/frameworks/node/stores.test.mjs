@@ -185,7 +185,8 @@ test('a store says at the start what cannot be, and refuses what it does not pro
 })
 
 test('a store whose Redis is away', async () => {
-  const away = (/** @type {any} */ onError) => new QuotalockStore('a', { client: client('redis://127.0.0.1:1', { onError }) })
+  const away = (/** @type {any} */ onError) =>
+    new QuotalockStore('a', { client: client('redis://127.0.0.1:1', { onError }) })
   await assert.rejects(away('raise').increment('a'), { code: 'unavailable' })
   await assert.rejects(away('closed').increment('a'), { code: 'unavailable', status: 503 })
   assert.equal((await away('open').increment('a')).totalHits, 1)

@@ -37,11 +37,16 @@ express.rateLimit([{ name: 'a', policy: '1/minute' }], {
 })
 koa.rateLimit('a', '1/minute', { key: (context) => context.state.user })
 
-export const GET = next.rateLimit('a', '1/minute', { trusted: ['loopback'] })((request: Request) => new Response(request.url))
+export const GET = next.rateLimit('a', '1/minute', { trusted: ['loopback'] })(
+  (request: Request) => new Response(request.url),
+)
 export const reply: Promise<Response> = GET(new Request('http://h/'))
 
 const flexible = new RateLimiterQuotalock({ points: 1, duration: 1 })
-export const points: Pick<RateLimiterCompatibleAbstract, 'consume' | 'penalty' | 'reward' | 'block' | 'get' | 'delete'> = flexible
+export const points: Pick<
+  RateLimiterCompatibleAbstract,
+  'consume' | 'penalty' | 'reward' | 'block' | 'get' | 'delete'
+> = flexible
 export const left: number = await flexible.consume('a').then(
   (found) => found.remainingPoints,
   (rejected) => (rejected instanceof RateLimiterRes ? rejected.msBeforeNext : 0),

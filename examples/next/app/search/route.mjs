@@ -3,7 +3,7 @@
 import { Client } from 'quotalock'
 import { rateLimit } from 'quotalock/next'
 
-const client = new Client(process.env.QUOTALOCK_URL, { onError: process.env.ON_ERROR ?? 'closed' })
+const client = new Client(process.env.QUOTALOCK_URL, { onError: 'closed' })
 const limited = rateLimit('search', '3/2 seconds', { client, trusted: ['loopback'], legacy: true })
 
 export const runtime = 'nodejs'

@@ -64,7 +64,9 @@ const { status, stdout } = spawnSync(process.execPath, ['--test', '--test-report
 const count = (/** @type {string} */ what) => Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(stdout)?.[1] ?? 0)
 let failed = status !== 0 || count('pass') < LEAST
 if (failed) process.stdout.write(stdout)
-process.stdout.write(`@fastify/rate-limit ${version}: ${count('pass')} passed, ${count('fail')} failed, ${count('skipped')} left out, of ${files.length} files\n`)
+process.stdout.write(
+  `@fastify/rate-limit ${version}: ${count('pass')} passed, ${count('fail')} failed, ${count('skipped')} left out, of ${files.length} files\n`,
+)
 for (const [name, reason] of Object.entries(OUT)) {
   process.stdout.write(`  not "${name}": ${reason}\n`)
   if (text.includes(`test('${name}'`)) continue
