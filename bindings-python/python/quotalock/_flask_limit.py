@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ._errors import InvalidArgument
-from ._web import Key, checked_policy, name_of
+from ._web import Key, checked_cost, checked_function, checked_policy, name_of
 
 Policy = str | list[str] | Callable[[], str]
 Limits = str | Iterable[str | Callable[[], str]]
@@ -29,6 +29,9 @@ class Limit:
 
     def __post_init__(self) -> None:
         self._fixed = None if callable(self.given) else checked_policy(self.given, self.where)
+        checked_function(self.key_func, "key_func", self.where)
+        checked_function(self.exempt_when, "exempt_when", self.where)
+        checked_cost(self.cost, self.where)
 
     @classmethod
     def several(
@@ -42,6 +45,8 @@ class Limit:
         scope: str | None = None,
     ) -> list[Limit]:
         """Those that are text as one limit of several rules, and one for each function."""
+        if not isinstance(given, Iterable):
+            raise InvalidArgument(f"{where}: give a list of limits, or none: {given!r}")
         parts = [given] if isinstance(given, str) else list(given)
         texts = [part for part in parts if isinstance(part, str)]
         functions = [part for part in parts if callable(part)]

@@ -42,6 +42,20 @@ def checked_key(key: object, where: str) -> Whom:
     raise InvalidArgument(f"{where} gave {key!r} as the key: it must be a text, bytes or a whole number, and not empty")
 
 
+def checked_function(function: Any, what: str, where: str) -> Any:  # noqa: ANN401
+    """A function, or None; raises for anything else."""
+    if function is not None and not callable(function):
+        raise InvalidArgument(f"{where}: {what} is a function, not {function!r}")
+    return function
+
+
+def checked_cost(cost: Any, where: str) -> Any:  # noqa: ANN401
+    """What a request counts, or a function that tells it; raises for less than 1, by which nobody would be refused."""
+    if not callable(cost) and (not isinstance(cost, int) or isinstance(cost, bool) or cost < 1):
+        raise InvalidArgument(f"{where}: cost is a whole number, 1 or more, not {cost!r}")
+    return cost
+
+
 def checked_client(client: object, kind: type[Client], where: str) -> Client:
     """The client given, or that of the environment; raises for one of the other kind."""
     if client is None:

@@ -14,7 +14,18 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
-from ._web import Answer, Key, Proxies, Whom, checked_client, checked_key, checked_policy, name_of
+from ._web import (
+    Answer,
+    Key,
+    Proxies,
+    Whom,
+    checked_client,
+    checked_cost,
+    checked_function,
+    checked_key,
+    checked_policy,
+    name_of,
+)
 from .aio import Client
 
 __all__ = ["RateLimitMiddleware"]
@@ -53,9 +64,9 @@ class RateLimitMiddleware:
         policy = checked_policy(policy, "RateLimitMiddleware")
         self._limiter = checked_client(client, Client, "RateLimitMiddleware").limiter(name, policy)
         self._proxies = Proxies(trusted_proxies, forwarded_header)
-        self._key = key
-        self._cost = cost
-        self._exempt = exempt
+        self._key = checked_function(key, "key", "RateLimitMiddleware")
+        self._cost = checked_cost(cost, "RateLimitMiddleware")
+        self._exempt = checked_function(exempt, "exempt", "RateLimitMiddleware")
         self._legacy = legacy_headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

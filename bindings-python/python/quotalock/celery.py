@@ -29,7 +29,7 @@ from celery.exceptions import Ignore
 
 from ._errors import RateLimited
 from ._native import Client
-from ._web import Key, Whom, checked_client, checked_key, checked_policy, name_of
+from ._web import Key, Whom, checked_client, checked_cost, checked_function, checked_key, checked_policy, name_of
 
 __all__ = ["rate_limited", "single_instance"]
 
@@ -56,6 +56,8 @@ def rate_limited(
     policy never admits.
     """
     policy = checked_policy(policy, "rate_limited")
+    checked_function(key, "key", "rate_limited")
+    checked_cost(cost, "rate_limited")
     client = checked_client(client, Client, "rate_limited")
 
     def decorate(function: Function) -> Function:

@@ -23,6 +23,7 @@ require("fastapi", "0.100", "fastapi")
 from fastapi import Request
 
 from . import starlette
+from ._errors import InvalidArgument
 from .starlette import RateLimitExceeded, RateLimitMiddleware, install
 
 __all__ = ["Limit", "Limits", "RateLimitExceeded", "RateLimitMiddleware", "install"]
@@ -40,6 +41,8 @@ class Limits:
     """A dependency that decides by several limits in one call: all of them are charged or none."""
 
     def __init__(self, *limits: Limit) -> None:
+        if not limits or not all(isinstance(limit, Limit) for limit in limits):
+            raise InvalidArgument(f"Limits: give it a Limit, or several: {limits!r}")
         self.limits = limits
 
     async def __call__(self, request: Request) -> None:

@@ -30,7 +30,7 @@ from flask import Blueprint, Flask, Response, current_app, g, request
 from ._flask_limit import Limit, Limits, methods_of
 from ._flask_refused import RateLimitExceeded, TemporarilyReduced
 from ._native import Client
-from ._web import Answer, Key, Limiters, Proxies, Whom, checked_client, checked_key, name_of
+from ._web import Answer, Key, Limiters, Proxies, Whom, checked_client, checked_function, checked_key, name_of
 
 __all__ = ["Limiter", "RateLimitExceeded", "TemporarilyReduced", "get_remote_address"]
 
@@ -85,7 +85,7 @@ class Limiter:
         self.client = checked_client(made, Client, "Limiter")
         self._limiters = Limiters(self.client, scope, enforce)
         self._proxies = Proxies(trusted_proxies, forwarded_header)
-        self._key_func = key_func or self._address
+        self._key_func = checked_function(key_func, "key_func", "Limiter") or self._address
         self._headers_enabled = headers_enabled
         self._legacy = legacy_headers
         self._filters: list[Callable[[], bool]] = []

@@ -28,7 +28,19 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from . import asgi
-from ._web import Answer, Key, Limiters, Proxies, Whom, checked_client, checked_key, checked_policy, name_of
+from ._web import (
+    Answer,
+    Key,
+    Limiters,
+    Proxies,
+    Whom,
+    checked_client,
+    checked_cost,
+    checked_function,
+    checked_key,
+    checked_policy,
+    name_of,
+)
 from .aio import Client
 
 __all__ = ["Limit", "RateLimitExceeded", "RateLimitMiddleware", "install", "limit"]
@@ -104,10 +116,10 @@ class Limit:
         exempt_when: Callable[[Any], bool | Awaitable[bool]] | None = None,
     ) -> None:
         self.policy = checked_policy(policy, "Limit")
-        self.key = key
+        self.key = checked_function(key, "key", "Limit")
         self.name = name
-        self.cost = cost
-        self.exempt_when = exempt_when
+        self.cost = checked_cost(cost, "Limit")
+        self.exempt_when = checked_function(exempt_when, "exempt_when", "Limit")
 
     async def charge(self, request: HTTPConnection, installed: _Installed) -> tuple[Any, Whom, int] | None:
         """Who is charged what for a request; None if it is not limited."""

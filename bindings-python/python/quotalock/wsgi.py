@@ -14,7 +14,17 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ._native import Client
-from ._web import Answer, Key, Proxies, checked_client, checked_key, checked_policy, name_of
+from ._web import (
+    Answer,
+    Key,
+    Proxies,
+    checked_client,
+    checked_cost,
+    checked_function,
+    checked_key,
+    checked_policy,
+    name_of,
+)
 
 __all__ = ["RateLimitMiddleware"]
 
@@ -50,9 +60,9 @@ class RateLimitMiddleware:
         self._limiter = checked_client(client, Client, "RateLimitMiddleware").limiter(name, policy)
         self._proxies = Proxies(trusted_proxies, forwarded_header)
         self._forwarded = f"HTTP_{forwarded_header.upper().replace('-', '_')}"
-        self._key = key or self._address
-        self._cost = cost
-        self._exempt = exempt
+        self._key = checked_function(key, "key", "RateLimitMiddleware") or self._address
+        self._cost = checked_cost(cost, "RateLimitMiddleware")
+        self._exempt = checked_function(exempt, "exempt", "RateLimitMiddleware")
         self._legacy = legacy_headers
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -10,7 +10,7 @@ import pytest
 import quotalock
 from asgi import ask
 from fastapi import Depends, FastAPI, Response
-from quotalock import aio, asgi, fastapi, starlette
+from quotalock import aio, asgi, fastapi, starlette, wsgi
 from quotalock.testing import Clock
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -93,6 +93,17 @@ def test_what_cannot_be_is_told_of_at_the_start() -> None:
         asgi.RateLimitMiddleware(plain, "1/s", client=quotalock.Client("memory://"))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"quotalock\.aio\.Client"):
         fastapi.install(FastAPI(), quotalock.Client("memory://"))  # type: ignore[arg-type]
+    wrong: list[dict[str, Any]] = [{"cost": 0}, {"key": "ip"}, {"exempt": True}]
+    for options in wrong:
+        (name,) = options
+        with pytest.raises(quotalock.InvalidArgument, match=f"RateLimitMiddleware: {name} is a"):
+            asgi.RateLimitMiddleware(plain, "1/minute", **options)
+        with pytest.raises(quotalock.InvalidArgument, match=f"RateLimitMiddleware: {name} is a"):
+            wsgi.RateLimitMiddleware(plain, "1/minute", **options)  # type: ignore[arg-type]
+        with pytest.raises(quotalock.InvalidArgument, match=f"Limit: {name}.* is a"):
+            fastapi.Limit("1/minute", **{"exempt_when" if name == "exempt" else name: options[name]})
+    with pytest.raises(quotalock.InvalidArgument, match="give it a Limit, or several"):
+        fastapi.Limits()
     with pytest.raises(TypeError, match="async def"):
         starlette.limit("1/s")(lambda request: None)
 

@@ -116,6 +116,10 @@ def test_a_key_function_that_gives_nothing_is_an_error() -> None:
 def test_what_cannot_be_is_told_of_at_the_start() -> None:
     with pytest.raises(quotalock.InvalidPolicy, match="rate_limited"):
         rate_limited("many", client=memory())
+    with pytest.raises(quotalock.InvalidArgument, match="rate_limited: cost is a whole number"):
+        rate_limited("1/minute", cost=0, client=memory())
+    with pytest.raises(quotalock.InvalidArgument, match="rate_limited: key is a function"):
+        rate_limited("1/minute", key="shop", client=memory())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="if_running"):
         single_instance(if_running="wait", client=memory())  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="is not awaited"):

@@ -130,6 +130,7 @@ def test_a_view_of_ones_own_answers_what_is_refused() -> None:
         ({"POLICY": "many"}, "POLICY"),
         ({"POLICIES": "1/s"}, "POLICIES"),
         ({"ON_ERROR": "shut"}, "on_error"),
+        ({"POLICY": "1/s", "KEY": "usr"}, "'usr' is no key"),
         ({"TRUSTED_PROXIES": ["0.0.0.0/0"]}, "settings.QUOTALOCK"),
     ],
 )
@@ -141,6 +142,9 @@ def test_a_setting_that_cannot_be_is_told_of_at_the_start(given: dict[str, Any],
 def test_a_rate_that_cannot_be_is_told_of_where_it_stands() -> None:
     with pytest.raises(quotalock.InvalidPolicy, match=r"the rate of test_django\.seen"):
         ratelimit(key="ip", rate="many")(seen)
+    for key in ("usr", "get:", "cookie:user", 5):
+        with pytest.raises(ImproperlyConfigured, match=r"the limit of test_django\.seen: .* is no key: there are ip"):
+            ratelimit(key=key, rate="1/m")(seen)
     with pytest.raises(ImproperlyConfigured, match="needs a key"):
         ratelimit(rate="1/m")(seen)(requests.get("/"))
 

@@ -161,6 +161,21 @@ def test_what_cannot_be_is_told_of_at_the_start() -> None:
         Limiter().limit("many")
     with pytest.raises(quotalock.InvalidArgument, match="a function that returns one"):
         Limiter(default_limits=[10])  # type: ignore[list-item]
+    with pytest.raises(quotalock.InvalidArgument, match="default_limits: give a list"):
+        Limiter(default_limits=None)  # type: ignore[arg-type]
+    with pytest.raises(quotalock.InvalidArgument, match="Limiter: key_func is a function, not 'ip'"):
+        Limiter("ip")  # type: ignore[arg-type]
+    wrong: list[dict[str, Any]] = [
+        {"cost": 0},
+        {"cost": True},
+        {"cost": "2"},
+        {"key_func": "ip"},
+        {"exempt_when": True},
+    ]
+    for options in wrong:
+        (name,) = options
+        with pytest.raises(quotalock.InvalidArgument, match=f"limit: {name} is a"):
+            Limiter().limit("1/minute", **options)
     with pytest.raises(quotalock.InvalidArgument):
         Limiter(trusted_proxies=["0.0.0.0/0"])
     with pytest.raises(TypeError, match="is not awaited"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,10 @@ from ._settings import Configuration
 
 ALL = None
 UNSAFE = ["DELETE", "PATCH", "POST", "PUT"]
+
+# A word, a field of a request, or the dotted path of a function.
+KEY = re.compile(r"(ip|user|user_or_ip|(get|post|header):.+|[^:]+\.[^:]+)\Z", re.DOTALL)
+KEYS = "there are ip, user, user_or_ip, get:, post: and header: with a name, and functions"
 
 Rate = str | list[str] | tuple[int, int] | None
 Charge = tuple[Any, Whom, int]
@@ -36,6 +41,8 @@ class Limit:
         if isinstance(self.rate, str) and "/" not in self.rate and " " not in self.rate and "." in self.rate:
             self.rate = import_string(self.rate)
         # What can't be is told of when the application starts.
+        if self.key and not callable(self.key) and not (isinstance(self.key, str) and KEY.match(self.key)):
+            raise ImproperlyConfigured(f"the limit of {self.group}: {self.key!r} is no key: {KEYS}")
         self.fixed = None if callable(self.rate) else self._text(self.rate)
 
     def charge(self, request: HttpRequest, limiters: Limiters, settings: Configuration) -> Charge | None:
@@ -87,7 +94,7 @@ def blocks(answer: Answer, wanted: list[tuple[Charge, Limit]]) -> bool:
 def key_of(request: HttpRequest, key: Any, group: str, settings: Configuration) -> Whom:  # noqa: ANN401
     """Whom a request counts for: a function's answer, or what a word names, as django-ratelimit has them."""
     if not key:
-        raise ImproperlyConfigured(f"the limit of {group} needs a key: ip, user, user_or_ip, get:, post:, header:")
+        raise ImproperlyConfigured(f"the limit of {group} needs a key: {KEYS}")
     if callable(key):
         return checked_key(key(group, request), name_of(key))
     word, _, field = key.partition(":")
@@ -100,11 +107,7 @@ def key_of(request: HttpRequest, key: Any, group: str, settings: Configuration) 
         if value := there.get(field):
             return str(value)
         raise SuspiciousOperation(f"the request has no {word} {field}, by which it is limited")
-    if "." in key:
-        return key_of(request, import_string(key), group, settings)
-    raise ImproperlyConfigured(
-        f"{key!r} is no key: there are ip, user, user_or_ip, get:, post:, header:, and functions"
-    )
+    return key_of(request, import_string(key), group, settings)
 
 
 def address(request: HttpRequest, settings: Configuration) -> str:
