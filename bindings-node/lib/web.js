@@ -99,7 +99,7 @@ class Limits {
         where,
         limiter: at(where, () => this.#client.limiter(text('name', name), rules, pick(more, LIMITER_OPTIONS))),
         key: at(where, () => callable('key', key)),
-        cost,
+        cost: at(where, () => costOf(cost)),
       }
     })
   }
@@ -195,6 +195,17 @@ function keyOf(where, key) {
 function callable(what, given) {
   if (given !== undefined && typeof given !== 'function') throw refusal(what, given, 'a function')
   return /** @type {any} */ (given)
+}
+
+/**
+ * What a request costs, or a function that tells it. By a cost of nothing nobody would be refused.
+ * @param {any} cost
+ */
+function costOf(cost) {
+  if (typeof cost !== 'function' && !(Number.isSafeInteger(cost) && cost > 0)) {
+    throw refusal('cost', cost, 'a whole number, 1 or more, or a function')
+  }
+  return cost
 }
 
 /**

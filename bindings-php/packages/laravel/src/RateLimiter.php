@@ -91,7 +91,9 @@ class RateLimiter extends BaseRateLimiter
     public function availableIn($key)
     {
         $decision = $this->look($key);
-        return self::count($decision) === 0 ? 0 : (int) ceil($decision->resetAfterMs / 1000);
+        // When nobody could be asked, and `on_error` is `closed`, there is no window.
+        $ms = max($decision->resetAfterMs, $decision->retryAfterMs ?? 0);
+        return self::count($decision) === 0 ? 0 : (int) ceil($ms / 1000);
     }
 
     private function look($key): Decision

@@ -42,7 +42,7 @@ final class Clients
                 $settings['on_error'] ?? null,
                 ...($memory === null ? [] : [self::whole($memory, 'request_memory_ms')]),
             );
-        } catch (\InvalidArgumentException $problem) {
+        } catch (\InvalidArgumentException | \TypeError $problem) {
             throw new \LogicException("$place: {$problem->getMessage()}", 0, $problem);
         }
     }
@@ -62,9 +62,11 @@ final class Clients
         }
     }
 
-    private static function whole(int|string $value, string $name): int
+    private static function whole(mixed $value, string $name): int
     {
-        $whole = filter_var($value, FILTER_VALIDATE_INT);
-        return $whole === false ? throw new \InvalidArgumentException("$name \"$value\" is no whole number") : $whole;
+        $whole = is_string($value) ? filter_var($value, FILTER_VALIDATE_INT) : $value;
+        return is_int($whole)
+            ? $whole
+            : throw new \InvalidArgumentException(sprintf('%s %s is no whole number', $name, json_encode($value)));
     }
 }

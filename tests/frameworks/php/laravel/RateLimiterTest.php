@@ -6,12 +6,15 @@ namespace Quotalock\Tests\Frameworks\Laravel;
 
 use PHPUnit\Framework\TestCase;
 use Quotalock\Client;
+use Quotalock\Exception\UnavailableException;
 use Quotalock\Laravel\RateLimiter;
+use Quotalock\Support\Clients;
 use Quotalock\Testing;
 
 use function Quotalock\Tests\client;
 use function Quotalock\Tests\forked;
 use function Quotalock\Tests\server;
+use function Quotalock\Tests\thrown;
 
 /** The facade's RateLimiter: Laravel's own tests of it tell a mock of a cache what it is asked, and none is asked here. */
 final class RateLimiterTest extends TestCase
@@ -91,6 +94,34 @@ final class RateLimiterTest extends TestCase
             return $passed;
         }), range(1, 4));
         self::assertSame(10, array_sum(array_map(fn (\Closure $child) => $child(), $children)));
+    }
+
+    public function testWithoutRedisItDoesAsItsPolicySays(): void
+    {
+        $ask = function (string $onError): array {
+            $limiter = new RateLimiter(client('redis://127.0.0.1:1', onError: $onError));
+            $ran = $limiter->attempt('key', 1, fn () => 'ran', 60);
+            return [$ran, $limiter->tooManyAttempts('key', 1), $limiter->availableIn('key')];
+        };
+        self::assertSame(['ran', false, 0], $ask('open'));
+        self::assertSame([false, true, 1], $ask('closed'));
+        self::assertSame(['ran', true, 60], $ask('local'));
+        thrown(UnavailableException::class, fn () => $ask('raise'));
+    }
+
+    public function testASettingThatCannotBeIsToldWithItsPlace(): void
+    {
+        $wrong = [
+            '"urls" is no setting' => ['urls' => 'redis://h'], 'url' => ['url' => ['redis://h']],
+            'timeout_ms "5s" is no whole number' => ['timeout_ms' => '5s'],
+            'timeout_ms true is no whole number' => ['timeout_ms' => true],
+            'on_error "shut" is unknown' => ['on_error' => 'shut'],
+        ];
+        foreach ($wrong as $message => $settings) {
+            $problem = thrown(\LogicException::class, fn () => Clients::make($settings, 'config/quotalock.php'));
+            self::assertStringStartsWith('config/quotalock.php: ', $problem->getMessage());
+            self::assertStringContainsString($message, $problem->getMessage());
+        }
     }
 
     public function testKeysWithAccentsAreThoseWithout(): void
