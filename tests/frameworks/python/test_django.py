@@ -142,6 +142,8 @@ def test_a_setting_that_cannot_be_is_told_of_at_the_start(given: dict[str, Any],
 def test_a_rate_that_cannot_be_is_told_of_where_it_stands() -> None:
     with pytest.raises(quotalock.InvalidPolicy, match=r"the rate of test_django\.seen"):
         ratelimit(key="ip", rate="many")(seen)
+    with pytest.raises(quotalock.InvalidArgument, match=r"the rate of test_django\.seen: a limit is a text"):
+        ratelimit(key="ip", rate=(1,))(seen)  # type: ignore[arg-type]
     for key in ("usr", "get:", "cookie:user", 5):
         with pytest.raises(ImproperlyConfigured, match=r"the limit of test_django\.seen: .* is no key: there are ip"):
             ratelimit(key=key, rate="1/m")(seen)

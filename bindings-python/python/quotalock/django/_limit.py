@@ -56,7 +56,7 @@ class Limit:
         return limiters.get(name, rate), key_of(request, self.key, self.group, settings), 1
 
     def _text(self, rate: Rate) -> str | None:
-        if isinstance(rate, tuple):
+        if isinstance(rate, tuple) and len(rate) == 2:
             rate = f"{rate[0]}/{rate[1]}s"
         return None if rate is None else checked_policy(rate, f"the rate of {self.group}")
 

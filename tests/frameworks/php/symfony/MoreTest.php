@@ -136,6 +136,9 @@ final class MoreTest extends TestCase
             'Rate limiter "api": the policy "token_bucket" needs a "limit"' => [
                 'policy' => 'token_bucket', 'limit' => null,
             ],
+            'Rate limiter "api": Quotalock\Rule::__construct(): Argument #1 ($limit) must be of type int' => [
+                'policy' => 'fixed_window', 'interval' => '1 minute', 'limit' => '1',
+            ],
             'Rate limiter "api": there is no option "burst"' => ['policy' => 'fixed_window', 'burst' => 1],
         ];
         foreach ($wrong as $message => $config) {

@@ -39,7 +39,7 @@ final class LimiterFactory
         try {
             $policy = self::policy($config);
             $this->limiter = $policy === null ? null : $client->limiter($id, $policy, $config['scope'] ?? null);
-        } catch (QuotalockException | \LogicException $problem) {
+        } catch (QuotalockException | \LogicException | \TypeError $problem) {
             throw new \LogicException("Rate limiter \"$id\": {$problem->getMessage()}", 0, $problem);
         }
     }
