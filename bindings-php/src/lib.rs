@@ -38,3 +38,4 @@ mod stock;
 mod stock_answer;
 mod stock_pairs;
 mod testing;
+mod unkept;
