@@ -21,98 +21,23 @@ namespace Quotalock {
     use Quotalock\Exception\TimeoutException;
     use Quotalock\Exception\UnavailableException;
 
-    /**
-     * A client of one Redis, or of this process' memory.
-     *
-     * Objects with the same settings share one client and its connections, also with later requests of the same
-     * process, so you can make one in each request at almost no cost. Nothing is sent before the first call. After a
-     * fork every process has connections of its own.
+    /*
+     * The interfaces of the classes below, for your type declarations and your tests: PHPUnit can make doubles of them.
+     * Each method is described at its class. A double has no properties, such as `$token`.
      */
-    final class Client
+
+    /** The methods of Client. */
+    interface ClientInterface
     {
-        /** The host and port, socket path or `memory://` that it talks to; never a password. */
-        public readonly string $server;
-
-        /** What every Redis key starts with. */
-        public readonly string $prefix;
-
-        /**
-         * What is null comes from the ini settings `ratelimit.url`, `ratelimit.prefix`, `ratelimit.timeout_ms` and
-         * `ratelimit.on_error`, then, for the URL, from the environment variable `QUOTALOCK_URL`, then from the
-         * default.
-         *
-         * @param string|null $url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://` or
-         *     `memory://`, which all clients of this process share, or `memory://name`, one of its own that is gone
-         *     when its clients are closed; default `redis://127.0.0.1:6379`
-         * @param non-empty-string|null $prefix no braces; default `ql`
-         * @param int<1, 3600000>|null $timeoutMs the time a call may take, connecting included; default 500
-         * @param 'raise'|'open'|'closed'|'local'|null $onError what a limiter answers when Redis cannot: an exception,
-         *     yes, no, or what the same policy says in this process' memory; default `raise`
-         * @param int<1, 86400000> $requestMemoryMs how long a call with a request id is remembered; as long
-         *     as the timeout at least
-         * @param (callable(): string)|null $password tells the password, where the URL gives none: called while a
-         *     call waits for it, when a connection first logs in, and again when the server refuses what it returned.
-         *     What it throws, the call throws. Clients with the same settings share connections, whoever logged in
-         * @throws InvalidArgumentException
-         */
-        public function __construct(
-            #[\SensitiveParameter] ?string $url = null,
-            ?string $prefix = null,
-            ?int $timeoutMs = null,
-            ?string $onError = null,
-            int $requestMemoryMs = 60000,
-            #[\SensitiveParameter] ?callable $password = null
-        ) {
-        }
-
-        /**
-         * Makes a limiter.
-         *
-         * @param non-empty-string $name part of its Redis keys
-         * @param Rule|non-empty-list<Rule>|non-empty-string $policy such as `10/minute;100/hour`
-         * @param \Stringable|string|int|null $scope what all its keys share as their hash tag: they lie in one slot of
-         *     a cluster, and consumeAll() can charge them together with those of other limiters of that scope
-         * @param bool $enforce if false every call passes, and Decision::$wouldDeny tells which would have been denied;
-         *     those were charged nothing. Use it to try a policy on real traffic
-         * @throws InvalidArgumentException
-         * @throws InvalidPolicyException
-         */
         public function limiter(
             string $name,
             Rule|array|string $policy,
             \Stringable|string|int|null $scope = null,
             bool $enforce = true
-        ): Limiter {
-        }
+        ): LimiterInterface;
 
-        /**
-         * Charges several keys, each by its own limiter and with its own cost, if all of them admit it, else none: one
-         * atomic call. No key twice for one limiter. In a cluster the limiters need a common scope.
-         *
-         * @param non-empty-list<array{Limiter, \Stringable|string|int, 2?: int<1, 4503599627370496>}> $charges at most
-         *     100, each with a limiter of this client, a key, and a cost if it is not 1
-         * @param \Stringable|string|int|null $requestId as for Limiter::consume()
-         * @throws InvalidArgumentException
-         * @throws CrossSlotException
-         */
-        public function consumeAll(array $charges, \Stringable|string|int|null $requestId = null): CombinedDecision
-        {
-        }
+        public function consumeAll(array $charges, \Stringable|string|int|null $requestId = null): CombinedDecision;
 
-        /**
-         * Makes a handle for a mutex. It does not ask Redis before Lock::acquire().
-         *
-         * @param non-empty-string $name any bytes, at most 1 KiB
-         * @param int<10, 604800000> $ttlMs how long a grant lasts unless it is extended: at least as long as the work.
-         *     PHP has no thread that could renew it
-         * @param int<0, 3153600000000> $waitMs how long Lock::acquire() and Lock::run() wait unless you say otherwise
-         * @param bool $fair whether waiters are served in order of arrival
-         * @param int<0, 4503599627370496> $tokenAbove every fencing token is larger than this
-         * @param string $label what Holder::$label shows of this holder: at most 128 bytes of UTF-8, no line breaks
-         * @param int<0, 4294967295> $replicasAck how many replicas must have a grant before it counts; 0 asks none
-         * @param int<1, 60000> $ackTimeoutMs how long an acquisition waits for them
-         * @throws InvalidArgumentException
-         */
         public function lock(
             string $name,
             int $ttlMs = 30000,
@@ -122,16 +47,8 @@ namespace Quotalock {
             string $label = '',
             int $replicasAck = 0,
             int $ackTimeoutMs = 100
-        ): Lock {
-        }
+        ): LockInterface;
 
-        /**
-         * Makes a handle for several mutexes that are granted all or none, in one call: no order of names can deadlock.
-         * In a cluster the names must lie in one slot. The other parameters are those of lock().
-         *
-         * @param non-empty-list<non-empty-string> $names at most 100, none twice
-         * @throws InvalidArgumentException
-         */
         public function lockAll(
             array $names,
             int $ttlMs = 30000,
@@ -141,18 +58,8 @@ namespace Quotalock {
             string $label = '',
             int $replicasAck = 0,
             int $ackTimeoutMs = 100
-        ): Lock {
-        }
+        ): LockInterface;
 
-        /**
-         * Makes a handle for `$weight` of a semaphore's `$permits`; at most 1,024 hold it at once. The other parameters
-         * are those of lock().
-         *
-         * @param non-empty-string $name
-         * @param int<1, 2147483647> $permits the same number wherever this semaphore is used
-         * @param int<1, 2147483647> $weight at most the permits
-         * @throws InvalidArgumentException
-         */
         public function semaphore(
             string $name,
             int $permits,
@@ -164,16 +71,8 @@ namespace Quotalock {
             string $label = '',
             int $replicasAck = 0,
             int $ackTimeoutMs = 100
-        ): Lock {
-        }
+        ): LockInterface;
 
-        /**
-         * Makes a handle for the reading side of a read-write lock: up to 1,024 readers at once, none beside a writer
-         * or after one that waits. The other parameters are those of lock().
-         *
-         * @param non-empty-string $name
-         * @throws InvalidArgumentException
-         */
         public function readLock(
             string $name,
             int $ttlMs = 30000,
@@ -183,15 +82,8 @@ namespace Quotalock {
             string $label = '',
             int $replicasAck = 0,
             int $ackTimeoutMs = 100
-        ): Lock {
-        }
+        ): LockInterface;
 
-        /**
-         * Makes a handle for the writing side of a read-write lock: alone. The other parameters are those of lock().
-         *
-         * @param non-empty-string $name
-         * @throws InvalidArgumentException
-         */
         public function writeLock(
             string $name,
             int $ttlMs = 30000,
@@ -201,137 +93,37 @@ namespace Quotalock {
             string $label = '',
             int $replicasAck = 0,
             int $ackTimeoutMs = 100
-        ): Lock {
-        }
+        ): LockInterface;
 
-        /**
-         * Makes a handle of what Lock::handover() wrote, in this process or another one, in any language, and takes the
-         * lease over: it has the ttl, the label and the fencing token of the giver. Only one adopts.
-         *
-         * @param int<10, 604800000>|null $ttlMs another ttl than the giver's: the lease ends that long from now, even
-         *     if that is sooner
-         * @throws Exception\LostException if the lease is over, was adopted before, or is on another server
-         * @throws Exception\InvalidArgumentException for a text that is none, is damaged, or comes from a client with
-         *     another prefix
-         * @throws QuotalockException
-         */
-        public function adopt(string $text, ?int $ttlMs = null): Lock
-        {
-        }
+        public function adopt(string $text, ?int $ttlMs = null): LockInterface;
 
-        /**
-         * Makes a handle for the units of a sale. It does not ask Redis; Stock::open() creates the sale.
-         *
-         * @param non-empty-string $name any bytes, at most 1 KiB
-         * @param \Stringable|string|int|null $scope what all its keys share as their hash tag: stocks of one scope lie
-         *     in one slot of a cluster, and takeAll() can take from them together. Part of where the sale is kept: all
-         *     handles of a sale have the same
-         * @param int<1000, 100000000> $ledgerCap how many entries the ledger keeps, approximately; counts when the sale
-         *     is opened
-         * @param int<60000, 3153600000000> $retentionMs how long the sale is kept after its end, its last hold or the
-         *     last call that wrote, ledger included; half of that for certain. Counts when the sale is opened
-         * @throws InvalidArgumentException
-         */
         public function stock(
             string $name,
             \Stringable|string|int|null $scope = null,
             int $ledgerCap = 100000,
             int $retentionMs = 2592000000
-        ): Stock {
-        }
+        ): StockInterface;
 
-        /**
-         * Holds units of several stocks for one buyer, or of none: one atomic call. In a cluster the stocks need a
-         * common scope. Each reservation is an ordinary one of its stock.
-         *
-         * @param non-empty-list<array{Stock, int<1, 4503599627370496>}> $takes at most 100 stocks of this client, none
-         *     twice, each with a quantity
-         * @param \Stringable|string|int $buyer as for Stock::take(), like the other parameters
-         * @param int<1, 2592000000> $holdMs
-         * @param \Stringable|string|int|null $requestId belongs to the first of the stocks, by their Redis keys, and
-         *     the buyer
-         * @throws InvalidArgumentException
-         * @throws CrossSlotException
-         */
         public function takeAll(
             array $takes,
             \Stringable|string|int $buyer,
             int $holdMs = 600000,
             \Stringable|string|int|null $requestId = null
-        ): TakenAll {
-        }
+        ): TakenAll;
 
-        /**
-         * Sells what several reservations hold, or nothing if one of them is over: one atomic call. Otherwise as
-         * Stock::confirm().
-         *
-         * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100, none twice, each with its
-         *     stock
-         * @throws InvalidArgumentException
-         * @throws CrossSlotException
-         */
-        public function confirmAll(array $reservations): bool
-        {
-        }
+        public function confirmAll(array $reservations): bool;
 
-        /**
-         * Returns what several reservations hold to their stocks: one atomic call. Those that hold return even if
-         * others are over; true if all of them held, or had been cancelled.
-         *
-         * @param non-empty-list<array{Stock, non-empty-string}> $reservations as for confirmAll()
-         * @throws InvalidArgumentException
-         * @throws CrossSlotException
-         */
-        public function cancelAll(array $reservations): bool
-        {
-        }
+        public function cancelAll(array $reservations): bool;
 
-        /**
-         * Lengthens several holds, or none if one of them is over: one atomic call. Otherwise as Stock::extend().
-         *
-         * @param non-empty-list<array{Stock, non-empty-string}> $reservations as for confirmAll()
-         * @param int<1, 2592000000> $holdMs
-         * @throws InvalidArgumentException
-         * @throws CrossSlotException
-         */
-        public function extendAll(array $reservations, int $holdMs = 600000): bool
-        {
-        }
+        public function extendAll(array $reservations, int $holdMs = 600000): bool;
 
-        /**
-         * Makes a Once: work that is done once for each id.
-         *
-         * @param non-empty-string $name part of its Redis keys
-         * @param int<1, 315360000000> $ttlMs for how long a claim or a result is remembered
-         * @param int<10, 3600000> $leaseMs how long the others wait for a caller that dies. It is not renewed, so make
-         *     it longer than the function runs
-         * @param int<0, 3600000> $errorTtlMs for how long the exception of a run is remembered; 0: the next caller runs
-         *     at once
-         * @throws InvalidArgumentException
-         */
-        public function once(string $name, int $ttlMs = 86400000, int $leaseMs = 10000, int $errorTtlMs = 0): Once
-        {
-        }
+        public function once(
+            string $name,
+            int $ttlMs = 86400000,
+            int $leaseMs = 10000,
+            int $errorTtlMs = 0
+        ): OnceInterface;
 
-        /**
-         * Makes a cache.
-         *
-         * @param non-empty-string $name part of its Redis keys
-         * @param int<1, 315360000000> $freshMs how long a value is fresh
-         * @param int<0, 315360000000> $staleMs how long it is served after that, while one caller loads a new one
-         * @param int<10, 3600000> $leaseMs how long a loader keeps the others from loading. It is not renewed: a loader
-         *     that takes longer is joined by another
-         * @param int<0, 315360000000>|null $negativeMs how long the answer that there is no value is fresh; 0 does not
-         *     store it, null is `$freshMs`
-         * @param int<0, 3600000> $errorTtlMs for how long the exception of a loader is remembered, and nobody else
-         *     loads
-         * @param float $beta how eagerly values are refreshed before they are stale: 0 (never) to
-         *     100
-         * @param 'raise'|'load' $whenAway what happens when Redis cannot answer: an exception, or the caller loads,
-         *     as if there were no cache. If it goes away during a load, `raise` throws although there is a value, and
-         *     `load` returns the value
-         * @throws InvalidArgumentException
-         */
         public function cache(
             string $name,
             int $freshMs = 60000,
@@ -341,21 +133,183 @@ namespace Quotalock {
             int $errorTtlMs = 1000,
             float $beta = 1.0,
             string $whenAway = 'raise'
-        ): Cache {
+        ): CacheInterface;
+
+        public function close(): void;
+    }
+
+    /** The methods of Limiter. */
+    interface LimiterInterface
+    {
+        public function consume(
+            \Stringable|string|int $key,
+            int $cost = 1,
+            \Stringable|string|int|null $requestId = null
+        ): Decision;
+
+        public function consumeUpTo(\Stringable|string|int $key, int $most): Decision;
+
+        public function reserve(
+            \Stringable|string|int $key,
+            int $estimate,
+            int $ttlMs,
+            string $unsettled = 'spent'
+        ): ReservationInterface;
+
+        public function reservation(\Stringable|string|int $key, string $id): ReservationInterface;
+
+        public function peek(\Stringable|string|int $key, int $cost = 1): Decision;
+
+        public function require(\Stringable|string|int $key, int $cost = 1): Decision;
+
+        public function wait(\Stringable|string|int $key, int $timeoutMs, int $cost = 1): Decision;
+
+        public function refund(
+            \Stringable|string|int $key,
+            int $amount,
+            \Stringable|string|int|null $requestId = null
+        ): Decision;
+
+        public function block(\Stringable|string|int $key, int $durationMs): Decision;
+
+        public function reset(\Stringable|string|int $key): bool;
+
+        public function redisKey(\Stringable|string|int $key): string;
+    }
+
+    /** The methods of Reservation. */
+    interface ReservationInterface
+    {
+        public function settle(int $actual): bool;
+
+        public function cancel(): bool;
+    }
+
+    /** The methods of Lock. */
+    interface LockInterface
+    {
+        public function acquire(?int $waitMs = null): bool;
+
+        public function release(): bool;
+
+        public function extend(?int $ttlMs = null): bool;
+
+        public function handover(): string;
+
+        public function assertHeld(): void;
+
+        public function raiseFloor(int $floor): void;
+
+        public function inspect(): Inspection;
+
+        public function forceRelease(): int;
+
+        public function run(callable $function, ?int $waitMs = null): mixed;
+    }
+
+    /** The methods of Stock. */
+    interface StockInterface
+    {
+        public function open(int $quantity, ?int $perBuyer = null, ?int $endsMs = null, ?array $prizes = null): bool;
+
+        public function close(): bool;
+
+        public function restock(
+            int $quantity,
+            ?array $prizes = null,
+            \Stringable|string|int|null $requestId = null
+        ): int;
+
+        public function take(
+            \Stringable|string|int $buyer,
+            int $quantity = 1,
+            int $holdMs = 600000,
+            \Stringable|string|int|null $requestId = null
+        ): Taken;
+
+        public function confirm(string $id): bool;
+
+        public function cancel(string $id): bool;
+
+        public function extend(string $id, int $holdMs = 600000): bool;
+
+        public function status(): StockStatus;
+
+        public function reservations(?string $cursor = null, int $count = 100): StockPage;
+
+        public function ledger(?string $after = null, int $count = 100): array;
+    }
+
+    /** The methods of Once. */
+    interface OnceInterface
+    {
+        public function claim(\Stringable|string|int $id, ?string $value = null): Claimed;
+
+        public function release(\Stringable|string|int $id): bool;
+
+        public function run(\Stringable|string|int $id, callable $function, ?int $waitMs = null): ?string;
+
+        public function redisKey(\Stringable|string|int $id): string;
+    }
+
+    /** The methods of Cache. */
+    interface CacheInterface
+    {
+        public function get(\Stringable|string|int $key, callable $load, ?int $waitMs = null): ?string;
+
+        public function getMany(array $keys, callable $load, ?int $waitMs = null): array;
+
+        public function getJson(\Stringable|string|int $key, callable $load, ?int $waitMs = null): mixed;
+
+        public function peek(\Stringable|string|int $key): ?Seen;
+
+        public function put(\Stringable|string|int $key, ?string $value): bool;
+
+        public function invalidate(\Stringable|string|int $key): bool;
+
+        public function redisKey(\Stringable|string|int $key): string;
+    }
+
+    /** An amount held by Limiter::reserve(). Any process that knows its limiter, key and id can settle it. */
+    final class Reservation implements ReservationInterface
+    {
+        public readonly string $key;
+
+        /** 32 hexadecimal digits. */
+        public readonly string $id;
+
+        /** What reserve() was answered; null if this object was made by Limiter::reservation(). */
+        public readonly ?Decision $decision;
+
+        private function __construct()
+        {
         }
 
         /**
-         * Closes this object: its locks are released and `lost`, and later calls of it and of what it made throw
-         * ClosedException. The connections are closed too, unless another open client object of this process shares
-         * them. There is no need to call it.
+         * Replaces the estimate by the actual amount. An excess is given back, a shortfall is charged whatever the
+         * limit. False if the reservation had ended, or was settled with another amount: then nothing changed. Settling
+         * again with the same amount is true and changes nothing, so you may repeat it after an error. Fails whatever
+         * `$onError` says.
+         *
+         * @param int<0, 4503599627370496> $actual
+         * @throws UnavailableException
          */
-        public function close(): void
+        public function settle(int $actual): bool
+        {
+        }
+
+        /**
+         * Gives the whole estimate back: settle() with 0.
+         *
+         * @throws UnavailableException
+         */
+        public function cancel(): bool
         {
         }
     }
 
     /** Decides for keys by one policy. Made by Client::limiter(). */
-    final class Limiter
+    final class Limiter implements LimiterInterface
     {
         public readonly string $name;
 
@@ -628,44 +582,6 @@ namespace Quotalock {
         }
     }
 
-    /** An amount held by Limiter::reserve(). Any process that knows its limiter, key and id can settle it. */
-    final class Reservation
-    {
-        public readonly string $key;
-
-        /** 32 hexadecimal digits. */
-        public readonly string $id;
-
-        /** What reserve() was answered; null if this object was made by Limiter::reservation(). */
-        public readonly ?Decision $decision;
-
-        private function __construct()
-        {
-        }
-
-        /**
-         * Replaces the estimate by the actual amount. An excess is given back, a shortfall is charged whatever the
-         * limit. False if the reservation had ended, or was settled with another amount: then nothing changed. Settling
-         * again with the same amount is true and changes nothing, so you may repeat it after an error. Fails whatever
-         * `$onError` says.
-         *
-         * @param int<0, 4503599627370496> $actual
-         * @throws UnavailableException
-         */
-        public function settle(int $actual): bool
-        {
-        }
-
-        /**
-         * Gives the whole estimate back: settle() with 0.
-         *
-         * @throws UnavailableException
-         */
-        public function cancel(): bool
-        {
-        }
-    }
-
     /**
      * A handle for a lock. Made by Client::lock() and its neighbours.
      *
@@ -677,7 +593,7 @@ namespace Quotalock {
      * the end of a request takes at most 100 ms in total. A handle is not re-entrant; after a fork the child does not
      * hold, and does not release, what its parent holds.
      */
-    final class Lock
+    final class Lock implements LockInterface
     {
         /**
          * The names, as they were given.
@@ -823,7 +739,7 @@ namespace Quotalock {
      * outcome unknown; the client itself does so within its timeout. Nothing is sold or added twice, and with a request
      * id nothing is taken twice.
      */
-    final class Stock
+    final class Stock implements StockInterface
     {
         public readonly string $name;
 
@@ -1147,7 +1063,7 @@ namespace Quotalock {
     }
 
     /** What is done once for each id. Made by Client::once(). */
-    final class Once
+    final class Once implements OnceInterface
     {
         public readonly string $name;
 
@@ -1225,7 +1141,7 @@ namespace Quotalock {
      * Values are strings of any bytes, at most 64 MiB, or null: it is known that there is none. When a value is stale,
      * and sometimes a little earlier, one caller loads a new one, and the others are served the old one.
      */
-    final class Cache
+    final class Cache implements CacheInterface
     {
         public readonly string $name;
 
@@ -1305,6 +1221,339 @@ namespace Quotalock {
 
         /** The Redis key of a key: `<prefix>:cache:<name>:{<key>}`. */
         public function redisKey(\Stringable|string|int $key): string
+        {
+        }
+    }
+
+    /**
+     * A client of one Redis, or of this process' memory.
+     *
+     * Objects with the same settings share one client and its connections, also with later requests of the same
+     * process, so you can make one in each request at almost no cost. Nothing is sent before the first call. After a
+     * fork every process has connections of its own.
+     */
+    final class Client implements ClientInterface
+    {
+        /** The host and port, socket path or `memory://` that it talks to; never a password. */
+        public readonly string $server;
+
+        /** What every Redis key starts with. */
+        public readonly string $prefix;
+
+        /**
+         * What is null comes from the ini settings `ratelimit.url`, `ratelimit.prefix`, `ratelimit.timeout_ms` and
+         * `ratelimit.on_error`, then, for the URL, from the environment variable `QUOTALOCK_URL`, then from the
+         * default.
+         *
+         * @param string|null $url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://` or
+         *     `memory://`, which all clients of this process share, or `memory://name`, one of its own that is gone
+         *     when its clients are closed; default `redis://127.0.0.1:6379`
+         * @param non-empty-string|null $prefix no braces; default `ql`
+         * @param int<1, 3600000>|null $timeoutMs the time a call may take, connecting included; default 500
+         * @param 'raise'|'open'|'closed'|'local'|null $onError what a limiter answers when Redis cannot: an exception,
+         *     yes, no, or what the same policy says in this process' memory; default `raise`
+         * @param int<1, 86400000> $requestMemoryMs how long a call with a request id is remembered; as long
+         *     as the timeout at least
+         * @param (callable(): string)|null $password tells the password, where the URL gives none: called while a
+         *     call waits for it, when a connection first logs in, and again when the server refuses what it returned.
+         *     What it throws, the call throws. Clients with the same settings share connections, whoever logged in
+         * @throws InvalidArgumentException
+         */
+        public function __construct(
+            #[\SensitiveParameter] ?string $url = null,
+            ?string $prefix = null,
+            ?int $timeoutMs = null,
+            ?string $onError = null,
+            int $requestMemoryMs = 60000,
+            #[\SensitiveParameter] ?callable $password = null
+        ) {
+        }
+
+        /**
+         * Makes a limiter.
+         *
+         * @param non-empty-string $name part of its Redis keys
+         * @param Rule|non-empty-list<Rule>|non-empty-string $policy such as `10/minute;100/hour`
+         * @param \Stringable|string|int|null $scope what all its keys share as their hash tag: they lie in one slot of
+         *     a cluster, and consumeAll() can charge them together with those of other limiters of that scope
+         * @param bool $enforce if false every call passes, and Decision::$wouldDeny tells which would have been denied;
+         *     those were charged nothing. Use it to try a policy on real traffic
+         * @throws InvalidArgumentException
+         * @throws InvalidPolicyException
+         */
+        public function limiter(
+            string $name,
+            Rule|array|string $policy,
+            \Stringable|string|int|null $scope = null,
+            bool $enforce = true
+        ): Limiter {
+        }
+
+        /**
+         * Charges several keys, each by its own limiter and with its own cost, if all of them admit it, else none: one
+         * atomic call. No key twice for one limiter. In a cluster the limiters need a common scope.
+         *
+         * @param non-empty-list<array{Limiter, \Stringable|string|int, 2?: int<1, 4503599627370496>}> $charges at most
+         *     100, each with a limiter of this client, a key, and a cost if it is not 1
+         * @param \Stringable|string|int|null $requestId as for Limiter::consume()
+         * @throws InvalidArgumentException
+         * @throws CrossSlotException
+         */
+        public function consumeAll(array $charges, \Stringable|string|int|null $requestId = null): CombinedDecision
+        {
+        }
+
+        /**
+         * Makes a handle for a mutex. It does not ask Redis before Lock::acquire().
+         *
+         * @param non-empty-string $name any bytes, at most 1 KiB
+         * @param int<10, 604800000> $ttlMs how long a grant lasts unless it is extended: at least as long as the work.
+         *     PHP has no thread that could renew it
+         * @param int<0, 3153600000000> $waitMs how long Lock::acquire() and Lock::run() wait unless you say otherwise
+         * @param bool $fair whether waiters are served in order of arrival
+         * @param int<0, 4503599627370496> $tokenAbove every fencing token is larger than this
+         * @param string $label what Holder::$label shows of this holder: at most 128 bytes of UTF-8, no line breaks
+         * @param int<0, 4294967295> $replicasAck how many replicas must have a grant before it counts; 0 asks none
+         * @param int<1, 60000> $ackTimeoutMs how long an acquisition waits for them
+         * @throws InvalidArgumentException
+         */
+        public function lock(
+            string $name,
+            int $ttlMs = 30000,
+            int $waitMs = 0,
+            bool $fair = false,
+            int $tokenAbove = 0,
+            string $label = '',
+            int $replicasAck = 0,
+            int $ackTimeoutMs = 100
+        ): Lock {
+        }
+
+        /**
+         * Makes a handle for several mutexes that are granted all or none, in one call: no order of names can deadlock.
+         * In a cluster the names must lie in one slot. The other parameters are those of lock().
+         *
+         * @param non-empty-list<non-empty-string> $names at most 100, none twice
+         * @throws InvalidArgumentException
+         */
+        public function lockAll(
+            array $names,
+            int $ttlMs = 30000,
+            int $waitMs = 0,
+            bool $fair = false,
+            int $tokenAbove = 0,
+            string $label = '',
+            int $replicasAck = 0,
+            int $ackTimeoutMs = 100
+        ): Lock {
+        }
+
+        /**
+         * Makes a handle for `$weight` of a semaphore's `$permits`; at most 1,024 hold it at once. The other parameters
+         * are those of lock().
+         *
+         * @param non-empty-string $name
+         * @param int<1, 2147483647> $permits the same number wherever this semaphore is used
+         * @param int<1, 2147483647> $weight at most the permits
+         * @throws InvalidArgumentException
+         */
+        public function semaphore(
+            string $name,
+            int $permits,
+            int $weight = 1,
+            int $ttlMs = 30000,
+            int $waitMs = 0,
+            bool $fair = false,
+            int $tokenAbove = 0,
+            string $label = '',
+            int $replicasAck = 0,
+            int $ackTimeoutMs = 100
+        ): Lock {
+        }
+
+        /**
+         * Makes a handle for the reading side of a read-write lock: up to 1,024 readers at once, none beside a writer
+         * or after one that waits. The other parameters are those of lock().
+         *
+         * @param non-empty-string $name
+         * @throws InvalidArgumentException
+         */
+        public function readLock(
+            string $name,
+            int $ttlMs = 30000,
+            int $waitMs = 0,
+            bool $fair = false,
+            int $tokenAbove = 0,
+            string $label = '',
+            int $replicasAck = 0,
+            int $ackTimeoutMs = 100
+        ): Lock {
+        }
+
+        /**
+         * Makes a handle for the writing side of a read-write lock: alone. The other parameters are those of lock().
+         *
+         * @param non-empty-string $name
+         * @throws InvalidArgumentException
+         */
+        public function writeLock(
+            string $name,
+            int $ttlMs = 30000,
+            int $waitMs = 0,
+            bool $fair = false,
+            int $tokenAbove = 0,
+            string $label = '',
+            int $replicasAck = 0,
+            int $ackTimeoutMs = 100
+        ): Lock {
+        }
+
+        /**
+         * Makes a handle of what Lock::handover() wrote, in this process or another one, in any language, and takes the
+         * lease over: it has the ttl, the label and the fencing token of the giver. Only one adopts.
+         *
+         * @param int<10, 604800000>|null $ttlMs another ttl than the giver's: the lease ends that long from now, even
+         *     if that is sooner
+         * @throws Exception\LostException if the lease is over, was adopted before, or is on another server
+         * @throws Exception\InvalidArgumentException for a text that is none, is damaged, or comes from a client with
+         *     another prefix
+         * @throws QuotalockException
+         */
+        public function adopt(string $text, ?int $ttlMs = null): Lock
+        {
+        }
+
+        /**
+         * Makes a handle for the units of a sale. It does not ask Redis; Stock::open() creates the sale.
+         *
+         * @param non-empty-string $name any bytes, at most 1 KiB
+         * @param \Stringable|string|int|null $scope what all its keys share as their hash tag: stocks of one scope lie
+         *     in one slot of a cluster, and takeAll() can take from them together. Part of where the sale is kept: all
+         *     handles of a sale have the same
+         * @param int<1000, 100000000> $ledgerCap how many entries the ledger keeps, approximately; counts when the sale
+         *     is opened
+         * @param int<60000, 3153600000000> $retentionMs how long the sale is kept after its end, its last hold or the
+         *     last call that wrote, ledger included; half of that for certain. Counts when the sale is opened
+         * @throws InvalidArgumentException
+         */
+        public function stock(
+            string $name,
+            \Stringable|string|int|null $scope = null,
+            int $ledgerCap = 100000,
+            int $retentionMs = 2592000000
+        ): Stock {
+        }
+
+        /**
+         * Holds units of several stocks for one buyer, or of none: one atomic call. In a cluster the stocks need a
+         * common scope. Each reservation is an ordinary one of its stock.
+         *
+         * @param non-empty-list<array{Stock, int<1, 4503599627370496>}> $takes at most 100 stocks of this client, none
+         *     twice, each with a quantity
+         * @param \Stringable|string|int $buyer as for Stock::take(), like the other parameters
+         * @param int<1, 2592000000> $holdMs
+         * @param \Stringable|string|int|null $requestId belongs to the first of the stocks, by their Redis keys, and
+         *     the buyer
+         * @throws InvalidArgumentException
+         * @throws CrossSlotException
+         */
+        public function takeAll(
+            array $takes,
+            \Stringable|string|int $buyer,
+            int $holdMs = 600000,
+            \Stringable|string|int|null $requestId = null
+        ): TakenAll {
+        }
+
+        /**
+         * Sells what several reservations hold, or nothing if one of them is over: one atomic call. Otherwise as
+         * Stock::confirm().
+         *
+         * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100, none twice, each with its
+         *     stock
+         * @throws InvalidArgumentException
+         * @throws CrossSlotException
+         */
+        public function confirmAll(array $reservations): bool
+        {
+        }
+
+        /**
+         * Returns what several reservations hold to their stocks: one atomic call. Those that hold return even if
+         * others are over; true if all of them held, or had been cancelled.
+         *
+         * @param non-empty-list<array{Stock, non-empty-string}> $reservations as for confirmAll()
+         * @throws InvalidArgumentException
+         * @throws CrossSlotException
+         */
+        public function cancelAll(array $reservations): bool
+        {
+        }
+
+        /**
+         * Lengthens several holds, or none if one of them is over: one atomic call. Otherwise as Stock::extend().
+         *
+         * @param non-empty-list<array{Stock, non-empty-string}> $reservations as for confirmAll()
+         * @param int<1, 2592000000> $holdMs
+         * @throws InvalidArgumentException
+         * @throws CrossSlotException
+         */
+        public function extendAll(array $reservations, int $holdMs = 600000): bool
+        {
+        }
+
+        /**
+         * Makes a Once: work that is done once for each id.
+         *
+         * @param non-empty-string $name part of its Redis keys
+         * @param int<1, 315360000000> $ttlMs for how long a claim or a result is remembered
+         * @param int<10, 3600000> $leaseMs how long the others wait for a caller that dies. It is not renewed, so make
+         *     it longer than the function runs
+         * @param int<0, 3600000> $errorTtlMs for how long the exception of a run is remembered; 0: the next caller runs
+         *     at once
+         * @throws InvalidArgumentException
+         */
+        public function once(string $name, int $ttlMs = 86400000, int $leaseMs = 10000, int $errorTtlMs = 0): Once
+        {
+        }
+
+        /**
+         * Makes a cache.
+         *
+         * @param non-empty-string $name part of its Redis keys
+         * @param int<1, 315360000000> $freshMs how long a value is fresh
+         * @param int<0, 315360000000> $staleMs how long it is served after that, while one caller loads a new one
+         * @param int<10, 3600000> $leaseMs how long a loader keeps the others from loading. It is not renewed: a loader
+         *     that takes longer is joined by another
+         * @param int<0, 315360000000>|null $negativeMs how long the answer that there is no value is fresh; 0 does not
+         *     store it, null is `$freshMs`
+         * @param int<0, 3600000> $errorTtlMs for how long the exception of a loader is remembered, and nobody else
+         *     loads
+         * @param float $beta how eagerly values are refreshed before they are stale: 0 (never) to
+         *     100
+         * @param 'raise'|'load' $whenAway what happens when Redis cannot answer: an exception, or the caller loads,
+         *     as if there were no cache. If it goes away during a load, `raise` throws although there is a value, and
+         *     `load` returns the value
+         * @throws InvalidArgumentException
+         */
+        public function cache(
+            string $name,
+            int $freshMs = 60000,
+            int $staleMs = 0,
+            int $leaseMs = 10000,
+            ?int $negativeMs = null,
+            int $errorTtlMs = 1000,
+            float $beta = 1.0,
+            string $whenAway = 'raise'
+        ): Cache {
+        }
+
+        /**
+         * Closes this object: its locks are released and `lost`, and later calls of it and of what it made throw
+         * ClosedException. The connections are closed too, unless another open client object of this process shares
+         * them. There is no need to call it.
+         */
+        public function close(): void
         {
         }
     }

@@ -19,6 +19,7 @@ mod http;
 mod info;
 mod ini;
 mod inspection;
+mod interface;
 mod limiter;
 mod load;
 mod lock;

@@ -3,8 +3,8 @@
 use ext_php_rs::prelude::*;
 
 use crate::{
-    address, cache, class, client, decision, exception, function, held, info, ini, inspection, limiter, lock, once, password,
-    reservation, rule, seen, stock, stock_answer, testing,
+    address, cache, class, client, decision, exception, function, held, info, ini, inspection, limiter, lock, once,
+    password, reservation, rule, seen, stock, stock_answer, testing,
 };
 
 /// Registers what does not depend on a request. Makes no client, socket or thread: a preforking server runs this in the
@@ -17,8 +17,8 @@ extern "C" fn start_up(_kind: i32, module: i32) -> i32 {
         .and_then(|()| stock_answer::register())
         .and_then(|()| seen::register())
         .and_then(|()| class::register::<rule::Rule>(rule::PROPERTIES))
-        .and_then(|()| class::register::<limiter::Limiter>(limiter::PROPERTIES))
         .and_then(|()| class::register::<reservation::Reservation>(reservation::PROPERTIES))
+        .and_then(|()| class::register::<limiter::Limiter>(limiter::PROPERTIES))
         .and_then(|()| class::register::<lock::Lock>(lock::PROPERTIES))
         .and_then(|()| class::register::<stock::Stock>(stock::PROPERTIES))
         .and_then(|()| class::register::<once::Once>(once::PROPERTIES))

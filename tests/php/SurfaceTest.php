@@ -10,6 +10,9 @@ use Quotalock\Testing;
 /** The extension against tests/spec/api.json, by reflection. */
 final class SurfaceTest extends TestCase
 {
+    /** What has an interface, so that a test can have a double of it. */
+    private const HANDLES = ['Client', 'Limiter', 'Reservation', 'Lock', 'Stock', 'Once', 'Cache'];
+
     private static function api(): array
     {
         $text = (string) file_get_contents(ROOT . '/tests/spec/api.json');
@@ -117,6 +120,25 @@ final class SurfaceTest extends TestCase
         }
     }
 
+    public function testTheInterfaceOfAHandleHasItsMethodsWithInterfacesWhereItReturnsHandles(): void
+    {
+        $handles = array_map(fn (string $type) => "Quotalock\\$type", self::HANDLES);
+        foreach ($handles as $class) {
+            $interface = new \ReflectionClass("{$class}Interface");
+            self::assertTrue($interface->isInterface() && is_subclass_of($class, $interface->getName()), "of $class");
+            $own = array_diff(self::names((new \ReflectionClass($class))->getMethods()), ['__construct']);
+            self::assertSame(array_values($own), self::names($interface->getMethods()), "the methods of $class");
+            foreach ($interface->getMethods() as $method) {
+                $parts = fn (\ReflectionMethod $of) => array_map(strval(...), $of->getParameters());
+                $twin = new \ReflectionMethod($class, $method->getName());
+                self::assertSame($parts($twin), $parts($method), "the parameters of {$method->getName()}");
+                $returned = (string) $twin->getReturnType();
+                $returned .= in_array($returned, $handles, true) ? 'Interface' : '';
+                self::assertSame($returned, (string) $method->getReturnType(), "what {$method->getName()} returns");
+            }
+        }
+    }
+
     public function testThereIsAnExceptionForEachCode(): void
     {
         $api = self::api();
@@ -138,6 +160,9 @@ final class SurfaceTest extends TestCase
         $wanted = ['Quotalock\Exception\QuotalockException', 'Quotalock\Testing'];
         foreach (array_keys($api['types']) as $type) {
             $wanted[] = "Quotalock\\$type";
+        }
+        foreach (self::HANDLES as $type) {
+            $wanted[] = "Quotalock\\{$type}Interface";
         }
         foreach ($api['errors'] as $name) {
             $wanted[] = "Quotalock\\Exception\\{$name}Exception";
