@@ -1706,9 +1706,19 @@ namespace Quotalock {
          * a real server; null goes back to the server's clock. It holds for all client objects that share these
          * settings: give the client of a test a prefix of its own.
          *
-         * @param int<1, 4503599627370496>|null $micros
+         * @param int<100000000000000, 4503599627370496>|null $micros
          */
         public static function setTime(Client $client, ?int $micros = null): void
+        {
+        }
+
+        /**
+         * Moves the client's time on, in milliseconds as every duration. The first call stops the clock; between calls
+         * it stands still.
+         *
+         * @param int<0, max> $byMs
+         */
+        public static function advance(Client $client, int $byMs): void
         {
         }
 

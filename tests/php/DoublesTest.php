@@ -9,6 +9,7 @@ use Quotalock\ClientInterface;
 use Quotalock\Decision;
 use Quotalock\LimiterInterface;
 use Quotalock\LockInterface;
+use Quotalock\Testing;
 
 /** What an application's own tests do: doubles of the interfaces, by PHPUnit and by hand. */
 final class DoublesTest extends TestCase
@@ -112,6 +113,39 @@ final class DoublesTest extends TestCase
         self::assertSame('done', $lock->run(fn (LockInterface $lock) => 'done'), 'what it runs');
         $real = client('memory://' . prefix())->lock('n');
         self::assertSame('done', $real->run(fn (LockInterface $lock) => 'done'), 'what a real one runs');
+    }
+
+    public function testTheTimeOfAClientGoesOnInMilliseconds(): void
+    {
+        foreach (['memory://' . prefix(), server()] as $url) {
+            $client = client($url);
+            $limiter = $client->limiter('api', '1/minute');
+            Testing::advance($client, 0);
+            self::assertTrue($limiter->consume('k')->allowed, 'the first');
+            Testing::advance($client, 59_999);
+            self::assertSame([false, 1], [$limiter->peek('k')->allowed, $limiter->peek('k')->retryAfterMs], 'before');
+            Testing::advance($client, 1);
+            self::assertTrue($limiter->consume('k')->allowed, 'a minute later');
+        }
+        $client = client('memory://' . prefix());
+        Testing::setTime($client, 1_800_000_000_000_000);
+        Testing::advance($client, 1_500);
+        $lock = $client->lock('n');
+        $lock->acquire();
+        self::assertSame(1_800_000_001_500, $lock->inspect()->holders[0]->sinceMs, 'when it was granted');
+        refused('invalid_argument', fn () => Testing::advance($client, -1));
+        refused('invalid_argument', fn () => Testing::advance($client, 1 << 42));
+        self::assertSame(1_800_000_001_500, $lock->inspect()->holders[0]->sinceMs, 'what that changed');
+    }
+
+    public function testATimeInAnotherUnitIsRefused(): void
+    {
+        $client = client('memory://' . prefix());
+        foreach ([0, 1, 1_700_000_000, 1_700_000_000_000, PHP_INT_MAX] as $time) {
+            $message = refused('invalid_argument', fn () => Testing::setTime($client, $time))->getMessage();
+            self::assertStringContainsString("time $time is not between", $message);
+            self::assertStringContainsString('microseconds since the epoch, such as 1700000000000000', $message);
+        }
     }
 
     public function testADoubleOfAnotherShapeIsRefusedByPhp(): void
