@@ -216,7 +216,7 @@ bench-locks: build ## Measures locks beside their peers: pairs, waiting, who lea
 bench-frameworks-php: build-php ## Measures Laravel's throttle, Symfony's limiter and lock beside what replaces them
 	tests/frameworks/php/fetch.sh
 	QUOTALOCK_FRAMEWORKS='laravel-10 symfony-6.4 psr-cache-3 psr-log-3 psr-simple-cache-3' \
-		python3 tests/harness/with_servers.py -- $(PHP) bench/frameworks.php
+		python3 tests/harness/with_servers.py -- bash -c '$(PHP) bench/frameworks.php && $(PYTHON) bench/frameworks_http.py'
 
 bench-script: build-core ## Measures what a decision costs the server, beside a script written by hand
 	$(PYTHON) bench/script.py

@@ -21,6 +21,1210 @@ namespace Quotalock {
     use Quotalock\Exception\TimeoutException;
     use Quotalock\Exception\UnavailableException;
 
+    /*
+     * The interfaces of the classes below, for your type declarations and your tests: PHPUnit can make doubles of them.
+     * Each method is described at its class. A double has no properties, such as `$token`.
+     */
+
+    /** The methods of Client. */
+    interface ClientInterface
+    {
+        public function limiter(
+            string $name,
+            Rule|array|string $policy,
+            \Stringable|string|int|null $scope = null,
+            bool $enforce = true
+        ): LimiterInterface;
+
+        public function consumeAll(array $charges, \Stringable|string|int|null $requestId = null): CombinedDecision;
+
+        public function lock(
+            string $name,
+            int $ttlMs = 30000,
+            int $waitMs = 0,
+            bool $fair = false,
+            int $tokenAbove = 0,
+            string $label = '',
+            int $replicasAck = 0,
+            int $ackTimeoutMs = 100
+        ): LockInterface;
+
+        public function lockAll(
+            array $names,
+            int $ttlMs = 30000,
+            int $waitMs = 0,
+            bool $fair = false,
+            int $tokenAbove = 0,
+            string $label = '',
+            int $replicasAck = 0,
+            int $ackTimeoutMs = 100
+        ): LockInterface;
+
+        public function semaphore(
+            string $name,
+            int $permits,
+            int $weight = 1,
+            int $ttlMs = 30000,
+            int $waitMs = 0,
+            bool $fair = false,
+            int $tokenAbove = 0,
+            string $label = '',
+            int $replicasAck = 0,
+            int $ackTimeoutMs = 100
+        ): LockInterface;
+
+        public function readLock(
+            string $name,
+            int $ttlMs = 30000,
+            int $waitMs = 0,
+            bool $fair = false,
+            int $tokenAbove = 0,
+            string $label = '',
+            int $replicasAck = 0,
+            int $ackTimeoutMs = 100
+        ): LockInterface;
+
+        public function writeLock(
+            string $name,
+            int $ttlMs = 30000,
+            int $waitMs = 0,
+            bool $fair = false,
+            int $tokenAbove = 0,
+            string $label = '',
+            int $replicasAck = 0,
+            int $ackTimeoutMs = 100
+        ): LockInterface;
+
+        public function adopt(string $text, ?int $ttlMs = null): LockInterface;
+
+        public function stock(
+            string $name,
+            \Stringable|string|int|null $scope = null,
+            int $ledgerCap = 100000,
+            int $retentionMs = 2592000000
+        ): StockInterface;
+
+        public function takeAll(
+            array $takes,
+            \Stringable|string|int $buyer,
+            int $holdMs = 600000,
+            \Stringable|string|int|null $requestId = null
+        ): TakenAll;
+
+        public function confirmAll(array $reservations): bool;
+
+        public function cancelAll(array $reservations): bool;
+
+        public function extendAll(array $reservations, int $holdMs = 600000): bool;
+
+        public function once(
+            string $name,
+            int $ttlMs = 86400000,
+            int $leaseMs = 10000,
+            int $errorTtlMs = 0
+        ): OnceInterface;
+
+        public function cache(
+            string $name,
+            int $freshMs = 60000,
+            int $staleMs = 0,
+            int $leaseMs = 10000,
+            ?int $negativeMs = null,
+            int $errorTtlMs = 1000,
+            float $beta = 1.0,
+            string $whenAway = 'raise'
+        ): CacheInterface;
+
+        public function close(): void;
+    }
+
+    /** The methods of Limiter. */
+    interface LimiterInterface
+    {
+        public function consume(
+            \Stringable|string|int $key,
+            int $cost = 1,
+            \Stringable|string|int|null $requestId = null
+        ): Decision;
+
+        public function consumeUpTo(\Stringable|string|int $key, int $most): Decision;
+
+        public function reserve(
+            \Stringable|string|int $key,
+            int $estimate,
+            int $ttlMs,
+            string $unsettled = 'spent'
+        ): ReservationInterface;
+
+        public function reservation(\Stringable|string|int $key, string $id): ReservationInterface;
+
+        public function peek(\Stringable|string|int $key, int $cost = 1): Decision;
+
+        public function require(\Stringable|string|int $key, int $cost = 1): Decision;
+
+        public function wait(\Stringable|string|int $key, int $timeoutMs, int $cost = 1): Decision;
+
+        public function refund(
+            \Stringable|string|int $key,
+            int $amount,
+            \Stringable|string|int|null $requestId = null
+        ): Decision;
+
+        public function block(\Stringable|string|int $key, int $durationMs): Decision;
+
+        public function reset(\Stringable|string|int $key): bool;
+
+        public function redisKey(\Stringable|string|int $key): string;
+    }
+
+    /** The methods of Reservation. */
+    interface ReservationInterface
+    {
+        public function settle(int $actual): bool;
+
+        public function cancel(): bool;
+    }
+
+    /** The methods of Lock. */
+    interface LockInterface
+    {
+        public function acquire(?int $waitMs = null): bool;
+
+        public function release(): bool;
+
+        public function extend(?int $ttlMs = null): bool;
+
+        public function handover(): string;
+
+        public function assertHeld(): void;
+
+        public function raiseFloor(int $floor): void;
+
+        public function inspect(): Inspection;
+
+        public function forceRelease(): int;
+
+        public function run(callable $function, ?int $waitMs = null): mixed;
+    }
+
+    /** The methods of Stock. */
+    interface StockInterface
+    {
+        public function open(int $quantity, ?int $perBuyer = null, ?int $endsMs = null, ?array $prizes = null): bool;
+
+        public function close(): bool;
+
+        public function restock(
+            int $quantity,
+            ?array $prizes = null,
+            \Stringable|string|int|null $requestId = null
+        ): int;
+
+        public function take(
+            \Stringable|string|int $buyer,
+            int $quantity = 1,
+            int $holdMs = 600000,
+            \Stringable|string|int|null $requestId = null
+        ): Taken;
+
+        public function confirm(string $id): bool;
+
+        public function cancel(string $id): bool;
+
+        public function extend(string $id, int $holdMs = 600000): bool;
+
+        public function status(): StockStatus;
+
+        public function reservations(?string $cursor = null, int $count = 100): StockPage;
+
+        public function ledger(?string $after = null, int $count = 100): array;
+    }
+
+    /** The methods of Once. */
+    interface OnceInterface
+    {
+        public function claim(\Stringable|string|int $id, ?string $value = null): Claimed;
+
+        public function release(\Stringable|string|int $id): bool;
+
+        public function run(\Stringable|string|int $id, callable $function, ?int $waitMs = null): ?string;
+
+        public function redisKey(\Stringable|string|int $id): string;
+    }
+
+    /** The methods of Cache. */
+    interface CacheInterface
+    {
+        public function get(\Stringable|string|int $key, callable $load, ?int $waitMs = null): ?string;
+
+        public function getMany(array $keys, callable $load, ?int $waitMs = null): array;
+
+        public function getJson(\Stringable|string|int $key, callable $load, ?int $waitMs = null): mixed;
+
+        public function peek(\Stringable|string|int $key): ?Seen;
+
+        public function put(\Stringable|string|int $key, ?string $value): bool;
+
+        public function invalidate(\Stringable|string|int $key): bool;
+
+        public function redisKey(\Stringable|string|int $key): string;
+    }
+
+    /** An amount held by Limiter::reserve(). Any process that knows its limiter, key and id can settle it. */
+    final class Reservation implements ReservationInterface
+    {
+        public readonly string $key;
+
+        /** 32 hexadecimal digits. */
+        public readonly string $id;
+
+        /** What reserve() was answered; null if this object was made by Limiter::reservation(). */
+        public readonly ?Decision $decision;
+
+        private function __construct()
+        {
+        }
+
+        /**
+         * Replaces the estimate by the actual amount. An excess is given back, a shortfall is charged whatever the
+         * limit. False if the reservation had ended, or was settled with another amount: then nothing changed. Settling
+         * again with the same amount is true and changes nothing, so you may repeat it after an error. Fails whatever
+         * `$onError` says.
+         *
+         * @param int<0, 4503599627370496> $actual
+         * @throws UnavailableException
+         */
+        public function settle(int $actual): bool
+        {
+        }
+
+        /**
+         * Gives the whole estimate back: settle() with 0.
+         *
+         * @throws UnavailableException
+         */
+        public function cancel(): bool
+        {
+        }
+    }
+
+    /** Decides for keys by one policy. Made by Client::limiter(). */
+    final class Limiter implements LimiterInterface
+    {
+        public readonly string $name;
+
+        /** The policy in its canonical form. */
+        public readonly string $policy;
+
+        public readonly ?string $scope;
+
+        /** Whether the policy is enforced. */
+        public readonly bool $enforce;
+
+        private function __construct()
+        {
+        }
+
+        /**
+         * Charges `$cost` to every rule if all admit it, else to none. A cost of 0 only looks; one above a limit is
+         * always denied.
+         *
+         * @param int<0, 4503599627370496> $cost
+         * @param \Stringable|string|int|null $requestId 1 to 256 bytes, such as a UUID: the same id for the same key
+         *     gets the first answer again while it is remembered, and is charged once. A denied call is decided again
+         */
+        public function consume(
+            \Stringable|string|int $key,
+            int $cost = 1,
+            \Stringable|string|int|null $requestId = null
+        ): Decision {
+        }
+
+        /**
+         * Charges as much as is admitted now, up to `$most`; Decision::$cost tells how much. Denied if that is nothing.
+         *
+         * @param int<1, 4503599627370496> $most
+         */
+        public function consumeUpTo(\Stringable|string|int $key, int $most): Decision
+        {
+        }
+
+        /**
+         * Charges `$estimate` and holds it until Reservation::settle() replaces it by the actual amount, or `$ttlMs` is
+         * over. Nothing is held if the call was denied, as `$decision` of the reservation tells.
+         *
+         * @param int<1, 4503599627370496> $estimate
+         * @param int<1, 3153600000000> $ttlMs
+         * @param 'spent'|'returned' $unsettled what becomes of the estimate if nobody settles it in time
+         */
+        public function reserve(
+            \Stringable|string|int $key,
+            int $estimate,
+            int $ttlMs,
+            string $unsettled = 'spent'
+        ): Reservation {
+        }
+
+        /**
+         * The reservation of this id, which reserve() made here or in another process. Does not ask Redis whether there
+         * is one.
+         *
+         * @param non-empty-string $id
+         * @throws InvalidArgumentException
+         */
+        public function reservation(\Stringable|string|int $key, string $id): Reservation
+        {
+        }
+
+        /**
+         * Returns what consume() would return, and never writes.
+         *
+         * @param int<0, 4503599627370496> $cost
+         */
+        public function peek(\Stringable|string|int $key, int $cost = 1): Decision
+        {
+        }
+
+        /**
+         * As consume(), but a denial is thrown.
+         *
+         * @param int<0, 4503599627370496> $cost
+         * @throws RateLimitedException
+         */
+        public function require(\Stringable|string|int $key, int $cost = 1): Decision
+        {
+        }
+
+        /**
+         * As consume(), and after a denial sleeps as it says and tries again. Ends with a denial at once when the next
+         * chance comes after `$timeoutMs`. Signal handlers of pcntl_async_signals() run meanwhile.
+         *
+         * @param int<0, 3153600000000> $timeoutMs
+         * @param int<0, 4503599627370496> $cost
+         */
+        public function wait(\Stringable|string|int $key, int $timeoutMs, int $cost = 1): Decision
+        {
+        }
+
+        /**
+         * Gives back what was consumed; no rule falls below zero. Returns what a peek() right after it would return.
+         *
+         * @param int<1, 4503599627370496> $amount
+         * @param \Stringable|string|int|null $requestId as for consume(): given back once
+         */
+        public function refund(
+            \Stringable|string|int $key,
+            int $amount,
+            \Stringable|string|int|null $requestId = null
+        ): Decision {
+        }
+
+        /**
+         * Denies everything for `$durationMs`, in place of an earlier block. Returns what a peek() right after it would
+         * return. Fails whatever `$onError` says: a block that was not stored must not look like one.
+         *
+         * @param int<1, 3153600000000> $durationMs
+         * @throws UnavailableException
+         */
+        public function block(\Stringable|string|int $key, int $durationMs): Decision
+        {
+        }
+
+        /** Forgets everything about the key, including a block and reservations; true if there was anything. */
+        public function reset(\Stringable|string|int $key): bool
+        {
+        }
+
+        /**
+         * The Redis key that holds the state of `$key`: `<prefix>:limit:<name>:{<key>}`, with a scope
+         * `<prefix>:limit:<name>:{<scope>}:{<key>}`.
+         */
+        public function redisKey(\Stringable|string|int $key): string
+        {
+        }
+    }
+
+    /**
+     * The answer of a limiter for one key. With several rules it shows the one that binds: of the rules that deny the
+     * one with the longest wait, else the one with the least remaining.
+     */
+    final class Decision
+    {
+        /** The name of the limiter. */
+        public readonly string $name;
+
+        /** Whether the call was admitted. A denied call was charged nothing. */
+        public readonly bool $allowed;
+
+        /** Whether the policy denies, and only its limiter's `$enforce` lets the call pass: it was charged nothing. */
+        public readonly bool $wouldDeny;
+
+        public readonly int $limit;
+
+        /** What could be consumed now; 0 while the key is blocked. */
+        public readonly int $remaining;
+
+        /** After how long the same call would be admitted if nobody else called: 0 when admitted, null for never. */
+        public readonly ?int $retryAfterMs;
+
+        /** After how long the rule that binds is as new and a block is over; `rules` has the other rules. */
+        public readonly int $resetAfterMs;
+
+        /** The cost that was asked for, or what consumeUpTo() took. */
+        public readonly int $cost;
+
+        /**
+         * Who answered.
+         *
+         * @var 'redis'|'memory'|'local'|'open'|'closed'
+         */
+        public readonly string $source;
+
+        /** Whether a damaged or foreign value at the key was replaced. */
+        public readonly bool $healed;
+
+        /**
+         * The answer of each rule, in the order of the policy.
+         *
+         * @var non-empty-list<RuleDecision>
+         */
+        public readonly array $rules;
+
+        /**
+         * The header fields of an answer to the request that was decided, in their order: `RateLimit-Policy` and
+         * `RateLimit` with an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless `$syntax` is `none`;
+         * `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds, if `$legacy`; and
+         * on a denial `Retry-After`: whole seconds, rounded up, at least 1. If the call can never be admitted it is
+         * the longest period of the rules that say so.
+         *
+         * @param 'draft-11'|'none' $syntax
+         * @return array<string, string>
+         */
+        public function headers(string $syntax = 'draft-11', bool $legacy = false): array
+        {
+        }
+
+        /**
+         * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
+         * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
+         *
+         * @return array{type: string, title: string, status: int, detail: string, 'violated-policies': list<string>}
+         * @throws Exception\InvalidArgumentException if the call was allowed
+         */
+        public function problem(): array
+        {
+        }
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** The answer about several keys, charged all or none. */
+    final class CombinedDecision
+    {
+        /** Whether all were admitted, and charged. If not, none was. */
+        public readonly bool $allowed;
+
+        /** Whether a limiter that is not enforced denies. */
+        public readonly bool $wouldDeny;
+
+        /**
+         * The index of the decision that binds: of the rules that deny the one with the longest wait, else the one with
+         * the least remaining.
+         */
+        public readonly int $binding;
+
+        /** After how long the same call would be admitted if nobody else called: 0 when admitted, null for never. */
+        public readonly ?int $retryAfterMs;
+
+        /**
+         * Who answered.
+         *
+         * @var 'redis'|'memory'|'local'|'open'|'closed'
+         */
+        public readonly string $source;
+
+        /**
+         * The decision about each key, in the order given.
+         *
+         * @var non-empty-list<Decision>
+         */
+        public readonly array $decisions;
+
+        /**
+         * The header fields of an answer to the request that was decided, in their order: `RateLimit-Policy` and
+         * `RateLimit` with an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless `$syntax` is `none`;
+         * `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds, if `$legacy`; and
+         * on a denial `Retry-After`: whole seconds, rounded up, at least 1. If the call can never be admitted it is
+         * the longest period of the rules that say so.
+         *
+         * @param 'draft-11'|'none' $syntax
+         * @return array<string, string>
+         */
+        public function headers(string $syntax = 'draft-11', bool $legacy = false): array
+        {
+        }
+
+        /**
+         * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
+         * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
+         *
+         * @return array{type: string, title: string, status: int, detail: string, 'violated-policies': list<string>}
+         * @throws Exception\InvalidArgumentException if the call was allowed
+         */
+        public function problem(): array
+        {
+        }
+
+        private function __construct()
+        {
+        }
+    }
+
+    /**
+     * A handle for a lock. Made by Client::lock() and its neighbours.
+     *
+     * A lock is a lease: it ends `$ttlMs` after it was granted or last extended, also if its holder is still at work.
+     * Where two holders would do harm, send `$token` to the protected resource and let it refuse smaller tokens.
+     *
+     * It is released by release(), at the end of run(), when this object is freed or its client closed, and at the end
+     * of the request, however that ends. If the process is killed, it ends with its ttl. If Redis is away, releasing at
+     * the end of a request takes at most 100 ms in total. A handle is not re-entrant; after a fork the child does not
+     * hold, and does not release, what its parent holds.
+     */
+    final class Lock implements LockInterface
+    {
+        /**
+         * The names, as they were given.
+         *
+         * @var non-empty-list<non-empty-string>
+         */
+        public readonly array $names;
+
+        /**
+         * The Redis keys, one for each name: `<prefix>:lock:{<name>}`, of a semaphore `<prefix>:sem:{<name>}`, of a
+         * read-write lock `<prefix>:rw:{<name>}`.
+         *
+         * @var non-empty-list<non-empty-string>
+         */
+        public readonly array $redisKeys;
+
+        public readonly int $ttlMs;
+
+        /**
+         * The fencing token of the grant, larger than that of every grant of the name before; null if it was never
+         * acquired, or is released. It stays after a loss. This and the following properties are computed at each
+         * reading, without asking Redis.
+         */
+        public readonly ?int $token;
+
+        /**
+         * What the handle knows.
+         *
+         * @var 'released'|'held'|'uncertain'|'lost'
+         */
+        public readonly string $state;
+
+        /** Whether it is held for certain now. */
+        public readonly bool $held;
+
+        /** For how long it is held for certain; 0 if it is not. */
+        public readonly int $remainingMs;
+
+        private function __construct()
+        {
+        }
+
+        /**
+         * Acquires the lock; false if it was not granted in time. Signal handlers of pcntl_async_signals() run while it
+         * waits. What they throw ends the wait, and so does the time limit of the request. A wait that ends without the
+         * lock leaves nothing behind.
+         *
+         * @param int<0, 3153600000000>|null $waitMs how long to wait for it; null is what the handle was made with
+         * @throws InvalidArgumentException if this handle holds it
+         * @throws CrossSlotException
+         */
+        public function acquire(?int $waitMs = null): bool
+        {
+        }
+
+        /**
+         * Releases the lock; false if it was no longer held. After an exception it ends with its ttl at the latest.
+         *
+         * @throws UnavailableException
+         */
+        public function release(): bool
+        {
+        }
+
+        /**
+         * Makes the lock last for at least `$ttlMs` from now, and never shortens it; false if it was lost.
+         *
+         * @param int<10, 604800000>|null $ttlMs null is the handle's own
+         * @throws UnavailableException
+         */
+        public function extend(?int $ttlMs = null): bool
+        {
+        }
+
+        /**
+         * Writes the lease down as a short text, by which another process adopts it (Client::adopt()), and ends this
+         * handle: it is released, and release() is false. Asks nothing.
+         *
+         * Nobody extends it until it is adopted, so the text must arrive within what $remainingMs says. Whoever has
+         * the text can take the lease: treat it as a secret. It holds no password.
+         *
+         * @return non-empty-string
+         * @throws Exception\LostException unless the lock is held for certain now
+         * @throws Exception\InvalidArgumentException for a lock over several servers
+         */
+        public function handover(): string
+        {
+        }
+
+        /**
+         * Throws unless the lock is held for certain now. Does not ask Redis.
+         *
+         * @throws LostException
+         */
+        public function assertHeld(): void
+        {
+        }
+
+        /**
+         * Makes every later token of this handle larger than `$floor`: for a resource that has seen a larger token than
+         * the lock gave.
+         *
+         * @param int<0, 4503599627370496> $floor
+         * @throws InvalidArgumentException
+         */
+        public function raiseFloor(int $floor): void
+        {
+        }
+
+        /** Who holds the lock, of several names the first, and how many wait for it. */
+        public function inspect(): Inspection
+        {
+        }
+
+        /**
+         * Takes the lock away from all holders, and returns how many there were. For operators: the holders learn of it
+         * when they extend or release it.
+         */
+        public function forceRelease(): int
+        {
+        }
+
+        /**
+         * Acquires the lock, calls the function with this object and returns what it returned. The lock is released
+         * however the function ends: by returning, by an exception, by exit, by a fatal error or for lack of time.
+         *
+         * @param callable(Lock): mixed $function
+         * @param int<0, 3153600000000>|null $waitMs as for acquire()
+         * @throws NotAcquiredException if it was not granted in time; then the function was not called
+         * @throws LostException if the lock was lost before the function returned
+         * @throws UnavailableException
+         */
+        public function run(callable $function, ?int $waitMs = null): mixed
+        {
+        }
+    }
+
+    /**
+     * The units of a sale: held, then sold or returned. A stock never oversells. Made by Client::stock().
+     *
+     * In every state that anyone can see, `available + held + sold` is the number of all units. A hold that is over
+     * returns to stock by the next calls that write. You may repeat every call after an exception that leaves its
+     * outcome unknown; the client itself does so within its timeout. Nothing is sold or added twice, and with a request
+     * id nothing is taken twice.
+     */
+    final class Stock implements StockInterface
+    {
+        public readonly string $name;
+
+        public readonly ?string $scope;
+
+        /**
+         * Hash, holds and ledger: `<prefix>:stock:{<name>}`, with a scope `<prefix>:stock:{<scope>}:{<name>}`, then the
+         * same with `:holds` and `:ledger`.
+         *
+         * @var non-empty-list<non-empty-string>
+         */
+        public readonly array $redisKeys;
+
+        private function __construct()
+        {
+        }
+
+        /**
+         * Opens the sale: true if this call opened it, false if it is open with the same numbers and prizes; then
+         * nothing changes.
+         *
+         * @param int<1, 4503599627370496> $quantity
+         * @param int<1, 4503599627370496>|null $perBuyer the most that one buyer holds and has bought; null: all
+         * @param int<1, 3153600000000>|null $endsMs when takes end, in milliseconds since the epoch by the server's
+         *     clock; null: never
+         * @param list<\Stringable|string|int>|null $prizes a payload of 1 to 1,024 bytes for each unit, such as a
+         *     coupon code or a seat: at most 10,000, more by restock()
+         * @throws InvalidArgumentException if it is open with others, which are named
+         */
+        public function open(int $quantity, ?int $perBuyer = null, ?int $endsMs = null, ?array $prizes = null): bool
+        {
+        }
+
+        /**
+         * Ends the sale now, for good: true if this call did, false if it had ended before. Takes are refused as
+         * `ended`; what is held can still be confirmed, cancelled and extended. The sale is kept for its memory after
+         * the last of its holds has ended, or from now; until then its name is taken.
+         *
+         * @throws InvalidArgumentException if it is not open
+         */
+        public function close(): bool
+        {
+        }
+
+        /**
+         * Adds units to an open sale; returns how many units there are now, including sold ones.
+         *
+         * @param int<1, 4503599627370496> $quantity
+         * @param list<\Stringable|string|int>|null $prizes as many, if the sale has prizes
+         * @param \Stringable|string|int|null $requestId 1 to 256 bytes: units are added once for it while it is
+         *     remembered, at least a day
+         * @throws InvalidArgumentException
+         */
+        public function restock(
+            int $quantity,
+            ?array $prizes = null,
+            \Stringable|string|int|null $requestId = null
+        ): int {
+        }
+
+        /**
+         * Holds units for a buyer, or says why not: Taken::$outcome. What is not confirmed in time returns to stock.
+         *
+         * @param \Stringable|string|int $buyer at most 1 KiB
+         * @param int<1, 4503599627370496> $quantity of units with prizes at most 1,000
+         * @param int<1, 2592000000> $holdMs
+         * @param \Stringable|string|int|null $requestId 1 to 256 bytes, such as a UUID: the same id for the same buyer
+         *     gets the first reservation again while it is remembered (as long as the hold, or requestMemoryMs if that
+         *     is longer), whatever happened to it. A refused call took nothing, so it is decided again
+         * @throws InvalidArgumentException
+         */
+        public function take(
+            \Stringable|string|int $buyer,
+            int $quantity = 1,
+            int $holdMs = 600000,
+            \Stringable|string|int|null $requestId = null
+        ): Taken {
+        }
+
+        /**
+         * Sells what a reservation holds: true, also if it was confirmed before (that is remembered for a day at
+         * least); false, and nothing is sold, if the hold was over or cancelled. The end of the sale does not matter.
+         *
+         * @param non-empty-string $id StockReservation::$id
+         * @throws InvalidArgumentException if it is no id of this stock
+         */
+        public function confirm(string $id): bool
+        {
+        }
+
+        /**
+         * Returns what a reservation holds to stock: true, also if it was cancelled before and that is remembered;
+         * false if the hold was over or confirmed.
+         *
+         * @param non-empty-string $id
+         * @throws InvalidArgumentException if it is no id of this stock
+         */
+        public function cancel(string $id): bool
+        {
+        }
+
+        /**
+         * Makes a hold last for at least `$holdMs` from now, and never shortens it; false if it was over, confirmed or
+         * cancelled.
+         *
+         * @param non-empty-string $id
+         * @param int<1, 2592000000> $holdMs
+         * @throws InvalidArgumentException if it is no id of this stock
+         */
+        public function extend(string $id, int $holdMs = 600000): bool
+        {
+        }
+
+        /** The numbers of the sale. */
+        public function status(): StockStatus
+        {
+        }
+
+        /**
+         * Lists holds that are not over in the order in which they end. What is extended meanwhile may be seen twice;
+         * nothing is left out.
+         *
+         * @param string|null $cursor StockPage::$next of the page before; null for the first page
+         * @param int<1, 1000> $count
+         * @throws InvalidArgumentException
+         */
+        public function reservations(?string $cursor = null, int $count = 100): StockPage
+        {
+        }
+
+        /**
+         * Reads entries of the ledger, those after the one with the id `$after`, or from the first that is kept. If you
+         * store the last id together with your own changes, you read every entry at least once, as long as the ledger
+         * keeps them.
+         *
+         * @param string|null $after LedgerEntry::$id
+         * @param int<1, 1000> $count
+         * @return list<LedgerEntry>
+         * @throws InvalidArgumentException
+         */
+        public function ledger(?string $after = null, int $count = 100): array
+        {
+        }
+    }
+
+    /** The answer of Stock::take(). */
+    final class Taken
+    {
+        /**
+         * The outcome.
+         *
+         * @var 'held'|'sold_out'|'buyer_limit'|'not_open'|'ended'
+         */
+        public readonly string $outcome;
+
+        /** What is held; null unless the outcome is `held`. */
+        public readonly ?StockReservation $reservation;
+
+        /** How many units are available after it. */
+        public readonly int $available;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** The answer of Client::takeAll(). */
+    final class TakenAll
+    {
+        /**
+         * The outcome; if the take was refused, that of the first stock that refuses.
+         *
+         * @var 'held'|'sold_out'|'buyer_limit'|'not_open'|'ended'
+         */
+        public readonly string $outcome;
+
+        /** The index of the stock that refuses, from 0; null if none does. */
+        public readonly ?int $refused;
+
+        /**
+         * What is held of each stock, in the order given; empty unless the outcome is `held`.
+         *
+         * @var list<StockReservation>
+         */
+        public readonly array $reservations;
+
+        /**
+         * How many units of each stock are available after it, in the order given.
+         *
+         * @var non-empty-list<int>
+         */
+        public readonly array $available;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** Units that are held for a buyer. */
+    final class StockReservation
+    {
+        /** The id, by which every process knows it. It cannot be guessed. Anyone who knows it can confirm or cancel. */
+        public readonly string $id;
+
+        public readonly int $quantity;
+
+        public readonly string $buyer;
+
+        /**
+         * The payloads of its units; empty if the sale has none.
+         *
+         * @var list<non-empty-string>
+         */
+        public readonly array $prizes;
+
+        /** When the hold ends, in milliseconds since the epoch by the server's clock. */
+        public readonly int $untilMs;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** Some reservations of a stock. */
+    final class StockPage
+    {
+        /**
+         * In the order in which they end.
+         *
+         * @var list<StockReservation>
+         */
+        public readonly array $reservations;
+
+        /** The cursor of the next page; null if there is none. */
+        public readonly ?string $next;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** The numbers of a sale: `available + held + sold` are `quantity`. All 0 if it is not open. */
+    final class StockStatus
+    {
+        /**
+         * Where it stands; when it has ended holds can still be confirmed.
+         *
+         * @var 'not_open'|'open'|'ended'
+         */
+        public readonly string $phase;
+
+        /** All units there are. */
+        public readonly int $quantity;
+
+        public readonly int $available;
+
+        public readonly int $held;
+
+        public readonly int $sold;
+
+        /** How many buyers hold or have bought. */
+        public readonly int $buyers;
+
+        /** The most units of one buyer; null: no limit. */
+        public readonly ?int $perBuyer;
+
+        /** When takes end, in milliseconds since the epoch by the server's clock; null: never. */
+        public readonly ?int $endsMs;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** One change of a sale, with the numbers after it, so that a program that replays the ledger can check itself. */
+    final class LedgerEntry
+    {
+        /** The id to continue reading after. */
+        public readonly string $id;
+
+        /** Its number in the sale, from 1 without a gap: one that is missing is no longer kept. */
+        public readonly int $number;
+
+        /**
+         * What was done.
+         *
+         * @var 'opened'|'restocked'|'held'|'confirmed'|'cancelled'|'expired'|'extended'|'closed'
+         */
+        public readonly string $kind;
+
+        /**
+         * The id of the reservation; null, as the buyer, for an opening, a restock and a closing, and for units that
+         * expired since somebody deleted the key of their holds.
+         */
+        public readonly ?string $reservation;
+
+        public readonly ?string $buyer;
+
+        /** With how many units. */
+        public readonly int $quantity;
+
+        /** When, in milliseconds since the epoch by the server's clock. */
+        public readonly int $timeMs;
+
+        public readonly int $available;
+
+        public readonly int $held;
+
+        public readonly int $sold;
+
+        /**
+         * The payloads of the units that are meant; empty if they have none.
+         *
+         * @var list<non-empty-string>
+         */
+        public readonly array $prizes;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** What is done once for each id. Made by Client::once(). */
+    final class Once implements OnceInterface
+    {
+        public readonly string $name;
+
+        private function __construct()
+        {
+        }
+
+        /**
+         * Claims an id: Claimed::$first tells whether this caller is the first. A claim whose reply was lost is asked
+         * for again and stays the caller's. While run() runs for the id nobody is the first.
+         *
+         * @param \Stringable|string|int $id at most 1 KiB
+         * @param string|null $value what later callers are told: any bytes, at most 64 MiB
+         * @throws InvalidArgumentException
+         */
+        public function claim(\Stringable|string|int $id, ?string $value = null): Claimed
+        {
+        }
+
+        /**
+         * Forgets an id, whoever claimed it: the next caller is the first. A function that runs for it continues, but
+         * its result is not stored. True if there was anything.
+         */
+        public function release(\Stringable|string|int $id): bool
+        {
+        }
+
+        /**
+         * The result of the first run for the id. If there was none, this call runs the function; the others get its
+         * result, at once or when it comes. If the function throws, its caller gets the exception and the next caller
+         * runs, as after an exit or a fatal error. If the first is killed, the next one runs when its lease is over.
+         *
+         * @param callable(): ?string $function any bytes, at most 64 MiB, or null
+         * @param int<0, 3153600000000>|null $waitMs how long to wait for another caller's result; null is 5,000 more
+         *     than the lease, so that a waiter outlasts a caller that dies
+         * @throws TimeoutException if it did not come in time
+         * @throws LoadFailedException if the function failed a moment ago and `$errorTtlMs` remembers it
+         */
+        public function run(\Stringable|string|int $id, callable $function, ?int $waitMs = null): ?string
+        {
+        }
+
+        /** The Redis key of an id: `<prefix>:once:<name>:{<id>}`. */
+        public function redisKey(\Stringable|string|int $id): string
+        {
+        }
+    }
+
+    /** The answer of Once::claim(). */
+    final class Claimed
+    {
+        /** Whether the caller is the first. */
+        public readonly bool $first;
+
+        /** The value of the first caller; null if there is none, or no result yet. */
+        public readonly ?string $value;
+
+        /** Whether a function is running for it, without a result yet. */
+        public readonly bool $running;
+
+        /** How long the claim lasts, or the lease of the running function. */
+        public readonly int $remainingMs;
+
+        /** How long ago it was claimed. */
+        public readonly int $ageMs;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /**
+     * A cache that never stampedes: on a miss one caller loads the value, in whatever process. Made by Client::cache().
+     *
+     * Values are strings of any bytes, at most 64 MiB, or null: it is known that there is none. When a value is stale,
+     * and sometimes a little earlier, one caller loads a new one, and the others are served the old one.
+     */
+    final class Cache implements CacheInterface
+    {
+        public readonly string $name;
+
+        private function __construct()
+        {
+        }
+
+        /**
+         * The value of a key. On a miss the function is called, unless another caller loads: then this call waits for
+         * that value. If the function throws, its caller gets the exception; others get LoadFailedException for a
+         * while, or the old value. After an exit or a fatal error another caller loads at once; if this process is
+         * killed, when its lease is over. A function must not get its own key: it would wait for itself.
+         *
+         * @param \Stringable|string|int $key at most 1 KiB
+         * @param callable(): ?string $load
+         * @param int<0, 3153600000000>|null $waitMs how long to wait for another caller's load; null is 5,000 more than
+         *     the lease, so that a waiter outlasts a caller that dies
+         * @throws TimeoutException if it did not come in time
+         * @throws LoadFailedException
+         */
+        public function get(\Stringable|string|int $key, callable $load, ?int $waitMs = null): ?string
+        {
+        }
+
+        /**
+         * The values of several keys, in their order, found by one call. The function gets the keys that are missing
+         * and that nobody else loads. A key that it leaves out has no value; a key that it adds is ignored. In a
+         * cluster the keys must lie in one slot.
+         *
+         * @param non-empty-list<\Stringable|string|int> $keys at most 1,000, none twice
+         * @param callable(non-empty-list<string>): array<string|int, ?string> $load
+         * @param int<0, 3153600000000>|null $waitMs as for get()
+         * @return array<string|int, ?string> by the keys
+         * @throws TimeoutException
+         * @throws LoadFailedException
+         * @throws CrossSlotException
+         */
+        public function getMany(array $keys, callable $load, ?int $waitMs = null): array
+        {
+        }
+
+        /**
+         * As get(), for values that are stored as JSON. The answer is what json_decode() makes of it, with objects as
+         * arrays, also for the caller who loaded it; null is no value.
+         *
+         * @param callable(): mixed $load
+         * @param int<0, 3153600000000>|null $waitMs as for get()
+         * @throws TimeoutException
+         * @throws LoadFailedException
+         * @throws \JsonException
+         */
+        public function getJson(\Stringable|string|int $key, callable $load, ?int $waitMs = null): mixed
+        {
+        }
+
+        /** The value of a key, fresh or stale, if there is one. Loads nothing and waits for nobody. */
+        public function peek(\Stringable|string|int $key): ?Seen
+        {
+        }
+
+        /**
+         * Stores a value that you already have. It counts as newer than whatever is being loaded.
+         *
+         * @param string|null $value null means that there is none; if `$negativeMs` is 0 that only forgets the key
+         * @throws InvalidArgumentException
+         */
+        public function put(\Stringable|string|int $key, ?string $value): bool
+        {
+        }
+
+        /**
+         * Forgets a key: what was loaded or is being loaded now is no longer served. True if there was a value.
+         */
+        public function invalidate(\Stringable|string|int $key): bool
+        {
+        }
+
+        /** The Redis key of a key: `<prefix>:cache:<name>:{<key>}`. */
+        public function redisKey(\Stringable|string|int $key): string
+        {
+        }
+    }
+
     /**
      * A client of one Redis, or of this process' memory.
      *
@@ -28,7 +1232,7 @@ namespace Quotalock {
      * process, so you can make one in each request at almost no cost. Nothing is sent before the first call. After a
      * fork every process has connections of its own.
      */
-    final class Client
+    final class Client implements ClientInterface
     {
         /** The host and port, socket path or `memory://` that it talks to; never a password. */
         public readonly string $server;
@@ -354,961 +1558,6 @@ namespace Quotalock {
         }
     }
 
-    /** Decides for keys by one policy. Made by Client::limiter(). */
-    final class Limiter
-    {
-        public readonly string $name;
-
-        /** The policy in its canonical form. */
-        public readonly string $policy;
-
-        public readonly ?string $scope;
-
-        /** Whether the policy is enforced. */
-        public readonly bool $enforce;
-
-        private function __construct()
-        {
-        }
-
-        /**
-         * Charges `$cost` to every rule if all admit it, else to none. A cost of 0 only looks; one above a limit is
-         * always denied.
-         *
-         * @param int<0, 4503599627370496> $cost
-         * @param \Stringable|string|int|null $requestId 1 to 256 bytes, such as a UUID: the same id for the same key
-         *     gets the first answer again while it is remembered, and is charged once. A denied call is decided again
-         */
-        public function consume(
-            \Stringable|string|int $key,
-            int $cost = 1,
-            \Stringable|string|int|null $requestId = null
-        ): Decision {
-        }
-
-        /**
-         * Charges as much as is admitted now, up to `$most`; Decision::$cost tells how much. Denied if that is nothing.
-         *
-         * @param int<1, 4503599627370496> $most
-         */
-        public function consumeUpTo(\Stringable|string|int $key, int $most): Decision
-        {
-        }
-
-        /**
-         * Charges `$estimate` and holds it until Reservation::settle() replaces it by the actual amount, or `$ttlMs` is
-         * over. Nothing is held if the call was denied, as `$decision` of the reservation tells.
-         *
-         * @param int<1, 4503599627370496> $estimate
-         * @param int<1, 3153600000000> $ttlMs
-         * @param 'spent'|'returned' $unsettled what becomes of the estimate if nobody settles it in time
-         */
-        public function reserve(
-            \Stringable|string|int $key,
-            int $estimate,
-            int $ttlMs,
-            string $unsettled = 'spent'
-        ): Reservation {
-        }
-
-        /**
-         * The reservation of this id, which reserve() made here or in another process. Does not ask Redis whether there
-         * is one.
-         *
-         * @param non-empty-string $id
-         * @throws InvalidArgumentException
-         */
-        public function reservation(\Stringable|string|int $key, string $id): Reservation
-        {
-        }
-
-        /**
-         * Returns what consume() would return, and never writes.
-         *
-         * @param int<0, 4503599627370496> $cost
-         */
-        public function peek(\Stringable|string|int $key, int $cost = 1): Decision
-        {
-        }
-
-        /**
-         * As consume(), but a denial is thrown.
-         *
-         * @param int<0, 4503599627370496> $cost
-         * @throws RateLimitedException
-         */
-        public function require(\Stringable|string|int $key, int $cost = 1): Decision
-        {
-        }
-
-        /**
-         * As consume(), and after a denial sleeps as it says and tries again. Ends with a denial at once when the next
-         * chance comes after `$timeoutMs`. Signal handlers of pcntl_async_signals() run meanwhile.
-         *
-         * @param int<0, 3153600000000> $timeoutMs
-         * @param int<0, 4503599627370496> $cost
-         */
-        public function wait(\Stringable|string|int $key, int $timeoutMs, int $cost = 1): Decision
-        {
-        }
-
-        /**
-         * Gives back what was consumed; no rule falls below zero. Returns what a peek() right after it would return.
-         *
-         * @param int<1, 4503599627370496> $amount
-         * @param \Stringable|string|int|null $requestId as for consume(): given back once
-         */
-        public function refund(
-            \Stringable|string|int $key,
-            int $amount,
-            \Stringable|string|int|null $requestId = null
-        ): Decision {
-        }
-
-        /**
-         * Denies everything for `$durationMs`, in place of an earlier block. Returns what a peek() right after it would
-         * return. Fails whatever `$onError` says: a block that was not stored must not look like one.
-         *
-         * @param int<1, 3153600000000> $durationMs
-         * @throws UnavailableException
-         */
-        public function block(\Stringable|string|int $key, int $durationMs): Decision
-        {
-        }
-
-        /** Forgets everything about the key, including a block and reservations; true if there was anything. */
-        public function reset(\Stringable|string|int $key): bool
-        {
-        }
-
-        /**
-         * The Redis key that holds the state of `$key`: `<prefix>:limit:<name>:{<key>}`, with a scope
-         * `<prefix>:limit:<name>:{<scope>}:{<key>}`.
-         */
-        public function redisKey(\Stringable|string|int $key): string
-        {
-        }
-    }
-
-    /**
-     * The answer of a limiter for one key. With several rules it shows the one that binds: of the rules that deny the
-     * one with the longest wait, else the one with the least remaining.
-     */
-    final class Decision
-    {
-        /** The name of the limiter. */
-        public readonly string $name;
-
-        /** Whether the call was admitted. A denied call was charged nothing. */
-        public readonly bool $allowed;
-
-        /** Whether the policy denies, and only its limiter's `$enforce` lets the call pass: it was charged nothing. */
-        public readonly bool $wouldDeny;
-
-        public readonly int $limit;
-
-        /** What could be consumed now; 0 while the key is blocked. */
-        public readonly int $remaining;
-
-        /** After how long the same call would be admitted if nobody else called: 0 when admitted, null for never. */
-        public readonly ?int $retryAfterMs;
-
-        /** After how long the rule that binds is as new and a block is over; `rules` has the other rules. */
-        public readonly int $resetAfterMs;
-
-        /** The cost that was asked for, or what consumeUpTo() took. */
-        public readonly int $cost;
-
-        /**
-         * Who answered.
-         *
-         * @var 'redis'|'memory'|'local'|'open'|'closed'
-         */
-        public readonly string $source;
-
-        /** Whether a damaged or foreign value at the key was replaced. */
-        public readonly bool $healed;
-
-        /**
-         * The answer of each rule, in the order of the policy.
-         *
-         * @var non-empty-list<RuleDecision>
-         */
-        public readonly array $rules;
-
-        /**
-         * The header fields of an answer to the request that was decided, in their order: `RateLimit-Policy` and
-         * `RateLimit` with an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless `$syntax` is `none`;
-         * `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds, if `$legacy`; and
-         * on a denial `Retry-After`: whole seconds, rounded up, at least 1. If the call can never be admitted it is
-         * the longest period of the rules that say so.
-         *
-         * @param 'draft-11'|'none' $syntax
-         * @return array<string, string>
-         */
-        public function headers(string $syntax = 'draft-11', bool $legacy = false): array
-        {
-        }
-
-        /**
-         * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
-         * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
-         *
-         * @return array{type: string, title: string, status: int, detail: string, 'violated-policies': list<string>}
-         * @throws Exception\InvalidArgumentException if the call was allowed
-         */
-        public function problem(): array
-        {
-        }
-
-        private function __construct()
-        {
-        }
-    }
-
-    /** The answer about several keys, charged all or none. */
-    final class CombinedDecision
-    {
-        /** Whether all were admitted, and charged. If not, none was. */
-        public readonly bool $allowed;
-
-        /** Whether a limiter that is not enforced denies. */
-        public readonly bool $wouldDeny;
-
-        /**
-         * The index of the decision that binds: of the rules that deny the one with the longest wait, else the one with
-         * the least remaining.
-         */
-        public readonly int $binding;
-
-        /** After how long the same call would be admitted if nobody else called: 0 when admitted, null for never. */
-        public readonly ?int $retryAfterMs;
-
-        /**
-         * Who answered.
-         *
-         * @var 'redis'|'memory'|'local'|'open'|'closed'
-         */
-        public readonly string $source;
-
-        /**
-         * The decision about each key, in the order given.
-         *
-         * @var non-empty-list<Decision>
-         */
-        public readonly array $decisions;
-
-        /**
-         * The header fields of an answer to the request that was decided, in their order: `RateLimit-Policy` and
-         * `RateLimit` with an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless `$syntax` is `none`;
-         * `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds, if `$legacy`; and
-         * on a denial `Retry-After`: whole seconds, rounded up, at least 1. If the call can never be admitted it is
-         * the longest period of the rules that say so.
-         *
-         * @param 'draft-11'|'none' $syntax
-         * @return array<string, string>
-         */
-        public function headers(string $syntax = 'draft-11', bool $legacy = false): array
-        {
-        }
-
-        /**
-         * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
-         * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
-         *
-         * @return array{type: string, title: string, status: int, detail: string, 'violated-policies': list<string>}
-         * @throws Exception\InvalidArgumentException if the call was allowed
-         */
-        public function problem(): array
-        {
-        }
-
-        private function __construct()
-        {
-        }
-    }
-
-    /** An amount held by Limiter::reserve(). Any process that knows its limiter, key and id can settle it. */
-    final class Reservation
-    {
-        public readonly string $key;
-
-        /** 32 hexadecimal digits. */
-        public readonly string $id;
-
-        /** What reserve() was answered; null if this object was made by Limiter::reservation(). */
-        public readonly ?Decision $decision;
-
-        private function __construct()
-        {
-        }
-
-        /**
-         * Replaces the estimate by the actual amount. An excess is given back, a shortfall is charged whatever the
-         * limit. False if the reservation had ended, or was settled with another amount: then nothing changed. Settling
-         * again with the same amount is true and changes nothing, so you may repeat it after an error. Fails whatever
-         * `$onError` says.
-         *
-         * @param int<0, 4503599627370496> $actual
-         * @throws UnavailableException
-         */
-        public function settle(int $actual): bool
-        {
-        }
-
-        /**
-         * Gives the whole estimate back: settle() with 0.
-         *
-         * @throws UnavailableException
-         */
-        public function cancel(): bool
-        {
-        }
-    }
-
-    /**
-     * A handle for a lock. Made by Client::lock() and its neighbours.
-     *
-     * A lock is a lease: it ends `$ttlMs` after it was granted or last extended, also if its holder is still at work.
-     * Where two holders would do harm, send `$token` to the protected resource and let it refuse smaller tokens.
-     *
-     * It is released by release(), at the end of run(), when this object is freed or its client closed, and at the end
-     * of the request, however that ends. If the process is killed, it ends with its ttl. If Redis is away, releasing at
-     * the end of a request takes at most 100 ms in total. A handle is not re-entrant; after a fork the child does not
-     * hold, and does not release, what its parent holds.
-     */
-    final class Lock
-    {
-        /**
-         * The names, as they were given.
-         *
-         * @var non-empty-list<non-empty-string>
-         */
-        public readonly array $names;
-
-        /**
-         * The Redis keys, one for each name: `<prefix>:lock:{<name>}`, of a semaphore `<prefix>:sem:{<name>}`, of a
-         * read-write lock `<prefix>:rw:{<name>}`.
-         *
-         * @var non-empty-list<non-empty-string>
-         */
-        public readonly array $redisKeys;
-
-        public readonly int $ttlMs;
-
-        /**
-         * The fencing token of the grant, larger than that of every grant of the name before; null if it was never
-         * acquired, or is released. It stays after a loss. This and the following properties are computed at each
-         * reading, without asking Redis.
-         */
-        public readonly ?int $token;
-
-        /**
-         * What the handle knows.
-         *
-         * @var 'released'|'held'|'uncertain'|'lost'
-         */
-        public readonly string $state;
-
-        /** Whether it is held for certain now. */
-        public readonly bool $held;
-
-        /** For how long it is held for certain; 0 if it is not. */
-        public readonly int $remainingMs;
-
-        private function __construct()
-        {
-        }
-
-        /**
-         * Acquires the lock; false if it was not granted in time. Signal handlers of pcntl_async_signals() run while it
-         * waits. What they throw ends the wait, and so does the time limit of the request. A wait that ends without the
-         * lock leaves nothing behind.
-         *
-         * @param int<0, 3153600000000>|null $waitMs how long to wait for it; null is what the handle was made with
-         * @throws InvalidArgumentException if this handle holds it
-         * @throws CrossSlotException
-         */
-        public function acquire(?int $waitMs = null): bool
-        {
-        }
-
-        /**
-         * Releases the lock; false if it was no longer held. After an exception it ends with its ttl at the latest.
-         *
-         * @throws UnavailableException
-         */
-        public function release(): bool
-        {
-        }
-
-        /**
-         * Makes the lock last for at least `$ttlMs` from now, and never shortens it; false if it was lost.
-         *
-         * @param int<10, 604800000>|null $ttlMs null is the handle's own
-         * @throws UnavailableException
-         */
-        public function extend(?int $ttlMs = null): bool
-        {
-        }
-
-        /**
-         * Writes the lease down as a short text, by which another process adopts it (Client::adopt()), and ends this
-         * handle: it is released, and release() is false. Asks nothing.
-         *
-         * Nobody extends it until it is adopted, so the text must arrive within what $remainingMs says. Whoever has
-         * the text can take the lease: treat it as a secret. It holds no password.
-         *
-         * @return non-empty-string
-         * @throws Exception\LostException unless the lock is held for certain now
-         * @throws Exception\InvalidArgumentException for a lock over several servers
-         */
-        public function handover(): string
-        {
-        }
-
-        /**
-         * Throws unless the lock is held for certain now. Does not ask Redis.
-         *
-         * @throws LostException
-         */
-        public function assertHeld(): void
-        {
-        }
-
-        /**
-         * Makes every later token of this handle larger than `$floor`: for a resource that has seen a larger token than
-         * the lock gave.
-         *
-         * @param int<0, 4503599627370496> $floor
-         * @throws InvalidArgumentException
-         */
-        public function raiseFloor(int $floor): void
-        {
-        }
-
-        /** Who holds the lock, of several names the first, and how many wait for it. */
-        public function inspect(): Inspection
-        {
-        }
-
-        /**
-         * Takes the lock away from all holders, and returns how many there were. For operators: the holders learn of it
-         * when they extend or release it.
-         */
-        public function forceRelease(): int
-        {
-        }
-
-        /**
-         * Acquires the lock, calls the function with this object and returns what it returned. The lock is released
-         * however the function ends: by returning, by an exception, by exit, by a fatal error or for lack of time.
-         *
-         * @param callable(Lock): mixed $function
-         * @param int<0, 3153600000000>|null $waitMs as for acquire()
-         * @throws NotAcquiredException if it was not granted in time; then the function was not called
-         * @throws LostException if the lock was lost before the function returned
-         * @throws UnavailableException
-         */
-        public function run(callable $function, ?int $waitMs = null): mixed
-        {
-        }
-    }
-
-    /**
-     * The units of a sale: held, then sold or returned. A stock never oversells. Made by Client::stock().
-     *
-     * In every state that anyone can see, `available + held + sold` is the number of all units. A hold that is over
-     * returns to stock by the next calls that write. You may repeat every call after an exception that leaves its
-     * outcome unknown; the client itself does so within its timeout. Nothing is sold or added twice, and with a request
-     * id nothing is taken twice.
-     */
-    final class Stock
-    {
-        public readonly string $name;
-
-        public readonly ?string $scope;
-
-        /**
-         * Hash, holds and ledger: `<prefix>:stock:{<name>}`, with a scope `<prefix>:stock:{<scope>}:{<name>}`, then the
-         * same with `:holds` and `:ledger`.
-         *
-         * @var non-empty-list<non-empty-string>
-         */
-        public readonly array $redisKeys;
-
-        private function __construct()
-        {
-        }
-
-        /**
-         * Opens the sale: true if this call opened it, false if it is open with the same numbers and prizes; then
-         * nothing changes.
-         *
-         * @param int<1, 4503599627370496> $quantity
-         * @param int<1, 4503599627370496>|null $perBuyer the most that one buyer holds and has bought; null: all
-         * @param int<1, 3153600000000>|null $endsMs when takes end, in milliseconds since the epoch by the server's
-         *     clock; null: never
-         * @param list<\Stringable|string|int>|null $prizes a payload of 1 to 1,024 bytes for each unit, such as a
-         *     coupon code or a seat: at most 10,000, more by restock()
-         * @throws InvalidArgumentException if it is open with others, which are named
-         */
-        public function open(int $quantity, ?int $perBuyer = null, ?int $endsMs = null, ?array $prizes = null): bool
-        {
-        }
-
-        /**
-         * Ends the sale now, for good: true if this call did, false if it had ended before. Takes are refused as
-         * `ended`; what is held can still be confirmed, cancelled and extended. The sale is kept for its memory after
-         * the last of its holds has ended, or from now; until then its name is taken.
-         *
-         * @throws InvalidArgumentException if it is not open
-         */
-        public function close(): bool
-        {
-        }
-
-        /**
-         * Adds units to an open sale; returns how many units there are now, including sold ones.
-         *
-         * @param int<1, 4503599627370496> $quantity
-         * @param list<\Stringable|string|int>|null $prizes as many, if the sale has prizes
-         * @param \Stringable|string|int|null $requestId 1 to 256 bytes: units are added once for it while it is
-         *     remembered, at least a day
-         * @throws InvalidArgumentException
-         */
-        public function restock(
-            int $quantity,
-            ?array $prizes = null,
-            \Stringable|string|int|null $requestId = null
-        ): int {
-        }
-
-        /**
-         * Holds units for a buyer, or says why not: Taken::$outcome. What is not confirmed in time returns to stock.
-         *
-         * @param \Stringable|string|int $buyer at most 1 KiB
-         * @param int<1, 4503599627370496> $quantity of units with prizes at most 1,000
-         * @param int<1, 2592000000> $holdMs
-         * @param \Stringable|string|int|null $requestId 1 to 256 bytes, such as a UUID: the same id for the same buyer
-         *     gets the first reservation again while it is remembered (as long as the hold, or requestMemoryMs if that
-         *     is longer), whatever happened to it. A refused call took nothing, so it is decided again
-         * @throws InvalidArgumentException
-         */
-        public function take(
-            \Stringable|string|int $buyer,
-            int $quantity = 1,
-            int $holdMs = 600000,
-            \Stringable|string|int|null $requestId = null
-        ): Taken {
-        }
-
-        /**
-         * Sells what a reservation holds: true, also if it was confirmed before (that is remembered for a day at
-         * least); false, and nothing is sold, if the hold was over or cancelled. The end of the sale does not matter.
-         *
-         * @param non-empty-string $id StockReservation::$id
-         * @throws InvalidArgumentException if it is no id of this stock
-         */
-        public function confirm(string $id): bool
-        {
-        }
-
-        /**
-         * Returns what a reservation holds to stock: true, also if it was cancelled before and that is remembered;
-         * false if the hold was over or confirmed.
-         *
-         * @param non-empty-string $id
-         * @throws InvalidArgumentException if it is no id of this stock
-         */
-        public function cancel(string $id): bool
-        {
-        }
-
-        /**
-         * Makes a hold last for at least `$holdMs` from now, and never shortens it; false if it was over, confirmed or
-         * cancelled.
-         *
-         * @param non-empty-string $id
-         * @param int<1, 2592000000> $holdMs
-         * @throws InvalidArgumentException if it is no id of this stock
-         */
-        public function extend(string $id, int $holdMs = 600000): bool
-        {
-        }
-
-        /** The numbers of the sale. */
-        public function status(): StockStatus
-        {
-        }
-
-        /**
-         * Lists holds that are not over in the order in which they end. What is extended meanwhile may be seen twice;
-         * nothing is left out.
-         *
-         * @param string|null $cursor StockPage::$next of the page before; null for the first page
-         * @param int<1, 1000> $count
-         * @throws InvalidArgumentException
-         */
-        public function reservations(?string $cursor = null, int $count = 100): StockPage
-        {
-        }
-
-        /**
-         * Reads entries of the ledger, those after the one with the id `$after`, or from the first that is kept. If you
-         * store the last id together with your own changes, you read every entry at least once, as long as the ledger
-         * keeps them.
-         *
-         * @param string|null $after LedgerEntry::$id
-         * @param int<1, 1000> $count
-         * @return list<LedgerEntry>
-         * @throws InvalidArgumentException
-         */
-        public function ledger(?string $after = null, int $count = 100): array
-        {
-        }
-    }
-
-    /** The answer of Stock::take(). */
-    final class Taken
-    {
-        /**
-         * The outcome.
-         *
-         * @var 'held'|'sold_out'|'buyer_limit'|'not_open'|'ended'
-         */
-        public readonly string $outcome;
-
-        /** What is held; null unless the outcome is `held`. */
-        public readonly ?StockReservation $reservation;
-
-        /** How many units are available after it. */
-        public readonly int $available;
-
-        private function __construct()
-        {
-        }
-    }
-
-    /** The answer of Client::takeAll(). */
-    final class TakenAll
-    {
-        /**
-         * The outcome; if the take was refused, that of the first stock that refuses.
-         *
-         * @var 'held'|'sold_out'|'buyer_limit'|'not_open'|'ended'
-         */
-        public readonly string $outcome;
-
-        /** The index of the stock that refuses, from 0; null if none does. */
-        public readonly ?int $refused;
-
-        /**
-         * What is held of each stock, in the order given; empty unless the outcome is `held`.
-         *
-         * @var list<StockReservation>
-         */
-        public readonly array $reservations;
-
-        /**
-         * How many units of each stock are available after it, in the order given.
-         *
-         * @var non-empty-list<int>
-         */
-        public readonly array $available;
-
-        private function __construct()
-        {
-        }
-    }
-
-    /** Units that are held for a buyer. */
-    final class StockReservation
-    {
-        /** The id, by which every process knows it. It cannot be guessed. Anyone who knows it can confirm or cancel. */
-        public readonly string $id;
-
-        public readonly int $quantity;
-
-        public readonly string $buyer;
-
-        /**
-         * The payloads of its units; empty if the sale has none.
-         *
-         * @var list<non-empty-string>
-         */
-        public readonly array $prizes;
-
-        /** When the hold ends, in milliseconds since the epoch by the server's clock. */
-        public readonly int $untilMs;
-
-        private function __construct()
-        {
-        }
-    }
-
-    /** Some reservations of a stock. */
-    final class StockPage
-    {
-        /**
-         * In the order in which they end.
-         *
-         * @var list<StockReservation>
-         */
-        public readonly array $reservations;
-
-        /** The cursor of the next page; null if there is none. */
-        public readonly ?string $next;
-
-        private function __construct()
-        {
-        }
-    }
-
-    /** The numbers of a sale: `available + held + sold` are `quantity`. All 0 if it is not open. */
-    final class StockStatus
-    {
-        /**
-         * Where it stands; when it has ended holds can still be confirmed.
-         *
-         * @var 'not_open'|'open'|'ended'
-         */
-        public readonly string $phase;
-
-        /** All units there are. */
-        public readonly int $quantity;
-
-        public readonly int $available;
-
-        public readonly int $held;
-
-        public readonly int $sold;
-
-        /** How many buyers hold or have bought. */
-        public readonly int $buyers;
-
-        /** The most units of one buyer; null: no limit. */
-        public readonly ?int $perBuyer;
-
-        /** When takes end, in milliseconds since the epoch by the server's clock; null: never. */
-        public readonly ?int $endsMs;
-
-        private function __construct()
-        {
-        }
-    }
-
-    /** One change of a sale, with the numbers after it, so that a program that replays the ledger can check itself. */
-    final class LedgerEntry
-    {
-        /** The id to continue reading after. */
-        public readonly string $id;
-
-        /** Its number in the sale, from 1 without a gap: one that is missing is no longer kept. */
-        public readonly int $number;
-
-        /**
-         * What was done.
-         *
-         * @var 'opened'|'restocked'|'held'|'confirmed'|'cancelled'|'expired'|'extended'|'closed'
-         */
-        public readonly string $kind;
-
-        /**
-         * The id of the reservation; null, as the buyer, for an opening, a restock and a closing, and for units that
-         * expired since somebody deleted the key of their holds.
-         */
-        public readonly ?string $reservation;
-
-        public readonly ?string $buyer;
-
-        /** With how many units. */
-        public readonly int $quantity;
-
-        /** When, in milliseconds since the epoch by the server's clock. */
-        public readonly int $timeMs;
-
-        public readonly int $available;
-
-        public readonly int $held;
-
-        public readonly int $sold;
-
-        /**
-         * The payloads of the units that are meant; empty if they have none.
-         *
-         * @var list<non-empty-string>
-         */
-        public readonly array $prizes;
-
-        private function __construct()
-        {
-        }
-    }
-
-    /** What is done once for each id. Made by Client::once(). */
-    final class Once
-    {
-        public readonly string $name;
-
-        private function __construct()
-        {
-        }
-
-        /**
-         * Claims an id: Claimed::$first tells whether this caller is the first. A claim whose reply was lost is asked
-         * for again and stays the caller's. While run() runs for the id nobody is the first.
-         *
-         * @param \Stringable|string|int $id at most 1 KiB
-         * @param string|null $value what later callers are told: any bytes, at most 64 MiB
-         * @throws InvalidArgumentException
-         */
-        public function claim(\Stringable|string|int $id, ?string $value = null): Claimed
-        {
-        }
-
-        /**
-         * Forgets an id, whoever claimed it: the next caller is the first. A function that runs for it continues, but
-         * its result is not stored. True if there was anything.
-         */
-        public function release(\Stringable|string|int $id): bool
-        {
-        }
-
-        /**
-         * The result of the first run for the id. If there was none, this call runs the function; the others get its
-         * result, at once or when it comes. If the function throws, its caller gets the exception and the next caller
-         * runs, as after an exit or a fatal error. If the first is killed, the next one runs when its lease is over.
-         *
-         * @param callable(): ?string $function any bytes, at most 64 MiB, or null
-         * @param int<0, 3153600000000>|null $waitMs how long to wait for another caller's result; null is 5,000 more
-         *     than the lease, so that a waiter outlasts a caller that dies
-         * @throws TimeoutException if it did not come in time
-         * @throws LoadFailedException if the function failed a moment ago and `$errorTtlMs` remembers it
-         */
-        public function run(\Stringable|string|int $id, callable $function, ?int $waitMs = null): ?string
-        {
-        }
-
-        /** The Redis key of an id: `<prefix>:once:<name>:{<id>}`. */
-        public function redisKey(\Stringable|string|int $id): string
-        {
-        }
-    }
-
-    /** The answer of Once::claim(). */
-    final class Claimed
-    {
-        /** Whether the caller is the first. */
-        public readonly bool $first;
-
-        /** The value of the first caller; null if there is none, or no result yet. */
-        public readonly ?string $value;
-
-        /** Whether a function is running for it, without a result yet. */
-        public readonly bool $running;
-
-        /** How long the claim lasts, or the lease of the running function. */
-        public readonly int $remainingMs;
-
-        /** How long ago it was claimed. */
-        public readonly int $ageMs;
-
-        private function __construct()
-        {
-        }
-    }
-
-    /**
-     * A cache that never stampedes: on a miss one caller loads the value, in whatever process. Made by Client::cache().
-     *
-     * Values are strings of any bytes, at most 64 MiB, or null: it is known that there is none. When a value is stale,
-     * and sometimes a little earlier, one caller loads a new one, and the others are served the old one.
-     */
-    final class Cache
-    {
-        public readonly string $name;
-
-        private function __construct()
-        {
-        }
-
-        /**
-         * The value of a key. On a miss the function is called, unless another caller loads: then this call waits for
-         * that value. If the function throws, its caller gets the exception; others get LoadFailedException for a
-         * while, or the old value. After an exit or a fatal error another caller loads at once; if this process is
-         * killed, when its lease is over. A function must not get its own key: it would wait for itself.
-         *
-         * @param \Stringable|string|int $key at most 1 KiB
-         * @param callable(): ?string $load
-         * @param int<0, 3153600000000>|null $waitMs how long to wait for another caller's load; null is 5,000 more than
-         *     the lease, so that a waiter outlasts a caller that dies
-         * @throws TimeoutException if it did not come in time
-         * @throws LoadFailedException
-         */
-        public function get(\Stringable|string|int $key, callable $load, ?int $waitMs = null): ?string
-        {
-        }
-
-        /**
-         * The values of several keys, in their order, found by one call. The function gets the keys that are missing
-         * and that nobody else loads. A key that it leaves out has no value; a key that it adds is ignored. In a
-         * cluster the keys must lie in one slot.
-         *
-         * @param non-empty-list<\Stringable|string|int> $keys at most 1,000, none twice
-         * @param callable(non-empty-list<string>): array<string|int, ?string> $load
-         * @param int<0, 3153600000000>|null $waitMs as for get()
-         * @return array<string|int, ?string> by the keys
-         * @throws TimeoutException
-         * @throws LoadFailedException
-         * @throws CrossSlotException
-         */
-        public function getMany(array $keys, callable $load, ?int $waitMs = null): array
-        {
-        }
-
-        /**
-         * As get(), for values that are stored as JSON. The answer is what json_decode() makes of it, with objects as
-         * arrays, also for the caller who loaded it; null is no value.
-         *
-         * @param callable(): mixed $load
-         * @param int<0, 3153600000000>|null $waitMs as for get()
-         * @throws TimeoutException
-         * @throws LoadFailedException
-         * @throws \JsonException
-         */
-        public function getJson(\Stringable|string|int $key, callable $load, ?int $waitMs = null): mixed
-        {
-        }
-
-        /** The value of a key, fresh or stale, if there is one. Loads nothing and waits for nobody. */
-        public function peek(\Stringable|string|int $key): ?Seen
-        {
-        }
-
-        /**
-         * Stores a value that you already have. It counts as newer than whatever is being loaded.
-         *
-         * @param string|null $value null means that there is none; if `$negativeMs` is 0 that only forgets the key
-         * @throws InvalidArgumentException
-         */
-        public function put(\Stringable|string|int $key, ?string $value): bool
-        {
-        }
-
-        /**
-         * Forgets a key: what was loaded or is being loaded now is no longer served. True if there was a value.
-         */
-        public function invalidate(\Stringable|string|int $key): bool
-        {
-        }
-
-        /** The Redis key of a key: `<prefix>:cache:<name>:{<key>}`. */
-        public function redisKey(\Stringable|string|int $key): string
-        {
-        }
-    }
-
     /** What Cache::peek() found. */
     final class Seen
     {
@@ -1457,9 +1706,19 @@ namespace Quotalock {
          * a real server; null goes back to the server's clock. It holds for all client objects that share these
          * settings: give the client of a test a prefix of its own.
          *
-         * @param int<1, 4503599627370496>|null $micros
+         * @param int<100000000000000, 4503599627370496>|null $micros
          */
         public static function setTime(Client $client, ?int $micros = null): void
+        {
+        }
+
+        /**
+         * Moves the client's time on, in milliseconds as every duration. The first call stops the clock; between calls
+         * it stands still.
+         *
+         * @param int<0, max> $byMs
+         */
+        public static function advance(Client $client, int $byMs): void
         {
         }
 

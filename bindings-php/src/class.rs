@@ -8,14 +8,15 @@ use ext_php_rs::class::RegisteredClass;
 use ext_php_rs::error::Result;
 use ext_php_rs::ffi::{
     _ZEND_TYPE_NULLABLE_BIT, HashTable, IS_ARRAY, IS_LONG, IS_STRING, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC,
-    ext_php_rs_compiler_globals, ext_php_rs_executor_globals, zend_function, zend_hash_str_find_ptr_lc,
-    zend_internal_arg_info, zend_string,
+    ext_php_rs_compiler_globals, ext_php_rs_executor_globals, zend_do_implement_interface, zend_function,
+    zend_hash_str_find_ptr_lc, zend_internal_arg_info, zend_string,
 };
 use ext_php_rs::flags::ClassFlags;
 use ext_php_rs::types::{ZendObject, ZendStr, Zval};
+use ext_php_rs::zend::ClassEntry;
 
 use crate::property::{self, Property};
-use crate::{cache, once};
+use crate::{cache, interface, once};
 
 /// `ZEND_ATTRIBUTE_PERSISTENT` of Zend/zend_attributes.h.
 const PERSISTENT_ATTRIBUTE: u32 = 1;
@@ -32,7 +33,16 @@ unsafe extern "C" {
 }
 
 /// Registers the class of `T`: final, with readonly `properties`; without a constructor in Rust it has a private one.
+/// Handles have an interface too.
 pub fn register<T: RegisteredClass>(properties: &[Property]) -> Result<()> {
+    let interface = interface::register::<T>()?;
+    // SAFETY: null, or just registered by this thread, and nobody else uses it before start-up is over.
+    unsafe {
+        if let Some(interface) = interface.as_ref() {
+            describe_methods(interface, T::CLASS_NAME);
+            functions(interface).for_each(|function| interface::widen(function));
+        }
+    }
     let mut builder = ClassBuilder::new(T::CLASS_NAME).flags(ClassFlags::Final | ClassFlags::NoDynamicProperties);
     for (method, flags) in T::method_builders() {
         builder = builder.method(method, flags);
@@ -48,10 +58,9 @@ pub fn register<T: RegisteredClass>(properties: &[Property]) -> Result<()> {
     property::declare_public(class, properties);
     // SAFETY: the class was just registered by this thread, and nobody else uses it before start-up is over.
     unsafe {
-        for value in (*class).function_table.values() {
-            if let Some(function) = value.ptr::<zend_function>().and_then(|function| function.as_mut()) {
-                describe(function, T::CLASS_NAME);
-            }
+        describe_methods(&*class, T::CLASS_NAME);
+        if !interface.is_null() {
+            zend_do_implement_interface(class, interface);
         }
         if T::constructor().is_none()
             && let Some(constructor) = (*class).constructor.as_mut()
@@ -60,6 +69,21 @@ pub fn register<T: RegisteredClass>(properties: &[Property]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The methods of a class.
+fn functions(class: &ClassEntry) -> impl Iterator<Item = &mut zend_function> {
+    // SAFETY: the table holds pointers to functions.
+    class.function_table.values().filter_map(|value| unsafe { value.ptr::<zend_function>()?.as_mut() })
+}
+
+/// Describes the methods of a class.
+///
+/// # Safety
+/// As of [`describe`].
+unsafe fn describe_methods(class: &ClassEntry, name: &str) {
+    // SAFETY: as of the caller.
+    functions(class).for_each(|function| unsafe { describe(function, name) });
 }
 
 /// Does for our functions what [`register`] does for methods.

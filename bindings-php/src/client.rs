@@ -28,6 +28,7 @@ use crate::registry::{self, Handle};
 use crate::settings::{Arguments, REQUEST_MEMORY_MS, Settings};
 use crate::stock::{HOLD_MS, LEDGER_CAP, RETENTION_MS, Stock};
 use crate::stock_pairs::StockPairs;
+use crate::unkept;
 
 /// The properties of the class.
 pub const PROPERTIES: &[Property] = &[("server", Type::Text), ("prefix", Type::Text)];
@@ -244,7 +245,11 @@ impl Client {
             let (buyer, id, hold) = (buyer.bytes(2)?, requestId.bytes(4)?, holdMs.micros(3, "hold")?);
             self.0.shared()?.core().take_all(&takes.takes()?, &buyer, hold, id.as_deref())?
         };
-        call::run(op).map(Shown)
+        let taken = call::run(op)?;
+        if !taken.reservations.is_empty() && requestId.0.is_none() && unkept::is_returned() {
+            return unkept::warn(takes.takes()?[0].0.unkept(), Shown(taken));
+        }
+        Ok(Shown(taken))
     }
 
     /// Sells what several reservations hold, or nothing if one of them is over.

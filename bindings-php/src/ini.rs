@@ -1,9 +1,11 @@
 //! The ini settings `ratelimit.*`: what they are and who set them.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::OnceLock;
 
-use ext_php_rs::ffi::{ext_php_rs_executor_globals, zend_hash_str_find, zend_ini_entry};
+use ext_php_rs::ffi::{
+    E_CORE_WARNING, HashTable, ext_php_rs_executor_globals, php_error_docref, zend_hash_str_find, zend_ini_entry,
+};
 use ext_php_rs::flags::IniEntryPermission;
 use ext_php_rs::types::{ZendStr, Zval};
 use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
@@ -11,18 +13,22 @@ use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
 /// `ZEND_INI_SYSTEM`, what `php_admin_value` leaves of who may change a setting.
 const SYSTEM: u8 = 1 << 2;
 
+/// Their names.
+const SETTINGS: [&CStr; 4] = [URL, c"ratelimit.prefix", c"ratelimit.timeout_ms", c"ratelimit.on_error"];
+
 /// Every setting may be set anywhere; `php_admin_value` in a pool takes that away from scripts. Empty means not set.
 static ENTRIES: IniEntryDefs<5> = IniEntryDefs::new([
-    IniEntryDef::new(c"ratelimit.url", c"", IniEntryPermission::All),
-    IniEntryDef::new(c"ratelimit.prefix", c"", IniEntryPermission::All),
-    IniEntryDef::new(c"ratelimit.timeout_ms", c"", IniEntryPermission::All),
-    IniEntryDef::new(c"ratelimit.on_error", c"", IniEntryPermission::All),
+    IniEntryDef::new(SETTINGS[0], c"", IniEntryPermission::All),
+    IniEntryDef::new(SETTINGS[1], c"", IniEntryPermission::All),
+    IniEntryDef::new(SETTINGS[2], c"", IniEntryPermission::All),
+    IniEntryDef::new(SETTINGS[3], c"", IniEntryPermission::All),
     IniEntryDef::end(),
 ]);
 
 unsafe extern "C" {
     fn zend_ini_string_ex(name: *const c_char, length: usize, original: i32, exists: *mut bool) -> *mut c_char;
     fn cfg_get_entry(name: *const c_char, length: usize) -> *mut Zval;
+    fn php_ini_get_configuration_hash() -> *mut HashTable;
 }
 
 const URL: &CStr = c"ratelimit.url";
@@ -34,6 +40,49 @@ static HIDDEN: OnceLock<(String, String)> = OnceLock::new();
 pub fn register(module: i32) {
     IniEntryDef::register(ENTRIES.as_slice(), module);
     hide_password();
+    warn_of_misspelled();
+}
+
+/// Warns of configured settings that are meant for us and that we do not have: PHP says nothing of them. Only their names: a
+/// value may hold a password.
+fn warn_of_misspelled() {
+    // SAFETY: at start-up, in the only thread; the table is the engine's, and nobody changes it meanwhile.
+    let configured = unsafe { php_ini_get_configuration_hash().as_ref() };
+    for (name, _) in configured.into_iter().flat_map(HashTable::iter) {
+        let name = name.to_string();
+        let Some(message) = misspelled(&name).and_then(|message| CString::new(message).ok()) else { continue };
+        // SAFETY: as `php_error`: the format takes this one string.
+        unsafe { php_error_docref(std::ptr::null(), E_CORE_WARNING as c_int, c"%s".as_ptr(), message.as_ptr()) };
+    }
+}
+
+/// What to say of a setting that looks like ours; none of one that is ours, or somebody else's.
+fn misspelled(name: &str) -> Option<String> {
+    let (prefix, setting) = name.split_once('.')?;
+    let prefix = prefix.to_ascii_lowercase().replace(['_', '-'], "");
+    if SETTINGS.iter().any(|ours| ours.to_bytes() == name.as_bytes()) || !["ratelimit", "quotalock"].contains(&&*prefix)
+    {
+        return None;
+    }
+    let ours = SETTINGS.map(|ours| ours.to_str().unwrap_or_default());
+    let distance = |ours: &&str| distance(setting.as_bytes(), ours.as_bytes().split_at("ratelimit.".len()).1);
+    let nearest = ours.iter().min_by_key(|ours| distance(ours)).filter(|ours| distance(ours) <= 1 + setting.len() / 3);
+    let cure = nearest.map_or_else(|| format!("use {}", ours.join(", ")), |nearest| format!("did you mean {nearest}?"));
+    Some(format!("the ini setting {name} does not exist, and nobody reads it: {cure}"))
+}
+
+/// How many letters must be put in, left out or changed to make one text the other.
+fn distance(from: &[u8], to: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (at, letter) in from.iter().enumerate() {
+        let mut before = std::mem::replace(&mut row[0], at + 1);
+        for (column, other) in to.iter().enumerate() {
+            let changed = before + usize::from(!letter.eq_ignore_ascii_case(other));
+            before = row[column + 1];
+            row[column + 1] = changed.min(before + 1).min(row[column] + 1);
+        }
+    }
+    row[to.len()]
 }
 
 /// Has PHP itself know the configured URL without its password: `php --re`, `ini_get` and reflection print what it knows.

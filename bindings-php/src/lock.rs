@@ -18,6 +18,7 @@ use crate::held;
 use crate::property::{self, Bytes, Live, Property, Type};
 use crate::record::{Shown, list};
 use crate::registry::{self, Handle, Handles};
+use crate::unkept;
 
 /// The properties of the class. Those from `token` on are asked for by each reading, by getters.
 pub const PROPERTIES: &[Property] = &[
@@ -72,7 +73,24 @@ impl Lock {
         }
         let object = Lock::object(lock, Duration::ZERO, Rc::new([handle.clone()]));
         held::keep(object.number, &object.lock, &object.handles);
+        if unkept::is_returned() {
+            object.give_back();
+            return unkept::warn(object.lock.unkept(), object);
+        }
         Ok(object)
+    }
+
+    /// Acquires it, as `acquire`.
+    fn grant(&self, wait: Maybe<Int>) -> Outcome<bool> {
+        let wait = wait.0.map(|wait| wait.micros(1, "wait")).transpose()?;
+        registry::check(&self.handles)?;
+        let acquiring = self.lock.acquire(wait.map_or(self.wait, convert::duration))?;
+        let undo = |_| held::give_back(&self.lock);
+        let granted = call::interruptibly(Duration::ZERO, |asked| acquiring.run_interruptibly(asked), undo)?;
+        if granted {
+            held::keep(self.number, &self.lock, &self.handles);
+        }
+        Ok(granted)
     }
 
     /// Releases it when nobody waits for an answer.
@@ -101,13 +119,10 @@ impl Lock {
 impl Lock {
     /// Acquires it, and waits for at most `waitMs`; false if it was not granted.
     pub fn acquire(&self, waitMs: Maybe<Int>) -> Outcome<bool> {
-        let wait = waitMs.0.map(|wait| wait.micros(1, "wait")).transpose()?;
-        registry::check(&self.handles)?;
-        let acquiring = self.lock.acquire(wait.map_or(self.wait, convert::duration))?;
-        let undo = |_| held::give_back(&self.lock);
-        let granted = call::interruptibly(Duration::ZERO, |asked| acquiring.run_interruptibly(asked), undo)?;
-        if granted {
-            held::keep(self.number, &self.lock, &self.handles);
+        let granted = self.grant(waitMs)?;
+        if granted && unkept::is_this() {
+            self.give_back();
+            return unkept::warn(self.lock.unkept(), granted);
         }
         Ok(granted)
     }
@@ -159,7 +174,7 @@ impl Lock {
     /// Calls the function while it is held, and releases it however that ends.
     pub fn run(&self, function: Function, waitMs: Maybe<Int>) -> Outcome<Zval> {
         let function = function.get(1)?;
-        if !self.acquire(waitMs)? {
+        if !self.grant(waitMs)? {
             return Err(self.lock.not_acquired().into());
         }
         let ended = callback::call(function, &[class::this()]);

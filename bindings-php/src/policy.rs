@@ -39,6 +39,6 @@ fn rule(value: &Zval) -> Option<quotalock::Rule> {
 
 fn no_rule(value: &Zval) -> Problem {
     let found = type_name(value);
-    Error::new(Code::InvalidPolicy, format!("policy has {found} among its rules: give objects of Quotalock\\Rule"))
-        .into()
+    let cure = "give objects of Quotalock\\Rule, or one string for all of them, such as \"10/minute;100/hour\"";
+    Error::new(Code::InvalidPolicy, format!("policy has {found} among its rules: {cure}")).into()
 }

@@ -13,6 +13,7 @@ use crate::exception::Outcome;
 use crate::property::{self, Property, Type};
 use crate::record::Recorded;
 use crate::registry::Handle;
+use crate::unkept;
 
 /// The properties of the class.
 pub const PROPERTIES: &[Property] =
@@ -48,7 +49,12 @@ impl Reservation {
         let decision = call::run(op);
         // SAFETY: it comes from a box, which was given up for this one, and nobody else knows the object yet.
         let mut object = unsafe { ZBox::from_raw(object) };
-        property::fill(&mut object.std, DECISION, [decision?.shown()]);
+        let decision = decision?;
+        property::fill(&mut object.std, DECISION, [decision.shown()]);
+        if decision.allowed && unkept::is_returned() {
+            drop(decision);
+            return unkept::warn(object.reservation.unkept(), object);
+        }
         Ok(object)
     }
 }

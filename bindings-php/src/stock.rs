@@ -16,6 +16,7 @@ use crate::exception::Outcome;
 use crate::property::{self, Array, Property, Type};
 use crate::record::{Recorded, Shown, list};
 use crate::registry::Handle;
+use crate::unkept;
 
 /// The properties of the class.
 pub const PROPERTIES: &[Property] = &[("name", Type::Text), ("scope", Type::MaybeText), ("redisKeys", Type::Array)];
@@ -118,7 +119,12 @@ impl Stock {
             let (hold, id) = (holdMs.micros(3, "hold")?, requestId.bytes(4)?);
             self.stock()?.take(&buyer, quantity, hold, id.as_deref())?
         };
-        call::run(op).map(Shown)
+        let taken = call::run(op)?;
+        // By its request id a take is told again.
+        if taken.reservation.is_some() && requestId.0.is_none() && unkept::is_returned() {
+            return unkept::warn(self.stock.unkept(), Shown(taken));
+        }
+        Ok(Shown(taken))
     }
 
     /// Sells what a reservation holds; false if it was over.

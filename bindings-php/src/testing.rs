@@ -27,6 +27,12 @@ impl Testing {
         Ok(testing::set_time(client.handle().shared()?.core(), micros)?)
     }
 
+    /// Moves the client's time on; the first call stops it.
+    pub fn advance(client: &ZendClassObject<Client>, byMs: Int) -> Outcome<()> {
+        let by = byMs.micros(2, "by")?;
+        Ok(testing::advance(client.handle().shared()?.core(), by)?)
+    }
+
     /// Replaces what stands at a raw Redis key.
     pub fn put(client: &ZendClassObject<Client>, redisKey: Text, kind: Text, value: Text) -> Outcome<bool> {
         let op = {

@@ -17,18 +17,34 @@ use crate::client::Client;
 use crate::limiter::{Limiter, Unsettled};
 use crate::op::Op;
 
-/// Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of this client is decided, also
+/// In 1973: what is earlier is a time of today in another unit.
+const EARLIEST: u64 = 100_000_000_000_000;
+/// Where a time begins that only goes on.
+const BEGINS: u64 = 1_700_000_000_000_000;
+
+/// Sets the time, in microseconds since the epoch (from 1973 to 2^52), at which every later call of this client is decided, also
 /// on a real server; none goes back to the server's clock. It is this client's alone, also on a `memory://` that others share;
 /// TTLs run in real time.
 ///
 /// # Errors
-/// `invalid_argument` for a time out of bounds.
+/// `invalid_argument` for a time out of bounds, such as one in seconds or milliseconds.
 pub fn set_time(client: &Client, micros: Option<u64>) -> Result<()> {
-    if let Some(given) = micros.filter(|m| *m == 0 || *m > 1 << 52) {
-        return Err(Error::invalid(format!("time {given} is not between 1 and 2^52 µs: change it")));
+    if let Some(given) = micros.filter(|m| !(EARLIEST..=1 << 52).contains(m)) {
+        return Err(Error::invalid(format!(
+            "time {given} is not between {EARLIEST} and 2^52: give microseconds since the epoch, such as {BEGINS}"
+        )));
     }
     client.session.test_time.set(micros);
     Ok(())
+}
+
+/// Moves the time of the client on; the first call has it stand still at a round moment before.
+///
+/// # Errors
+/// As [`set_time`].
+pub fn advance(client: &Client, micros: u64) -> Result<()> {
+    let now = client.session.test_time.get().unwrap_or(BEGINS);
+    set_time(client, Some(now.saturating_add(micros)))
 }
 
 /// What [`put`] puts.

@@ -13,6 +13,7 @@ use Quotalock\Exception\QuotalockException;
 use Quotalock\Exception\RateLimitedException;
 use Quotalock\Exception\UnavailableException;
 use Quotalock\Exception\WrongTypeException;
+use Quotalock\Rule;
 use Quotalock\Testing;
 
 /** Exceptions: their classes, codes and messages, and what they tell of where they happened. */
@@ -147,6 +148,49 @@ final class ErrorsTest extends TestCase
             (new Client($server->url(':right@'), prefix()))->limiter('n', '1/s')->consume('k')->allowed,
             'allowed'
         );
+    }
+
+    /** @return iterable<string, array{string, string, \Closure}> what a message says, and what it does not */
+    public static function messages(): iterable
+    {
+        $set = function (Client $client, int $micros): void {
+            Testing::setTime($client, 1_700_000_000_000_000 + $micros);
+        };
+        yield 'when to try again' => ['try again in 29.999s', '29.9989', function (Client $client) use ($set) {
+            $set($client, 0);
+            $client->limiter('n', '1/30s')->require('k');
+            $set($client, 1_086);
+            $client->limiter('n', '1/30s')->require('k');
+        }];
+        yield 'how long a lock is held' => ['for 29.999s more', '29.9989', function (Client $client) use ($set) {
+            $set($client, 0);
+            $lock = $client->lock('n');
+            $lock->acquire();
+            $set($client, 1_086);
+            $client->lock('n')->run(fn () => null);
+        }];
+        yield 'period' => ['period of 0 is under 1 ms', 'µs', fn () => new Rule(1, 0)];
+        $blocked = fn (Client $client) => $client->limiter('n', '1/s')->block('k', 0);
+        yield 'duration' => ['duration of 0 is not between 1 ms and 36500 days', 'µs', $blocked];
+        $burst = fn (Client $client) => $client->limiter('n', 'token-bucket 1/s burst 5');
+        yield 'burst' => ['for a burst say capacity', '?', $burst];
+        $algorithm = 'use one of fixed-window, calendar-window, sliding-window, token-bucket, sliding-log';
+        yield 'algorithm' => [$algorithm, '?', fn (Client $client) => $client->limiter('n', 'sliding_window 1/s')];
+        yield 'algorithm of a rule' => [$algorithm, '?', fn () => new Rule(1, 1_000, 'sliding_window')];
+        $texts = fn (Client $client) => $client->limiter('n', ['10/minute', '100/hour']);
+        yield 'list' => ['or one string for all of them, such as "10/minute;100/hour"', '?', $texts];
+    }
+
+    /** @dataProvider messages */
+    public function testAMessageSpeaksTheLanguageOfItsReader(string $says, string $never, \Closure $call): void
+    {
+        try {
+            $call(client('memory://' . prefix()));
+            self::fail('it is refused');
+        } catch (QuotalockException $error) {
+            self::assertStringContainsString($says, $error->getMessage());
+            self::assertStringNotContainsString($never, $error->getMessage());
+        }
     }
 
     public function testAUserWithoutARightIsToldWhich(): void

@@ -95,6 +95,49 @@ final class IniTest extends TestCase
         self::assertStringContainsString('InvalidArgumentException', self::madeBy('', ['url' => 'http://x']));
     }
 
+    /** @return iterable<string, array{string, string}> a name that PHP passes over, and what is said of it */
+    public static function misspelled(): iterable
+    {
+        $names = ['quotalock.url' => 'url', 'quotalock.urll' => 'url', 'ratelimit.urll' => 'url',
+            'ratelimit.URL' => 'url', 'RateLimit.url' => 'url', 'rate_limit.prefix' => 'prefix',
+            'ratelimit.timeout' => 'timeout_ms', 'ratelimit.timeoutms' => 'timeout_ms',
+            'quotalock.onerror' => 'on_error'];
+        foreach ($names as $name => $meant) {
+            yield $name => [$name, "did you mean ratelimit.$meant?"];
+        }
+        $all = 'use ratelimit.url, ratelimit.prefix, ratelimit.timeout_ms, ratelimit.on_error';
+        yield 'of no other' => ['ratelimit.enabled', $all];
+    }
+
+    /** @dataProvider misspelled */
+    public function testAMisspelledSettingIsToldOfWhenPhpStarts(string $name, string $cure): void
+    {
+        [$output, $code] = php('echo "went on";', ['-d', "$name=redis://:secret@h"]);
+        $wanted = "PHP Startup: the ini setting $name does not exist, and nobody reads it: $cure";
+        self::assertStringContainsString($wanted, $output);
+        self::assertSame([0, true], [$code, str_ends_with($output, 'went on')], 'how it ended');
+        self::assertStringNotContainsString('secret', $output);
+        $folder = sys_get_temp_dir() . '/quotalock-ini-' . bin2hex(random_bytes(6));
+        mkdir($folder);
+        file_put_contents("$folder/php.ini", "[ratelimit]\n$name = \"other\"\n");
+        [$output] = php('', ['-c', $folder]);
+        unlink("$folder/php.ini");
+        rmdir($folder);
+        self::assertStringContainsString($wanted, $output, 'of a file');
+    }
+
+    public function testWhatIsNotMeantForUsIsNotToldOf(): void
+    {
+        $others = ['ratelimits.url', 'limit.url', 'redis.session.locking_enabled', 'ratelimit', 'quotalock', 'url',
+            'ratelimit_url', 'my.ratelimit.url'];
+        $options = [];
+        $ours = ['ratelimit.url', 'ratelimit.prefix', 'ratelimit.timeout_ms', 'ratelimit.on_error'];
+        foreach ([...$others, ...$ours] as $name) {
+            array_push($options, '-d', "$name=1");
+        }
+        self::assertSame(['', 0], php('', $options), 'what is written');
+    }
+
     public function testTheOneLineFunctionUsesTheseSettings(): void
     {
         $prefix = prefix();

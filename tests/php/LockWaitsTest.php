@@ -97,8 +97,10 @@ final class LockWaitsTest extends TestCase
         $subscriptions = fn (): array => array_filter($redis->client('list'), fn (array $each) => $each['sub'] > 0);
         self::assertSame(0, count($subscriptions()), 'the subscriptions before');
         foreach (['n', 'n', 'm'] as $name) {
-            $client->lock('m')->acquire();
-            $client->lock($name)->acquire(30);
+            self::assertTrue(isFree($client, 'm'), 'whether the other is free');
+            $lock = $client->lock($name);
+            self::assertSame($name === 'm', $lock->acquire(30), "whether $name is granted");
+            $lock->release();
             self::assertSame(1, count($subscriptions()), 'the subscriptions');
         }
     }

@@ -47,7 +47,7 @@ final class LocksTest extends TestCase
         self::assertSame(intdiv($now, 1000) + 1_000, $holder->untilMs, 'its end');
         $longer = $client->adopt($heir->handover());
         Testing::setTime($client, $now + 1_000_000);
-        self::assertSame([false, true], [$longer->held, $client->lock('sku:42')->acquire()], 'who has it afterwards');
+        self::assertSame([false, true], [$longer->held, isFree($client, 'sku:42')], 'who has it afterwards');
     }
 
     /** @dataProvider stores */
@@ -130,7 +130,7 @@ final class LocksTest extends TestCase
         );
         [$both, $one] = [$client->lockAll(['x', "y\xff"]), $client->lock("y\xff")];
         self::assertSame([true, false], [$one->acquire(), $both->acquire()], 'all or none');
-        self::assertSame(true, $client->lock('x')->acquire(), 'whether the other is free');
+        self::assertSame(true, isFree($client, 'x'), 'whether the other is free');
         self::assertSame(["$client->prefix:lock:{x}", "$client->prefix:lock:{y\xff}"], $both->redisKeys, 'the keys');
         self::assertSame(["x", "y\xff"], $both->names, 'the names');
     }
@@ -227,10 +227,10 @@ final class LocksTest extends TestCase
         $within = new Client($url, $prefix);
         $ends = fn () => $within->lock('d')->run(fn () => $within->close());
         thrown(LostException::class, $ends);
-        self::assertSame(true, $other->lock('d')->acquire(), 'whether that one is free');
+        self::assertSame(true, isFree($other, 'd'), 'whether that one is free');
         self::assertSame(
             [true, true],
-            [$other->lock('a')->acquire(), $other->lock('b')->acquire()],
+            [isFree($other, 'a'), isFree($other, 'b')],
             'whether they are free'
         );
         foreach ([fn () => $first->acquire(), fn () => $first->extend(), fn () => $first->inspect()] as $call) {
@@ -282,23 +282,23 @@ final class LocksTest extends TestCase
         $client = client();
         $fiber = new \Fiber(fn () => $client->lock('n')->run(fn (Lock $lock) => [\Fiber::suspend('in'), $lock->held]));
         self::assertSame('in', $fiber->start(), 'what it was suspended with');
-        self::assertSame(false, $client->lock('n')->acquire(), 'whether it is free');
+        self::assertSame(false, isFree($client, 'n'), 'whether it is free');
         self::assertSame('other', $client->lock('m')->run(fn () => 'other'), 'what another run returns meanwhile');
         $fiber->resume('on');
         self::assertSame(['on', true], $fiber->getReturn(), 'what it returned');
         self::assertSame(true, $client->lock('n')->run(fn (Lock $lock) => $lock->held), 'whether it is free then');
         $fiber = new \Fiber(fn () => $client->lock('n')->run(\Fiber::suspend(...)));
         $fiber->start();
-        self::assertSame(false, $client->lock('n')->acquire(), 'whether it is free again');
+        self::assertSame(false, isFree($client, 'n'), 'whether it is free again');
         unset($fiber);
         gc_collect_cycles();
-        self::assertSame(true, $client->lock('n')->acquire(), 'whether a fiber that was given up holds it');
+        self::assertSame(true, isFree($client, 'n'), 'whether a fiber that was given up holds it');
     }
 
     public function testRunsWithinRunsAreReleasedFromWithin(): void
     {
         $client = client();
-        $all = $client->lock('a')->run(fn () => $client->lock('b')->run(fn () => $client->lock('a')->acquire()));
+        $all = $client->lock('a')->run(fn () => $client->lock('b')->run(fn () => isFree($client, 'a')));
         self::assertSame(false, $all, 'whether the outer one is free within');
         foreach (['a', 'b'] as $name) {
             self::assertSame([], $client->lock($name)->inspect()->holders, "who holds $name");

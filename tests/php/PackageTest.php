@@ -26,6 +26,10 @@ final class PackageTest extends TestCase
         sort($files);
         self::assertSame(['LICENSE', 'README.md', 'ratelimit.so', 'ratelimit.stub.php'], $files, 'what it holds');
         self::assertTrue(filesize("$folder/ratelimit.so") < filesize(extension()), 'that symbols are left out');
+        // A table of symbols is what a debugger wants, and nobody else.
+        self::assertStringNotContainsString('.symtab', $run('readelf', '-SW', "$folder/ratelimit.so"));
+        $readme = (string) file_get_contents("$folder/README.md");
+        self::assertStringContainsString('sudo install -m 644 ratelimit.so', $readme, 'how to install it');
         $output = $run(PHP_BINARY, '-n', '-d', "extension=$folder/ratelimit.so", '-r', 'echo Quotalock\Client::class;');
         self::assertSame('Quotalock\Client', $output, 'what it defines');
         array_map(unlink(...), glob("$folder/*"));

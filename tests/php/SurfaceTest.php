@@ -10,6 +10,9 @@ use Quotalock\Testing;
 /** The extension against tests/spec/api.json, by reflection. */
 final class SurfaceTest extends TestCase
 {
+    /** What has an interface, so that a test can have a double of it. */
+    private const HANDLES = ['Client', 'Limiter', 'Reservation', 'Lock', 'Stock', 'Once', 'Cache'];
+
     private static function api(): array
     {
         $text = (string) file_get_contents(ROOT . '/tests/spec/api.json');
@@ -106,14 +109,34 @@ final class SurfaceTest extends TestCase
         $api = self::api();
         $class = new \ReflectionClass(Testing::class);
         $methods = self::names($class->getMethods(\ReflectionMethod::IS_STATIC));
-        self::assertSame(array_map(camel(...), array_keys($api['testing'])), $methods, 'the methods');
-        foreach ($api['testing'] as $name => $parameters) {
+        $wanted = $api['testing'] + $api['only']['php']['testing'];
+        self::assertEqualsCanonicalizing(array_map(camel(...), array_keys($wanted)), $methods, 'the methods');
+        foreach ($wanted as $name => $parameters) {
             $method = $class->getMethod(camel($name));
             self::assertSame(
-                self::listed($parameters),
+                self::listed($parameters, 'Testing'),
                 self::names($method->getParameters()),
                 "the parameters of $name"
             );
+        }
+    }
+
+    public function testTheInterfaceOfAHandleHasItsMethodsWithInterfacesWhereItReturnsHandles(): void
+    {
+        $handles = array_map(fn (string $type) => "Quotalock\\$type", self::HANDLES);
+        foreach ($handles as $class) {
+            $interface = new \ReflectionClass("{$class}Interface");
+            self::assertTrue($interface->isInterface() && is_subclass_of($class, $interface->getName()), "of $class");
+            $own = array_diff(self::names((new \ReflectionClass($class))->getMethods()), ['__construct']);
+            self::assertSame(array_values($own), self::names($interface->getMethods()), "the methods of $class");
+            foreach ($interface->getMethods() as $method) {
+                $parts = fn (\ReflectionMethod $of) => array_map(strval(...), $of->getParameters());
+                $twin = new \ReflectionMethod($class, $method->getName());
+                self::assertSame($parts($twin), $parts($method), "the parameters of {$method->getName()}");
+                $returned = (string) $twin->getReturnType();
+                $returned .= in_array($returned, $handles, true) ? 'Interface' : '';
+                self::assertSame($returned, (string) $method->getReturnType(), "what {$method->getName()} returns");
+            }
         }
     }
 
@@ -138,6 +161,9 @@ final class SurfaceTest extends TestCase
         $wanted = ['Quotalock\Exception\QuotalockException', 'Quotalock\Testing'];
         foreach (array_keys($api['types']) as $type) {
             $wanted[] = "Quotalock\\$type";
+        }
+        foreach (self::HANDLES as $type) {
+            $wanted[] = "Quotalock\\{$type}Interface";
         }
         foreach ($api['errors'] as $name) {
             $wanted[] = "Quotalock\\Exception\\{$name}Exception";

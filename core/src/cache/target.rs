@@ -116,7 +116,8 @@ impl Target {
 
     /// The error for who waited in vain.
     pub fn late(&self, wait: Duration, left: u64) -> Error {
-        let (what, left) = (format!("{} had no value {}", self.shown, within(wait)), span(left));
+        let (what, left) =
+            (format!("{} had no value {}", self.shown, within(wait)), span(left.next_multiple_of(1_000)));
         let why = format!(
             "another caller is loading it, and its lease ends in {left}; wait longer, or find out why the load is slow"
         );
@@ -128,7 +129,10 @@ impl Target {
         let what = &self.shown;
         Error::new(
             Code::LoadFailed,
-            format!("{what} failed to load a moment ago ({error}): try again in {}", span(left)),
+            format!(
+                "{what} failed to load a moment ago ({error}): try again in {}",
+                span(left.next_multiple_of(1_000))
+            ),
         )
     }
 }

@@ -8,7 +8,7 @@ use super::scripts::Transition;
 use super::spec::{Spec, described};
 use super::state::State;
 use crate::base::decision::{Decision, Source};
-use crate::base::error::shown;
+use crate::base::error::{shown, span};
 use crate::call::prelude::*;
 use crate::call::resp;
 
@@ -228,7 +228,7 @@ impl Operation for LimiterCall {
         match answer.get::<Decision>() {
             Some(decision) if self.verb == Verb::Require && !decision.allowed => {
                 let when = match decision.retry_after {
-                    Some(micros) => format!("try again in {} ms", micros.div_ceil(1_000)),
+                    Some(micros) => format!("try again in {}", span(micros.next_multiple_of(1_000))),
                     None => format!(
                         "it can never be admitted, because cost {} is above the limit of {}",
                         decision.cost, decision.limit

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::base::decision::{CombinedDecision, Decision};
-use crate::base::error::{Error, Result, shown};
+use crate::base::error::{Error, Result, shown, span};
 use crate::base::key;
 use crate::call::answer::AnswerValue;
 use crate::call::resp;
@@ -381,8 +381,8 @@ fn check_amount(done: &str, amount: u64) -> Result<()> {
 
 fn check_duration(what: &str, duration: u64) -> Result<()> {
     if !(MIN_BLOCK..=MAX_PERIOD).contains(&duration) {
-        let given = shown(duration.to_string().as_bytes());
-        return Err(Error::invalid(format!("{what} of {given} µs is not between 1 ms and 36500 days: change it")));
+        let given = span(duration);
+        return Err(Error::invalid(format!("{what} of {given} is not between 1 ms and 36500 days: change it")));
     }
     Ok(())
 }

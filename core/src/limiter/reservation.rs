@@ -56,6 +56,12 @@ impl Reservation {
     pub fn cancel(&self) -> Result<Op<bool>> {
         self.settle(0)
     }
+
+    /// What to warn the user of a binding of, whose object went as soon as it was made.
+    pub fn unkept(&self) -> String {
+        let name = shown(self.limiter.name().as_bytes());
+        format!("a reservation of limiter \"{name}\" was dropped: settle or cancel it, or keep its id")
+    }
 }
 
 impl Limiter {

@@ -257,6 +257,12 @@ impl Lock {
         Op::of(&spec.session, Box::new(ForceReleaseCall { spec: spec.clone(), release: spec.force_release() }))
     }
 
+    /// What to warn the user of a binding of, whose object went as soon as it held the lock.
+    pub fn unkept(&self) -> String {
+        let what = &self.inner.spec.shown;
+        format!("{what} was released because nothing keeps its handle: keep it in a variable until you release it")
+    }
+
     /// The names, as they were given.
     pub fn names(&self) -> &[Vec<u8>] {
         &self.inner.spec.names

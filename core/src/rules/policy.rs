@@ -5,7 +5,7 @@ mod grammar;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::base::error::{Code, Error, Result};
+use crate::base::error::{Code, Error, Result, span};
 use crate::rules::algorithm::Algorithm;
 
 /// The largest amount of a rule, 2^52: sums of two stay exact in Lua's and JavaScript's numbers.
@@ -82,13 +82,13 @@ impl Rule {
             ));
         }
         if period < MIN_PERIOD {
-            return refuse(format!("period of {period} µs is under 1 ms: give at least 1 ms"));
+            return refuse(format!("period of {} is under 1 ms: give at least 1 ms", span(period)));
         }
         if !period.is_multiple_of(1_000) {
-            return refuse(format!("period of {period} µs is not in whole milliseconds: round it"));
+            return refuse(format!("period of {} is not in whole milliseconds: round it", span(period)));
         }
         if period > MAX_PERIOD {
-            return refuse(format!("period of {period} µs is over 36500 days: give less"));
+            return refuse(format!("period of {} is over 36500 days: give less", span(period)));
         }
         if !algorithm.definition().has_capacity() {
             if capacity.is_some() {

@@ -216,6 +216,12 @@ impl Stock {
         &self.target.name
     }
 
+    /// What to warn the user of a binding of, who threw away the answer of a take.
+    pub fn unkept(&self) -> String {
+        let name = shown(self.name());
+        format!("a reservation of stock \"{name}\" was dropped: confirm or cancel it, or give the take a request id")
+    }
+
     /// The scope given.
     pub fn scope(&self) -> Option<&[u8]> {
         self.options.scope.as_deref()

@@ -41,7 +41,7 @@ function attack(array $request): array
         $codes[$side][$code] = true;
     };
     $ask = $request['call'] === 'acquire'
-        ? fn () => $bad->lock('bad')->acquire(waitMs: $request['wait_ms'])
+        ? fn () => ($lock = $bad->lock('bad'))->acquire(waitMs: $request['wait_ms'])
         : fn () => $hostile->consume('k');
     do {
         $note('bad', $ask);

@@ -186,6 +186,13 @@ function waiters(Lock $lock, int $count): void
     eventually(fn () => $lock->inspect()->waiters === $count, fn () => "{$lock->inspect()->waiters} wait");
 }
 
+/** Whether somebody could have the lock; nobody has it afterwards. */
+function isFree(Client $client, string $name): bool
+{
+    $lock = $client->lock($name);
+    return $lock->acquire() && $lock->release();
+}
+
 /** Runs it and returns how many milliseconds it took. */
 function elapsed(\Closure $run): float
 {
