@@ -70,3 +70,11 @@ for (const format of /** @type {const} */ (['cjs', 'esm'])) {
     assert.deepEqual(run(file), { output: 'true function\n', status: 0, problem: '' })
   })
 }
+
+for (const condition of ['edge-light', 'workerd']) {
+  test(`where there is no Node the package says so (${condition})`, async (context) => {
+    const conditions = [condition, 'worker', 'browser', 'import']
+    const file = await bundled(elsewhere(context), 'esm', { conditions, platform: 'browser' })
+    assert.match(run(file).problem, /runs in Node alone, not in an Edge runtime .*export const runtime = 'nodejs'/)
+  })
+}
