@@ -11,7 +11,7 @@ const { construct, failure } = require('./errors.js')
 const { inspection } = require('./inspection.js')
 const { lockOptions } = require('./lock_options.js')
 const { Loss } = require('./loss.js')
-const { mindLock } = require('./unkept.js')
+const { mind } = require('./unkept.js')
 
 /** @typedef {import('../index.js').Lock} Surface */
 
@@ -73,7 +73,7 @@ class Lock {
     this.#native = lock
     this.#loss = new Loss(lock)
     // Not this: whoever waits for nothing but the signal keeps the handle too.
-    mindLock(this.#loss, lock)
+    mind(this.#loss, lock)
     this.#names = names
     this.#waitMs = waitMs
   }

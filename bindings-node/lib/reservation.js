@@ -7,7 +7,7 @@ const native = require('./native.js')
 const { number } = require('./argument.js')
 const { submitDescribed } = require('./channel.js')
 const { failure } = require('./errors.js')
-const { mindReservation } = require('./unkept.js')
+const { mind } = require('./unkept.js')
 
 /** @typedef {import('../index.js').Reservation} Surface */
 
@@ -28,7 +28,7 @@ class Reservation {
     this.#native = reservation
     this.#key = key
     this.#decision = decision
-    if (decision?.allowed) mindReservation(this, reservation)
+    if (decision?.allowed) mind(this, reservation)
   }
 
   get key() {

@@ -4,44 +4,26 @@
 
 /** @typedef {{ letGo(): string | null }} Held what knows whether it is held; lets it go and says what to warn of */
 
-const locks = new FinalizationRegistry((/** @type {Held} */ held) => {
-  warn(held.letGo())
-})
+/** How many different warnings there are at most: whoever drops every lock shall not fill the log with it. */
+const MOST = 100
 
-/**
- * One warning for each limiter: reservations may be many.
- * @type {Set<string>}
- */
+/** @type {Set<string>} */
 const told = new Set()
 
-const reservations = new FinalizationRegistry((/** @type {Held} */ held) => {
+const registry = new FinalizationRegistry((/** @type {Held} */ held) => {
   const message = held.letGo()
-  if (message === null || told.has(message)) return
+  if (message === null || told.has(message) || told.size === MOST) return
   told.add(message)
-  warn(message)
+  process.emitWarning(message, { type: 'QuotalockWarning', code: 'QUOTALOCK_UNKEPT' })
 })
 
-/** @param {string | null} message */
-function warn(message) {
-  if (message !== null) process.emitWarning(message, { type: 'QuotalockWarning', code: 'QUOTALOCK_UNKEPT' })
-}
-
 /**
- * Warns if a lock is held when nobody has its `owner` any more.
+ * Warns if something is held when nobody has its `owner` any more.
  * @param {object} owner
  * @param {Held} held
  */
-function mindLock(owner, held) {
-  locks.register(owner, held)
+function mind(owner, held) {
+  registry.register(owner, held)
 }
 
-/**
- * As `mindLock`, for a reservation.
- * @param {object} owner
- * @param {Held} held
- */
-function mindReservation(owner, held) {
-  reservations.register(owner, held)
-}
-
-module.exports = { mindLock, mindReservation }
+module.exports = { mind }

@@ -26,15 +26,15 @@ MUTANTS = [
     Mutant(
         "nothing is told of a lock that is collected while it is held",
         f"{LIB}/unkept.js",
-        "warn(held.letGo())",
-        "held.letGo()",
+        "  process.emitWarning(",
+        "  void (",
         suites=NODE,
     ),
     Mutant(
         "whoever keeps the signal of a lock alone loses the lock",
         f"{LIB}/lock.js",
-        "mindLock(this.#loss, lock)",
-        "mindLock(this, lock)",
+        "mind(this.#loss, lock)",
+        "mind(this, lock)",
         suites=NODE,
     ),
     Mutant(
