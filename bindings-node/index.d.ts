@@ -1075,8 +1075,39 @@ export function limit(name: string, key: Key, policy: Policy, options?: CallOpti
  */
 export function quorumLock(clients: readonly Client[], name: Key, options?: QuorumOptions): Promise<Lock>
 
-/** For your own tests: set the time of a client, and read or plant raw values under a key. */
+/** The time of one client, which stands still until a test moves it; its class is `testing.Clock`. TTLs run in real time. */
+export interface Clock {
+  /** The client's time, in milliseconds since the epoch. */
+  readonly nowMs: number
+  /** Moves the client's time on by so many milliseconds; back by less than 0. */
+  advance(ms: number): void
+}
+
+/** Of which decision; see `testing.decision`. */
+export interface TestDecision {
+  /** `10/minute` unless you say otherwise. */
+  policy?: Policy | undefined
+  /** How much was consumed before, at most the limit; 0 unless you say otherwise. */
+  used?: number | undefined
+  /** 1 unless you say otherwise. */
+  cost?: number | undefined
+  /** The limiter's name: `test` unless you say otherwise. */
+  name?: string | undefined
+  /** `test` unless you say otherwise. */
+  key?: Key | undefined
+  /** As a client with this `onError` answers when Redis is away. */
+  onError?: 'raise' | 'open' | 'closed' | 'local' | undefined
+}
+
+/** For your own tests: a client's time, decisions to answer with, and raw values under a key. */
 export const testing: {
+  /** Stops the time of a client, at `atMs` milliseconds since the epoch. */
+  Clock: new (
+    client: Client,
+    options?: { atMs?: number | undefined },
+  ) => Clock
+  /** A decision such as a limiter makes, for what your test doubles: `await testing.decision({ policy: '10/minute', used: 10 })`. */
+  decision(of?: TestDecision): Promise<Decision>
   /**
    * Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of a client is decided, also on a
    * real server; null goes back to the server's clock. Other clients of the same server or memory keep theirs.

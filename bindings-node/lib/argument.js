@@ -168,6 +168,8 @@ function policyOf(given) {
     throw refusal('policy', given, "a string such as '10/minute', a rule { limit, periodMs }, or an array of rules")
   }
   return (Array.isArray(given) ? given : [given]).map((rule) => {
+    if (typeof rule === 'string')
+      throw refusal('policy', given, "one string for all rules, such as '10/minute;100/hour'")
     if (typeof rule !== 'object' || rule === null) throw refusal('rule', rule, 'an object { limit, periodMs }')
     const { limit, periodMs, algorithm = 'fixed-window', capacity } = rule
     return {

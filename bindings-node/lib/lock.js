@@ -11,6 +11,7 @@ const { construct, failure } = require('./errors.js')
 const { inspection } = require('./inspection.js')
 const { lockOptions } = require('./lock_options.js')
 const { Loss } = require('./loss.js')
+const { mind } = require('./unkept.js')
 
 /** @typedef {import('../index.js').Lock} Surface */
 
@@ -71,6 +72,8 @@ class Lock {
     }
     this.#native = lock
     this.#loss = new Loss(lock)
+    // Not this: whoever waits for nothing but the signal keeps the handle too.
+    mind(this.#loss, lock)
     this.#names = names
     this.#waitMs = waitMs
   }

@@ -179,6 +179,8 @@ export declare class Lock {
   raiseFloor(floor: number): void
   /** Why the last acquisition was not granted. */
   refusal(): string
+  /** Releases what nobody keeps, and says what to warn of; nothing if there was nothing to release. */
+  letGo(): string | null
   /** Ends an acquisition whose caller is gone. It is still answered, and soon. */
   abandon(): void
 }
@@ -211,6 +213,8 @@ export declare class Questions {
 export declare class Reservation {
   /** The id: 32 hexadecimal digits. */
   get id(): string
+  /** What to warn of if nobody keeps it; nothing if it was settled, or its id is known. */
+  letGo(): string | null
 }
 
 /** The units of a sale. */

@@ -1,6 +1,6 @@
 'use strict'
 
-// Loads the native half: the file built beside this package, or the package of this platform.
+// Loads the native half: the file built beside this package, the package of this platform, or what lies beside a bundle.
 
 const { basename } = require('node:path')
 
@@ -13,7 +13,8 @@ function platform() {
 
 function load() {
   const name = platform()
-  const places = [`../quotalock.${name}.node`, `quotalock-${name}`]
+  const file = `quotalock.${name}.node`
+  const places = [`../${file}`, `quotalock-${name}`, `./${file}`]
   const failures = []
   for (const place of places) {
     try {
@@ -22,11 +23,11 @@ function load() {
       failures.push(error)
     }
   }
-  // A bundler copies this file into another.
-  const cure =
-    basename(__filename) === 'native.js'
-      ? `install quotalock-${name}, or build it (npm run build)`
-      : 'a bundle cannot hold it, so mark quotalock as external (esbuild: --external:quotalock) and install it beside the bundle'
+  // A bundler copies this file into another; a module of today has no `__filename`.
+  const isBundled = typeof __filename === 'undefined' || basename(__filename) !== 'native.js'
+  const cure = isBundled
+    ? `a bundle cannot hold it, so mark quotalock as external (esbuild: --external:quotalock) and install it beside the bundle, or copy ${file} there`
+    : `install quotalock-${name}, or build it (npm run build)`
   const message = `quotalock has no native part for ${name}: ${cure}`
   throw new Error(message, { cause: new AggregateError(failures) })
 }

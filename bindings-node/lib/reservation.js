@@ -7,6 +7,7 @@ const native = require('./native.js')
 const { number } = require('./argument.js')
 const { submitDescribed } = require('./channel.js')
 const { failure } = require('./errors.js')
+const { mind } = require('./unkept.js')
 
 /** @typedef {import('../index.js').Reservation} Surface */
 
@@ -27,6 +28,7 @@ class Reservation {
     this.#native = reservation
     this.#key = key
     this.#decision = decision
+    if (decision?.allowed) mind(this, reservation)
   }
 
   get key() {

@@ -162,4 +162,10 @@ impl Reservation {
     pub fn id(&self) -> String {
         self.inner.id()
     }
+
+    /// What to warn of if nobody keeps it; nothing if it was settled, or its id is known.
+    #[napi(catch_unwind)]
+    pub fn let_go(&self) -> Option<String> {
+        self.inner.let_go()
+    }
 }

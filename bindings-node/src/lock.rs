@@ -84,6 +84,12 @@ impl Lock {
         self.inner.not_acquired().message().to_owned()
     }
 
+    /// Releases what nobody keeps, and says what to warn of; nothing if there was nothing to release.
+    #[napi(catch_unwind)]
+    pub fn let_go(&self) -> Option<String> {
+        self.inner.let_go()
+    }
+
     /// Ends an acquisition whose caller is gone. It is still answered, and soon.
     #[napi(catch_unwind)]
     pub fn abandon(&self) {

@@ -29,6 +29,8 @@ static INSIDE: AtomicUsize = AtomicUsize::new(0);
 /// Of which process they are.
 static OF: AtomicU64 = AtomicU64::new(0);
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
+/// Whether it has begun; that is never taken back.
+static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
 /// Which thread ends the interpreter, and until when the others stay outside.
 static DOOR: Mutex<Option<(ThreadId, Instant)>> = Mutex::new(None);
 
@@ -54,6 +56,11 @@ impl Drop for Inside {
             depth => DEPTH.set(depth - 1),
         }
     }
+}
+
+/// Whether the interpreter's end has begun.
+pub fn is_ending() -> bool {
+    HAS_BEGUN.load(Ordering::Relaxed)
 }
 
 /// Does what may take as long as it likes and is safe by itself: the end does not wait for it.
@@ -117,6 +124,7 @@ pub fn settle(py: Python<'_>) {
     let now = Instant::now();
     close_until(now + PATIENCE + CLOSED);
     IS_ENDING.store(true, Ordering::Relaxed);
+    HAS_BEGUN.store(true, Ordering::Relaxed);
     py.detach(|| {
         while INSIDE.load(Ordering::Relaxed) > 0 && now.elapsed() < PATIENCE {
             thread::sleep(PAUSE);

@@ -45,6 +45,7 @@ mod stock_reservation;
 mod stock_status;
 mod taken;
 mod testing;
+mod unkept;
 mod watch;
 
 use pyo3::prelude::*;

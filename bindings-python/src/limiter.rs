@@ -119,7 +119,8 @@ impl Limiter {
         unsettled: Word<'_>,
     ) -> PyResult<Reservation> {
         let (reservation, decision) = self._reserve(key, estimate, ttl, unsettled)?;
-        Ok(reservation.with(decision))
+        reservation._decided(key.py(), decision);
+        Ok(reservation)
     }
 
     /// As `reserve`, but the reservation is apart from its decision, which on a loop is still a future.

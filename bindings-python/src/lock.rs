@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 use quotalock::{LockOptions, LockState, convert};
@@ -14,6 +15,7 @@ use crate::error::raised;
 use crate::interruption::interruptibly;
 use crate::lock_options::Given;
 use crate::loss::Loss;
+use crate::unkept::warn;
 
 /// A handle for a lock; made by `Client.lock` and its neighbours.
 #[pyclass(frozen, weakref, module = "quotalock")]
@@ -244,5 +246,14 @@ impl Lock {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let names = self.names.bind(py).iter().map(|name| shown(&name)).collect::<Vec<_>>().join(", ");
         Ok(format!("<quotalock.Lock {names} {}>", self.core.state().as_str()))
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        if let Some(message) = self.core.let_go() {
+            // The GIL is held: only Python drops it.
+            Python::attach(|py| warn::<PyRuntimeWarning>(py, &message));
+        }
     }
 }

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use pyo3::exceptions::PyResourceWarning;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 
 use crate::argument::{shown, whole};
 use crate::carrier::Carrier;
+use crate::unkept::warn;
 
 /// An amount held by `Limiter.reserve`; as a bool, whether it is held, as far as is known.
 #[pyclass(frozen, weakref, module = "quotalock")]
@@ -15,18 +18,18 @@ pub struct Reservation {
     /// The key as it was given: a str or bytes.
     key: Py<PyAny>,
     /// The answer of `reserve`; none if this was made from a key and an id.
-    decision: Option<Py<PyAny>>,
+    decision: PyOnceLock<Py<PyAny>>,
 }
 
 impl Reservation {
     /// Wraps the core's reservation.
     pub fn new(core: quotalock::Reservation, carrier: Arc<Carrier>, key: Py<PyAny>) -> Reservation {
-        Reservation { core, carrier, key, decision: None }
+        Reservation { core, carrier, key, decision: PyOnceLock::new() }
     }
 
-    /// The same with the answer of `reserve`.
-    pub fn with(self, decision: Py<PyAny>) -> Reservation {
-        Reservation { decision: Some(decision), ..self }
+    /// Whether it is held, as far as is known.
+    fn is_held(&self, py: Python<'_>) -> PyResult<bool> {
+        self.decision.get(py).map_or(Ok(true), |decision| decision.is_truthy(py))
     }
 }
 
@@ -47,7 +50,12 @@ impl Reservation {
     /// The answer of `reserve`; None if this was made by `reservation`.
     #[getter]
     fn decision(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.decision.as_ref().map(|decision| decision.clone_ref(py))
+        self.decision.get(py).map(|decision| decision.clone_ref(py))
+    }
+
+    /// Takes the answer of `reserve`.
+    pub fn _decided(&self, py: Python<'_>, decision: Py<PyAny>) {
+        let _ = self.decision.set(py, decision);
     }
 
     /// Puts the `actual` amount in the place of the estimate. False if the reservation had ended, or was settled with
@@ -63,10 +71,24 @@ impl Reservation {
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        self.decision.as_ref().map_or(Ok(true), |decision| decision.is_truthy(py))
+        self.is_held(py)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
         format!("<quotalock.Reservation {} of {}>", self.core.id(), shown(self.key.bind(py)))
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        // The GIL is held: only Python drops it.
+        Python::attach(|py| {
+            if self.decision.get(py).is_some()
+                && self.is_held(py).unwrap_or(false)
+                && let Some(message) = self.core.let_go()
+            {
+                warn::<PyResourceWarning>(py, &message);
+            }
+        });
     }
 }

@@ -39,5 +39,12 @@ const throttler = ThrottlerModule.forRoot({
 })
 Module({ imports: [throttler], controllers: [Pages] })(App)
 
-const app = await NestFactory.create(App, { logger: ['error'] })
+// On Express, unless you ask for Fastify.
+async function adapter() {
+  if (process.env.PLATFORM !== 'fastify') return []
+  const { FastifyAdapter } = await import('@nestjs/platform-fastify')
+  return [new FastifyAdapter()]
+}
+
+const app = await NestFactory.create(App, ...(await adapter()), { logger: ['error'] })
 await app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')

@@ -6,7 +6,7 @@ from mutant import Mutant
 
 LIB = "bindings-node/lib"
 # Those in tests/node that find them.
-TESTS = ("fake-timers", "constructors", "secrets", "signals", "unwinding")
+TESTS = ("fake-timers", "constructors", "secrets", "signals", "unwinding", "unkept")
 NODE = ("node",)
 MUTANTS = [
     Mutant(
@@ -21,6 +21,20 @@ MUTANTS = [
         "bindings-node/src/bell.rs",
         "self.bells.swap(0, 1);",
         "",
+        suites=NODE,
+    ),
+    Mutant(
+        "nothing is told of a lock that is collected while it is held",
+        f"{LIB}/unkept.js",
+        "  process.emitWarning(",
+        "  void (",
+        suites=NODE,
+    ),
+    Mutant(
+        "whoever keeps the signal of a lock alone loses the lock",
+        f"{LIB}/lock.js",
+        "mind(this.#loss, lock)",
+        "mind(this, lock)",
         suites=NODE,
     ),
     Mutant(

@@ -13,6 +13,7 @@ TESTS = (
     "test_passwords",
     "test_waits",
     "test_leaks",
+    "test_unkept",
 )
 MUTANTS = [
     Mutant(
@@ -21,6 +22,48 @@ MUTANTS = [
         "let want = Want { session, prefix, from: now, is_lost: false, hops: 0 };",
         "if self.all.keys().any(|(of, _)| *of == client) { continue; }\n            "
         "let want = Want { session, prefix, from: now, is_lost: false, hops: 0 };",
+        suites=("python",),
+    ),
+    Mutant(
+        "nothing is told of a handle that goes while it is held",
+        f"{PYTHON}/lock.rs",
+        "if let Some(message) = self.core.let_go() {",
+        "if let Some(message) = None::<String> {",
+        suites=("python",),
+    ),
+    Mutant(
+        "a handle that is not renewed is told of, and released",
+        f"{RUST}/lock/mod.rs",
+        "held.spec.options.renew && held.is_held())?",
+        "held.is_held())?",
+        suites=("python",),
+    ),
+    Mutant(
+        "a handle that was lost is told of",
+        f"{RUST}/lock/mod.rs",
+        "held.spec.options.renew && held.is_held())?",
+        "held.spec.options.renew)?",
+        suites=("python",),
+    ),
+    Mutant(
+        "what is raised while a handle goes is forgotten",
+        f"{PYTHON}/unkept.rs",
+        "unsafe { ffi::PyErr_Restore(kind, value, trace) };",
+        "let _ = (kind, value, trace);",
+        suites=("python",),
+    ),
+    Mutant(
+        "handles that go at the interpreter's end are told of",
+        f"{PYTHON}/unkept.rs",
+        "if is_ending() {",
+        "if false {",
+        suites=("python",),
+    ),
+    Mutant(
+        "a reservation whose id is known is told of",
+        f"{RUST}/limiter/reservation.rs",
+        "self.alone.store(false, Ordering::Relaxed);\n        self.id.iter()",
+        "self.id.iter()",
         suites=("python",),
     ),
     Mutant(

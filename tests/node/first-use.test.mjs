@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { Client } from 'quotalock'
 import { ROOT } from './support.mjs'
 
 const root = fileURLToPath(ROOT)
@@ -48,6 +49,11 @@ await client.lock('l', { signal, ttlMs: undefined })
 `
   const settings = { exactOptionalPropertyTypes: true, types: ['node'], lib: ['ES2023', 'ESNext.Disposable'] }
   assert.equal(compiled(settings, program), '')
+})
+
+test('policies in an array of texts are told how', () => {
+  const refused = /policy is an array: give one string for all rules, such as '10\/minute;100\/hour'/
+  assert.throws(() => new Client('memory://').limiter('n', /** @type {any} */ (['10/minute', '100/hour'])), refused)
 })
 
 test('a bundle that lacks the native part says how to bundle', () => {

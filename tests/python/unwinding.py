@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 import uuid
+import warnings
 import weakref
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any
@@ -338,6 +339,9 @@ def leave(surface: Surface) -> None:
 
 
 def main(face: str, ending: str, rounds: int) -> None:
+    # Of locks and reservations that nobody keeps it is told all along, by Python code that runs in the midst of it.
+    warnings.showwarning = lambda *_: None
+    warnings.simplefilter("always")
     pauses: dict[str, Callable[[float], Awaitable[None] | None]] = {"python": time.sleep, "python-aio": asyncio.sleep}
     with Surface(face) as surface:
         if ending == "exit":

@@ -552,6 +552,7 @@ class Reservation:
     def cancel(self) -> bool:
         """Gives the whole estimate back: `settle` with 0."""
 
+    def _decided(self, decision: Decision) -> None: ...
     def __bool__(self) -> bool: ...
 
 @final

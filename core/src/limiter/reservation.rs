@@ -1,5 +1,8 @@
 //! A reservation: an estimate that was charged, to be settled when the actual amount is known.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::call::Verb;
 use super::holds::ID_SIZE;
 use super::{Limiter, check_cost};
@@ -14,11 +17,17 @@ pub struct Reservation {
     limiter: Limiter,
     key: Vec<u8>,
     id: [u8; ID_SIZE],
+    /// Whether only this and its clones can settle it: nobody has done so, nor asked for the id.
+    alone: Arc<AtomicBool>,
 }
 
 impl Reservation {
     pub(super) fn new(limiter: &Limiter, key: &[u8]) -> Result<Reservation> {
-        Ok(Reservation { limiter: limiter.clone(), key: key.to_vec(), id: random::bytes()? })
+        Ok(Reservation::of(limiter, key, random::bytes()?, true))
+    }
+
+    fn of(limiter: &Limiter, key: &[u8], id: [u8; ID_SIZE], alone: bool) -> Reservation {
+        Reservation { limiter: limiter.clone(), key: key.to_vec(), id, alone: Arc::new(AtomicBool::new(alone)) }
     }
 
     pub(super) fn id_bytes(&self) -> [u8; ID_SIZE] {
@@ -32,6 +41,7 @@ impl Reservation {
 
     /// The id: 32 hexadecimal digits.
     pub fn id(&self) -> String {
+        self.alone.store(false, Ordering::Relaxed);
         self.id.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -46,6 +56,7 @@ impl Reservation {
     /// `invalid_argument` for a bad amount; else as the limiter's other calls, whatever `on_error` says.
     pub fn settle(&self, actual: u64) -> Result<Op<bool>> {
         check_cost(actual)?;
+        self.alone.store(false, Ordering::Relaxed);
         self.limiter.call(Verb::Settle { id: self.id }, &self.key, actual, None, None)
     }
 
@@ -61,6 +72,12 @@ impl Reservation {
     pub fn unkept(&self) -> String {
         let name = shown(self.limiter.name().as_bytes());
         format!("a reservation of limiter \"{name}\" was dropped: settle or cancel it, or keep its id")
+    }
+
+    /// For a binding whose object of a held reservation goes away: what to warn its user of; none if it was settled, or its id is
+    /// known.
+    pub fn let_go(&self) -> Option<String> {
+        self.alone.swap(false, Ordering::Relaxed).then(|| self.unkept())
     }
 }
 
@@ -86,6 +103,6 @@ impl Limiter {
             let text = std::str::from_utf8(pair).map_err(|_| bad())?;
             *byte = u8::from_str_radix(text, 16).map_err(|_| bad())?;
         }
-        Ok(Reservation { limiter: self.clone(), key: key.to_vec(), id: bytes })
+        Ok(Reservation::of(self, key, bytes, false))
     }
 }

@@ -153,6 +153,16 @@ impl Lock {
         Releasing::new(self.inner.handle().held.take())
     }
 
+    /// For a binding whose object goes away: releases in the background what it holds, and returns what to warn its user of. None if
+    /// it holds nothing, or does not renew: then the lease is meant to end by itself.
+    pub fn let_go(&self) -> Option<String> {
+        // Asked with nothing locked: who listens for a loss is told here, and may ask the handle.
+        let held = self.held_now().filter(|held| held.spec.options.renew && held.is_held())?;
+        self.inner.handle().held = None;
+        messages::give_back(held);
+        Some(self.unkept())
+    }
+
     /// Describes a release by somebody else than whoever works under the lock, such as the close of a client: that one is told
     /// of a loss at once.
     pub fn forfeit(&self) -> Releasing {

@@ -9,9 +9,9 @@ import { test } from 'node:test'
 import { ownRedis } from '../../node/support.mjs'
 import { start, until } from './support.mjs'
 
-const EXAMPLES = ['express', 'fastify', 'hono', 'koa', 'nest']
+const EXAMPLES = ['express', 'fastify', 'hono', 'koa', 'nest', 'nest on fastify']
 /** What counts by the store of another package. */
-const STORES = ['express', 'fastify', 'hono', 'nest']
+const STORES = ['express', 'fastify', 'hono', 'nest', 'nest on fastify']
 
 /** @typedef {Awaited<ReturnType<typeof start>>} App */
 

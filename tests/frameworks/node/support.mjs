@@ -34,16 +34,17 @@ export async function until(ready, within = 30_000) {
 /**
  * Starts an example, with a Redis and an `onError`; it ends with the test.
  * @param {import('node:test').TestContext} context
- * @param {string} name
+ * @param {string} example its folder, and what it runs on if it can run on several: `nest on fastify`
  * @param {string} url
  * @param {string} onError
  */
-export async function start(context, name, url, onError = 'closed') {
+export async function start(context, example, url, onError = 'closed') {
+  const [name = example, platform = ''] = example.split(' on ')
   // Where its framework is found.
   const folder = join(INSTALLED, 'examples', name)
   cpSync(join(ROOT, 'examples', name), folder, { recursive: true })
   const port = await freePort()
-  const env = { ...process.env, PORT: port, QUOTALOCK_URL: url, ON_ERROR: onError }
+  const env = { ...process.env, PORT: port, QUOTALOCK_URL: url, ON_ERROR: onError, PLATFORM: platform }
   const command = ['--pdeathsig', 'KILL', '--', process.execPath, 'app.mjs']
   const child = spawn('setpriv', command, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let log = ''

@@ -8,7 +8,7 @@ import pytest
 import quotalock
 from quotalock import aio
 from quotalock._require import require
-from quotalock.testing import Clock
+from quotalock.testing import Clock, decision
 
 
 def test_a_clock_stands_still_until_it_is_moved(quotalock_client: quotalock.Client, quotalock_clock: Clock) -> None:
@@ -42,6 +42,19 @@ def test_a_time_that_cannot_be_leaves_the_clock_as_it_was() -> None:
     with pytest.raises(quotalock.InvalidArgument):
         clock.advance(-2_000_000_000)
     assert clock.now == 1_700_000_000.0
+
+
+def test_a_decision_for_what_a_test_doubles() -> None:
+    admitted, denied = decision(), decision("5/10s;9/minute", used=5, name="api")
+    assert (admitted.allowed, admitted.remaining, admitted.retry_after) == (True, 9, 0.0)
+    assert (denied.allowed, denied.retry_after, denied.name) == (False, 10.0, "api")
+    assert denied.headers()["Retry-After"] == "10"
+    assert denied.problem()["status"] == 429
+    away = [decision(on_error=word) for word in ("open", "closed", "local")]
+    assert [(one.allowed, one.source) for one in away] == [(True, "open"), (False, "closed"), (True, "local")]
+    assert away[1].problem()["status"] == 503
+    with pytest.raises(quotalock.RateLimited):
+        decision("5/minute", used=6)
 
 
 def test_a_missing_or_too_old_package_is_named_with_what_to_install() -> None:

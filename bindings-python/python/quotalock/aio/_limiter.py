@@ -9,8 +9,6 @@ from .._native import Decision
 from ._wrapper import Wrapper, on_loop
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from .._native import _Unsettled
 
 
@@ -55,7 +53,8 @@ class Limiter(Wrapper[_native.Limiter], made_by="Client.limiter"):
         If this is cancelled after Redis was asked, the estimate may be held until its end.
         """
         native, decision = self._native._reserve(key, estimate, ttl, unsettled)
-        return Reservation._of(native, await decision)
+        native._decided(await decision)
+        return Reservation._of(native)
 
     def reservation(self, key: str | bytes | int, id: str) -> Reservation:
         """The reservation of this id, made here or in another process. Asks nobody, so it is not awaited."""
@@ -96,14 +95,7 @@ class Limiter(Wrapper[_native.Limiter], made_by="Client.limiter"):
 class Reservation(Wrapper[_native.Reservation], made_by="Limiter.reserve or Limiter.reservation"):
     """An amount held by `Limiter.reserve`; see `quotalock.Reservation`. Any loop or process can settle it."""
 
-    __slots__ = ("_decision",)
-    _decision: Decision | None
-
-    @classmethod
-    def _of(cls, native: _native.Reservation, decision: Decision | None = None) -> Self:
-        self = super()._of(native)
-        self._decision = decision
-        return self
+    __slots__ = ()
 
     @property
     def key(self) -> str | bytes | int:
@@ -118,7 +110,7 @@ class Reservation(Wrapper[_native.Reservation], made_by="Limiter.reserve or Limi
     @property
     def decision(self) -> Decision | None:
         """The answer of `reserve`; None if this was made by `Limiter.reservation`."""
-        return self._decision
+        return self._native.decision
 
     async def settle(self, actual: int) -> bool:
         """Puts the `actual` amount in the place of the estimate; False if the reservation had ended."""
@@ -129,4 +121,4 @@ class Reservation(Wrapper[_native.Reservation], made_by="Limiter.reserve or Limi
         return await on_loop(self._native.cancel)()
 
     def __bool__(self) -> bool:
-        return self._decision is None or self._decision.allowed
+        return bool(self._native)
