@@ -331,6 +331,19 @@ MUTANTS = [
         Edit(f"{RUST}/lock/handover.rs", "if !was_held {", "if false {"),
     ),
     Mutant(
+        "who adopts a lock has only what was left of its lease",
+        f"{LUA}/lease/adopt.lua",
+        "    renew(t, at, ttl)\n",
+        "",
+        Edit(f"{RUST}/state/lease/adopt.rs", "                table.renew(places[n], now, self.ttl);\n", ""),
+    ),
+    Mutant(
+        "the deadline of whoever adopts counts from the answer",
+        f"{RUST}/lock/handover.rs",
+        "self.adopt.heir, token, self.sent)",
+        "self.adopt.heir, token, self.lock.spec.now())",
+    ),
+    Mutant(
         "what is adopted becomes shorter",
         f"{LUA}/lease/renew.lua",
         "math.max(deadline, now + ttl), math.max(length, ttl)",
