@@ -7,7 +7,7 @@ from mutant import LUA, RUST, Edit, Mutant
 BOTH = ("core", "history")
 TESTS = (
     *("locks", "lease_wake", "lock_hints", "lock_away", "lock_close", "lock_waits"),
-    *("quorum", "twin_lease", "lacking_states"),
+    *("handover", "quorum", "twin_lease", "lacking_states"),
 )
 MUTANTS = [
     Mutant(
@@ -342,6 +342,12 @@ MUTANTS = [
         f"{RUST}/lock/handover.rs",
         "self.adopt.heir, token, self.sent)",
         "self.adopt.heir, token, self.lock.spec.now())",
+    ),
+    Mutant(
+        "who adopts a lock renews it as if max_hold began anew",
+        f"{RUST}/lock/passed.rs",
+        "max_hold: held.renew_until.saturating_sub(spec.now()).max(1),",
+        "max_hold: spec.options.max_hold.max(held.renew_until),",
     ),
     Mutant(
         "what is adopted becomes shorter",
