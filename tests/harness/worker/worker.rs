@@ -325,9 +325,8 @@ impl Lane {
         }
         let given = &request["arguments"];
         let ended = match method {
-            "acquire" => {
-                acquired(lock, Duration::from_millis(given["wait_ms"].as_u64().unwrap_or(0)), self.number).map(Value::from)
-            }
+            "acquire" => acquired(lock, Duration::from_millis(given["wait_ms"].as_u64().unwrap_or(0)), self.number)
+                .map(Value::from),
             "extend" => lock.extend(None).and_then(|extending| extending.run()).map(Value::from),
             "handover" => lock.handover().map(Value::from),
             _ if self.number % 3 == 2 => block_on(lock.release()).map(Value::from),
