@@ -13,6 +13,8 @@ own; PHP has one lane). The operations:
   makes, a `value` or `json` (a text), or with what it `fails`, and maybe for how long it takes at least, `takes_ms`,
   and a file that it waits for, `until`. Further fields: `at_ns`, the monotonic time before which the call is not made;
   `look`, the properties of the handle that are read after it; `announce`, to read and tell them before it as well.
+* `lock.adopt`, and of the other kinds of locks: `adopt` of the client, whose handle is that of this `name` and these
+  `options` from then on.
 * `load`: consumes at random what `mix` offers (a list of `limiter`, `policy`, `key`, `costs`) for `seconds` or a number
   of `calls`, `in_flight` at once (sync Python: threads; PHP: always one), pausing `pause_us` on average between calls.
   It ends before its time when its file is removed. What has `once` in the mix is called with a request id, again and
@@ -295,7 +297,7 @@ def carried(op: str, arguments: Answer) -> Answer:
     type_ = {"client": "Client", "limiter": "Limiter", "stock": "Stock", "once": "Once", "cache": "Cache"}.get(
         kind, "Lock"
     )
-    known = API["types"][type_]["methods"][method]
+    known = API["types"]["Client" if method == "adopt" else type_]["methods"][method]
     if unknown := [name for name in given if name.removesuffix("_ms") not in known]:
         raise WorkerError(f"{op} has no {', '.join(unknown)} in api.json")
     for name, value in given.items():

@@ -17,6 +17,12 @@ _TAKEN_FOR_GRANTED = {
     "python": {
         "quotalock.": "import quotalock\n",
         "client.": CLIENT["python"],
+        "ship(": "def ship(token):\n    assert token > 0\n",
+        "old.lock(": """
+import contextlib
+import types
+old = types.SimpleNamespace(lock=lambda name, timeout: contextlib.nullcontext())
+""",
     },
     "php": {
         "$client->": "$client = new Quotalock\\Client();\n",
@@ -26,6 +32,18 @@ _TAKEN_FOR_GRANTED = {
         "$db": "$db = new class {\n    function user($id)\n    {\n        return ['id' => $id];\n    }\n};\n",
         "$event": "$event = (object) ['id' => 'event:1'];\n",
         "pay(": "function pay(object $event): string\n{\n    return 'receipt 7';\n}\n",
+        "ship(": "function ship(int $token): void\n{\n    $token > 0 || exit('no token');\n}\n",
+        "$redlock->": """
+$redlock = new class {
+    function lock($name, $ttl)
+    {
+        return [$name, $ttl];
+    }
+    function unlock($lock)
+    {
+    }
+};
+""",
     },
     "js": {
         "client.": CLIENT["js"],
@@ -34,6 +52,7 @@ _TAKEN_FOR_GRANTED = {
         "render(": "const render = () => '<h1>Home</h1>'\n",
         "event": "const event = { id: 'event:1' }\n",
         "pay(": "const pay = async () => 'receipt 7'\n",
+        "redlock.": "const redlock = { acquire: async () => ({ release: async () => {} }) }\n",
     },
 }
 # Looks at the names that a block makes, or that its comments promise, as they come.
@@ -42,6 +61,7 @@ _LOOKS = {
         "\ndecision = ": "assert (decision.allowed, decision.remaining, decision.retry_after) == (True, 9, 0.0)\n",
         "taken": "assert taken.outcome in ('held', 'not_open')\n",
         "receipt": "assert receipt == b'receipt 7'\n",
+        "def exclusively": "with exclusively('ship:7') as lock:\n    assert lock.held\n",
         "page": "assert page.lower() == b'<h1>home</h1>'\n",
         "def application": """
 answers = []
@@ -57,6 +77,7 @@ assert answers[10][1]["Retry-After"] == "60", answers
         "$html": "$html === 'home' || exit($html);\n",
         "$user": "$user === ['id' => '42'] || exit(json_encode($user));\n",
         "$receipt": "$receipt === 'receipt 7' || exit($receipt);\n",
+        "$exclusively": "$exclusively('ship:7', fn (int $token) => $token > 0) === true || exit('not held');\n",
         "$isFirst": "$isFirst === true || exit('another was first');\n",
     },
     "js": {
@@ -64,6 +85,9 @@ assert answers[10][1]["Retry-After"] == "60", answers
         "retryAfterMs }": ";[allowed, remaining, retryAfterMs].join() === 'true,9,0' || console.log('denied')\n",
         "outcome,": ";(await sale.status()).sold === 2 || console.log(outcome)\n",
         "const page ": "String(page) === '<h1>Home</h1>' || console.log(page)\n",
+        "function exclusively": """
+;(await exclusively('ship:7', async (token) => token > 0)) === true || console.log('not held')
+""",
         "const receipt": "String(receipt) === 'receipt 7' || console.log(receipt)\n",
         "function handle": """
 const answers = []

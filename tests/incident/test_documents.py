@@ -60,7 +60,7 @@ def test_each_block_is_in_a_language_that_is_checked() -> None:
     assert fences == 2 * len(BLOCKS)
     assert {language for _, _, language, _ in BLOCKS} == {*readmes.LANGUAGES, *readmes.CHECKED_OTHERWISE}
     # Each package shows all that it has in its own language, the others show it in all of them.
-    in_all = {"README.md", "docs/answering-429.md", "docs/testing.md"}
+    in_all = {"README.md", "docs/answering-429.md", "docs/migrating-locks.md", "docs/testing.md"}
     shown = {name(document) for document, *_ in RUN_HERE}
     assert shown == in_all | {f"bindings-{language}/README.md" for language in ("node", "php", "python")}
     for document in in_all:
@@ -130,6 +130,22 @@ def test_each_command_is_one(server: Server) -> None:
                 assert targets.issuperset(words[1:]), name(document)
             else:
                 assert server.command(*words) == "OK", name(document)
+
+
+def test_each_code_has_its_part_and_each_message_is_one() -> None:
+    source = (ROOT / "core/src/base/error.rs").read_text()
+    codes = re.findall(r'Code::\w+ => "(\w+)"', source)
+    assert len(codes) == int(re.findall(r"ALL: \[Code; (\d+)\]", source)[0])
+    text = (ROOT / "docs/troubleshooting.md").read_text()
+    parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)[1:]
+    assert parts[:-2:2] == codes
+    # A message goes on in the next line of its source.
+    written = "".join(path.read_text() for path in sorted((ROOT / "core/src").rglob("*.rs")))
+    written = re.sub(r"\\\n\s*", "", written).replace('\\"', '"')
+    cells = [cell for part in parts[1:-2:2] for cell in re.findall(r"^\| `(.+?)` \|", part, re.MULTILINE)]
+    assert len(cells) > 30
+    said = {fragment.strip() for cell in cells for fragment in cell.split("...")}
+    assert {fragment for fragment in said if fragment not in written} == set()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)

@@ -7,7 +7,7 @@ from mutant import LUA, RUST, Edit, Mutant
 BOTH = ("core", "history")
 TESTS = (
     *("locks", "lease_wake", "lock_hints", "lock_away", "lock_close", "lock_waits"),
-    *("quorum", "twin_lease", "lacking_states"),
+    *("handover", "quorum", "twin_lease", "lacking_states"),
 )
 MUTANTS = [
     Mutant(
@@ -329,6 +329,25 @@ MUTANTS = [
         "        self.assert_held()?;\n        let mut handle",
         "        let mut handle",
         Edit(f"{RUST}/lock/handover.rs", "if !was_held {", "if false {"),
+    ),
+    Mutant(
+        "who adopts a lock has only what was left of its lease",
+        f"{LUA}/lease/adopt.lua",
+        "    renew(t, at, ttl)\n",
+        "",
+        Edit(f"{RUST}/state/lease/adopt.rs", "                table.renew(places[n], now, self.ttl);\n", ""),
+    ),
+    Mutant(
+        "the deadline of whoever adopts counts from the answer",
+        f"{RUST}/lock/handover.rs",
+        "self.adopt.heir, token, self.sent)",
+        "self.adopt.heir, token, self.lock.spec.now())",
+    ),
+    Mutant(
+        "who adopts a lock renews it as if max_hold began anew",
+        f"{RUST}/lock/passed.rs",
+        "max_hold: held.renew_until.saturating_sub(spec.now()).max(1),",
+        "max_hold: spec.options.max_hold.max(held.renew_until),",
     ),
     Mutant(
         "what is adopted becomes shorter",

@@ -142,7 +142,8 @@ class Session {
     const { lane, name, options = {}, at_ns = 0, look = [], announce } = request
     let [invoke, loads] = [now(), 0]
     try {
-      const handle = await this.handle({ lane, kind, name, options })
+      const adopts = method === 'adopt'
+      let handle = adopts ? this.client : await this.handle({ lane, kind, name, options })
       /** @type {Answer} */
       const given = Object.fromEntries(Object.entries(request.arguments ?? {}).map(([n, v]) => [n, octets(v)]))
       const how = given.load ?? given.function
@@ -161,11 +162,15 @@ class Session {
           this.client.stock(...parameters('Client', 'stock', { name: of, ...options }))
         given[pairs] &&= given[pairs].map((/** @type {any[]} */ [of, second]) => [stock(of), second])
       }
-      const taken = parameters(MADE[kind] ?? 'Lock', method, given)
+      const taken = parameters(adopts ? 'Client' : (MADE[kind] ?? 'Lock'), method, given)
       await until(at_ns)
       invoke = now()
       if (announce) tell(lane, { begun: { at_ns: invoke, ...seen(handle, look) } })
-      const result = await handle[camel(method)](...taken)
+      let result = await handle[camel(method)](...taken)
+      if (adopts) {
+        handle = this.handles[JSON.stringify([lane, kind, name, options])] = result
+        result = true
+      }
       const ok = now()
       const after = look.length ? { seen: { at_ns: now(), ...seen(handle, look) } } : {}
       const text = method === 'get_json' ? JSON.stringify(result) : shown(result)

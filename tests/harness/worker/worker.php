@@ -146,8 +146,15 @@ final class Session
         }
         // Nobody renews in PHP.
         unset($options['renew']);
-        $key = json_encode([$kind, $name, $options], JSON_THROW_ON_ERROR);
+        $key = $this->key($kind, $name, $options);
         return $this->handles[$key] ??= $this->client->{camel($kind)}($name, ...taken($options));
+    }
+
+    /** By what a handle is found again. */
+    private function key(string $kind, string|array $name, array $options): string
+    {
+        unset($options['renew']);
+        return json_encode([$kind, $name, $options], JSON_THROW_ON_ERROR);
     }
 
     /** Makes one call and tells the times before and after it. */
@@ -165,8 +172,12 @@ final class Session
         $loads = 0;
         $invoke = hrtime(true);
         try {
-            $handle = $this->handle($kind, $name, $options);
+            $adopts = $method === 'adopt';
+            $handle = $adopts ? $this->client : $this->handle($kind, $name, $options);
             $given = taken($arguments);
+            if ($adopts) {
+                unset($given['renew']);
+            }
             foreach (array_intersect(['load', 'function'], array_keys($given)) as $by) {
                 $given[$by] = loader($lane, $arguments[$by], $loads);
             }
@@ -180,9 +191,17 @@ final class Session
                 tell($lane, ['begun' => ['at_ns' => $invoke] + seen($handle, $look)]);
             }
             $result = $handle->{camel($method)}(...$given);
+            if ($adopts) {
+                $handle = $this->handles[$this->key($kind, $name, $options)] = $result;
+                $result = true;
+            }
             $answer = ['ok_ns' => hrtime(true)];
             $flags = JSON_THROW_ON_ERROR | JSON_PRESERVE_ZERO_FRACTION;
-            $answer['result'] = $method === 'get_json' ? json_encode($result, $flags) : shown($result);
+            $answer['result'] = match ($method) {
+                'get_json' => json_encode($result, $flags),
+                'handover' => $result,
+                default => shown($result),
+            };
             $answer += $look === [] ? [] : ['seen' => ['at_ns' => hrtime(true)] + seen($handle, $look)];
         } catch (DomainException $error) {
             $answer = ['ok_ns' => hrtime(true), 'error' => 'own', 'message' => $error->getMessage()];

@@ -148,7 +148,8 @@ class Session:
         loader = None
         invoke = time.monotonic_ns()
         try:
-            handle = self.handle(lane, kind, name, options)
+            adopts = method == "adopt"
+            handle = self.client if adopts else self.handle(lane, kind, name, options)
             given = seconds(arguments or {})
             for pairs in given.keys() & {"takes", "reservations"}:
                 given[pairs] = [(self.client.stock(stock, **options), second) for stock, second in given[pairs]]
@@ -161,6 +162,9 @@ class Session:
                 self.tell(lane, {"begun": {"at_ns": invoke, **seen(handle, look)}})
             result = getattr(handle, method)(**given)
             result = await result if inspect.isawaitable(result) else result
+            if adopts:
+                handle = self.handles[json.dumps([lane, kind, name, options])] = result
+                result = True
             answer["ok_ns"] = time.monotonic_ns()
             answer["result"] = json.dumps(result) if method == "get_json" else shown(result)
             if look:

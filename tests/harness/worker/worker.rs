@@ -308,21 +308,32 @@ impl Lane {
 
     fn with_lock(&mut self, kind: &str, method: &str, request: &Value) -> Value {
         let which = format!("{kind} {} {}", request["name"], request["options"]);
-        let lock = self.locks.entry(which).or_insert_with(|| handle(&self.client, kind, request));
         thread::sleep(Duration::from_nanos(request["at_ns"].as_u64().unwrap_or(0).saturating_sub(now())));
         let invoke = now();
+        if method == "adopt" {
+            let given = &request["arguments"];
+            let adopting = self.client.adopt(text(&given["text"]), given["renew"] != false);
+            let adopted = adopting.and_then(|(lock, op)| op.run().map(|_| lock));
+            let times = json!({"invoke_ns": invoke, "ok_ns": now(), "loads": 0});
+            let told = adopted.as_ref().map_or(Value::Null, |lock| seen(lock, now()));
+            let ended = adopted.map(|lock| self.locks.insert(which, lock)).map(|_| true.into());
+            return said(&merged(&times, &json!({"seen": told})), ended.map_err(Failed::from));
+        }
+        let lock = self.locks.entry(which).or_insert_with(|| handle(&self.client, kind, request));
         if request["announce"] == true {
             tell(self.number, &json!({"begun": seen(lock, invoke)}));
         }
         let given = &request["arguments"];
         let ended = match method {
-            "acquire" => acquired(lock, Duration::from_millis(given["wait_ms"].as_u64().unwrap_or(0)), self.number),
-            "extend" => lock.extend(None).and_then(|extending| extending.run()),
-            _ if self.number % 3 == 2 => block_on(lock.release()),
-            _ => lock.release().run(),
+            "acquire" => acquired(lock, Duration::from_millis(given["wait_ms"].as_u64().unwrap_or(0)), self.number)
+                .map(Value::from),
+            "extend" => lock.extend(None).and_then(|extending| extending.run()).map(Value::from),
+            "handover" => lock.handover().map(Value::from),
+            _ if self.number % 3 == 2 => block_on(lock.release()).map(Value::from),
+            _ => lock.release().run().map(Value::from),
         };
         let times = json!({"invoke_ns": invoke, "ok_ns": now(), "loads": 0, "seen": seen(lock, now())});
-        said(&times, ended.map(Value::from).map_err(Failed::from))
+        said(&times, ended.map_err(Failed::from))
     }
 }
 

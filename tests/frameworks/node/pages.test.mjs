@@ -1,0 +1,37 @@
+// The first example of each page runs as it stands, but for its port, and answers as the page says.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { freePort } from '../../node/support.mjs'
+import { INSTALLED, until } from './support.mjs'
+
+for (const name of ['express', 'fastify', 'hono', 'koa']) {
+  test(`${name}: the first example of the page`, async (context) => {
+    const page = readFileSync(new URL(`../../../docs/frameworks/${name}.md`, import.meta.url), 'utf8')
+    const code = /^```js\n(.*?)^```$/ms.exec(page)?.[1] ?? ''
+    const port = await freePort()
+    const folder = join(INSTALLED, 'pages')
+    mkdirSync(folder, { recursive: true })
+    const file = join(folder, `${name}.mjs`)
+    writeFileSync(file, code.replace('3000', port).replace('serve(app)', `serve({ fetch: app.fetch, port: ${port} })`))
+    const env = { ...process.env, QUOTALOCK_URL: 'memory://' }
+    const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', process.execPath, file], { env })
+    context.after(() => child.kill('SIGKILL'))
+    let log = ''
+    child.stderr.on('data', (data) => (log += data))
+    /** @type {Response | undefined} */
+    let first
+    await until(async () => {
+      assert.equal(child.exitCode, null, log)
+      first = await fetch(`http://127.0.0.1:${port}/search`).catch(() => undefined)
+      return first !== undefined
+    })
+    assert.equal(first?.status, 200)
+    const shown = [...page.matchAll(/^(RateLimit[\w-]*): (.+)$/gm)]
+    for (const [, field = '', value] of shown) assert.equal(first?.headers.get(field), value)
+    assert.match(first?.headers.get('ratelimit') ?? '', /r=\d+;t=\d+/)
+  })
+}

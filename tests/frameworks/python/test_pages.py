@@ -1,0 +1,74 @@
+"""The first example of each page runs as it stands, but for its server, and answers as the page says."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import pytest
+from asgi import ask
+from conftest import ROOT
+from quotalock.testing import Clock
+
+PAGES = ROOT / "docs/frameworks"
+_numbers = itertools.count()
+
+
+def page(name: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """What the first example of a page makes, and the fields that the page shows after it."""
+    text = (PAGES / f"{name}.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[:1]
+    memory = f"memory://page-{next(_numbers)}"
+    code = code.replace("redis://127.0.0.1:6379", memory).replace("quotalock://127.0.0.1:6379", f"quotalock+{memory}")
+    made: dict[str, Any] = {"__name__": "__main__", "application": ok}
+    exec(compile(code, f"{name}.md", "exec"), made)
+    fields = re.findall(r"^(RateLimit[\w-]*): (.+)$", text, re.MULTILINE | re.IGNORECASE)
+    return made, {field.lower(): value for field, value in fields}
+
+
+def ok(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    """An application."""
+    start_response("200 OK", [])
+    return [b""]
+
+
+def test_flask() -> None:
+    made, shown = page("flask")
+    Clock(made["limiter"].client)
+    client = made["app"].test_client()
+    answers = [client.get("/search") for _ in range(4)]
+    assert {name: answers[0].headers[name] for name in shown} == shown
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+    assert answers[3].headers["retry-after"] == "2"
+
+
+def test_fastapi() -> None:
+    made, shown = page("fastapi")
+    Clock(made["app"].state.quotalock.client)
+    first, fourth = ask(made["app"], "/search"), ask(made["app"], *["/search"] * 3)
+    assert {name: first.headers[name] for name in shown} == shown
+    assert (first.status, fourth.status, fourth.headers["retry-after"]) == (200, 429, "2")
+
+
+def test_wsgi() -> None:
+    made, shown = page("wsgi")
+    answers: list[tuple[str, dict[str, str]]] = []
+    for _ in range(101):
+        made["application"]({"REMOTE_ADDR": "192.0.2.1"}, lambda status, fields: answers.append((status, dict(fields))))
+    assert {name.lower(): value for name, value in answers[0][1].items()} == shown
+    assert answers[-1][0] == "429 Too Many Requests"
+
+
+def test_limits() -> None:
+    made, _ = page("limits")
+    made["app"].add_url_rule("/", view_func=made["limiter"].limit("2/minute")(lambda: "found"))
+    client = made["app"].test_client()
+    assert [client.get("/").status_code for _ in range(3)] == [200, 200, 429]
+
+
+def test_celery(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUOTALOCK_URL", "memory://")
+    made, _ = page("celery")
+    assert made["send"].apply(("shop", 1)).get() is None
+    assert made["reindex"].apply(("shop",)).get() is None
