@@ -3,8 +3,8 @@
 use ext_php_rs::prelude::*;
 
 use crate::{
-    address, cache, class, client, decision, exception, function, held, info, ini, inspection, limiter, lock, once, password,
-    reservation, rule, seen, stock, stock_answer, testing,
+    address, cache, class, client, decision, exception, function, held, info, ini, inspection, limiter, lock, once,
+    password, reservation, rule, seen, stock, stock_answer, testing,
 };
 
 /// Registers what does not depend on a request. Makes no client, socket or thread: a preforking server runs this in the
