@@ -128,8 +128,8 @@ def test_the_deadline_of_whoever_adopts_is_true(crew: Crew) -> None:
             continue
         assert "error" not in answer, answer
         deadlines[pair] = answer["seen"]["at_ns"] + answer["seen"]["remaining_ms"] * 1e6
-        # The whole ttl from its call on, less what a handle leaves, and not what was left of the giver's. A worker may be
-        # held up between its two looks.
+        # The whole ttl from its call on, less what a handle leaves, and not what was left of the giver's. A worker may
+        # be held up between its two looks.
         certain = ttl_ms * 0.99 - 2
         assert answer["invoke_ns"] + (certain - 300) * 1e6 <= deadlines[pair] <= answer["ok_ns"] + certain * 1e6
     assert deadlines
