@@ -76,7 +76,19 @@ def test_it_goes_from_each_language_to_each_other(crew: Crew) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_goes_round_and_back(crew: Crew, kind: str) -> None:
-    name: object = ["a", "b"] if kind == "lock_all" else "round"
+    goes_round(crew, kind, ["a", "b"] if kind == "lock_all" else "round")
+
+
+@pytest.mark.parametrize("name", ["cluster-7.0", "cluster-9.1"])
+def test_it_goes_round_in_a_cluster(workers: dict[str, Worker], name: str) -> None:
+    crew = Crew(workers, json.loads(os.environ["QUOTALOCK_TEST_CLUSTERS"])[name])
+    # In slots of several servers.
+    for number in range(8):
+        goes_round(crew, "lock", f"round {number}")
+
+
+def goes_round(crew: Crew, kind: str, name: object) -> None:
+    """From each language to the next, and all the way back."""
     given = options(**KINDS[kind])
     way = [*crew.values(), *reversed(list(crew.values()))]
     token, text = handed_over(way[0], name, given, kind)
@@ -85,6 +97,7 @@ def test_it_goes_round_and_back(crew: Crew, kind: str) -> None:
         assert (seen["held"], seen["token"]) == (True, token)
         text = looked(worker, f"{kind}.handover", name, given)["result"]
     adopted(way[0], name, text, given, kind)
+    assert refused(way[1], text) == "lost"
     assert looked(way[0], f"{kind}.release", name, given)["result"] is True
 
 
@@ -101,24 +114,28 @@ def test_of_all_who_adopt_at_once_one_gets_it(crew: Crew) -> None:
 
 
 def test_the_deadline_of_whoever_adopts_is_true(crew: Crew) -> None:
-    ttl_ms, pairs = 1000, list(permutations(crew, 2))
+    ttl_ms, pairs = 2000, list(permutations(crew, 2))
     short = options(ttl_ms=ttl_ms)
     began = time.monotonic_ns()
     texts = {pair: handed_over(crew[pair[0]], " ".join(pair), short)[1] for pair in pairs}
-    assert time.monotonic_ns() - began < ttl_ms * 1_000_000, "the machine stood still"
-    # Later than all of them were granted, and before the first of them is over.
-    later = {"at_ns": began + ttl_ms * 700_000, **LOOK}
+    # Well after all of them were granted, and before the first of them is over.
+    later = {"at_ns": began + ttl_ms * 500_000, **LOOK}
     deadlines = {}
     for pair, text in texts.items():
         answer = crew[pair[1]].call("lock.adopt", " ".join(pair), short, how=later, text=text, renew=False)
+        if answer.get("error") == "lost" and answer["ok_ns"] > began + ttl_ms * 1_000_000:
+            # The machine stood still meanwhile.
+            continue
         assert "error" not in answer, answer
         deadlines[pair] = answer["seen"]["at_ns"] + answer["seen"]["remaining_ms"] * 1e6
-        # The whole ttl from its call on, less what a handle leaves; Node and PHP round down to a millisecond.
+        # The whole ttl from its call on, less what a handle leaves, and not what was left of the giver's. A worker may
+        # be held up between its two looks.
         certain = ttl_ms * 0.99 - 2
-        assert answer["invoke_ns"] + (certain - 1) * 1e6 <= deadlines[pair] <= answer["ok_ns"] + certain * 1e6
-    for lane, pair in enumerate(pairs, start=1):
+        assert answer["invoke_ns"] + (certain - 300) * 1e6 <= deadlines[pair] <= answer["ok_ns"] + certain * 1e6
+    assert deadlines
+    for lane, pair in enumerate(deadlines, start=1):
         crew["python"].begin_call("lock.acquire", " ".join(pair), short, lane=lane, wait_ms=10_000)
-    for lane, pair in enumerate(pairs, start=1):
+    for lane, pair in enumerate(deadlines, start=1):
         answer = crew["python"].end(lane)
         assert answer["result"] is True
         assert answer["ok_ns"] >= deadlines[pair], pair
@@ -127,7 +144,7 @@ def test_the_deadline_of_whoever_adopts_is_true(crew: Crew) -> None:
 def test_what_is_lost_is_not_adopted(crew: Crew) -> None:
     for number, (language, worker) in enumerate(crew.items()):
         over, taken = f"over {number}", f"taken {number}"
-        _, text = handed_over(worker, over, options(ttl_ms=50))
+        _, text = handed_over(worker, over, options(ttl_ms=500))
         # Whoever has it now was granted it since.
         assert done(crew["python"], "lock.acquire", over, options(), wait_ms=5000) is True
         _, other = handed_over(worker, taken)
