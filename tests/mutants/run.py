@@ -1,5 +1,5 @@
 """Breaks the core on purpose, one fault at a time, and fails unless the tests turn red for each: those of the core that
-its theme names, the history of locks, the attack, those of the Python or the Node package, or several.
+its theme names, the history of locks, the attack, those of the Python, the PHP or the Node package, or several.
 
 Works on copies of the tracked files, so that a stopped run leaves nothing broken. Run by `make test-mutants`;
 `run.py WORD ...` only does those whose description, file or theme has one of the words. `JOBS=1` takes one at a time.
@@ -30,6 +30,7 @@ import elsewhere
 import limiters
 import locks
 import node
+import php
 import python
 import stocks
 from mutant import Mutant
@@ -39,8 +40,8 @@ COPIES = ROOT / "target" / "mutants"
 FOUND_BY = Path(__file__).with_name("found_by.json")
 JOBS = int(os.environ.get("JOBS", "2"))
 # Each has MUTANTS, and TESTS: those in tests/rust/tests that find them where the unit tests and the vectors do not; of
-# the packages those in tests/python and tests/node.
-THEMES = [limiters, connections, locks, caches, stocks, elsewhere, attacks, python, node]
+# the packages those in tests/python, tests/php and tests/node.
+THEMES = [limiters, connections, locks, caches, stocks, elsewhere, attacks, python, php, node]
 # Those tests that tell most in least time come first; what follows is only built if they stay green.
 FIRST = ("lib", "vectors")
 CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]
@@ -52,6 +53,7 @@ RED = {
     "lua54": (101, 124, 137),
     "attack": (1, 124, 137),
     "python": (1, 124, 137),
+    "php": (1, 2, 124, 137, 255),
     "node": (1, 124, 137),
 }
 
@@ -116,6 +118,13 @@ class Copy:
         if suite == "node":
             package = ["npm", "run", "build", "--silent", "--prefix", "bindings-node"]
             return [Step(package, [*servers, "node", "--test", *(f"tests/node/{test}.test.mjs" for test in tests)])]
+        if suite == "php":
+            module = "bindings-php/modules/ratelimit.so"
+            build = (
+                f"cargo build --quiet -p quotalock-php; install -D {self.path}/target/debug/libratelimit.so {module}"
+            )
+            php = ["php", "-d", f"extension={self.path}/{module}", "/usr/bin/phpunit", "-c", "tests/php"]
+            return [Step(["bash", "-ec", build], [*servers, *php, "--filter", "|".join(tests)])]
         if suite == "python":
             library = "bindings-python/python/quotalock/_native.abi3.so"
             build = f"cargo build --quiet -p quotalock-python; cp {self.path}/target/debug/lib_native.so {library}"
