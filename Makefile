@@ -226,11 +226,11 @@ bench-frameworks-php: build-php ## Measures Laravel's throttle, Symfony's limite
 
 bench-frameworks-python: build-python ## Measures flask-limiter, DRF's throttle and slowapi beside what replaces them, over HTTP
 	tests/frameworks/python/setup.sh
-	python3 tests/harness/with_servers.py -- python3 bench/frameworks_http.py python
+	python3 tests/harness/with_servers.py -- python3 bench/frameworks_web.py python
 
 bench-frameworks-node: build-node ## Measures express-rate-limit and @fastify/rate-limit beside what replaces them, over HTTP
 	tests/frameworks/node/setup.sh
-	python3 tests/harness/with_servers.py -- python3 bench/frameworks_http.py node
+	python3 tests/harness/with_servers.py -- python3 bench/frameworks_web.py node
 
 bench-script: build-core ## Measures what a decision costs the server, beside a script written by hand
 	$(PYTHON) bench/script.py

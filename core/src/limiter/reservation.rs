@@ -45,6 +45,12 @@ impl Reservation {
         self.id.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
+    /// For a binding whose object of a held reservation goes away: what to warn its user of; none if it was settled, or its id is
+    /// known.
+    pub fn let_go(&self) -> Option<String> {
+        self.alone.swap(false, Ordering::Relaxed).then(|| self.unkept())
+    }
+
     /// Puts the `actual` amount (0 to [`MAX_COST`](crate::MAX_COST)) in the place of the estimate: what was too much is
     /// given back to the rules that still count it; what was too little is charged, whatever the limit. False if the
     /// reservation had ended, or was settled with another amount: then nothing changed.
@@ -68,12 +74,10 @@ impl Reservation {
         self.settle(0)
     }
 
-    /// For a binding whose object of a held reservation goes away: what to warn its user of; none if it was settled, or its id is
-    /// known.
-    pub fn let_go(&self) -> Option<String> {
+    /// What to warn the user of a binding of, whose object went as soon as it was made.
+    pub fn unkept(&self) -> String {
         let name = shown(self.limiter.name().as_bytes());
-        let alone = self.alone.swap(false, Ordering::Relaxed);
-        alone.then(|| format!("a reservation of limiter \"{name}\" was dropped: settle or cancel it, or keep its id"))
+        format!("a reservation of limiter \"{name}\" was dropped: settle or cancel it, or keep its id")
     }
 }
 

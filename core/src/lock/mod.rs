@@ -160,10 +160,7 @@ impl Lock {
         let held = self.held_now().filter(|held| held.spec.options.renew && held.is_held())?;
         self.inner.handle().held = None;
         messages::give_back(held);
-        let what = &self.inner.spec.shown;
-        Some(format!(
-            "{what} was released because nothing keeps its handle: keep it in a variable until you release it"
-        ))
+        Some(self.unkept())
     }
 
     /// Describes a release by somebody else than whoever works under the lock, such as the close of a client: that one is told
@@ -268,6 +265,12 @@ impl Lock {
             return Op::task(move || quorum::force_release(&spec).map(Answer::new));
         }
         Op::of(&spec.session, Box::new(ForceReleaseCall { spec: spec.clone(), release: spec.force_release() }))
+    }
+
+    /// What to warn the user of a binding of, whose object went as soon as it held the lock.
+    pub fn unkept(&self) -> String {
+        let what = &self.inner.spec.shown;
+        format!("{what} was released because nothing keeps its handle: keep it in a variable until you release it")
     }
 
     /// The names, as they were given.
