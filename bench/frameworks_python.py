@@ -7,6 +7,8 @@ import os
 from importlib import import_module
 from typing import Any
 
+from fastapi import Request, Response
+
 POLICY = "100/minute"
 URL = os.environ["BENCH_REDIS"]
 
@@ -29,7 +31,7 @@ def flask(ours: bool) -> Any:
 
 def fastapi(ours: bool) -> Any:
     """slowapi, or `quotalock.fastapi`."""
-    from fastapi import Depends, FastAPI, Request, Response
+    from fastapi import Depends, FastAPI
 
     app = FastAPI()
     if ours:
