@@ -197,7 +197,7 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo bench bench-cache bench-frameworks-php bench-locks bench-script scale docs scripts
+.PHONY: demo bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-locks bench-script scale docs scripts
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 
@@ -217,6 +217,14 @@ bench-frameworks-php: build-php ## Measures Laravel's throttle, Symfony's limite
 	tests/frameworks/php/fetch.sh
 	QUOTALOCK_FRAMEWORKS='laravel-10 symfony-6.4 psr-cache-3 psr-log-3 psr-simple-cache-3' \
 		python3 tests/harness/with_servers.py -- bash -c '$(PHP) bench/frameworks.php && $(PYTHON) bench/frameworks_http.py'
+
+bench-frameworks-python: build-python ## Measures flask-limiter, DRF's throttle and slowapi beside what replaces them, over HTTP
+	tests/frameworks/python/setup.sh
+	python3 tests/harness/with_servers.py -- python3 bench/frameworks_web.py python
+
+bench-frameworks-node: build-node ## Measures express-rate-limit and @fastify/rate-limit beside what replaces them, over HTTP
+	tests/frameworks/node/setup.sh
+	python3 tests/harness/with_servers.py -- python3 bench/frameworks_web.py node
 
 bench-script: build-core ## Measures what a decision costs the server, beside a script written by hand
 	$(PYTHON) bench/script.py

@@ -246,5 +246,9 @@ test('a handle that is forgotten is released, unless its signal is watched', asy
     // That alone keeps no process alive.
     await Promise.race([lost, sleep(20_000)])
     process.exit()`
-  assert.deepEqual(await run(text, ['--expose-gc', '--no-warnings']), { code: 0, signal: null, output: '0 1 1\nlost\n' })
+  assert.deepEqual(await run(text, ['--expose-gc', '--no-warnings']), {
+    code: 0,
+    signal: null,
+    output: '0 1 1\nlost\n',
+  })
 })

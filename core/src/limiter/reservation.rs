@@ -45,6 +45,12 @@ impl Reservation {
         self.id.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
+    /// For a binding whose object of a held reservation goes away: what to warn its user of; none if it was settled, or its id is
+    /// known.
+    pub fn let_go(&self) -> Option<String> {
+        self.alone.swap(false, Ordering::Relaxed).then(|| self.unkept())
+    }
+
     /// Puts the `actual` amount (0 to [`MAX_COST`](crate::MAX_COST)) in the place of the estimate: what was too much is
     /// given back to the rules that still count it; what was too little is charged, whatever the limit. False if the
     /// reservation had ended, or was settled with another amount: then nothing changed.
@@ -72,12 +78,6 @@ impl Reservation {
     pub fn unkept(&self) -> String {
         let name = shown(self.limiter.name().as_bytes());
         format!("a reservation of limiter \"{name}\" was dropped: settle or cancel it, or keep its id")
-    }
-
-    /// For a binding whose object of a held reservation goes away: what to warn its user of; none if it was settled, or its id is
-    /// known.
-    pub fn let_go(&self) -> Option<String> {
-        self.alone.swap(false, Ordering::Relaxed).then(|| self.unkept())
     }
 }
 

@@ -1,0 +1,55 @@
+// One of the applications that `frameworks_web.py` measures: `BENCH_APP` names it, such as `express theirs`. Each limits by the
+// query, 100 a minute, on the Redis of `BENCH_REDIS`, and answers with headers.
+
+import { createRequire } from 'node:module'
+
+// Where setup.sh installed the frameworks.
+const load = createRequire(`${process.env.BENCH_FRAMEWORKS}/`)
+const framework = (/** @type {string} */ name) => load(name)
+const [name, whose] = `${process.env.BENCH_APP}`.split(' ')
+const [url, port] = [`${process.env.BENCH_REDIS}`, Number(process.env.PORT)]
+
+/** @type {Record<string, (ours: boolean) => Promise<unknown>>} */
+const apps = {
+  async express(ours) {
+    const app = framework('express')()
+    const key = (/** @type {any} */ request) => request.query.k
+    if (ours) {
+      const { Client } = await import('quotalock')
+      const { rateLimit } = await import('quotalock/express')
+      app.use(rateLimit('api', '100/minute', { client: new Client(url), key }))
+    } else {
+      const { rateLimit } = framework('express-rate-limit')
+      const { RedisStore } = framework('rate-limit-redis')
+      const client = framework('redis').createClient({ url })
+      await client.connect()
+      const store = new RedisStore({ sendCommand: (/** @type {string[]} */ ...command) => client.sendCommand(command) })
+      const headers = { standardHeaders: 'draft-8', legacyHeaders: false }
+      app.use(rateLimit({ windowMs: 60_000, limit: 100, keyGenerator: key, store, ...headers }))
+    }
+    app.get('/', (/** @type {any} */ _request, /** @type {any} */ response) => response.send('found\n'))
+    return app.listen(port, '127.0.0.1')
+  },
+
+  async fastify(ours) {
+    const app = framework('fastify')()
+    const key = (/** @type {any} */ request) => request.query.k
+    if (ours) {
+      const { Client } = await import('quotalock')
+      const { quotalock } = await import('quotalock/fastify')
+      await app.register(quotalock, { client: new Client(url), name: 'api', policy: '100/minute', key })
+    } else {
+      const redis = new (framework('ioredis'))(url)
+      await app.register(framework('@fastify/rate-limit'), {
+        max: 100,
+        timeWindow: '1 minute',
+        keyGenerator: key,
+        redis,
+      })
+    }
+    app.get('/', async () => 'found\n')
+    return await app.listen({ port, host: '127.0.0.1' })
+  },
+}
+
+await apps[`${name}`]?.(whose === 'ours')

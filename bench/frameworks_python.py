@@ -1,0 +1,108 @@
+"""One of the applications that `frameworks_web.py` measures: `BENCH_APP` names it, such as `flask theirs`. Each limits
+by the query, 100 a minute, on the Redis of `BENCH_REDIS`, and answers with headers if the other of its pair does."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import Any
+
+from fastapi import Request, Response
+
+POLICY = "100/minute"
+URL = os.environ["BENCH_REDIS"]
+
+
+def flask(ours: bool) -> Any:
+    """flask-limiter, or `quotalock.flask`."""
+    from flask import Flask, request
+
+    app = Flask(__name__)
+    limiters = import_module("quotalock.flask" if ours else "flask_limiter")
+    limiter = limiters.Limiter(lambda: request.args["k"], app=app, storage_uri=URL, headers_enabled=True)
+
+    @app.get("/")
+    @limiter.limit(POLICY)
+    def index() -> str:
+        return "found\n"
+
+    return app
+
+
+def fastapi(ours: bool) -> Any:
+    """slowapi, or `quotalock.fastapi`."""
+    from fastapi import Depends, FastAPI
+
+    app = FastAPI()
+    if ours:
+        from quotalock import aio
+        from quotalock.fastapi import Limit, install
+
+        install(app, aio.Client(URL))
+        limit = Limit(POLICY, key=lambda request: request.query_params["k"])
+
+        @app.get("/", dependencies=[Depends(limit)])
+        async def index() -> str:
+            return "found\n"
+
+        return app
+    from slowapi import Limiter, _rate_limit_exceeded_handler
+    from slowapi.errors import RateLimitExceeded
+
+    limiter = Limiter(lambda request: request.query_params["k"], storage_uri=URL, headers_enabled=True)
+    app.state.limiter = limiter
+    app.add_exception_handler(RateLimitExceeded, _rate_limit_exceeded_handler)
+
+    @app.get("/")
+    @limiter.limit(POLICY)
+    async def their_index(request: Request, response: Response) -> str:
+        return "found\n"
+
+    return app
+
+
+def drf(ours: bool) -> Any:
+    """A throttle of Django REST framework on Django's cache in Redis, or one of `quotalock.drf`."""
+    from django.conf import settings
+
+    settings.configure(
+        SECRET_KEY="of a measurement",
+        ALLOWED_HOSTS=["*"],
+        ROOT_URLCONF=__name__,
+        INSTALLED_APPS=["rest_framework"],
+        CACHES={"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": URL}},
+        QUOTALOCK={"URL": URL},
+        REST_FRAMEWORK={
+            "UNAUTHENTICATED_USER": None,
+            "DEFAULT_AUTHENTICATION_CLASSES": [],
+            "DEFAULT_THROTTLE_RATES": {"query": POLICY},
+        },
+    )
+    from django.core.wsgi import get_wsgi_application
+
+    application = get_wsgi_application()
+    from django.urls import path
+    from rest_framework.response import Response
+    from rest_framework.views import APIView
+
+    throttles = import_module("quotalock.drf" if ours else "rest_framework.throttling")
+
+    class ByQuery(throttles.SimpleRateThrottle):  # type: ignore[name-defined]
+        scope = "query"
+
+        def get_cache_key(self, request: Any, view: Any) -> str:
+            return f"throttle_query_{request.query_params['k']}"
+
+    class Index(APIView):
+        throttle_classes = (ByQuery,)
+
+        def get(self, request: Any) -> Any:
+            return Response("found")
+
+    urlpatterns.append(path("", Index.as_view()))
+    return application
+
+
+urlpatterns: list[Any] = []
+_name, _whose = os.environ["BENCH_APP"].split()
+application = {"flask": flask, "fastapi": fastapi, "drf": drf}[_name](_whose == "ours")

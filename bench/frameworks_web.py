@@ -1,0 +1,117 @@
+"""Measures packages for frameworks beside those that they replace, over HTTP: `frameworks_web.py python` or `node`.
+
+Both applications of a pair run all the time, and are asked in turns by wrk: rounds in which every request is admitted
+(10,000 keys), and rounds in which every one is denied (one key). The figures are medians of the rounds.
+`make bench-frameworks-python` and `make bench-frameworks-node` run it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from program import Program, free_port, listens  # noqa: E402
+
+PYTHON = [str(ROOT / "target/frameworks/python/bin/python"), "-m"]
+GUNICORN = [*PYTHON, "gunicorn", "frameworks_python:application", "--worker-class=gthread", "--threads=4"]
+UVICORN = [*PYTHON, "uvicorn", "frameworks_python:application", "--no-access-log", "--log-level=warning"]
+NODE = ["node", str(ROOT / "bench/frameworks_node.mjs")]
+# What is replaced: the name of its application, and how that is started.
+PAIRS = {
+    "python": {
+        "flask-limiter": ("flask", [*GUNICORN, "--bind=127.0.0.1:{port}"]),
+        "throttle of Django REST framework": ("drf", [*GUNICORN, "--bind=127.0.0.1:{port}"]),
+        "slowapi": ("fastapi", [*UVICORN, "--port={port}"]),
+    },
+    "node": {
+        "express-rate-limit, rate-limit-redis": ("express", NODE),
+        "@fastify/rate-limit": ("fastify", NODE),
+    },
+}
+CONNECTIONS = 8
+SCRIPT = """
+local n = math.random(1000000000)
+function request()
+    n = n + 1
+    return wrk.format("GET", "/?k=" .. KEY)
+end
+function done(summary, latency)
+    local failed = summary.errors.status
+    local broken = summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.timeout
+    print(string.format('{"rate": %f, "p99": %f, "requests": %d, "failed": %d, "broken": %d}',
+        summary.requests / summary.duration * 1e6, latency:percentile(99) / 1000, summary.requests, failed, broken))
+end
+"""
+KEYS = {"admitted": '"a" .. n % 10000 .. "-ROUND"', "denied": '"d"'}
+
+
+class WrongAnswers(Exception):
+    """An application admitted or denied what it should not have."""
+
+
+def ask(folder: Path, port: int, kind: str, round_: str, seconds: float) -> tuple[float, float, float]:
+    """Asks an application: the requests a second, the 99th percentile in milliseconds, and how many were admitted."""
+    script = folder / "wrk.lua"
+    script.write_text(SCRIPT.replace("KEY", KEYS[kind].replace("ROUND", round_)))
+    how = ["-t1", f"-c{CONNECTIONS}", f"-d{seconds:.0f}s", "-s", str(script)]
+    ended = subprocess.run(["wrk", *how, f"http://127.0.0.1:{port}"], capture_output=True, text=True, check=True)
+    told = json.loads(ended.stdout.splitlines()[-1])
+    admitted = told["requests"] - told["failed"]
+    if told["broken"] or (kind == "admitted" and told["failed"]):
+        raise WrongAnswers(f"{kind}: {told}")
+    return told["rate"], told["p99"], admitted
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("language", choices=PAIRS)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    given = parser.parse_args()
+    redis = json.loads(os.environ["QUOTALOCK_TEST_SERVERS"])["redis-7.0"]
+    os.environ |= {
+        "BENCH_REDIS": redis,
+        "BENCH_FRAMEWORKS": str(ROOT / "target/frameworks/node"),
+        "PYTHONPATH": str(ROOT / "bench"),
+    }
+    print(f"{'':38} {'':10} {'theirs/s':>9} {'ours/s':>9} {'times':>6} {'p99 theirs':>11} {'ours, ms':>9}")
+    for name, (app, command) in PAIRS[given.language].items():
+        if given.only not in name:
+            continue
+        with ExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            ports = {}
+            for whose in ("theirs", "ours"):
+                port = ports[whose] = free_port()
+                os.environ |= {"BENCH_APP": f"{app} {whose}", "PORT": str(port)}
+                words = [word.format(port=port) for word in command]
+                ready = lambda port=port: listens(port)  # noqa: E731
+                stack.enter_context(Program(f"{app} {whose}", words, folder / f"{whose}.log", ready, within=60))
+            for kind in KEYS:
+                rounds: dict[str, list[tuple[float, float, float]]] = {whose: [] for whose in ports}
+                for number in range(given.rounds + 1):
+                    for whose, port in ports.items():
+                        figures = ask(folder, port, kind, f"{whose}{number}", given.seconds if number else 1)
+                        # The limit is 100: whoever admits more lets parallel requests pass.
+                        if kind == "denied" and figures[2] > 100:
+                            print(f"{name}: {whose} admitted {figures[2]:.0f} of one key within {given.seconds:.0f} s")
+                        # The first is to warm up.
+                        rounds[whose] += [figures] if number else []
+                theirs, ours = ([median(each) for each in zip(*rounds[whose], strict=True)] for whose in ports)
+                told = f"{theirs[0]:9.0f} {ours[0]:9.0f} {ours[0] / theirs[0]:6.2f} {theirs[1]:11.2f} {ours[1]:9.2f}"
+                print(f"{name:38} {kind:10} {told}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
