@@ -30,7 +30,10 @@ test('a time that cannot be leaves the clock as it was', () => {
 })
 
 test('a decision for what a test doubles', async () => {
-  const [admitted, denied] = [await testing.decision(), await testing.decision({ policy: '5/10s;9/minute', used: 5, name: 'api' })]
+  const [admitted, denied] = [
+    await testing.decision(),
+    await testing.decision({ policy: '5/10s;9/minute', used: 5, name: 'api' }),
+  ]
   assert.deepEqual([admitted.allowed, admitted.remaining], [true, 9])
   assert.deepEqual([denied.allowed, denied.retryAfterMs, denied.name], [false, 10_000, 'api'])
   assert.equal(denied.headers()['Retry-After'], '10')
