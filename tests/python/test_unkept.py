@@ -183,7 +183,11 @@ def test_a_forked_child_does_not_tell_of_what_its_parent_holds(url: str, prefix:
 
 
 AT_EXIT = """
-import asyncio, sys, threading, quotalock
+import asyncio, atexit, sys, threading
+# What is registered first is called last, when the end has begun.
+last = []
+atexit.register(last.clear)
+import quotalock
 from quotalock import aio
 
 client = quotalock.Client({url!r}, prefix={prefix!r})
@@ -193,6 +197,8 @@ cycle = [client.lock("cycle")]
 assert cycle[0].acquire()
 cycle.append(cycle)
 kept = client.limiter("n", "9/minute").reserve("k", 1, 60.0)
+last.append(client.lock("last"))
+assert last[0].acquire()
 def hold(held):
     assert held.acquire()
     threading.Event().wait()
