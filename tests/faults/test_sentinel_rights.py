@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from member import Member
 from security import rights
 from sentinels import Sentinels
-from workers import Worker
+from workers import LANGUAGES, Worker
 
 SECRET = "sw0rdfish"
 SENTINEL = "A Sentinel: for its own login"
@@ -50,6 +52,24 @@ def test_the_rights_are_enough(worker: Worker, watched: Sentinels) -> None:
     user = f"enough-{worker.name}"
     worker.client(url(watched, user), timeout_ms=5000)
     assert "error" not in consume(worker)
+    assert refused([*watched.sentinels, *watched.servers], user) == set()
+
+
+def test_the_rights_are_enough_for_a_failover(watched: Sentinels) -> None:
+    user = "follows"
+    place = url(watched, user)
+    with ExitStack() as stack:
+        crew = [stack.enter_context(Worker(language)) for language in LANGUAGES]
+        for worker in crew:
+            worker.client(place, timeout_ms=5000)
+            assert "error" not in consume(worker)
+        watched.wait_until_it_serves()
+        watched.failover()
+        give_up = time.monotonic() + 20
+        for worker in crew:
+            while "error" in (answer := consume(worker)):
+                assert answer["error"] in ("unavailable", "timeout"), answer
+                assert time.monotonic() < give_up, answer
     assert refused([*watched.sentinels, *watched.servers], user) == set()
 
 

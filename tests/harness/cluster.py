@@ -7,21 +7,17 @@ there as soon as its servers are, and the two seconds are over for which a prima
 from __future__ import annotations
 
 import binascii
-import contextlib
 import secrets
-import time
 from collections.abc import Callable
 
 from cluster_node import BUS, Line, Node
+from member import until
 from program import free_port, listens
 from proxy import Proxy
 from running import Running
 from servers import ServerError
 
 SLOTS = 16_384
-# A busy machine may take its time.
-AGREES_WITHIN = 30.0
-LOOKS_EVERY = 0.02
 # How many keys move at once; nobody is served meanwhile.
 AT_ONCE = 50
 
@@ -251,15 +247,10 @@ class Cluster(Running):
         )
 
     def _until(self, happens: Callable[[], bool], what_not: str) -> None:
-        give_up = time.monotonic() + AGREES_WITHIN
-        while time.monotonic() < give_up:
-            # A node that starts, or is about to end, may refuse for a moment.
-            with contextlib.suppress(ServerError):
-                if happens():
-                    return
-            time.sleep(LOOKS_EVERY)
-        views = [(node.port, [(line.id[:6], sorted(line.flags)) for line in node.view()]) for node in self.running()]
-        raise ServerError(f"the cluster of {self.name} {what_not} within {AGREES_WITHIN:.0f} s: {views}")
+        def views() -> object:
+            return [(node.port, [(line.id[:6], sorted(line.flags)) for line in node.view()]) for node in self.running()]
+
+        until(happens, f"the cluster of {self.name} {what_not}", views)
 
 
 def slot_of(key: str | bytes) -> int:

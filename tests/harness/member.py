@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 from servers import Server, ServerError
 from wire import Refused, Wire
+
+# In seconds; a busy machine may take its time.
+AGREE_WITHIN = 30.0
+LOOKS_EVERY = 0.02
+
+
+def until(happens: Callable[[], bool], what_not: str, told: Callable[[], object]) -> None:
+    """Returns when that is so, or raises `ServerError` with what the servers told instead."""
+    give_up = time.monotonic() + AGREE_WITHIN
+    while time.monotonic() < give_up:
+        # A server that starts, or is about to end, may refuse for a moment.
+        with contextlib.suppress(ServerError):
+            if happens():
+                return
+        time.sleep(LOOKS_EVERY)
+    raise ServerError(f"{what_not} within {AGREE_WITHIN:.0f} s: {told()}")
 
 
 class Member(Server):

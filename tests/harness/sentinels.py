@@ -6,18 +6,14 @@ themselves, and look around five times a second in place of once in ten.
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import time
 from collections.abc import Callable
 
-from member import Member
+from member import Member, until
 from program import free_port
 from running import Running
-from servers import ServerError
 
-AGREES_WITHIN = 30.0
-LOOKS_EVERY = 0.02
 # In milliseconds. Sentinel promotes only a replica whose INFO is not older than five pings, and once the primary is
 # gone it asks for INFO once a second: with quicker pings it often finds no replica, and then waits for four seconds.
 PERIODS = {"INFO-PERIOD": 200, "PING-PERIOD": 300, "PUBLISH-PERIOD": 200, "ASK-PERIOD": 100, "ELECTION-TIMEOUT": 2000}
@@ -165,12 +161,7 @@ class Sentinels(Running):
         return is_follower and link["master_port"] == str(primary.port) and int(link["slave_repl_offset"]) >= there
 
     def _until(self, happens: Callable[[], bool], what_not: str) -> None:
-        give_up = time.monotonic() + AGREES_WITHIN
-        while time.monotonic() < give_up:
-            # Refused, or not there yet.
-            with contextlib.suppress(ServerError):
-                if happens():
-                    return
-            time.sleep(LOOKS_EVERY)
-        told = [each.ask("SENTINEL", "MASTER", self.master) for each in self.sentinels if each.runs]
-        raise ServerError(f"Sentinel of {self.name} {what_not} within {AGREES_WITHIN:.0f} s: {told}")
+        def masters() -> object:
+            return [each.ask("SENTINEL", "MASTER", self.master) for each in self.sentinels if each.runs]
+
+        until(happens, f"Sentinel of {self.name} {what_not}", masters)
