@@ -103,7 +103,10 @@ test-frameworks-node: build-node ## The same of Node alone
 	tests/frameworks/node/setup.sh
 	$(WITH_SERVERS) bash -c 'node --test tests/frameworks/node/*.test.mjs && node tests/frameworks/node/upstream/run.mjs'
 
-test-mutants: ## Breaks the core on purpose, fault by fault, and expects red tests
+test-mutants: setup ## Breaks the core on purpose, fault by fault, and expects red tests
+	tests/frameworks/php/fetch.sh
+	tests/frameworks/python/setup.sh
+	tests/frameworks/node/setup.sh
 	python3 tests/mutants/run.py
 
 test-interop: build-python build-php build-node build-workers ## Runs processes of all languages on the same keys

@@ -1,5 +1,6 @@
 """Breaks the core on purpose, one fault at a time, and fails unless the tests turn red for each: those of the core that
-its theme names, the history of locks, the attack, those of the Python, the PHP or the Node package, or several.
+its theme names, the history of locks, the attack, those of the Python, the PHP or the Node package, those of the packages
+for frameworks, or several.
 
 Works on copies of the tracked files, so that a stopped run leaves nothing broken. Run by `make test-mutants`;
 `run.py WORD ...` only does those whose description, file or theme has one of the words. `JOBS=1` takes one at a time.
@@ -27,6 +28,7 @@ import attacks
 import caches
 import connections
 import elsewhere
+import frameworks
 import limiters
 import locks
 import node
@@ -41,7 +43,7 @@ FOUND_BY = Path(__file__).with_name("found_by.json")
 JOBS = int(os.environ.get("JOBS", "2"))
 # Each has MUTANTS, and TESTS: those in tests/rust/tests that find them where the unit tests and the vectors do not; of
 # the packages those in tests/python, tests/php and tests/node.
-THEMES = [limiters, connections, locks, caches, stocks, elsewhere, attacks, python, php, node]
+THEMES = [limiters, connections, locks, caches, stocks, elsewhere, attacks, python, php, node, frameworks]
 # Those tests that tell most in least time come first; what follows is only built if they stay green.
 FIRST = ("lib", "vectors")
 CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]
@@ -55,6 +57,9 @@ RED = {
     "python": (1, 124, 137),
     "php": (1, 2, 124, 137, 255),
     "node": (1, 124, 137),
+    "frameworks-php": (1, 124, 137),
+    "frameworks-python": (1, 124, 137),
+    "frameworks-node": (1, 124, 137),
 }
 
 
@@ -130,6 +135,8 @@ class Copy:
             build = f"cargo build --quiet -p quotalock-python; cp {self.path}/target/debug/lib_native.so {library}"
             run = [*servers, *PYTEST, *(f"tests/python/{test}.py" for test in tests)]
             return [Step(["bash", "-ec", build], run)]
+        if suite.startswith("frameworks-"):
+            return [self.step_of_frameworks(suite.removeprefix("frameworks-"), servers)]
         if suite == "attack":
             # The Python package of the copy, beside the machine's own and found before it.
             beside = self.path / "target/attack"
@@ -143,6 +150,26 @@ class Copy:
             for test in tests
             for chosen in [["--lib"] if test == "lib" else ["--test", test]]
         ]
+
+    def step_of_frameworks(self, language: str, servers: list[str]) -> Step:
+        """What frameworks of a language need, and the tests of our packages for them without those of the examples."""
+        there, own = ROOT / "target/frameworks", "tests/frameworks"
+        # What `make test-frameworks` fetches.
+        link = f"mkdir -p {self.path}/target; ln -sfn {there} {self.path}/target/frameworks"
+        if language == "node":
+            run = ["node", "--test", f"{own}/node/middleware.test.mjs", f"{own}/node/stores.test.mjs"]
+            build = "npm run build --silent --prefix bindings-node"
+        elif language == "python":
+            chosen = [f"{own}/python/test_{name}.py" for name in ("asgi", "django", "flask", "storage_of_limits")]
+            run = [str(there / "python/bin/python"), *PYTEST[1:], "-c", f"{own}/python/pytest.ini", *chosen]
+            library = "bindings-python/python/quotalock/_native.abi3.so"
+            build = f"cargo build --quiet -p quotalock-python; cp {self.path}/target/debug/lib_native.so {library}"
+        else:
+            extension = f"{self.path}/target/debug/libratelimit.so"
+            run = ["env", f"QUOTALOCK_PHP=php -d extension={extension}", "bash", f"{own}/php/run.sh"]
+            module = "bindings-php/modules/ratelimit.so"
+            build = f"cargo build --quiet -p quotalock-php; install -D {extension} {module}"
+        return Step(["bash", "-ec", f"{link}; {build}"], [*servers, *run])
 
     def finder(self, suite: str, tests: tuple[str, ...]) -> str | None:
         """Runs a suite; the part that is red (of other suites than the core's, the suite), or none if all is green."""
