@@ -1,6 +1,6 @@
 """Breaks the core on purpose, one fault at a time, and fails unless the tests turn red for each: those of the core that
-its theme names, the history of locks, the attack, those of the Python, the PHP or the Node package, those of the packages
-for frameworks, or several.
+its theme names, the history of locks, the attack, those of the Python, the PHP or the Node package, those of the
+packages for frameworks, or several.
 
 Works on copies of the tracked files, so that a stopped run leaves nothing broken. Run by `make test-mutants`;
 `run.py WORD ...` only does those whose description, file or theme has one of the words. `JOBS=1` takes one at a time.
