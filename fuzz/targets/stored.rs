@@ -11,7 +11,9 @@ use quotalock::testing::{self, Kind};
 use quotalock::{AnswerValue, Client, Code, Limiter, Op, Options, Policy, Result, Unsettled};
 
 const START: u64 = 1_700_000_000_123_457;
-/// The latest time that a client can have.
+/// The earliest time that a client can have, in 1973.
+const EARLIEST: u64 = 100_000_000_000_000;
+/// The latest.
 const LATEST: u64 = 1 << 52;
 /// How often a caller may be sent away who comes back when it is told to.
 const MOST_TRIES: usize = 60;
@@ -55,7 +57,7 @@ fn run<T: AnswerValue>(op: Result<Op<T>>) -> Option<T> {
 }
 
 fn set_time(client: &Client, now: u64) {
-    testing::set_time(client, Some(now.clamp(1, LATEST))).unwrap();
+    testing::set_time(client, Some(now.clamp(EARLIEST, LATEST))).unwrap();
 }
 
 fn put(client: &Client, key: &[u8], value: &[u8]) {

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from rules import ALGORITHMS, Policy, Rule, parse, written
 
 START = 1_700_000_000_000_000
+# No client goes back further.
+EARLIEST = 100_000_000_000_000
 LARGEST = 2**52
 DAY = 86_400_000_000
 CENTURY = 36_500 * DAY

@@ -13,7 +13,7 @@ import quotalock
 from oracle import Limiter, Oracle
 from quotalock import testing
 from rules import AllSays, RuleSays, Says, parse
-from stories import LARGEST, START, By, Step, Story
+from stories import EARLIEST, LARGEST, START, By, Step, Story
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Telling:
     def step(self, step: Step) -> str:
         """Performs one step; what differs, or nothing."""
         start = self.denied if step.retry and self.denied is not None else self.now
-        self.at(min(max(1, start + step.wait), LARGEST))
+        self.at(min(max(EARLIEST, start + step.wait), LARGEST))
         if step.op != "consume_all":
             self.certain(step.by, step.key)
             return self.perform(step)

@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn a_time_of_a_test_forgets_nothing_of_others() {
         let (one, other) = (client("memory://times"), client("memory://times"));
-        testing::set_time(&other, Some(1_000_000)).unwrap();
+        testing::set_time(&other, Some(1_000_000_000_000_000)).unwrap();
         let limiter = |client: &Client, name| client.limiter(name, "3/s".parse().unwrap()).unwrap();
         let [mine, theirs] = [limiter(&one, "mine"), limiter(&other, "theirs")];
         let ask = |limiter: &crate::Limiter| limiter.consume(b"k", 1).unwrap().run().unwrap().remaining;
