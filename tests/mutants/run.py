@@ -1,12 +1,11 @@
 """Breaks the core on purpose, one fault at a time, and fails unless the tests turn red for each: those of the core that
-its theme names, the history of locks, the attack, those of the Python, the PHP or the Node package, those of the
-packages for frameworks, or several.
+its theme names, the history of locks, the attack, those of the Python, the PHP or the Node package, or several.
 
 Works on copies of the tracked files, so that a stopped run leaves nothing broken. Run by `make test-mutants`;
 `run.py WORD ...` only does those whose description, file or theme has one of the words. `JOBS=1` takes one at a time.
 
 `found_by.json` remembers which test of the core found each: the next time it runs first, and the others only if it
-stays green.
+stays green. The packages for frameworks are tested with what `make test-frameworks` fetches.
 """
 
 from __future__ import annotations
@@ -43,11 +42,12 @@ FOUND_BY = Path(__file__).with_name("found_by.json")
 JOBS = int(os.environ.get("JOBS", "2"))
 # Each has MUTANTS, and TESTS: those in tests/rust/tests that find them where the unit tests and the vectors do not; of
 # the packages those in tests/python, tests/php and tests/node.
-THEMES = [limiters, connections, locks, caches, stocks, elsewhere, attacks, python, php, node, frameworks]
+THEMES = [limiters, connections, locks, caches, stocks, elsewhere, attacks, python, php, node]
 # Those tests that tell most in least time come first; what follows is only built if they stay green.
 FIRST = ("lib", "vectors")
 CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]
 PYTEST = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "-x"]
+THEMES.append(frameworks)
 # How tests that fail end, by suite; a fault may also have them hang.
 RED = {
     "core": (101, 124, 137),

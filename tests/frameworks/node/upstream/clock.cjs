@@ -4,11 +4,12 @@
 // machine is.
 
 const { now } = Date
-let slept = now()
+const began = now()
+let slept = began
 
 module.exports = {
-  /** In microseconds; the clock that they set begins at 0. */
-  micros: () => (Date.now === now ? slept : Date.now() + 1000) * 1000,
+  /** In microseconds; the clock that they set begins at 0, which is no time of today. */
+  micros: () => (Date.now === now ? slept : Date.now() + began) * 1000,
   /** Takes the place of setTimeout where they sleep. */
   sleep(resolve, ms) {
     slept += ms
