@@ -15,9 +15,11 @@ const LOADER = (/** @type {string} */ url, /** @type {string} */ prefix, /** @ty
   import { Client } from 'quotalock'
   const cache = new Client('${url}', { prefix: '${prefix}', timeoutMs: 10_000 }).cache('home', { leaseMs: ${leaseMs} })
   setInterval(() => {}, 1000)
+  // Within reach, or its lease would end with it.
+  globalThis.never = new Promise(() => {})
   await cache.get('k', () => {
     console.log('loading')
-    return new Promise(() => {})
+    return never
   })`
 
 for (const [store, url] of Object.entries(servers())) {
@@ -72,7 +74,6 @@ test('a process that waits for nothing more ends', async () => {
     const both = await Promise.all([cache.get('k', load), cache.get('k', load)])
     console.log(both.join())
     const stop = new AbortController()
-    // Within reach, or its lease would end with it.
     globalThis.never = new Promise(() => {})
     void cache.get('other', () => never)
     const gone = cache.get('other', load, { signal: stop.signal, waitMs: 60_000 })
