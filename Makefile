@@ -84,6 +84,15 @@ test-php-memory: build-php ## Runs the tests of the PHP extension under Valgrind
 	tools/setup.sh valgrind
 	$(WITH_SERVERS) $(PYTHON) tests/harness/php_memory.py $(PHP) "$$(command -v phpunit)" -c tests/php $(if $(ONLY),--filter '$(ONLY)')
 
+# Rust's compiler has the sanitizer behind a switch that only this variable opens; C's brings what it needs to run.
+.PHONY: test-php-addresses
+test-php-addresses: setup ## Runs the tests of the PHP extension with AddressSanitizer: ONLY=LocksTest those of a name
+	host=$$(rustc -vV | sed -n 's/^host: //p'); \
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS='-Zsanitizer=address -Cforce-frame-pointers=yes' CARGO_PROFILE_RELEASE_LTO=off \
+		cargo build --quiet --release -p quotalock-php --target $$host --target-dir target/asan; \
+	$(WITH_SERVERS) $(PYTHON) tests/harness/php_addresses.py $(CURDIR)/target/asan/$$host/release/libratelimit.so \
+		$(if $(ONLY),--filter '$(ONLY)')
+
 test-node: build-node ## Runs the tests of the Node package
 	$(WITH_SERVERS) node --test tests/node/*.test.*
 

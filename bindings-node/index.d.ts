@@ -1109,7 +1109,7 @@ export const testing: {
   /** A decision such as a limiter makes, for what your test doubles: `await testing.decision({ policy: '10/minute', used: 10 })`. */
   decision(of?: TestDecision): Promise<Decision>
   /**
-   * Sets the time, in microseconds since the epoch (1 to 2^52), at which every later call of a client is decided, also on a
+   * Sets the time, in microseconds since the epoch (from 1973 to 2^52), at which every later call of a client is decided, also on a
    * real server; null goes back to the server's clock. Other clients of the same server or memory keep theirs.
    */
   setTime(client: Client, micros: number | null): void

@@ -1716,7 +1716,7 @@ namespace Quotalock {
          * Moves the client's time on, in milliseconds as every duration. The first call stops the clock; between calls
          * it stands still.
          *
-         * @param int<0, max> $byMs
+         * @param non-negative-int $byMs
          */
         public static function advance(Client $client, int $byMs): void
         {
