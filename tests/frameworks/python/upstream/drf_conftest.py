@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 
 SERVER = json.loads(os.environ["QUOTALOCK_TEST_SERVERS"])["redis-7.0"]
-# A time of its own has to be after the epoch, at which some of theirs begin.
+# Some of theirs begin at the epoch, which is no time of today.
 LATER = 1_000_000_000
 
 _prefixes = itertools.count()
