@@ -81,8 +81,9 @@ class Node(Member):
             # A replica has the epoch of its primary.
             number = 1 + next((n for n, each in enumerate(nodes) if each.id == primary), epoch - 1)
             where = f"{node.address}@{node.port + BUS}"
-            if node.name.startswith("valkey"):
-                # Else each would be a shard of its own, and one that comes back would follow nobody.
+            if node.name not in ("redis-6.2", "redis-7.0"):
+                # Else each would be a shard of its own, one that comes back would follow nobody, and Redis 8.2 would
+                # end by an assertion at the first SPUBLISH.
                 where += f",,shard-id={follows.get(node.id, node.id)}"
             line = [node.id, where, flags, primary, "0", "0", str(number), "connected", slots.get(node.id, "")]
             lines.append(" ".join(line).rstrip())

@@ -78,11 +78,15 @@ pub fn login(url: &str, user: &str, prefix: &str, words: &[String]) -> String {
     url.replace("://", &format!("://{user}:secret@"))
 }
 
+/// Whether the servers of this URL let users be given the right to say which library they are: Redis 6.2 takes any word for a
+/// subcommand, and later ones only those that they know.
+pub fn takes_setinfo(url: &str) -> bool {
+    nodes(url).iter().all(|node| !ask(node, &["ACL", "SETUSER", "nobody", "+client|setinfo"]).starts_with('-'))
+}
+
 /// The words of all lines of [`rights`] for this server or cluster of the harness.
-pub fn rights_at(store: &str) -> Vec<String> {
-    let is_cluster = store.starts_with("cluster");
-    // Redis 6.2 takes any word for a subcommand, and 7.0 only those that it knows.
-    let takes_setinfo = store.ends_with("6.2") || store.ends_with("9.1");
+pub fn rights_at(store: &str, url: &str) -> Vec<String> {
+    let (is_cluster, takes_setinfo) = (store.starts_with("cluster"), takes_setinfo(url));
     let is_for = |about: &str| match about {
         "A server" | "Names in CLIENT LIST" => true,
         _ => is_cluster && about.starts_with("A cluster") || takes_setinfo && about.starts_with("Names in CLIENT LIST"),

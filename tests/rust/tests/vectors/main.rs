@@ -33,7 +33,7 @@ fn every_vector_as_a_user_who_has_the_rights_that_security_lists_and_no_other() 
     let _turn = TURN.lock();
     for (store, url) in servers().into_iter().chain(clusters()) {
         let user = fresh_prefix("limited");
-        let mut words = rights_at(&store);
+        let mut words = rights_at(&store, &url);
         words.extend(PLANTING.map(str::to_owned));
         // The vectors have many prefixes.
         let limited = login(&url, &user, "*", &words);
