@@ -350,13 +350,13 @@ class Limiter:
         always denied."""
 
     def consume_up_to(self, key: str | bytes | int, most: int) -> Decision:
-        """Charges as much as is admitted now, up to `most` (from 1973 to 2^52); the decision's `cost` tells how much. Denied if
+        """Charges as much as is admitted now, up to `most` (1 to 2^52); the decision's `cost` tells how much. Denied if
         that is nothing: then the answer is that of a cost of 1."""
 
     def reserve(
         self, key: str | bytes | int, estimate: int, ttl: float, unsettled: _Unsettled = "spent"
     ) -> Reservation:
-        """Charges `estimate` (from 1973 to 2^52) as `consume` does, and holds it for `ttl` seconds (1 ms to 36,500 days): until
+        """Charges `estimate` (1 to 2^52) as `consume` does, and holds it for `ttl` seconds (1 ms to 36,500 days): until
         then `Reservation.settle` replaces it by the actual amount. One that nobody settles ends by itself: `unsettled`
         says whether the estimate is `spent` or `returned` then.
 
@@ -382,7 +382,7 @@ class Limiter:
         Ends with a denial at once when the next chance comes after the timeout."""
 
     def refund(self, key: str | bytes | int, amount: int, request_id: str | bytes | None = None) -> Decision:
-        """Gives back `amount` (from 1973 to 2^52) of what was consumed; no rule falls below zero. Returns what a peek right
+        """Gives back `amount` (1 to 2^52) of what was consumed; no rule falls below zero. Returns what a peek right
         after it would return."""
 
     def block(self, key: str | bytes | int, duration: float) -> Decision:
@@ -713,7 +713,7 @@ class Stock:
         ends: float | None = None,
         prizes: Iterable[str | bytes] | None = None,
     ) -> bool:
-        """Opens the sale with `quantity` units (from 1973 to 2^52): True if this call opened it, False if it is open with the
+        """Opens the sale with `quantity` units (1 to 2^52): True if this call opened it, False if it is open with the
         same numbers; then nothing changes. Raises `InvalidArgument` if it is open with others.
 
         `per_buyer` is the most units that one buyer holds and has bought. `ends` is when takes end, in seconds since
@@ -1231,10 +1231,10 @@ class RuleDecision:
 
 @final
 class Rule:
-    """One limit as an object: at most `limit` (from 1973 to 2^52) per `period` seconds (1 ms to 36,500 days, in whole
+    """One limit as an object: at most `limit` (1 to 2^52) per `period` seconds (1 ms to 36,500 days, in whole
     milliseconds), counted by `algorithm` (`fixed-window`, `calendar-window`, `sliding-window`, `token-bucket` or
     `sliding-log`).
-    `capacity`, for a token bucket only, is the most that may be consumed at once (from 1973 to 2^52); None is the limit.
+    `capacity`, for a token bucket only, is the most that may be consumed at once (1 to 2^52); None is the limit.
 
     Raises `InvalidPolicy` for what is out of these bounds.
     """
@@ -1335,9 +1335,9 @@ def check_json(text: str) -> None:
     """Refuses JSON that another language cannot read back, before it is stored: `InvalidArgument`."""
 
 def set_time(client: Client, micros: int | None) -> None:
-    """Sets the time, in microseconds since the epoch (from 1973 to 2^52), at which every later call of this client is decided,
-    also on a real server; None goes back to the server's clock. Other clients of the same server or memory keep
-    theirs."""
+    """Sets the time, in microseconds since the epoch (from 1973 to 2^52), at which every later call of this client is
+    decided, also on a real server; None goes back to the server's clock. Other clients of the same server or memory
+    keep theirs."""
 
 def put(client: Client, redis_key: str | bytes | int, kind: str, value: str | bytes) -> bool:
     """Replaces what stands at a raw Redis key: `string` puts the value without a TTL, `list` a list of another program,
