@@ -21,7 +21,7 @@ use act::{Act, IDS, Step, TABLES, id, permits, step};
 use model::Model;
 
 /// How many are played to each server.
-const CASES: u32 = 270;
+const CASES: u32 = 340;
 
 /// The values of some tables.
 type State = Vec<Option<Vec<u8>>>;
