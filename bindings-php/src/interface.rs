@@ -35,7 +35,8 @@ pub fn register<T: RegisteredClass>() -> Result<*mut zend_class_entry> {
     if interface.is_null() { Err(Error::InvalidPointer) } else { Ok(interface) }
 }
 
-/// Has a method of an interface return what the interface of a class says, where the class' own returns the class.
+/// Makes an interface's method return an interface, `LockInterface`, in place of the class that the class' own method returns,
+/// `Lock`.
 ///
 /// # Safety
 /// `function` must be a registered internal function of ours, not yet in use.
