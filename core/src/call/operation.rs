@@ -71,6 +71,17 @@ impl<'a> Frame<'a> {
     }
 }
 
+/// Calls that differ in nothing but their keys may travel as one.
+pub(crate) struct Bundle<'a> {
+    /// Takes a key of each and the arguments of one. Answers what each would be answered, or nothing for a key that failed:
+    /// then nothing was done there.
+    pub script: &'a Script,
+    /// The same for all that may travel together: the address of what they have in common, and an amount.
+    pub kind: (usize, u64),
+    /// What their keys begin with; calls with another beginning are about other keys.
+    pub stem: &'a [u8],
+}
+
 /// One call of one script. The first two arguments of every script, the time and the deadline, belong to whoever runs it.
 pub(crate) trait Operation: Send + Sync {
     fn frame(&self) -> Frame<'_>;
@@ -92,6 +103,10 @@ pub(crate) trait Operation: Send + Sync {
     /// Writes them as RESP parts.
     fn encode_args(&self, out: &mut Vec<u8>) {
         self.args(&mut Args::writing(out));
+    }
+    /// With which others it may travel; none if it always travels alone.
+    fn bundle(&self) -> Option<Bundle<'_>> {
+        None
     }
     /// Whether it may write: then it carries a deadline.
     fn mutates(&self) -> bool {

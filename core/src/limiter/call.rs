@@ -104,6 +104,12 @@ impl Operation for LimiterCall {
         Frame::bare(self.spec.scripts.of(self.transition()), effect)
     }
 
+    fn bundle(&self) -> Option<Bundle<'_>> {
+        let kind = (Arc::as_ptr(&self.spec).addr(), self.amount);
+        let bundle = || Bundle { script: self.spec.scripts.of(Transition::ConsumeMany), kind, stem: &self.spec.stem };
+        (matches!(self.verb, Verb::Consume | Verb::Require) && self.memory.is_none()).then(bundle)
+    }
+
     fn key(&self, at: usize) -> Option<&[u8]> {
         match (at, &self.memory) {
             (0, _) => Some(&self.key),

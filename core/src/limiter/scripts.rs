@@ -22,6 +22,7 @@ const DESCRIBE: &str = include_str!("../../scripts/limit/describe.lua");
 const REMEMBER: &str = include_str!("../../scripts/limit/remember.lua");
 const CHARGE: &str = include_str!("../../scripts/limit/charge.lua");
 const ALL: &str = include_str!("../../scripts/limit/all.lua");
+const MANY: &str = include_str!("../../scripts/limit/many.lua");
 const PAUSE: &str = include_str!("../../scripts/limit/pause.lua");
 const QUEUE: &str = include_str!("../../scripts/limit/queue.lua");
 const WRITE: &str = include_str!("../../scripts/limit/write.lua");
@@ -65,6 +66,8 @@ const CONSTANTS: &Constants = &[
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Transition {
     Consume,
+    /// `Consume` of several keys, each decided by itself.
+    ConsumeMany,
     /// As `Consume`, remembering the request.
     ConsumeOnce,
     UpTo,
@@ -79,8 +82,9 @@ pub(super) enum Transition {
 
 impl Transition {
     /// Each with its name and the parts of its script, in the order of their numbers.
-    const ALL: [(Transition, &str, &[&str]); 9] = [
+    const ALL: [(Transition, &str, &[&str]); 10] = [
         (Transition::Consume, "consume", &[LOAD, CONSUME, FINISH, RETURN]),
+        (Transition::ConsumeMany, "consume-many", &[LOAD, CONSUME, FINISH, RETURN]),
         (
             Transition::ConsumeOnce,
             "consume-once",
@@ -168,6 +172,14 @@ impl Scripts {
             let _ = writeln!(text, "local at = {}", FIRST_ARGUMENT - 2);
         }
         let form = self.form("", FIRST_ARGUMENT, queued);
+        if transition == Transition::ConsumeMany {
+            let form = form.of_key("key");
+            text.push_str("local function decide(key)\n");
+            transition.parts().iter().for_each(|part| form.append(&mut text, part, "  "));
+            text.push_str("end\n");
+            form.append(&mut text, MANY, "");
+            return text;
+        }
         for part in transition.parts() {
             if *part == RECALL {
                 let denies = transition == Transition::RefundOnce;

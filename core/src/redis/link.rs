@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::Instant;
 
-use super::pipelined::{Job, Pipelined};
+use super::bundles::Bundles;
+use super::pipelined::{Ends, Job, Pipelined};
 use super::queue::Queue;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
@@ -216,7 +217,8 @@ impl<T> Link<T> {
     fn read(&mut self, now: Instant) {
         let State::Up(up) = &mut self.state else { return };
         let mut again = Vec::new();
-        let broken = up.read(now, &mut again, &mut self.done, &mut self.napping);
+        let mut ends = Ends { again: &mut again, done: &mut self.done, napping: &mut self.napping };
+        let broken = up.read(now, &mut ends);
         again.into_iter().for_each(|(step, (exchange, tag))| self.submit(step, exchange, tag));
         if let Some(error) = broken {
             self.hang_up(error);
@@ -297,13 +299,15 @@ impl<T> Link<T> {
             State::Up(up) if up.is_leaving() => {}
             // What waits for a server that is slower than its callers is unsent for certain when its time is over.
             State::Up(up) => {
+                let mut bundles = Bundles::default();
                 while !up.is_full()
                     && let Some(job) = self.waiting.pop()
                 {
                     if wanted(&job.1) {
-                        up.encode(job);
+                        bundles.put(job, self.waiting.len(), up);
                     }
                 }
+                bundles.flush(up);
             }
             State::Dialing(_) => {}
             State::Idle => {

@@ -6,6 +6,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod blocking;
+mod bundles;
 pub(crate) mod hint_wait;
 pub(crate) mod link;
 pub(crate) mod links;

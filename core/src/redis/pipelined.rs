@@ -14,7 +14,7 @@ use crate::call::answer::Answer;
 use crate::call::resp::{Parser, ReplyLimit, Value, recycle};
 use crate::connection::dial::Connection;
 use crate::connection::stream::Stream;
-use crate::session::exchange::{Exchange, Step};
+use crate::session::exchange::{Exchange, Step, bundled};
 use crate::session::node::Node;
 
 /// A turn reads this much of a socket, some thirty answers. Then the calls that they let loose go out, and the server
@@ -35,6 +35,34 @@ struct Slot<T> {
     job: Option<Job<T>>,
     /// The most that its reply may be, whoever still waits for it.
     limit: ReplyLimit,
+    /// Of the first of calls that travel as one, for which one reply comes.
+    bundle: Option<Sent>,
+}
+
+/// A bundle on the wire.
+#[derive(Clone, Copy)]
+struct Sent {
+    /// How many calls, this one and those behind it.
+    count: usize,
+    with_text: bool,
+}
+
+/// Where calls go for which a reply came.
+pub(crate) struct Ends<'a, T> {
+    /// To be sent at once.
+    pub again: &'a mut Vec<(Step, Job<T>)>,
+    pub done: &'a mut Vec<(T, Result<Answer>)>,
+    pub napping: &'a mut Vec<(Instant, Job<T>)>,
+}
+
+impl<T> Ends<'_, T> {
+    fn put(&mut self, step: Step, (exchange, tag): Job<T>) {
+        match step {
+            Step::Done(answer) => self.done.push((tag, answer)),
+            Step::Send | Step::Discover => self.again.push((step, (exchange, tag))),
+            Step::Sleep(pause) => self.napping.push((Instant::now() + pause, (exchange, tag))),
+        }
+    }
 }
 
 /// A pipelined connection.
@@ -63,6 +91,8 @@ pub(crate) struct Pipelined<T> {
     node: Arc<Node>,
     /// That of its connection.
     epoch: u64,
+    /// The bundles' scripts that the server did not know when it was last asked.
+    unknown: Vec<String>,
     /// Tells the client that it is connected.
     _connected: Arc<()>,
 }
@@ -84,6 +114,7 @@ impl<T> Pipelined<T> {
             unordered: false,
             leaving: false,
             more: false,
+            unknown: Vec::new(),
             _connected: node.connected(),
             node,
         }
@@ -166,30 +197,42 @@ impl<T> Pipelined<T> {
         self.take_first(|(exchange, _)| exchange.deadline() <= now)
     }
 
-    pub fn encode(&mut self, (exchange, tag): Job<T>) {
+    pub fn encode(&mut self, job: Job<T>) {
+        job.0.encode(&mut self.out, &self.clock);
+        if job.0.is_asking() {
+            self.await_reply(None, ReplyLimit::TINY, None);
+        }
+        let limit = job.0.reply_limit();
+        self.await_reply(Some(job), limit, None);
+    }
+
+    /// Writes calls of one kind as one.
+    pub fn encode_together(&mut self, jobs: Vec<Job<T>>) {
+        let Some((first, _)) = jobs.first() else { return };
+        let sha = first.bundle().map_or("", |bundle| bundle.script.sha());
+        let unknown = self.unknown.iter().position(|unknown| unknown == sha);
+        let (limit, with_text) = (first.reply_limit(), unknown.map(|at| self.unknown.swap_remove(at)).is_some());
+        let exchanges = jobs.iter().map(|(exchange, _)| exchange);
+        Exchange::encode_together(exchanges, &mut self.out, &self.clock, with_text);
+        let mut bundle = Some(Sent { count: jobs.len(), with_text });
+        jobs.into_iter().for_each(|job| self.await_reply(Some(job), limit, bundle.take()));
+    }
+
+    fn await_reply(&mut self, job: Option<Job<T>>, limit: ReplyLimit, bundle: Option<Sent>) {
         if self.pending.is_empty() {
             self.heard = Instant::now();
             self.unordered = false;
         }
-        let last = self.pending.back().and_then(|slot| slot.job.as_ref());
-        self.unordered |= last.is_some_and(|(before, _)| before.deadline() > exchange.deadline());
-        exchange.encode(&mut self.out, &self.clock);
-        if exchange.is_asking() {
-            self.pending.push_back(Slot { job: None, limit: ReplyLimit::TINY });
-        }
-        let limit = exchange.reply_limit();
-        self.pending.push_back(Slot { job: Some((exchange, tag)), limit });
+        let deadline = |slot: &Slot<T>| slot.job.as_ref().map(|(exchange, _)| exchange.deadline());
+        let slot = Slot { job, limit, bundle };
+        let before = self.pending.back().and_then(deadline);
+        self.unordered |= before.zip(deadline(&slot)).is_some_and(|(before, deadline)| before > deadline);
+        self.pending.push_back(slot);
         self.pass_idle();
     }
 
     /// Reads what has come, or a piece of it. Calls to be sent at once go to `again`; the error ends the connection.
-    pub fn read(
-        &mut self,
-        now: Instant,
-        again: &mut Vec<(Step, Job<T>)>,
-        done: &mut Vec<(T, Result<Answer>)>,
-        napping: &mut Vec<(Instant, Job<T>)>,
-    ) -> Option<Error> {
+    pub fn read(&mut self, now: Instant, ends: &mut Ends<'_, T>) -> Option<Error> {
         self.more = false;
         let (mut reads, mut size) = (0, 0);
         // What is here when a caller's time is over: an answer must not be called late for want of reading.
@@ -210,7 +253,7 @@ impl<T> Pipelined<T> {
             if !long {
                 self.parser.feed(&self.buffer[..read]);
             }
-            if let Some(broken) = self.take_replies(again, done, napping) {
+            if let Some(broken) = self.take_replies(ends) {
                 return Some(broken);
             }
             (reads, size) = (reads + 1, size + read);
@@ -230,14 +273,9 @@ impl<T> Pipelined<T> {
     }
 
     /// Hands out the replies that are whole.
-    fn take_replies(
-        &mut self,
-        again: &mut Vec<(Step, Job<T>)>,
-        done: &mut Vec<(T, Result<Answer>)>,
-        napping: &mut Vec<(Instant, Job<T>)>,
-    ) -> Option<Error> {
+    fn take_replies(&mut self, ends: &mut Ends<'_, T>) -> Option<Error> {
         loop {
-            let Some(limit) = self.pending.front().map(|slot| slot.limit) else {
+            let Some((limit, bundle)) = self.pending.front().map(|slot| (slot.limit, slot.bundle)) else {
                 return if self.parser.is_empty() { None } else { Some(self.stray()) };
             };
             let reply = match self.parser.next_reply(limit) {
@@ -246,6 +284,10 @@ impl<T> Pipelined<T> {
                 Err(garbage) => return Some(self.gone(&format!("it sent \"{}\"", garbage.found))),
             };
             self.heard = Instant::now();
+            if let Some(sent) = bundle {
+                self.take_parts(reply, sent, ends);
+                continue;
+            }
             self.idle = self.idle.saturating_sub(1);
             let Some((mut exchange, tag)) = self.pending.pop_front().and_then(|slot| slot.job) else {
                 self.asked = Some(reply);
@@ -255,13 +297,32 @@ impl<T> Pipelined<T> {
             let asked = self.asked.take().filter(|_| exchange.is_asking());
             let step = exchange.on_reply(of_both(asked, reply), &mut self.clock);
             self.leaving |= exchange.wants_another_server();
-            match step {
-                Step::Done(answer) => done.push((tag, answer)),
-                Step::Send | Step::Discover => again.push((step, (exchange, tag))),
-                Step::Sleep(pause) => napping.push((Instant::now() + pause, (exchange, tag))),
-            }
+            ends.put(step, (exchange, tag));
             self.pass_idle();
         }
+    }
+
+    /// Hands out the reply to calls that travelled as one.
+    fn take_parts(&mut self, reply: Value, sent: Sent, ends: &mut Ends<'_, T>) {
+        let is_unknown = bundled::is_unknown(&reply);
+        self.idle = self.idle.saturating_sub(sent.count);
+        for part in bundled::parts(reply, sent.count) {
+            let Some((mut exchange, tag)) = self.pending.pop_front().and_then(|slot| slot.job) else { continue };
+            let sha = exchange.bundle().map(|bundle| bundle.script.sha());
+            let step = match sha.filter(|_| is_unknown && !sent.with_text) {
+                // They travel as one again, this time with the text.
+                Some(sha) => {
+                    if !self.unknown.iter().any(|unknown| unknown == sha) {
+                        self.unknown.push(sha.to_owned());
+                    }
+                    Step::Send
+                }
+                None => exchange.on_part(part, &mut self.clock),
+            };
+            self.leaving |= exchange.wants_another_server();
+            ends.put(step, (exchange, tag));
+        }
+        self.pass_idle();
     }
 
     pub fn write(&mut self) -> Result<()> {

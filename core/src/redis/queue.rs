@@ -24,6 +24,10 @@ impl<T> Queue<T> {
         self.jobs.is_empty()
     }
 
+    pub fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
     pub fn push(&mut self, job: Job<T>) {
         let last = self.jobs.back().map(|(exchange, _)| exchange.deadline());
         self.unordered = last.is_some_and(|last| self.unordered || last > job.0.deadline());

@@ -4,6 +4,7 @@
 //! when the failure policy answers, and whether a `wait` goes on. It never touches a socket and never sleeps.
 
 mod acks;
+pub(crate) mod bundled;
 mod fallback;
 mod redirected;
 mod refused;
@@ -19,6 +20,7 @@ use crate::call::breaker::Refused;
 use crate::call::operation::{OnError, Operation, odd_reply, unsigned};
 use crate::call::refusal_breaker::{Pass, RefusalBreaker};
 use crate::call::resp::{self, ReplyLimit, Value};
+use crate::call::script::Script;
 use crate::connection::wire::Failure;
 use crate::session::Session;
 use crate::session::cluster::slot::slot_of;
@@ -62,6 +64,8 @@ pub(crate) struct Exchange {
     wait_until: Option<Instant>,
     /// Whether the script's text is sent instead of its SHA-1.
     with_text: bool,
+    /// Whether it travels alone: what it was sent with failed for its key.
+    alone: bool,
     /// Whether the next start begins a new attempt, with a timeout of its own.
     fresh: bool,
     /// How an earlier try of this attempt ended, of which nobody knows whether it ran.
@@ -95,6 +99,7 @@ impl Exchange {
             operation,
             wait_until,
             with_text: false,
+            alone: false,
             fresh: true,
             unknown: None,
             replicas: None,
@@ -157,6 +162,7 @@ impl Exchange {
         if self.fresh {
             self.deadline = Instant::now() + self.timeout;
             (self.fresh, self.with_text, self.repeats, self.hops, self.unknown) = (false, false, 0, 0, None);
+            self.alone = false;
         }
         if let Some(answer) = self.operation.local_answer() {
             return Step::Done(Ok(answer));
@@ -231,11 +237,23 @@ impl Exchange {
         if self.asking {
             resp::command(out, &[b"ASKING"]);
         }
-        let script = self.operation.script();
-        let keys = || (0..).map_while(|at| self.operation.key(at));
-        let key_count = keys().count();
+        let keys = (0..).map_while(|at| self.operation.key(at));
+        self.encode_for(out, clock, self.operation.script(), self.with_text, keys, self.deadline);
+    }
+
+    /// Writes a call of this script with these keys and its own arguments.
+    fn encode_for<'a>(
+        &self,
+        out: &mut Vec<u8>,
+        clock: &ServerClock,
+        script: &Script,
+        with_text: bool,
+        keys: impl Iterator<Item = &'a [u8]> + Clone,
+        deadline: Instant,
+    ) {
+        let key_count = keys.clone().count();
         resp::begin(out, 5 + key_count + self.operation.arg_count());
-        if self.with_text {
+        if with_text {
             resp::part(out, b"EVAL");
             resp::part(out, script.text().as_bytes());
         } else {
@@ -243,7 +261,7 @@ impl Exchange {
             resp::part(out, script.sha().as_bytes());
         }
         resp::number_part(out, key_count as u64);
-        keys().for_each(|key| resp::part(out, key));
+        keys.for_each(|key| resp::part(out, key));
         match self.session.test_time.get() {
             Some(now) => {
                 resp::number_part(out, now);
@@ -252,7 +270,7 @@ impl Exchange {
             None => {
                 resp::part(out, b"");
                 if self.operation.mutates() && !self.operation.gives_back() {
-                    resp::number_part(out, clock.at(self.deadline).max(0) as u64);
+                    resp::number_part(out, clock.at(deadline).max(0) as u64);
                 } else {
                     resp::part(out, b"");
                 }

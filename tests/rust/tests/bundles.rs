@@ -1,0 +1,217 @@
+//! Many calls at once travel in few script calls, and each is answered as if it had travelled alone.
+
+use std::thread;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use quotalock::driver::LoopLink;
+use quotalock::testing::{self, Kind};
+use quotalock::{Answer, Client, Code, Decision, Limiter, Op, Policy, Result};
+use quotalock_tests::operator::{ask, command};
+use quotalock_tests::{client, fresh_prefix, servers};
+
+const START: u64 = 1_700_000_000_000_000;
+const KEYS: [&[u8]; 4] = [b"a", b"b", b"{c}", b"\xff"];
+/// Two of one name: the policy changes; a third of another name; one for every policy.
+const POLICIES: [(&str, &str); 4] = [
+    ("one", "5/10s"),
+    ("one", "sliding-window 7/20s;token-bucket 3/s"),
+    ("two", "sliding-log 6/10s"),
+    ("three", "2/s;calendar-window 9/minute;sliding-window 8/minute;token-bucket 4/s;sliding-log 20/hour"),
+];
+
+#[derive(Clone, Debug)]
+enum Act {
+    Consume(u64),
+    Require(u64),
+    Peek,
+    Refund,
+    Reset,
+}
+
+/// Which limiter, which key, what.
+type Call = (usize, usize, Act);
+
+fn call() -> impl Strategy<Value = Call> {
+    let act = prop_oneof![
+        30 => Just(Act::Consume(1)),
+        4 => (2_u64..4).prop_map(Act::Consume),
+        10 => Just(Act::Require(1)),
+        1 => Just(Act::Peek),
+        1 => Just(Act::Refund),
+        1 => Just(Act::Reset),
+    ];
+    let limiter = prop_oneof![12 => Just(0_usize), 3 => 1..POLICIES.len()];
+    (limiter, 0..KEYS.len(), act)
+}
+
+fn limiters(client: &Client) -> Vec<Limiter> {
+    let made = POLICIES.iter().map(|(name, policy)| client.limiter(name, Policy::parse(policy).unwrap()).unwrap());
+    made.collect()
+}
+
+fn described((which, key, act): &Call, limiters: &[Limiter]) -> Op<Answer> {
+    let (limiter, key) = (&limiters[*which], KEYS[*key]);
+    match act {
+        Act::Consume(cost) => limiter.consume(key, *cost).unwrap().erased(),
+        Act::Require(cost) => limiter.require(key, *cost).unwrap().erased(),
+        Act::Peek => limiter.peek(key, 1).unwrap().erased(),
+        Act::Refund => limiter.refund(key, 1).unwrap().erased(),
+        Act::Reset => limiter.reset(key).unwrap().erased(),
+    }
+}
+
+/// All of an answer but who gave it.
+fn told(answer: Result<Answer>) -> String {
+    let shown = |decision: &Decision| {
+        let Decision { allowed, remaining, retry_after, reset_after, cost, healed, rules, .. } = decision;
+        format!("{allowed} {remaining} {retry_after:?} {reset_after} {cost} {healed} {rules:?}")
+    };
+    match answer {
+        Ok(answer) => answer.get::<Decision>().map_or_else(|| format!("{:?}", answer.get::<bool>()), shown),
+        Err(error) => format!("{} {}", error.code().as_str(), error.decision().map_or_else(String::new, shown)),
+    }
+}
+
+/// Makes the calls at once, and returns their answers in their order.
+fn at_once(calls: impl IntoIterator<Item = Op<Answer>>) -> Vec<Result<Answer>> {
+    let mut link = LoopLink::new(|_| true).unwrap();
+    let mut count = 0;
+    for call in calls {
+        link.submit(call, count);
+        count += 1;
+    }
+    link.flush();
+    let mut answers: Vec<Option<Result<Answer>>> = (0..count).map(|_| None).collect();
+    while answers.iter().any(Option::is_none) {
+        link.wake();
+        link.take_done().into_iter().for_each(|(at, answer)| answers[at] = Some(answer));
+        thread::sleep(Duration::from_micros(200));
+    }
+    answers.into_iter().flatten().collect()
+}
+
+/// How many script calls a server has counted.
+fn script_calls(url: &str) -> u64 {
+    let told = ask(url, &["INFO", "commandstats"]);
+    let count = |name: &str| {
+        let (_, rest) = told.split_once(&format!("cmdstat_{name}:calls="))?;
+        rest.split(',').next()?.parse::<u64>().ok()
+    };
+    count("evalsha").unwrap_or(0) + count("eval").unwrap_or(0)
+}
+
+#[test]
+fn each_is_answered_as_if_it_had_travelled_alone() {
+    for (name, url) in servers() {
+        let batches = prop::collection::vec((0_u64..3_000_000, prop::collection::vec(call(), 1..90)), 1..6);
+        // A call whose script the server does not know yet is sent again, behind others.
+        let warm = limiters(&client(&url, &fresh_prefix("warm")));
+        for limiter in 0..POLICIES.len() {
+            let acts = [
+                Act::Consume(1),
+                Act::Refund,
+                Act::Reset,
+                Act::Consume(1),
+                Act::Consume(1),
+                Act::Consume(1),
+                Act::Consume(1),
+            ];
+            at_once(acts.into_iter().map(|act| described(&(limiter, 0, act), &warm)));
+        }
+        let mut runner = TestRunner::new(Config { cases: 60, failure_persistence: None, ..Config::default() });
+        let compared = runner.run(&batches, |batches| {
+            let sides = [client(&url, &fresh_prefix("bundle")), client("memory://", &fresh_prefix("bundle"))];
+            let [far, near] = sides.each_ref().map(limiters);
+            let mut now = START;
+            for (pause, calls) in batches {
+                now += pause;
+                sides.iter().for_each(|side| testing::set_time(side, Some(now)).unwrap());
+                let together: Vec<_> =
+                    at_once(calls.iter().map(|call| described(call, &far))).into_iter().map(told).collect();
+                let alone: Vec<_> = calls.iter().map(|call| told(described(call, &near).run())).collect();
+                for (call, (together, alone)) in calls.iter().zip(together.iter().zip(&alone)) {
+                    prop_assert_eq!(together, alone, "{}: {:?}", name, call);
+                }
+            }
+            for limiter in 0..POLICIES.len() {
+                for key in KEYS {
+                    let stored = [(&sides[0], &far), (&sides[1], &near)].map(|(side, limiters)| {
+                        let key = limiters[limiter].redis_key(key).unwrap();
+                        testing::get(side, &key).run().unwrap().map(|stored| stored.value)
+                    });
+                    prop_assert_eq!(&stored[0], &stored[1], "{}", name);
+                }
+            }
+            Ok(())
+        });
+        compared.unwrap();
+    }
+}
+
+#[test]
+fn a_hundred_calls_are_few_script_calls() {
+    for (name, url) in servers() {
+        let client = client(&url, &fresh_prefix("few"));
+        let limiter = client.limiter("few", Policy::parse("30/hour").unwrap()).unwrap();
+        at_once((0..8).map(|_| limiter.consume(b"warm", 1).unwrap().erased()));
+        let before = script_calls(&url);
+        let answers = at_once((0..100).map(|_| limiter.consume(b"k", 1).unwrap().erased()));
+        let admitted = answers.iter().filter(|a| a.as_ref().unwrap().get::<Decision>().unwrap().allowed).count();
+        assert_eq!(admitted, 30, "{name}");
+        // Others may use the server meanwhile, but hardly by as many calls.
+        assert!(script_calls(&url) - before < 50, "{name}");
+    }
+}
+
+#[test]
+fn what_fails_for_one_key_fails_for_its_call_alone() {
+    for (name, url) in servers() {
+        let client = client(&url, &fresh_prefix("odd"));
+        let limiter = client.limiter("odd", Policy::parse("3/hour").unwrap()).unwrap();
+        testing::put(&client, &limiter.redis_key(b"list").unwrap(), Kind::List, b"x").run().unwrap();
+        let keys = (0..60).map(|n: usize| if n % 20 == 7 { b"list".to_vec() } else { format!("k{n}").into_bytes() });
+        let answers = at_once(keys.clone().map(|key| limiter.consume(&key, 1).unwrap().erased()));
+        for (key, answer) in keys.zip(answers) {
+            match answer {
+                Err(error) => assert_eq!((key.as_slice(), error.code()), (&b"list"[..], Code::WrongType), "{name}"),
+                Ok(answer) => assert_eq!(answer.get::<Decision>().unwrap().remaining, 2, "{name}: charged once"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_server_that_forgot_the_script_is_told_it_once() {
+    for (name, url) in servers() {
+        let client = client(&url, &fresh_prefix("forgot"));
+        let limiter = client.limiter("forgot", Policy::parse("1000/hour").unwrap()).unwrap();
+        let many = |count: usize| at_once((0..count).map(|_| limiter.consume(b"k", 1).unwrap().erased()));
+        assert!(many(40).into_iter().all(|answer| answer.is_ok()), "{name}");
+        command(&url, &["SCRIPT", "FLUSH"]);
+        let answers = many(200);
+        let left: Vec<u64> = answers.into_iter().map(|a| a.unwrap().get::<Decision>().unwrap().remaining).collect();
+        assert_eq!(left.iter().min(), Some(&760), "{name}: each was charged, and once");
+    }
+}
+
+#[test]
+fn a_bundle_that_comes_too_late_charges_nothing() {
+    for (name, url) in servers() {
+        let prefix = fresh_prefix("late");
+        let options = quotalock::Options {
+            url: Some(url.clone()),
+            prefix: prefix.clone(),
+            timeout: Duration::from_millis(200),
+            ..quotalock::Options::default()
+        };
+        let hasty = Client::new(options).unwrap().limiter("late", Policy::parse("100/hour").unwrap()).unwrap();
+        hasty.consume(b"k", 1).unwrap().run().unwrap();
+        command(&url, &["CLIENT", "PAUSE", "400"]);
+        let answers = at_once((0..40).map(|_| hasty.consume(b"k", 1).unwrap().erased()));
+        assert!(answers.into_iter().all(|answer| answer.is_err_and(|error| error.code() == Code::Timeout)), "{name}");
+        let patient = client(&url, &prefix).limiter("late", Policy::parse("100/hour").unwrap()).unwrap();
+        assert_eq!(patient.peek(b"k", 1).unwrap().run().unwrap().remaining, 99, "{name}");
+    }
+}

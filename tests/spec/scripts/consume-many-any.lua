@@ -1,0 +1,767 @@
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
+local virtual, now = ARGV[1] ~= '', nil
+if virtual then
+  now = ARGV[1] + 0.0
+else
+  local time = redis.call('TIME')
+  now = time[1] * 1e6 + time[2]
+end
+if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
+  return {0, now}
+end
+local at = 3
+local function decide(key)
+ local HOLD = '<c16I8I8I8I8BI4'
+ local name_sizes, word_names = {15, 15, 15, 22, 15}, {{'count', 'stop', 'last'}, {'count', 'last'}, {'last', 'current', 'previous'}, {'tat', 'part', 'last'}, {'first', 'used', 'time', 'total'}}
+ local fresh_words = {{'count'}, {'count'}, {'current', 'previous'}, {'tat'}, {'used'}}
+ local is_bucket, is_log = {[4] = true}, {[5] = true}
+ local heading, list, with_log, behind = ARGV[at + 1], {}, false, at + 2
+ local name_at, word_count, usual_holds = 5, 0, 53
+ for number = 1, string.byte(heading, 4) do
+  local id = string.byte(heading, name_at)
+  local rule = {id = id, number = number, mark = 2 ^ (number - 1), wait = 0, left = 0, reset = 0}
+  rule.name = string.sub(heading, name_at, name_at + name_sizes[id] - 1)
+  rule.limit, rule.period = ARGV[behind] + 0.0, ARGV[behind + 1] + 0.0
+  behind, name_at, word_count = behind + 2, name_at + name_sizes[id], word_count + #word_names[id]
+  if is_bucket[id] then
+   rule.capacity, rule.filled = ARGV[behind] + 0.0, usual_holds
+   behind, usual_holds = behind + 1, usual_holds + 16
+  end
+  for _, word in ipairs(word_names[id]) do rule[word] = 0 end
+  list[number], with_log = rule, with_log or is_log[id]
+ end
+ local usual_size, format = #heading + 8 * word_count + (with_log and 41 or 0), '<' .. string.rep('I8', word_count)
+ local every_rule = 2 ^ #list - 1
+ local function is_fresh(rule)
+  for _, word in ipairs(fresh_words[rule.id]) do
+   if rule[word] ~= 0 then return false end
+  end
+  return true
+ end
+ local LOG = '<BI8I8I8I8I8'
+ local next, sum, last, room, base, logged, added = 0, 0, 0, 0, 0, false, 0
+ local function entry(number)
+  if number == next - 1 then return last, sum end
+  local from = base + 12 * (number % room)
+  local bytes = redis.call('GETRANGE', key, from, from + 12 - 1)
+  if #bytes < 12 then return 0, sum end
+  return struct.unpack('<I7I5', bytes)
+ end
+ local function beyond(low, gone, edge, most)
+  local high, step, time, total = next, 1, 0, 0
+  local function before(number)
+   local stamp, value = entry(number)
+   local is
+   if edge then is = stamp <= edge else is = (sum - value) % 2^40 > most end
+   if is then low, gone = number, value else high, time, total = number, stamp, value end
+   return is
+  end
+  while low + step < high and before(low + step) do step = step * 2 end
+  while high - low > 1 do before(low + (high - low - (high - low) % 2) / 2) end
+  return high, time, total, gone
+ end
+ local function share(a, b, c)
+  local simple = a * b
+  if simple < 2^53 then return (simple - simple % c) / c end
+  local function product(x, y)
+   local x_low, y_low = x % 67108864, y % 67108864
+   local x_high, y_high = (x - x_low) / 67108864, (y - y_low) / 67108864
+   local middle = x_high * y_low + x_low * y_high
+   local low = x_low * y_low + (middle % 67108864) * 67108864
+   local carried = (middle - middle % 67108864) / 67108864 + (low - low % 2^52) / 2^52
+   return x_high * y_high + carried, low % 2^52
+  end
+  local high, low = product(a, b)
+  local function covers(quotient)
+   local other_high, other_low = product(quotient, c)
+   return other_high < high or other_high == high and other_low <= low
+  end
+  local estimate = math.min(math.floor(a / c * b), b)
+  while estimate > 0 and not covers(estimate) do estimate = estimate - 1 end
+  while estimate < b and covers(estimate + 1) do estimate = estimate + 1 end
+  return estimate
+ end
+ for _, rule in ipairs(list) do
+  if rule.id == 4 then -- token-bucket
+   rule.step, rule.step_part, rule.full, rule.full_part = rule.period, 0, rule.capacity * rule.period, 0
+   if rule.limit > 1 then
+    rule.step_part = rule.period % rule.limit
+    rule.step, rule.full_part = (rule.period - rule.step_part) / rule.limit, rule.capacity * rule.step_part
+    rule.full = rule.capacity * rule.step + (rule.full_part - rule.full_part % rule.limit) / rule.limit
+    rule.full_part = rule.full_part % rule.limit
+   end
+  end
+ end
+ local foreign, dirty, block_length, block_until = false, false, 0, 0
+ local holds, hold_size, earliest, latest, newest, marks = '', usual_holds, 0, 0, 0, 0
+ local other_count, other_names, other_words, others_until, ends = 0, '', '', 0, nil
+ local value
+ if with_log then
+  value = redis.call('GETRANGE', key, '0', usual_size - 1)
+  if value == '' then value = nil end
+ end
+ if not with_log then
+  value = redis.call('GET', key)
+ end
+ if value then
+  local fits = #value == usual_size and string.sub(value, 1, #heading) == heading
+  if fits then
+   local words, number = {struct.unpack(format, value, #heading + 1)}, 0
+   for _, rule in ipairs(list) do
+    local together = 0
+    for _, word in ipairs(word_names[rule.id]) do
+     number = number + 1
+     rule[word], together = words[number], together + words[number]
+    end
+    fits = fits and together < 2^53
+   end
+ if with_log then
+    local id, stop
+    id, next, sum, last, room, stop, base = struct.unpack(LOG, value, #heading + 8 * word_count + 1)
+    base = base - 1
+    fits = fits and id == 250 and stop == base + 12 * room and next < 2^53 and sum < 2^40 and last < 2^53
+    for _, rule in ipairs(list) do
+     if rule.id == 5 then -- sliding-log
+      fits = fits and rule.first <= next and next - rule.first <= room and rule.used <= 2^39 and rule.total < 2^40
+     end
+    end
+ end
+  end
+  if not fits then
+   local counts, sizes = {3, 2, 3, 3, 4}, {15, 15, 15, 22, 15}
+   local records, sources, layout, position, stage, log, buckets = {}, {}, {}, 5, 0, nil, 0
+   if with_log then
+    value = redis.call('GETRANGE', key, '0', 1024 - 1)
+    next, sum, last, room, base = 0, 0, 0, 0, 0
+   end
+   local total = string.byte(value, 4) or 0
+   foreign = string.sub(value, 1, 3) ~= 'QL\2' or total == 0 or total > 20
+   for index = 1, foreign and 0 or total do
+    local kind = string.byte(value, position)
+    local size = sizes[kind]
+    foreign = not size or position + size > #value + 1
+    if foreign then break end
+    local record = {kind = kind, index = index, name = string.sub(value, position, position + size - 1)}
+    local limit, period, capacity = struct.unpack(is_bucket[kind] and '<I7I7I7' or '<I7I7', record.name, 2)
+    foreign = limit == 0 or limit > 2^52 or period == 0 or period > 3153600000000000 or capacity == 0 or capacity > 2^52
+    if foreign then break end
+    if is_bucket[kind] then
+     local divisor, rest = limit, period
+     while rest > 0 do divisor, rest = rest, divisor % rest end
+     limit, period = limit / divisor, period / divisor
+     record.slot, buckets = 53 + 16 * buckets, buckets + 1
+    end
+    record.limit, record.period, record.capacity = limit, period, capacity
+    records[index], position = record, position + size
+   end
+   for _, record in ipairs(records) do
+    local count = counts[record.kind]
+    foreign = foreign or position + 8 * count > #value + 1
+    if foreign then break end
+    record.words = {struct.unpack('<' .. string.rep('I8', count), value, position)}
+    record.words[count + 1], position = nil, position + 8 * count
+    for n = 1, count do foreign = foreign or record.words[n] >= 2^53 end
+   end
+   hold_size = 53 + 16 * buckets
+   local stages, lengths = {[250] = 1, [0] = 2, [251] = 3}, {5, 2, 5}
+   while position <= #value and not foreign do
+    local before = stage
+    stage = stages[string.byte(value, position)] or 0
+    local count = lengths[stage]
+   if with_log then
+     if stage == 3 and not log then value = redis.call('GET', key) end
+   end
+    if count and position + 8 * count <= #value and stage > before then
+     local numbers = {struct.unpack('<' .. string.rep('I8', count), value, position + 1)}
+     for n = 1, count do foreign = foreign or numbers[n] >= 2^53 end
+     position = position + 1 + 8 * count
+     if stage == 1 then
+      log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1}
+      local after, stop, cut = log.base + 12 * log.room, numbers[5], #value ~= 1024
+      foreign = foreign or log.sum >= 2^40 or after > stop or cut and stop > #value
+      if not foreign then
+   if with_log then
+        value = stop > after and redis.call('GETRANGE', key, after, stop - 1) or ''
+   end
+   if not with_log then
+        value = string.sub(value, after + 1, stop)
+   end
+       position, foreign = 1, #value ~= stop - after
+      end
+     elseif stage == 2 then
+      block_length, block_until = numbers[1], numbers[2]
+      foreign = foreign or block_length > 3153600000000000
+     else
+      earliest, latest, newest, marks, holds = numbers[1], numbers[2], numbers[3], numbers[4], string.sub(value, position)
+      foreign = foreign or #holds == 0 or #holds ~= numbers[5] * hold_size or marks > 1048575
+      position = #value + 1
+     end
+    else
+     foreign = true
+    end
+   end
+   local longest
+   if with_log then
+    if log and not foreign then next, sum, last, room, base = log.next, log.sum, log.last, log.room, log.base end
+    local oldest = 2^53
+    for _, record in ipairs(records) do
+     local kind, words, before = record.kind, record.words, oldest
+     if is_log[kind] and not foreign then
+      fits = log
+      if kind == 5 then -- sliding-log
+       fits = fits and words[1] <= next and next - words[1] <= room and words[2] <= 2^39 and words[4] < 2^40
+      end
+      if kind == 5 then -- sliding-log
+       if words[1] < oldest then oldest = words[1] end
+      end
+      foreign = not fits
+     end
+     if oldest < before then longest = record end
+    end
+    if foreign then next, sum, last, room, base, longest = 0, 0, 0, 0, 0, nil end
+   end
+   if foreign then
+    records, block_length, block_until, dirty = {}, 0, 0, true
+    holds, earliest, latest, newest, marks = '', 0, 0, 0, 0
+   end
+   for _, record in ipairs(records) do
+    local kind, words, stop, back = record.kind, record.words, 0, false
+    if kind == 1 then -- fixed-window
+     back, words[3] = words[3] > now, math.min(words[3], now)
+     words[2] = math.min(words[2], words[3] + record.period)
+     stop = words[1] > 0 and words[2] or 0
+    elseif kind == 2 then -- calendar-window
+     back, words[2] = words[2] > now, math.min(words[2], now)
+     stop = words[1] > 0 and words[2] - words[2] % record.period + record.period or 0
+    elseif kind == 3 then -- sliding-window
+     back, words[1] = words[1] > now, math.min(words[1], now)
+     local window = words[1] - words[1] % record.period
+     stop = words[2] > 0 and window + 2 * record.period or words[3] > 0 and window + record.period or 0
+    elseif kind == 4 then -- token-bucket
+     back, words[3] = words[3] > now, math.min(words[3], now)
+     local full = words[3] + math.min(math.ceil(record.capacity * record.period / record.limit), 3153600000000000) + 1
+     if words[1] > full then words[1], words[2] = full, 0 end
+     stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
+    end
+    dirty = dirty or back and stop > now
+    record.stop = stop
+   end
+   local rules = {}
+   for _, rule in ipairs(list) do
+    rules[rule.number] = {name = rule.name, kind = rule.id, limit = rule.limit, period = rule.period}
+   end
+   for pass = 1, 4 do
+    for r, rule in ipairs(rules) do
+     for s, record in ipairs(records) do
+      if sources[r] then break end
+      local own = record.period == rule.period and (not is_bucket[rule.kind] or record.limit == rule.limit)
+      local fits_here = pass == 1 and record.name == rule.name or own and (pass == 2 and s == r or pass == 3)
+       or pass == 4 and record.stop > now
+      if record.kind == rule.kind and not record.taken and fits_here then
+       sources[r], record.taken, record.own = record, true, own
+       if not own then
+        ends, dirty = ends or {}, true
+        ends[r] = record.stop
+       end
+      end
+     end
+   if with_log then
+      if pass == 4 and is_log[rule.kind] then sources[r] = sources[r] or longest end
+   end
+    end
+   end
+   for r, rule in ipairs(list) do
+    for n, word in ipairs(word_names[rule.id]) do rule[word] = sources[r] and sources[r].words[n] or 0 end
+   end
+   for r in ipairs(rules) do layout[r] = sources[r] or false end
+   for _, record in ipairs(records) do
+    if not record.own and record.stop > now and other_count < 10 then
+     other_count, others_until = other_count + 1, math.max(others_until, record.stop)
+     other_names = other_names .. record.name
+     other_words = other_words .. struct.pack('<' .. string.rep('I8', counts[record.kind]), unpack(record.words))
+     layout[#layout + 1] = record
+    end
+   end
+   local moved, old_size, nothing = #layout ~= #records, hold_size, string.rep('\0', 16)
+   buckets = 0
+   for n, record in ipairs(layout) do
+    moved = moved or not record or record.index ~= n
+    if is_bucket[(rules[n] or record).kind] then buckets = buckets + 1 end
+   end
+   hold_size = 53 + 16 * buckets
+   if moved and holds ~= '' then
+    local arranged = {}
+    marks = 0
+    for hold = 1, #holds, old_size do
+     local counted, new, shares = struct.unpack('<I4', holds, hold + 53 - 4), 0, ''
+     for n, record in ipairs(layout) do
+      if record and bit.band(counted, 2 ^ (record.index - 1)) > 0 then new = new + 2 ^ (n - 1) end
+      if is_bucket[(rules[n] or record).kind] then
+       shares = shares .. (record and string.sub(holds, hold + record.slot, hold + record.slot + 16 - 1) or nothing)
+      end
+     end
+     marks = bit.bor(marks, new)
+     arranged[#arranged + 1] = string.sub(holds, hold, hold + 53 - 5) .. struct.pack('<I4', new) .. shares
+    end
+    holds = table.concat(arranged)
+   end
+   for _, rule in ipairs(list) do
+    if rule.id == 3 then -- sliding-window
+     local kept = sources[rule.number]
+     if kept and not kept.own then
+      local window, here, before = now - now % rule.period, 0, 0
+      local function count(charged, amount)
+       local place = charged - charged % rule.period
+       if place == window then
+        here = here + amount
+       elseif place == window - rule.period then
+        before = before + amount
+       end
+      end
+      count(rule.last, rule.current)
+      local start = rule.last - rule.last % kept.period
+      if start > 0 then count(start - 1, rule.previous) end
+      rule.current, rule.previous, rule.last = here, before, math.max(rule.last, window)
+     end
+    elseif rule.id == 4 then -- token-bucket
+     local kept = sources[rule.number]
+     if kept and not kept.own then
+      local function refilled(filled, part)
+       local taken = (filled - rule.last) * kept.limit + part
+       local wanted = taken * rule.period
+       if taken < 2^53 and wanted < 2^53 then
+        local rest = wanted % kept.period
+        wanted = (wanted - rest) / kept.period + (rest > 0 and 1 or 0)
+        rest = wanted % rule.limit
+        return rule.last + (wanted - rest) / rule.limit, rest
+       end
+       local ahead = filled - rule.last + part / kept.limit
+       ahead = ahead * kept.limit / kept.period * rule.period / rule.limit
+       return rule.last + math.min(math.ceil(ahead), rule.full + 1), 0
+      end
+      if rule.tat > rule.last then rule.tat, rule.part = refilled(rule.tat, rule.part) else rule.part = 0 end
+      for hold = 1, #holds, hold_size do
+       local filled, part = struct.unpack('<I8I8', holds, hold + rule.filled)
+       if filled > rule.last then
+        holds = string.sub(holds, 1, hold + rule.filled - 1) .. struct.pack('<I8I8', refilled(filled, part))
+         .. string.sub(holds, hold + rule.filled + 16)
+       end
+      end
+     end
+    elseif rule.id == 5 then -- sliding-log
+     if not sources[rule.number] then rule.first = next end
+    end
+   end
+   if block_until > now + block_length then
+    block_until, dirty = now + block_length, true
+   end
+  end
+ end
+ if with_log then
+  if last > now and next > 0 then
+   local oldest, low, from = next, nil, next - 1
+   for _, rule in ipairs(list) do
+    if rule.id == 5 then -- sliding-log
+     if rule.first < oldest then oldest = rule.first end
+    end
+   end
+   low = oldest
+   while low < from do
+    local middle = low + (from - low - (from - low) % 2) / 2
+    if entry(middle) > now then from = middle else low = middle + 1 end
+   end
+   next, last, logged, dirty = from + 1, now, true, true
+   for _, rule in ipairs(list) do
+    if rule.id == 5 then -- sliding-log
+     if rule.first >= from then rule.first, rule.time, rule.total = from, last, sum end
+    end
+   end
+  end
+ end
+ for _, rule in ipairs(list) do
+  if rule.id == 1 then -- fixed-window
+   local back = rule.last > now
+   if back then rule.last = now end
+   if rule.stop > rule.last + rule.period then rule.stop = rule.last + rule.period end
+   if rule.count == 0 or rule.stop <= now then
+    rule.count, rule.stop, rule.last = 0, 0, 0
+   elseif back then
+    dirty = true
+   end
+  elseif rule.id == 2 then -- calendar-window
+   if rule.count == 0 or rule.last < now - now % rule.period then
+    rule.count, rule.last = 0, 0
+   elseif rule.last > now then
+    rule.last, dirty = now, true
+   end
+  elseif rule.id == 3 then -- sliding-window
+   local window, back = now - now % rule.period, rule.last > now
+   if back then rule.last = now end
+   if rule.last < window then
+    rule.previous = rule.last >= window - rule.period and rule.current or 0
+    rule.current, rule.last = 0, window
+   end
+   if rule.current > rule.limit then rule.current = rule.limit end
+   if rule.previous > rule.limit then rule.previous = rule.limit end
+   if rule.current == 0 and rule.previous == 0 then
+    rule.last = 0
+   elseif back then
+    dirty = true
+   end
+  elseif rule.id == 4 then -- token-bucket
+   local back = rule.last > now
+   if back then rule.last = now end
+   if rule.part >= rule.limit then rule.part = 0 end
+   if rule.tat - rule.last > rule.full or rule.tat - rule.last == rule.full and rule.part > rule.full_part then
+    rule.tat, rule.part = rule.last + rule.full, rule.full_part
+   end
+   if rule.tat < now or rule.tat == now and rule.part == 0 then
+    rule.tat, rule.part, rule.last = 0, 0, 0
+   elseif back then
+    dirty = true
+   end
+  elseif rule.id == 5 then -- sliding-log
+   if rule.first == next or last <= now - rule.period then
+    rule.used = 0
+   elseif rule.time <= now - rule.period then
+    local gone
+    rule.first, rule.time, rule.total, gone = beyond(rule.first, rule.total, now - rule.period)
+    rule.used = rule.first == next and 0 or math.min(rule.used, (sum - gone) % 2^40)
+   end
+   if rule.used == 0 then
+    rule.first, rule.time, rule.total = next, 0, 0
+   elseif rule.time > last then
+    rule.time, dirty = last, true
+   end
+  end
+ end
+ if holds ~= '' then
+  local over = 0
+ for _, rule in ipairs(list) do
+   if is_fresh(rule) and bit.band(marks, rule.mark) > 0 then over = over + rule.mark end
+ end
+  if earliest <= now or newest > now or over > 0 then
+   local remaining, every = {}, 2 ^ (#list + other_count) - 1
+   earliest, latest, newest, marks, dirty = 2^53, 0, 0, 0, true
+   for hold = 1, #holds, hold_size do
+    local id, since, stop, held, owed, state, counted = struct.unpack(HOLD, holds, hold)
+    if stop < 2^53 and since <= stop and stop - since <= 3153600000000000 and held <= 2^52 and owed <= 2^52 then
+     counted = bit.band(counted, every - over)
+     if since > now then
+      since, stop = now, now + stop - since
+     end
+     local amount = state == 2 and owed or state == 1 and stop <= now and held or 0
+     if amount > 0 then
+      for _, rule in ipairs(list) do
+       if bit.band(counted, rule.mark) > 0 and rule.id == 1 then -- fixed-window
+        rule.count = rule.count - amount
+        if rule.count <= 0 then rule.count, rule.stop, rule.last = 0, 0, 0 end
+       elseif bit.band(counted, rule.mark) > 0 and rule.id == 2 then -- calendar-window
+        rule.count = rule.count - amount
+        if rule.count <= 0 then rule.count, rule.last = 0, 0 end
+       elseif bit.band(counted, rule.mark) > 0 and rule.id == 3 then -- sliding-window
+        local window, given = now - now % rule.period, amount
+        if since >= window then
+         given = math.max(0, amount - rule.current)
+         rule.current = math.max(0, rule.current - amount)
+        end
+        if since >= window - rule.period then rule.previous = math.max(0, rule.previous - given) end
+        if rule.current == 0 and rule.previous == 0 then rule.last = 0 end
+       elseif bit.band(counted, rule.mark) > 0 and rule.id == 4 then -- token-bucket
+        local given = math.min(amount, rule.capacity)
+        local rest = given * rule.step_part
+        local time = given * rule.step + (rest - rest % rule.limit) / rule.limit
+        rest = rest % rule.limit
+        if hold then
+         local open, part = struct.unpack('<I8I8', holds, hold + rule.filled)
+         if open < now or part >= rule.limit then part = 0 end
+         open = open < now and 0 or open - now
+         if time > open or time == open and rest > part then time, rest = open, part end
+        end
+        rule.tat, rule.part = (rule.tat > 0 and rule.tat or now) - time, rule.part - rest
+        if rule.part < 0 then rule.tat, rule.part = rule.tat - 1, rule.part + rule.limit end
+        if rule.tat < now or rule.tat == now and rule.part == 0 then rule.tat, rule.part, rule.last = 0, 0, 0 end
+       elseif bit.band(counted, rule.mark) > 0 and rule.id == 5 then -- sliding-log
+        if since > now - rule.period then rule.used = math.max(0, rule.used - amount) end
+        if rule.used == 0 then
+         rule.first, rule.time, rule.total = next, 0, 0
+        elseif (sum - rule.total) % 2^40 >= rule.used then
+         rule.first, rule.time, rule.total = beyond(rule.first, rule.total, nil, rule.used - 1)
+        end
+       end
+      end
+      counted = counted - bit.band(counted, every_rule)
+     end
+     local waits = amount > 0 and counted > 0
+     if state == 2 and not waits then owed, counted = 0, 0 end
+     if stop > now or waits then
+      remaining[#remaining + 1] = struct.pack(HOLD, id, since, stop, held, owed, state, counted)
+       .. string.sub(holds, hold + 53, hold + hold_size - 1)
+      earliest, latest, newest = math.min(earliest, waits and 0 or stop), math.max(latest, stop), math.max(newest, since)
+      marks = bit.bor(marks, counted)
+     end
+    end
+   end
+   over = 0
+   for _, rule in ipairs(list) do
+    if is_fresh(rule) and bit.band(marks, rule.mark) > 0 then over = over + rule.mark end
+   end
+   if over > 0 then
+    for n, hold in ipairs(remaining) do
+     local counted = struct.unpack('<I4', hold, 50)
+     remaining[n] = string.sub(hold, 1, 49) .. struct.pack('<I4', bit.band(counted, every - over)) .. string.sub(hold, 54)
+    end
+    marks = marks - over
+   end
+   holds = table.concat(remaining)
+  end
+ end
+ local cost = ARGV[3] + 0.0
+ local look = cost <= 0
+ if look then cost = -cost end
+ for _, rule in ipairs(list) do
+  if rule.id == 1 then -- fixed-window
+   if rule.count + cost > rule.limit then
+    rule.wait = cost > rule.limit and -1 or rule.stop - now
+   end
+  elseif rule.id == 2 then -- calendar-window
+   if rule.count + cost > rule.limit then
+    rule.wait = cost > rule.limit and -1 or rule.period - now % rule.period
+   end
+  elseif rule.id == 3 then -- sliding-window
+   if cost > rule.limit then
+    rule.wait = -1
+   else
+    local space, gone = rule.limit - rule.current - cost, now % rule.period
+    if space < 0 then
+     rule.wait = 2 * rule.period - gone - share(math.min(rule.limit - cost, rule.current), rule.period, rule.current)
+    elseif rule.previous - share(gone, rule.previous, rule.period) > space then
+     rule.wait = rule.period - gone - share(space, rule.period, rule.previous)
+    end
+   end
+  elseif rule.id == 4 then -- token-bucket
+   if cost > rule.capacity then
+    rule.wait = -1
+   else
+    local part = rule.part + cost * rule.step_part
+    local missing = (rule.tat > 0 and rule.tat - now or 0) + cost * rule.step + (part - part % rule.limit) / rule.limit - rule.full
+    part = part % rule.limit - rule.full_part
+    if missing > 0 or missing == 0 and part > 0 then
+     rule.wait = missing + (part > 0 and 1 or 0)
+    end
+   end
+  elseif rule.id == 5 then -- sliding-log
+   if rule.used + cost > rule.limit then
+    if cost > rule.limit then
+     rule.wait = -1
+    else
+     local time = rule.time
+     if (sum - rule.total) % 2^40 > rule.limit - cost then
+      local _
+      _, time = beyond(rule.first, rule.total, nil, rule.limit - cost)
+     end
+     if time <= now - rule.period or time > last then time = last end
+     rule.wait = time + rule.period - now
+    end
+   end
+  end
+ end
+ local admitted = block_until <= now
+ for _, rule in ipairs(list) do
+  if rule.wait ~= 0 then admitted = false end
+ end
+ local charged = admitted and not look
+ local write = charged or dirty and not look
+ if charged then
+  if with_log then
+   added = cost
+   for _, rule in ipairs(list) do
+    if rule.id == 5 then -- sliding-log
+     if rule.used + added > 2^39 then added = 2^39 - rule.used end
+    end
+   end
+   if next == 0 or last < now then
+    next, last = next + 1, now
+   end
+   sum, logged = (sum + added) % 2^40, true
+  end
+  for _, rule in ipairs(list) do
+   if rule.id == 1 then -- fixed-window
+    if rule.count == 0 then rule.stop = now + rule.period end
+    rule.count, rule.last = rule.count + cost, now
+    if rule.count > 2^52 then rule.count = 2^52 end
+   elseif rule.id == 2 then -- calendar-window
+    rule.count, rule.last = rule.count + cost, now
+    if rule.count > 2^52 then rule.count = 2^52 end
+   elseif rule.id == 3 then -- sliding-window
+    rule.last, rule.current = now, rule.current + cost
+   elseif rule.id == 4 then -- token-bucket
+    rule.taken = cost
+    if rule.taken > rule.capacity then rule.taken = rule.capacity end
+    rule.part = rule.part + rule.taken * rule.step_part
+    rule.tat = (rule.tat > 0 and rule.tat or now) + rule.taken * rule.step + (rule.part - rule.part % rule.limit) / rule.limit
+    rule.part, rule.last = rule.part % rule.limit, now
+    if rule.tat - now > rule.full or rule.tat - now == rule.full and rule.part > rule.full_part then
+     rule.tat, rule.part = now + rule.full, rule.full_part
+    end
+   elseif rule.id == 5 then -- sliding-log
+    if rule.first >= next - 1 then rule.first, rule.time, rule.total = next - 1, last, sum end
+    rule.used = rule.used + added
+   end
+  end
+ end
+ for _, rule in ipairs(list) do
+  if rule.id == 1 then -- fixed-window
+   rule.left, rule.reset = rule.limit - rule.count, rule.stop - now
+  elseif rule.id == 2 then -- calendar-window
+   rule.left, rule.reset = rule.limit - rule.count, rule.count > 0 and rule.period - now % rule.period or 0
+  elseif rule.id == 3 then -- sliding-window
+   local gone = now % rule.period
+   rule.left = rule.limit - rule.current - rule.previous + share(gone, rule.previous, rule.period)
+   rule.reset = rule.current > 0 and 2 * rule.period - gone or rule.previous > 0 and rule.period - gone or 0
+  elseif rule.id == 4 then -- token-bucket
+   rule.left, rule.reset = rule.capacity, 0
+   if rule.tat > 0 then
+    local used = rule.tat - now
+    rule.reset = rule.part > 0 and used + 1 or used
+    local dividend, gone = used * rule.limit + rule.part, 0
+    if dividend < 2^53 then
+     local rest = dividend % rule.period
+     gone = (dividend - rest) / rule.period
+     if rest > 0 then gone = gone + 1 end
+    else
+     local function covers(count)
+      local part = count * rule.step_part
+      local time = count * rule.step + (part - part % rule.limit) / rule.limit
+      return time > used or time == used and part % rule.limit >= rule.part
+     end
+     gone = math.ceil(dividend / rule.period)
+     while gone > 0 and covers(gone - 1) do gone = gone - 1 end
+     while not covers(gone) do gone = gone + 1 end
+    end
+    rule.left = rule.capacity - gone
+   end
+  elseif rule.id == 5 then -- sliding-log
+   rule.left, rule.reset = rule.limit - rule.used, rule.used > 0 and last + rule.period - now or 0
+  end
+ end
+ for _, rule in ipairs(list) do
+  if rule.left < 0 then rule.left = 0 end
+  if rule.reset < 0 then rule.reset = 0 end
+ end
+ if ends and not write then
+ for _, rule in ipairs(list) do
+   if ends[rule.number] then rule.wait, rule.reset = math.min(rule.wait, ends[rule.number] - now), math.min(rule.reset, ends[rule.number] - now) end
+ end
+ end
+ local blocked = block_until > now and block_until - now or 0
+ if write then
+  local life = blocked
+  if holds ~= '' and latest - now > life then life = latest - now end
+  if others_until - now > life then life = others_until - now end
+ for _, rule in ipairs(list) do
+   if rule.reset > life then life = rule.reset end
+ end
+  if life > 0 then
+   local ttl = math.ceil(life / 1000) + 1
+   if virtual and ttl < 3600000 then ttl = 3600000 end
+   local tail = ''
+   if blocked > 0 then tail = struct.pack('<BI8I8', 0, block_length, block_until) end
+   if holds ~= '' then
+    tail = tail .. struct.pack('<BI8I8I8I8I8', 251, earliest, latest, newest, marks, #holds / hold_size) .. holds
+   end
+ if with_log then
+    local oldest = next
+    for _, rule in ipairs(list) do
+     if rule.id == 5 then -- sliding-log
+      if rule.first < oldest then oldest = rule.first end
+     end
+    end
+    local live = next - oldest
+    local start = #heading + 8 * word_count + 1 + 41 - 1 + #other_names + #other_words
+    if base ~= start or live > room or room > 16 + live + live / 2 then
+     local ring, count = '', live - 1
+     if live > 0 then
+      if count > 0 then
+       local slot = oldest % room
+       local straight = math.min(count, room - slot)
+       ring = redis.call('GETRANGE', key, base + 12 * slot, base + 12 * (slot + straight) - 1)
+       if straight < count then
+        ring = ring .. redis.call('GETRANGE', key, base, base + 12 * (count - straight) - 1)
+       end
+       ring = ring .. string.rep('\0', 12 * count - #ring)
+      end
+      ring = ring .. struct.pack('<I7I5', last, sum)
+     end
+     for _, rule in ipairs(list) do
+      if rule.id == 5 then -- sliding-log
+       rule.first = rule.first - oldest
+      end
+     end
+     next, room, base = live, live + (live - live % 4) / 4 + 8, start
+     ring = ring .. string.rep('\0', 12 * (room - live))
+     local head
+     local words = {}
+     for _, rule in ipairs(list) do
+      for _, word in ipairs(word_names[rule.id]) do words[#words + 1] = rule[word] end
+     end
+     head = heading .. struct.pack(format, unpack(words))
+     if other_count > 0 then
+      head = string.sub(heading, 1, 3) .. string.char(#list + other_count) .. string.sub(heading, 5) .. other_names
+       .. string.sub(head, #heading + 1) .. other_words
+     end
+     head = head .. struct.pack(LOG, 250, next, sum, last, room, base + 12 * room + #tail)
+     redis.call('SET', key, head .. ring .. tail, 'PX', ttl)
+    else
+     local head
+     local words = {}
+     for _, rule in ipairs(list) do
+      for _, word in ipairs(word_names[rule.id]) do words[#words + 1] = rule[word] end
+     end
+     head = heading .. struct.pack(format, unpack(words))
+     if other_count > 0 then
+      head = string.sub(heading, 1, 3) .. string.char(#list + other_count) .. string.sub(heading, 5) .. other_names
+       .. string.sub(head, #heading + 1) .. other_words
+     end
+     head = head .. struct.pack(LOG, 250, next, sum, last, room, base + 12 * room + #tail)
+     redis.call('SETRANGE', key, '0', '')
+     redis.call('PEXPIRE', key, ttl)
+     if logged then
+      redis.call('SETRANGE', key, base + 12 * ((next - 1) % room), struct.pack('<I7I5', last, sum))
+     end
+     if tail ~= '' then redis.call('SETRANGE', key, base + 12 * room, tail) end
+     redis.call('SETRANGE', key, '0', head)
+    end
+ end
+ if not with_log then
+    local head
+    local words = {}
+    for _, rule in ipairs(list) do
+     for _, word in ipairs(word_names[rule.id]) do words[#words + 1] = rule[word] end
+    end
+    head = heading .. struct.pack(format, unpack(words))
+    if other_count > 0 then
+     head = string.sub(heading, 1, 3) .. string.char(#list + other_count) .. string.sub(heading, 5) .. other_names
+      .. string.sub(head, #heading + 1) .. other_words
+    end
+    redis.call('SET', key, head .. tail, 'PX', ttl)
+ end
+  elseif value then
+   redis.call('DEL', key)
+  end
+ end
+ local reply = {1, now, write and foreign and 1 or 0, blocked}
+ for _, rule in ipairs(list) do
+  reply[#reply + 1] = rule.wait
+  reply[#reply + 1] = rule.left
+  reply[#reply + 1] = rule.reset
+ end
+ return reply
+end
+local replies = {}
+for n = 1, #KEYS do
+ local done, reply = pcall(decide, KEYS[n])
+ replies[n] = done and reply
+end
+return replies

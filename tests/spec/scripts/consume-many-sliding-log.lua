@@ -1,0 +1,425 @@
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
+local virtual, now = ARGV[1] ~= '', nil
+if virtual then
+  now = ARGV[1] + 0.0
+else
+  local time = redis.call('TIME')
+  now = time[1] * 1e6 + time[2]
+end
+if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
+  return {0, now}
+end
+local function decide(key)
+ local HOLD = '<c16I8I8I8I8BI4'
+ local heading = ARGV[4]
+ local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
+ local first_1, used_1, time_1, total_1 = 0, 0, 0, 0
+ local wait_1, left_1, reset_1 = 0, 0, 0
+ local LOG = '<BI8I8I8I8I8'
+ local next, sum, last, room, base, logged, added = 0, 0, 0, 0, 0, false, 0
+ local function entry(number)
+  if number == next - 1 then return last, sum end
+  local from = base + 12 * (number % room)
+  local bytes = redis.call('GETRANGE', key, from, from + 12 - 1)
+  if #bytes < 12 then return 0, sum end
+  return struct.unpack('<I7I5', bytes)
+ end
+ local function beyond(low, gone, edge, most)
+  local high, step, time, total = next, 1, 0, 0
+  local function before(number)
+   local stamp, value = entry(number)
+   local is
+   if edge then is = stamp <= edge else is = (sum - value) % 2^40 > most end
+   if is then low, gone = number, value else high, time, total = number, stamp, value end
+   return is
+  end
+  while low + step < high and before(low + step) do step = step * 2 end
+  while high - low > 1 do before(low + (high - low - (high - low) % 2) / 2) end
+  return high, time, total, gone
+ end
+ local foreign, dirty, block_length, block_until = false, false, 0, 0
+ local holds, hold_size, earliest, latest, newest, marks = '', 53, 0, 0, 0, 0
+ local other_count, other_names, other_words, others_until, ends = 0, '', '', 0, nil
+ local value
+ value = redis.call('GETRANGE', key, '0', 91)
+ if value == '' then value = nil end
+ if value then
+  local fits = #value == 92 and string.sub(value, 1, 19) == heading
+  if fits then
+   first_1, used_1, time_1, total_1 = struct.unpack('<I8I8I8I8', value, 19 + 1)
+   fits = fits and first_1 + used_1 + time_1 + total_1 < 2^53
+   local id, stop
+   id, next, sum, last, room, stop, base = struct.unpack(LOG, value, 52)
+   base = base - 1
+   fits = fits and id == 250 and stop == base + 12 * room and next < 2^53 and sum < 2^40 and last < 2^53
+   do -- rule 1
+    fits = fits and first_1 <= next and next - first_1 <= room and used_1 <= 2^39 and total_1 < 2^40
+   end
+  end
+  if not fits then
+   local counts, sizes = {3, 2, 3, 3, 4}, {15, 15, 15, 22, 15}
+   local is_bucket, is_log = {[4] = true}, {[5] = true}
+   local records, sources, layout, position, stage, log, buckets = {}, {}, {}, 5, 0, nil, 0
+   value = redis.call('GETRANGE', key, '0', 1024 - 1)
+   next, sum, last, room, base = 0, 0, 0, 0, 0
+   local total = string.byte(value, 4) or 0
+   foreign = string.sub(value, 1, 3) ~= 'QL\2' or total == 0 or total > 20
+   for index = 1, foreign and 0 or total do
+    local kind = string.byte(value, position)
+    local size = sizes[kind]
+    foreign = not size or position + size > #value + 1
+    if foreign then break end
+    local record = {kind = kind, index = index, name = string.sub(value, position, position + size - 1)}
+    local limit, period, capacity = struct.unpack(is_bucket[kind] and '<I7I7I7' or '<I7I7', record.name, 2)
+    foreign = limit == 0 or limit > 2^52 or period == 0 or period > 3153600000000000 or capacity == 0 or capacity > 2^52
+    if foreign then break end
+    if is_bucket[kind] then
+     local divisor, rest = limit, period
+     while rest > 0 do divisor, rest = rest, divisor % rest end
+     limit, period = limit / divisor, period / divisor
+     record.slot, buckets = 53 + 16 * buckets, buckets + 1
+    end
+    record.limit, record.period, record.capacity = limit, period, capacity
+    records[index], position = record, position + size
+   end
+   for _, record in ipairs(records) do
+    local count = counts[record.kind]
+    foreign = foreign or position + 8 * count > #value + 1
+    if foreign then break end
+    record.words = {struct.unpack('<' .. string.rep('I8', count), value, position)}
+    record.words[count + 1], position = nil, position + 8 * count
+    for n = 1, count do foreign = foreign or record.words[n] >= 2^53 end
+   end
+   hold_size = 53 + 16 * buckets
+   local stages, lengths = {[250] = 1, [0] = 2, [251] = 3}, {5, 2, 5}
+   while position <= #value and not foreign do
+    local before = stage
+    stage = stages[string.byte(value, position)] or 0
+    local count = lengths[stage]
+    if stage == 3 and not log then value = redis.call('GET', key) end
+    if count and position + 8 * count <= #value and stage > before then
+     local numbers = {struct.unpack('<' .. string.rep('I8', count), value, position + 1)}
+     for n = 1, count do foreign = foreign or numbers[n] >= 2^53 end
+     position = position + 1 + 8 * count
+     if stage == 1 then
+      log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1}
+      local after, stop, cut = log.base + 12 * log.room, numbers[5], #value ~= 1024
+      foreign = foreign or log.sum >= 2^40 or after > stop or cut and stop > #value
+      if not foreign then
+       value = stop > after and redis.call('GETRANGE', key, after, stop - 1) or ''
+       position, foreign = 1, #value ~= stop - after
+      end
+     elseif stage == 2 then
+      block_length, block_until = numbers[1], numbers[2]
+      foreign = foreign or block_length > 3153600000000000
+     else
+      earliest, latest, newest, marks, holds = numbers[1], numbers[2], numbers[3], numbers[4], string.sub(value, position)
+      foreign = foreign or #holds == 0 or #holds ~= numbers[5] * hold_size or marks > 1048575
+      position = #value + 1
+     end
+    else
+     foreign = true
+    end
+   end
+   local longest
+   if log and not foreign then next, sum, last, room, base = log.next, log.sum, log.last, log.room, log.base end
+   local oldest = 2^53
+   for _, record in ipairs(records) do
+    local kind, words, before = record.kind, record.words, oldest
+    if is_log[kind] and not foreign then
+     fits = log
+     if kind == 5 then -- sliding-log
+      fits = fits and words[1] <= next and next - words[1] <= room and words[2] <= 2^39 and words[4] < 2^40
+     end
+     if kind == 5 then -- sliding-log
+      if words[1] < oldest then oldest = words[1] end
+     end
+     foreign = not fits
+    end
+    if oldest < before then longest = record end
+   end
+   if foreign then next, sum, last, room, base, longest = 0, 0, 0, 0, 0, nil end
+   if foreign then
+    records, block_length, block_until, dirty = {}, 0, 0, true
+    holds, earliest, latest, newest, marks = '', 0, 0, 0, 0
+   end
+   for _, record in ipairs(records) do
+    local kind, words, stop, back = record.kind, record.words, 0, false
+    if kind == 1 then -- fixed-window
+     back, words[3] = words[3] > now, math.min(words[3], now)
+     words[2] = math.min(words[2], words[3] + record.period)
+     stop = words[1] > 0 and words[2] or 0
+    elseif kind == 2 then -- calendar-window
+     back, words[2] = words[2] > now, math.min(words[2], now)
+     stop = words[1] > 0 and words[2] - words[2] % record.period + record.period or 0
+    elseif kind == 3 then -- sliding-window
+     back, words[1] = words[1] > now, math.min(words[1], now)
+     local window = words[1] - words[1] % record.period
+     stop = words[2] > 0 and window + 2 * record.period or words[3] > 0 and window + record.period or 0
+    elseif kind == 4 then -- token-bucket
+     back, words[3] = words[3] > now, math.min(words[3], now)
+     local full = words[3] + math.min(math.ceil(record.capacity * record.period / record.limit), 3153600000000000) + 1
+     if words[1] > full then words[1], words[2] = full, 0 end
+     stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
+    end
+    dirty = dirty or back and stop > now
+    record.stop = stop
+   end
+   local rules = {}
+   rules[1] = {name = string.sub(heading, 5, 19), kind = 5, limit = limit_1, period = period_1}
+   for pass = 1, 4 do
+    for r, rule in ipairs(rules) do
+     for s, record in ipairs(records) do
+      if sources[r] then break end
+      local own = record.period == rule.period and (not is_bucket[rule.kind] or record.limit == rule.limit)
+      local fits_here = pass == 1 and record.name == rule.name or own and (pass == 2 and s == r or pass == 3)
+       or pass == 4 and record.stop > now
+      if record.kind == rule.kind and not record.taken and fits_here then
+       sources[r], record.taken, record.own = record, true, own
+       if not own then
+        ends, dirty = ends or {}, true
+        ends[r] = record.stop
+       end
+      end
+     end
+     if pass == 4 and is_log[rule.kind] then sources[r] = sources[r] or longest end
+    end
+   end
+   if sources[1] then first_1, used_1, time_1, total_1 = unpack(sources[1].words) else first_1, used_1, time_1, total_1 = 0, 0, 0, 0 end
+   for r in ipairs(rules) do layout[r] = sources[r] or false end
+   for _, record in ipairs(records) do
+    if not record.own and record.stop > now and other_count < 10 then
+     other_count, others_until = other_count + 1, math.max(others_until, record.stop)
+     other_names = other_names .. record.name
+     other_words = other_words .. struct.pack('<' .. string.rep('I8', counts[record.kind]), unpack(record.words))
+     layout[#layout + 1] = record
+    end
+   end
+   local moved, old_size, nothing = #layout ~= #records, hold_size, string.rep('\0', 16)
+   buckets = 0
+   for n, record in ipairs(layout) do
+    moved = moved or not record or record.index ~= n
+    if is_bucket[(rules[n] or record).kind] then buckets = buckets + 1 end
+   end
+   hold_size = 53 + 16 * buckets
+   if moved and holds ~= '' then
+    local arranged = {}
+    marks = 0
+    for hold = 1, #holds, old_size do
+     local counted, new, shares = struct.unpack('<I4', holds, hold + 53 - 4), 0, ''
+     for n, record in ipairs(layout) do
+      if record and bit.band(counted, 2 ^ (record.index - 1)) > 0 then new = new + 2 ^ (n - 1) end
+      if is_bucket[(rules[n] or record).kind] then
+       shares = shares .. (record and string.sub(holds, hold + record.slot, hold + record.slot + 16 - 1) or nothing)
+      end
+     end
+     marks = bit.bor(marks, new)
+     arranged[#arranged + 1] = string.sub(holds, hold, hold + 53 - 5) .. struct.pack('<I4', new) .. shares
+    end
+    holds = table.concat(arranged)
+   end
+   do -- rule 1
+    if not sources[1] then first_1 = next end
+   end
+   if block_until > now + block_length then
+    block_until, dirty = now + block_length, true
+   end
+  end
+ end
+ if last > now and next > 0 then
+  local oldest, low, from = next, nil, next - 1
+  do -- rule 1
+   if first_1 < oldest then oldest = first_1 end
+  end
+  low = oldest
+  while low < from do
+   local middle = low + (from - low - (from - low) % 2) / 2
+   if entry(middle) > now then from = middle else low = middle + 1 end
+  end
+  next, last, logged, dirty = from + 1, now, true, true
+  do -- rule 1
+   if first_1 >= from then first_1, time_1, total_1 = from, last, sum end
+  end
+ end
+ do -- rule 1
+  if first_1 == next or last <= now - period_1 then
+   used_1 = 0
+  elseif time_1 <= now - period_1 then
+   local gone
+   first_1, time_1, total_1, gone = beyond(first_1, total_1, now - period_1)
+   used_1 = first_1 == next and 0 or math.min(used_1, (sum - gone) % 2^40)
+  end
+  if used_1 == 0 then
+   first_1, time_1, total_1 = next, 0, 0
+  elseif time_1 > last then
+   time_1, dirty = last, true
+  end
+ end
+ if holds ~= '' then
+  local over = 0
+  if used_1 == 0 and bit.band(marks, 1) > 0 then over = over + 1 end
+  if earliest <= now or newest > now or over > 0 then
+   local remaining, every = {}, 2 ^ (1 + other_count) - 1
+   earliest, latest, newest, marks, dirty = 2^53, 0, 0, 0, true
+   for hold = 1, #holds, hold_size do
+    local id, since, stop, held, owed, state, counted = struct.unpack(HOLD, holds, hold)
+    if stop < 2^53 and since <= stop and stop - since <= 3153600000000000 and held <= 2^52 and owed <= 2^52 then
+     counted = bit.band(counted, every - over)
+     if since > now then
+      since, stop = now, now + stop - since
+     end
+     local amount = state == 2 and owed or state == 1 and stop <= now and held or 0
+     if amount > 0 then
+      if bit.band(counted, 1) > 0 then -- rule 1
+       if since > now - period_1 then used_1 = math.max(0, used_1 - amount) end
+       if used_1 == 0 then
+        first_1, time_1, total_1 = next, 0, 0
+       elseif (sum - total_1) % 2^40 >= used_1 then
+        first_1, time_1, total_1 = beyond(first_1, total_1, nil, used_1 - 1)
+       end
+      end
+      counted = counted - bit.band(counted, 1)
+     end
+     local waits = amount > 0 and counted > 0
+     if state == 2 and not waits then owed, counted = 0, 0 end
+     if stop > now or waits then
+      remaining[#remaining + 1] = struct.pack(HOLD, id, since, stop, held, owed, state, counted)
+       .. string.sub(holds, hold + 53, hold + hold_size - 1)
+      earliest, latest, newest = math.min(earliest, waits and 0 or stop), math.max(latest, stop), math.max(newest, since)
+      marks = bit.bor(marks, counted)
+     end
+    end
+   end
+   over = 0
+   if used_1 == 0 and bit.band(marks, 1) > 0 then over = over + 1 end
+   if over > 0 then
+    for n, hold in ipairs(remaining) do
+     local counted = struct.unpack('<I4', hold, 50)
+     remaining[n] = string.sub(hold, 1, 49) .. struct.pack('<I4', bit.band(counted, every - over)) .. string.sub(hold, 54)
+    end
+    marks = marks - over
+   end
+   holds = table.concat(remaining)
+  end
+ end
+ local cost = ARGV[3] + 0.0
+ local look = cost <= 0
+ if look then cost = -cost end
+ do -- rule 1
+  if used_1 + cost > limit_1 then
+   if cost > limit_1 then
+    wait_1 = -1
+   else
+    local time = time_1
+    if (sum - total_1) % 2^40 > limit_1 - cost then
+     local _
+     _, time = beyond(first_1, total_1, nil, limit_1 - cost)
+    end
+    if time <= now - period_1 or time > last then time = last end
+    wait_1 = time + period_1 - now
+   end
+  end
+ end
+ local admitted = block_until <= now
+ if wait_1 ~= 0 then admitted = false end
+ local charged = admitted and not look
+ local write = charged or dirty and not look
+ if charged then
+  added = cost
+  do -- rule 1
+   if used_1 + added > 2^39 then added = 2^39 - used_1 end
+  end
+  if next == 0 or last < now then
+   next, last = next + 1, now
+  end
+  sum, logged = (sum + added) % 2^40, true
+  do -- rule 1
+   if first_1 >= next - 1 then first_1, time_1, total_1 = next - 1, last, sum end
+   used_1 = used_1 + added
+  end
+ end
+ do -- rule 1
+  left_1, reset_1 = limit_1 - used_1, used_1 > 0 and last + period_1 - now or 0
+ end
+ if left_1 < 0 then left_1 = 0 end
+ if reset_1 < 0 then reset_1 = 0 end
+ if ends and not write then
+  if ends[1] then wait_1, reset_1 = math.min(wait_1, ends[1] - now), math.min(reset_1, ends[1] - now) end
+ end
+ local blocked = block_until > now and block_until - now or 0
+ if write then
+  local life = blocked
+  if holds ~= '' and latest - now > life then life = latest - now end
+  if others_until - now > life then life = others_until - now end
+  if reset_1 > life then life = reset_1 end
+  if life > 0 then
+   local ttl = math.ceil(life / 1000) + 1
+   if virtual and ttl < 3600000 then ttl = 3600000 end
+   local tail = ''
+   if blocked > 0 then tail = struct.pack('<BI8I8', 0, block_length, block_until) end
+   if holds ~= '' then
+    tail = tail .. struct.pack('<BI8I8I8I8I8', 251, earliest, latest, newest, marks, #holds / hold_size) .. holds
+   end
+   local oldest = next
+   do -- rule 1
+    if first_1 < oldest then oldest = first_1 end
+   end
+   local live = next - oldest
+   local start = 52 + 41 - 1 + #other_names + #other_words
+   if base ~= start or live > room or room > 16 + live + live / 2 then
+    local ring, count = '', live - 1
+    if live > 0 then
+     if count > 0 then
+      local slot = oldest % room
+      local straight = math.min(count, room - slot)
+      ring = redis.call('GETRANGE', key, base + 12 * slot, base + 12 * (slot + straight) - 1)
+      if straight < count then
+       ring = ring .. redis.call('GETRANGE', key, base, base + 12 * (count - straight) - 1)
+      end
+      ring = ring .. string.rep('\0', 12 * count - #ring)
+     end
+     ring = ring .. struct.pack('<I7I5', last, sum)
+    end
+    do -- rule 1
+     first_1 = first_1 - oldest
+    end
+    next, room, base = live, live + (live - live % 4) / 4 + 8, start
+    ring = ring .. string.rep('\0', 12 * (room - live))
+    local head
+    head = heading .. struct.pack('<I8I8I8I8', first_1, used_1, time_1, total_1)
+    if other_count > 0 then
+     head = string.sub(heading, 1, 3) .. string.char(1 + other_count) .. string.sub(heading, 5) .. other_names
+      .. string.sub(head, #heading + 1) .. other_words
+    end
+    head = head .. struct.pack(LOG, 250, next, sum, last, room, base + 12 * room + #tail)
+    redis.call('SET', key, head .. ring .. tail, 'PX', ttl)
+   else
+    local head
+    head = heading .. struct.pack('<I8I8I8I8', first_1, used_1, time_1, total_1)
+    if other_count > 0 then
+     head = string.sub(heading, 1, 3) .. string.char(1 + other_count) .. string.sub(heading, 5) .. other_names
+      .. string.sub(head, #heading + 1) .. other_words
+    end
+    head = head .. struct.pack(LOG, 250, next, sum, last, room, base + 12 * room + #tail)
+    redis.call('SETRANGE', key, '0', '')
+    redis.call('PEXPIRE', key, ttl)
+    if logged then
+     redis.call('SETRANGE', key, base + 12 * ((next - 1) % room), struct.pack('<I7I5', last, sum))
+    end
+    if tail ~= '' then redis.call('SETRANGE', key, base + 12 * room, tail) end
+    redis.call('SETRANGE', key, '0', head)
+   end
+  elseif value then
+   redis.call('DEL', key)
+  end
+ end
+ local reply = {1, now, write and foreign and 1 or 0, blocked, wait_1, left_1, reset_1}
+ return reply
+end
+local replies = {}
+for n = 1, #KEYS do
+ local done, reply = pcall(decide, KEYS[n])
+ replies[n] = done and reply
+end
+return replies

@@ -1,0 +1,368 @@
+--!df flags=legacy-float
+local ARGV, redis, struct = ARGV, redis, struct
+local virtual, now = ARGV[1] ~= '', nil
+if virtual then
+  now = ARGV[1] + 0.0
+else
+  local time = redis.call('TIME')
+  now = time[1] * 1e6 + time[2]
+end
+if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
+  return {0, now}
+end
+local function decide(key)
+ local HOLD = '<c16I8I8I8I8BI4'
+ local heading = ARGV[4]
+ local limit_1, period_1, capacity_1 = ARGV[5] + 0.0, ARGV[6] + 0.0, ARGV[7] + 0.0
+ local tat_1, part_1, last_1 = 0, 0, 0
+ local wait_1, left_1, reset_1 = 0, 0, 0
+ local step_1, step_part_1, full_1, full_part_1 = period_1, 0, capacity_1 * period_1, 0
+ if limit_1 > 1 then
+  step_part_1 = period_1 % limit_1
+  step_1, full_part_1 = (period_1 - step_part_1) / limit_1, capacity_1 * step_part_1
+  full_1 = capacity_1 * step_1 + (full_part_1 - full_part_1 % limit_1) / limit_1
+  full_part_1 = full_part_1 % limit_1
+ end
+ local foreign, dirty, block_length, block_until = false, false, 0, 0
+ local holds, hold_size, earliest, latest, newest, marks = '', 69, 0, 0, 0, 0
+ local other_count, other_names, other_words, others_until, ends = 0, '', '', 0, nil
+ local value
+ value = redis.call('GET', key)
+ if value then
+  local fits = #value == 50 and string.sub(value, 1, 26) == heading
+  if fits then
+   tat_1, part_1, last_1 = struct.unpack('<I8I8I8', value, 26 + 1)
+   fits = fits and tat_1 + part_1 + last_1 < 2^53
+  end
+  if not fits then
+   local counts, sizes = {3, 2, 3, 3, 4}, {15, 15, 15, 22, 15}
+   local is_bucket, is_log = {[4] = true}, {[5] = true}
+   local records, sources, layout, position, stage, log, buckets = {}, {}, {}, 5, 0, nil, 0
+   local total = string.byte(value, 4) or 0
+   foreign = string.sub(value, 1, 3) ~= 'QL\2' or total == 0 or total > 20
+   for index = 1, foreign and 0 or total do
+    local kind = string.byte(value, position)
+    local size = sizes[kind]
+    foreign = not size or position + size > #value + 1
+    if foreign then break end
+    local record = {kind = kind, index = index, name = string.sub(value, position, position + size - 1)}
+    local limit, period, capacity = struct.unpack(is_bucket[kind] and '<I7I7I7' or '<I7I7', record.name, 2)
+    foreign = limit == 0 or limit > 2^52 or period == 0 or period > 3153600000000000 or capacity == 0 or capacity > 2^52
+    if foreign then break end
+    if is_bucket[kind] then
+     local divisor, rest = limit, period
+     while rest > 0 do divisor, rest = rest, divisor % rest end
+     limit, period = limit / divisor, period / divisor
+     record.slot, buckets = 53 + 16 * buckets, buckets + 1
+    end
+    record.limit, record.period, record.capacity = limit, period, capacity
+    records[index], position = record, position + size
+   end
+   for _, record in ipairs(records) do
+    local count = counts[record.kind]
+    foreign = foreign or position + 8 * count > #value + 1
+    if foreign then break end
+    record.words = {struct.unpack('<' .. string.rep('I8', count), value, position)}
+    record.words[count + 1], position = nil, position + 8 * count
+    for n = 1, count do foreign = foreign or record.words[n] >= 2^53 end
+   end
+   hold_size = 53 + 16 * buckets
+   local stages, lengths = {[250] = 1, [0] = 2, [251] = 3}, {5, 2, 5}
+   while position <= #value and not foreign do
+    local before = stage
+    stage = stages[string.byte(value, position)] or 0
+    local count = lengths[stage]
+    if count and position + 8 * count <= #value and stage > before then
+     local numbers = {struct.unpack('<' .. string.rep('I8', count), value, position + 1)}
+     for n = 1, count do foreign = foreign or numbers[n] >= 2^53 end
+     position = position + 1 + 8 * count
+     if stage == 1 then
+      log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1}
+      local after, stop, cut = log.base + 12 * log.room, numbers[5], #value ~= 1024
+      foreign = foreign or log.sum >= 2^40 or after > stop or cut and stop > #value
+      if not foreign then
+       value = string.sub(value, after + 1, stop)
+       position, foreign = 1, #value ~= stop - after
+      end
+     elseif stage == 2 then
+      block_length, block_until = numbers[1], numbers[2]
+      foreign = foreign or block_length > 3153600000000000
+     else
+      earliest, latest, newest, marks, holds = numbers[1], numbers[2], numbers[3], numbers[4], string.sub(value, position)
+      foreign = foreign or #holds == 0 or #holds ~= numbers[5] * hold_size or marks > 1048575
+      position = #value + 1
+     end
+    else
+     foreign = true
+    end
+   end
+   local longest
+   if foreign then
+    records, block_length, block_until, dirty = {}, 0, 0, true
+    holds, earliest, latest, newest, marks = '', 0, 0, 0, 0
+   end
+   for _, record in ipairs(records) do
+    local kind, words, stop, back = record.kind, record.words, 0, false
+    if kind == 1 then -- fixed-window
+     back, words[3] = words[3] > now, math.min(words[3], now)
+     words[2] = math.min(words[2], words[3] + record.period)
+     stop = words[1] > 0 and words[2] or 0
+    elseif kind == 2 then -- calendar-window
+     back, words[2] = words[2] > now, math.min(words[2], now)
+     stop = words[1] > 0 and words[2] - words[2] % record.period + record.period or 0
+    elseif kind == 3 then -- sliding-window
+     back, words[1] = words[1] > now, math.min(words[1], now)
+     local window = words[1] - words[1] % record.period
+     stop = words[2] > 0 and window + 2 * record.period or words[3] > 0 and window + record.period or 0
+    elseif kind == 4 then -- token-bucket
+     back, words[3] = words[3] > now, math.min(words[3], now)
+     local full = words[3] + math.min(math.ceil(record.capacity * record.period / record.limit), 3153600000000000) + 1
+     if words[1] > full then words[1], words[2] = full, 0 end
+     stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
+    end
+    dirty = dirty or back and stop > now
+    record.stop = stop
+   end
+   local rules = {}
+   rules[1] = {name = string.sub(heading, 5, 26), kind = 4, limit = limit_1, period = period_1}
+   for pass = 1, 4 do
+    for r, rule in ipairs(rules) do
+     for s, record in ipairs(records) do
+      if sources[r] then break end
+      local own = record.period == rule.period and (not is_bucket[rule.kind] or record.limit == rule.limit)
+      local fits_here = pass == 1 and record.name == rule.name or own and (pass == 2 and s == r or pass == 3)
+       or pass == 4 and record.stop > now
+      if record.kind == rule.kind and not record.taken and fits_here then
+       sources[r], record.taken, record.own = record, true, own
+       if not own then
+        ends, dirty = ends or {}, true
+        ends[r] = record.stop
+       end
+      end
+     end
+    end
+   end
+   if sources[1] then tat_1, part_1, last_1 = unpack(sources[1].words) else tat_1, part_1, last_1 = 0, 0, 0 end
+   for r in ipairs(rules) do layout[r] = sources[r] or false end
+   for _, record in ipairs(records) do
+    if not record.own and record.stop > now and other_count < 10 then
+     other_count, others_until = other_count + 1, math.max(others_until, record.stop)
+     other_names = other_names .. record.name
+     other_words = other_words .. struct.pack('<' .. string.rep('I8', counts[record.kind]), unpack(record.words))
+     layout[#layout + 1] = record
+    end
+   end
+   local moved, old_size, nothing = #layout ~= #records, hold_size, string.rep('\0', 16)
+   buckets = 0
+   for n, record in ipairs(layout) do
+    moved = moved or not record or record.index ~= n
+    if is_bucket[(rules[n] or record).kind] then buckets = buckets + 1 end
+   end
+   hold_size = 53 + 16 * buckets
+   if moved and holds ~= '' then
+    local arranged = {}
+    marks = 0
+    for hold = 1, #holds, old_size do
+     local counted, new, shares = struct.unpack('<I4', holds, hold + 53 - 4), 0, ''
+     for n, record in ipairs(layout) do
+      if record and bit.band(counted, 2 ^ (record.index - 1)) > 0 then new = new + 2 ^ (n - 1) end
+      if is_bucket[(rules[n] or record).kind] then
+       shares = shares .. (record and string.sub(holds, hold + record.slot, hold + record.slot + 16 - 1) or nothing)
+      end
+     end
+     marks = bit.bor(marks, new)
+     arranged[#arranged + 1] = string.sub(holds, hold, hold + 53 - 5) .. struct.pack('<I4', new) .. shares
+    end
+    holds = table.concat(arranged)
+   end
+   do -- rule 1
+    local kept = sources[1]
+    if kept and not kept.own then
+     local function refilled(filled, part)
+      local taken = (filled - last_1) * kept.limit + part
+      local wanted = taken * period_1
+      if taken < 2^53 and wanted < 2^53 then
+       local rest = wanted % kept.period
+       wanted = (wanted - rest) / kept.period + (rest > 0 and 1 or 0)
+       rest = wanted % limit_1
+       return last_1 + (wanted - rest) / limit_1, rest
+      end
+      local ahead = filled - last_1 + part / kept.limit
+      ahead = ahead * kept.limit / kept.period * period_1 / limit_1
+      return last_1 + math.min(math.ceil(ahead), full_1 + 1), 0
+     end
+     if tat_1 > last_1 then tat_1, part_1 = refilled(tat_1, part_1) else part_1 = 0 end
+     for hold = 1, #holds, hold_size do
+      local filled, part = struct.unpack('<I8I8', holds, hold + 53)
+      if filled > last_1 then
+       holds = string.sub(holds, 1, hold + 53 - 1) .. struct.pack('<I8I8', refilled(filled, part))
+        .. string.sub(holds, hold + 53 + 16)
+      end
+     end
+    end
+   end
+   if block_until > now + block_length then
+    block_until, dirty = now + block_length, true
+   end
+  end
+ end
+ do -- rule 1
+  local back = last_1 > now
+  if back then last_1 = now end
+  if part_1 >= limit_1 then part_1 = 0 end
+  if tat_1 - last_1 > full_1 or tat_1 - last_1 == full_1 and part_1 > full_part_1 then
+   tat_1, part_1 = last_1 + full_1, full_part_1
+  end
+  if tat_1 < now or tat_1 == now and part_1 == 0 then
+   tat_1, part_1, last_1 = 0, 0, 0
+  elseif back then
+   dirty = true
+  end
+ end
+ if holds ~= '' then
+  local over = 0
+  if tat_1 == 0 and bit.band(marks, 1) > 0 then over = over + 1 end
+  if earliest <= now or newest > now or over > 0 then
+   local remaining, every = {}, 2 ^ (1 + other_count) - 1
+   earliest, latest, newest, marks, dirty = 2^53, 0, 0, 0, true
+   for hold = 1, #holds, hold_size do
+    local id, since, stop, held, owed, state, counted = struct.unpack(HOLD, holds, hold)
+    if stop < 2^53 and since <= stop and stop - since <= 3153600000000000 and held <= 2^52 and owed <= 2^52 then
+     counted = bit.band(counted, every - over)
+     if since > now then
+      since, stop = now, now + stop - since
+     end
+     local amount = state == 2 and owed or state == 1 and stop <= now and held or 0
+     if amount > 0 then
+      if bit.band(counted, 1) > 0 then -- rule 1
+       local given = math.min(amount, capacity_1)
+       local rest = given * step_part_1
+       local time = given * step_1 + (rest - rest % limit_1) / limit_1
+       rest = rest % limit_1
+       if hold then
+        local open, part = struct.unpack('<I8I8', holds, hold + 53)
+        if open < now or part >= limit_1 then part = 0 end
+        open = open < now and 0 or open - now
+        if time > open or time == open and rest > part then time, rest = open, part end
+       end
+       tat_1, part_1 = (tat_1 > 0 and tat_1 or now) - time, part_1 - rest
+       if part_1 < 0 then tat_1, part_1 = tat_1 - 1, part_1 + limit_1 end
+       if tat_1 < now or tat_1 == now and part_1 == 0 then tat_1, part_1, last_1 = 0, 0, 0 end
+      end
+      counted = counted - bit.band(counted, 1)
+     end
+     local waits = amount > 0 and counted > 0
+     if state == 2 and not waits then owed, counted = 0, 0 end
+     if stop > now or waits then
+      remaining[#remaining + 1] = struct.pack(HOLD, id, since, stop, held, owed, state, counted)
+       .. string.sub(holds, hold + 53, hold + hold_size - 1)
+      earliest, latest, newest = math.min(earliest, waits and 0 or stop), math.max(latest, stop), math.max(newest, since)
+      marks = bit.bor(marks, counted)
+     end
+    end
+   end
+   over = 0
+   if tat_1 == 0 and bit.band(marks, 1) > 0 then over = over + 1 end
+   if over > 0 then
+    for n, hold in ipairs(remaining) do
+     local counted = struct.unpack('<I4', hold, 50)
+     remaining[n] = string.sub(hold, 1, 49) .. struct.pack('<I4', bit.band(counted, every - over)) .. string.sub(hold, 54)
+    end
+    marks = marks - over
+   end
+   holds = table.concat(remaining)
+  end
+ end
+ local cost = ARGV[3] + 0.0
+ local look = cost <= 0
+ if look then cost = -cost end
+ do -- rule 1
+  if cost > capacity_1 then
+   wait_1 = -1
+  else
+   local part = part_1 + cost * step_part_1
+   local missing = (tat_1 > 0 and tat_1 - now or 0) + cost * step_1 + (part - part % limit_1) / limit_1 - full_1
+   part = part % limit_1 - full_part_1
+   if missing > 0 or missing == 0 and part > 0 then
+    wait_1 = missing + (part > 0 and 1 or 0)
+   end
+  end
+ end
+ local admitted = block_until <= now
+ if wait_1 ~= 0 then admitted = false end
+ local charged = admitted and not look
+ local write = charged or dirty and not look
+ if charged then
+  do -- rule 1
+   local taken_1 = cost
+   if taken_1 > capacity_1 then taken_1 = capacity_1 end
+   part_1 = part_1 + taken_1 * step_part_1
+   tat_1 = (tat_1 > 0 and tat_1 or now) + taken_1 * step_1 + (part_1 - part_1 % limit_1) / limit_1
+   part_1, last_1 = part_1 % limit_1, now
+   if tat_1 - now > full_1 or tat_1 - now == full_1 and part_1 > full_part_1 then
+    tat_1, part_1 = now + full_1, full_part_1
+   end
+  end
+ end
+ do -- rule 1
+  left_1, reset_1 = capacity_1, 0
+  if tat_1 > 0 then
+   local used = tat_1 - now
+   reset_1 = part_1 > 0 and used + 1 or used
+   local dividend, gone = used * limit_1 + part_1, 0
+   if dividend < 2^53 then
+    local rest = dividend % period_1
+    gone = (dividend - rest) / period_1
+    if rest > 0 then gone = gone + 1 end
+   else
+    local function covers(count)
+     local part = count * step_part_1
+     local time = count * step_1 + (part - part % limit_1) / limit_1
+     return time > used or time == used and part % limit_1 >= part_1
+    end
+    gone = math.ceil(dividend / period_1)
+    while gone > 0 and covers(gone - 1) do gone = gone - 1 end
+    while not covers(gone) do gone = gone + 1 end
+   end
+   left_1 = capacity_1 - gone
+  end
+ end
+ if left_1 < 0 then left_1 = 0 end
+ if reset_1 < 0 then reset_1 = 0 end
+ if ends and not write then
+  if ends[1] then wait_1, reset_1 = math.min(wait_1, ends[1] - now), math.min(reset_1, ends[1] - now) end
+ end
+ local blocked = block_until > now and block_until - now or 0
+ if write then
+  local life = blocked
+  if holds ~= '' and latest - now > life then life = latest - now end
+  if others_until - now > life then life = others_until - now end
+  if reset_1 > life then life = reset_1 end
+  if life > 0 then
+   local ttl = math.ceil(life / 1000) + 1
+   if virtual and ttl < 3600000 then ttl = 3600000 end
+   local tail = ''
+   if blocked > 0 then tail = struct.pack('<BI8I8', 0, block_length, block_until) end
+   if holds ~= '' then
+    tail = tail .. struct.pack('<BI8I8I8I8I8', 251, earliest, latest, newest, marks, #holds / hold_size) .. holds
+   end
+   local head
+   head = heading .. struct.pack('<I8I8I8', tat_1, part_1, last_1)
+   if other_count > 0 then
+    head = string.sub(heading, 1, 3) .. string.char(1 + other_count) .. string.sub(heading, 5) .. other_names
+     .. string.sub(head, #heading + 1) .. other_words
+   end
+   redis.call('SET', key, head .. tail, 'PX', ttl)
+  elseif value then
+   redis.call('DEL', key)
+  end
+ end
+ local reply = {1, now, write and foreign and 1 or 0, blocked, wait_1, left_1, reset_1}
+ return reply
+end
+local replies = {}
+for n = 1, #KEYS do
+ local done, reply = pcall(decide, KEYS[n])
+ replies[n] = done and reply
+end
+return replies
