@@ -68,7 +68,7 @@ test-rust: ## Runs the tests of the core
 	$(WITH_SERVERS) cargo test --quiet --no-fail-fast
 
 # Where scripts could differ: every vector, each script beside its twin, and the calls with the most arguments.
-ELSEWHERE := vectors twin twin_lease twin_flight twin_stock widest
+ELSEWHERE := vectors bundles twin twin_lease twin_flight twin_stock widest
 test-elsewhere: setup ## Runs the scripts in Lua 5.4, with the rules of servers that people rent
 	$(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m $(PYTHON) tests/harness/lua54.py -- \
 		cargo test --quiet --no-fail-fast -p quotalock-tests $(ELSEWHERE:%=--test %)

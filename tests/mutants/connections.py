@@ -5,6 +5,7 @@ from __future__ import annotations
 from mutant import LUA, RUST, Edit, Mutant
 
 TESTS = (
+    "bundles",
     "stray",
     "fork",
     "refusals",
@@ -20,6 +21,42 @@ TESTS = (
     "security",
 )
 MUTANTS = [
+    Mutant(
+        "a call overtakes another about its key that travels with others",
+        f"{RUST}/redis/bundles.rs",
+        "            self.flush(up);\n",
+        "",
+    ),
+    Mutant(
+        "two policies of one name do not wait for each other",
+        f"{RUST}/redis/bundles.rs",
+        "bundle.stem == stem",
+        "bundle.stem.is_empty()",
+    ),
+    Mutant(
+        "what fails for a key among others is asked among others again",
+        f"{RUST}/session/exchange/bundled.rs",
+        "self.alone = true;",
+        "self.alone = false;",
+    ),
+    Mutant(
+        "calls that travel as one have the time of the last of them",
+        f"{RUST}/session/exchange/bundled.rs",
+        "exchanges.clone().map(Exchange::deadline).min()",
+        "exchanges.clone().map(Exchange::deadline).max()",
+    ),
+    Mutant(
+        "a script is never told to a server that forgot it",
+        f"{RUST}/redis/pipelined.rs",
+        "unknown.map(|at| self.unknown.swap_remove(at)).is_some()",
+        "unknown.is_none() && sha.is_empty()",
+    ),
+    Mutant(
+        "calls under way at once travel alone",
+        f"{RUST}/redis/bundles.rs",
+        "const FEWEST: usize = 4;",
+        "const FEWEST: usize = 4_000;",
+    ),
     Mutant(
         "a right that lacks is named only where it is called by its own name",
         f"{RUST}/call/script.rs",

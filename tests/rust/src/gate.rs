@@ -110,8 +110,13 @@ impl Gate {
 
     /// A client that goes through it.
     pub fn client(&self, prefix: &str) -> Client {
+        self.client_within(prefix, TIMEOUT)
+    }
+
+    /// The same with another timeout.
+    pub fn client_within(&self, prefix: &str, timeout: Duration) -> Client {
         let url = Some(format!("redis://{}", self.address));
-        Client::new(Options { url, prefix: prefix.into(), timeout: TIMEOUT, ..Options::default() }).unwrap()
+        Client::new(Options { url, prefix: prefix.into(), timeout, ..Options::default() }).unwrap()
     }
 }
 

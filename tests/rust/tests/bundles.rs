@@ -8,6 +8,7 @@ use proptest::test_runner::{Config, TestRunner};
 use quotalock::driver::LoopLink;
 use quotalock::testing::{self, Kind};
 use quotalock::{Answer, Client, Code, Decision, Limiter, Op, Policy, Result};
+use quotalock_tests::gate::Gate;
 use quotalock_tests::operator::{ask, command};
 use quotalock_tests::{client, fresh_prefix, servers};
 
@@ -197,21 +198,40 @@ fn a_server_that_forgot_the_script_is_told_it_once() {
 }
 
 #[test]
-fn a_bundle_that_comes_too_late_charges_nothing() {
+fn nobody_is_charged_for_whom_a_bundle_comes_too_late() {
+    const TIMEOUT: Duration = Duration::from_secs(2);
     for (name, url) in servers() {
-        let prefix = fresh_prefix("late");
-        let options = quotalock::Options {
-            url: Some(url.clone()),
-            prefix: prefix.clone(),
-            timeout: Duration::from_millis(200),
-            ..quotalock::Options::default()
+        let (gate, prefix) = (Gate::before(&url), fresh_prefix("late"));
+        let limiter = |client: &Client| client.limiter("late", Policy::parse("100/hour").unwrap()).unwrap();
+        let hasty = limiter(&gate.client_within(&prefix, TIMEOUT));
+        let mut link = LoopLink::new(|_| true).unwrap();
+        let submit = |link: &mut LoopLink<bool>, count, early| {
+            (0..count).for_each(|_| link.submit(hasty.consume(b"k", 1).unwrap().erased(), early));
         };
-        let hasty = Client::new(options).unwrap().limiter("late", Policy::parse("100/hour").unwrap()).unwrap();
-        hasty.consume(b"k", 1).unwrap().run().unwrap();
-        command(&url, &["CLIENT", "PAUSE", "400"]);
-        let answers = at_once((0..40).map(|_| hasty.consume(b"k", 1).unwrap().erased()));
-        assert!(answers.into_iter().all(|answer| answer.is_err_and(|error| error.code() == Code::Timeout)), "{name}");
-        let patient = client(&url, &prefix).limiter("late", Policy::parse("100/hour").unwrap()).unwrap();
-        assert_eq!(patient.peek(b"k", 1).unwrap().run().unwrap().remaining, 99, "{name}");
+        let ends = |link: &mut LoopLink<bool>| {
+            let mut ended = Vec::new();
+            while link.is_busy() {
+                thread::sleep(Duration::from_millis(1));
+                link.wake();
+                ended.extend(link.take_done());
+            }
+            ended
+        };
+        submit(&mut link, 5, true);
+        link.flush();
+        assert!(ends(&mut link).into_iter().all(|(_, answer)| answer.is_ok()), "{name}");
+        // The first are over when their bundle arrives, the others are not: those in a bundle of their own are done.
+        gate.hold_up(TIMEOUT * 7 / 10);
+        submit(&mut link, 20, true);
+        thread::sleep(TIMEOUT * 6 / 10);
+        submit(&mut link, 20, false);
+        link.flush();
+        let ended = ends(&mut link);
+        assert!(ended.iter().all(|(early, answer)| answer.is_err() || !early), "{name}");
+        let done = ended.iter().filter(|(_, answer)| answer.is_ok()).count() as u64;
+        assert!(done > 0, "{name}");
+        gate.hold_up(Duration::ZERO);
+        let left = limiter(&client(&url, &prefix)).peek(b"k", 1).unwrap().run().unwrap().remaining;
+        assert_eq!(left, 95 - done, "{name}");
     }
 }

@@ -20,17 +20,19 @@ fn under_way(url: &str, prefix: &str) -> LoopLink<usize> {
         ..Options::default()
     };
     let limiter = Client::new(options).unwrap().limiter("loops", Policy::parse("1000/hour").unwrap()).unwrap();
-    // Now the server knows the script.
-    limiter.consume(b"k", 1).unwrap().run().unwrap();
     let mut link = LoopLink::new(|_| true).unwrap();
-    for number in 0..CALLS {
-        link.submit(limiter.consume(b"k", 1).unwrap().erased(), number);
-    }
-    link.flush();
-    while !link.is_connected() {
+    let submit = |link: &mut LoopLink<usize>, count| {
+        (0..count).for_each(|number| link.submit(limiter.consume(b"k", 1).unwrap().erased(), number));
+        link.flush();
+    };
+    // Then the server knows the script.
+    submit(&mut link, 10);
+    while link.is_busy() {
         thread::sleep(Duration::from_millis(1));
         link.wake();
     }
+    link.take_done();
+    submit(&mut link, CALLS);
     link
 }
 
