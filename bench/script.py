@@ -23,6 +23,8 @@ from servers import NAMES, Server
 from tables import table
 
 KEYS, BATCH, SHORT = 100, 500, 100
+# As many calls as travel as one at most.
+TOGETHER = 32
 MINIMAL = ROOT / "bench" / "minimal"
 # Most of a rule's calls are admitted, or most are denied.
 LIMITS = {"admitted": PLENTY, "denied": 5}
@@ -42,6 +44,7 @@ def main() -> int:
     rounds, calls = (1, 1000) if quick else (7, 10_000)
     scripts = dump_scripts(ROOT / "target" / ("bench-quick" if quick else "bench") / "lua")
     rows = []
+    bundles = []
     logs = []
     holds = []
     stocks = []
@@ -53,6 +56,10 @@ def main() -> int:
                     costs = compare(client, contenders(scripts, algorithm, limit), rounds, calls)
                     by_hand, ours = costs["by hand"], costs["ours"]
                     rows.append([name, algorithm, answer, f"{by_hand:.2f}", f"{ours:.2f}", f"{ours / by_hand:.2f}"])
+                    if algorithm != "sliding-log":
+                        bundles.append(
+                            [name, algorithm, answer, *together(server, client, scripts, algorithm, limit, calls)]
+                        )
             for entries in LOGS:
                 logs.append([name, f"{entries:,}", *log_of(client, scripts, entries, calls)])
             for count in HOLDS:
@@ -63,6 +70,9 @@ def main() -> int:
     print(f"{machine.description()}; load {machine.load():.2f}; µs in EVALSHA per call, median of {rounds} rounds of")
     print(f"{calls:,} calls on {KEYS} keys.\n")
     print(table(("server", "algorithm", "answer", "by hand", "ours", "ratio"), rows, left=3))
+    print(f"\nCalls that travel one by one, and {TOGETHER} as one: µs of the server's CPU for each, with all that")
+    print("reading and answering take. The fastest fifth of short rounds, which others disturb least.\n")
+    print(table(("server", "algorithm", "answer", "one by one", "as one", "ratio"), bundles, left=3))
     print("\nA sliding-log of one key that is full: at each admitted call one of its entries ends.\n")
     print(table(("server", "limit", "µs admitted", "µs denied", "bytes an entry"), logs, left=1))
     print("\nA fixed-window of one key with open reservations: what any other call costs beside them.\n")
@@ -149,6 +159,32 @@ def contenders(scripts: Path, algorithm: str, limit: int) -> dict[str, tuple[str
         }
     ours_told = [*head, *told(algorithm, limit, PERIOD_US)]
     return {"by hand": (by_hand, [str(limit), hour, "1"]), "ours": (ours, ours_told)}
+
+
+def together(server: Server, client: redis.Redis, scripts: Path, algorithm: str, limit: int, calls: int) -> list[str]:
+    """What a decision costs one by one and as one of several, and their ratio."""
+    _, argv = contenders(scripts, algorithm, limit)["ours"]
+    one, many = (
+        str(client.script_load((scripts / f"{verb}-{algorithm}.lua").read_text()))
+        for verb in ("consume", "consume-many")
+    )
+    keys = [f"{algorithm}:{{user:{number}}}" for number in range(TOGETHER)]
+    costs: tuple[list[float], list[float]] = ([], [])
+    client.flushall()
+    for _ in range(max(5, calls // BATCH)):
+        for cost, bundled in zip(costs, (False, True), strict=True):
+            batch = client.pipeline(transaction=False)
+            for _ in range(BATCH // TOGETHER):
+                if bundled:
+                    batch.evalsha(many, TOGETHER, *keys, *argv)
+                else:
+                    for key in keys:
+                        batch.evalsha(one, 1, key, *argv)
+            used = machine.cpu_us(server.pid)
+            batch.execute()
+            cost.append((machine.cpu_us(server.pid) - used) / (BATCH // TOGETHER * TOGETHER))
+    alone, bundled_cost = (quantiles(cost, n=5)[0] for cost in costs)
+    return [f"{alone:.2f}", f"{bundled_cost:.2f}", f"{bundled_cost / alone:.2f}"]
 
 
 def log_of(client: redis.Redis, scripts: Path, entries: int, calls: int) -> list[str]:

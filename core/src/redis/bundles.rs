@@ -9,10 +9,13 @@ const MOST: usize = 32;
 /// So many kinds are gathered at a time.
 const MOST_KINDS: usize = 8;
 
+/// Calls of one kind.
+type Gathered<T> = ((usize, u64), Vec<Job<T>>);
+
 /// Calls that wait for others of their kind. No call overtakes another about the same key.
 pub(crate) struct Bundles<T> {
     /// Each kind of other keys.
-    gathered: Vec<((usize, u64), Vec<Job<T>>)>,
+    gathered: Vec<Gathered<T>>,
 }
 
 impl<T> Default for Bundles<T> {
@@ -32,7 +35,7 @@ impl<T> Bundles<T> {
         };
         let (kind, stem) = (bundle.kind, bundle.stem);
         let at = self.gathered.iter().position(|(other, _)| *other == kind);
-        let same_keys = |(_, jobs): &(_, Vec<Job<T>>)| {
+        let same_keys = |(_, jobs): &Gathered<T>| {
             jobs.first().and_then(|(first, _)| first.bundle()).is_some_and(|bundle| bundle.stem == stem)
         };
         if at.is_none()
