@@ -24,7 +24,13 @@ const SHORT = 40
 
 const calls = new Float64Array(1024 * WIDTH)
 const keys = Buffer.allocUnsafeSlow(64 << 10)
-const channel = new native.Channel(calls, keys, inbox, settle, flush)
+
+/**
+ * Whether JavaScript runs on a loop of libuv that our calls may use: others have its functions too, and end the process
+ * when they are called, or do not come by before they wait.
+ */
+const HAS_LOOP = !['bun', 'deno', 'electron'].some((other) => other in process.versions)
+const channel = new native.Channel(calls, keys, inbox, settle, flush, HAS_LOOP)
 
 /** @type {pending.Values} */
 const valueAt = (place) => channel.value(place)

@@ -19,6 +19,8 @@ mod loading;
 mod lock;
 mod lock_options;
 mod look;
+mod own_loop;
 mod password;
 mod stock;
 mod testing;
+mod uv;

@@ -40,23 +40,29 @@ impl Looks {
         Looks { under_way: HashMap::new(), sink: Arc::new(Lookout(mailbox)) }
     }
 
-    /// Makes looks; returns what was answered at once.
-    pub fn submit(&mut self, looks: Vec<(u64, Look)>) -> Vec<(u64, Result<Answer>)> {
+    /// The calls of looks, whose answers are to come to the [`sink`](Looks::sink).
+    pub fn begin(&mut self, looks: Vec<(u64, Look)>) -> Vec<(u64, Op<Answer>)> {
         let mut ops = Vec::with_capacity(looks.len());
         for (id, mut look) in looks {
             ops.push((id, look.ask()));
             self.under_way.insert(id, UnderWay::Looks(look));
         }
-        driver::submit(ops, &self.sink)
+        ops
     }
 
-    /// Takes a look back; tells whether there was one under this number.
-    pub fn cancel(&mut self, id: u64) -> bool {
-        let found = self.under_way.remove(&id).is_some();
-        if found {
-            driver::cancel(id, &self.sink);
-        }
-        found
+    /// Where answers to looks come.
+    pub fn sink(&self) -> &Arc<dyn Sink> {
+        &self.sink
+    }
+
+    /// Whether a look is under way under this number.
+    pub fn has(&self, id: u64) -> bool {
+        self.under_way.contains_key(&id)
+    }
+
+    /// Forgets a look; tells whether there was one under this number.
+    pub fn forget(&mut self, id: u64) -> bool {
+        self.under_way.remove(&id).is_some()
     }
 
     /// Gives an answer to its load: true if the caller is to hear of it; false if it waits for one more, which comes under the

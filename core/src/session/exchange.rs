@@ -121,6 +121,11 @@ impl Exchange {
         &self.session
     }
 
+    /// Whether a denied call is tried again until its wait is over.
+    pub fn waits(&self) -> bool {
+        self.wait_until.is_some()
+    }
+
     /// The server that it is to be sent to; none before a start has said [`Step::Send`].
     pub fn node(&self) -> Option<&Arc<Node>> {
         self.node.as_ref()
