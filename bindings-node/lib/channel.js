@@ -177,14 +177,6 @@ function takeBack(id) {
 }
 
 /**
- * Takes a call back that the core has; it is still answered, and soon.
- * @param {number} id
- */
-function cancel(id) {
-  channel.cancel(id)
-}
-
-/**
  * Gives a limiter a handle, for as long as its owner lives.
  * @param {import('./native.js').Limiter} limiter
  * @param {object} owner
@@ -208,10 +200,10 @@ const owners = new FinalizationRegistry((/** @type {number} */ number) => {
  * @param {Function} caller
  * @param {(channel: import('./native.js').Channel, id: number) => void} make has the native half make it
  * @param {AbortSignal} [signal]
- * @param {(id: number) => void} [takeBack] what takes the call back when the signal fires; it is still answered
+ * @param {() => void} [takeBack] what else is done when the signal fires and the call is taken back; it is still answered
  * @returns {Promise<any>}
  */
-function submitNow(caller, make, signal, takeBack = cancel) {
+function submitNow(caller, make, signal, takeBack = () => {}) {
   prepare(signal)
   const promise = new Promise(executor)
   const id = take()
@@ -221,7 +213,12 @@ function submitNow(caller, make, signal, takeBack = cancel) {
     release(id)
     throw error
   }
-  if (signal !== undefined) listen(signal, id, takeBack)
+  if (signal !== undefined) {
+    listen(signal, id, () => {
+      takeBack()
+      channel.cancel(id)
+    })
+  }
   settle()
   return promise
 }

@@ -12,14 +12,14 @@ use napi::Env;
 use napi::bindgen_prelude::{Float64Array, Function, Null, ToNapiValue, Uint8Array, Unknown};
 use napi_derive::napi;
 use quotalock::driver::{self, Sink};
-use quotalock::{Answer, Op, Result};
+use quotalock::{Acquiring, Answer, Op, Releasing, Result};
 
 use crate::answers::{Answers, Mailbox};
 use crate::bell::{Reminders, bell, hold};
 use crate::call::{self, Asked};
 use crate::client::Limiter;
 use crate::error;
-use crate::look::Looks;
+use crate::look::{Looks, Understood};
 use crate::own_loop::OwnLoop;
 
 /// Carries the calls of one environment.
@@ -217,7 +217,35 @@ impl Channel {
     /// Makes a call that waits for no batch.
     pub(crate) fn submit_now(&mut self, env: Env, id: f64, op: Op<Answer>) {
         let sink = self.sink();
-        self.submit(env, vec![(id as u64, op)], &sink);
+        self.send_now(env, id, op, &sink);
+    }
+
+    /// Acquires, and waits for no batch.
+    pub(crate) fn acquire_now(&mut self, env: Env, id: f64, acquiring: Acquiring) {
+        if self.has_loop() && acquiring.is_plain() {
+            let (op, sink) = (self.looks.acquire(id as u64, acquiring), self.looks.sink().clone());
+            return self.send_now(env, id, op, &sink);
+        }
+        self.expect(env, 1);
+        acquiring.submit(id as u64, &self.sink());
+    }
+
+    /// Releases, and waits for no batch.
+    pub(crate) fn release_now(&mut self, env: Env, id: f64, releasing: Releasing) {
+        if self.has_loop() && releasing.is_plain() {
+            let (op, sink) = (self.looks.release(id as u64, releasing), self.looks.sink().clone());
+            return op.map_or((), |op| self.send_now(env, id, op, &sink));
+        }
+        self.expect(env, 1);
+        releasing.submit(id as u64, &self.sink());
+    }
+
+    fn has_loop(&self) -> bool {
+        matches!(self.reminds, Reminds::Own(_))
+    }
+
+    fn send_now(&mut self, env: Env, id: f64, op: Op<Answer>, sink: &Arc<dyn Sink>) {
+        self.submit(env, vec![(id as u64, op)], sink);
         if let Reminds::Own(own) = &self.reminds {
             own.flush();
         }
@@ -256,9 +284,9 @@ impl Channel {
     fn understand(&mut self, env: Env, looked: Vec<(u64, Result<Answer>)>) {
         for (id, answer) in looked {
             match self.looks.understand(id, answer) {
-                Some(true) => self.collecting.push(id, Ok(Answer::new(true))),
-                Some(false) => self.expect(env, 1),
-                None => {}
+                Understood::Answer(answer) => self.collecting.push(id, answer),
+                Understood::Waits => self.expect(env, 1),
+                Understood::Nothing => {}
             }
         }
     }

@@ -113,16 +113,14 @@ impl Channel {
     pub fn acquire(&mut self, env: Env, id: f64, lock: &Lock, wait_ms: f64) -> Result<()> {
         let make = || lock.inner.acquire(convert::duration(micros("wait", wait_ms)?));
         let acquiring = make().map_err(thrown)?;
-        self.expect(env, 1);
-        acquiring.submit(id as u64, &self.sink());
+        self.acquire_now(env, id, acquiring);
         Ok(())
     }
 
     /// Releases, under the number `id`. Collect afterwards.
     #[napi(catch_unwind)]
     pub fn release(&mut self, env: Env, id: f64, lock: &Lock) {
-        self.expect(env, 1);
-        lock.inner.release().submit(id as u64, &self.sink());
+        self.release_now(env, id, lock.inner.release());
     }
 
     /// Extends the lease, under the number `id`. Collect afterwards.

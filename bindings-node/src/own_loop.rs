@@ -1,7 +1,8 @@
 //! Calls on the loop that JavaScript runs on: its thread writes what a tick has asked for when that tick ends, and reads the
 //! answers itself.
 //!
-//! The core's [`Ways`] do the work and say what to watch. A prepare handle flushes before the loop waits, poll handles hear the
+//! The core's [`Ways`] do the work and say what to watch. A prepare handle flushes before the loop waits (an idle handle keeps it
+//! from waiting where prepare handles were called already), poll handles hear the
 //! sockets and what other threads ring for, a timer the deadlines. None of them holds the process, but the first while something
 //! is to be flushed; calls under way do that by their bell.
 //!
@@ -33,6 +34,7 @@ pub struct OwnLoop {
     answered: Cell<sys::napi_ref>,
     due: Cell<sys::napi_ref>,
     prepare: Cell<Handle>,
+    idle: Cell<Handle>,
     timer: Cell<Handle>,
     wake: Cell<Handle>,
     sockets: RefCell<Vec<Socket>>,
@@ -76,6 +78,7 @@ impl OwnLoop {
             answered: Cell::new(reference(env, answered)),
             due: Cell::new(reference(env, due)),
             prepare: Cell::new(null_mut()),
+            idle: Cell::new(null_mut()),
             timer: Cell::new(null_mut()),
             wake: Cell::new(null_mut()),
             sockets: RefCell::default(),
@@ -97,6 +100,7 @@ impl OwnLoop {
         // SAFETY: each is called with a handle of its kind, on the thread of the loop.
         unsafe {
             self.prepare.set(self.handle(|handle| (uv.prepare_init)(self.uv_loop, handle))?);
+            self.idle.set(self.handle(|handle| (uv.idle_init)(self.uv_loop, handle))?);
             self.timer.set(self.handle(|handle| (uv.timer_init)(self.uv_loop, handle))?);
             self.wake.set(self.handle(|handle| (uv.poll_init)(self.uv_loop, handle, wake_fd))?);
             (uv.unref)(self.timer.get());
@@ -139,8 +143,11 @@ impl OwnLoop {
     /// Has what was submitted written before the loop waits next.
     pub fn flush_soon(&self) {
         if !self.has_ended.get() {
-            // SAFETY: the handle is open.
-            unsafe { (self.uv.prepare_start)(self.prepare.get(), on_prepare) };
+            // SAFETY: the handles are open.
+            unsafe {
+                (self.uv.prepare_start)(self.prepare.get(), on_prepare);
+                (self.uv.idle_start)(self.idle.get(), on_idle);
+            }
         }
     }
 
@@ -254,7 +261,7 @@ impl OwnLoop {
         ways.flush();
         ways.leave();
         let sockets = self.sockets.take().into_iter().map(|socket| socket.handle);
-        let own = [&self.prepare, &self.timer, &self.wake].map(|handle| handle.replace(null_mut()));
+        let own = [&self.prepare, &self.idle, &self.timer, &self.wake].map(|handle| handle.replace(null_mut()));
         sockets.chain(own).for_each(|handle| self.close(handle));
         for function in [&self.answered, &self.due] {
             // SAFETY: it was made in this environment, and is deleted once.
@@ -284,14 +291,19 @@ fn with(handle: Handle, work: impl FnOnce(&Rc<OwnLoop>)) {
 
 extern "C" fn on_prepare(handle: Handle) {
     with(handle, |this| {
-        // SAFETY: the handle is open, for it was called.
-        unsafe { (this.uv.prepare_stop)(handle) };
+        // SAFETY: the handles are open, for one was called. From now on they may be started again.
+        unsafe {
+            (this.uv.prepare_stop)(handle);
+            (this.uv.idle_stop)(this.idle.get());
+        }
         if this.is_due.replace(false) {
             this.call(this.due.get());
         }
         this.work(Ways::flush);
     });
 }
+
+extern "C" fn on_idle(_: Handle) {}
 
 extern "C" fn on_socket(handle: Handle, _: c_int, _: c_int) {
     with(handle, |this| {

@@ -13,8 +13,8 @@ pub type OnHandle = extern "C" fn(Handle);
 /// What libuv calls for a descriptor.
 pub type OnPoll = extern "C" fn(Handle, c_int, c_int);
 
-/// The kinds of handles that are used here, as libuv numbers them: poll, prepare, timer.
-const KINDS: [c_int; 3] = [8, 9, 13];
+/// The kinds of handles that are used here, as libuv numbers them: idle, poll, prepare, timer.
+const KINDS: [c_int; 4] = [6, 8, 9, 13];
 
 /// Wait until there is something to read.
 pub const READABLE: c_int = 1;
@@ -57,6 +57,12 @@ functions! {
     prepare_start = c"uv_prepare_start": unsafe extern "C" fn(Handle, OnHandle) -> c_int;
     /// Has it called no more.
     prepare_stop = c"uv_prepare_stop": unsafe extern "C" fn(Handle) -> c_int;
+    /// Makes a handle that keeps the loop from waiting.
+    idle_init = c"uv_idle_init": unsafe extern "C" fn(Loop, Handle) -> c_int;
+    /// Has it do so.
+    idle_start = c"uv_idle_start": unsafe extern "C" fn(Handle, OnHandle) -> c_int;
+    /// Has it do so no more.
+    idle_stop = c"uv_idle_stop": unsafe extern "C" fn(Handle) -> c_int;
     /// Makes a handle of a descriptor.
     poll_init = c"uv_poll_init": unsafe extern "C" fn(Loop, Handle, c_int) -> c_int;
     /// Has it called when the descriptor is ready.

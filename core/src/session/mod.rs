@@ -11,6 +11,7 @@ pub(crate) mod listening;
 pub(crate) mod node;
 pub(crate) mod route;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -74,6 +75,8 @@ pub(crate) struct Engine {
     pub subscriptions: IdleSubscriptions,
     /// What is held through the client.
     pub holdings: Holdings,
+    /// Kept by each of those who wait in this process for something to be held through the client.
+    pub waiting: Arc<()>,
 }
 
 impl Engine {
@@ -91,7 +94,13 @@ impl Engine {
             stand_in: StandIn::default(),
             subscriptions: IdleSubscriptions::default(),
             holdings: Holdings::default(),
+            waiting: Arc::default(),
         }
+    }
+
+    /// Whether anybody waits for something to be held through the client.
+    pub fn has_waiters(&self) -> bool {
+        Arc::strong_count(&self.waiting) > 1
     }
 
     /// Asks the process' thread to hang up for this client: calls under way end with `closed`.
