@@ -30,6 +30,7 @@ use crate::session::exchange::{self, Exchange};
 pub use crate::base::credentials::{PasswordQuestion, PasswordQuestions};
 pub use crate::cache::{Loading, Next, Step, Value};
 pub use crate::call::sink::Sink;
+pub use crate::limiter::may_know;
 pub use watched::Change;
 pub use ways::Ways;
 
