@@ -23,9 +23,9 @@ use crate::session::call::Call;
 use crate::session::exchange::Exchange;
 
 /// As many calls of a client go over the loop at once.
-const MOST: usize = 8;
+const MOST: usize = 32;
 /// As few are a reason to come back to the loop,
-const FEW: usize = 4;
+const FEW: usize = 16;
 /// in so many batches one after another.
 const CALM: u32 = 32;
 /// For so long calls are held that go another way than those before them.

@@ -40,7 +40,7 @@ impl AskedAcquiring {
         let Some(mut attempt) = self.attempt.take() else { return Ok(Err(taken_back())) };
         let ended = match attempt.on_answer(answer) {
             Next::Held(held) => {
-                messages::keep(&held);
+                messages::keep_if_renewed(&held);
                 return Ok(Ok(true));
             }
             Next::Refused => Ok(false),
