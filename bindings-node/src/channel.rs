@@ -5,20 +5,22 @@
 //! mailbox; a bell wakes JavaScript once for all of them, and it collects them into a third shared array. Nothing here waits, and no promise is known here: a call is a whole number
 //! below 2^53 that JavaScript gives to no second one.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use napi::Env;
 use napi::bindgen_prelude::{Float64Array, Function, Null, ToNapiValue, Uint8Array, Unknown};
 use napi_derive::napi;
 use quotalock::driver::{self, Sink};
-use quotalock::{Answer, Op, Result};
+use quotalock::{Acquiring, Answer, Op, Releasing, Result};
 
 use crate::answers::{Answers, Mailbox};
 use crate::bell::{Reminders, bell, hold};
 use crate::call::{self, Asked};
 use crate::client::Limiter;
 use crate::error;
-use crate::look::Looks;
+use crate::look::{Looks, Understood};
+use crate::own_loop::OwnLoop;
 
 /// Carries the calls of one environment.
 #[napi]
@@ -26,9 +28,11 @@ pub struct Channel {
     /// Written by JavaScript: calls.
     calls: Float64Array,
     /// Written by JavaScript: their keys.
-    keys: Uint8Array,
+    pub(crate) keys: Uint8Array,
     /// Written by us: answers.
     inbox: Float64Array,
+    /// Written by both: what is decided at once (src/at_once.rs).
+    pub(crate) instant: Float64Array,
     /// By handle; free places are none, and listed in `free`.
     pub(crate) limiters: Vec<Option<quotalock::Limiter>>,
     free: Vec<u32>,
@@ -36,47 +40,72 @@ pub struct Channel {
     pub(crate) described: Vec<Option<Asked>>,
     pub(crate) mailbox: Arc<Mailbox>,
     looks: Looks,
+    /// What the process' thread did not need to be asked.
+    at_once: Vec<(u64, Result<Answer>)>,
     /// What is being collected, and how far.
     collecting: Answers,
     collected: usize,
+    /// What was decided at once.
+    pub(crate) decided: Answers,
     /// Calls whose answer was not collected yet, and the reminder that is due.
     under_way: usize,
-    reminders: Reminders,
+    reminds: Reminds,
+}
+
+/// What has JavaScript flush, and carries its calls.
+enum Reminds {
+    /// The loop it runs on.
+    Own(Rc<OwnLoop>),
+    /// Bells, where there is no loop to be had: the process' thread carries the calls.
+    Bells(Reminders),
 }
 
 #[napi]
 impl Channel {
-    /// Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush.
+    /// Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush. `has_loop`
+    /// says that JavaScript runs on a loop of libuv, and on no other's that pretends to be one.
     #[napi(constructor, catch_unwind)]
     pub fn new(
+        env: Env,
         calls: Float64Array,
         keys: Uint8Array,
         inbox: Float64Array,
+        instant: Float64Array,
         answered: Function<(), Unknown<'static>>,
         due: Function<(), Unknown<'static>>,
+        has_loop: bool,
     ) -> error::Result<Channel> {
+        let own = if has_loop { OwnLoop::new(env, &answered, &due) } else { None };
         let mailbox = Arc::new(Mailbox::new(bell(&answered)?));
         Ok(Channel {
             calls,
             keys,
             inbox,
+            instant,
+            decided: Answers::default(),
             limiters: Vec::new(),
             free: Vec::new(),
             described: Vec::new(),
             looks: Looks::new(mailbox.clone()),
             mailbox,
+            at_once: Vec::new(),
             collecting: Answers::default(),
             collected: 0,
             under_way: 0,
-            reminders: Reminders::new(&due)?,
+            reminds: own.map_or_else(|| Reminders::new(&due).map(Reminds::Bells), |own| Ok(Reminds::Own(own)))?,
         })
     }
 
     /// Reminds JavaScript to flush, once it has done what it does now.
     #[napi(catch_unwind)]
     pub fn remind(&mut self, env: Env) {
-        if self.reminders.ring() {
-            self.expect(env, 1);
+        match &mut self.reminds {
+            Reminds::Own(own) => own.remind(),
+            Reminds::Bells(bells) => {
+                if bells.ring() {
+                    self.expect(env, 1);
+                }
+            }
         }
     }
 
@@ -122,23 +151,29 @@ impl Channel {
         }
         // What was taken back meanwhile is forgotten.
         self.described.clear();
-        self.submit(env, ops);
+        let sink = self.sink();
+        self.submit(env, ops, &sink);
         if !looks.is_empty() {
-            let count = looks.len();
-            let answered = self.looks.submit(looks);
-            self.expect(env, count - answered.len());
-            self.understand(env, answered);
+            let (ops, sink) = (self.looks.begin(looks), self.looks.sink().clone());
+            self.submit(env, ops, &sink);
         }
-        let reminded = self.reminders.done();
-        self.settled(env, usize::from(reminded));
+        if let Reminds::Bells(bells) = &mut self.reminds {
+            let reminded = bells.done();
+            self.settled(env, usize::from(reminded));
+        }
     }
 
     /// Takes back a call whose caller is gone. It is still answered, and soon.
     #[napi(catch_unwind)]
     pub fn cancel(&mut self, id: f64) {
         let id = id as u64;
-        if !self.looks.cancel(id) {
-            driver::cancel(id, &self.sink());
+        let sink = if self.looks.forget(id) { self.looks.sink().clone() } else { self.sink() };
+        match &self.reminds {
+            Reminds::Own(own) => {
+                own.ways.borrow_mut().cancel(id, &sink);
+                own.flush_soon();
+            }
+            Reminds::Bells(_) => driver::cancel(id, &sink),
         }
     }
 
@@ -149,8 +184,19 @@ impl Channel {
             self.collected = 0;
             self.collecting.clear();
             self.mailbox.empty(&mut self.collecting);
-            let count = self.collecting.count + self.collecting.looked.len();
-            let looked = std::mem::take(&mut self.collecting.looked);
+            let mut looked = std::mem::take(&mut self.collecting.looked);
+            let mut here = std::mem::take(&mut self.at_once);
+            if let Reminds::Own(own) = &self.reminds {
+                here.append(&mut own.take_done());
+            }
+            for (id, answer) in here {
+                if self.looks.has(id) {
+                    looked.push((id, answer));
+                } else {
+                    self.collecting.push(id, answer);
+                }
+            }
+            let count = self.collecting.count + looked.len();
             self.understand(env, looked);
             self.settled(env, count);
         }
@@ -165,6 +211,7 @@ impl Channel {
         }
         inbox[..length].copy_from_slice(&waiting[..length]);
         self.collected += length;
+        self.tell_whether_known();
         length as u32
     }
 
@@ -175,12 +222,57 @@ impl Channel {
         value.map_or_else(|| Null.into_unknown(env), |value| value.taken(env)).map_err(error::failed)
     }
 
-    /// Makes calls.
-    pub(crate) fn submit(&mut self, env: Env, ops: Vec<(u64, Op<Answer>)>) {
+    /// Makes a call that waits for no batch.
+    pub(crate) fn submit_now(&mut self, env: Env, id: f64, op: Op<Answer>) {
+        let sink = self.sink();
+        self.send_now(env, id, op, &sink);
+    }
+
+    /// Acquires, and waits for no batch.
+    pub(crate) fn acquire_now(&mut self, env: Env, id: f64, acquiring: Acquiring) {
+        if self.has_loop() && acquiring.is_plain() {
+            let (op, sink) = (self.looks.acquire(id as u64, acquiring), self.looks.sink().clone());
+            return self.send_now(env, id, op, &sink);
+        }
+        self.expect(env, 1);
+        acquiring.submit(id as u64, &self.sink());
+    }
+
+    /// Releases, and waits for no batch.
+    pub(crate) fn release_now(&mut self, env: Env, id: f64, releasing: Releasing) {
+        if self.has_loop() && releasing.is_plain() {
+            let (op, sink) = (self.looks.release(id as u64, releasing), self.looks.sink().clone());
+            return op.map_or((), |op| self.send_now(env, id, op, &sink));
+        }
+        self.expect(env, 1);
+        releasing.submit(id as u64, &self.sink());
+    }
+
+    fn has_loop(&self) -> bool {
+        matches!(self.reminds, Reminds::Own(_))
+    }
+
+    fn send_now(&mut self, env: Env, id: f64, op: Op<Answer>, sink: &Arc<dyn Sink>) {
+        self.submit(env, vec![(id as u64, op)], sink);
+        if let Reminds::Own(own) = &self.reminds {
+            own.flush();
+        }
+    }
+
+    /// Makes calls whose answers come here, or to this sink.
+    fn submit(&mut self, env: Env, ops: Vec<(u64, Op<Answer>)>, sink: &Arc<dyn Sink>) {
         let count = ops.len();
-        let answered = driver::submit(ops, &self.sink());
-        self.expect(env, count - answered.len());
-        answered.into_iter().for_each(|(id, answer)| self.collecting.push(id, answer));
+        if count == 0 {
+            return;
+        }
+        self.expect(env, count);
+        match &self.reminds {
+            Reminds::Own(own) => {
+                own.ways.borrow_mut().submit(ops, sink);
+                own.flush_soon();
+            }
+            Reminds::Bells(_) => self.at_once.append(&mut driver::submit(ops, sink)),
+        }
     }
 
     /// More calls will be answered.
@@ -200,9 +292,9 @@ impl Channel {
     fn understand(&mut self, env: Env, looked: Vec<(u64, Result<Answer>)>) {
         for (id, answer) in looked {
             match self.looks.understand(id, answer) {
-                Some(true) => self.collecting.push(id, Ok(Answer::new(true))),
-                Some(false) => self.expect(env, 1),
-                None => {}
+                Understood::Answer(answer) => self.collecting.push(id, answer),
+                Understood::Waits => self.expect(env, 1),
+                Understood::Nothing => {}
             }
         }
     }

@@ -6,6 +6,7 @@
 
 mod address;
 mod answers;
+mod at_once;
 mod bell;
 mod cache;
 mod call;
@@ -19,6 +20,8 @@ mod loading;
 mod lock;
 mod lock_options;
 mod look;
+mod own_loop;
 mod password;
 mod stock;
 mod testing;
+mod uv;

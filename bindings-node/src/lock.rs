@@ -113,16 +113,14 @@ impl Channel {
     pub fn acquire(&mut self, env: Env, id: f64, lock: &Lock, wait_ms: f64) -> Result<()> {
         let make = || lock.inner.acquire(convert::duration(micros("wait", wait_ms)?));
         let acquiring = make().map_err(thrown)?;
-        self.expect(env, 1);
-        acquiring.submit(id as u64, &self.sink());
+        self.acquire_now(env, id, acquiring);
         Ok(())
     }
 
     /// Releases, under the number `id`. Collect afterwards.
     #[napi(catch_unwind)]
     pub fn release(&mut self, env: Env, id: f64, lock: &Lock) {
-        self.expect(env, 1);
-        lock.inner.release().submit(id as u64, &self.sink());
+        self.release_now(env, id, lock.inner.release());
     }
 
     /// Extends the lease, under the number `id`. Collect afterwards.
@@ -130,7 +128,7 @@ impl Channel {
     pub fn extend(&mut self, env: Env, id: f64, lock: &Lock, ttl_ms: Option<f64>) -> Result<()> {
         let make = || lock.inner.extend(ttl_ms.map(|ms| micros("ttl", ms)).transpose()?);
         let op = make().map_err(thrown)?;
-        self.submit(env, vec![(id as u64, op.erased())]);
+        self.submit_now(env, id, op.erased());
         Ok(())
     }
 
@@ -138,20 +136,20 @@ impl Channel {
     #[napi(catch_unwind)]
     pub fn adopt(&mut self, env: Env, id: f64, client: &Client, text: String, renew: bool) -> Result<Lock> {
         let (inner, adopting) = client.inner.adopt(&text, renew).map_err(thrown)?;
-        self.submit(env, vec![(id as u64, adopting.erased())]);
+        self.submit_now(env, id, adopting.erased());
         Ok(Lock { inner })
     }
 
     /// Asks who holds a lock, under the number `id`. Collect afterwards.
     #[napi(catch_unwind)]
     pub fn inspect(&mut self, env: Env, id: f64, lock: &Lock) {
-        self.submit(env, vec![(id as u64, lock.inner.inspect().erased())]);
+        self.submit_now(env, id, lock.inner.inspect().erased());
     }
 
     /// Takes a lock away from whoever holds it, under the number `id`. Collect afterwards.
     #[napi(catch_unwind)]
     pub fn force_release(&mut self, env: Env, id: f64, lock: &Lock) {
-        self.submit(env, vec![(id as u64, lock.inner.force_release().erased())]);
+        self.submit_now(env, id, lock.inner.force_release().erased());
     }
 
     /// Leaves word under the number `id` when the present grant is lost. It holds no environment open.

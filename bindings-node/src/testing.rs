@@ -31,13 +31,13 @@ impl Channel {
         value: BufferSlice,
     ) -> Result<()> {
         let kind = Kind::parse(&kind).map_err(thrown)?;
-        self.submit(env, vec![(id as u64, testing::put(&client.inner, &redis_key, kind, &value).erased())]);
+        self.submit_now(env, id, testing::put(&client.inner, &redis_key, kind, &value).erased());
         Ok(())
     }
 
     /// Reads what stands at a Redis key, under the number `id`. Collect afterwards.
     #[napi(catch_unwind)]
     pub fn get(&mut self, env: Env, id: f64, client: &Client, redis_key: BufferSlice) {
-        self.submit(env, vec![(id as u64, testing::get(&client.inner, &redis_key).erased())]);
+        self.submit_now(env, id, testing::get(&client.inner, &redis_key).erased());
     }
 }

@@ -13,7 +13,7 @@ use crate::base::error::{Error, Result, shown};
 use crate::base::fork::ForkCell;
 use crate::base::key;
 use crate::call::operation::OnError;
-use crate::reactor::thread;
+use crate::reactor::partings;
 use crate::session::Session;
 
 /// The environment variable that is asked when no URL is given.
@@ -122,7 +122,7 @@ impl Client {
             // Until then the client itself repeats a call whose reply was lost.
             request_memory: memory.max(options.timeout).as_micros() as u64,
             test_time: TestTime::default(),
-            hang_up: thread::hang_up,
+            hang_up: partings::hang_up,
             closed: AtomicBool::new(false),
             engine: ForkCell::new(),
         };

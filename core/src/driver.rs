@@ -3,9 +3,11 @@
 //! * [`LoopLink`] for asyncio: non-blocking sockets that the running loop watches; no thread at work. What only the
 //!   process' thread can do (waiting for a lock, telling its loss) comes back to it by a bell that the loop watches too.
 //! * [`Loading`] for all: what to do for a `get`, step by step, down to the call of its caller's function.
-//! * [`submit`] for Node: many calls go out in one batch, and come back to a [`Sink`] in one.
+//! * [`submit`]: many calls go out in one batch to the process' thread, and come back to a [`Sink`] in one.
+//! * [`Ways`] for Node: a few calls go over a [`LoopLink`], many to the process' thread.
 
 mod watched;
+mod ways;
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -19,15 +21,18 @@ use watched::Watched;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::op::Op;
-use crate::reactor::thread;
+use crate::reactor::{partings, thread};
 use crate::redis::link::closed;
 use crate::redis::links::Links;
 use crate::session::call::Call;
+use crate::session::exchange::{self, Exchange};
 
 pub use crate::base::credentials::{PasswordQuestion, PasswordQuestions};
 pub use crate::cache::{Loading, Next, Step, Value};
 pub use crate::call::sink::Sink;
+pub use crate::limiter::may_know;
 pub use watched::Change;
+pub use ways::Ways;
 
 /// Submits calls under numbers of the caller's to the process' thread. Returns those that were answered at once (from
 /// memory, or by the failure policy); the others come to `sink`, on another thread.
@@ -53,6 +58,8 @@ pub struct Interest {
 /// Where other threads leave what a loop shall take.
 struct Inbox {
     answers: Mutex<Vec<(u64, Result<Answer>)>>,
+    /// The clients that have ended.
+    ended: Mutex<Vec<u64>>,
     bell: UnixStream,
 }
 
@@ -75,10 +82,19 @@ impl Sink for Inbox {
     }
 }
 
-/// The pipelined connections of one client, one to each of its servers, driven by whoever owns the loop. Never blocks:
-/// connections are dialed on a thread that lives as long as the attempt.
+impl partings::Carrier for Inbox {
+    fn hang_up(&self, client: u64) {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).push(client);
+        self.ring();
+    }
+}
+
+/// Pipelined connections, one to each server of each client whose calls it is given, driven by whoever owns the loop. Never
+/// blocks: connections are dialed on a thread that lives as long as the attempt.
 pub struct LoopLink<T> {
-    links: Links<T>,
+    /// By the number of the client's engine.
+    clients: Vec<(u64, Links<T>)>,
+    wanted: fn(&T) -> bool,
     /// What the loop watches.
     watched: Watched,
     wakes: UnixStream,
@@ -86,8 +102,10 @@ pub struct LoopLink<T> {
     /// Those whose answers come to the inbox.
     expected: HashMap<u64, T>,
     numbers: u64,
-    /// Those that were ended by closing.
+    /// Those that were answered at once, or ended by closing.
     ended: Vec<(T, Result<Answer>)>,
+    /// The clients that have ended since they were asked for.
+    parted: Vec<u64>,
 }
 
 impl<T> LoopLink<T> {
@@ -102,20 +120,17 @@ impl<T> LoopLink<T> {
         let (bell, wakes) = UnixStream::pair().map_err(failed)?;
         bell.set_nonblocking(true).map_err(failed)?;
         wakes.set_nonblocking(true).map_err(failed)?;
-        let inbox = Arc::new(Inbox { answers: Mutex::default(), bell });
-        let wake = Arc::new({
-            let inbox = inbox.clone();
-            move || inbox.ring()
-        });
-        let links = Links::new(wake, wanted);
+        let inbox = Arc::new(Inbox { answers: Mutex::default(), ended: Mutex::default(), bell });
         Ok(LoopLink {
-            links,
+            clients: Vec::new(),
+            wanted,
             watched: Watched::default(),
             wakes,
             inbox,
             expected: HashMap::new(),
             numbers: 0,
             ended: Vec::new(),
+            parted: Vec::new(),
         })
     }
 
@@ -138,7 +153,7 @@ impl<T> LoopLink<T> {
         match op.into_call() {
             Call::One(mut exchange) => {
                 let step = exchange.start();
-                self.links.submit(step, exchange, tag);
+                self.submit_started(step, exchange, tag);
             }
             call @ Call::Several(_) => {
                 let number = self.expect(tag);
@@ -148,17 +163,54 @@ impl<T> LoopLink<T> {
         }
     }
 
+    /// Takes a call that was started, and what its start said.
+    fn submit_started(&mut self, step: exchange::Step, exchange: Exchange, tag: T) {
+        match step {
+            exchange::Step::Done(answer) => self.ended.push((tag, answer)),
+            step => self.links_of(exchange.session().engine().number).submit(step, exchange, tag),
+        }
+    }
+
+    fn links_of(&mut self, client: u64) -> &mut Links<T> {
+        let at = self.clients.iter().position(|(number, _)| *number == client).unwrap_or_else(|| {
+            let inbox = self.inbox.clone();
+            self.clients.push((client, Links::new(Arc::new(move || inbox.ring()), self.wanted)));
+            self.clients.len() - 1
+        });
+        &mut self.clients[at].1
+    }
+
+    fn links(&self) -> impl Iterator<Item = &Links<T>> + Clone {
+        self.clients.iter().map(|(_, links)| links)
+    }
+
+    fn links_mut(&mut self) -> impl Iterator<Item = &mut Links<T>> {
+        self.clients.iter_mut().map(|(_, links)| links)
+    }
+
+    /// Has the link hang up, when it is woken next, for each client that was closed or is gone: for a loop with many.
+    pub fn follow_clients(&self) {
+        partings::tell(self.inbox.clone());
+    }
+
     /// Reads, writes and expires whatever is due. To be called when a socket is ready, and when the time for it has
     /// come.
     pub fn turn(&mut self) -> Interest {
-        self.links.turn();
+        self.links_mut().for_each(Links::turn);
+        self.interest()
+    }
+
+    /// A turn that reads no other socket than this one, which is ready.
+    pub fn turn_ready(&mut self, descriptor: RawFd) -> Interest {
+        let now = Instant::now();
+        self.links_mut().for_each(|links| links.turn_ready(&[descriptor], now));
         self.interest()
     }
 
     /// Writes what was submitted, or dials for it. To be called after calls were submitted: a turn without the attempt
     /// to read what cannot have come yet.
     pub fn flush(&mut self) -> Interest {
-        self.links.flush();
+        self.links_mut().for_each(Links::flush);
         self.interest()
     }
 
@@ -167,6 +219,11 @@ impl<T> LoopLink<T> {
         let mut rings = [0; 64];
         // Rings are only a hint that a dial has ended, or an answer was left.
         let _ = self.wakes.read(&mut rings);
+        let ended = std::mem::take(&mut *self.inbox.ended.lock().unwrap_or_else(PoisonError::into_inner));
+        for client in ended {
+            self.part(client);
+            self.parted.push(client);
+        }
         self.turn()
     }
 
@@ -177,13 +234,14 @@ impl<T> LoopLink<T> {
 
     fn interest(&mut self) -> Interest {
         let until = |then: Instant| then.saturating_duration_since(Instant::now());
-        let changes = self.watched.update(self.links.sockets());
-        Interest { changes, next_turn: self.links.next_turn().map(until) }
+        let changes = self.watched.update(self.clients.iter().flat_map(|(_, links)| links.sockets()));
+        let next_turn = self.links().filter_map(Links::next_turn).min().map(until);
+        Interest { changes, next_turn }
     }
 
     /// Whether there is a connection.
     pub fn is_connected(&self) -> bool {
-        self.links.sockets().next().is_some()
+        self.links().any(|links| links.sockets().next().is_some())
     }
 
     /// Takes back a call that is not answered yet, and returns its tag. What was sent to Redis may still be done, but a
@@ -192,14 +250,20 @@ impl<T> LoopLink<T> {
         let number = self.expected.iter().find(|(_, tag)| is_it(tag)).map(|(number, _)| *number);
         match number {
             Some(number) => self.expected.remove(&number),
-            None => self.links.cancel(is_it),
+            None => self.links_mut().find_map(|links| links.cancel(&is_it)),
         }
     }
 
     /// What was answered since the last time.
     pub fn take_done(&mut self) -> Vec<(T, Result<Answer>)> {
-        let mut done = self.links.take_done();
-        done.append(&mut self.ended);
+        let mut done = std::mem::take(&mut self.ended);
+        for (_, links) in &mut self.clients {
+            if done.is_empty() {
+                done = links.take_done();
+            } else {
+                done.append(&mut links.take_done());
+            }
+        }
         let answers = std::mem::take(&mut *self.inbox.answers.lock().unwrap_or_else(PoisonError::into_inner));
         done.extend(answers.into_iter().filter_map(|(number, answer)| Some((self.expected.remove(&number)?, answer))));
         done
@@ -213,12 +277,28 @@ impl<T> LoopLink<T> {
 
     /// Whether any call is under way.
     pub fn is_busy(&self) -> bool {
-        self.links.is_busy()
+        self.links().any(Links::is_busy)
+    }
+
+    /// The clients that have ended since the last time.
+    fn take_parted(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.parted)
+    }
+
+    /// Hangs up for a client; its calls under way end with `closed`.
+    fn part(&mut self, client: u64) {
+        if let Some(at) = self.clients.iter().position(|(number, _)| *number == client) {
+            let mut links = self.clients.swap_remove(at).1;
+            links.close();
+            self.ended.append(&mut links.take_done());
+        }
     }
 
     /// Ends every call under way with `closed` and hangs up.
     pub fn close(&mut self) {
-        self.links.close();
+        while let Some((client, _)) = self.clients.first() {
+            self.part(*client);
+        }
         self.ended.extend(self.expected.drain().map(|(_, tag)| (tag, Err(closed()))));
     }
 }

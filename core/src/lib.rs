@@ -64,7 +64,7 @@ pub use limiter::{
 };
 pub use limiter_cache::LimiterCache;
 pub use lock::{
-    Acquiring, DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, Lock, LockOptions, LockState, LossListener, MAX_ACK_TIMEOUT,
+    Acquiring, AskedAcquiring, AskedReleasing, DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, Lock, LockOptions, LockState, LossListener, MAX_ACK_TIMEOUT,
     MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL, MAX_PERMITS, MIN_LOCK_TTL, Releasing,
 };
 pub use op::Op;

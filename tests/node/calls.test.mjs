@@ -15,19 +15,27 @@ test('the calls of one tick go out as one write and come back in one turn', asyn
   const writes = []
   const { url } = await listener(context, (socket) => {
     const upstream = connect(Number(new URL(redis()).port), '127.0.0.1')
-    socket.on('data', (data) => writes.push(data.toString().split('EVALSHA').length - 1))
+    socket.on('data', (data) => {
+      const count = data.toString().split('EVALSHA').length - 1
+      // A greeting has none.
+      if (count > 0) writes.push(count)
+    })
     socket.pipe(upstream).pipe(socket)
     socket.on('close', () => upstream.destroy())
   })
   const limiter = client(url).limiter('n', '100/hour;1000/day')
   await limiter.consume('k')
-  writes.length = 0
-  const decisions = await Promise.all(Array.from({ length: 60 }, () => limiter.consume('k')))
-  assert.deepEqual(writes, [60])
-  assert.deepEqual(
-    decisions.map(({ remaining }) => remaining),
-    Array.from({ length: 60 }, (_, i) => 98 - i),
-  )
+  let left = 98
+  // Those of few calls that JavaScript's thread makes itself, those of many that another makes.
+  for (const count of [20, 60]) {
+    writes.length = 0
+    const decisions = await Promise.all(Array.from({ length: count }, () => limiter.consume('k')))
+    assert.deepEqual(writes, [count])
+    assert.deepEqual(
+      decisions.map(({ remaining }) => remaining),
+      Array.from({ length: count }, () => left--),
+    )
+  }
 })
 
 test('a decision is one command, whatever the number of rules', async (context) => {

@@ -57,6 +57,8 @@ pub(crate) struct Attempt {
     /// When the last question was sent, in the time of the handle.
     sent: u64,
     outage: Outage,
+    /// Kept if it waits beside others of its client.
+    waiting: Option<Arc<()>>,
 }
 
 impl Attempt {
@@ -83,7 +85,15 @@ impl Attempt {
             left: false,
             sent: 0,
             outage: Outage::default(),
+            waiting: None,
         })
+    }
+
+    /// Lets others of its client know that it may wait.
+    pub fn wait_beside_others(&mut self) {
+        if self.waits() {
+            self.waiting = Some(self.lock.spec.session.engine().waiting.clone());
+        }
     }
 
     /// Whether its caller has abandoned it.

@@ -1,6 +1,7 @@
 //! What handles tell the process' thread, from whichever thread they are used on.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::Releasing;
 use super::attempt::Attempt;
@@ -20,7 +21,8 @@ impl Sink for Nobody {
 }
 
 /// Asks the process' thread to acquire; the answer, a flag, comes to `sink` under this number.
-pub(super) fn acquire(attempt: Attempt, id: u64, sink: &Arc<dyn Sink>) {
+pub(super) fn acquire(mut attempt: Attempt, id: u64, sink: &Arc<dyn Sink>) {
+    attempt.wait_beside_others();
     let session = attempt.lock.spec.session.clone();
     thread::request(&session, id, sink, |guests, tag| {
         if let Some(locks) = guests.of::<LockQueue>() {
@@ -42,8 +44,12 @@ pub(super) fn release(held: Arc<Held>, was_held: bool, id: u64, sink: &Arc<dyn S
 /// Asks the process' thread to renew a grant and to tell its loss.
 pub(super) fn keep(held: &Arc<Held>) {
     let kept = held.clone();
-    thread::notify(&held.spec.session, move |guests| {
-        if let Some(locks) = guests.of::<LockQueue>() {
+    // It is renewed at a third of its ttl: until then the thread need not know, and most are given back before.
+    let latest = Instant::now() + Duration::from_micros(held.remaining() / 4);
+    thread::notify_by(latest, &held.spec.session, move |guests| {
+        if kept.is_held()
+            && let Some(locks) = guests.of::<LockQueue>()
+        {
             locks.keep(&kept);
         }
     });

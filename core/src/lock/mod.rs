@@ -12,6 +12,7 @@ mod queue;
 mod quorum;
 mod renewals;
 mod spec;
+mod stepwise;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -28,6 +29,7 @@ use attempt::Attempt;
 pub(crate) use held::Held;
 pub use held::{LockState, LossListener};
 pub use ops::{Acquiring, Releasing};
+pub use stepwise::{AskedAcquiring, AskedReleasing};
 use ops::{ExtendCall, ForceReleaseCall};
 pub use options::{
     DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, LockOptions, MAX_ACK_TIMEOUT, MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL,

@@ -5,6 +5,7 @@ mod cleanup;
 pub(crate) mod completion;
 mod guest;
 mod outage;
+pub(crate) mod partings;
 mod subscriptions;
 pub(crate) mod thread;
 mod wait_stage;

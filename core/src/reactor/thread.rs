@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::subscriptions::Subscriptions;
 use super::{Cleanup, Guests, Reactor, Work};
@@ -20,6 +20,11 @@ use crate::redis::links::Links;
 use crate::session::Session;
 use crate::session::call::{Call, Task};
 use crate::session::exchange::{Exchange, Step};
+
+/// As many messages wait for the thread at most while it sleeps.
+const MOST_UNHEARD: usize = 1_000;
+/// Longer than anything that a thread could sleep past.
+const FOREVER: Duration = Duration::from_secs(86_400);
 
 struct Submission {
     client: u64,
@@ -44,6 +49,8 @@ struct Inbox {
     messages: Vec<Message>,
     /// Whether the thread was told already that something is here.
     told: bool,
+    /// Until when the thread sleeps at the latest, if it does.
+    asleep_until: Option<Instant>,
 }
 
 struct ReactorThread {
@@ -95,6 +102,27 @@ impl ReactorThread {
 
     fn send(&self, message: Message) {
         self.post(|inbox| inbox.messages.push(message));
+    }
+
+    /// As [`send`](ReactorThread::send), but the thread is not woken for it if it wakes by `latest` anyway.
+    fn send_by(&self, latest: Instant, message: Message) {
+        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        inbox.messages.push(message);
+        let is_late = inbox.asleep_until.is_some_and(|until| until > latest) || inbox.messages.len() >= MOST_UNHEARD;
+        if is_late && !std::mem::replace(&mut inbox.told, true) {
+            drop(inbox);
+            self.ring();
+        }
+    }
+
+    /// Says until when it sleeps; false if something has come that it was not woken for.
+    fn go_to_sleep(&self, due: Option<Instant>) -> bool {
+        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        if !inbox.messages.is_empty() {
+            return false;
+        }
+        inbox.asleep_until = Some(due.unwrap_or_else(|| Instant::now() + FOREVER));
+        true
     }
 
     fn ring(&self) {
@@ -180,14 +208,15 @@ pub(crate) fn request(
     }
 }
 
-/// Tells the guests of a client something; without a thread (the system gave none) it tells nobody.
-pub(crate) fn notify(session: &Arc<Session>, tell: impl FnOnce(&mut Guests) + Send + 'static) {
+/// Tells the guests of a client something; the thread is not woken for it if it wakes by `latest` anyway. Without a thread (the
+/// system gave none) it tells nobody.
+pub(crate) fn notify_by(latest: Instant, session: &Arc<Session>, tell: impl FnOnce(&mut Guests) + Send + 'static) {
     if let Ok(thread) = ReactorThread::get() {
-        thread.send(Message::Tell(session.clone(), Box::new(tell)));
+        thread.send_by(latest, Message::Tell(session.clone(), Box::new(tell)));
     }
 }
 
-/// As [`notify`], if there is a thread that may want to know.
+/// Tells the guests of a client something, if there is a thread that may want to know.
 pub(crate) fn notify_if_awake(session: &Arc<Session>, tell: impl FnOnce(&mut Guests) + Send + 'static) {
     if let Some(thread) = ReactorThread::awake() {
         thread.send(Message::Tell(session.clone(), Box::new(tell)));
@@ -213,7 +242,7 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
         Links::new(Arc::new(move || thread.ring()), |_| true)
     };
     loop {
-        let Inbox { submissions, closed, cancelled, messages, told: _ } =
+        let Inbox { submissions, closed, cancelled, messages, told: _, asleep_until: _ } =
             std::mem::take(&mut *thread.inbox.lock().unwrap_or_else(PoisonError::into_inner));
         for Submission { client, step, exchange, tag } in submissions {
             links.entry(client).or_insert_with(make).submit(step, exchange, tag);
@@ -276,7 +305,13 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
             ready.clear();
             continue;
         }
-        ready = rest(&links, &subscriptions, reactor.next_turn(), bell);
+        let due = links.values().filter_map(Links::next_turn).chain(reactor.next_turn()).chain(subscriptions.next_turn());
+        let due = due.min();
+        if thread.go_to_sleep(due) {
+            ready = rest(&links, &subscriptions, due, bell);
+        } else {
+            ready.clear();
+        }
     }
 }
 
@@ -310,7 +345,7 @@ fn deliver(link: &mut Links<Tag>) {
 fn rest(
     links: &HashMap<u64, Links<Tag>>,
     subscriptions: &Subscriptions,
-    reactor_due: Option<Instant>,
+    due: Option<Instant>,
     bell: &UnixStream,
 ) -> Vec<RawFd> {
     let entry = |fd, writing: bool| libc::pollfd {
@@ -322,7 +357,6 @@ fn rest(
     entries.extend(links.values().flat_map(Links::sockets).map(|socket| entry(socket.descriptor, socket.writable)));
     let sockets = entries.len();
     entries.extend(subscriptions.descriptors().map(|descriptor| entry(descriptor, false)));
-    let due = links.values().filter_map(Links::next_turn).chain(reactor_due).chain(subscriptions.next_turn()).min();
     let ms = due.map_or(-1, |then| {
         let left = then.saturating_duration_since(Instant::now());
         // Rounded up: waking a little before the time would only spin.

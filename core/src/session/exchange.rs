@@ -126,6 +126,11 @@ impl Exchange {
         &self.session
     }
 
+    /// Whether a denied call is tried again until its wait is over.
+    pub fn waits(&self) -> bool {
+        self.wait_until.is_some()
+    }
+
     /// The server that it is to be sent to; none before a start has said [`Step::Send`].
     pub fn node(&self) -> Option<&Arc<Node>> {
         self.node.as_ref()
@@ -155,9 +160,10 @@ impl Exchange {
 
     /// Begins an attempt: answered at once from memory or by the failure policy, or to be sent.
     pub fn start(&mut self) -> Step {
-        if self.session.is_closed() && !self.parting {
-            let message = "the client was closed: make a new one, or close it later";
-            return Step::Done(Err(Error::new(Code::Closed, message)));
+        if let Err(closed) = self.session.check()
+            && !self.parting
+        {
+            return Step::Done(Err(closed));
         }
         if self.fresh {
             self.deadline = Instant::now() + self.timeout;

@@ -11,11 +11,13 @@ pub(crate) mod listening;
 pub(crate) mod node;
 pub(crate) mod route;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::base::clock::TestTime;
 use crate::base::endpoint::Endpoint;
+use crate::base::error::{Code, Error, Result};
 use crate::base::fork::ForkCell;
 use crate::call::operation::OnError;
 use crate::connection::idle::IdleSubscriptions;
@@ -49,6 +51,18 @@ impl Session {
         self.closed.load(Ordering::Relaxed)
     }
 
+    /// Lets calls pass until the client is closed.
+    ///
+    /// # Errors
+    /// `closed` from then on.
+    pub fn check(&self) -> Result<()> {
+        if self.is_closed() {
+            let message = "the client was closed: make a new one, or close it later";
+            return Err(Error::new(Code::Closed, message));
+        }
+        Ok(())
+    }
+
     /// This process' engine, if it has one.
     pub fn engine_if_made(&self) -> Option<&Engine> {
         self.engine.get()
@@ -74,6 +88,8 @@ pub(crate) struct Engine {
     pub subscriptions: IdleSubscriptions,
     /// What is held through the client.
     pub holdings: Holdings,
+    /// Kept by each of those who wait in this process for something to be held through the client.
+    pub waiting: Arc<()>,
 }
 
 impl Engine {
@@ -91,7 +107,13 @@ impl Engine {
             stand_in: StandIn::default(),
             subscriptions: IdleSubscriptions::default(),
             holdings: Holdings::default(),
+            waiting: Arc::default(),
         }
+    }
+
+    /// Whether anybody waits for something to be held through the client.
+    pub fn has_waiters(&self) -> bool {
+        Arc::strong_count(&self.waiting) > 1
     }
 
     /// Asks the process' thread to hang up for this client: calls under way end with `closed`.
