@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::scripts::Scripts;
 use crate::base::decision::{Decision, RuleDecision, Source};
 use crate::base::error::{Error, Result, shown};
+use crate::denials::Shelf;
 use crate::call::operation::{odd_reply, unsigned};
 use crate::call::resp::Value;
 use crate::rules::policy::{Policy, Rule};
@@ -23,6 +24,8 @@ pub(super) struct Spec {
     /// The policy as script arguments, encoded once.
     pub policy_args: Vec<u8>,
     pub policy_arg_count: usize,
+    /// Where its denials are remembered; none of what needs no server, or if there is no such place.
+    pub shelf: Option<Shelf>,
 }
 
 impl Spec {
