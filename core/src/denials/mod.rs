@@ -4,6 +4,7 @@
 //! Nothing here waits, and nothing in it is believed that could be wrong: see [ADR 20](../../docs/adr/0020-remembered-denials.md).
 
 mod cells;
+mod file;
 mod hash;
 mod memory;
 mod process;
@@ -14,8 +15,11 @@ mod tests;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cells::{CELL, Cell};
-pub use process::{DEFAULT_DENY_CACHE_KB, DenyCache, MAX_DENY_CACHE_KB, MIN_DENY_CACHE_KB, deny_cache, prepare_deny_cache};
 pub(crate) use process::table;
+pub use process::{
+    DEFAULT_DENY_CACHE_KB, DENY_CACHE_FILE_VARIABLE, DenyCache, DenyCachePlace, MAX_DENY_CACHE_KB, MIN_DENY_CACHE_KB,
+    deny_cache, deny_cache_file, prepare_deny_cache,
+};
 pub(crate) use slots::{Denial, MOST_RULES, RuleNumbers};
 use slots::{Entry, SLOT};
 
@@ -26,11 +30,14 @@ const DRIFT: u64 = 1_000;
 /// A call may arrive so much later than its time, in milliseconds, where the server's clock is misjudged.
 const LATE: u64 = 100;
 
+/// What hashes are keyed with.
+type Seed = [u64; 2];
+
 /// A table of remembered denials.
 pub(crate) struct Table {
     cells: &'static [[AtomicU64; CELL]],
     slots: &'static [[AtomicU64; SLOT]],
-    seed: [u64; 2],
+    seed: Seed,
 }
 
 /// What one limiter needs of the table.
@@ -80,8 +87,8 @@ pub(crate) struct Remembered {
 }
 
 impl Table {
-    /// A table in this memory, which is at least [`Table::LEAST`] words; a quarter is for cells.
-    fn new(words: &'static [AtomicU64], seed: [u64; 2]) -> Table {
+    /// A table in this memory, which is at least [`MIN_DENY_CACHE_KB`]; a quarter is for cells.
+    fn new(words: &'static [AtomicU64], seed: Seed) -> Table {
         let cell_count = (words.len() / 4 / CELL).max(1);
         let cell_count = 1 << cell_count.ilog2();
         let (cells, slots) = words.split_at(cell_count * CELL);

@@ -13,7 +13,12 @@ fn table(kilobytes: usize) -> &'static Table {
 
 fn denial(cost: u64) -> Denial {
     let whole = RuleNumbers { retry_after: Some(SECOND), remaining: 1, reset_after: SECOND };
-    Denial { cost, whole, rule_count: 1, rules: [whole, RuleNumbers::default(), RuleNumbers::default(), RuleNumbers::default()] }
+    Denial {
+        cost,
+        whole,
+        rule_count: 1,
+        rules: [whole, RuleNumbers::default(), RuleNumbers::default(), RuleNumbers::default()],
+    }
 }
 
 /// Has a denial remembered that was asked for and answered at once.
@@ -248,6 +253,45 @@ fn a_child_shares_what_its_parent_made_or_begins_with_nothing() {
         let mut status = 0;
         // SAFETY: the child is ours.
         unsafe { libc::waitpid(child, &raw mut status, 0) };
-        assert_eq!((libc::WEXITSTATUS(status), words[10].load(Ordering::SeqCst)), if shared { (77, 78) } else { (0, 0) });
+        assert_eq!(
+            (libc::WEXITSTATUS(status), words[10].load(Ordering::SeqCst)),
+            if shared { (77, 78) } else { (0, 0) }
+        );
     }
+}
+
+#[test]
+fn a_file_is_joined_by_all_who_name_it_and_by_nobody_else() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let folder = std::env::temp_dir().join(format!("quotalock-denials-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("table");
+    let join = |path: &std::path::Path| file::join(path, 64 * 128);
+    let [one, other] = [join(&path), join(&path)].map(|joined| {
+        let (words, seed) = joined.unwrap();
+        &*Box::leak(Box::new(Table::new(words, seed)))
+    });
+    let [shelf, alike] = [one, other].map(|table| table.shelf("server", b"stem", 7));
+    remember(&shelf, shelf.place(b"k"), NOW);
+    assert!(is_known(&alike, alike.place(b"k"), NOW));
+    assert_eq!(file::join(&path, 99 * 128).unwrap().0.len(), 64 * 128 - 8, "it keeps its size");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing else is left there");
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let refused = |path: &std::path::Path| join(path).err().unwrap().message().to_owned();
+    let link = folder.join("link");
+    symlink(&path, &link).unwrap();
+    assert!(refused(&link).contains("cannot be opened"));
+    assert!(refused(&folder.join("no/such")).contains("cannot be made"));
+    assert!(refused(&folder).contains("deny cache file"));
+    std::fs::write(folder.join("short"), b"QLdeny").unwrap();
+    std::fs::set_permissions(folder.join("short"), PermissionsExt::from_mode(0o600)).unwrap();
+    assert!(refused(&folder.join("short")).contains("is not a table of denials"));
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[7] += 1;
+    std::fs::write(&path, &bytes).unwrap();
+    assert!(refused(&path).contains("is not a table of this version"));
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
+    assert!(refused(&path).contains("is not a file of this user alone"));
+    std::fs::remove_dir_all(&folder).unwrap();
 }

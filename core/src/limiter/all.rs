@@ -49,7 +49,14 @@ impl CombinedCall {
         let policies: Vec<&Arc<Scripts>> = charges.iter().map(|(spec, ..)| &spec.scripts).collect();
         let (script, forms_of) = of_several(&policies, memory.is_some());
         let part = |((spec, key, cost), form)| Part { spec, key, cost, form };
-        CombinedCall { parts: charges.into_iter().zip(forms_of).map(part).collect(), places, memory, print, script, recalls }
+        CombinedCall {
+            parts: charges.into_iter().zip(forms_of).map(part).collect(),
+            places,
+            memory,
+            print,
+            script,
+            recalls,
+        }
     }
 
     /// The decisions, which are in the order of the keys, in that of the caller.

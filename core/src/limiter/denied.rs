@@ -113,8 +113,7 @@ fn decision(spec: &Spec, cost: u64, remembered: &Remembered) -> Option<Decision>
     decision.allowed = false;
     decision.remaining = denial.whole.remaining;
     decision.reset_after = left(denial.whole.reset_after);
-    decision.retry_after =
-        decision.retry_after.and(denial.whole.retry_after).map(left);
+    decision.retry_after = decision.retry_after.and(denial.whole.retry_after).map(left);
     Some(decision)
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::scripts::Scripts;
 use crate::base::decision::{Decision, RuleDecision, Source};
 use crate::base::error::{Error, Result, shown};
-use crate::denials::Shelf;
 use crate::call::operation::{odd_reply, unsigned};
 use crate::call::resp::Value;
+use crate::denials::Shelf;
 use crate::rules::policy::{Policy, Rule};
 
 /// What every call of one limiter has in common.
