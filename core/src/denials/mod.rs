@@ -15,11 +15,11 @@ mod tests;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cells::{CELL, Cell};
-pub(crate) use process::table;
 pub use process::{
     DEFAULT_DENY_CACHE_KB, DENY_CACHE_FILE_VARIABLE, DenyCache, DenyCachePlace, MAX_DENY_CACHE_KB, MIN_DENY_CACHE_KB,
     deny_cache, deny_cache_file, prepare_deny_cache,
 };
+pub(crate) use process::{may_know, table};
 pub(crate) use slots::{Denial, MOST_RULES, RuleNumbers};
 use slots::{Entry, SLOT};
 
@@ -116,6 +116,12 @@ impl Table {
         &self.slots[set * WAYS..][..WAYS]
     }
 
+    /// When the last of all denials is over.
+    fn latest(&self) -> &AtomicU64 {
+        // A word that cells do not use.
+        &self.cells[0][CELL - 1]
+    }
+
     fn in_use(&self, now: u64) -> usize {
         self.slots.iter().filter(|slot| Entry::end(slot) > now).count()
     }
@@ -198,6 +204,7 @@ impl Shelf {
             denial,
         };
         slot.into_iter().for_each(|slot| entry.write(slot));
+        self.table.latest().fetch_max(until, Ordering::Relaxed);
     }
 }
 

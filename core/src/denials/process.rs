@@ -1,6 +1,7 @@
 //! The table of this process, which is shared with what it forks, and with others by a file.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use once_cell::race::OnceBox;
 
@@ -101,6 +102,12 @@ pub fn deny_cache() -> DenyCache {
 pub(crate) fn table() -> Option<&'static Table> {
     let make = || Box::new(Kept::new(DEFAULT_DENY_CACHE_KB, deny_cache_file().as_deref()));
     TABLE.get_or_init(make).table.as_ref()
+}
+
+/// Whether anything is remembered that is not over.
+pub(crate) fn may_know() -> bool {
+    let table = TABLE.get().and_then(|kept| kept.table.as_ref());
+    table.is_some_and(|table| table.latest().load(Ordering::Relaxed) > boot_micros())
 }
 
 impl Kept {

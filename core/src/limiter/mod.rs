@@ -1,11 +1,13 @@
 //! A limiter: a named policy, asked about keys.
 
 mod all;
+mod at_once;
 mod call;
 mod codec;
 mod compose;
 mod denied;
 mod holds;
+mod in_place;
 mod looped;
 mod request_memory;
 mod reservation;
@@ -26,6 +28,7 @@ use crate::client::Client;
 use crate::op::Op;
 use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD, Policy};
 use all::CombinedCall;
+pub use at_once::may_know;
 use call::{LimiterCall, Verb};
 pub use holds::Unsettled;
 use request_memory::RequestMemory;
@@ -94,7 +97,8 @@ impl Limiter {
         }
         let mut policy_args = Vec::new();
         let mut policy_arg_count = 1;
-        resp::part(&mut policy_args, &codec::heading(&policy));
+        let heading = codec::heading(&policy);
+        resp::part(&mut policy_args, &heading);
         for rule in policy.rules() {
             let rate = rule.rate();
             let told = rule.algorithm().definition().arguments().len();
@@ -115,6 +119,7 @@ impl Limiter {
             enforce: options.enforce,
             policy_args,
             policy_arg_count,
+            heading,
             policy,
         };
         Ok(Limiter { client: client.clone(), spec: Arc::new(spec) })
