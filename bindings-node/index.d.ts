@@ -40,8 +40,11 @@ export type Key = string | Uint8Array
 /** What a limiter answers when Redis cannot: an error, yes, no, or what this process' own memory says. */
 export type OnError = 'raise' | 'open' | 'closed' | 'local'
 
-/** Who answered: Redis, the store of `memory://`, or, while Redis could not, what `onError` says. */
-export type Source = 'redis' | 'memory' | 'local' | 'open' | 'closed'
+/**
+ * Who answered: Redis, this process by what Redis denied a moment ago, the store of `memory://`, or, while Redis could
+ * not, what `onError` says.
+ */
+export type Source = 'redis' | 'memory' | 'local' | 'open' | 'closed' | 'deny-cache'
 
 /** How a client is made. */
 export interface ClientOptions {
@@ -58,6 +61,11 @@ export interface ClientOptions {
    * what it told; calls wait for it within their time. What it throws, they throw.
    */
   readonly password?: (() => string | PromiseLike<string>) | undefined
+  /**
+   * After Redis has denied a call, this process answers the same one itself until it can be admitted, for so many
+   * milliseconds at most: up to 1 minute; 0 asks every time. 1,000 if left out.
+   */
+  readonly denyCacheMaxMs?: number | undefined
 }
 
 /** How a limiter is made, besides its name and policy. */

@@ -474,9 +474,9 @@ namespace Quotalock {
         public readonly int $cost;
 
         /**
-         * Who answered.
+         * Who answered; `deny-cache` is this host, by what Redis denied a moment ago.
          *
-         * @var 'redis'|'memory'|'local'|'open'|'closed'
+         * @var 'redis'|'memory'|'local'|'open'|'closed'|'deny-cache'
          */
         public readonly string $source;
 
@@ -541,7 +541,7 @@ namespace Quotalock {
         /**
          * Who answered.
          *
-         * @var 'redis'|'memory'|'local'|'open'|'closed'
+         * @var 'redis'|'memory'|'local'|'open'|'closed'|'deny-cache'
          */
         public readonly string $source;
 
@@ -1241,8 +1241,8 @@ namespace Quotalock {
         public readonly string $prefix;
 
         /**
-         * What is null comes from the ini settings `ratelimit.url`, `ratelimit.prefix`, `ratelimit.timeout_ms` and
-         * `ratelimit.on_error`, then, for the URL, from the environment variable `QUOTALOCK_URL`, then from the
+         * What is null comes from the ini settings `ratelimit.url`, `ratelimit.prefix`, `ratelimit.timeout_ms`,
+         * `ratelimit.on_error` and `ratelimit.deny_cache_max_ms` (but for the password), then, for the URL, from the environment variable `QUOTALOCK_URL`, then from the
          * default.
          *
          * @param string|null $url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://` or
@@ -1257,6 +1257,8 @@ namespace Quotalock {
          * @param (callable(): string)|null $password tells the password, where the URL gives none: called while a
          *     call waits for it, when a connection first logs in, and again when the server refuses what it returned.
          *     What it throws, the call throws. Clients with the same settings share connections, whoever logged in
+         * @param int<0, 60000>|null $denyCacheMaxMs after Redis has denied a call, the processes of this host answer
+         *     the same one themselves until it can be admitted, for so long at most; 0 asks every time; default 1000
          * @throws InvalidArgumentException
          */
         public function __construct(
@@ -1265,7 +1267,8 @@ namespace Quotalock {
             ?int $timeoutMs = null,
             ?string $onError = null,
             int $requestMemoryMs = 60000,
-            #[\SensitiveParameter] ?callable $password = null
+            #[\SensitiveParameter] ?callable $password = null,
+            ?int $denyCacheMaxMs = null
         ) {
         }
 

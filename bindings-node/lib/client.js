@@ -29,7 +29,7 @@ const { questionsFor } = require('./password.js')
 const { takenAll } = require('./sale.js')
 const { Stock, reservationsOf, takeAllOptions, takesOf } = require('./stock.js')
 
-const CLIENT_OPTIONS = ['prefix', 'timeoutMs', 'onError', 'requestMemoryMs', 'password']
+const CLIENT_OPTIONS = ['prefix', 'timeoutMs', 'onError', 'requestMemoryMs', 'password', 'denyCacheMaxMs']
 const LIMITER_OPTIONS = ['scope', 'enforce']
 const CONSUME_ALL_OPTIONS = ['requestId', 'signal']
 const ADOPT_OPTIONS = ['renew']
@@ -60,13 +60,14 @@ class Client {
    * @param {import('../index.js').ClientOptions} [given]
    */
   constructor(url, given) {
-    const { prefix, timeoutMs, onError, requestMemoryMs, password } = options(given, CLIENT_OPTIONS)
+    const { prefix, timeoutMs, onError, requestMemoryMs, password, denyCacheMaxMs } = options(given, CLIENT_OPTIONS)
     const where = url === undefined ? undefined : address(url)
     const how = {
       prefix: prefix === undefined ? undefined : text('prefix', prefix),
       timeoutMs: timeoutMs === undefined ? undefined : number('timeoutMs', timeoutMs),
       onError: onError === undefined ? undefined : text('onError', onError),
       requestMemoryMs: requestMemoryMs === undefined ? undefined : number('requestMemoryMs', requestMemoryMs),
+      denyCacheMaxMs: denyCacheMaxMs === undefined ? undefined : number('denyCacheMaxMs', denyCacheMaxMs),
     }
     const questions = questionsFor(password)
     this.#native = construct(Client, () => new native.Client(where, how, questions))

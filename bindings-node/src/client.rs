@@ -27,6 +27,8 @@ pub struct ClientInput {
     pub on_error: Option<String>,
     /// For how long a call with a request id is remembered.
     pub request_memory_ms: Option<f64>,
+    /// For how long a denial is remembered at most.
+    pub deny_cache_max_ms: Option<f64>,
 }
 
 /// One rule of a policy that was given as objects.
@@ -58,6 +60,7 @@ impl Client {
                 timeout: time("timeout", given.timeout_ms, base.timeout)?,
                 on_error: given.on_error.map_or(Ok(base.on_error), |word| OnError::parse(&word))?,
                 request_memory: time("request_memory", given.request_memory_ms, base.request_memory)?,
+                deny_cache_max: time("deny_cache_max", given.deny_cache_max_ms, base.deny_cache_max)?,
                 password: questions.and_then(|questions| questions.provider.take()),
             })
         };

@@ -68,6 +68,7 @@ impl Client {
         onError: Maybe<Text>,
         requestMemoryMs: Int,
         password: Maybe<Function>,
+        denyCacheMaxMs: Maybe<Int>,
     ) -> Outcome<Client> {
         let given = Arguments {
             url: url.0.map(|text| text.utf8(1, "url")).transpose()?,
@@ -75,6 +76,11 @@ impl Client {
             timeout_ms: timeoutMs.0.map(|number| number.get(3)).transpose()?.map(|ms| ms.to_string().into()),
             on_error: onError.0.map(|text| text.utf8(4, "on_error")).transpose()?,
             request_memory_ms: Some(requestMemoryMs.get(5)?),
+            deny_cache_max_ms: denyCacheMaxMs
+                .0
+                .map(|number| number.get(7))
+                .transpose()?
+                .map(|ms| ms.to_string().into()),
         };
         let password = password.0.map(|function| function.get(6)).transpose()?;
         let shared = registry::client(&Settings::of(given), password.is_some())?;

@@ -6,6 +6,7 @@ use ext_php_rs::ffi::{
     php_info_print_table_end, php_info_print_table_header, php_info_print_table_row, php_info_print_table_start,
 };
 use ext_php_rs::zend::ModuleEntry;
+use quotalock::{DenyCache, DenyCachePlace};
 
 use crate::ini;
 use crate::settings::{Arguments, Origin, Settings};
@@ -14,11 +15,21 @@ use crate::settings::{Arguments, Origin, Settings};
 pub unsafe extern "C" fn print(_module: *mut ModuleEntry) {
     let settings = Settings::of(Arguments::default());
     let url = quotalock::redacted(&settings.url.0);
+    let DenyCache { place, kilobytes, slots, in_use, .. } = quotalock::deny_cache();
+    let (kilobytes, is_set) = (kilobytes.to_string(), ini::get(ini::DENY_CACHE_KB).is_some());
+    let remembered = match place {
+        DenyCachePlace::Shared => format!("{in_use} of {slots}, shared by the workers"),
+        DenyCachePlace::File => format!("{in_use} of {slots}, shared by a file"),
+        DenyCachePlace::Own => format!("{in_use} of {slots}, of this process alone: the system gave no shared memory"),
+        _ => "off".into(),
+    };
     let rows = [
         ("url", url.as_str(), settings.url.1),
         ("prefix", &*settings.prefix.0, settings.prefix.1),
         ("timeout_ms", &*settings.timeout_ms.0, settings.timeout_ms.1),
         ("on_error", &*settings.on_error.0, settings.on_error.1),
+        ("deny_cache_max_ms", &*settings.deny_cache_max_ms.0, settings.deny_cache_max_ms.1),
+        ("deny_cache_kb", &kilobytes, if is_set { Origin::Ini(ini::DENY_CACHE_KB) } else { Origin::Default }),
     ];
     // SAFETY: PHP calls this where it prints information; each row has as many C strings as it says.
     unsafe {
@@ -32,6 +43,9 @@ pub unsafe extern "C" fn print(_module: *mut ModuleEntry) {
                 (c_string(&format!("ratelimit.{name}")), c_string(value), c_string(from(origin)));
             php_info_print_table_row(3, name.as_ptr(), value.as_ptr(), origin.as_ptr());
         }
+        php_info_print_table_end();
+        php_info_print_table_start();
+        php_info_print_table_row(2, c"Remembered denials".as_ptr(), c_string(&remembered).as_ptr());
         php_info_print_table_end();
     }
 }

@@ -1,6 +1,7 @@
 //! The ini settings `ratelimit.*`: what they are and who set them.
 
 use std::ffi::{CStr, CString, c_char, c_int};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use ext_php_rs::ffi::{
@@ -9,19 +10,31 @@ use ext_php_rs::ffi::{
 use ext_php_rs::flags::IniEntryPermission;
 use ext_php_rs::types::{ZendStr, Zval};
 use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
+use quotalock::{DEFAULT_DENY_CACHE_KB, deny_cache_file, prepare_deny_cache};
 
 /// `ZEND_INI_SYSTEM`, what `php_admin_value` leaves of who may change a setting.
 const SYSTEM: u8 = 1 << 2;
 
 /// Their names.
-const SETTINGS: [&CStr; 4] = [URL, c"ratelimit.prefix", c"ratelimit.timeout_ms", c"ratelimit.on_error"];
+const SETTINGS: [&CStr; 7] = [
+    URL,
+    c"ratelimit.prefix",
+    c"ratelimit.timeout_ms",
+    c"ratelimit.on_error",
+    c"ratelimit.deny_cache_max_ms",
+    DENY_CACHE_KB,
+    DENY_CACHE_FILE,
+];
 
-/// Every setting may be set anywhere; `php_admin_value` in a pool takes that away from scripts. Empty means not set.
-static ENTRIES: IniEntryDefs<5> = IniEntryDefs::new([
+/// Every setting of a client may be set anywhere; `php_admin_value` in a pool takes that away from scripts. Empty means not set.
+static ENTRIES: IniEntryDefs<8> = IniEntryDefs::new([
     IniEntryDef::new(SETTINGS[0], c"", IniEntryPermission::All),
     IniEntryDef::new(SETTINGS[1], c"", IniEntryPermission::All),
     IniEntryDef::new(SETTINGS[2], c"", IniEntryPermission::All),
     IniEntryDef::new(SETTINGS[3], c"", IniEntryPermission::All),
+    IniEntryDef::new(SETTINGS[4], c"", IniEntryPermission::All),
+    IniEntryDef::new(SETTINGS[5], c"", IniEntryPermission::System),
+    IniEntryDef::new(SETTINGS[6], c"", IniEntryPermission::System),
     IniEntryDef::end(),
 ]);
 
@@ -32,6 +45,10 @@ unsafe extern "C" {
 }
 
 const URL: &CStr = c"ratelimit.url";
+/// How large the memory for denials is, in kibibytes.
+pub const DENY_CACHE_KB: &CStr = c"ratelimit.deny_cache_kb";
+/// The file in which processes share it.
+const DENY_CACHE_FILE: &CStr = c"ratelimit.deny_cache_file";
 
 /// The URL that the configuration of this process gives, if it may hold a password: as PHP shows it, and as it is.
 static HIDDEN: OnceLock<(String, String)> = OnceLock::new();
@@ -41,6 +58,28 @@ pub fn register(module: i32) {
     IniEntryDef::register(ENTRIES.as_slice(), module);
     hide_password();
     warn_of_misspelled();
+    share_denials();
+}
+
+/// Makes the memory for denials, which the processes that are forked from this one share. With a size that cannot be the
+/// first client makes one of the usual size.
+fn share_denials() {
+    let text = get(DENY_CACHE_KB).unwrap_or_else(|| DEFAULT_DENY_CACHE_KB.to_string());
+    let file = get(DENY_CACHE_FILE).map(PathBuf::from).or_else(deny_cache_file);
+    let Ok(kilobytes) = text.trim().parse() else {
+        warn(&format!("ratelimit.deny_cache_kb of \"{text}\" is not a whole number of kibibytes: write it as 2048"));
+        return;
+    };
+    if let Err(error) = prepare_deny_cache(kilobytes, file.as_deref()) {
+        warn(&format!("ratelimit: {}", error.message()));
+    }
+}
+
+/// Warns whoever starts PHP.
+fn warn(message: &str) {
+    let Ok(message) = CString::new(message) else { return };
+    // SAFETY: as `php_error`: the format takes this one string.
+    unsafe { php_error_docref(std::ptr::null(), E_CORE_WARNING as c_int, c"%s".as_ptr(), message.as_ptr()) };
 }
 
 /// Warns of configured settings that are meant for us and that we do not have: PHP says nothing of them. Only their names: a
@@ -50,9 +89,7 @@ fn warn_of_misspelled() {
     let configured = unsafe { php_ini_get_configuration_hash().as_ref() };
     for (name, _) in configured.into_iter().flat_map(HashTable::iter) {
         let name = name.to_string();
-        let Some(message) = misspelled(&name).and_then(|message| CString::new(message).ok()) else { continue };
-        // SAFETY: as `php_error`: the format takes this one string.
-        unsafe { php_error_docref(std::ptr::null(), E_CORE_WARNING as c_int, c"%s".as_ptr(), message.as_ptr()) };
+        misspelled(&name).iter().for_each(|message| warn(message));
     }
 }
 

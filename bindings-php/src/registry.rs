@@ -19,7 +19,7 @@ pub struct Shared {
     pub limiters: LimiterCache,
     pub prefix: String,
     pub server: String,
-    settings: [String; 4],
+    settings: [String; 5],
     request_memory_ms: i64,
     /// For the password, if functions tell it: which are of a request, and not of the process.
     questions: Option<PasswordQuestions>,
@@ -43,7 +43,9 @@ thread_local! {
 /// # Errors
 /// `invalid_argument` for settings that cannot be.
 pub fn client(settings: &Settings, told: bool) -> Result<Rc<Shared>> {
-    let asked = [&settings.url.0, &settings.prefix.0, &settings.timeout_ms.0, &settings.on_error.0];
+    let asked =
+        [&settings.url, &settings.prefix, &settings.timeout_ms, &settings.on_error, &settings.deny_cache_max_ms];
+    let asked = asked.map(|(text, _)| text);
     let same = |shared: &&Rc<Shared>| {
         shared.request_memory_ms == settings.request_memory_ms
             && shared.questions.is_some() == told

@@ -32,6 +32,7 @@ pub struct Arguments<'a> {
     pub timeout_ms: Option<Cow<'a, str>>,
     pub on_error: Option<Cow<'a, str>>,
     pub request_memory_ms: Option<i64>,
+    pub deny_cache_max_ms: Option<Cow<'a, str>>,
 }
 
 /// The settings of a client, not yet checked.
@@ -40,6 +41,7 @@ pub struct Settings<'a> {
     pub prefix: Setting<'a>,
     pub timeout_ms: Setting<'a>,
     pub on_error: Setting<'a>,
+    pub deny_cache_max_ms: Setting<'a>,
     /// Only a constructor sets this: no ini setting has it.
     pub request_memory_ms: i64,
 }
@@ -71,6 +73,7 @@ impl<'a> Settings<'a> {
             prefix: setting(given.prefix, c"ratelimit.prefix", default(DEFAULT_PREFIX)),
             timeout_ms: setting(given.timeout_ms, c"ratelimit.timeout_ms", default("500")),
             on_error: setting(given.on_error, c"ratelimit.on_error", default("raise")),
+            deny_cache_max_ms: setting(given.deny_cache_max_ms, c"ratelimit.deny_cache_max_ms", default("1000")),
             request_memory_ms: given.request_memory_ms.unwrap_or(REQUEST_MEMORY_MS),
         }
     }
@@ -80,19 +83,19 @@ impl<'a> Settings<'a> {
         Ok(Options {
             url: Some(self.url.0.clone().into_owned()),
             prefix: self.prefix.0.clone().into_owned(),
-            timeout: self.timeout()?,
+            timeout: milliseconds("timeout", "500", &self.timeout_ms)?,
             on_error: OnError::parse(&self.on_error.0)?,
             request_memory: convert::duration(convert::micros_from_ms("request_memory", self.request_memory_ms)?),
+            deny_cache_max: milliseconds("deny_cache_max", "1000", &self.deny_cache_max_ms)?,
             ..Options::default()
         })
     }
+}
 
-    fn timeout(&self) -> Result<Duration> {
-        let text = &self.timeout_ms.0;
-        let number = text.trim().parse().map_err(|_| {
-            let message = format!("timeout of \"{text}\" is not a whole number of milliseconds: write it as 500");
-            Error::new(Code::InvalidArgument, message)
-        })?;
-        Ok(convert::duration(convert::micros_from_ms("timeout", number)?))
-    }
+fn milliseconds(what: &str, example: &str, (text, _): &Setting) -> Result<Duration> {
+    let number = text.trim().parse().map_err(|_| {
+        let message = format!("{what} of \"{text}\" is not a whole number of milliseconds: write it as {example}");
+        Error::new(Code::InvalidArgument, message)
+    })?;
+    Ok(convert::duration(convert::micros_from_ms(what, number)?))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pyo3::exceptions::PyUserWarning;
+use pyo3::exceptions::{PyRuntimeWarning, PyUserWarning};
 use pyo3::prelude::*;
 use quotalock::{LimiterCache, OnError, Options, convert};
 
@@ -16,6 +16,16 @@ use crate::password::Password;
 
 /// A timeout above this is one of milliseconds, more likely than not.
 const LONG: Duration = Duration::from_secs(60);
+
+/// Makes the memory for denials, and warns of a file that it cannot be in.
+pub fn share_denials(py: Python<'_>) -> PyResult<()> {
+    let file = quotalock::deny_cache_file();
+    let Err(problem) = quotalock::prepare_deny_cache(quotalock::DEFAULT_DENY_CACHE_KB, file.as_deref()) else {
+        return Ok(());
+    };
+    let message = std::ffi::CString::new(problem.message()).unwrap_or_default();
+    PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)
+}
 
 /// A client of one Redis, or of this process' memory. Threads may share it, and forked processes go on using it.
 #[pyclass(frozen, weakref, module = "quotalock")]
@@ -30,8 +40,9 @@ pub struct Client {
 #[pymethods]
 impl Client {
     #[new]
-    #[pyo3(signature = (url = None, prefix = Prefix("ql"), timeout = None, on_error = Word("raise".into()), request_memory = None, password = None),
-           text_signature = "(url=None, prefix='ql', timeout=0.5, on_error='raise', request_memory=60.0, password=None)")]
+    #[expect(clippy::too_many_arguments, reason = "a method of Python has the parameters that its callers may name")]
+    #[pyo3(signature = (url = None, prefix = Prefix("ql"), timeout = None, on_error = Word("raise".into()), request_memory = None, password = None, deny_cache_max = None),
+           text_signature = "(url=None, prefix='ql', timeout=0.5, on_error='raise', request_memory=60.0, password=None, deny_cache_max=1.0)")]
     fn new(
         py: Python<'_>,
         url: Option<Url<'_>>,
@@ -40,6 +51,7 @@ impl Client {
         on_error: Word<'_>,
         request_memory: Option<&Bound<'_, PyAny>>,
         password: Option<&Bound<'_, PyAny>>,
+        deny_cache_max: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Client> {
         let url = url.map(|url| url.0.to_owned());
         let mut options = Options { url, prefix: prefix.0.to_owned(), ..Options::default() };
@@ -53,6 +65,9 @@ impl Client {
         }
         if let Some(given) = request_memory {
             options.request_memory = convert::duration(seconds("request_memory", given.as_borrowed())?);
+        }
+        if let Some(given) = deny_cache_max {
+            options.deny_cache_max = convert::duration(seconds("deny_cache_max", given.as_borrowed())?);
         }
         let password = password.map(Password::told_by).transpose()?.map(|(provider, password)| {
             options.password = Some(provider);

@@ -114,7 +114,8 @@ impl Decision {
         self.0.cost
     }
 
-    /// Who answered: `redis`, `memory`, or while Redis cannot `local`, `open` or `closed`.
+    /// Who answered: `redis`, `deny-cache` (this process, by what Redis denied a moment ago), `memory`, or while Redis cannot
+    /// `local`, `open` or `closed`.
     #[getter]
     fn source(&self) -> &'static str {
         self.0.source.as_str()

@@ -111,6 +111,8 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        // Before workers are forked, which share it.
+        super::client::share_denials(module.py())?;
         // The interpreter's end waits until nobody is in the middle of something.
         let register = module.py().import("atexit")?.getattr("register")?;
         super::call::call(&register, [&module.getattr("settle_threads")?]).map(drop)

@@ -39,6 +39,11 @@ pub fn default_url() -> Cow<'static, str> {
     from_environment.map_or(DEFAULT_URL.into(), |url| Cow::Owned(url.to_string_lossy().into_owned()))
 }
 
+/// For how long a denial is remembered at most, by default.
+pub const DEFAULT_DENY_CACHE_MAX: Duration = Duration::from_secs(1);
+/// The longest that a denial can be remembered.
+pub const MAX_DENY_CACHE_MAX: Duration = Duration::from_secs(60);
+
 /// How a client is made. Every field has the documented default.
 #[derive(Clone)]
 pub struct Options {
@@ -55,6 +60,9 @@ pub struct Options {
     /// How long a call with a request id is remembered: 1 ms to [`MAX_REQUEST_MEMORY`], and at least as long as the timeout, in which
     /// the client itself repeats it.
     pub request_memory: Duration,
+    /// After Redis has denied a call, the same one is answered without asking until it can be admitted, but no longer than this: up to
+    /// [`MAX_DENY_CACHE_MAX`]; zero asks every time.
+    pub deny_cache_max: Duration,
     /// What tells the password, where the URL gives none.
     pub password: Option<PasswordProvider>,
 }
@@ -67,6 +75,7 @@ impl Default for Options {
             timeout: DEFAULT_TIMEOUT,
             on_error: OnError::Raise,
             request_memory: DEFAULT_REQUEST_MEMORY,
+            deny_cache_max: DEFAULT_DENY_CACHE_MAX,
             password: None,
         }
     }
@@ -80,6 +89,7 @@ impl fmt::Debug for Options {
             .field("timeout", &self.timeout)
             .field("on_error", &self.on_error)
             .field("request_memory", &self.request_memory)
+            .field("deny_cache_max", &self.deny_cache_max)
             .field("password", &self.password)
             .finish()
     }
@@ -114,6 +124,12 @@ impl Client {
                 "request_memory of {memory:?} is not between 1 ms and 1 day: change it"
             )));
         }
+        let deny_cache_max = options.deny_cache_max;
+        if deny_cache_max > MAX_DENY_CACHE_MAX {
+            return Err(Error::invalid(format!(
+                "deny_cache_max of {deny_cache_max:?} is more than 1 minute: give less, or 0 to ask every time"
+            )));
+        }
         let session = Session {
             endpoint,
             prefix: options.prefix,
@@ -121,6 +137,7 @@ impl Client {
             on_error: options.on_error,
             // Until then the client itself repeats a call whose reply was lost.
             request_memory: memory.max(options.timeout).as_micros() as u64,
+            deny_cache_max: deny_cache_max.as_micros() as u64,
             test_time: TestTime::default(),
             hang_up: partings::hang_up,
             closed: AtomicBool::new(false),

@@ -22,6 +22,7 @@ mod catalog;
 mod client;
 mod closing;
 mod connection;
+mod denials;
 mod http;
 mod json;
 mod limiter;
@@ -54,8 +55,12 @@ pub use call::answer::{Answer, AnswerValue};
 pub use call::operation::OnError;
 pub use catalog::scripts;
 pub use client::{
-    Client, DEFAULT_PREFIX, DEFAULT_REQUEST_MEMORY, DEFAULT_TIMEOUT, DEFAULT_URL, MAX_REQUEST_MEMORY, MAX_TIMEOUT,
-    Options, URL_VARIABLE, default_url,
+    Client, DEFAULT_DENY_CACHE_MAX, DEFAULT_PREFIX, DEFAULT_REQUEST_MEMORY, DEFAULT_TIMEOUT, DEFAULT_URL,
+    MAX_DENY_CACHE_MAX, MAX_REQUEST_MEMORY, MAX_TIMEOUT, Options, URL_VARIABLE, default_url,
+};
+pub use denials::{
+    DEFAULT_DENY_CACHE_KB, DENY_CACHE_FILE_VARIABLE, DenyCache, DenyCachePlace, MAX_DENY_CACHE_KB, MIN_DENY_CACHE_KB,
+    deny_cache, deny_cache_file, prepare_deny_cache,
 };
 pub use http::{DEFAULT_IPV6_PREFIX, HeaderOptions, HeaderSyntax, Problem, client_address};
 pub use json::{MAX_JSON_DEPTH, check_json};

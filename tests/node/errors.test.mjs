@@ -35,7 +35,7 @@ test('an option of another name is refused, not ignored', async () => {
   for (const options of [{ on_error: 'open' }, { timeout: 100 }, { url: 'memory://' }]) {
     assert.throws(() => new Client('memory://', /** @type {any} */ (options)), {
       name: 'InvalidArgumentError',
-      message: /option '\w+' is unknown: use prefix, timeoutMs, onError, requestMemoryMs, password/,
+      message: /option '\w+' is unknown: use prefix, timeoutMs, onError, requestMemoryMs, password, denyCacheMaxMs/,
     })
   }
   const any = /** @type {any} */ (limiterOf('memory://'))

@@ -25,7 +25,8 @@ final class FpmTest extends TestCase
     public function testEightStaticWorkersAdmitExactlyTheLimitOverAConnectionEach(): void
     {
         $server = new RedisServer();
-        $fpm = new Fpm(pool($server, 'pm = static', 'pm.max_children = 8'));
+        $asks = 'php_value[ratelimit.deny_cache_max_ms] = 0';
+        $fpm = new Fpm(pool($server, 'pm = static', 'pm.max_children = 8', $asks));
         $answers = $fpm->load('shop.php', 8, 50);
         self::soldOut($answers, 400);
         $pids = array_unique(array_column($answers, 'pid'));

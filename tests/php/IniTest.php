@@ -105,7 +105,9 @@ final class IniTest extends TestCase
         foreach ($names as $name => $meant) {
             yield $name => [$name, "did you mean ratelimit.$meant?"];
         }
-        $all = 'use ratelimit.url, ratelimit.prefix, ratelimit.timeout_ms, ratelimit.on_error';
+        $all = 'use ratelimit.url, ratelimit.prefix, ratelimit.timeout_ms, ratelimit.on_error, '
+            . 'ratelimit.deny_cache_max_ms, ratelimit.deny_cache_kb, '
+            . 'ratelimit.deny_cache_file';
         yield 'of no other' => ['ratelimit.enabled', $all];
     }
 

@@ -14,7 +14,7 @@ _HeaderSyntax = Literal["draft-11", "none"]
 _LockState = Literal["released", "held", "uncertain", "lost"]
 _OnError = Literal["raise", "open", "closed", "local"]
 _Outcome = Literal["held", "sold_out", "buyer_limit", "not_open", "ended"]
-_Source = Literal["redis", "memory", "local", "open", "closed"]
+_Source = Literal["redis", "memory", "local", "open", "closed", "deny-cache"]
 _Unsettled = Literal["spent", "returned"]
 _WhenAway = Literal["raise", "load"]
 
@@ -79,7 +79,11 @@ class Client:
     for Redis: when a connection first logs in, and again when the server refuses what it returned. What it raises, the
     call raises. With `quotalock.aio` it may be a coroutine function. The client keeps it.
 
-    Raises `InvalidArgument` for a URL, prefix, timeout, `on_error` or `request_memory` that is not valid.
+    After Redis has denied a call, this process answers the same one itself until it can be admitted, for `deny_cache_max`
+    seconds at most: up to 60; 0 asks every time.
+
+    Raises `InvalidArgument` for a URL, prefix, timeout, `on_error`, `request_memory` or `deny_cache_max` that is not
+    valid.
     """
 
     def __new__(
@@ -90,6 +94,7 @@ class Client:
         on_error: _OnError = "raise",
         request_memory: float = 60.0,
         password: Callable[[], str | Awaitable[str]] | None = None,
+        deny_cache_max: float = 1.0,
     ) -> Self: ...
     def limiter(
         self,
@@ -441,7 +446,8 @@ class Decision:
 
     @property
     def source(self) -> _Source:
-        """Who answered: `redis`, `memory`, or `local`, `open` or `closed` while Redis cannot."""
+        """Who answered: `redis`, `deny-cache` (this process, by what Redis denied a moment ago), `memory`, or `local`,
+        `open` or `closed` while Redis cannot."""
 
     @property
     def healed(self) -> bool:

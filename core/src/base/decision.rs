@@ -17,11 +17,14 @@ pub enum Source {
     Open,
     /// Nobody: Redis could not answer and `on_error = closed` denies.
     Closed,
+    /// The Redis server a moment ago: it denied such a call, and this one cannot be admitted yet either.
+    DenyCache,
 }
 
 impl Source {
     /// Every source, in the order of the documentation.
-    pub const ALL: [Source; 5] = [Source::Redis, Source::Memory, Source::Local, Source::Open, Source::Closed];
+    pub const ALL: [Source; 6] =
+        [Source::Redis, Source::Memory, Source::Local, Source::Open, Source::Closed, Source::DenyCache];
 
     /// The source of that text.
     pub fn by_name(name: &str) -> Option<Source> {
@@ -36,6 +39,7 @@ impl Source {
             Source::Local => "local",
             Source::Open => "open",
             Source::Closed => "closed",
+            Source::DenyCache => "deny-cache",
         }
     }
 }

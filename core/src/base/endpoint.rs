@@ -137,6 +137,16 @@ impl Server {
     }
 }
 
+impl Endpoint {
+    /// What no other server's data goes by, if it is named in the same way.
+    pub fn identity(&self) -> String {
+        match self {
+            Endpoint::Redis(server) => format!("{self}/{}", server.database),
+            Endpoint::Memory(_) | Endpoint::Cluster(_) => self.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.address {

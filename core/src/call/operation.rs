@@ -1,6 +1,8 @@
 //! The definition of an operation, written once and without I/O: which script, which arguments, its twin, how the
 //! answer is read, and what is answered when Redis cannot.
 
+use std::time::Duration;
+
 use crate::base::decision::Source;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
@@ -124,6 +126,10 @@ pub(crate) trait Operation: Send + Sync {
     fn local_answer(&self) -> Option<Answer> {
         None
     }
+    /// It is about to be sent, and can run for so long.
+    fn about_to_send(&mut self, _timeout: Duration) {}
+    /// Redis has answered this.
+    fn answered(&self, _answer: &Answer) {}
     /// Whether it may be sent again when nobody knows whether it ran.
     fn repeatable(&self) -> bool {
         self.frame().effect != Effect::Once

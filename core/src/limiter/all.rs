@@ -1,13 +1,16 @@
 //! One call about several keys, all or none: twin of `scripts/limit/{all,charge}.lua`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::denied::Recall;
 use super::request_memory::{Expected, RequestMemory};
 use super::scripts::{Scripts, of_several};
 use super::spec::{Spec, described};
 use super::state::State;
 use crate::base::decision::{CombinedDecision, Decision, Source};
 use crate::call::prelude::*;
+use crate::denials::Frees;
 
 /// One of the charges.
 pub(super) struct Part {
@@ -28,11 +31,17 @@ pub(super) struct CombinedCall {
     /// What stands for all keys, in what is remembered of a request.
     print: u64,
     script: Arc<Script>,
+    /// What each has to do with remembered denials, in any order.
+    recalls: Vec<Option<Recall>>,
 }
 
 impl CombinedCall {
     /// Describes the call: limiters' specs, whole Redis keys and costs.
-    pub fn new(charges: Vec<(Arc<Spec>, Vec<u8>, u64)>, memory: Option<RequestMemory>) -> CombinedCall {
+    pub fn new(
+        charges: Vec<(Arc<Spec>, Vec<u8>, u64)>,
+        memory: Option<RequestMemory>,
+        recalls: Vec<Option<Recall>>,
+    ) -> CombinedCall {
         let mut charges: Vec<_> = charges.into_iter().enumerate().collect();
         charges.sort_by(|(_, (_, key, _)), (_, (_, other, _))| key.cmp(other));
         let (places, charges): (Vec<usize>, Vec<_>) = charges.into_iter().unzip();
@@ -40,7 +49,14 @@ impl CombinedCall {
         let policies: Vec<&Arc<Scripts>> = charges.iter().map(|(spec, ..)| &spec.scripts).collect();
         let (script, forms_of) = of_several(&policies, memory.is_some());
         let part = |((spec, key, cost), form)| Part { spec, key, cost, form };
-        CombinedCall { parts: charges.into_iter().zip(forms_of).map(part).collect(), places, memory, print, script }
+        CombinedCall {
+            parts: charges.into_iter().zip(forms_of).map(part).collect(),
+            places,
+            memory,
+            print,
+            script,
+            recalls,
+        }
     }
 
     /// The decisions, which are in the order of the keys, in that of the caller.
@@ -134,6 +150,14 @@ impl Operation for CombinedCall {
             fields = others;
         }
         Ok(self.combined(decisions, source))
+    }
+
+    fn about_to_send(&mut self, timeout: Duration) {
+        self.recalls.iter_mut().flatten().for_each(|recall| recall.mark(Frees::Nothing, timeout));
+    }
+
+    fn answered(&self, _answer: &Answer) {
+        self.recalls.iter().flatten().for_each(|recall| recall.answered(false));
     }
 
     fn has_written(&self, answer: &Answer) -> bool {

@@ -8,13 +8,14 @@ use crate::base::decision::{Decision, Source};
 use crate::base::error::Result;
 use crate::base::key;
 use crate::call::operation::Operation;
+use crate::denials;
 
 /// How much this process knows that may answer in place of Redis: who knows something adds one, and takes it away.
 pub(crate) static KNOWN: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether a limiter on Redis may be [answered at once](Limiter::consume_at_once): a look that costs next to nothing.
 pub fn may_know() -> bool {
-    KNOWN.load(Ordering::Relaxed) > 0
+    KNOWN.load(Ordering::Relaxed) > 0 || denials::may_know()
 }
 
 impl Limiter {
@@ -49,7 +50,11 @@ impl Limiter {
         if self.is_in_memory() {
             return Some(self.in_memory(verb, key, cost));
         }
-        None
+        let session = &self.client.session;
+        if session.check().is_err() {
+            return None;
+        }
+        self.remembered(key, cost).map(Ok)
     }
 
     fn in_memory(&self, verb: Verb, key: &[u8], cost: u64) -> Result<Decision> {
@@ -61,7 +66,14 @@ impl Limiter {
         key::with_complete(&spec.stem, key, |key| {
             let in_place = |value: Option<&mut [u8]>, now| spec.charge_in_place(value, now, cost, look);
             session.engine().memory.decide(key, time, in_place, |space, now| {
-                let call = LimiterCall { spec: self.spec.clone(), verb, key: key.to_vec(), amount: cost, memory: None };
+                let call = LimiterCall {
+                    spec: self.spec.clone(),
+                    verb,
+                    key: key.to_vec(),
+                    amount: cost,
+                    memory: None,
+                    recall: None,
+                };
                 spec.decision(&call.twin(space, now)?[2..], cost, Source::Memory)
             })
         })

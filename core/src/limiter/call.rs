@@ -1,7 +1,9 @@
 //! One call about one key: twin of a transition in `scripts/limit/`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::denied::Recall;
 use super::holds::{ID_SIZE, Unsettled};
 use super::request_memory::{Expected, RequestMemory};
 use super::scripts::Transition;
@@ -11,6 +13,7 @@ use crate::base::decision::{Decision, Source};
 use crate::base::error::shown;
 use crate::call::prelude::*;
 use crate::call::resp;
+use crate::denials::Frees;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
@@ -59,6 +62,8 @@ pub(super) struct LimiterCall {
     pub amount: u64,
     /// Where the request is remembered, if it has an id.
     pub memory: Option<RequestMemory>,
+    /// What it has to do with remembered denials.
+    pub recall: Option<Recall>,
 }
 
 impl LimiterCall {
@@ -85,6 +90,11 @@ impl LimiterCall {
     /// The answer to a request that was charged; that to a refund is a look.
     fn remembered(&self) -> Expected {
         Expected { whose: None, decisions: 1, denies: self.verb == Verb::Refund }
+    }
+
+    /// Whether a denial of it says something about other calls.
+    fn is_plain(&self) -> bool {
+        matches!(self.verb, Verb::Consume | Verb::Require) && self.memory.is_none() && self.amount > 0
     }
 
     fn shown_key(&self) -> String {
@@ -193,6 +203,32 @@ impl Operation for LimiterCall {
                 Ok(Answer::new(self.spec.decision(fields, self.cost(), source)?))
             }
             _ => Err(odd_reply(format!("{} fields in place of {expected}", fields.len()))),
+        }
+    }
+
+    fn local_answer(&self) -> Option<Answer> {
+        let recall = self.recall.as_ref().filter(|_| self.is_plain())?;
+        recall.denied(&self.spec, self.amount).map(Answer::new)
+    }
+
+    fn about_to_send(&mut self, timeout: Duration) {
+        let frees = match self.verb {
+            Verb::Look => return,
+            Verb::Consume | Verb::Require | Verb::UpTo => Frees::Nothing,
+            Verb::Reserve { unsettled: Unsettled::Spent, .. } => Frees::Nothing,
+            Verb::Reserve { unsettled: Unsettled::Returned, length, .. } => Frees::Later(length),
+            Verb::Refund | Verb::Block | Verb::Settle { .. } | Verb::Reset => Frees::Now,
+        };
+        self.recall.iter_mut().for_each(|recall| recall.mark(frees, timeout));
+    }
+
+    fn answered(&self, answer: &Answer) {
+        let Some(recall) = &self.recall else { return };
+        let decision = answer.get::<Decision>();
+        let holds = matches!(self.verb, Verb::Reserve { unsettled: Unsettled::Returned, .. });
+        recall.answered(holds && decision.is_some_and(|decision| decision.allowed));
+        if let Some(decision) = decision.filter(|decision| self.is_plain() && !decision.allowed) {
+            recall.remember(decision);
         }
     }
 

@@ -5,6 +5,7 @@ mod at_once;
 mod call;
 mod codec;
 mod compose;
+mod denied;
 mod holds;
 mod in_place;
 mod looped;
@@ -107,10 +108,12 @@ impl Limiter {
             policy_arg_count += told;
         }
         let stem = |kind| key::stem(&client.session.prefix, kind, name, options.scope.as_deref());
+        let stem_of_keys = stem("limit");
         let spec = Spec {
+            shelf: denied::shelf(&client.session, &stem_of_keys, &policy),
             name: name.into(),
             scripts: Scripts::for_policy(&policy),
-            stem: stem("limit"),
+            stem: stem_of_keys,
             request_stem: stem("request"),
             scope: options.scope,
             enforce: options.enforce,
@@ -292,8 +295,8 @@ impl Limiter {
         wait: Option<Duration>,
     ) -> Result<Op<T>> {
         let memory = request_id.map(|id| self.memory(key, verb.name(), id)).transpose()?;
-        let key = self.redis_key(key)?;
-        let call = LimiterCall { spec: self.spec.clone(), verb, key, amount, memory };
+        let (recall, key) = (self.recall(key), self.redis_key(key)?);
+        let call = LimiterCall { spec: self.spec.clone(), verb, key, amount, memory, recall };
         Ok(Op::new(&self.client, Box::new(call), wait))
     }
 
@@ -346,6 +349,7 @@ impl Client {
             return Err(Error::invalid(format!("{given} charges are more than {MAX_CHARGES}: give fewer")));
         }
         let mut parts = Vec::with_capacity(charges.len());
+        let mut recalls = Vec::with_capacity(charges.len());
         for charge in charges {
             let spec = &charge.limiter.spec;
             if !Arc::ptr_eq(&charge.limiter.client.session, &self.session) {
@@ -361,12 +365,13 @@ impl Client {
                 let message = format!("\"{key}\" is given twice for limiter \"{name}\": give it once, with both costs");
                 return Err(Error::invalid(message));
             }
+            recalls.push(charge.limiter.recall(charge.key));
             parts.push((spec.clone(), key, charge.cost));
         }
         // Remembered under the first key of the alphabet: the same charges in another order are the same request.
         let first = charges.iter().zip(&parts).min_by_key(|(_, (_, key, _))| key).map_or(first, |(charge, _)| charge);
         let memory = request_id.map(|id| first.limiter.memory(first.key, "consume_all", id)).transpose()?;
-        Ok(Op::new(self, Box::new(CombinedCall::new(parts, memory)), None))
+        Ok(Op::new(self, Box::new(CombinedCall::new(parts, memory, recalls)), None))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::base::decision::{Decision, RuleDecision, Source};
 use crate::base::error::{Error, Result, shown, span};
 use crate::call::operation::{odd_reply, unsigned};
 use crate::call::resp::Value;
+use crate::denials::Shelf;
 use crate::rules::policy::{Policy, Rule};
 
 /// What every call of one limiter has in common.
@@ -23,6 +24,8 @@ pub(super) struct Spec {
     /// The policy as script arguments, encoded once.
     pub policy_args: Vec<u8>,
     pub policy_arg_count: usize,
+    /// Where its denials are remembered; none of what needs no server, or if there is no such place.
+    pub shelf: Option<Shelf>,
     /// What its states begin with.
     pub heading: Vec<u8>,
 }

@@ -171,7 +171,7 @@ impl Exchange {
             self.alone = false;
         }
         if let Some(answer) = self.operation.local_answer() {
-            return Step::Done(Ok(answer));
+            return self.conclude(Ok(answer), 0);
         }
         let engine = self.session.engine();
         if self.session.endpoint.is_memory() {
@@ -208,6 +208,7 @@ impl Exchange {
         match passed {
             Ok(pass) => {
                 self.pass = pass;
+                self.operation.about_to_send(self.deadline.saturating_duration_since(Instant::now()));
                 Step::Send
             }
             Err(refused) => self.turned_away(refused),
@@ -306,6 +307,7 @@ impl Exchange {
             return self.again(self.timed_out("arrived at the server too late and was not done"), Duration::ZERO);
         }
         let result = self.read(&mut fields, Source::Redis);
+        result.iter().for_each(|answer| self.operation.answered(answer));
         self.note(&result);
         self.conclude(result, 0)
     }

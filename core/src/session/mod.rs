@@ -34,6 +34,8 @@ pub(crate) struct Session {
     pub on_error: OnError,
     /// Microseconds.
     pub request_memory: u64,
+    /// For how many microseconds a denial is remembered at most.
+    pub deny_cache_max: u64,
     pub test_time: TestTime,
     /// Called with the number of an engine whose client is closed, or gone.
     pub hang_up: fn(u64),

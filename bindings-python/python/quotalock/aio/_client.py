@@ -32,8 +32,9 @@ class Client(Locks):
         on_error: _OnError = "raise",
         request_memory: float = 60.0,
         password: Callable[[], str | Awaitable[str]] | None = None,
+        deny_cache_max: float = 1.0,
     ) -> None:
-        native = NativeClient(url, prefix, timeout, on_error, request_memory, password)
+        native = NativeClient(url, prefix, timeout, on_error, request_memory, password, deny_cache_max)
         self._native = native._for_loops()
 
     def limiter(

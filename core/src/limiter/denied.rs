@@ -1,0 +1,147 @@
+//! What a call of a limiter has to do with remembered denials.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use super::Limiter;
+use super::spec::Spec;
+use crate::base::clock::boot_micros;
+use crate::base::decision::{Decision, RuleDecision, Source};
+use crate::denials::{self, Denial, Frees, MOST_RULES, Mark, Place, Remembered, RuleNumbers, Shelf};
+use crate::rules::policy::Policy;
+use crate::session::Session;
+
+/// Where denials of such a limiter are remembered.
+pub(super) fn shelf(session: &Session, stem: &[u8], policy: &Policy) -> Option<Shelf> {
+    if session.endpoint.is_memory() {
+        return None;
+    }
+    let print = sha1_smol::Sha1::from(policy.to_string()).digest().bytes();
+    let print = print.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    Some(denials::table()?.shelf(&session.endpoint.identity(), stem, print))
+}
+
+/// What one call about one key knows of it.
+pub(super) struct Recall {
+    shelf: Shelf,
+    place: Place,
+    /// For how many microseconds a denial holds at most; 0 if none is looked for, nor remembered.
+    most: u64,
+    /// From when it was last sent.
+    mark: Option<Mark>,
+}
+
+impl Recall {
+    /// Says that the call is about to be sent.
+    pub fn mark(&mut self, frees: Frees, timeout: Duration) {
+        self.mark = Some(self.shelf.mark(self.place, frees, now(), timeout.as_micros() as u64));
+    }
+
+    /// Redis has answered; `holds` if it holds something now that becomes free by itself.
+    pub fn answered(&self, holds: bool) {
+        self.mark.iter().for_each(|mark| self.shelf.answered(self.place, mark, holds, now()));
+    }
+
+    /// Remembers what Redis denied.
+    pub fn remember(&self, decision: &Decision) {
+        let Some(mark) = self.mark.as_ref().filter(|_| self.most > 0 && decision.rules.len() <= MOST_RULES) else {
+            return;
+        };
+        let numbers = |rule: &RuleDecision| RuleNumbers {
+            retry_after: rule.retry_after,
+            remaining: rule.remaining,
+            reset_after: rule.reset_after,
+        };
+        let whole = RuleNumbers {
+            retry_after: decision.retry_after,
+            remaining: decision.remaining,
+            reset_after: decision.reset_after,
+        };
+        let rule_count = decision.rules.len();
+        let mut denial = Denial { cost: decision.cost, whole, rule_count, ..Denial::default() };
+        denial.rules.iter_mut().zip(&decision.rules).for_each(|(place, rule)| *place = numbers(rule));
+        self.shelf.remember(self.place, mark, denial, self.most, now());
+    }
+
+    /// The denial that is known without asking.
+    pub fn denied(&self, spec: &Spec, cost: u64) -> Option<Decision> {
+        denied(&self.shelf, self.place, spec, cost, self.most)
+    }
+}
+
+/// The denial of this cost that is known without asking.
+fn denied(shelf: &Shelf, place: Place, spec: &Spec, cost: u64, most: u64) -> Option<Decision> {
+    if most == 0 || cost == 0 || !spec.enforce {
+        return None;
+    }
+    decision(spec, cost, &shelf.find(place, cost, most, now)?)
+}
+
+/// What Redis said a moment ago, of a cost that may be higher now; none if only Redis can say it.
+fn decision(spec: &Spec, cost: u64, remembered: &Remembered) -> Option<Decision> {
+    let Remembered { denial, age } = remembered;
+    let left = |time: u64| time.saturating_sub(*age);
+    let rules = spec.policy.rules();
+    if denial.rule_count != rules.len() {
+        return None;
+    }
+    let mut said = Vec::with_capacity(rules.len());
+    for (rule, numbers) in rules.iter().zip(&denial.rules) {
+        let is_never = cost > rule.capacity();
+        let admitted = numbers.retry_after == Some(0);
+        if admitted && !is_never && cost > denial.cost && cost > numbers.remaining {
+            // It denies this cost, and nobody has said for how long.
+            return None;
+        }
+        let retry_after = numbers.retry_after.filter(|_| !is_never);
+        said.push(RuleDecision {
+            allowed: admitted && !is_never,
+            limit: rule.capacity(),
+            remaining: numbers.remaining,
+            retry_after: retry_after.map(left),
+            reset_after: left(numbers.reset_after),
+            algorithm: rule.algorithm().name(),
+            quota: rule.limit(),
+            period: rule.period(),
+            capacity: rule.capacity(),
+        });
+    }
+    let mut decision = Decision::combine(&spec.name, said, 0, cost, false, Source::DenyCache);
+    // A block denies besides.
+    decision.allowed = false;
+    decision.remaining = denial.whole.remaining;
+    decision.reset_after = left(denial.whole.reset_after);
+    decision.retry_after = decision.retry_after.and(denial.whole.retry_after).map(left);
+    Some(decision)
+}
+
+/// The microseconds by which denials are remembered.
+fn now() -> u64 {
+    #[cfg(test)]
+    if let Some(micros) = tests::virtual_time() {
+        return micros;
+    }
+    boot_micros()
+}
+
+impl Limiter {
+    /// What a call about this key has to do with remembered denials.
+    pub(super) fn recall(&self, key: &[u8]) -> Option<Recall> {
+        let shelf = self.spec.shelf?;
+        Some(Recall { shelf, place: shelf.place(key), most: self.remembers_for(), mark: None })
+    }
+
+    /// The denial that is known without asking.
+    pub(super) fn remembered(&self, key: &[u8], cost: u64) -> Option<Decision> {
+        let shelf = self.spec.shelf.as_ref()?;
+        denied(shelf, shelf.place(key), &self.spec, cost, self.remembers_for())
+    }
+
+    /// For how long a denial is remembered at most: in a test's own time not at all.
+    fn remembers_for(&self) -> u64 {
+        let session = &self.client.session;
+        if session.test_time.get().is_some() { 0 } else { session.deny_cache_max }
+    }
+}
