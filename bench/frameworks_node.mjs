@@ -1,5 +1,5 @@
 // One of the applications that `frameworks_web.py` measures: `BENCH_APP` names it, such as `express theirs`. Each limits by the
-// query, 100 a minute, on the Redis of `BENCH_REDIS`, and answers with headers.
+// query, 100 a minute, on the Redis of `BENCH_REDIS`, and answers with headers; those called `bare` do not limit.
 
 import { createRequire } from 'node:module'
 
@@ -9,16 +9,16 @@ const framework = (/** @type {string} */ name) => load(name)
 const [name, whose] = `${process.env.BENCH_APP}`.split(' ')
 const [url, port] = [`${process.env.BENCH_REDIS}`, Number(process.env.PORT)]
 
-/** @type {Record<string, (ours: boolean) => Promise<unknown>>} */
+/** @type {Record<string, () => Promise<unknown>>} */
 const apps = {
-  async express(ours) {
+  async express() {
     const app = framework('express')()
     const key = (/** @type {any} */ request) => request.query.k
-    if (ours) {
+    if (whose === 'ours') {
       const { Client } = await import('quotalock')
       const { rateLimit } = await import('quotalock/express')
       app.use(rateLimit('api', '100/minute', { client: new Client(url), key }))
-    } else {
+    } else if (whose === 'theirs') {
       const { rateLimit } = framework('express-rate-limit')
       const { RedisStore } = framework('rate-limit-redis')
       const client = framework('redis').createClient({ url })
@@ -31,14 +31,14 @@ const apps = {
     return app.listen(port, '127.0.0.1')
   },
 
-  async fastify(ours) {
+  async fastify() {
     const app = framework('fastify')()
     const key = (/** @type {any} */ request) => request.query.k
-    if (ours) {
+    if (whose === 'ours') {
       const { Client } = await import('quotalock')
       const { quotalock } = await import('quotalock/fastify')
       await app.register(quotalock, { client: new Client(url), name: 'api', policy: '100/minute', key })
-    } else {
+    } else if (whose === 'theirs') {
       const redis = new (framework('ioredis'))(url)
       await app.register(framework('@fastify/rate-limit'), {
         max: 100,
@@ -52,4 +52,4 @@ const apps = {
   },
 }
 
-await apps[`${name}`]?.(whose === 'ours')
+await apps[`${name}`]?.()

@@ -1,5 +1,6 @@
 """One of the applications that `frameworks_web.py` measures: `BENCH_APP` names it, such as `flask theirs`. Each limits
-by the query, 100 a minute, on the Redis of `BENCH_REDIS`, and answers with headers if the other of its pair does."""
+by the query, 100 a minute, on the Redis of `BENCH_REDIS`, and answers with headers if the other of its pair does; those
+called `bare` don't limit."""
 
 from __future__ import annotations
 
@@ -13,28 +14,36 @@ POLICY = "100/minute"
 URL = os.environ["BENCH_REDIS"]
 
 
-def flask(ours: bool) -> Any:
+def flask(whose: str) -> Any:
     """flask-limiter, or `quotalock.flask`."""
     from flask import Flask, request
 
     app = Flask(__name__)
-    limiters = import_module("quotalock.flask" if ours else "flask_limiter")
-    limiter = limiters.Limiter(lambda: request.args["k"], app=app, storage_uri=URL, headers_enabled=True)
 
-    @app.get("/")
-    @limiter.limit(POLICY)
     def index() -> str:
         return "found\n"
 
+    if whose != "bare":
+        limiters = import_module("quotalock.flask" if whose == "ours" else "flask_limiter")
+        limiter = limiters.Limiter(lambda: request.args["k"], app=app, storage_uri=URL, headers_enabled=True)
+        index = limiter.limit(POLICY)(index)
+    app.get("/")(index)
     return app
 
 
-def fastapi(ours: bool) -> Any:
+def fastapi(whose: str) -> Any:
     """slowapi, or `quotalock.fastapi`."""
     from fastapi import Depends, FastAPI
 
     app = FastAPI()
-    if ours:
+    if whose == "bare":
+
+        @app.get("/")
+        async def bare_index() -> str:
+            return "found\n"
+
+        return app
+    if whose == "ours":
         from quotalock import aio
         from quotalock.fastapi import Limit, install
 
@@ -61,7 +70,7 @@ def fastapi(ours: bool) -> Any:
     return app
 
 
-def drf(ours: bool) -> Any:
+def drf(whose: str) -> Any:
     """A throttle of Django REST framework on Django's cache in Redis, or one of `quotalock.drf`."""
     from django.conf import settings
 
@@ -85,7 +94,7 @@ def drf(ours: bool) -> Any:
     from rest_framework.response import Response
     from rest_framework.views import APIView
 
-    throttles = import_module("quotalock.drf" if ours else "rest_framework.throttling")
+    throttles = import_module("quotalock.drf" if whose == "ours" else "rest_framework.throttling")
 
     class ByQuery(throttles.SimpleRateThrottle):  # type: ignore[name-defined]
         scope = "query"
@@ -94,7 +103,7 @@ def drf(ours: bool) -> Any:
             return f"throttle_query_{request.query_params['k']}"
 
     class Index(APIView):
-        throttle_classes = (ByQuery,)
+        throttle_classes = () if whose == "bare" else (ByQuery,)
 
         def get(self, request: Any) -> Any:
             return Response("found")
@@ -105,4 +114,4 @@ def drf(ours: bool) -> Any:
 
 urlpatterns: list[Any] = []
 _name, _whose = os.environ["BENCH_APP"].split()
-application = {"flask": flask, "fastapi": fastapi, "drf": drf}[_name](_whose == "ours")
+application = {"flask": flask, "fastapi": fastapi, "drf": drf}[_name](_whose)

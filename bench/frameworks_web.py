@@ -1,7 +1,8 @@
 """Measures packages for frameworks beside those that they replace, over HTTP: `frameworks_web.py python` or `node`.
 
-Both applications of a pair run all the time, and are asked in turns by wrk: rounds in which every request is admitted
-(10,000 keys), and rounds in which every one is denied (one key). The figures are medians of the rounds.
+Three applications run all the time, theirs, ours, and a bare one that limits nobody. They are asked in turns by wrk: rounds in
+which every request is admitted (10,000 keys), and rounds in which every one is denied (one key). The figures are medians of
+the rounds. `most` is how often faster a limiter would be that costs nothing: as fast as the bare application.
 `make bench-frameworks-python` and `make bench-frameworks-node` run it.
 """
 
@@ -13,7 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from statistics import median
 
@@ -59,17 +60,29 @@ class WrongAnswers(Exception):
     """An application admitted or denied what it should not have."""
 
 
-def ask(folder: Path, port: int, kind: str, round_: str, seconds: float) -> tuple[float, float, float]:
-    """Asks an application: the requests a second, the 99th percentile in milliseconds, and how many were admitted."""
+def ask(folder: Path, pid: int, port: int, kind: str, round_: str, seconds: float) -> tuple[float, float, float, float]:
+    """Asks an application: the requests a second, the 99th percentile in milliseconds, how many were admitted, and what
+    a request took of a processor, in microseconds."""
     script = folder / "wrk.lua"
     script.write_text(SCRIPT.replace("KEY", KEYS[kind].replace("ROUND", round_)))
     how = ["-t1", f"-c{CONNECTIONS}", f"-d{seconds:.0f}s", "-s", str(script)]
+    before = processor_time(pid)
     ended = subprocess.run(["wrk", *how, f"http://127.0.0.1:{port}"], capture_output=True, text=True, check=True)
     told = json.loads(ended.stdout.splitlines()[-1])
     admitted = told["requests"] - told["failed"]
     if told["broken"] or (kind == "admitted" and told["failed"]):
         raise WrongAnswers(f"{kind}: {told}")
-    return told["rate"], told["p99"], admitted
+    return told["rate"], told["p99"], admitted, (processor_time(pid) - before) / max(told["requests"], 1) * 1e6
+
+
+def processor_time(session: int) -> float:
+    """What all processes of a session have taken of the processors, in seconds."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = path.read_text().rpartition(") ")[2].split()
+            ticks += int(fields[11]) + int(fields[12]) if int(fields[3]) == session else 0
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
@@ -85,31 +98,36 @@ def main() -> None:
         "BENCH_FRAMEWORKS": str(ROOT / "target/frameworks/node"),
         "PYTHONPATH": str(ROOT / "bench"),
     }
-    print(f"{'':38} {'':10} {'theirs/s':>9} {'ours/s':>9} {'times':>6} {'p99 theirs':>11} {'ours, ms':>9}")
+    columns = f"{'bare/s':>9} {'theirs/s':>9} {'ours/s':>9} {'times':>6} {'most':>6} {'p99 theirs':>11} {'ours, ms':>9}"
+    print(f"{'':38} {'':10} {columns} {'processor, bare':>16} {'theirs':>7} {'ours, us':>9}")
     for name, (app, command) in PAIRS[given.language].items():
         if given.only not in name:
             continue
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            ports = {}
-            for whose in ("theirs", "ours"):
+            ports: dict[str, int] = {}
+            programs: dict[str, Program] = {}
+            for whose in ("bare", "theirs", "ours"):
                 port = ports[whose] = free_port()
                 os.environ |= {"BENCH_APP": f"{app} {whose}", "PORT": str(port)}
                 words = [word.format(port=port) for word in command]
                 ready = lambda port=port: listens(port)  # noqa: E731
-                stack.enter_context(Program(f"{app} {whose}", words, folder / f"{whose}.log", ready, within=60))
+                program = Program(f"{app} {whose}", words, folder / f"{whose}.log", ready, within=60)
+                programs[whose] = stack.enter_context(program)
             for kind in KEYS:
-                rounds: dict[str, list[tuple[float, float, float]]] = {whose: [] for whose in ports}
+                rounds: dict[str, list[tuple[float, ...]]] = {whose: [] for whose in ports}
                 for number in range(given.rounds + 1):
                     for whose, port in ports.items():
-                        figures = ask(folder, port, kind, f"{whose}{number}", given.seconds if number else 1)
+                        figures = ask(folder, programs[whose].pid, port, kind, f"{whose}{number}", given.seconds if number else 1)
                         # The limit is 100: whoever admits more lets parallel requests pass.
-                        if kind == "denied" and figures[2] > 100:
+                        if kind == "denied" and whose != "bare" and figures[2] > 100:
                             print(f"{name}: {whose} admitted {figures[2]:.0f} of one key within {given.seconds:.0f} s")
                         # The first is to warm up.
                         rounds[whose] += [figures] if number else []
-                theirs, ours = ([median(each) for each in zip(*rounds[whose], strict=True)] for whose in ports)
-                told = f"{theirs[0]:9.0f} {ours[0]:9.0f} {ours[0] / theirs[0]:6.2f} {theirs[1]:11.2f} {ours[1]:9.2f}"
+                medians = ([median(each) for each in zip(*rounds[whose], strict=True)] for whose in ports)
+                bare, theirs, ours = medians
+                told = f"{bare[0]:9.0f} {theirs[0]:9.0f} {ours[0]:9.0f} {ours[0] / theirs[0]:6.2f} {bare[0] / theirs[0]:6.2f}"
+                told += f" {theirs[1]:11.2f} {ours[1]:9.2f} {bare[3]:16.0f} {theirs[3]:7.0f} {ours[3]:9.0f}"
                 print(f"{name:38} {kind:10} {told}", flush=True)
 
 

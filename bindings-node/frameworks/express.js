@@ -3,22 +3,25 @@
 // For Express: middleware, and a store for express-rate-limit.
 
 const { QuotalockStore } = require('../lib/hits.js')
-const { Limits, callerOf, put } = require('../lib/web.js')
+const { PROBLEM_TYPE, callerOf, put, refusalOf } = require('../lib/http.js')
+const { Limits } = require('../lib/web.js')
 
 /** @type {typeof import('./express.js').rateLimit} */
 function rateLimit(/** @type {any} */ name, /** @type {any} */ policy, /** @type {any} */ options) {
   const limits = new Limits('quotalock/express', name, policy, options)
   return async (/** @type {any} */ request, /** @type {any} */ response, /** @type {any} */ next) => {
     try {
-      const answer = await limits.decide(callerOf(request), request, response)
-      if (answer?.refusal) {
-        put(response, answer.headers)
-        if (limits.onDenied) return await limits.onDenied(answer.decision, request, response, next)
-        response.statusCode = answer.refusal.status
-        response.setHeader('Content-Type', answer.refusal.headers['Content-Type'])
-        return void response.end(answer.refusal.body)
+      const decision = await limits.decide(callerOf(request), request, response)
+      if (decision !== null) {
+        put(response, limits.fields(decision))
+        if (!decision.allowed) {
+          if (limits.onDenied) return await limits.onDenied(decision, request, response, next)
+          const { status, body } = refusalOf(decision)
+          response.statusCode = status
+          response.setHeader('Content-Type', PROBLEM_TYPE)
+          return void response.end(body)
+        }
       }
-      if (answer) put(response, answer.headers)
     } catch (error) {
       return next(error)
     }

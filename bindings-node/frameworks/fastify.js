@@ -5,7 +5,8 @@
 const { options, text } = require('../lib/argument.js')
 const { failure } = require('../lib/errors.js')
 const { Counter } = require('../lib/counter.js')
-const { Limits, at, callerOf, keyOf, put } = require('../lib/web.js')
+const { PROBLEM_TYPE, callerOf, headersOf, put, refusalOf } = require('../lib/http.js')
+const { Limits, at, keyOf } = require('../lib/web.js')
 
 const PLACE = 'quotalock/fastify'
 const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler']
@@ -37,18 +38,13 @@ async function quotalock(fastify, { prefix: _prefix, limits, hook = 'onRequest',
 function handlerOf(place, { limits: several, name, policy, ...given }) {
   const limits = several ? new Limits(place, several, given, undefined) : new Limits(place, name, policy, given)
   return async (/** @type {any} */ request, /** @type {any} */ reply) => {
-    const answer = await limits.decide(callerOf(request.raw), request, reply)
-    if (answer)
-      put(
-        { getHeader: (field) => reply.getHeader(field), setHeader: (...field) => reply.header(...field) },
-        answer.headers,
-      )
-    if (!answer?.refusal) return
-    if (limits.onDenied) return limits.onDenied(answer.decision, request, reply)
-    return reply
-      .code(answer.refusal.status)
-      .header('Content-Type', answer.refusal.headers['Content-Type'])
-      .send(Buffer.from(answer.refusal.body))
+    const decision = await limits.decide(callerOf(request.raw), request, reply)
+    if (decision === null) return
+    put(headersOf(reply), limits.fields(decision))
+    if (decision.allowed) return
+    if (limits.onDenied) return limits.onDenied(decision, request, reply)
+    const { status, body } = refusalOf(decision)
+    return reply.code(status).header('Content-Type', PROBLEM_TYPE).send(Buffer.from(body))
   }
 }
 

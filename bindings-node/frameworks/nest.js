@@ -5,7 +5,8 @@
 const { options, text } = require('../lib/argument.js')
 const { Counter } = require('../lib/counter.js')
 const { failure } = require('../lib/errors.js')
-const { Limits, at, callerOf, keyOf, put } = require('../lib/web.js')
+const { PROBLEM_TYPE, callerOf, headersOf, put } = require('../lib/http.js')
+const { Limits, at, keyOf } = require('../lib/web.js')
 const { rateLimit } = require('./express.js')
 
 const PLACE = 'quotalock/nest'
@@ -18,21 +19,16 @@ function rateLimitGuard(/** @type {any} */ name, /** @type {any} */ policy, /** 
     async canActivate(/** @type {any} */ context) {
       const http = context.switchToHttp()
       const [request, response] = [http.getRequest(), http.getResponse()]
-      const answer = await limits.decide(callerOf(request.raw ?? request), request, context)
-      if (answer === null) return true
+      const decision = await limits.decide(callerOf(request.raw ?? request), request, context)
+      if (decision === null) return true
       // Fastify's reply keeps its own headers.
-      const reply =
-        response.raw === undefined
-          ? response
-          : {
-              getHeader: (/** @type {string} */ field) => response.getHeader(field),
-              setHeader: (/** @type {string} */ field, /** @type {string} */ value) => response.header(field, value),
-            }
-      put(reply, answer.headers)
-      if (answer.refusal === null) return true
-      if (limits.onDenied) return limits.onDenied(answer.decision, request, context)
-      reply.setHeader('Content-Type', answer.refusal.headers['Content-Type'])
-      throw new HttpException(answer.decision.problem(), answer.refusal.status)
+      const reply = response.raw === undefined ? response : headersOf(response)
+      put(reply, limits.fields(decision))
+      if (decision.allowed) return true
+      if (limits.onDenied) return limits.onDenied(decision, request, context)
+      reply.setHeader('Content-Type', PROBLEM_TYPE)
+      const problem = decision.problem()
+      throw new HttpException(problem, problem.status)
     },
   }
 }

@@ -11,7 +11,7 @@ const { inbox, instant, notByNew } = require('./inbox.js')
 const SOURCES = native.sources()
 /** @type {any[]} */
 const ALGORITHMS = native.algorithms()
-/** How many numbers a rule has. */
+/** How many numbers a rule has, and the whole of a decision. */
 const WIDTH = 9
 const HEADER_OPTIONS = ['syntax', 'legacy']
 
@@ -65,12 +65,12 @@ class Decision {
 
   /** @type {import('../index.js').Decision['headers']} */
   headers(given) {
-    return fields(this.headers, [this.name], written(this), false, given)
+    return fieldsOf(this.headers, this.name, written(this, 0), given)
   }
 
   /** @type {import('../index.js').Decision['problem']} */
   problem() {
-    return body(this.problem, [this.name], written(this), false)
+    return body(this.problem, this.name, written(this, 0))
   }
 }
 
@@ -100,12 +100,12 @@ class CombinedDecision {
 
   /** @type {import('../index.js').CombinedDecision['headers']} */
   headers(given) {
-    return fields(this.headers, this.decisions.map(nameOf), writtenCombined(this), true, given)
+    return fieldsOf(this.headers, this.decisions.map(nameOf), writtenCombined(this), given)
   }
 
   /** @type {import('../index.js').CombinedDecision['problem']} */
   problem() {
-    return body(this.problem, this.decisions.map(nameOf), writtenCombined(this), true)
+    return body(this.problem, this.decisions.map(nameOf), writtenCombined(this))
   }
 }
 
@@ -117,66 +117,122 @@ function nameOf({ name }) {
 /**
  * Header fields, as an object.
  * @param {Function} caller
- * @param {string[]} names
- * @param {number[]} numbers
- * @param {boolean} combined
+ * @param {string | string[]} names
+ * @param {number} length
  * @param {unknown} given
  */
-function fields(caller, names, numbers, combined, given) {
+function fieldsOf(caller, names, length, given) {
   const { syntax = 'draft-11', legacy = false } = options(given, HEADER_OPTIONS)
-  const how = /** @type {const} */ ([text('syntax', syntax), flag('legacy', legacy)])
-  const found = construct(caller, () => native.headers(names, numbers, combined, ...how))
+  const lines = linesOf(caller, names, length, text('syntax', syntax), flag('legacy', legacy))
   /** @type {Record<string, string>} */
   const object = {}
-  for (let at = 0; at < found.length; at += 2) {
-    object[/** @type {string} */ (found[at])] = /** @type {string} */ (found[at + 1])
+  for (let at = 0; at + 1 < lines.length; at += 2) {
+    object[/** @type {string} */ (lines[at])] = /** @type {string} */ (lines[at + 1])
   }
   return object
 }
 
 /**
+ * Header fields: names and values by turns.
+ * @param {Function} caller
+ * @param {string | string[]} names
+ * @param {number} length how many numbers are written
+ * @param {string} syntax
+ * @param {boolean} legacy
+ */
+function linesOf(caller, names, length, syntax, legacy) {
+  const lines = construct(caller, () => native.headers(names, outbox, length, syntax, legacy))
+  return lines === '' ? [] : lines.split('\n')
+}
+
+/**
+ * The header fields of a decision, whose options were looked at before: names and values by turns.
+ * @param {Decision | CombinedDecision} decision
+ * @param {{ syntax: string, legacy: boolean }} how
+ */
+function fieldLines(decision, { syntax, legacy }) {
+  return decision instanceof Decision
+    ? linesOf(fieldLines, decision.name, written(decision, 0), syntax, legacy)
+    : linesOf(fieldLines, decision.decisions.map(nameOf), writtenCombined(decision), syntax, legacy)
+}
+
+/**
  * The body of a refusal.
  * @param {Function} caller
- * @param {string[]} names
- * @param {number[]} numbers
- * @param {boolean} combined
+ * @param {string | string[]} names
+ * @param {number} length
  */
-function body(caller, names, numbers, combined) {
+function body(caller, names, length) {
   const [type, title, status, detail, ...violated] = /** @type {[string, string, string, string, ...string[]]} */ (
-    construct(caller, () => native.problem(names, numbers, combined))
+    construct(caller, () => native.problem(names, outbox, length))
   )
   return { type, title, status: Number(status), detail, 'violated-policies': violated }
 }
 
+/** Where decisions are written for the native half, one at a time. */
+let outbox = new Float64Array(256)
+
 /**
- * What decisions and rules have in common, as it was read.
+ * Writes what decisions and rules have in common, as it was read.
  * @param {Decision | RuleDecision} of
+ * @param {number} at
  */
-function five({ allowed, limit, remaining, retryAfterMs, resetAfterMs }) {
-  return [Number(allowed), limit, remaining, retryAfterMs ?? -1, resetAfterMs]
+function five({ allowed, limit, remaining, retryAfterMs, resetAfterMs }, at) {
+  outbox[at] = Number(allowed)
+  outbox[at + 1] = limit
+  outbox[at + 2] = remaining
+  outbox[at + 3] = retryAfterMs ?? -1
+  outbox[at + 4] = resetAfterMs
 }
 
 /**
- * The numbers of a decision, as they were read.
+ * Writes the numbers of a decision, as they were read, and tells where they end.
  * @param {Decision} decision
+ * @param {number} at
  */
-function written(decision) {
+function written(decision, at) {
   const { cost, healed, source, wouldDeny, rules } = decision
-  const numbers = [...five(decision), cost, Number(healed), SOURCES.indexOf(source), Number(wouldDeny)]
+  const end = at + WIDTH * (1 + rules.length)
+  if (end > outbox.length) grow(end)
+  five(decision, at)
+  outbox[at + 5] = cost
+  outbox[at + 6] = Number(healed)
+  outbox[at + 7] = SOURCES.indexOf(source)
+  outbox[at + 8] = Number(wouldDeny)
   for (const rule of rules) {
-    numbers.push(...five(rule), ALGORITHMS.indexOf(rule.algorithm), rule.quota, rule.periodMs, rule.capacity)
+    at += WIDTH
+    five(rule, at)
+    outbox[at + 5] = ALGORITHMS.indexOf(rule.algorithm)
+    outbox[at + 6] = rule.quota
+    outbox[at + 7] = rule.periodMs
+    outbox[at + 8] = rule.capacity
   }
-  return numbers
+  return end
 }
 
 /**
- * The numbers of a decision about several keys, as they were read.
+ * Writes the numbers of a decision about several keys, as they were read, and tells where they end.
  * @param {CombinedDecision} decision
  */
 function writtenCombined({ allowed, wouldDeny, binding, retryAfterMs, source, decisions }) {
-  const numbers = [Number(allowed), Number(wouldDeny), binding, retryAfterMs ?? -1, SOURCES.indexOf(source)]
-  for (const decision of decisions.map(written)) numbers.push(decision.length, ...decision)
-  return numbers
+  outbox.set([Number(allowed), Number(wouldDeny), binding, retryAfterMs ?? -1, SOURCES.indexOf(source)])
+  let size = 5
+  for (const decision of decisions) {
+    const end = written(decision, size + 1)
+    outbox[size] = end - size - 1
+    size = end
+  }
+  return size
 }
 
-module.exports = { CombinedDecision, Decision, RuleDecision }
+/**
+ * Makes room for more numbers.
+ * @param {number} wanted
+ */
+function grow(wanted) {
+  const longer = new Float64Array(2 * wanted)
+  longer.set(outbox)
+  outbox = longer
+}
+
+module.exports = { CombinedDecision, Decision, RuleDecision, fieldLines }

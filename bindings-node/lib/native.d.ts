@@ -262,8 +262,11 @@ export interface ClientInput {
   requestMemoryMs?: number
 }
 
-/** Header fields of a decision, or of a combined one if there are several names: names and values by turns. */
-export declare function headers(names: Array<string>, numbers: Array<number>, combined: boolean, syntax: string, legacy: boolean): Array<string>
+/**
+ * Header fields of a decision, or of a combined one if there are several names: names and values by turns, a line each, since
+ * one text crosses faster than several. The numbers are the first of an array that is used again.
+ */
+export declare function headers(names: string | Array<string>, numbers: Float64Array, length: number, syntax: string, legacy: boolean): string
 
 /** The kinds of answers. */
 export declare const enum Kind {
@@ -320,7 +323,7 @@ export interface OnceInput {
 }
 
 /** The body of a refusal: its type, title, status and detail, and then the policies that are violated. */
-export declare function problem(names: Array<string>, numbers: Array<number>, combined: boolean): Array<string>
+export declare function problem(names: string | Array<string>, numbers: Float64Array, length: number): Array<string>
 
 /** One rule of a policy that was given as objects. */
 export interface RuleInput {

@@ -1,12 +1,12 @@
 'use strict'
 
-// What the packages for web frameworks have in common: which limits a request is asked for, whom it counts for, and what is
-// answered.
+// What the packages for web frameworks have in common: which limits a request is asked for, and whom it counts for.
 
 const native = require('./native.js')
 const { clientAddress } = require('./address.js')
 const { flag, options, refusal, text } = require('./argument.js')
 const { Client, nativeOf } = require('./client.js')
+const { fieldLines } = require('./decision.js')
 const { construct } = require('./errors.js')
 
 const LIMITER_OPTIONS = ['scope', 'enforce']
@@ -14,14 +14,11 @@ const LIMIT_OPTIONS = ['key', 'cost', ...LIMITER_OPTIONS]
 const ADDRESS_OPTIONS = ['trusted', 'header', 'ipv6Prefix']
 const REQUEST_OPTIONS = ['client', 'skip', 'onDenied', 'syntax', 'legacy', ...ADDRESS_OPTIONS]
 /** The numbers of a decision, so that header fields can be looked at before there is one. */
-const ANY = [1, 1, 1, 0, 0, 1, 0, 0, 0]
-const PROBLEM_TYPE = 'application/problem+json'
+const ANY = new Float64Array([1, 1, 1, 0, 0, 1, 0, 0, 0])
 
 /**
- * What a framework tells of a request.
- * @typedef {{ peer: string | null | undefined, header: (name: string) => string | string[] | null | undefined }} Caller
- * @typedef {{ status: number, headers: Record<string, string>, body: string }} Refusal
- * @typedef {{ decision: any, headers: Record<string, string>, refusal: Refusal | null }} Answer
+ * @typedef {import('./http.js').Caller} Caller
+ * @typedef {import('../index.js').Decision | import('../index.js').CombinedDecision} Decided
  */
 
 /** @type {import('../index.js').Client | undefined} */
@@ -108,9 +105,27 @@ class Limits {
    * Decides about a request; null if it is not asked for.
    * @param {Caller} caller
    * @param {any[]} request what the functions of the user are given
-   * @returns {Promise<Answer | null>}
+   * @returns {Promise<Decided | null>}
    */
-  async decide(caller, ...request) {
+  decide(caller, ...request) {
+    const [first, second] = this.#limits
+    if (first === undefined || second !== undefined || this.#skip !== undefined || typeof first.cost === 'function') {
+      return this.#decideOfAll(caller, request)
+    }
+    // Most requests: nothing to wait for but the decision.
+    const { where, limiter, key, cost } = first
+    const consume = (/** @type {any} */ whom) => limiter.consume(whom, cost === 1 ? undefined : { cost })
+    if (key === undefined) return consume(this.#address.of(caller))
+    const whom = key(...request)
+    if (typeof whom?.then === 'function') return whom.then((/** @type {any} */ told) => consume(keyOf(where, told)))
+    return consume(keyOf(where, whom))
+  }
+
+  /**
+   * @param {Caller} caller
+   * @param {any[]} request
+   */
+  async #decideOfAll(caller, request) {
     if (await this.#skip?.(...request)) return null
     /** @type {[import('../index.js').Limiter, any, number][]} */
     const charges = []
@@ -119,12 +134,16 @@ class Limits {
       charges.push([limiter, whom, typeof cost === 'function' ? await cost(...request) : cost])
     }
     const [first] = charges
-    const decision =
-      charges.length === 1 && first !== undefined
-        ? await first[0].consume(first[1], { cost: first[2] })
-        : await this.#client.consumeAll(charges)
-    const headers = decision.headers(this.#how)
-    return { decision, headers, refusal: decision.allowed ? null : refused(decision, headers) }
+    if (charges.length === 1 && first !== undefined) return first[0].consume(first[1], { cost: first[2] })
+    return this.#client.consumeAll(charges)
+  }
+
+  /**
+   * The header fields of an answer: names and values by turns.
+   * @param {Decided} decision
+   */
+  fields(decision) {
+    return /** @type {string[]} */ (fieldLines(/** @type {any} */ (decision), this.#how))
   }
 }
 
@@ -134,23 +153,8 @@ class Limits {
  */
 function fieldsOf({ syntax = 'draft-11', legacy = false }) {
   const how = { syntax: text('syntax', syntax), legacy: flag('legacy', legacy) }
-  construct(Limits, () => native.headers(['any'], ANY, false, how.syntax, how.legacy))
-  return /** @type {import('../index.js').HeaderOptions} */ (how)
-}
-
-/**
- * What a refused request is answered.
- * @param {import('../index.js').Decision | import('../index.js').CombinedDecision} decision
- * @param {Record<string, string>} headers
- * @returns {Refusal}
- */
-function refused(decision, headers) {
-  const problem = decision.problem()
-  return {
-    status: problem.status,
-    headers: { ...headers, 'Content-Type': PROBLEM_TYPE },
-    body: JSON.stringify(problem),
-  }
+  construct(Limits, () => native.headers('any', ANY, ANY.length, how.syntax, how.legacy))
+  return how
 }
 
 /** Whose word about a client's address counts: see `clientAddress`. */
@@ -217,35 +221,4 @@ function pick(given, names) {
   return Object.fromEntries(names.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]))
 }
 
-/**
- * What a request of Node's own tells.
- * @param {{ socket?: { remoteAddress?: string }, headers: Record<string, any> }} request
- * @returns {Caller}
- */
-function callerOf(request) {
-  return { peer: request.socket?.remoteAddress, header: (name) => request.headers[name] }
-}
-
-/**
- * What a request of the Fetch standard tells.
- * @param {{ headers: { get(name: string): string | null } }} request
- * @param {string | undefined} peer
- * @returns {Caller}
- */
-function fetchedBy(request, peer) {
-  return { peer, header: (name) => request.headers.get(name) }
-}
-
-/**
- * Sets header fields of an answer of Node's own; what other limits of the same request told stays.
- * @param {{ getHeader(name: string): any, setHeader(name: string, value: string): void }} response
- * @param {Record<string, string>} headers
- */
-function put(response, headers) {
-  for (const [name, value] of Object.entries(headers)) {
-    const before = name.startsWith('RateLimit') ? response.getHeader(name) : undefined
-    response.setHeader(name, before === undefined ? value : `${before}, ${value}`)
-  }
-}
-
-module.exports = { Limits, at, callerOf, clientOf, fetchedBy, keyOf, put }
+module.exports = { Limits, at, clientOf, keyOf }

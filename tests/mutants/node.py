@@ -45,6 +45,20 @@ MUTANTS = [
         suites=NODE,
     ),
     Mutant(
+        "header fields of many rules are cut off",
+        f"{LIB}/decision.js",
+        "if (end > outbox.length) grow(end)",
+        "",
+        suites=NODE,
+    ),
+    Mutant(
+        "a decision that was changed tells header fields",
+        "bindings-node/src/answers/http.rs",
+        "if numbers.iter().any(|number| number.is_nan()) {",
+        "if false {",
+        suites=NODE,
+    ),
+    Mutant(
         "anybody makes what stocks, locks and caches answer",
         f"{LIB}/answered.js",
         "throw notByNew(new.target)",

@@ -310,3 +310,18 @@ function aborter() {
   const controller = new AbortController()
   return { signal: controller.signal, abort: (/** @type {unknown} */ reason) => controller.abort(reason) }
 }
+
+test('header fields of more rules than usual, and of a decision that was changed', async () => {
+  const own = client('memory://')
+  const policy = Array.from({ length: 10 }, (_, place) => `${place + 5}/${place + 1}s`).join(';')
+  const limiters = Array.from({ length: 10 }, (_, place) => own.limiter(`n${place}`, policy))
+  const decision = await own.consumeAll(limiters.map((limiter) => [limiter, 'k', 1]))
+  const fields = decision.headers().RateLimit?.split(', ') ?? []
+  assert.equal(fields.length, 100)
+  assert.match(`${fields[99]}`, /^"n9:.*";r=13;t=10$/)
+  const one = await limiters[0]?.consume('k')
+  assert.throws(() => Object.assign(/** @type {any} */ (one), { limit: undefined }).headers(), {
+    code: 'invalid_argument',
+    message: /was changed since/,
+  })
+})

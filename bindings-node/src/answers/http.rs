@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use napi::Either;
 use napi_derive::napi;
 use quotalock::{
     ALGORITHMS, Code, CombinedDecision, Decision, Error, HeaderOptions, HeaderSyntax, RuleDecision, Source,
@@ -13,43 +14,69 @@ use crate::error::{Result, thrown};
 const WHOLE: usize = 9;
 const RULE: usize = 9;
 
-/// Header fields of a decision, or of a combined one if there are several names: names and values by turns.
+/// Header fields of a decision, or of a combined one if there are several names: names and values by turns, a line each, since
+/// one text crosses faster than several. The numbers are the first of an array that is used again.
 #[napi(catch_unwind)]
 pub fn headers(
-    names: Vec<String>,
-    numbers: Vec<f64>,
-    combined: bool,
+    names: Either<String, Vec<String>>,
+    numbers: &[f64],
+    length: u32,
     syntax: String,
     legacy: bool,
-) -> Result<Vec<String>> {
-    let fields = || {
-        let options = HeaderOptions { syntax: HeaderSyntax::parse(&syntax)?, legacy };
-        Ok(match combined {
-            true => read_combined(&names, &numbers)?.headers(&options),
-            false => read(names.first(), &numbers)?.headers(&options),
+) -> Result<String> {
+    let fields = HeaderSyntax::parse(&syntax).and_then(|syntax| {
+        let options = HeaderOptions { syntax, legacy };
+        Ok(match Told::read(&names, numbers, length)? {
+            Told::One(decision) => decision.headers(&options),
+            Told::Several(decision) => decision.headers(&options),
         })
-    };
-    let fields = fields().map_err(thrown)?;
-    Ok(fields.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect())
+    });
+    let mut lines = String::with_capacity(160);
+    for (name, value) in fields.map_err(thrown)? {
+        for text in [name, &value] {
+            lines.push_str(if lines.is_empty() { "" } else { "\n" });
+            lines.push_str(text);
+        }
+    }
+    Ok(lines)
 }
 
 /// The body of a refusal: its type, title, status and detail, and then the policies that are violated.
 #[napi(catch_unwind)]
-pub fn problem(names: Vec<String>, numbers: Vec<f64>, combined: bool) -> Result<Vec<String>> {
-    let problem = match combined {
-        true => read_combined(&names, &numbers).and_then(|decision| decision.problem()),
-        false => read(names.first(), &numbers).and_then(|decision| decision.problem()),
-    };
+pub fn problem(names: Either<String, Vec<String>>, numbers: &[f64], length: u32) -> Result<Vec<String>> {
+    let problem = Told::read(&names, numbers, length).and_then(|told| match told {
+        Told::One(decision) => decision.problem(),
+        Told::Several(decision) => decision.problem(),
+    });
     let quotalock::Problem { kind, title, status, detail, violated_policies } = problem.map_err(thrown)?;
     let members = [kind.to_owned(), title.to_owned(), status.to_string(), detail];
     Ok(members.into_iter().chain(violated_policies).collect())
 }
 
+/// A decision as JavaScript wrote it.
+enum Told {
+    One(Decision),
+    Several(CombinedDecision),
+}
+
+impl Told {
+    fn read(names: &Either<String, Vec<String>>, numbers: &[f64], length: u32) -> quotalock::Result<Told> {
+        let numbers = numbers.get(..length as usize).ok_or_else(odd)?;
+        if numbers.iter().any(|number| number.is_nan()) {
+            return Err(odd());
+        }
+        Ok(match names {
+            Either::A(name) => Told::One(read(name, numbers)?),
+            Either::B(names) => Told::Several(read_combined(names, numbers)?),
+        })
+    }
+}
+
 /// Reads what [`Answers`](super::Answers) wrote.
-fn read(name: Option<&String>, numbers: &[f64]) -> quotalock::Result<Decision> {
+fn read(name: &str, numbers: &[f64]) -> quotalock::Result<Decision> {
     let (whole, rules) = numbers.split_at_checked(WHOLE).ok_or_else(odd)?;
     Ok(Decision {
-        name: Arc::from(name.ok_or_else(odd)?.as_str()),
+        name: Arc::from(name),
         allowed: whole[0] == 1.0,
         limit: whole[1] as u64,
         remaining: whole[2] as u64,
@@ -82,7 +109,7 @@ fn read_combined(names: &[String], numbers: &[f64]) -> quotalock::Result<Combine
     let mut decisions = Vec::with_capacity(names.len());
     while let Some((size, behind)) = rest.split_first() {
         let (decision, others) = behind.split_at_checked(*size as usize).ok_or_else(odd)?;
-        decisions.push(read(names.get(decisions.len()), decision)?);
+        decisions.push(read(names.get(decisions.len()).ok_or_else(odd)?, decision)?);
         rest = others;
     }
     Ok(CombinedDecision {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -26,11 +26,16 @@ def checked_policy(policy: object, where: str) -> str:
     texts = [policy] if isinstance(policy, str) else policy
     if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
         raise InvalidArgument(f'{where}: a limit is a text such as "10/minute;100/hour", or a list of them: {policy!r}')
-    joined = ";".join(texts)
     try:
-        return _nowhere.limiter("policy", joined).policy
+        return _parsed(";".join(texts))
     except ValueError as error:
         raise type(error)(f"{where}: {error}") from None
+
+
+@lru_cache(maxsize=1024)
+def _parsed(policy: str) -> str:
+    """A policy as the core writes it."""
+    return _nowhere.limiter("policy", policy).policy
 
 
 def checked_key(key: object, where: str) -> Whom:
@@ -102,21 +107,31 @@ class Answer:
     """What a client is told of a decision: header fields, and of a refusal the status and the body."""
 
     def __init__(self, decision: Decided, legacy: bool) -> None:
-        self.headers: dict[str, str] = decision.headers(legacy=legacy)
         self.refused = not decision.allowed
         self.decision = decision
-        self.status = 200
-        self.problem: Mapping[str, Any] = {}
-        if self.refused:
-            self.problem = decision.problem()
-            self.status = int(self.problem["status"])
+        self._legacy = legacy
+
+    @cached_property
+    def headers(self) -> dict[str, str]:
+        """The header fields."""
+        return self.decision.headers(legacy=self._legacy)
+
+    @cached_property
+    def problem(self) -> Mapping[str, Any]:
+        """What a refusal says."""
+        return self.decision.problem() if self.refused else {}
+
+    @property
+    def status(self) -> int:
+        """The status of a refusal; 200 if there is none."""
+        return int(self.problem["status"]) if self.refused else 200
 
     @property
     def reason(self) -> str:
         """The phrase of the status."""
         return HTTPStatus(self.status).phrase
 
-    @property
+    @cached_property
     def body(self) -> bytes:
         """The body of a refusal."""
         return json.dumps(self.problem).encode()

@@ -100,6 +100,8 @@ class SimpleRateThrottle(throttling.SimpleRateThrottle):
     def _beside(self, request: Request, view: Any) -> dict[tuple[str, str, Any], None]:  # noqa: ANN401
         """What the other throttles of the view charge, to decide about all of it at once."""
         others = view.get_throttles() if hasattr(view, "get_throttles") else []
+        if len(others) == 1 and type(others[0]) is type(self):
+            return {}
         charges = [other._charge(request, view) for other in others if isinstance(other, SimpleRateThrottle)]
         return {charge: None for charge in charges if charge is not None}
 

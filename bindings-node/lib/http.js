@@ -1,0 +1,72 @@
+'use strict'
+
+// What the packages for web frameworks read of a request, and what they write to its answer.
+
+const PROBLEM_TYPE = 'application/problem+json'
+
+/**
+ * What a framework tells of a request.
+ * @typedef {{ peer: string | null | undefined, header: (name: string) => string | string[] | null | undefined }} Caller
+ */
+
+/**
+ * What a request of Node's own tells.
+ * @param {{ socket?: { remoteAddress?: string }, headers: Record<string, any> }} request
+ * @returns {Caller}
+ */
+function callerOf(request) {
+  return { peer: request.socket?.remoteAddress, header: (name) => request.headers[name] }
+}
+
+/**
+ * What a request of the Fetch standard tells.
+ * @param {{ headers: { get(name: string): string | null } }} request
+ * @param {string | undefined} peer
+ * @returns {Caller}
+ */
+function fetchedBy(request, peer) {
+  return { peer, header: (name) => request.headers.get(name) }
+}
+
+/**
+ * Sets header fields of an answer of Node's own; what other limits of the same request told stays.
+ * @param {{ getHeader(name: string): any, setHeader(name: string, value: string): void }} response
+ * @param {string[]} fields names and values by turns
+ */
+function put(response, fields) {
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [name, value] = /** @type {[string, string]} */ ([fields[at], fields[at + 1]])
+    const before = name.startsWith('RateLimit') ? response.getHeader(name) : undefined
+    response.setHeader(name, before === undefined ? value : `${before}, ${value}`)
+  }
+}
+
+/**
+ * The header fields that a reply of Fastify's keeps itself.
+ * @param {any} reply
+ */
+function headersOf(reply) {
+  return {
+    getHeader: (/** @type {string} */ name) => reply.getHeader(name),
+    setHeader: (/** @type {string} */ name, /** @type {string} */ value) => reply.header(name, value),
+  }
+}
+
+/**
+ * Header fields as pairs.
+ * @param {string[]} fields names and values by turns
+ */
+function* pairs(fields) {
+  for (let at = 0; at + 1 < fields.length; at += 2) yield/** @type {[string, string]} */ ([fields[at], fields[at + 1]])
+}
+
+/**
+ * What a refused request is answered, beside its header fields: the body is a problem (`PROBLEM_TYPE`).
+ * @param {import('./web.js').Decided} decision
+ */
+function refusalOf(decision) {
+  const problem = decision.problem()
+  return { status: problem.status, body: JSON.stringify(problem) }
+}
+
+module.exports = { PROBLEM_TYPE, callerOf, fetchedBy, headersOf, pairs, put, refusalOf }
