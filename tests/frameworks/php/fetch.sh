@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Fetches the frameworks with the tests that their authors wrote: Debian's source packages, which carry both, into
-# target/frameworks/php. Nothing of them becomes part of Quotalock. What is there is not fetched again.
+# target/frameworks/php. Nothing of them becomes part of Quotalock. What is there is not fetched again. Its arguments are
+# further packages, each as one of the list below.
 #
 # Sources of two releases of Debian are asked for by an apt of its own; the machine's lists stay as they are.
 set -euo pipefail
@@ -20,6 +21,7 @@ packages=(
   'psr-log-3 php-psr-log trixie'
   'wordpress wordpress bookworm'
   'cache-tests php-cache-integration-tests bookworm'
+  "$@"
 )
 
 ask() {

@@ -1,0 +1,137 @@
+"""Whom Quotalock is compared with, and how each is set up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from measurements import ROOT
+
+WORKERS = ROOT / "bench/compare/workers"
+HOME = ROOT / "target/compare"
+PYTHON = str(HOME / "python/bin/python")
+EXTENSION = ROOT / "bindings-php/modules/ratelimit.so"
+# Built before anything is measured; cargo becomes the program it runs.
+RUST_BUILD = ("--quiet", "--release", "--package", "quotalock-tests", "--example", "compare")
+
+_MODULE = ("env", f"PYTHONPATH={ROOT / 'bench'}", PYTHON, "-m")
+# The worker of each language.
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "PHP": (
+        "php",
+        *("-d", f"extension={EXTENSION}", "-d", "redis.pconnect.echo_check_liveness=0"),
+        *("-d", "opcache.enable_cli=1", str(WORKERS / "php.php")),
+    ),
+    "Python": (*_MODULE, "compare.workers.sync"),
+    "asyncio": (*_MODULE, "compare.workers.aio"),
+    "Node": ("node", str(WORKERS / "node.mjs")),
+    "Rust": ("cargo", "run", *RUST_BUILD, "--"),
+}
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A library: its name, that of its adapter in the worker, how it is set up, and what explains where it is ahead.
+    A `floor` is nobody's rival."""
+
+    name: str
+    client: str
+    setting: str = ""
+    ahead: str = ""
+    floor: bool = False
+
+
+OURS = Peer("Quotalock", "quotalock", "as it comes; a timeout of 5 s, so that no call of a busy machine is given up")
+OURS_HERE = Peer("Quotalock, memory://", "quotalock-memory", "the same, on `memory://`")
+
+_LUA = "the script that the article on the incident ends with, by `EVALSHA` with its hash known beforehand"
+_LESS = (
+    "Its script does less: it says yes or no, not how long to wait nor what remains, it has no deadline, and a counter "
+    "that lost its time to live blocks for ever."
+)
+_LESS_HERE = "It keeps one number for a key: no policies of several rules, no change of a policy, no deadline."
+
+
+def _raw(name: str, client: str, more: str = "") -> Peer:
+    return Peer(name, client, f"{_LUA}{more}", _LESS)
+
+
+PHP = (
+    OURS,
+    _raw("phpredis, Lua", "phpredis", "; `pconnect`, without its ECHO (`redis.pconnect.echo_check_liveness=0`)"),
+    _raw("predis, Lua", "predis", "; a persistent connection with TCP_NODELAY"),
+    Peer("Symfony RateLimiter", "symfony", "`fixed_window` in a cache pool over phpredis, no lock: it admits too many"),
+    Peer("Symfony RateLimiter, lock", "symfony-lock", "the same with a lock in Redis, as its documentation advises"),
+    Peer("Laravel RateLimiter", "laravel", "`attempt` on the Redis store over phpredis, persistent"),
+    Peer("Laravel Redis::throttle", "laravel-throttle", "its script, over phpredis, persistent; by `EVAL`", _LESS),
+)
+PHP_UNIX = (
+    Peer("Quotalock, unix socket", "quotalock-unix", "by `unix://`"),
+    _raw("phpredis, Lua, unix socket", "phpredis-unix", "; `pconnect` to the socket"),
+)
+PYTHON = (
+    OURS,
+    _raw("redis-py, Lua", "redis-py", "; with hiredis"),
+    _raw("valkey-glide, Lua", "glide", "; its client that blocks, by `invoke_script`"),
+    Peer("limits", "limits", "`FixedWindowRateLimiter.hit` on redis-py with hiredis", _LESS),
+    Peer("throttled-py", "throttled", "its fixed window, on redis-py with hiredis", _LESS),
+    Peer("pyrate-limiter", "pyrate", "its log, a bucket for each key, not waiting, on redis-py with hiredis"),
+)
+ASYNCIO = (
+    OURS,
+    _raw("redis.asyncio, Lua", "redis-asyncio", "; with hiredis; a connection for each call in flight"),
+    _raw("valkey-glide, Lua", "glide", "; by `invoke_script`, its limit on calls in flight raised"),
+    Peer("limits.aio", "limits", "`FixedWindowRateLimiter.hit` on redis.asyncio, the faster of its clients", _LESS),
+    Peer("throttled-py", "throttled", "its fixed window, on redis.asyncio", _LESS),
+)
+NODE = (
+    OURS,
+    _raw("ioredis 6, Lua", "ioredis6"),
+    _raw("ioredis 5, Lua", "ioredis5"),
+    _raw("node-redis, Lua", "node-redis"),
+    _raw("valkey-glide, Lua", "glide", "; by `invokeScript`, its limit on calls in flight raised"),
+    Peer("rate-limiter-flexible", "flexible", "`RateLimiterRedis` on ioredis 6", _LESS),
+    Peer("rate-limit-redis", "rate-limit-redis", "`increment` of its store, on ioredis 6", _LESS),
+)
+FLEXIBLE_BLOCK = Peer(
+    "rate-limiter-flexible, in-memory block",
+    "flexible-block",
+    "the same with `inMemoryBlockOnConsumed` at the limit: it denies without asking until the window ends",
+    "It trusts its own memory to the end of the window: a reset or a larger limit by another process is not seen.",
+)
+IOREDIS_AUTO = _raw("ioredis 6, auto-pipelining", "ioredis6-auto", "; with `enableAutoPipelining`")
+
+MEMORY = {
+    "Rust": (OURS_HERE, Peer("governor", "governor", "its keyed limiter in a DashMap, with quanta's clock", _LESS_HERE)),
+    "Python": (
+        OURS_HERE,
+        Peer("limits, memory", "limits-memory", "`MemoryStorage`, fixed window"),
+        Peer("throttled-py, memory", "throttled-memory", "`MemoryStore`, fixed window, large enough for all keys"),
+        Peer("pyrate-limiter, memory", "pyrate-memory", "`InMemoryBucket` for each key"),
+    ),
+    "PHP": (
+        OURS_HERE,
+        Peer("Symfony RateLimiter, memory", "symfony-memory", "`InMemoryStorage`, no lock"),
+        Peer("Laravel RateLimiter, array", "laravel-memory", "`attempt` on the array store"),
+    ),
+    "Node": (OURS_HERE, Peer("RateLimiterMemory", "flexible-memory", "of rate-limiter-flexible", _LESS_HERE)),
+}
+_WEAK = "It promises less: no wait in line, no fencing token, no signal when the lock is lost."
+LOCKS = {
+    "PHP": (
+        OURS,
+        Peer("Symfony Lock", "symfony", "`RedisStore` over phpredis", _WEAK),
+        Peer("Laravel Cache lock", "laravel", "of the Redis store over phpredis, persistent", _WEAK),
+    ),
+    "Python": (OURS, Peer("redis-py Lock", "redis-py", "with a timeout, not bound to a thread", _WEAK)),
+    "Node": (
+        OURS,
+        Peer("redis-semaphore Mutex", "redis-semaphore", "on ioredis 6, renewing as it comes", _WEAK),
+        Peer("redlock 4", "redlock", "on one server, by ioredis 5: its newest release that is no beta", _WEAK),
+    ),
+}
+_PLAIN = "It reads a value and nothing else: no lease for whoever loads, no stale value while somebody does."
+CACHES = (
+    OURS,
+    Peer("Symfony Cache", "symfony", "`RedisAdapter::get` over phpredis", _PLAIN),
+    Peer("Laravel Cache", "laravel", "`remember` of the Redis store over phpredis", _PLAIN),
+)

@@ -1,0 +1,170 @@
+"""Sets the answers as Markdown: a table for each question, and above all what was the same for everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rounds import NOISY
+from tables import table
+
+from compare.measure import Row, Turns
+from compare.peers import Peer
+
+# Of each figure: its heading, and whether more is better; none if it is neither.
+FIGURES: dict[str, tuple[str, bool | None]] = {
+    "calls_per_second": ("calls/s", True),
+    "p50_us": ("p50 µs", False),
+    "p99_us": ("p99 µs", False),
+    "p999_us": ("p99.9 µs", False),
+    "main_us": ("main thread µs", False),
+    "client_us": ("CPU µs", False),
+    "server_us": ("server µs", False),
+    "reads": ("reads", None),
+    "resident_mib": ("MiB", False),
+    "connections": ("connections", None),
+}
+# A lead that is smaller tells nothing: rounds differ by more.
+LEAD = 1.03
+# Too much depends on what a process has loaded beside, and on what else the machine does.
+UNJUDGED = ("resident_mib", "p99_us", "p999_us")
+
+RULES = """
+## What is the same for everybody
+
+* The work: one decision a call, on the same keys in the same order, at the same limit of a fixed window of a day. Who has
+  no fixed window uses what it has, and the list below says so.
+* The server, one process without persistence, over loopback. Who is not measured at the moment is idle.
+* Everybody is a process of its own that keeps its connections. They take turns, round by round; each figure is the median
+  of the rounds. Rounds during which other processes used more than 5 % of the cores are made again, a few at most.
+* Before anything is measured everybody admits exactly the limit and denies the rest, on one key. What a round should have
+  admitted is known, and a difference is printed below its table.
+* Peers are set up as their documentation advises whoever wants speed: persistent connections, compiled parsers, hashes of
+  scripts known beforehand. Quotalock is as it comes.
+
+## What is not measured
+
+* Networks, TLS, clusters. On a network the number of round trips decides, which is the column "reads" where one call is
+  made at a time.
+* What the answers are worth. Quotalock's tells how long to wait and what remains, is charged once however often a reply is
+  lost, and heals a counter without a time to live. Scripts that say only yes or no do less for their time.
+* Other algorithms than fixed windows, and other machines: take the ratios, not the figures.
+
+## How to read the tables
+
+CPU µs: user and system time of the client's process for each call, all threads. Main thread µs: of that, its main thread's;
+in Node and asyncio that of the loop. Server µs: CPU of the server's process for each call. Reads: how often the server read
+from a socket for each call: round trips, where one call is made at a time. MiB: resident memory of the client's process after
+the warm-up, with its language. "Times" is the calls a second of Quotalock, the first line of a group, divided by the peer's;
+"CPU" is the peer's CPU µs divided by Quotalock's: above 1 Quotalock is ahead in both. A peer that is at least 3 % ahead in
+anything but memory and the slowest calls is marked in the last column, which says in what.
+"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a question was answered: groups of turns, or a table made elsewhere."""
+
+    name: str
+    title: str
+    words: str
+    turns: Sequence[Turns] = ()
+    made: str = ""
+    seconds: float = 0.0
+    remarks: Sequence[str] = field(default_factory=tuple)
+
+
+def page(answers: Sequence[Answer], heading: Sequence[str], settings: Sequence[tuple[str, Peer]], pictures: str) -> str:
+    """The whole page."""
+    parts = ["# Quotalock beside other libraries\n", "*`make compare` makes this page. Do not edit it.*\n"]
+    parts += ["\n".join(f"* {line}" for line in heading), RULES.strip() + "\n"]
+    for answer in answers:
+        parts.append(f"## {answer.title}\n\n{answer.words}\n")
+        if answer.turns:
+            parts.append(f"![{answer.title}]({pictures}/compare-{answer.name}.svg)\n")
+        parts.append(answer.made or _figures(answer.turns))
+        parts += [f"* {remark}" for remark in (*_why(answer.turns), *answer.remarks)]
+        parts.append("")
+    parts.append("## How each is set up\n")
+    parts += sorted({f"* {language}: **{peer.name}**: {peer.setting}." for language, peer in settings if peer.setting})
+    return "\n".join(parts) + "\n"
+
+
+def leads(ours: Row, theirs: Row) -> list[str]:
+    """In which figures a peer is ahead of us."""
+    found = []
+    for figure, (heading, more) in FIGURES.items():
+        mine, other = ours.median(figure), theirs.median(figure)
+        if more is None or figure in UNJUDGED or mine is None or other is None:
+            continue
+        if (other > mine * LEAD) if more else (other * LEAD < mine):
+            found.append(heading.removesuffix(" µs"))
+    return found
+
+
+def _figures(turns: Sequence[Turns]) -> str:
+    known = [figure for figure in FIGURES if any(row.median(figure) is not None for each in turns for row in each.rows)]
+    rows = []
+    for group in turns:
+        ours = group.rows[0]
+        for row in group.rows:
+            first = row is ours
+            cells = [_number(row.median(figure), figure) for figure in known]
+            ratios = ["", "", ""] if first else [*_ratios(ours, row), _marked(ours, row)]
+            rows.append([group.name if first else "", row.peer.name, *cells, *ratios])
+    head = ("", "", *(FIGURES[figure][0] for figure in known), "times", "CPU", "peer ahead in")
+    return table(head, rows, left=2)
+
+
+def _ratios(ours: Row, row: Row) -> list[str]:
+    pairs = (
+        (ours.median("calls_per_second"), row.median("calls_per_second")),
+        (row.median("client_us"), ours.median("client_us")),
+    )
+    return [f"{above / below:.2f}" if above is not None and below else "" for above, below in pairs]
+
+
+def _marked(ours: Row, row: Row) -> str:
+    if row.peer.floor:
+        return "(no rival)"
+    ahead = leads(ours, row)
+    return f"**{', '.join(ahead)}**" if ahead else ""
+
+
+def _why(turns: Sequence[Turns]) -> list[str]:
+    """Who is ahead and why, what was admitted wrongly, and what others disturbed."""
+    ahead: dict[str, list[str]] = {}
+    for group in turns:
+        for row in group.rows[1:]:
+            if not row.peer.floor and leads(group.rows[0], row):
+                why = row.peer.ahead or "Not explained yet."
+                names = ahead.setdefault(why, [])
+                if row.peer.name not in names:
+                    names.append(row.peer.name)
+    told = [f"Ahead somewhere: {', '.join(names)}. {why}" for why, names in ahead.items()]
+    told += [f"{group.name}: {wrong}" for group in turns for wrong in group.wrong]
+    noisy = [f"{group.name} ({max(group.others):.0%})" for group in turns if max(group.others, default=0) > NOISY]
+    if noisy:
+        told.append(f"Noisy, with the share of the cores that other processes used in the worst round: {', '.join(noisy)}.")
+    return told
+
+
+def _number(value: float | None, figure: str) -> str:
+    if value is None:
+        return ""
+    if figure == "connections":
+        return f"{value:,.0f}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def weights(measured: Mapping[tuple[str, str], float]) -> str:
+    """The bytes of a key."""
+    ours = next(iter(measured.values()))
+    rows = [
+        [language, name, f"{size:.0f}", f"{size * 1e6 / (1 << 20):,.0f}", f"{size / ours:.2f}", "**memory**"]
+        for (language, name), size in measured.items()
+    ]
+    for number, row in enumerate(rows):
+        smaller = number and float(row[4]) * LEAD < 1
+        row[5] = row[5] if smaller else ""
+    return table(("", "", "bytes", "MiB a million", "of ours", "peer ahead in"), rows, left=2)
