@@ -14,8 +14,6 @@ def stampede(command: Sequence[str]) -> Cell:
     with Stage(command) as stage:
         adapters = [stage.adapter(timeout=5.0) for _ in range(PROCESSES)]
         for adapter in adapters:
-            adapter.ask("hello")
-        for adapter in adapters:
             adapter.begin("read", key="k", load_ms=LOAD_MS, readers=READERS)
         answers = [adapter.end(60.0) for adapter in adapters]
     errors = [answer["error"] for answer in answers if "error" in answer]

@@ -76,7 +76,6 @@ def pause(command: Sequence[str]) -> Cell:
 def interrupted(command: Sequence[str], how: Callable[[Adapter, Gate], None]) -> Cell:
     """Interrupts the call that begins a window, and the one after it, after each of their commands."""
     worst: Cell | None = None
-    commands = 0
     with Stage(command) as stage:
         looker = stage.adapter()
         consume(looker, "other")
@@ -85,14 +84,13 @@ def interrupted(command: Sequence[str], how: Callable[[Adapter, Gate], None]) ->
                 key = f"{used}-{number}"
                 if not after_command(stage, number, key, used, how):
                     break
-                commands = max(commands, number)
                 admitted(looker, key)
                 cell = lasting(stage, "denied_s", *denied_for(looker, key), due=WINDOW)
+                cell.figures["after_command"] = number
                 worst = worse(worst, cell, "denied_s")
                 if not cell.good:
                     break
     assert worst, "a call without a command"
-    worst.figures["commands"] = commands
     return worst
 
 
@@ -172,7 +170,7 @@ def fork(command: Sequence[str]) -> Cell:
     """The process forks after its first call, and both halves call at once: wrong answers and errors."""
     with Stage(command) as stage:
         adapter = stage.adapter()
-        if not adapter.ask("hello")["forks"]:
+        if not stage.hello["forks"]:
             return Cell("-", None)
         admitted(adapter, "full", most=PLENTY, limit=PLENTY, seconds=DAY)
         try:

@@ -53,8 +53,8 @@ def crash(command: Sequence[str]) -> Cell:
             if not held:
                 break
             cell = locked_for(stage, looker, LEASE, f"l{number}")
+            cell.figures["after_command"] = number
             worst = worse(worst, cell, "locked_s")
-            worst.figures["commands"] = number
             if not cell.good:
                 break
     assert worst, "acquired without a command"

@@ -19,8 +19,9 @@ LIMIT, WINDOW, CAP = 5, 2, 8.0
 # What waiting and a busy machine add to a figure.
 SLACK = 0.7
 # What a call may take.
-TIMEOUT = 1.0
+TIMEOUT = 3.0
 ASKS_EVERY = 0.05
+UP_WITHIN = 60.0
 NO_ANSWER = "no answer"
 
 
@@ -40,12 +41,15 @@ class Stage:
     def __init__(self, command: Sequence[str], prefix: Sequence[str] = ()) -> None:
         self.command = command
         self.server = Server(SERVER, prefix=prefix)
+        self.hello: Answer = {}
         self._ending = ExitStack()
 
     def adapter(self, port: int = 0, timeout: float = TIMEOUT) -> Adapter:
         """Another process of the library, on the server or on a proxy's port."""
         adapter = Adapter(self.command, port or self.server.port, timeout)
         self._ending.callback(adapter.kill)
+        # It is up, however busy the machine is.
+        self.hello = adapter.ask("hello", within=UP_WITHIN)
         return adapter
 
     def names(self) -> list[str]:

@@ -23,12 +23,12 @@ from adapter import Adapter
 from days import TABLES, Day
 from libraries import LIBRARIES, Library
 from servers import ROOT, Server
-from stage import SERVER, TIMEOUT, Cell
+from stage import SERVER, TIMEOUT, UP_WITHIN, Cell
 from survive_report import renew, tables
 
 RESULTS = ROOT / "target/survive/results.json"
 # They wait most of the time.
-AT_ONCE = 6
+AT_ONCE = 4
 
 Hello = dict[str, Any]
 
@@ -40,7 +40,7 @@ def hellos(libraries: Sequence[Library]) -> dict[str, Hello]:
         for library in libraries:
             adapter = Adapter(library.command, server.port, TIMEOUT)
             try:
-                said[library.word] = adapter.ask("hello")
+                said[library.word] = adapter.ask("hello", within=UP_WITHIN)
             finally:
                 adapter.kill()
     return said
