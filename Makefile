@@ -209,7 +209,7 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-locks bench-script scale docs scripts
+.PHONY: demo bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-locks bench-script scale survive docs scripts
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 
@@ -243,6 +243,10 @@ bench-script: build-core ## Measures what a decision costs the server, beside a 
 
 scale: build ## Measures what docs/scaling.md tells: what a primary decides, clusters, connections, memory, failovers
 	$(PYTHON) bench/scale.py
+
+survive: build ## Takes us and our peers through bad days: ONLY='limits ttl' some of them, ADAPTER='python3 mine.py' your library
+	bench/survive/setup.sh
+	$(PYTHON) bench/survive/survive_run.py $(if $(ONLY),--only '$(ONLY)') $(if $(ADAPTER),--adapter '$(ADAPTER)')
 
 docs: build-python ## Makes the picture and the measured tables of the guide anew
 	$(PYTHON) docs/guide/plot_algorithms.py
