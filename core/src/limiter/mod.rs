@@ -5,6 +5,7 @@ mod call;
 mod codec;
 mod compose;
 mod holds;
+mod lease;
 mod looped;
 mod request_memory;
 mod reservation;
@@ -27,6 +28,8 @@ use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD, Policy};
 use all::CombinedCall;
 use call::{LimiterCall, Verb};
 pub use holds::Unsettled;
+use lease::Leasing;
+pub(crate) use lease::give_back;
 use request_memory::RequestMemory;
 pub use reservation::Reservation;
 use scripts::Scripts;
@@ -51,11 +54,17 @@ pub struct LimiterOptions {
     /// Whether the policy is enforced. If not, every call passes and [`Decision::would_deny`] tells what would have been
     /// denied (and was charged nothing): for trying a policy out on real traffic.
     pub enforce: bool,
+    /// How many permits are taken from Redis at once at most, to be spent in this process without a call: 2 to the
+    /// smallest capacity of the policy; none: each call asks. Decisions then say [`Source::Lease`](crate::Source).
+    ///
+    /// With fixed and calendar windows never more than the policy is admitted. A token bucket admits at most what it fills
+    /// in the time that permits may lie here more: as long as it takes to fill as many, and 1 s at most.
+    pub lease: Option<u64>,
 }
 
 impl Default for LimiterOptions {
     fn default() -> Self {
-        LimiterOptions { scope: None, enforce: true }
+        LimiterOptions { scope: None, enforce: true, lease: None }
     }
 }
 
@@ -91,6 +100,9 @@ impl Limiter {
         if let Some(scope) = &options.scope {
             key::check_scope(scope)?;
         }
+        if let Some(lease) = options.lease {
+            lease::check(&policy, lease)?;
+        }
         let mut policy_args = Vec::new();
         let mut policy_arg_count = 1;
         resp::part(&mut policy_args, &codec::heading(&policy));
@@ -110,6 +122,7 @@ impl Limiter {
             request_stem: stem("request"),
             scope: options.scope,
             enforce: options.enforce,
+            lease: options.lease.unwrap_or(0),
             policy_args,
             policy_arg_count,
             policy,
@@ -135,6 +148,11 @@ impl Limiter {
     /// Whether the policy is enforced.
     pub fn enforce(&self) -> bool {
         self.spec.enforce
+    }
+
+    /// How many permits it takes at once at most; none if each call asks.
+    pub fn lease(&self) -> Option<u64> {
+        Some(self.spec.lease).filter(|lease| *lease > 0)
     }
 
     /// The Redis key that holds the state of `key`.
@@ -288,7 +306,13 @@ impl Limiter {
     ) -> Result<Op<T>> {
         let memory = request_id.map(|id| self.memory(key, verb.name(), id)).transpose()?;
         let key = self.redis_key(key)?;
-        let call = LimiterCall { spec: self.spec.clone(), verb, key, amount, memory };
+        let concerns_leases = match verb {
+            Verb::Consume | Verb::Require => self.spec.lease > 0 && memory.is_none(),
+            Verb::Refund | Verb::Block | Verb::Reset => true,
+            _ => false,
+        };
+        let leasing = concerns_leases.then(|| Leasing::new(&self.client.session));
+        let call = LimiterCall { spec: self.spec.clone(), verb, key, amount, memory, leasing };
         Ok(Op::new(&self.client, Box::new(call), wait))
     }
 

@@ -16,6 +16,8 @@ pub(super) struct Spec {
     pub scripts: Arc<Scripts>,
     pub scope: Option<Vec<u8>>,
     pub enforce: bool,
+    /// How many permits are taken at once at most; 0 if each call asks.
+    pub lease: u64,
     /// What the Redis keys start with, up to the user's key.
     pub stem: Vec<u8>,
     /// As `stem`, for what is remembered of requests.

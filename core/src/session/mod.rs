@@ -14,7 +14,7 @@ pub(crate) mod route;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::base::clock::TestTime;
+use crate::base::clock::{TestTime, boot_micros};
 use crate::base::endpoint::Endpoint;
 use crate::base::fork::ForkCell;
 use crate::call::operation::OnError;
@@ -23,6 +23,7 @@ use crate::memory::stand_in::StandIn;
 use crate::memory::store::Part;
 use crate::session::holdings::Holdings;
 use crate::session::route::Route;
+use crate::state::purse::Purses;
 
 /// The settings of a client, and what it has in this process.
 pub(crate) struct Session {
@@ -43,6 +44,12 @@ impl Session {
     /// This process' engine, made at the first use.
     pub fn engine(&self) -> &Engine {
         self.engine.get_or_init(|| Engine::new(self))
+    }
+
+    /// The time by which permits that were taken ahead end, in microseconds: a clock that never goes back, and goes on while
+    /// the machine sleeps.
+    pub fn purse_time(&self) -> u64 {
+        self.test_time.get().unwrap_or_else(boot_micros)
     }
 
     pub fn is_closed(&self) -> bool {
@@ -74,6 +81,8 @@ pub(crate) struct Engine {
     pub subscriptions: IdleSubscriptions,
     /// What is held through the client.
     pub holdings: Holdings,
+    /// The permits that were taken ahead.
+    pub purses: Purses,
 }
 
 impl Engine {
@@ -91,6 +100,7 @@ impl Engine {
             stand_in: StandIn::default(),
             subscriptions: IdleSubscriptions::default(),
             holdings: Holdings::default(),
+            purses: Purses::default(),
         }
     }
 
