@@ -5,8 +5,9 @@
 
 const native = require('./native.js')
 const { bytesOf, text } = require('./argument.js')
+const { Decision } = require('./decision.js')
 const { construct } = require('./errors.js')
-const { inbox } = require('./inbox.js')
+const { inbox, instant } = require('./inbox.js')
 const pending = require('./pending.js')
 
 const { executor, listen, prepare, release, take } = pending
@@ -20,11 +21,14 @@ const DESCRIBED = -2
 /** Keys up to this length are written faster by a loop than by a call into Node. */
 const SHORT = 40
 
-/** @typedef {{ native: import('./native.js').Limiter, number: number, name: string }} Handle */
+/** How many calls are decided at once before one goes with a batch: a loop of such calls must leave others their turn. */
+const AT_ONCE = 256
+
+/** @typedef {{ native: import('./native.js').Limiter, number: number, name: string, inMemory: boolean }} Handle */
 
 const calls = new Float64Array(1024 * WIDTH)
 const keys = Buffer.allocUnsafeSlow(64 << 10)
-const channel = new native.Channel(calls, keys, inbox, settle, flush)
+const channel = new native.Channel(calls, keys, inbox, instant, settle, flush)
 
 /** @type {pending.Values} */
 const valueAt = (place) => channel.value(place)
@@ -35,6 +39,8 @@ let bytes = 0
 let described = 0
 /** Whether a flush is due. */
 let scheduled = false
+/** How many calls were decided at once since the last flush. */
+let instantly = 0
 
 /**
  * Makes a call in this tick's batch. Throws what is wrong with the key.
@@ -50,6 +56,31 @@ function submit(verb, limiter, key, amount, timeoutMs, signal) {
   const length = write(limiter, key)
   prepare(signal)
   return enqueue(verb, limiter.number, amount, timeoutMs, length, signal, limiter.name)
+}
+
+/**
+ * As `submit`, of a consume or require, which is decided here and now if this process can: not before the calls of the batch.
+ * @param {number} verb
+ * @param {Handle} limiter
+ * @param {unknown} key
+ * @param {number} cost
+ * @param {AbortSignal | undefined} signal
+ * @param {boolean} requires
+ * @returns {Promise<any>}
+ */
+function decide(verb, limiter, key, cost, signal, requires) {
+  const length = write(limiter, key)
+  if (numbers === 0 && instantly < AT_ONCE && (limiter.inMemory || instant[0] === 1)) {
+    instant[1] = limiter.number
+    instant[2] = cost
+    instant[3] = length
+    instant[4] = requires ? 1 : 0
+    const end = channel.decide()
+    instantly++
+    if (end !== 0) return Promise.resolve(new Decision(instant, 1, end, limiter.name))
+  }
+  prepare(signal)
+  return enqueue(verb, limiter.number, cost, 0, length, signal, limiter.name)
 }
 
 /**
@@ -143,6 +174,7 @@ function reserve(limiter, key, most) {
 /** Hands over what was written, and settles what was answered at once or meanwhile. */
 function flush() {
   scheduled = false
+  instantly = 0
   if (numbers === 0) return
   const [allNumbers, allBytes] = [numbers, bytes]
   numbers = bytes = described = 0
@@ -188,7 +220,7 @@ function cancel(id) {
 function register(limiter, owner, name) {
   const number = channel.add(limiter)
   owners.register(owner, number)
-  return { native: limiter, number, name }
+  return { native: limiter, number, name, inMemory: limiter.inMemory }
 }
 
 const owners = new FinalizationRegistry((/** @type {number} */ number) => {
@@ -240,4 +272,4 @@ function unwatch(id) {
   release(id)
 }
 
-module.exports = { register, submit, submitDescribed, submitNow, unwatch, watch }
+module.exports = { decide, register, submit, submitDescribed, submitNow, unwatch, watch }

@@ -5,7 +5,7 @@
 const native = require('./native.js')
 const { flag, options, text } = require('./argument.js')
 const { construct } = require('./errors.js')
-const { inbox, notByNew } = require('./inbox.js')
+const { inbox, instant, notByNew } = require('./inbox.js')
 
 /** @type {any[]} */
 const SOURCES = native.sources()
@@ -23,7 +23,7 @@ class RuleDecision {
    * @param {number} at
    */
   constructor(numbers, at) {
-    if (numbers !== inbox) throw notByNew(RuleDecision)
+    if (numbers !== inbox && numbers !== instant) throw notByNew(RuleDecision)
     this.allowed = numbers[at] === 1
     this.limit = numbers[at + 1]
     this.remaining = numbers[at + 2]
@@ -45,7 +45,7 @@ class Decision {
    * @param {string} name
    */
   constructor(numbers, at, end, name) {
-    if (numbers !== inbox) throw notByNew(Decision)
+    if (numbers !== inbox && numbers !== instant) throw notByNew(Decision)
     this.name = name
     this.allowed = numbers[at] === 1
     this.wouldDeny = numbers[at + 8] === 1

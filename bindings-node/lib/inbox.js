@@ -13,6 +13,12 @@ const { failure } = require('./errors.js')
 const inbox = new Float64Array(16 << 10)
 
 /**
+ * What is decided at once (src/at_once.rs): a decision of as many rules as there can be, with a number in front.
+ * @type {Numbers}
+ */
+const instant = new Float64Array(1 + 9 + 10 * 9)
+
+/**
  * Says that a class is none that callers construct.
  * @param {Function} type
  */
@@ -20,4 +26,4 @@ function notByNew(type) {
   return failure('invalid_argument', `a ${type.name} is what Quotalock answers with: it is not made by new`)
 }
 
-module.exports = { inbox, notByNew }
+module.exports = { inbox, instant, notByNew }

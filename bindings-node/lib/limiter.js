@@ -5,7 +5,7 @@
 const { inspect } = require('node:util')
 const native = require('./native.js')
 const { bytesOf, kept, number, options, refusal, signalOf, text } = require('./argument.js')
-const { register, submit, submitDescribed } = require('./channel.js')
+const { decide, register, submit, submitDescribed } = require('./channel.js')
 const { construct, failure } = require('./errors.js')
 const { Reservation } = require('./reservation.js')
 
@@ -82,7 +82,7 @@ class Limiter {
     try {
       const { cost = 1, requestId, signal } = options(given, CONSUME_OPTIONS)
       const amount = number('cost', cost)
-      if (requestId === undefined) return submit(CONSUME, this.#handle, key, amount, 0, signalOf(signal))
+      if (requestId === undefined) return decide(CONSUME, this.#handle, key, amount, signalOf(signal), false)
       const [bytes, id] = [bytesOf('key', key), bytesOf('requestId', requestId)]
       const { number: place, name } = this.#handle
       const describe = (/** @type {any} */ channel) => channel.consumeOnce(place, bytes, amount, id)
@@ -106,7 +106,7 @@ class Limiter {
   require(key, given) {
     try {
       const { cost = 1, signal } = options(given, CALL_OPTIONS)
-      return submit(REQUIRE, this.#handle, key, number('cost', cost), 0, signalOf(signal))
+      return decide(REQUIRE, this.#handle, key, number('cost', cost), signalOf(signal), true)
     } catch (error) {
       return Promise.reject(error)
     }

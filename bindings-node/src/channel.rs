@@ -26,9 +26,11 @@ pub struct Channel {
     /// Written by JavaScript: calls.
     calls: Float64Array,
     /// Written by JavaScript: their keys.
-    keys: Uint8Array,
+    pub(crate) keys: Uint8Array,
     /// Written by us: answers.
     inbox: Float64Array,
+    /// Written by both: what is decided at once (src/at_once.rs).
+    pub(crate) instant: Float64Array,
     /// By handle; free places are none, and listed in `free`.
     pub(crate) limiters: Vec<Option<quotalock::Limiter>>,
     free: Vec<u32>,
@@ -39,6 +41,8 @@ pub struct Channel {
     /// What is being collected, and how far.
     collecting: Answers,
     collected: usize,
+    /// What was decided at once.
+    pub(crate) decided: Answers,
     /// Calls whose answer was not collected yet, and the reminder that is due.
     under_way: usize,
     reminders: Reminders,
@@ -52,6 +56,7 @@ impl Channel {
         calls: Float64Array,
         keys: Uint8Array,
         inbox: Float64Array,
+        instant: Float64Array,
         answered: Function<(), Unknown<'static>>,
         due: Function<(), Unknown<'static>>,
     ) -> error::Result<Channel> {
@@ -60,6 +65,8 @@ impl Channel {
             calls,
             keys,
             inbox,
+            instant,
+            decided: Answers::default(),
             limiters: Vec::new(),
             free: Vec::new(),
             described: Vec::new(),
@@ -165,6 +172,7 @@ impl Channel {
         }
         inbox[..length].copy_from_slice(&waiting[..length]);
         self.collected += length;
+        self.tell_whether_known();
         length as u32
     }
 

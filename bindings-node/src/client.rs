@@ -147,6 +147,12 @@ impl Limiter {
         self.inner.policy().to_string()
     }
 
+    /// Whether it always answers at once.
+    #[napi(getter, catch_unwind)]
+    pub fn in_memory(&self) -> bool {
+        self.inner.is_in_memory()
+    }
+
     /// The Redis key that holds the state of a key.
     #[napi(catch_unwind)]
     pub fn redis_key(&self, key: BufferSlice) -> Result<Buffer> {

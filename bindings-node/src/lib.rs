@@ -6,6 +6,7 @@
 
 mod address;
 mod answers;
+mod at_once;
 mod bell;
 mod cache;
 mod call;

@@ -25,7 +25,11 @@ pub fn limit(name: Text, key: Key, policy: PolicyArgument, cost: Int) -> Outcome
         let (name, key) = (name.utf8(1, "name")?, key.bytes(2)?);
         let cost = cost.unsigned(4, "cost")?;
         let shared = registry::client(&Settings::of(Arguments::default()), false)?;
-        shared.limiters.limiter(&name, &policy.text(3)?)?.consume(&key, cost)?
+        let limiter = shared.limiters.limiter(&name, &policy.text(3)?)?;
+        if let Some(decision) = limiter.consume_at_once(&key, cost) {
+            return Ok(decision?.allowed);
+        }
+        limiter.consume(&key, cost)?
     };
     call::run(op).map(|decision| decision.allowed)
 }

@@ -65,7 +65,13 @@ impl Limiter {
     pub fn consume(&self, key: Key, cost: Int, requestId: Maybe<Key>) -> Outcome<Shown<Decision>> {
         let op = {
             let (key, cost, id) = (key.bytes(1)?, cost.unsigned(2, "cost")?, requestId.bytes(3)?);
-            self.limiter()?.consume_once(&key, cost, id.as_deref())?
+            let limiter = self.limiter()?;
+            if id.is_none()
+                && let Some(decision) = limiter.consume_at_once(&key, cost)
+            {
+                return Ok(Shown(decision?));
+            }
+            limiter.consume_once(&key, cost, id.as_deref())?
         };
         call::run(op).map(Shown)
     }
@@ -109,7 +115,13 @@ impl Limiter {
     /// As `consume`, but a denial is thrown.
     #[php(defaults(cost = 1))]
     pub fn require(&self, key: Key, cost: Int) -> Outcome<Shown<Decision>> {
-        let op = self.limiter()?.require(&key.bytes(1)?, cost.unsigned(2, "cost")?)?;
+        let op = {
+            let (key, cost, limiter) = (key.bytes(1)?, cost.unsigned(2, "cost")?, self.limiter()?);
+            if let Some(decision) = limiter.require_at_once(&key, cost) {
+                return Ok(Shown(decision?));
+            }
+            limiter.require(&key, cost)?
+        };
         call::run(op).map(Shown)
     }
 

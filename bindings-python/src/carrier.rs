@@ -4,11 +4,19 @@ use pyo3::prelude::*;
 use quotalock::{AnswerValue, Op};
 
 use crate::answer::object;
+use crate::decision::Decision;
 use crate::ending::enter;
 use crate::error::raised;
 use crate::exception::internal;
 use crate::interruption::interruptibly;
 use crate::loops::Loops;
+
+/// What a caller gets for a decision that was made at once, also on a loop.
+pub fn decided(py: Python<'_>, decision: quotalock::Result<quotalock::Decision>) -> PyResult<Py<PyAny>> {
+    let _inside = enter(py);
+    let decision = decision.map_err(|error| raised(py, &error))?;
+    Ok(Py::new(py, Decision::new(decision))?.into_any())
+}
 
 /// Carries out the calls of one client, and of what it made.
 pub struct Carrier {

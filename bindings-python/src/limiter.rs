@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 use quotalock::{LimiterOptions, Unsettled, convert};
 
 use crate::argument::{self, Amount, Cost, Id, Key, Maybe, Name, RequestId, Word, octets, seconds, whole};
-use crate::carrier::Carrier;
+use crate::carrier::{Carrier, decided};
 use crate::client::Client;
 use crate::error::raised;
 use crate::policy::{policy, spelled};
@@ -62,7 +62,10 @@ impl Client {
         cost: Cost,
     ) -> PyResult<Py<PyAny>> {
         let limiter = self.limiters().limiter(name.0, &spelled(policy)?).map_err(|error| raised(py, &error))?;
-        self.carrier().make(py, limiter.consume(&key.0, cost.0))
+        match limiter.consume_at_once(&key.0, cost.0) {
+            Some(decision) => decided(py, decision),
+            None => self.carrier().make(py, limiter.consume(&key.0, cost.0)),
+        }
     }
 }
 
@@ -108,6 +111,11 @@ impl Limiter {
         cost: Cost,
         request_id: Option<RequestId<'_>>,
     ) -> PyResult<Py<PyAny>> {
+        if request_id.is_none()
+            && let Some(decision) = self.core.consume_at_once(&key.0, cost.0)
+        {
+            return decided(py, decision);
+        }
         self.carrier.make(py, self.core.consume_once(&key.0, cost.0, request_id.map(|id| id.0)))
     }
 
@@ -167,7 +175,10 @@ impl Limiter {
     /// As `consume`, but a denial raises `RateLimited`.
     #[pyo3(signature = (key, cost = Cost(1)), text_signature = "($self, key, cost=1)")]
     fn require(&self, py: Python<'_>, key: Key<'_>, cost: Cost) -> PyResult<Py<PyAny>> {
-        self.carrier.make(py, self.core.require(&key.0, cost.0))
+        match self.core.require_at_once(&key.0, cost.0) {
+            Some(decision) => decided(py, decision),
+            None => self.carrier.make(py, self.core.require(&key.0, cost.0)),
+        }
     }
 
     /// As `consume`, and after a denial sleeps as `retry_after` says and tries again, for at most `timeout` seconds.

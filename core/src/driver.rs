@@ -27,6 +27,7 @@ use crate::session::call::Call;
 pub use crate::base::credentials::{PasswordQuestion, PasswordQuestions};
 pub use crate::cache::{Loading, Next, Step, Value};
 pub use crate::call::sink::Sink;
+pub use crate::limiter::may_know;
 pub use watched::Change;
 
 /// Submits calls under numbers of the caller's to the process' thread. Returns those that were answered at once (from

@@ -144,7 +144,8 @@ impl Answers {
         Ok(())
     }
 
-    fn decision(&mut self, d: &Decision) -> Result<()> {
+    /// Writes a decision down.
+    pub fn decision(&mut self, d: &Decision) -> Result<()> {
         let source = source_number(d.source)?;
         self.five(d.allowed, d.limit, d.remaining, d.retry_after, d.reset_after);
         self.numbers.extend([d.cost as f64, flag(d.healed), source, flag(d.would_deny)]);

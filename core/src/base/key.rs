@@ -10,6 +10,9 @@ use crate::base::error::{Error, Result, shown};
 /// The longest key, name or prefix in bytes, before encoding.
 pub const MAX_KEY_BYTES: usize = 1024;
 
+/// The longest Redis key that is put together without an allocation.
+const ORDINARY: usize = 128;
+
 /// Checks a prefix: 1 to [`MAX_KEY_BYTES`] bytes, no braces, and no URL, which may hold a password.
 pub(crate) fn check_prefix(prefix: &str) -> Result<()> {
     if prefix.contains("://") {
@@ -123,6 +126,19 @@ pub(crate) fn complete(stem: &[u8], key: &[u8]) -> Vec<u8> {
     encode_into(&mut out, key);
     out.push(b'}');
     out
+}
+
+/// Does something with the whole Redis key, which is not allocated if it is an ordinary one.
+pub(crate) fn with_complete<T>(stem: &[u8], key: &[u8], then: impl FnOnce(&[u8]) -> T) -> T {
+    let mut whole = [0; ORDINARY];
+    let (end, size) = (stem.len() + key.len(), stem.len() + key.len() + 1);
+    if size > ORDINARY || key.iter().any(|byte| matches!(byte, b'%' | b'{' | b'}')) {
+        return then(&complete(stem, key));
+    }
+    whole[..stem.len()].copy_from_slice(stem);
+    whole[stem.len()..end].copy_from_slice(key);
+    whole[end] = b'}';
+    then(&whole[..size])
 }
 
 pub(crate) fn encode_into(out: &mut Vec<u8>, raw: &[u8]) {

@@ -9,7 +9,7 @@ use super::scripts::Transition;
 use super::spec::{Spec, described};
 use super::state::State;
 use crate::base::decision::{Decision, Source};
-use crate::base::error::{shown, span};
+use crate::base::error::shown;
 use crate::call::prelude::*;
 use crate::call::resp;
 
@@ -256,23 +256,7 @@ impl Operation for LimiterCall {
     fn finish(&self, answer: Answer) -> Result<Answer> {
         match answer.get::<Decision>() {
             Some(decision) if self.verb == Verb::Require && !decision.allowed => {
-                let when = match decision.retry_after {
-                    Some(micros) => format!("try again in {}", span(micros.next_multiple_of(1_000))),
-                    None => format!(
-                        "it can never be admitted, because cost {} is above the limit of {}",
-                        decision.cost, decision.limit
-                    ),
-                };
-                if decision.source == Source::Closed {
-                    let (key, name) = (self.shown_key(), &self.spec.name);
-                    let message = format!(
-                        "\"{key}\" was not decided by \"{name}\": Redis could not be asked, and on_error=closed denies \
-                         meanwhile; {when}"
-                    );
-                    return Err(Error::limited(message, decision.clone()));
-                }
-                let message = format!("\"{}\" is over the limit of \"{}\": {when}", self.shown_key(), self.spec.name);
-                Err(Error::limited(message, decision.clone()))
+                Err(self.spec.limited(&self.key, decision))
             }
             _ => Ok(answer),
         }

@@ -92,8 +92,8 @@ pub(super) struct Record {
 impl Record {
     /// Finds out when it ends; a log's cannot be kept without its rule. True if the clock went back.
     pub fn settle(&mut self, now: u64) -> bool {
-        let kept = Kept { rate: self.name.rate(), capacity: self.name.capacity };
         let Some(ends) = self.name.definition().ends else { return false };
+        let kept = Kept { rate: self.name.rate(), capacity: self.name.capacity };
         let End { at, back } = ends(&kept, &mut self.words, now);
         self.stop = at;
         back && self.stop > now

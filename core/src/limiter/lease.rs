@@ -3,19 +3,44 @@
 //! A call that finds none asks for more than its own cost. If Redis denies that, it asks again for its cost alone: so it
 //! is decided as if there were no leases, and nothing of what is denied stays charged.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Limiter;
+use super::at_once::KNOWN;
 use super::call::{LimiterCall, Verb};
 use super::spec::Spec;
 use crate::base::decision::{Decision, Source};
 use crate::base::error::{Error, Result};
+use crate::base::key;
 use crate::call::answer::Answer;
 use crate::rules::policy::Policy;
 use crate::session::Session;
 use crate::session::exchange::Exchange;
 use crate::state::purse::{Leftover, Owner, Taking, Turn};
+
+/// How many permits a limiter takes at once at most.
+pub(super) struct Lease {
+    /// As given; 0 if each call asks.
+    pub most: u64,
+    /// Whether it takes any: what is in memory has nothing to save.
+    takes: bool,
+}
+
+impl Lease {
+    pub fn new(most: u64, in_memory: bool) -> Lease {
+        let takes = most > 0 && !in_memory;
+        KNOWN.fetch_add(usize::from(takes), Ordering::Relaxed);
+        Lease { most, takes }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        KNOWN.fetch_sub(usize::from(self.takes), Ordering::Relaxed);
+    }
+}
 
 /// What a call about a key has to do with the permits that its process holds.
 pub(super) struct Leasing {
@@ -73,7 +98,7 @@ impl Spec {
     fn lease_life(&self, told: &Decision) -> u64 {
         let lives = self.policy.rules().iter().zip(&told.rules).map(|(rule, told)| {
             let life = rule.algorithm().definition().lease_life;
-            life.map_or(0, |life| life(rule, told.reset_after, self.lease))
+            life.map_or(0, |life| life(rule, told.reset_after, self.lease.most))
         });
         lives.min().unwrap_or(0)
     }
@@ -85,8 +110,8 @@ impl Spec {
     }
 
     /// Whether calls of this cost spend permits that were taken ahead.
-    fn leases(&self, cost: u64) -> bool {
-        self.enforce && (1..=self.lease).contains(&cost)
+    pub fn leases(&self, cost: u64) -> bool {
+        self.enforce && self.lease.takes && (1..=self.lease.most).contains(&cost)
     }
 }
 
@@ -96,11 +121,13 @@ impl Limiter {
         if !self.spec.leases(cost) {
             return None;
         }
-        let (key, session) = (self.redis_key(key).ok()?, &self.client.session);
-        if session.is_closed() {
+        let (spec, session) = (&*self.spec, &self.client.session);
+        if session.is_closed() || key::check_key(key).is_err() {
             return None;
         }
-        session.engine_if_made()?.purses.spend(&key, |owner| self.spec.owns(owner), cost, session.purse_time())
+        let purses = &session.engine_if_made()?.purses;
+        let now = session.purse_time();
+        key::with_complete(&spec.stem, key, |key| purses.spend(key, |owner| spec.owns(owner), cost, now))
     }
 }
 
@@ -112,7 +139,7 @@ impl LimiterCall {
         let now = leasing.session.purse_time();
         let mut progress = leasing.progress();
         match self.verb {
-            Verb::Consume | Verb::Require if self.spec.leases(self.amount) => {
+            Verb::Consume | Verb::Require => {
                 purses.failed(&self.key, progress.taking);
                 progress.taking = Taking::default();
                 let owns = |owner: &Owner| self.spec.owns(owner);
@@ -121,7 +148,7 @@ impl LimiterCall {
                 }
                 let patience = leasing.session.timeout.as_micros() as u64;
                 let owner = || -> Owner { self.spec.clone() };
-                match purses.turn(&self.key, owner, owns, (self.amount, self.spec.lease), (now, patience)) {
+                match purses.turn(&self.key, owner, owns, (self.amount, self.spec.lease.most), (now, patience)) {
                     Turn::Spent(decision) => return Some(Answer::new(decision)),
                     Turn::Ask(taking) => progress.taking = taking,
                 }
@@ -139,7 +166,7 @@ impl LimiterCall {
         let purses = &leasing.session.engine().purses;
         let progress = leasing.progress();
         match self.verb {
-            Verb::Consume | Verb::Require if matches!(source, Source::Redis | Source::Memory) => {
+            Verb::Consume | Verb::Require if source == Source::Redis => {
                 let Some(told) = answer.get::<Decision>() else { return };
                 let (taking, life) = (progress.taking, self.spec.lease_life(told));
                 purses.fill(&self.key, taking, told.clone(), life, leasing.session.purse_time());

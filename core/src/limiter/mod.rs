@@ -1,10 +1,12 @@
 //! A limiter: a named policy, asked about keys.
 
 mod all;
+mod at_once;
 mod call;
 mod codec;
 mod compose;
 mod holds;
+mod in_place;
 mod lease;
 mod looped;
 mod request_memory;
@@ -26,10 +28,11 @@ use crate::client::Client;
 use crate::op::Op;
 use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD, Policy};
 use all::CombinedCall;
+pub use at_once::may_know;
 use call::{LimiterCall, Verb};
 pub use holds::Unsettled;
-use lease::Leasing;
 pub(crate) use lease::give_back;
+use lease::{Lease, Leasing};
 use request_memory::RequestMemory;
 pub use reservation::Reservation;
 use scripts::Scripts;
@@ -58,7 +61,8 @@ pub struct LimiterOptions {
     /// smallest capacity of the policy; none: each call asks. Decisions then say [`Source::Lease`](crate::Source).
     ///
     /// With fixed and calendar windows never more than the policy is admitted. A token bucket admits at most what it fills
-    /// in the time that permits may lie here more: as long as it takes to fill as many, and 1 s at most.
+    /// in the time that permits may lie here more: as long as it takes to fill as many, and 1 s at most. What is in
+    /// memory, or not enforced, takes none.
     pub lease: Option<u64>,
 }
 
@@ -105,7 +109,8 @@ impl Limiter {
         }
         let mut policy_args = Vec::new();
         let mut policy_arg_count = 1;
-        resp::part(&mut policy_args, &codec::heading(&policy));
+        let heading = codec::heading(&policy);
+        resp::part(&mut policy_args, &heading);
         for rule in policy.rules() {
             let rate = rule.rate();
             let told = rule.algorithm().definition().arguments().len();
@@ -122,9 +127,10 @@ impl Limiter {
             request_stem: stem("request"),
             scope: options.scope,
             enforce: options.enforce,
-            lease: options.lease.unwrap_or(0),
+            lease: Lease::new(options.lease.unwrap_or(0), client.is_in_memory()),
             policy_args,
             policy_arg_count,
+            heading,
             policy,
         };
         Ok(Limiter { client: client.clone(), spec: Arc::new(spec) })
@@ -152,7 +158,7 @@ impl Limiter {
 
     /// How many permits it takes at once at most; none if each call asks.
     pub fn lease(&self) -> Option<u64> {
-        Some(self.spec.lease).filter(|lease| *lease > 0)
+        Some(self.spec.lease.most).filter(|lease| *lease > 0)
     }
 
     /// The Redis key that holds the state of `key`.
@@ -307,7 +313,7 @@ impl Limiter {
         let memory = request_id.map(|id| self.memory(key, verb.name(), id)).transpose()?;
         let key = self.redis_key(key)?;
         let concerns_leases = match verb {
-            Verb::Consume | Verb::Require => self.spec.lease > 0 && memory.is_none(),
+            Verb::Consume | Verb::Require => memory.is_none() && self.spec.leases(amount),
             Verb::Refund | Verb::Block | Verb::Reset => true,
             _ => false,
         };

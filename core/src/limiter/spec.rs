@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::lease::Lease;
 use super::scripts::Scripts;
 use crate::base::decision::{Decision, RuleDecision, Source};
-use crate::base::error::{Error, Result, shown};
+use crate::base::error::{Error, Result, shown, span};
 use crate::call::operation::{odd_reply, unsigned};
 use crate::call::resp::Value;
 use crate::rules::policy::{Policy, Rule};
@@ -16,8 +17,8 @@ pub(super) struct Spec {
     pub scripts: Arc<Scripts>,
     pub scope: Option<Vec<u8>>,
     pub enforce: bool,
-    /// How many permits are taken at once at most; 0 if each call asks.
-    pub lease: u64,
+    /// How many permits are taken at once.
+    pub lease: Lease,
     /// What the Redis keys start with, up to the user's key.
     pub stem: Vec<u8>,
     /// As `stem`, for what is remembered of requests.
@@ -25,6 +26,8 @@ pub(super) struct Spec {
     /// The policy as script arguments, encoded once.
     pub policy_args: Vec<u8>,
     pub policy_arg_count: usize,
+    /// What its states begin with.
+    pub heading: Vec<u8>,
 }
 
 impl Spec {
@@ -58,6 +61,26 @@ impl Spec {
         Decision::combine(&self.name, rules, 0, cost, false, source).enforced(self.enforce)
     }
 
+    /// The error that a denial is to a caller who requires.
+    pub fn limited(&self, redis_key: &[u8], decision: &Decision) -> Error {
+        let when = match decision.retry_after {
+            Some(micros) => format!("try again in {}", span(micros.next_multiple_of(1_000))),
+            None => format!(
+                "it can never be admitted, because cost {} is above the limit of {}",
+                decision.cost, decision.limit
+            ),
+        };
+        let (key, name) = (self.shown_key(redis_key), &self.name);
+        let message = match decision.source {
+            Source::Closed => format!(
+                "\"{key}\" was not decided by \"{name}\": Redis could not be asked, and on_error=closed denies \
+                 meanwhile; {when}"
+            ),
+            _ => format!("\"{key}\" is over the limit of \"{name}\": {when}"),
+        };
+        Error::limited(message, decision.clone())
+    }
+
     /// The user's part of a Redis key, for messages.
     pub fn shown_key(&self, redis_key: &[u8]) -> String {
         shown(&redis_key[self.stem.len()..redis_key.len() - 1])
@@ -67,17 +90,28 @@ impl Spec {
 /// What one rule says: its wait, what is left, and when it is as new.
 fn of_rule(rule: &Rule, limit: u64, fields: &[Value]) -> Result<RuleDecision> {
     let retry_after = if fields.first() == Some(&Value::Int(-1)) { None } else { Some(unsigned(fields, 0)?) };
-    Ok(RuleDecision {
+    Ok(said(rule, limit, retry_after, unsigned(fields, 1)?, unsigned(fields, 2)?))
+}
+
+/// A rule's answer.
+pub(super) fn said(
+    rule: &Rule,
+    limit: u64,
+    retry_after: Option<u64>,
+    remaining: u64,
+    reset_after: u64,
+) -> RuleDecision {
+    RuleDecision {
         allowed: retry_after == Some(0),
         limit,
-        remaining: unsigned(fields, 1)?,
+        remaining,
         retry_after,
-        reset_after: unsigned(fields, 2)?,
+        reset_after,
         algorithm: rule.algorithm().name(),
         quota: rule.limit(),
         period: rule.period(),
         capacity: rule.capacity(),
-    })
+    }
 }
 
 /// The decisions of a reply to a request with an id, which may be older than the policies of now.

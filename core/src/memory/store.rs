@@ -1,9 +1,13 @@
 //! `memory://`: everything in this process, decided by the Rust twins of the scripts.
 
 use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hashbrown::HashTable;
 
 use crate::base::clock::wall_micros;
 use crate::base::error::{Result, wrong_type};
@@ -12,8 +16,10 @@ use crate::call::operation::Operation;
 use crate::call::resp::Value;
 use crate::call::space::{Object, Planted, Space};
 
-/// Expired keys are looked for when the store has doubled since the last time, but not below this size.
-const SWEEP_FROM: usize = 1_024;
+/// How many parts a store has, each with a lock of its own.
+const SHARDS: usize = 16;
+/// A part looks for expired keys when it has doubled since the last time, but not below this size.
+const SWEEP_FROM: usize = 64;
 /// What is set in a test's own time is kept for so many microseconds longer, since TTLs run in real time, as on a server: an hour.
 const TEST_GRACE: u64 = 3_600_000_000;
 
@@ -24,6 +30,7 @@ enum Kept {
 }
 
 struct Entry {
+    key: Box<[u8]>,
     kept: Kept,
     /// Microseconds; none is forever.
     expires: Option<u64>,
@@ -37,56 +44,138 @@ impl Entry {
     }
 }
 
+/// The entries of one part. On a cache line of its own: others may be locked on other processors.
+#[derive(Default)]
+#[repr(align(128))]
+struct Shard(Mutex<Table>);
+
 #[derive(Default)]
 struct Table {
-    entries: HashMap<Vec<u8>, Entry>,
+    entries: HashTable<Entry>,
     sweep_at: usize,
+}
+
+/// What becomes of a value that was decided about where it lies.
+pub(crate) enum InPlace<T> {
+    /// It stays as it is.
+    Left(T),
+    /// It was changed, and is forgotten after so many milliseconds.
+    Changed(T, u64),
+    /// There was none; this is to be set, and is forgotten after so many milliseconds.
+    Made(T, Vec<u8>, u64),
+    /// That takes more than the value.
+    Undecided,
 }
 
 /// The keys of one process.
 #[derive(Default)]
 pub(crate) struct MemoryStore {
-    table: Mutex<Table>,
+    shards: [Shard; SHARDS],
+    hasher: RandomState,
 }
 
 impl MemoryStore {
-    /// Runs an operation's twin at the given time, or at the wall clock's.
+    /// Runs an operation's twin at the given time, or at the wall clock's. It holds the parts of its keys and no others.
     pub fn run(&self, operation: &dyn Operation, time: Option<u64>) -> Result<Vec<Value>> {
-        let mut table = self.table();
-        // Whatever time a test sets, TTLs run in real time, as on a server: other clients of the same memory set another.
-        let wall = wall_micros();
-        table.sweep(wall);
-        let grace = if time.is_some() { TEST_GRACE } else { 0 };
-        operation.twin(&mut View { table: &mut table, wall, grace }, time.unwrap_or(wall))
+        let mut view = View::of(self, (0..).map_while(|at| operation.key(at)), grace(time));
+        let now = time.unwrap_or(view.wall);
+        operation.twin(&mut view, now)
+    }
+
+    /// Decides about one key: by `quick`, given its value and the time, else by `slow`, given all that a twin is.
+    pub fn decide<T>(
+        &self,
+        key: &[u8],
+        time: Option<u64>,
+        quick: impl FnOnce(Option<&mut [u8]>, u64) -> InPlace<T>,
+        slow: impl FnOnce(&mut dyn Space, u64) -> Result<T>,
+    ) -> Result<T> {
+        let hash = self.hash(key);
+        let shard = shard_of(hash);
+        let mut table = self.table(shard);
+        let (wall, grace) = (wall_micros(), grace(time));
+        let now = time.unwrap_or(wall);
+        let mut found = table.entries.find_mut(hash, |entry| *entry.key == *key);
+        let decided = match found.as_deref_mut().filter(|entry| entry.is_live(wall)) {
+            None => quick(None, now),
+            Some(Entry { kept: Kept::Text(value), .. }) => quick(Some(value), now),
+            Some(_) => InPlace::Undecided,
+        };
+        let (answer, value, ttl) = match decided {
+            InPlace::Left(answer) => return Ok(answer),
+            InPlace::Changed(answer, ttl) => (answer, None, ttl),
+            InPlace::Made(answer, value, ttl) => (answer, Some(value), ttl),
+            InPlace::Undecided => {
+                let mut view = View { store: self, tables: [const { None }; SHARDS], wall, grace };
+                view.tables[shard] = Some(table);
+                return slow(&mut view, now);
+            }
+        };
+        let expires = end(wall, ttl);
+        match (found, value) {
+            (Some(entry), value) => {
+                (entry.expires, entry.grace) = (expires, grace);
+                value.into_iter().for_each(|value| entry.kept = Kept::Text(value));
+            }
+            (None, Some(value)) => {
+                let entry = Entry { key: key.into(), kept: Kept::Text(value), expires, grace };
+                table.insert(&self.hasher, hash, entry, wall);
+            }
+            (None, None) => {}
+        }
+        Ok(answer)
     }
 
     /// For tests: lets them look at the keys.
     #[cfg(test)]
     pub fn with_space<T>(&self, look: impl FnOnce(&mut dyn Space) -> T) -> T {
-        look(&mut View { table: &mut self.table(), wall: wall_micros(), grace: 0 })
+        let tables = std::array::from_fn(|shard| Some(self.table(shard)));
+        look(&mut View { store: self, tables, wall: wall_micros(), grace: 0 })
     }
 
     /// Forgets these keys.
     pub fn forget<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) {
-        if let Ok(mut table) = self.table.lock() {
-            keys.for_each(|key| drop(table.entries.remove(key)));
+        for key in keys {
+            let hash = self.hash(key);
+            self.table(shard_of(hash)).remove(hash, key);
         }
     }
 
     /// Forgets everything.
     pub fn clear(&self) {
-        self.table().entries.clear();
+        (0..SHARDS).for_each(|shard| *self.table(shard) = Table::default());
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(|poisoned| {
+    fn hash(&self, key: &[u8]) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    fn table(&self, shard: usize) -> MutexGuard<'_, Table> {
+        let Shard(table) = &self.shards[shard];
+        table.lock().unwrap_or_else(|poisoned| {
             // Half-changed by a panic: then it is empty, as a server that was started anew.
-            let mut table = PoisonError::into_inner(poisoned);
-            table.entries.clear();
-            self.table.clear_poison();
-            table
+            let mut broken = PoisonError::into_inner(poisoned);
+            *broken = Table::default();
+            table.clear_poison();
+            broken
         })
     }
+}
+
+/// Which part a key is in: by bits of its hash that its place there does not depend on.
+fn shard_of(hash: u64) -> usize {
+    (hash >> 40) as usize % SHARDS
+}
+
+/// How long, in microseconds, what is set is kept longer than its TTL.
+fn grace(time: Option<u64>) -> u64 {
+    // Whatever time a test sets, TTLs run in real time, as on a server: other clients of the same memory set another.
+    if time.is_some() { TEST_GRACE } else { 0 }
+}
+
+/// When a key with this TTL, in milliseconds, is forgotten.
+fn end(wall: u64, ttl: u64) -> Option<u64> {
+    Some(wall.saturating_add(ttl.saturating_mul(1_000)))
 }
 
 /// Memories by their names, and how many clients each has.
@@ -145,30 +234,69 @@ impl Drop for Part {
 }
 
 impl Table {
-    fn sweep(&mut self, now: u64) {
+    /// Adds an entry that is not there.
+    fn insert(&mut self, hasher: &RandomState, hash: u64, entry: Entry, wall: u64) {
+        let again = |entry: &Entry| hasher.hash_one(&*entry.key);
         if self.entries.len() >= self.sweep_at.max(SWEEP_FROM) {
-            self.entries.retain(|_, entry| entry.is_live(now));
+            self.entries.retain(|entry| entry.is_live(wall));
             self.sweep_at = self.entries.len() * 2;
+            self.entries.shrink_to(self.sweep_at, again);
+        }
+        self.entries.insert_unique(hash, entry, again);
+    }
+
+    fn remove(&mut self, hash: u64, key: &[u8]) {
+        if let Ok(found) = self.entries.find_entry(hash, |entry| *entry.key == *key) {
+            found.remove();
         }
     }
 }
 
+/// The parts of a store that some keys lie in, each locked.
 struct View<'a> {
-    table: &'a mut Table,
+    store: &'a MemoryStore,
+    tables: [Option<MutexGuard<'a, Table>>; SHARDS],
     /// The time by which keys are forgotten.
     wall: u64,
     /// How long, in microseconds, what is set is kept longer than its TTL.
     grace: u64,
 }
 
-impl View<'_> {
-    fn live(&self, key: &[u8]) -> Option<&Entry> {
-        self.table.entries.get(key).filter(|entry| entry.is_live(self.wall))
+impl<'a> View<'a> {
+    /// A view of the parts of these keys, which are locked in their order: so no two calls wait for each other.
+    fn of<'k>(store: &'a MemoryStore, keys: impl Iterator<Item = &'k [u8]>, grace: u64) -> View<'a> {
+        let wanted = keys.fold(0, |wanted, key| wanted | 1_u32 << shard_of(store.hash(key)));
+        let tables = std::array::from_fn(|shard| (wanted >> shard & 1 == 1).then(|| store.table(shard)));
+        View { store, tables, wall: wall_micros(), grace }
     }
 
-    /// When a key with this TTL, in milliseconds, is forgotten.
-    fn end(&self, ttl: u64) -> Option<u64> {
-        Some(self.wall.saturating_add(ttl.saturating_mul(1_000)))
+    fn entry(&self, key: &[u8]) -> Option<&Entry> {
+        let hash = self.store.hash(key);
+        let table = self.tables[shard_of(hash)].as_ref();
+        debug_assert!(table.is_some(), "a twin reads a key that its operation does not name");
+        table?.entries.find(hash, |entry| *entry.key == *key)
+    }
+
+    fn live(&self, key: &[u8]) -> Option<&Entry> {
+        self.entry(key).filter(|entry| entry.is_live(self.wall))
+    }
+
+    fn entry_mut(&mut self, key: &[u8]) -> Option<&mut Entry> {
+        let hash = self.store.hash(key);
+        self.tables[shard_of(hash)].as_mut()?.entries.find_mut(hash, |entry| *entry.key == *key)
+    }
+
+    fn put(&mut self, key: &[u8], kept: Kept, expires: Option<u64>, grace: u64) {
+        if let Some(entry) = self.entry_mut(key) {
+            (entry.kept, entry.expires, entry.grace) = (kept, expires, grace);
+            return;
+        }
+        let (hash, store, wall) = (self.store.hash(key), self.store, self.wall);
+        let table = self.tables[shard_of(hash)].as_mut();
+        debug_assert!(table.is_some(), "a twin writes a key that its operation does not name");
+        if let Some(table) = table {
+            table.insert(&store.hasher, hash, Entry { key: key.into(), kept, expires, grace }, wall);
+        }
     }
 }
 
@@ -182,18 +310,12 @@ impl Space for View<'_> {
     }
 
     fn set(&mut self, key: &[u8], value: Vec<u8>, ttl: u64) {
-        let fresh = Entry { kept: Kept::Text(value), expires: self.end(ttl), grace: self.grace };
-        match self.table.entries.get_mut(key) {
-            Some(entry) => *entry = fresh,
-            None => drop(self.table.entries.insert(key.to_vec(), fresh)),
-        }
+        self.put(key, Kept::Text(value), end(self.wall, ttl), self.grace);
     }
 
     fn object(&mut self, key: &[u8]) -> Result<Option<&mut Object>> {
-        if self.live(key).is_none() {
-            return Ok(None);
-        }
-        match self.table.entries.get_mut(key).map(|entry| &mut entry.kept) {
+        let wall = self.wall;
+        match self.entry_mut(key).filter(|entry| entry.is_live(wall)).map(|entry| &mut entry.kept) {
             None => Ok(None),
             Some(Kept::Object(object)) => Ok(Some(&mut **object)),
             Some(Kept::Text(_) | Kept::List) => Err(wrong_type(&[key])),
@@ -201,13 +323,12 @@ impl Space for View<'_> {
     }
 
     fn set_object(&mut self, key: &[u8], object: Box<Object>, ttl: u64) {
-        let entry = Entry { kept: Kept::Object(object), expires: self.end(ttl), grace: self.grace };
-        self.table.entries.insert(key.to_vec(), entry);
+        self.put(key, Kept::Object(object), end(self.wall, ttl), self.grace);
     }
 
     fn keep(&mut self, key: &[u8], ttl: u64) {
-        let (expires, grace) = (self.end(ttl), self.grace);
-        if let Some(entry) = self.table.entries.get_mut(key) {
+        let (expires, grace) = (end(self.wall, ttl), self.grace);
+        if let Some(entry) = self.entry_mut(key) {
             (entry.expires, entry.grace) = (expires, grace);
         }
     }
@@ -219,8 +340,8 @@ impl Space for View<'_> {
     }
 
     fn set_range(&mut self, key: &[u8], from: u64, bytes: &[u8], ttl: u64) {
-        let end = (self.end(ttl), self.grace);
-        if let Some(Entry { kept: Kept::Text(value), expires, grace }) = self.table.entries.get_mut(key) {
+        let end = (end(self.wall, ttl), self.grace);
+        if let Some(Entry { kept: Kept::Text(value), expires, grace, .. }) = self.entry_mut(key) {
             let (from, to) = (from as usize, from as usize + bytes.len());
             value.resize(value.len().max(to), 0);
             value[from..to].copy_from_slice(bytes);
@@ -230,7 +351,10 @@ impl Space for View<'_> {
 
     fn delete(&mut self, key: &[u8]) -> bool {
         let existed = self.live(key).is_some();
-        self.table.entries.remove(key);
+        let hash = self.store.hash(key);
+        if let Some(table) = &mut self.tables[shard_of(hash)] {
+            table.remove(hash, key);
+        }
         existed
     }
 
@@ -239,13 +363,13 @@ impl Space for View<'_> {
             Planted::Text(value) => Kept::Text(value),
             Planted::List => Kept::List,
             Planted::Persisted => {
-                if let Some(entry) = self.table.entries.get_mut(key) {
+                if let Some(entry) = self.entry_mut(key) {
                     entry.expires = None;
                 }
                 return;
             }
         };
-        self.table.entries.insert(key.to_vec(), Entry { kept, expires: None, grace: 0 });
+        self.put(key, kept, None, 0);
     }
 
     fn ttl(&self, key: &[u8]) -> i64 {

@@ -150,9 +150,10 @@ impl Exchange {
 
     /// Begins an attempt: answered at once from memory or by the failure policy, or to be sent.
     pub fn start(&mut self) -> Step {
-        if self.session.is_closed() && !self.parting {
-            let message = "the client was closed: make a new one, or close it later";
-            return Step::Done(Err(Error::new(Code::Closed, message)));
+        if let Err(closed) = self.session.check()
+            && !self.parting
+        {
+            return Step::Done(Err(closed));
         }
         if self.fresh {
             self.deadline = Instant::now() + self.timeout;

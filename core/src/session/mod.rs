@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use crate::base::clock::{TestTime, boot_micros};
 use crate::base::endpoint::Endpoint;
+use crate::base::error::{Code, Error, Result};
 use crate::base::fork::ForkCell;
 use crate::call::operation::OnError;
 use crate::connection::idle::IdleSubscriptions;
@@ -54,6 +55,18 @@ impl Session {
 
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Lets calls pass until the client is closed.
+    ///
+    /// # Errors
+    /// `closed` from then on.
+    pub fn check(&self) -> Result<()> {
+        if self.is_closed() {
+            let message = "the client was closed: make a new one, or close it later";
+            return Err(Error::new(Code::Closed, message));
+        }
+        Ok(())
     }
 
     /// This process' engine, if it has one.

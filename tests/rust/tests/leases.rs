@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use quotalock::{Client, Code, Decision, Limiter, LimiterOptions, Policy, Source, testing};
-use quotalock_tests::{client, fresh_prefix, stores};
+use quotalock_tests::{client, fresh_prefix, servers};
 
 const SECOND: u64 = 1_000_000;
 const START: u64 = 1_700_000_000 * SECOND;
@@ -32,7 +32,7 @@ fn at(clients: &[&Client], micros: u64) {
 
 #[test]
 fn a_lease_tells_what_calls_alone_would_have_told() {
-    for (name, url) in stores() {
+    for (name, url) in servers() {
         for policy in ["100/s", "calendar-window 100/s", "100/s;1000/h"] {
             let client = client(&url, &fresh_prefix("lease"));
             at(&[&client], START);
@@ -56,7 +56,7 @@ fn a_lease_tells_what_calls_alone_would_have_told() {
 
 #[test]
 fn few_calls_ask() {
-    for (name, url) in stores() {
+    for (name, url) in servers() {
         let client = client(&url, &fresh_prefix("lease"));
         at(&[&client], START);
         let (allowed, here) = burst(&leased(&client, "100000/h", 100), 10_000);
@@ -68,7 +68,7 @@ fn few_calls_ask() {
 
 #[test]
 fn what_is_left_at_the_end_of_a_window_is_not_spent_in_the_next() {
-    for (name, url) in stores() {
+    for (name, url) in servers() {
         for policy in ["100/s", "calendar-window 100/s", "token-bucket 100/s"] {
             let client = client(&url, &fresh_prefix("lease"));
             at(&[&client], START);
@@ -85,7 +85,7 @@ fn what_is_left_at_the_end_of_a_window_is_not_spent_in_the_next() {
 
 #[test]
 fn a_cost_that_is_not_here_is_asked_for() {
-    for (name, url) in stores() {
+    for (name, url) in servers() {
         let client = client(&url, &fresh_prefix("lease"));
         at(&[&client], START);
         let limiter = leased(&client, "100/s", 10);
@@ -103,7 +103,7 @@ fn a_cost_that_is_not_here_is_asked_for() {
 
 #[test]
 fn a_denied_call_leaves_nothing_charged() {
-    for (name, url) in stores() {
+    for (name, url) in servers() {
         let [one, other] = [(); 2].map(|()| client(&url, &fresh_prefix_of(&name)));
         at(&[&one, &other], START);
         let limiter = leased(&one, "20/s", 20);
@@ -128,7 +128,7 @@ fn fresh_prefix_of(store: &str) -> String {
 
 #[test]
 fn reset_and_block_take_what_is_here() {
-    for (name, url) in stores() {
+    for (name, url) in servers() {
         let client = client(&url, &fresh_prefix("lease"));
         at(&[&client], START);
         let limiter = leased(&client, "100/s", 50);
@@ -148,7 +148,7 @@ fn reset_and_block_take_what_is_here() {
 
 #[test]
 fn a_refund_gives_back_no_more_than_was_consumed() {
-    for (name, url) in stores() {
+    for (name, url) in servers() {
         let client = client(&url, &fresh_prefix("lease"));
         at(&[&client], START);
         let limiter = leased(&client, "100/s", 50);
@@ -165,7 +165,7 @@ fn a_refund_gives_back_no_more_than_was_consumed() {
 
 #[test]
 fn another_policy_of_the_name_does_not_spend_what_was_taken() {
-    for (name, url) in stores() {
+    for (name, url) in servers() {
         let client = client(&url, &fresh_prefix("lease"));
         at(&[&client], START);
         burst(&leased(&client, "100/s", 50), 40);
@@ -177,7 +177,7 @@ fn another_policy_of_the_name_does_not_spend_what_was_taken() {
 
 #[test]
 fn closing_gives_back_what_was_not_spent() {
-    for (name, url) in stores() {
+    for (name, url) in servers() {
         let prefix = fresh_prefix("lease");
         let [first, second] = [(); 2].map(|()| client(&url, &prefix));
         at(&[&first, &second], START);
@@ -219,7 +219,7 @@ fn what_cannot_be_leased_is_refused() {
 
 #[test]
 fn a_hundred_threads_share_what_one_has_taken() {
-    for (name, url) in stores() {
+    for (name, url) in servers() {
         let client = client(&url, &fresh_prefix("lease"));
         let limiter = leased(&client, "5000/h", 1_000);
         let allowed = AtomicU64::new(0);
@@ -268,8 +268,8 @@ fn history(url: &str, policy: &str, lease: u64, steps: &[Step]) -> Vec<(u64, u64
 
 #[test]
 fn no_window_admits_more_than_the_limit() {
-    for (name, url) in stores() {
-        let cases = if name == "memory" { 300 } else { 20 };
+    for (name, url) in servers() {
+        let cases = 60;
         let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
         let policies = prop::sample::select(vec!["50/s", "calendar-window 50/s"]);
         let outcome = runner.run(&(policies, 2_u64..=50, steps()), |(policy, lease, steps)| {
@@ -293,8 +293,8 @@ fn no_window_admits_more_than_the_limit() {
 
 #[test]
 fn a_bucket_admits_what_it_fills_in_the_life_of_a_lease_more() {
-    for (name, url) in stores() {
-        let cases = if name == "memory" { 300 } else { 20 };
+    for (name, url) in servers() {
+        let cases = 60;
         let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
         let outcome = runner.run(&(2_u64..=50, steps()), |(lease, steps)| {
             let admissions = history(&url, "token-bucket 100/s capacity 50", lease, &steps);
@@ -310,5 +310,33 @@ fn a_bucket_admits_what_it_fills_in_the_life_of_a_lease_more() {
             Ok(())
         });
         outcome.unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+}
+
+#[test]
+fn what_is_in_memory_has_nothing_to_save() {
+    let client = client("memory://", &fresh_prefix("lease"));
+    let limiter = leased(&client, "100/s", 50);
+    assert_eq!(burst(&limiter, 40), (40, 0));
+    assert_eq!(limiter.peek(b"k", 1).unwrap().run().unwrap().remaining, 60);
+}
+
+#[test]
+fn what_is_spent_at_once_is_what_a_call_would_spend() {
+    for (name, url) in servers() {
+        let client = client(&url, &fresh_prefix("lease"));
+        at(&[&client], START);
+        let limiter = leased(&client, "100/s", 50);
+        assert!(limiter.consume_at_once(b"k", 1).is_none(), "{name}: nothing was taken");
+        burst(&limiter, 32);
+        let here = limiter.consume_at_once(b"k", 2).unwrap().unwrap();
+        assert_eq!((here.source, here.cost, here.remaining), (Source::Lease, 2, 66), "{name}");
+        assert_eq!(limiter.require_at_once(b"k", 1).unwrap().unwrap().remaining, 65, "{name}");
+        assert!(limiter.consume_at_once(b"k", 40).is_none(), "{name}: more than is here");
+        at(&[&client], START + SECOND);
+        assert!(limiter.consume_at_once(b"k", 1).is_none(), "{name}: the window is over");
+        at(&[&client], START);
+        client.close();
+        assert!(limiter.consume_at_once(b"k", 1).is_none(), "{name}");
     }
 }

@@ -61,7 +61,7 @@ from ._limiter import Limiter, Reservation
 from ._lock import Lock
 from ._locks import quorum_lock
 from ._stock import Stock
-from ._wrapper import on_loop
+from ._wrapper import maybe_on_loop
 
 __all__ = [
     "Cache",
@@ -107,7 +107,8 @@ __all__ = [
 
 async def limit(name: str, key: str | bytes | int, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
     """Limits in one line, with a client of the environment's; see `quotalock.limit`."""
-    return await on_loop(_of_environment()._native._limit)(name, key, policy, cost)
+    answer = maybe_on_loop(_of_environment()._native._limit)(name, key, policy, cost)
+    return answer if isinstance(answer, Decision) else await answer
 
 
 _default: Client | None = None

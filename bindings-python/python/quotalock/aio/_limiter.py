@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .. import _native
 from .._native import Decision
-from ._wrapper import Wrapper, on_loop
+from ._wrapper import Wrapper, maybe_on_loop, on_loop
 
 if TYPE_CHECKING:
     from .._native import _Unsettled
@@ -44,7 +44,8 @@ class Limiter(Wrapper[_native.Limiter], made_by="Client.limiter"):
 
     async def consume(self, key: str | bytes | int, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
         """Charges `cost` to every rule if all admit it, else to none; with a `request_id` once for that id."""
-        return await on_loop(self._native.consume)(key, cost, request_id)
+        answer = maybe_on_loop(self._native.consume)(key, cost, request_id)
+        return answer if isinstance(answer, Decision) else await answer
 
     async def consume_up_to(self, key: str | bytes | int, most: int) -> Decision:
         """Charges as much as is admitted now, up to `most`; the decision's `cost` tells how much."""
@@ -71,7 +72,8 @@ class Limiter(Wrapper[_native.Limiter], made_by="Client.limiter"):
 
     async def require(self, key: str | bytes | int, cost: int = 1) -> Decision:
         """As `consume`, but a denial raises `RateLimited`, which carries the decision."""
-        return await on_loop(self._native.require)(key, cost)
+        answer = maybe_on_loop(self._native.require)(key, cost)
+        return answer if isinstance(answer, Decision) else await answer
 
     async def wait(self, key: str | bytes | int, timeout: float, cost: int = 1) -> Decision:
         """As `consume`, and after a denial sleeps as `retry_after` says and tries again, for at most `timeout` seconds.

@@ -20,6 +20,11 @@ def on_loop(call: Callable[P, T]) -> Callable[P, Future[T]]:
     return call  # type: ignore[return-value]
 
 
+def maybe_on_loop(call: Callable[P, T]) -> Callable[P, T | Future[T]]:
+    """As `on_loop`, of a call that returns its answer if this process knows it."""
+    return call
+
+
 class Wrapper(Generic[Native]):
     """Wraps a native object. Users get theirs from `made_by`, not from the class."""
 

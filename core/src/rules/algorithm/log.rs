@@ -49,6 +49,8 @@ pub(crate) struct Found {
 }
 
 impl Log {
+    const NONE: Log = Log { next: 0, sum: 0, last: 0, room: 0, base: 0, logged: false, added: 0 };
+
     /// Adds a cost at `now`; a call of the same microsecond as the last shares its entry.
     pub fn append(&mut self, now: u64, cost: u64) {
         if self.next == 0 || self.last < now {
@@ -85,7 +87,8 @@ impl Log {
 #[derive(Clone, Copy)]
 pub(crate) struct Entries<'a> {
     pub log: &'a Log,
-    pub space: &'a dyn Space,
+    /// None if no rule has a log.
+    pub space: Option<&'a dyn Space>,
     pub key: &'a [u8],
 }
 
@@ -96,7 +99,7 @@ impl Entries<'_> {
         if number + 1 == log.next {
             return (log.last, log.sum);
         }
-        let bytes = self.space.range(self.key, log.place(number), ENTRY);
+        let bytes = self.space.map_or(&[][..], |space| space.range(self.key, log.place(number), ENTRY));
         let Some((time, sum)) = bytes.split_first_chunk::<7>().filter(|_| bytes.len() == ENTRY as usize) else {
             return (0, log.sum);
         };
@@ -148,6 +151,11 @@ impl Entries<'_> {
 
 impl<'a> Moment<'a> {
     pub fn new(now: u64, log: &'a Log, space: &'a dyn Space, key: &'a [u8]) -> Moment<'a> {
-        Moment { now, entries: Entries { log, space, key } }
+        Moment { now, entries: Entries { log, space: Some(space), key } }
+    }
+
+    /// For rules without a log.
+    pub fn plain(now: u64) -> Moment<'static> {
+        Moment { now, entries: Entries { log: &Log::NONE, space: None, key: &[] } }
     }
 }

@@ -1,0 +1,76 @@
+//! Decisions that this process makes without a call, on its caller's thread.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::call::{LimiterCall, Verb};
+use super::{Limiter, check_cost};
+use crate::base::decision::{Decision, Source};
+use crate::base::error::Result;
+use crate::base::key;
+use crate::call::operation::Operation;
+
+/// How much this process knows that may answer in place of Redis: who knows something adds one, and takes it away.
+pub(crate) static KNOWN: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether a limiter on Redis may be [answered at once](Limiter::consume_at_once): a look that costs next to nothing.
+pub fn may_know() -> bool {
+    KNOWN.load(Ordering::Relaxed) > 0
+}
+
+impl Limiter {
+    /// Whether all that it counts is in this process, so that it always [answers at once](Limiter::consume_at_once).
+    pub fn is_in_memory(&self) -> bool {
+        self.client.is_in_memory()
+    }
+
+    /// Decides as [`consume`](Limiter::consume) does, if this process can do so without a call; none if it cannot: then make
+    /// the call.
+    ///
+    /// # Errors
+    /// As `consume` and the call that it describes.
+    pub fn consume_at_once(&self, key: &[u8], cost: u64) -> Option<Result<Decision>> {
+        self.at_once(if cost == 0 { Verb::Look } else { Verb::Consume }, key, cost)
+    }
+
+    /// As [`consume_at_once`](Limiter::consume_at_once), but a denial is the error `limited`.
+    ///
+    /// # Errors
+    /// As [`require`](Limiter::require) and the call that it describes.
+    pub fn require_at_once(&self, key: &[u8], cost: u64) -> Option<Result<Decision>> {
+        let decided = self.at_once(Verb::Require, key, cost)?;
+        Some(decided.and_then(|decision| match decision.allowed {
+            true => Ok(decision),
+            false => Err(self.spec.limited(&self.redis_key(key)?, &decision)),
+        }))
+    }
+
+    /// Asks who may know, one after another.
+    fn at_once(&self, verb: Verb, key: &[u8], cost: u64) -> Option<Result<Decision>> {
+        if self.is_in_memory() {
+            return Some(self.in_memory(verb, key, cost));
+        }
+        self.spend_at_once(key, cost).map(Ok)
+    }
+
+    fn in_memory(&self, verb: Verb, key: &[u8], cost: u64) -> Result<Decision> {
+        check_cost(cost)?;
+        key::check_key(key)?;
+        let session = &self.client.session;
+        session.check()?;
+        let (spec, time, look) = (&*self.spec, session.test_time.get(), verb == Verb::Look);
+        key::with_complete(&spec.stem, key, |key| {
+            let in_place = |value: Option<&mut [u8]>, now| spec.charge_in_place(value, now, cost, look);
+            session.engine().memory.decide(key, time, in_place, |space, now| {
+                let call = LimiterCall {
+                    spec: self.spec.clone(),
+                    verb,
+                    key: key.to_vec(),
+                    amount: cost,
+                    memory: None,
+                    leasing: None,
+                };
+                spec.decision(&call.twin(space, now)?[2..], cost, Source::Memory)
+            })
+        })
+    }
+}
