@@ -156,7 +156,7 @@ soak: build ## Load on a cluster that fails all along, to see that nothing grows
 test-bench: build ## Runs every measurement for an instant, so that the bench does not rot
 	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \
 		&& $(PYTHON) bench/locks.py --quick >/dev/null && $(PYTHON) bench/cache.py --quick >/dev/null \
-		&& $(PYTHON) bench/scale.py --quick >/dev/null'
+		&& $(PYTHON) bench/scale.py --quick >/dev/null && $(PYTHON) bench/lease.py --quick >/dev/null'
 
 .PHONY: build-workers
 build-workers: setup ## Builds the workers of the tests that are written in Rust
@@ -209,7 +209,7 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-locks bench-script scale survive docs scripts
+.PHONY: demo bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks bench-script scale survive docs scripts
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 
@@ -221,6 +221,9 @@ bench: build ## Measures it beside its peers: one table, one plot
 
 bench-cache: build ## Measures what readers of a stale value wait, beside a round trip and GET
 	$(PYTHON) bench/cache.py
+
+bench-lease: build ## Measures decisions a second and the server's CPU with permits leased 100 at a time, and without
+	$(PYTHON) bench/lease.py
 
 bench-locks: build ## Measures locks beside their peers: pairs, waiting, who learns of a loss
 	$(PYTHON) bench/locks.py

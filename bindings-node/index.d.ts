@@ -41,10 +41,11 @@ export type Key = string | Uint8Array
 export type OnError = 'raise' | 'open' | 'closed' | 'local'
 
 /**
- * Who answered: Redis, this process by what Redis denied a moment ago, the store of `memory://`, or, while Redis could
+ * Who answered: Redis, this process by what Redis denied a moment ago or from permits of a
+ * lease, the store of `memory://`, or, while Redis could
  * not, what `onError` says.
  */
-export type Source = 'redis' | 'memory' | 'local' | 'open' | 'closed' | 'deny-cache'
+export type Source = 'redis' | 'memory' | 'lease' | 'local' | 'open' | 'closed' | 'deny-cache'
 
 /** How a client is made. */
 export interface ClientOptions {
@@ -80,6 +81,11 @@ export interface LimiterOptions {
    * would have been denied; those were charged nothing. Use it to try a policy on real traffic.
    */
   readonly enforce?: boolean | undefined
+  /**
+   * How many permits are taken from Redis at once at most, to be spent in this process without a call: 2 to the smallest
+   * capacity of the policy. If left out, each call asks. Sliding windows and logs refuse a lease.
+   */
+  readonly lease?: number | undefined
 }
 
 /**
@@ -374,8 +380,8 @@ export class Client implements Disposable, AsyncDisposable {
    * Makes a limiter.
    * @param name part of its Redis keys: limiters of one name and prefix share their state.
    * @param policy what it decides by.
-   * @param options the scope of its keys, and whether the policy is enforced.
-   * @throws {InvalidArgumentError} for an empty or too long name or scope.
+   * @param options the scope of its keys, whether the policy is enforced, and how many permits are taken at once.
+   * @throws {InvalidArgumentError} for an empty or too long name or scope, and a lease that cannot be.
    * @throws {InvalidPolicyError} for an invalid policy.
    */
   limiter(name: string, policy: Policy, options?: LimiterOptions): Limiter
@@ -476,6 +482,8 @@ export class Limiter {
   readonly scope: string | Buffer | null
   /** Whether the policy is enforced. */
   readonly enforce: boolean
+  /** How many permits it takes from Redis at once at most; null if each call asks. */
+  readonly lease: number | null
   /** Charges `cost` to every rule if all admit it, else to none. A cost above a limit is always denied. */
   consume(key: Key, options?: ConsumeOptions): Promise<Decision>
   /**

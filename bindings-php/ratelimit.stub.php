@@ -33,7 +33,8 @@ namespace Quotalock {
             string $name,
             Rule|array|string $policy,
             \Stringable|string|int|null $scope = null,
-            bool $enforce = true
+            bool $enforce = true,
+            ?int $lease = null
         ): LimiterInterface;
 
         public function consumeAll(array $charges, \Stringable|string|int|null $requestId = null): CombinedDecision;
@@ -321,6 +322,9 @@ namespace Quotalock {
         /** Whether the policy is enforced. */
         public readonly bool $enforce;
 
+        /** How many permits it takes from Redis at once at most; null if each call asks. */
+        public readonly ?int $lease;
+
         private function __construct()
         {
         }
@@ -476,7 +480,7 @@ namespace Quotalock {
         /**
          * Who answered; `deny-cache` is this host, by what Redis denied a moment ago.
          *
-         * @var 'redis'|'memory'|'local'|'open'|'closed'|'deny-cache'
+         * @var 'redis'|'memory'|'lease'|'local'|'open'|'closed'|'deny-cache'
          */
         public readonly string $source;
 
@@ -541,7 +545,7 @@ namespace Quotalock {
         /**
          * Who answered.
          *
-         * @var 'redis'|'memory'|'local'|'open'|'closed'|'deny-cache'
+         * @var 'redis'|'memory'|'lease'|'local'|'open'|'closed'|'deny-cache'
          */
         public readonly string $source;
 
@@ -1281,6 +1285,8 @@ namespace Quotalock {
          *     a cluster, and consumeAll() can charge them together with those of other limiters of that scope
          * @param bool $enforce if false every call passes, and Decision::$wouldDeny tells which would have been denied;
          *     those were charged nothing. Use it to try a policy on real traffic
+         * @param positive-int|null $lease how many permits are taken from Redis at once at most, to be spent in this
+         *     process without a call: 2 to the smallest capacity of the policy. Sliding windows and logs refuse one
          * @throws InvalidArgumentException
          * @throws InvalidPolicyException
          */
@@ -1288,7 +1294,8 @@ namespace Quotalock {
             string $name,
             Rule|array|string $policy,
             \Stringable|string|int|null $scope = null,
-            bool $enforce = true
+            bool $enforce = true,
+            ?int $lease = null
         ): Limiter {
         }
 

@@ -30,7 +30,7 @@ const { takenAll } = require('./sale.js')
 const { Stock, reservationsOf, takeAllOptions, takesOf } = require('./stock.js')
 
 const CLIENT_OPTIONS = ['prefix', 'timeoutMs', 'onError', 'requestMemoryMs', 'password', 'denyCacheMaxMs']
-const LIMITER_OPTIONS = ['scope', 'enforce']
+const LIMITER_OPTIONS = ['scope', 'enforce', 'lease']
 const CONSUME_ALL_OPTIONS = ['requestId', 'signal']
 const ADOPT_OPTIONS = ['renew']
 const STOCK_OPTIONS = ['scope', 'ledgerCap', 'retentionMs']
@@ -84,14 +84,15 @@ class Client {
   /** @type {Surface['limiter']} */
   limiter(name, policy, given) {
     const [named, rules] = [text('name', name), policyOf(policy)]
-    const { scope, enforce = true } = options(given, LIMITER_OPTIONS)
-    const how = /** @type {const} */ ([bytesIfGiven('scope', scope), flag('enforce', enforce)])
+    const { scope, enforce = true, lease } = options(given, LIMITER_OPTIONS)
+    const most = numberIfGiven('lease', lease)
+    const how = /** @type {const} */ ([bytesIfGiven('scope', scope), flag('enforce', enforce), most])
     const made = construct(this.limiter, () =>
       typeof rules === 'string'
         ? this.#native.limiterByText(named, rules, ...how)
         : this.#native.limiterByRules(named, rules, ...how),
     )
-    const shown = { name: named, scope: scope === undefined ? null : kept('scope', scope), enforce: how[1] }
+    const shown = { name: named, scope: scope === undefined ? null : kept('scope', scope), enforce: how[1], lease: most ?? null }
     return /** @type {any} */ (new Limiter(made, shown))
   }
 

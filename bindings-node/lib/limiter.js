@@ -47,7 +47,7 @@ class Limiter {
 
   /**
    * @param {import('./native.js').Limiter} limiter
-   * @param {{ name: string, scope: string | Buffer | null, enforce: boolean }} shown
+   * @param {{ name: string, scope: string | Buffer | null, enforce: boolean, lease: number | null }} shown
    */
   constructor(limiter, shown) {
     if (!(limiter instanceof native.Limiter)) {
@@ -71,6 +71,10 @@ class Limiter {
 
   get enforce() {
     return this.#shown.enforce
+  }
+
+  get lease() {
+    return this.#shown.lease
   }
 
   /** @type {Surface['consume']} */
@@ -195,8 +199,9 @@ class Limiter {
   }
 
   [inspect.custom]() {
-    const { name, scope, enforce } = this.#shown
-    const more = `${scope === null ? '' : `, scope: ${inspect(scope)}`}${enforce ? '' : ', enforce: false'}`
+    const { name, scope, enforce, lease } = this.#shown
+    const scoped = scope === null ? '' : `, scope: ${inspect(scope)}`
+    const more = `${scoped}${enforce ? '' : ', enforce: false'}${lease === null ? '' : `, lease: ${lease}`}`
     return `Limiter { name: ${inspect(name)}, policy: ${inspect(this.policy)}${more} }`
   }
 }

@@ -124,9 +124,9 @@ export declare class Client {
   /** Closes it; true if what it held is to be given back. */
   close(): boolean
   /** Makes a limiter by a policy's text. */
-  limiterByText(name: string, policy: string, scope: Buffer | undefined | null, enforce: boolean): Limiter
+  limiterByText(name: string, policy: string, scope: Buffer | undefined | null, enforce: boolean, lease?: number | undefined | null): Limiter
   /** Makes a limiter by a policy's rules. */
-  limiterByRules(name: string, rules: Array<RuleInput>, scope: Buffer | undefined | null, enforce: boolean): Limiter
+  limiterByRules(name: string, rules: Array<RuleInput>, scope: Buffer | undefined | null, enforce: boolean, lease?: number | undefined | null): Limiter
   /** Makes a handle for the units of a sale; what is missing is as the core has it. */
   stock(name: Buffer, scope?: Buffer | undefined | null, ledgerCap?: number | undefined | null, retentionMs?: number | undefined | null): Stock
 }

@@ -94,9 +94,10 @@ impl Client {
         policy: String,
         scope: Option<BufferSlice>,
         enforce: bool,
+        lease: Option<f64>,
     ) -> Result<Limiter> {
         let policy = Policy::parse(&policy).map_err(thrown)?;
-        self.limiter(&name, policy, scope, enforce)
+        self.limiter(&name, policy, scope, enforce, lease)
     }
 
     /// Makes a limiter by a policy's rules.
@@ -107,14 +108,23 @@ impl Client {
         rules: Vec<RuleInput>,
         scope: Option<BufferSlice>,
         enforce: bool,
+        lease: Option<f64>,
     ) -> Result<Limiter> {
         let rules: quotalock::Result<Vec<quotalock::Rule>> = rules.iter().map(rule).collect();
         let policy = rules.and_then(Policy::new).map_err(thrown)?;
-        self.limiter(&name, policy, scope, enforce)
+        self.limiter(&name, policy, scope, enforce, lease)
     }
 
-    fn limiter(&self, name: &str, policy: Policy, scope: Option<BufferSlice>, enforce: bool) -> Result<Limiter> {
-        let options = LimiterOptions { scope: scope.map(|bytes| bytes.to_vec()), enforce };
+    fn limiter(
+        &self,
+        name: &str,
+        policy: Policy,
+        scope: Option<BufferSlice>,
+        enforce: bool,
+        lease: Option<f64>,
+    ) -> Result<Limiter> {
+        let lease = lease.map(|lease| unsigned("lease", lease)).transpose().map_err(thrown)?;
+        let options = LimiterOptions { scope: scope.map(|bytes| bytes.to_vec()), enforce, lease };
         self.inner.limiter_with(name, policy, options).map(|inner| Limiter { inner }).map_err(thrown)
     }
 }

@@ -96,9 +96,11 @@ impl Client {
         policy: PolicyArgument,
         scope: Maybe<Key>,
         enforce: Flag,
+        lease: Maybe<Int>,
     ) -> Outcome<ZBox<ZendClassObject<Limiter>>> {
         let (name, scope, enforce) = (name.utf8(1, "name")?, scope.bytes(3)?, enforce.get(4)?);
-        let options = LimiterOptions { scope: scope.map(Cow::into_owned), enforce };
+        let lease = lease.0.map(|lease| lease.unsigned(5, "lease")).transpose()?;
+        let options = LimiterOptions { scope: scope.map(Cow::into_owned), enforce, lease };
         let limiter = self.0.shared()?.limiters.limiter_with(&name, &policy.text(2)?, options)?;
         Ok(Limiter::object(limiter, self.0.clone()))
     }

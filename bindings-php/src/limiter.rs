@@ -16,8 +16,13 @@ use crate::registry::Handle;
 use crate::reservation::Reservation;
 
 /// The properties of the class.
-pub const PROPERTIES: &[Property] =
-    &[("name", Type::Text), ("policy", Type::Text), ("scope", Type::MaybeText), ("enforce", Type::Bool)];
+pub const PROPERTIES: &[Property] = &[
+    ("name", Type::Text),
+    ("policy", Type::Text),
+    ("scope", Type::MaybeText),
+    ("enforce", Type::Bool),
+    ("lease", Type::MaybeInt),
+];
 
 const SPENT: &str = "spent";
 
@@ -37,6 +42,7 @@ impl Limiter {
             property::text(limiter.policy().to_string()),
             limiter.scope().map_or_else(Zval::null, property::text),
             property::bool(limiter.enforce()),
+            property::maybe(limiter.lease(), property::int),
         ];
         let mut object = ZendClassObject::new(Limiter { limiter, handle });
         property::fill(&mut object.std, 0, properties);

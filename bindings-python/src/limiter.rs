@@ -31,8 +31,9 @@ impl Limiter {
 
 #[pymethods]
 impl Client {
-    /// Makes a limiter: a name, part of its Redis keys, and a policy; its keys share a slot with others of their `scope`.
-    #[pyo3(signature = (name, policy, scope = None, enforce = true))]
+    /// Makes a limiter: a name, part of its Redis keys, and a policy; its keys share a slot with others of their `scope`; it takes up to
+    /// `lease` permits at once.
+    #[pyo3(signature = (name, policy, scope = None, enforce = true, lease = None))]
     fn limiter(
         &self,
         py: Python<'_>,
@@ -40,9 +41,11 @@ impl Client {
         policy: &Bound<'_, PyAny>,
         scope: Maybe<'_, '_>,
         enforce: bool,
+        lease: Maybe<'_, '_>,
     ) -> PyResult<Limiter> {
         let octets = scope.map(|scope| octets("scope", scope.as_borrowed())).transpose()?;
-        let options = LimiterOptions { scope: octets.map(<[u8]>::to_vec), enforce };
+        let lease = lease.map(|lease| whole("lease", lease.as_borrowed())).transpose()?;
+        let options = LimiterOptions { scope: octets.map(<[u8]>::to_vec), enforce, lease };
         let limiter = self.core().limiter_with(name.0, self::policy(policy)?, options);
         let limiter = limiter.map_err(|error| raised(py, &error))?;
         Ok(Limiter { core: limiter, carrier: self.carrier().clone(), scope: scope.map(|scope| scope.clone().unbind()) })
@@ -90,6 +93,12 @@ impl Limiter {
     #[getter]
     fn enforce(&self) -> bool {
         self.core.enforce()
+    }
+
+    /// How many permits it takes at once at most; None if each call asks.
+    #[getter]
+    fn lease(&self) -> Option<u64> {
+        self.core.lease()
     }
 
     /// Charges `cost` to every rule if all admit it, else to none; with a `request_id` once for that id.

@@ -5,14 +5,16 @@ use std::time::Instant;
 
 use crate::call::answer::Answer;
 use crate::client::Client;
+use crate::limiter;
 use crate::lock::{self, Held};
 use crate::op::Op;
 use crate::redis::batch;
 use crate::session::Session;
 use crate::session::exchange::Exchange;
+use crate::state::purse::Leftover;
 
 impl Client {
-    /// Closes the client. Locks and permits that are held through it are released, and who waits for one ends with `closed` and
+    /// Closes the client. Locks and permits that are held through it are released, permits that a limiter took ahead ([`LimiterOptions::lease`](crate::LimiterOptions)) given back, and who waits for one ends with `closed` and
     /// leaves its place; that takes one timeout of the client at most, after which what could not be given back ends with its
     /// ttl. Then the connections are closed. Later calls answer `closed`, and what was held is lost; closing twice does nothing.
     pub fn close(&self) {
@@ -29,7 +31,7 @@ impl Client {
                 Ok(Answer::new(true))
             })
         };
-        (!closing.held.is_empty()).then(|| task(closing))
+        (!closing.held.is_empty() || !closing.unspent.is_empty()).then(|| task(closing))
     }
 }
 
@@ -38,6 +40,8 @@ struct Closing {
     /// None if it was closed before.
     session: Option<Arc<Session>>,
     held: Vec<Arc<Held>>,
+    /// Permits that were taken ahead.
+    unspent: Vec<Leftover>,
 }
 
 impl Closing {
@@ -49,7 +53,9 @@ impl Closing {
         held.iter().for_each(|held| held.lose());
         // Those who wait on the process' thread leave while it still has its connection.
         engine.into_iter().for_each(|engine| engine.hang_up());
-        Closing { session, held }
+        let unspent = session.as_ref().zip(engine);
+        let unspent = unspent.map(|(session, engine)| engine.purses.give_up(session.purse_time())).unwrap_or_default();
+        Closing { session, held, unspent }
     }
 
     /// Gives back what is held.
@@ -62,8 +68,10 @@ impl Closing {
             let release = Box::new(held.spec.release(held.id, 0));
             Exchange::new(held.spec.session.clone(), release, None).parting()
         };
-        // What could not be told ends with its ttl.
-        batch::run_all(single.into_iter().map(release).collect(), &mut || Instant::now() >= end);
+        let unspent = std::mem::take(&mut self.unspent).into_iter();
+        let given_back = unspent.filter_map(|left| limiter::give_back(session, left));
+        // What could not be told ends with its ttl, and permits with their window.
+        batch::run_all(single.into_iter().map(release).chain(given_back).collect(), &mut || Instant::now() >= end);
         for held in several.iter().take_while(|_| Instant::now() < end) {
             let _ = lock::release_everywhere(held, &mut || Instant::now() >= end);
         }

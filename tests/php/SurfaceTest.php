@@ -20,10 +20,13 @@ final class SurfaceTest extends TestCase
     }
 
     /** Canonical names as PHP writes them, without what PHP lacks; a duration, maybe of this type, has its unit. */
-    private static function listed(array $canonical, string $type = ''): array
+    private static function listed(array $canonical, string $type = '', string $method = ''): array
     {
         $api = self::api();
-        $unit = fn (string $name) => array_intersect([$name, "$type.$name"], $api['durations']) === [] ? '' : 'Ms';
+        $among = fn (string $what, array $names) => array_intersect($names, $api[$what]) !== [];
+        $lasts = fn (string $name) => $among('durations', [$name, "$type.$name"])
+            && !$among('counts', ["$method.$name", "$type.$name"]);
+        $unit = fn (string $name) => $lasts($name) ? 'Ms' : '';
         $had = array_values(array_diff($canonical, $api['only']['php']['lacks']));
         return array_map(fn (string $name) => camel($name) . $unit($name), $had);
     }
@@ -69,7 +72,7 @@ final class SurfaceTest extends TestCase
         }
         $wanted = [];
         foreach ($surface['methods'] ?? [] as $method => $parameters) {
-            $wanted[camel($method)] = self::listed($parameters, $type);
+            $wanted[camel($method)] = self::listed($parameters, $type, $method);
         }
         ksort($methods);
         ksort($wanted);

@@ -14,7 +14,7 @@ _HeaderSyntax = Literal["draft-11", "none"]
 _LockState = Literal["released", "held", "uncertain", "lost"]
 _OnError = Literal["raise", "open", "closed", "local"]
 _Outcome = Literal["held", "sold_out", "buyer_limit", "not_open", "ended"]
-_Source = Literal["redis", "memory", "local", "open", "closed", "deny-cache"]
+_Source = Literal["redis", "memory", "lease", "local", "open", "closed", "deny-cache"]
 _Unsettled = Literal["spent", "returned"]
 _WhenAway = Literal["raise", "load"]
 
@@ -102,6 +102,7 @@ class Client:
         policy: str | Rule | Iterable[Rule],
         scope: str | bytes | None = None,
         enforce: bool = True,
+        lease: int | None = None,
     ) -> Limiter:
         """Makes a limiter: a name, part of its Redis keys, and a policy, as text (`"10/minute;100/hour"`), as a `Rule`
         or as several.
@@ -109,6 +110,9 @@ class Client:
         Limiters of one `scope` have all their keys in one slot of a cluster, where `consume_all` needs them. With
         `enforce=False` every call passes, and `Decision.would_deny` tells which would have been denied; those were
         charged nothing. Use it to try a policy on real traffic.
+
+        With a `lease` the limiter takes up to so many permits from Redis at once (2 to the smallest capacity of the
+        policy) and spends them in this process without a call. Sliding windows and logs refuse one.
 
         Raises `InvalidPolicy`, and `InvalidArgument` for an empty or too long name or scope.
         """
@@ -349,6 +353,10 @@ class Limiter:
     @property
     def enforce(self) -> bool:
         """Whether the policy is enforced."""
+
+    @property
+    def lease(self) -> int | None:
+        """How many permits it takes from Redis at once at most; None if each call asks."""
 
     def consume(self, key: str | bytes | int, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
         """Charges `cost` to every rule if all admit it, else to none. A cost of 0 only looks; one above a limit is

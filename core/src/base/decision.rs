@@ -11,6 +11,8 @@ pub enum Source {
     Redis,
     /// The store of `memory://`.
     Memory,
+    /// This process, from permits that it took ahead ([`LimiterOptions::lease`](crate::LimiterOptions)).
+    Lease,
     /// This process' own memory, while Redis could not answer (`on_error = local`).
     Local,
     /// Nobody: Redis could not answer and `on_error = open` admits.
@@ -23,8 +25,8 @@ pub enum Source {
 
 impl Source {
     /// Every source, in the order of the documentation.
-    pub const ALL: [Source; 6] =
-        [Source::Redis, Source::Memory, Source::Local, Source::Open, Source::Closed, Source::DenyCache];
+    pub const ALL: [Source; 7] =
+        [Source::Redis, Source::Memory, Source::Lease, Source::Local, Source::Open, Source::Closed, Source::DenyCache];
 
     /// The source of that text.
     pub fn by_name(name: &str) -> Option<Source> {
@@ -36,6 +38,7 @@ impl Source {
         match self {
             Source::Redis => "redis",
             Source::Memory => "memory",
+            Source::Lease => "lease",
             Source::Local => "local",
             Source::Open => "open",
             Source::Closed => "closed",
@@ -136,6 +139,32 @@ impl Decision {
 }
 
 impl Decision {
+    /// Counts as left what is held in this process.
+    pub(crate) fn with_held(&mut self, held: u64) {
+        if self.allowed {
+            self.remaining += held;
+            self.rules.iter_mut().for_each(|rule| rule.remaining += held);
+        }
+    }
+
+    /// Takes out again what [`with_held`](Decision::with_held) put in.
+    pub(crate) fn without_held(&mut self, held: u64) {
+        if self.allowed {
+            self.remaining = self.remaining.saturating_sub(held);
+            self.rules.iter_mut().for_each(|rule| rule.remaining = rule.remaining.saturating_sub(held));
+        }
+    }
+
+    /// Of what Redis said when permits were taken makes the answer to one who spends some of them, so much later.
+    pub(crate) fn held_here(&mut self, cost: u64, left: u64, passed: u64) {
+        self.with_held(left);
+        (self.cost, self.source, self.healed) = (cost, Source::Lease, false);
+        self.reset_after = self.reset_after.saturating_sub(passed);
+        for rule in &mut self.rules {
+            rule.reset_after = rule.reset_after.saturating_sub(passed);
+        }
+    }
+
     /// Lets a denied call pass with a mark, unless the policy is enforced.
     pub(crate) fn enforced(mut self, enforce: bool) -> Decision {
         self.would_deny = !enforce && !self.allowed;

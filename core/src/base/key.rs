@@ -128,6 +128,20 @@ pub(crate) fn complete(stem: &[u8], key: &[u8]) -> Vec<u8> {
     out
 }
 
+/// The key of which [`complete`] made this with this stem.
+pub(crate) fn user_part(stem: &[u8], whole: &[u8]) -> Vec<u8> {
+    let encoded = whole.get(stem.len()..whole.len().saturating_sub(1)).unwrap_or_default();
+    let (mut raw, mut rest) = (Vec::with_capacity(encoded.len()), encoded);
+    while let Some((first, behind)) = rest.split_first() {
+        let decoded =
+            [(b"%25", b'%'), (b"%7B", b'{'), (b"%7D", b'}')].into_iter().find(|(code, _)| rest.starts_with(*code));
+        let (byte, size) = decoded.map_or((*first, 1), |(code, byte)| (byte, code.len()));
+        raw.push(byte);
+        rest = if size == 1 { behind } else { &rest[size..] };
+    }
+    raw
+}
+
 /// Does something with the whole Redis key, which is not allocated if it is an ordinary one.
 pub(crate) fn with_complete<T>(stem: &[u8], key: &[u8], then: impl FnOnce(&[u8]) -> T) -> T {
     let mut whole = [0; ORDINARY];
@@ -148,6 +162,21 @@ pub(crate) fn encode_into(out: &mut Vec<u8>, raw: &[u8]) {
             b'{' => out.extend_from_slice(b"%7B"),
             b'}' => out.extend_from_slice(b"%7D"),
             other => out.push(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_users_part_of_a_key_is_what_it_was_made_of() {
+        for scope in [None, Some(&b"s}%"[..])] {
+            let stem = stem("ql", "limit", "a{b", scope);
+            for key in [&b"k"[..], b"", b"%25", b"{}%", b"\xff%7", b"%7B}"] {
+                assert_eq!(user_part(&stem, &complete(&stem, key)), key);
+            }
         }
     }
 }

@@ -54,7 +54,8 @@ impl Limiter {
         if session.check().is_err() {
             return None;
         }
-        self.remembered(key, cost).map(Ok)
+        // What is held here is paid for, whatever Redis denies by now.
+        self.spend_at_once(key, cost).or_else(|| self.remembered(key, cost)).map(Ok)
     }
 
     fn in_memory(&self, verb: Verb, key: &[u8], cost: u64) -> Result<Decision> {
@@ -73,6 +74,7 @@ impl Limiter {
                     amount: cost,
                     memory: None,
                     recall: None,
+                    leasing: None,
                 };
                 spec.decision(&call.twin(space, now)?[2..], cost, Source::Memory)
             })

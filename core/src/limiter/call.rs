@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::denied::Recall;
 use super::holds::{ID_SIZE, Unsettled};
+use super::lease::Leasing;
 use super::request_memory::{Expected, RequestMemory};
 use super::scripts::Transition;
 use super::spec::{Spec, described};
@@ -64,12 +65,19 @@ pub(super) struct LimiterCall {
     pub memory: Option<RequestMemory>,
     /// What it has to do with remembered denials.
     pub recall: Option<Recall>,
+    /// What it has to do with permits that are held here, if anything.
+    pub leasing: Option<Leasing>,
 }
 
 impl LimiterCall {
     /// The cost that the decision is about: refund and block answer as a peek of cost 1 would.
     fn cost(&self) -> u64 {
         if matches!(self.verb, Verb::Refund | Verb::Block) { 1 } else { self.amount }
+    }
+
+    /// How much Redis is asked for: the amount, and what is taken for others.
+    fn asked(&self) -> u64 {
+        self.amount + self.leasing.as_ref().map_or(0, Leasing::more)
     }
 
     fn transition(&self) -> Transition {
@@ -115,7 +123,7 @@ impl Operation for LimiterCall {
     }
 
     fn bundle(&self) -> Option<Bundle<'_>> {
-        let kind = (Arc::as_ptr(&self.spec).addr(), self.amount);
+        let kind = (Arc::as_ptr(&self.spec).addr(), self.asked());
         let bundle = || Bundle { script: self.spec.scripts.of(Transition::ConsumeMany), kind, stem: &self.spec.stem };
         (matches!(self.verb, Verb::Consume | Verb::Require) && self.memory.is_none()).then(bundle)
     }
@@ -133,7 +141,7 @@ impl Operation for LimiterCall {
             Verb::Reset => return,
             // A negative cost only looks.
             Verb::Look => args.parts(1, |out| resp::negative_part(out, self.amount)),
-            _ => args.number(self.amount),
+            _ => args.number(self.asked()),
         }
         args.parts(self.spec.policy_arg_count, |out| out.extend_from_slice(&self.spec.policy_args));
         match self.verb {
@@ -162,7 +170,7 @@ impl Operation for LimiterCall {
             return Ok(reply);
         }
         let state = State::load(&self.spec.policy, space, &self.key, now)?;
-        let amount = self.amount;
+        let amount = self.asked();
         let done = match self.verb {
             Verb::Refund => state.give_back(space, amount),
             Verb::Block => state.block(space, amount),
@@ -200,15 +208,23 @@ impl Operation for LimiterCall {
                 Ok(Answer::new(decision))
             }
             _ if fields.len() == expected && self.verb != Verb::UpTo => {
-                Ok(Answer::new(self.spec.decision(fields, self.cost(), source)?))
+                let mut decision = self.spec.decision(fields, self.cost(), source)?;
+                decision.with_held(self.leasing.as_ref().map_or(0, Leasing::more));
+                Ok(Answer::new(decision))
             }
             _ => Err(odd_reply(format!("{} fields in place of {expected}", fields.len()))),
         }
     }
 
     fn local_answer(&self) -> Option<Answer> {
+        if let Some(spent) = self.begin() {
+            return Some(spent);
+        }
         let recall = self.recall.as_ref().filter(|_| self.is_plain())?;
-        recall.denied(&self.spec, self.amount).map(Answer::new)
+        let denied = recall.denied(&self.spec, self.amount)?;
+        // Then nothing is asked for.
+        self.lost();
+        Some(Answer::new(denied))
     }
 
     fn about_to_send(&mut self, timeout: Duration) {
@@ -230,6 +246,21 @@ impl Operation for LimiterCall {
         if let Some(decision) = decision.filter(|decision| self.is_plain() && !decision.allowed) {
             recall.remember(decision);
         }
+    }
+
+    fn take(&self, fields: &mut [Value], source: Source) -> Result<Answer> {
+        let answer = self.decode(fields, source)?;
+        self.took(&answer, source);
+        Ok(answer)
+    }
+
+    fn gather(&mut self, answer: Answer) -> Result<Option<Answer>> {
+        Ok(if self.asks_again(&answer) { None } else { Some(answer) })
+    }
+
+    fn without_redis(&self, _error: &Error) -> Option<Answer> {
+        self.lost();
+        None
     }
 
     fn has_written(&self, answer: &Answer) -> bool {

@@ -9,6 +9,7 @@ use super::Limiter;
 use super::spec::Spec;
 use crate::base::clock::boot_micros;
 use crate::base::decision::{Decision, RuleDecision, Source};
+use crate::base::key;
 use crate::denials::{self, Denial, Frees, MOST_RULES, Mark, Place, Remembered, RuleNumbers, Shelf};
 use crate::rules::policy::Policy;
 use crate::session::Session;
@@ -124,6 +125,15 @@ fn now() -> u64 {
         return micros;
     }
     boot_micros()
+}
+
+impl Spec {
+    /// What has to be told when something is given back to this Redis key: what was denied may be admitted then.
+    pub fn recall_given_back(&self, redis_key: &[u8]) -> Option<Recall> {
+        let shelf = self.shelf?;
+        let place = shelf.place(&key::user_part(&self.stem, redis_key));
+        Some(Recall { shelf, place, most: 0, mark: None })
+    }
 }
 
 impl Limiter {

@@ -8,6 +8,7 @@ mod compose;
 mod denied;
 mod holds;
 mod in_place;
+mod lease;
 mod looped;
 mod request_memory;
 mod reservation;
@@ -31,6 +32,8 @@ use all::CombinedCall;
 pub use at_once::may_know;
 use call::{LimiterCall, Verb};
 pub use holds::Unsettled;
+pub(crate) use lease::give_back;
+use lease::{Lease, Leasing};
 use request_memory::RequestMemory;
 pub use reservation::Reservation;
 use scripts::Scripts;
@@ -55,11 +58,18 @@ pub struct LimiterOptions {
     /// Whether the policy is enforced. If not, every call passes and [`Decision::would_deny`] tells what would have been
     /// denied (and was charged nothing): for trying a policy out on real traffic.
     pub enforce: bool,
+    /// How many permits are taken from Redis at once at most, to be spent in this process without a call: 2 to the
+    /// smallest capacity of the policy; none: each call asks. Decisions then say [`Source::Lease`](crate::Source).
+    ///
+    /// With fixed and calendar windows never more than the policy is admitted. A token bucket admits at most what it fills
+    /// in the time that permits may lie here more: as long as it takes to fill as many, and 1 s at most. What is in
+    /// memory, or not enforced, takes none.
+    pub lease: Option<u64>,
 }
 
 impl Default for LimiterOptions {
     fn default() -> Self {
-        LimiterOptions { scope: None, enforce: true }
+        LimiterOptions { scope: None, enforce: true, lease: None }
     }
 }
 
@@ -95,6 +105,9 @@ impl Limiter {
         if let Some(scope) = &options.scope {
             key::check_scope(scope)?;
         }
+        if let Some(lease) = options.lease {
+            lease::check(&policy, lease)?;
+        }
         let mut policy_args = Vec::new();
         let mut policy_arg_count = 1;
         let heading = codec::heading(&policy);
@@ -117,6 +130,7 @@ impl Limiter {
             request_stem: stem("request"),
             scope: options.scope,
             enforce: options.enforce,
+            lease: Lease::new(options.lease.unwrap_or(0), client.is_in_memory()),
             policy_args,
             policy_arg_count,
             heading,
@@ -143,6 +157,11 @@ impl Limiter {
     /// Whether the policy is enforced.
     pub fn enforce(&self) -> bool {
         self.spec.enforce
+    }
+
+    /// How many permits it takes at once at most; none if each call asks.
+    pub fn lease(&self) -> Option<u64> {
+        Some(self.spec.lease.most).filter(|lease| *lease > 0)
     }
 
     /// The Redis key that holds the state of `key`.
@@ -295,8 +314,14 @@ impl Limiter {
         wait: Option<Duration>,
     ) -> Result<Op<T>> {
         let memory = request_id.map(|id| self.memory(key, verb.name(), id)).transpose()?;
-        let (recall, key) = (self.recall(key), self.redis_key(key)?);
-        let call = LimiterCall { spec: self.spec.clone(), verb, key, amount, memory, recall };
+        let (recall, redis_key) = (self.recall(key), self.redis_key(key)?);
+        let concerns_leases = match verb {
+            Verb::Consume | Verb::Require => memory.is_none() && self.spec.leases(amount),
+            Verb::Refund | Verb::Block | Verb::Reset => true,
+            _ => false,
+        };
+        let leasing = concerns_leases.then(|| Leasing::new(&self.client.session));
+        let call = LimiterCall { spec: self.spec.clone(), verb, key: redis_key, amount, memory, recall, leasing };
         Ok(Op::new(&self.client, Box::new(call), wait))
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::lease::Lease;
 use super::scripts::Scripts;
 use crate::base::decision::{Decision, RuleDecision, Source};
 use crate::base::error::{Error, Result, shown, span};
@@ -17,6 +18,8 @@ pub(super) struct Spec {
     pub scripts: Arc<Scripts>,
     pub scope: Option<Vec<u8>>,
     pub enforce: bool,
+    /// How many permits are taken at once.
+    pub lease: Lease,
     /// What the Redis keys start with, up to the user's key.
     pub stem: Vec<u8>,
     /// As `stem`, for what is remembered of requests.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::base::clock::TestTime;
+use crate::base::clock::{TestTime, boot_micros};
 use crate::base::endpoint::Endpoint;
 use crate::base::error::{Code, Error, Result};
 use crate::base::fork::ForkCell;
@@ -25,6 +25,7 @@ use crate::memory::stand_in::StandIn;
 use crate::memory::store::Part;
 use crate::session::holdings::Holdings;
 use crate::session::route::Route;
+use crate::state::purse::Purses;
 
 /// The settings of a client, and what it has in this process.
 pub(crate) struct Session {
@@ -47,6 +48,12 @@ impl Session {
     /// This process' engine, made at the first use.
     pub fn engine(&self) -> &Engine {
         self.engine.get_or_init(|| Engine::new(self))
+    }
+
+    /// The time by which permits that were taken ahead end, in microseconds: a clock that never goes back, and goes on while
+    /// the machine sleeps.
+    pub fn purse_time(&self) -> u64 {
+        self.test_time.get().unwrap_or_else(boot_micros)
     }
 
     pub fn is_closed(&self) -> bool {
@@ -92,6 +99,8 @@ pub(crate) struct Engine {
     pub holdings: Holdings,
     /// Kept by each of those who wait in this process for something to be held through the client.
     pub waiting: Arc<()>,
+    /// The permits that were taken ahead.
+    pub purses: Purses,
 }
 
 impl Engine {
@@ -110,6 +119,7 @@ impl Engine {
             subscriptions: IdleSubscriptions::default(),
             holdings: Holdings::default(),
             waiting: Arc::default(),
+            purses: Purses::default(),
         }
     }
 

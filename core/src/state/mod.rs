@@ -1,6 +1,7 @@
-//! Pure state machines, twins of their scripts: the lease table, and the single flight of a load.
+//! Pure state machines, twins of their scripts: the lease table, and the single flight of a load; and the purses of leased permits.
 
 pub(crate) mod lease;
+pub(crate) mod purse;
 pub(crate) mod single_flight;
 
 /// Cuts a time at the latest that can be; whether it was later.

@@ -43,9 +43,10 @@ class Client(Locks):
         policy: str | Rule | Iterable[Rule],
         scope: str | bytes | None = None,
         enforce: bool = True,
+        lease: int | None = None,
     ) -> Limiter:
         """Makes a limiter; see `quotalock.Client.limiter`."""
-        return Limiter._of(self._native.limiter(name, policy, scope, enforce))
+        return Limiter._of(self._native.limiter(name, policy, scope, enforce, lease))
 
     async def consume_all(
         self,

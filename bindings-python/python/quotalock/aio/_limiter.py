@@ -37,6 +37,11 @@ class Limiter(Wrapper[_native.Limiter], made_by="Client.limiter"):
         """Whether the policy is enforced."""
         return self._native.enforce
 
+    @property
+    def lease(self) -> int | None:
+        """How many permits it takes from Redis at once at most; None if each call asks."""
+        return self._native.lease
+
     async def consume(self, key: str | bytes | int, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
         """Charges `cost` to every rule if all admit it, else to none; with a `request_id` once for that id."""
         answer = maybe_on_loop(self._native.consume)(key, cost, request_id)

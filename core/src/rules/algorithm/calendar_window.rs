@@ -3,7 +3,7 @@
 //! Words: count, the last charge (not the index of its window: a time keeps its meaning when the period of the policy
 //! changes). Twin of `scripts/limit/calendar_window.lua`.
 
-use super::{Charged, Definition, End, Kept, Moment, Words, carry_nothing, clamp};
+use super::{Charged, Definition, End, Kept, Moment, Words, carry_nothing, clamp, to_the_end};
 use crate::rules::policy::{MAX_LIMIT, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -20,6 +20,7 @@ pub(super) const DEFINITION: Definition = Definition {
     wait,
     charge,
     refund,
+    lease_life: Some(to_the_end),
     remaining,
     reset_after,
 };

@@ -2,7 +2,7 @@
 //!
 //! Words: count, window end, the last charge. Twin of `scripts/limit/fixed_window.lua`.
 
-use super::{Charged, Definition, End, Kept, Moment, Words, carry_nothing, clamp};
+use super::{Charged, Definition, End, Kept, Moment, Words, carry_nothing, clamp, to_the_end};
 use crate::rules::policy::{MAX_LIMIT, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -19,6 +19,7 @@ pub(super) const DEFINITION: Definition = Definition {
     wait,
     charge,
     refund,
+    lease_life: Some(to_the_end),
     remaining,
     reset_after,
 };

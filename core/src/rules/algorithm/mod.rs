@@ -112,6 +112,9 @@ pub(crate) struct Definition {
     pub charge: fn(&Rule, &mut Words, &Moment, u64),
     /// Gives back an amount.
     pub refund: fn(&Rule, &mut Words, &Moment, u64, &Charged),
+    /// How long permits that were charged ahead of their use may wait for it: given what `reset_after` was told and how many
+    /// are taken at once at most. None if what the algorithm promises would not hold.
+    pub lease_life: Option<fn(&Rule, u64, u64) -> u64>,
     pub remaining: fn(&Rule, &Words, &Moment) -> u64,
     pub reset_after: fn(&Rule, &Words, &Moment) -> u64,
 }
@@ -146,6 +149,11 @@ impl Definition {
 
 /// Where nothing is to be taken over: the words mean the same by any period.
 fn carry_nothing(_rule: &Rule, _words: &mut Words, _kept: Rate, _now: u64) {}
+
+/// To the end of the window in which they were charged, less a thousandth: the clocks of two machines run apart.
+fn to_the_end(_rule: &Rule, reset_after: u64, _most: u64) -> u64 {
+    reset_after - reset_after.div_ceil(1_000)
+}
 
 /// A charge from the future is of now: the clock went back.
 fn clamp(last: &mut u64, now: u64) -> bool {

@@ -21,6 +21,7 @@ pub(super) const DEFINITION: Definition = Definition {
     wait,
     charge,
     refund,
+    lease_life: None,
     remaining,
     reset_after,
 };

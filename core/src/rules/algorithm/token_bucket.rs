@@ -23,6 +23,7 @@ pub(super) const DEFINITION: Definition = Definition {
     wait,
     charge,
     refund,
+    lease_life: Some(lease_life),
     remaining,
     reset_after,
 };
@@ -145,6 +146,14 @@ fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Ch
     }
     let distance = ahead(rule, words, now).saturating_sub(given);
     put(rule, words, now, distance);
+}
+
+/// The bound grows by what the bucket fills in this time.
+const LONGEST_LEASE: u64 = 1_000_000;
+
+fn lease_life(rule: &Rule, _reset_after: u64, most: u64) -> u64 {
+    let filled = tokens(rule, most) / denominator(rule);
+    filled.min(u128::from(LONGEST_LEASE)) as u64
 }
 
 fn remaining(rule: &Rule, words: &Words, at: &Moment) -> u64 {

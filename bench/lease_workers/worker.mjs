@@ -1,0 +1,26 @@
+// Consumes in Node: `worker.mjs URL LEASE SECONDS IN_FLIGHT`; tells how many decisions it got, and the time.
+
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { Client } from '../../bindings-node/index.mjs'
+
+const CALLS = 100
+const [url, lease, seconds, inFlight] = process.argv.slice(2)
+const client = new Client(url)
+const limiter = client.limiter('bench', '1000000000/h', { lease: Number(lease) || undefined })
+for (let n = 0; n < 1_000; n++) await limiter.consume('k')
+const input = createInterface({ input: process.stdin })
+console.log('ready')
+await once(input, 'line')
+const begin = performance.now()
+let calls = 0
+const caller = async () => {
+  while (performance.now() - begin < 1_000 * Number(seconds)) {
+    for (let n = 0; n < CALLS; n++) await limiter.consume('k')
+    calls += CALLS
+  }
+}
+await Promise.all(Array.from({ length: Number(inFlight) }, caller))
+console.log(JSON.stringify([calls, (performance.now() - begin) / 1_000]))
+await client.close()
+input.close()

@@ -1,0 +1,29 @@
+<?php
+
+// Consumes in PHP: `worker.php URL LEASE SECONDS`; tells how many decisions it got, and the time.
+
+declare(strict_types=1);
+
+use Quotalock\Client;
+
+const CALLS = 100;
+
+[, $url, $lease, $seconds] = $argv;
+$client = new Client($url);
+$limiter = $client->limiter('bench', '1000000000/h', lease: (int) $lease ?: null);
+for ($n = 0; $n < 1_000; $n++) {
+    $limiter->consume('k');
+}
+echo "ready\n";
+fgets(STDIN);
+$calls = 0;
+$begin = hrtime(true);
+do {
+    for ($n = 0; $n < CALLS; $n++) {
+        $limiter->consume('k');
+    }
+    $calls += CALLS;
+    $passed = (hrtime(true) - $begin) / 1e9;
+} while ($passed < (float) $seconds);
+$client->close();
+echo json_encode([$calls, $passed]), "\n";

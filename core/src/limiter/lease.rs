@@ -1,0 +1,213 @@
+//! Leases of permits: a limiter takes several from Redis in one call, and spends them in this process.
+//!
+//! A call that finds none asks for more than its own cost. If Redis denies that, it asks again for its cost alone: so it
+//! is decided as if there were no leases, and nothing of what is denied stays charged.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::Limiter;
+use super::at_once::KNOWN;
+use super::call::{LimiterCall, Verb};
+use super::spec::Spec;
+use crate::base::decision::{Decision, Source};
+use crate::base::error::{Error, Result};
+use crate::base::key;
+use crate::call::answer::Answer;
+use crate::rules::policy::Policy;
+use crate::session::Session;
+use crate::session::exchange::Exchange;
+use crate::state::purse::{Leftover, Owner, Taking, Turn};
+
+/// How many permits a limiter takes at once at most.
+pub(super) struct Lease {
+    /// As given; 0 if each call asks.
+    pub most: u64,
+    /// Whether it takes any: what is in memory has nothing to save.
+    takes: bool,
+}
+
+impl Lease {
+    pub fn new(most: u64, in_memory: bool) -> Lease {
+        let takes = most > 0 && !in_memory;
+        KNOWN.fetch_add(usize::from(takes), Ordering::Relaxed);
+        Lease { most, takes }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        KNOWN.fetch_sub(usize::from(self.takes), Ordering::Relaxed);
+    }
+}
+
+/// What a call about a key has to do with the permits that its process holds.
+pub(super) struct Leasing {
+    session: Arc<Session>,
+    at: Mutex<Progress>,
+}
+
+#[derive(Default)]
+struct Progress {
+    taking: Taking,
+    /// Whether Redis has denied what it asked for beside its cost: then it asks for its cost alone.
+    alone: bool,
+    /// Whether more is given back than is known to have been consumed here.
+    over: bool,
+}
+
+impl Leasing {
+    pub fn new(session: &Arc<Session>) -> Leasing {
+        Leasing { session: session.clone(), at: Mutex::default() }
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How much is asked for beside the cost.
+    pub fn more(&self) -> u64 {
+        self.progress().taking.more
+    }
+}
+
+/// Checks how many permits a limiter of this policy may take at once.
+pub(super) fn check(policy: &Policy, lease: u64) -> Result<()> {
+    if let Some(rule) = policy.rules().iter().find(|rule| rule.algorithm().definition().lease_life.is_none()) {
+        let name = rule.algorithm().name();
+        return Err(Error::invalid(format!(
+            "lease cannot be used with {name}: it counts each permit when it is used, and a lease takes permits earlier; \
+             use fixed-window, calendar-window or token-bucket, or leave lease out"
+        )));
+    }
+    let most = policy.rules().iter().map(|rule| rule.capacity()).min().unwrap_or(0);
+    if lease < 2 {
+        return Err(Error::invalid(format!("lease {lease} saves no call: give at least 2, or leave it out")));
+    }
+    if lease > most {
+        return Err(Error::invalid(format!(
+            "lease {lease} is more than {most}, the most that policy \"{policy}\" admits at once: give at most {most}"
+        )));
+    }
+    Ok(())
+}
+
+impl Spec {
+    /// How long permits that were taken now may be spent.
+    fn lease_life(&self, told: &Decision) -> u64 {
+        let lives = self.policy.rules().iter().zip(&told.rules).map(|(rule, told)| {
+            let life = rule.algorithm().definition().lease_life;
+            life.map_or(0, |life| life(rule, told.reset_after, self.lease.most))
+        });
+        lives.min().unwrap_or(0)
+    }
+
+    /// Whether permits were taken by the same policy.
+    fn owns(&self, owner: &Owner) -> bool {
+        let other = owner.downcast_ref::<Spec>();
+        other.is_some_and(|other| std::ptr::eq(self, other) || self.policy_args == other.policy_args)
+    }
+
+    /// Whether calls of this cost spend permits that were taken ahead.
+    pub fn leases(&self, cost: u64) -> bool {
+        self.enforce && self.lease.takes && (1..=self.lease.most).contains(&cost)
+    }
+}
+
+impl Limiter {
+    /// The answer to a call that this process has the permits for.
+    pub(super) fn spend_at_once(&self, key: &[u8], cost: u64) -> Option<Decision> {
+        if !self.spec.leases(cost) {
+            return None;
+        }
+        let (spec, session) = (&*self.spec, &self.client.session);
+        if session.is_closed() || key::check_key(key).is_err() {
+            return None;
+        }
+        let purses = &session.engine_if_made()?.purses;
+        let now = session.purse_time();
+        key::with_complete(&spec.stem, key, |key| purses.spend(key, |owner| spec.owns(owner), cost, now))
+    }
+}
+
+impl LimiterCall {
+    /// Before the call is sent: the answer from what is held here, or how much to ask for.
+    pub(super) fn begin(&self) -> Option<Answer> {
+        let leasing = self.leasing.as_ref()?;
+        let purses = &leasing.session.engine().purses;
+        let now = leasing.session.purse_time();
+        let mut progress = leasing.progress();
+        match self.verb {
+            Verb::Consume | Verb::Require => {
+                purses.failed(&self.key, progress.taking);
+                progress.taking = Taking::default();
+                let owns = |owner: &Owner| self.spec.owns(owner);
+                if std::mem::take(&mut progress.alone) {
+                    return purses.spend(&self.key, owns, self.amount, now).map(Answer::new);
+                }
+                let patience = leasing.session.timeout.as_micros() as u64;
+                let owner = || -> Owner { self.spec.clone() };
+                match purses.turn(&self.key, owner, owns, (self.amount, self.spec.lease.most), (now, patience)) {
+                    Turn::Spent(decision) => return Some(Answer::new(decision)),
+                    Turn::Ask(taking) => progress.taking = taking,
+                }
+            }
+            Verb::Reset | Verb::Block => purses.drop_key(&self.key),
+            Verb::Refund => progress.over = purses.refunded(&self.key, self.amount, now),
+            _ => {}
+        }
+        None
+    }
+
+    /// Redis has answered.
+    pub(super) fn took(&self, answer: &Answer, source: Source) {
+        let Some(leasing) = &self.leasing else { return };
+        let purses = &leasing.session.engine().purses;
+        let progress = leasing.progress();
+        match self.verb {
+            Verb::Consume | Verb::Require if source == Source::Redis => {
+                let Some(told) = answer.get::<Decision>() else { return };
+                let (taking, life) = (progress.taking, self.spec.lease_life(told));
+                purses.fill(&self.key, taking, told.clone(), life, leasing.session.purse_time());
+            }
+            Verb::Reset | Verb::Block => purses.drop_key(&self.key),
+            Verb::Refund if progress.over => purses.drop_key(&self.key),
+            _ => {}
+        }
+    }
+
+    /// Redis has not answered: what the call may have brought is lost, and nothing but its cost is decided without Redis.
+    pub(super) fn lost(&self) {
+        let Some(leasing) = &self.leasing else { return };
+        let purses = &leasing.session.engine().purses;
+        let mut progress = leasing.progress();
+        purses.failed(&self.key, progress.taking);
+        progress.taking = Taking::default();
+        if matches!(self.verb, Verb::Reset | Verb::Block) || progress.over {
+            purses.drop_key(&self.key);
+        }
+    }
+
+    /// Whether the call is to be made again for its cost alone, because more than that was denied.
+    pub(super) fn asks_again(&mut self, answer: &Answer) -> bool {
+        let Some(leasing) = &self.leasing else { return false };
+        let mut progress = leasing.progress();
+        let denied = answer.get::<Decision>().is_some_and(|decision| !decision.allowed);
+        if !denied || progress.taking.more == 0 {
+            return false;
+        }
+        progress.alone = true;
+        true
+    }
+}
+
+/// The call that gives back what a client has taken and not spent, in the time in which it is worth something: none if
+/// that is over.
+pub(crate) fn give_back(session: &Arc<Session>, left: Leftover) -> Option<Exchange> {
+    let time = left.end.checked_sub(session.purse_time()).filter(|time| *time > 0)?;
+    let spec = left.owner.downcast::<Spec>().ok()?;
+    let (recall, verb) = (spec.recall_given_back(&left.key), Verb::Refund);
+    let refund = LimiterCall { spec, verb, key: left.key, amount: left.amount, memory: None, recall, leasing: None };
+    Some(Exchange::new(session.clone(), Box::new(refund), None).within(Duration::from_micros(time)).parting())
+}

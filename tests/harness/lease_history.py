@@ -1,0 +1,116 @@
+"""Checks the history of a load with leases: no window admits more than its limit, no bucket more than its bound.
+
+A permit that was taken ahead is spent without a call, so what an answer says of a window need not be so any more. What is
+certain is when each call was made: one that lies within a window, from before it to after it, counts there. Windows of
+the calendar are known from the clock, those that calls open from the ends that Redis told with its answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from history import MS, Rule, WallClock, parse
+
+BUCKET = re.compile(r"token-bucket (\d+)/(\d+)ms capacity (\d+)")
+SECOND = 1_000 * MS
+
+
+@dataclass
+class Report:
+    """What a history shows; `problems` is empty if the promise was kept."""
+
+    problems: list[str] = field(default_factory=list)
+    calls: int = 0
+    # How many were answered from permits that were taken ahead.
+    leased: int = 0
+    windows: int = 0
+    # Windows of which nothing was left.
+    full: int = 0
+
+
+def check(history: Iterable[dict[str, Any]], wall: WallClock) -> Report:
+    """Checks all keys of a history."""
+    report = Report()
+    keys: dict[tuple[str, str, str], list[dict[str, Any]]] = defaultdict(list)
+    for record in history:
+        assert "error" not in record, record
+        keys[record["limiter"], record["policy"], record["key"]].append(record)
+        report.calls += 1
+        report.leased += record["result"]["source"] == "lease"
+    for (limiter, policy, key), records in sorted(keys.items()):
+        where = f"{limiter} {policy} key {bytes.fromhex(key)!r}"
+        if bucket := BUCKET.fullmatch(policy):
+            _check_bucket(*map(int, bucket.groups()), records, where, report)
+            continue
+        for number, rule in enumerate(parse(policy)):
+            _check_windows(rule, number, records, wall, where, report)
+    return report
+
+
+def _check_windows(
+    rule: Rule, number: int, records: list[dict[str, Any]], wall: WallClock, where: str, report: Report
+) -> None:
+    spent: Counter[int] = Counter()
+    windows = sorted(_opened(rule, number, records)) if not rule.aligned else []
+    for record in records:
+        if not record["result"]["allowed"]:
+            continue
+        invoke, ok = record["invoke_ns"], record["ok_ns"]
+        if rule.aligned:
+            first, last = (invoke + wall.low) // rule.period, (ok + wall.high) // rule.period
+            within = [first] if first == last else []
+        else:
+            within = [low for low, high in windows if high - rule.period <= invoke and ok <= low]
+        for window in within:
+            spent[window] += record["cost"]
+    report.windows += len(spent)
+    report.full += sum(cost == rule.limit for cost in spent.values())
+    for cost in spent.values():
+        if cost > rule.limit:
+            report.problems.append(f"{where}: {cost} admitted in a window of {rule.limit}")
+
+
+def _opened(rule: Rule, number: int, records: list[dict[str, Any]]) -> Iterator[tuple[int, int]]:
+    """The ends of windows, each between two moments."""
+    ends = []
+    for record in records:
+        reset = record["result"]["rules"][number]["reset_after_ms"]
+        if record["result"]["source"] == "redis" and reset:
+            # Rounded up: it was up to a millisecond less.
+            ends.append((record["invoke_ns"] + (reset - 1) * MS, record["ok_ns"] + reset * MS))
+    ends.sort(key=sum)
+    low = high = 0
+    for end in ends:
+        if high and sum(end) - (low + high) < rule.period:
+            low, high = max(low, end[0]), min(high, end[1])
+            continue
+        if high:
+            yield low, high
+        low, high = end
+    if high:
+        yield low, high
+
+
+def _check_bucket(
+    limit: int, period_ms: int, capacity: int, records: list[dict[str, Any]], where: str, report: Report
+) -> None:
+    """At most the capacity, and what is filled in the time and in the life of a lease."""
+    lease = records[0]["lease"]
+    period = period_ms * MS
+    life = min(SECOND, lease * period // limit)
+    admitted = sorted((r["invoke_ns"], r["ok_ns"], r["cost"]) for r in records if r["result"]["allowed"])
+    # Of all stretches from one call to another the one with the most above the rate, each as long as it may have been.
+    most = total = latest = 0
+    lowest: int | None = None
+    for invoke, ok, cost in admitted:
+        begin = total * period - limit * invoke
+        lowest = begin if lowest is None else min(lowest, begin)
+        total, latest = total + cost, max(latest, ok)
+        most = max(most, total * period - limit * latest - lowest)
+    report.windows += 1
+    if most > capacity * period + limit * life:
+        report.problems.append(f"{where}: {most / period:.1f} admitted, where {capacity} and a lease\'s life may be")

@@ -1,0 +1,61 @@
+"""Processes of all languages spend permits that they took ahead: never one too many in any window."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import redis
+from history import WallClock
+from lease_history import Report, check
+from workers import Worker
+
+KEYS = [b"user:42", bytes([0, 255, 10, 37, 123, 125])]
+POLICIES = {
+    "fixed": ("400/500ms", 50),
+    "calendar": ("calendar-window 400/500ms", 400),
+    "two": ("300/300ms;calendar-window 700/1000ms", 100),
+    "bucket": ("token-bucket 1000/1000ms capacity 200", 100),
+}
+MIX = [
+    {"limiter": name, "policy": policy, "lease": lease, "key": key, "costs": [1, 1, 1, 2, 7]}
+    for name, (policy, lease) in POLICIES.items()
+    for key in KEYS
+]
+
+
+def server(name: str) -> str:
+    url: str = json.loads(os.environ["QUOTALOCK_TEST_SERVERS"])[name]
+    return url
+
+
+def spend(languages: Sequence[str], url: str, mix: Sequence[dict[str, Any]], seconds: float) -> Report:
+    """Lets workers at the same keys and checks their history."""
+    prefix, wall = f"lease{uuid.uuid4().hex[:12]}", WallClock()
+    with contextlib.ExitStack() as stack:
+        crew = [stack.enter_context(Worker(language)) for language in languages]
+        database = stack.enter_context(redis.Redis.from_url(url))
+        database.flushdb()
+        for worker in crew:
+            assert "error" not in worker.client(url, prefix=prefix, timeout_ms=5000)
+        for number, worker in enumerate(crew):
+            worker.begin_load(mix, seconds=seconds, in_flight=4, pause_us=200, seed=number)
+        wall.look()
+        history = [record for worker in crew for record in worker.end_load(within=seconds + 30)]
+        wall.look()
+    return check(history, wall)
+
+
+@pytest.mark.parametrize("name", ["redis-7.0", "valkey-9.1"])
+def test_no_window_admits_more_than_its_limit(name: str) -> None:
+    report = spend(["php", "python", "node", "aio"], server(name), MIX, 8)
+    print(f"{name}: {report.calls} calls, {report.leased} of them leased, {report.windows} windows, {report.full} full")
+    assert report.problems == []
+    # If few were leased, or few windows were used up, the test shows nothing.
+    assert report.leased > report.calls // 10
+    assert report.full > 10
