@@ -113,7 +113,7 @@ def stopped(command: Sequence[str]) -> tuple[Cell, Cell, Cell]:
             elif gone.get("ok") is not True:
                 learns = "at its release"
     figures = {"overlaps": overlaps, "of": TRIALS}
-    first = Cell(f"{overlaps} of {TRIALS}", overlaps == 0, figures) if asked else Cell("cannot be asked", False, {})
+    first = Cell(f"{overlaps} of {TRIALS}", overlaps == 0, figures) if asked else Cell("cannot be asked", None, {})
     return (
         first,
         Cell(learns, learns not in ("never", "at its release"), {"learns": learns}),
