@@ -18,5 +18,5 @@ def stampede(command: Sequence[str]) -> Cell:
         answers = [adapter.end(60.0) for adapter in adapters]
     errors = [answer["error"] for answer in answers if "error" in answer]
     loads = sum(answer.get("loads", 0) for answer in answers)
-    text = f"{loads} loads" + (f", {len(errors)} errors" if errors else "")
+    text = f"{loads} of {PROCESSES * READERS} load" + (f", {len(errors)} errors" if errors else "")
     return Cell(text, loads == 1 and not errors, {"loads": loads, "readers": PROCESSES * READERS, "errors": errors})

@@ -42,7 +42,7 @@ LIMITER = (
 LOCK = (
     Day("lock", "crash", ("killed within acquire",), lock_days.crash),
     Day("lock", "ghost", ("acquire timed out",), lock_days.ghost),
-    Day("lock", "stopped", ("overlaps", "learns of the loss", "releases"), lock_days.stopped),
+    Day("lock", "stopped", ("overlaps", "learns of the loss", "its release frees"), lock_days.stopped),
     Day("lock", "tokens", ("tokens after FLUSHALL",), lock_days.tokens),
     Day("lock", "clock", ("clock an hour back",), lock_days.clock_back),
     Day("lock", "flush", ("SCRIPT FLUSH",), lock_days.script_flush),

@@ -17,7 +17,7 @@ SERVER = "redis-7.0"
 # What a limiter admits, and in how many seconds; whoever is denied longer than CAP is not waited for.
 LIMIT, WINDOW, CAP = 5, 2, 8.0
 # What waiting and a busy machine add to a figure.
-SLACK = 0.7
+SLACK = 1.0
 # What a call may take.
 TIMEOUT = 3.0
 ASKS_EVERY = 0.05

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import platform
 import re
+import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,7 +28,7 @@ def tables(
     cells: Mapping[tuple[str, Day], Sequence[Cell]],
 ) -> str:
     """A table for each feature: a row for each library that has it. What is not as it should be is bold."""
-    parts = [f"{time.strftime('%Y-%m-%d')}, on {SERVER.replace('-', ' ').capitalize()}.\n"]
+    parts = [f"{time.strftime('%Y-%m-%d')}: {', '.join(versions())}.\n"]
     for feature, title in TITLES.items():
         mine = [day for day in days if day.feature == feature]
         header = [title, *(column for day in mine for column in day.columns)]
@@ -39,6 +41,14 @@ def tables(
         if rows:
             parts.append(table(header, rows, left=len(header)))
     return "\n".join(parts)
+
+
+def versions() -> list[str]:
+    """Those of the server and of the languages."""
+    php = subprocess.run(["php", "-r", "echo PHP_VERSION;"], capture_output=True, text=True, check=True).stdout
+    node = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
+    languages = {"Python": platform.python_version(), "PHP": php, "Node": node.strip().removeprefix("v")}
+    return [SERVER.replace("-", " ").capitalize(), *(f"{name} {version}" for name, version in languages.items())]
 
 
 def marked(cell: Cell) -> str:
