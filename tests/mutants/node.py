@@ -6,9 +6,23 @@ from mutant import Mutant
 
 LIB = "bindings-node/lib"
 # Those in tests/node that find them.
-TESTS = ("fake-timers", "constructors", "secrets", "signals", "unwinding", "unkept")
+TESTS = ("calls", "fake-timers", "constructors", "secrets", "signals", "unwinding", "unkept")
 NODE = ("node",)
 MUTANTS = [
+    Mutant(
+        "calls that are decided at once leave others no turn",
+        f"{LIB}/channel.js",
+        "instantly < AT_ONCE",
+        "instantly >= 0",
+        suites=NODE,
+    ),
+    Mutant(
+        "a call is decided before those that were made earlier",
+        f"{LIB}/channel.js",
+        "if (numbers === 0 && instantly",
+        "if (instantly",
+        suites=NODE,
+    ),
     Mutant(
         "a batch is flushed by a timer that tests replace",
         f"{LIB}/channel.js",
