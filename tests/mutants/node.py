@@ -11,16 +11,16 @@ NODE = ("node",)
 MUTANTS = [
     Mutant(
         "calls that are decided at once leave others no turn",
-        f"{LIB}/channel.js",
-        "instantly < AT_ONCE",
-        "instantly >= 0",
+        f"{LIB}/at_once.js",
+        " || count === MOST",
+        "",
         suites=NODE,
     ),
     Mutant(
         "a call is decided before those that were made earlier",
         f"{LIB}/channel.js",
-        "if (numbers === 0 && instantly",
-        "if (instantly",
+        "numbers === 0 ? decideAtOnce",
+        "numbers >= 0 ? decideAtOnce",
         suites=NODE,
     ),
     Mutant(
