@@ -31,6 +31,8 @@ pub(super) struct Spec {
     pub shelf: Option<Shelf>,
     /// What its states begin with.
     pub heading: Vec<u8>,
+    /// Whether they can be charged where they lie.
+    pub in_place: bool,
 }
 
 impl Spec {
