@@ -28,7 +28,7 @@ class Report:
     # How many were answered from permits that were taken ahead.
     leased: int = 0
     windows: int = 0
-    # Windows of which nothing was left.
+    # Windows of which next to nothing was left.
     full: int = 0
 
 
@@ -68,7 +68,7 @@ def _check_windows(
         for window in within:
             spent[window] += record["cost"]
     report.windows += len(spent)
-    report.full += sum(cost == rule.limit for cost in spent.values())
+    report.full += sum(cost > 0.9 * rule.limit for cost in spent.values())
     for cost in spent.values():
         if cost > rule.limit:
             report.problems.append(f"{where}: {cost} admitted in a window of {rule.limit}")
