@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,18 +55,19 @@ def _check_windows(
     rule: Rule, number: int, records: list[dict[str, Any]], wall: WallClock, where: str, report: Report
 ) -> None:
     spent: Counter[int] = Counter()
-    windows = sorted(_opened(rule, number, records)) if not rule.aligned else []
+    opened = [] if rule.aligned else _opened(rule, number, records)
+    for low, _, cost in opened:
+        spent[low] = cost
     for record in records:
+        invoke, ok = record["invoke_ns"], record["ok_ns"]
         if not record["result"]["allowed"]:
             continue
-        invoke, ok = record["invoke_ns"], record["ok_ns"]
         if rule.aligned:
             first, last = (invoke + wall.low) // rule.period, (ok + wall.high) // rule.period
-            within = [first] if first == last else []
-        else:
-            within = [low for low, high in windows if high - rule.period <= invoke and ok <= low]
-        for window in within:
-            spent[window] += record["cost"]
+            spent[first] += record["cost"] if first == last else 0
+        elif record["result"]["source"] == "lease":
+            within = [low for low, high, _ in opened if high - rule.period <= invoke and ok <= low]
+            spent.update(dict.fromkeys(within, record["cost"]))
     report.windows += len(spent)
     report.full += sum(cost > 0.9 * rule.limit for cost in spent.values())
     for cost in spent.values():
@@ -74,25 +75,22 @@ def _check_windows(
             report.problems.append(f"{where}: {cost} admitted in a window of {rule.limit}")
 
 
-def _opened(rule: Rule, number: int, records: list[dict[str, Any]]) -> Iterator[tuple[int, int]]:
-    """The ends of windows, each between two moments."""
+def _opened(rule: Rule, number: int, records: list[dict[str, Any]]) -> list[tuple[int, int, int]]:
+    """Windows that calls have opened: between which moments each ends, and what Redis admitted of callers in it."""
     ends = []
     for record in records:
         reset = record["result"]["rules"][number]["reset_after_ms"]
         if record["result"]["source"] == "redis" and reset:
+            cost = record["cost"] if record["result"]["allowed"] else 0
             # Rounded up: it was up to a millisecond less.
-            ends.append((record["invoke_ns"] + (reset - 1) * MS, record["ok_ns"] + reset * MS))
-    ends.sort(key=sum)
-    low = high = 0
-    for end in ends:
-        if high and sum(end) - (low + high) < rule.period:
-            low, high = max(low, end[0]), min(high, end[1])
-            continue
-        if high:
-            yield low, high
-        low, high = end
-    if high:
-        yield low, high
+            ends.append((record["invoke_ns"] + (reset - 1) * MS, record["ok_ns"] + reset * MS, cost))
+    windows: list[tuple[int, int, int]] = []
+    for low, high, cost in sorted(ends, key=lambda end: end[0] + end[1]):
+        if windows and low + high - sum(windows[-1][:2]) < rule.period:
+            before = windows.pop()
+            low, high, cost = max(before[0], low), min(before[1], high), before[2] + cost
+        windows.append((low, high, cost))
+    return windows
 
 
 def _check_bucket(
