@@ -71,7 +71,7 @@ struct Side {
 impl Side {
     fn new(name: &str, policies: &[String; 2], enforce: bool) -> Side {
         let client = client(&format!("memory://{name}"), "p");
-        let options = LimiterOptions { scope: None, enforce };
+        let options = LimiterOptions { enforce, ..LimiterOptions::default() };
         let make = |text: &String| client.limiter_with("n", Policy::parse(text).unwrap(), options.clone()).unwrap();
         let limiters = [make(&policies[0]), make(&policies[1])];
         Side { client, limiters }
