@@ -1,8 +1,8 @@
 """Checks the history of a load with leases: no window admits more than its limit, no bucket more than its bound.
 
-A permit that was taken ahead is spent without a call, so what an answer says of a window need not be so any more. What is
-certain is when each call was made: one that lies within a window, from before it to after it, counts there. Windows of
-the calendar are known from the clock, those that calls open from the ends that Redis told with its answers.
+A permit that was taken ahead is spent without a call, so what an answer says of a window need not be so any more. What
+is certain is when each call was made: one that lies within a window, from before it to after it, counts there. Windows
+of the calendar are known from the clock, those that calls open from the ends that Redis told with its answers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def check(history: Iterable[dict[str, Any]], wall: WallClock) -> Report:
     for (limiter, policy, key), records in sorted(keys.items()):
         where = f"{limiter} {policy} key {bytes.fromhex(key)!r}"
         if bucket := BUCKET.fullmatch(policy):
-            _check_bucket(*map(int, bucket.groups()), records, where, report)
+            limit, period_ms, capacity = map(int, bucket.groups())
+            _check_bucket((limit, period_ms, capacity), records, where, report)
             continue
         for number, rule in enumerate(parse(policy)):
             _check_windows(rule, number, records, wall, where, report)
@@ -93,10 +94,9 @@ def _opened(rule: Rule, number: int, records: list[dict[str, Any]]) -> list[tupl
     return windows
 
 
-def _check_bucket(
-    limit: int, period_ms: int, capacity: int, records: list[dict[str, Any]], where: str, report: Report
-) -> None:
+def _check_bucket(bucket: tuple[int, int, int], records: list[dict[str, Any]], where: str, report: Report) -> None:
     """At most the capacity, and what is filled in the time and in the life of a lease."""
+    limit, period_ms, capacity = bucket
     lease = records[0]["lease"]
     period = period_ms * MS
     life = min(SECOND, lease * period // limit)
@@ -111,4 +111,4 @@ def _check_bucket(
         most = max(most, total * period - limit * latest - lowest)
     report.windows += 1
     if most > capacity * period + limit * life:
-        report.problems.append(f"{where}: {most / period:.1f} admitted, where {capacity} and a lease\'s life may be")
+        report.problems.append(f"{where}: {most / period:.1f} admitted, where {capacity} and a lease's life may be")
