@@ -223,7 +223,7 @@ bench: build ## Measures it beside its peers: one table, one plot
 bench-cache: build ## Measures what readers of a stale value wait, beside a round trip and GET
 	$(PYTHON) bench/cache.py
 
-bench-lease: build ## Measures decisions a second and the server's CPU with permits leased 100 at a time, and without
+bench-lease: build ## Measures decisions a second and the server's CPU with leased permits and without
 	$(PYTHON) bench/lease.py
 
 bench-locks: build ## Measures locks beside their peers: pairs, waiting, who learns of a loss

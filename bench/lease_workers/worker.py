@@ -1,4 +1,4 @@
-"""Consumes in Python: `worker.py URL LEASE SECONDS IN_FLIGHT [asyncio]`; tells how many decisions it got, and the time."""
+"""Consumes in Python: `worker.py URL LEASE SECONDS IN_FLIGHT [asyncio]`; tells how many decisions in what time."""
 
 from __future__ import annotations
 

@@ -92,7 +92,12 @@ class Client {
         ? this.#native.limiterByText(named, rules, ...how)
         : this.#native.limiterByRules(named, rules, ...how),
     )
-    const shown = { name: named, scope: scope === undefined ? null : kept('scope', scope), enforce: how[1], lease: most ?? null }
+    const shown = {
+      name: named,
+      scope: scope === undefined ? null : kept('scope', scope),
+      enforce: how[1],
+      lease: most ?? null,
+    }
     return /** @type {any} */ (new Limiter(made, shown))
   }
 

@@ -1,15 +1,15 @@
 """Checks the history of a load with leases: no window admits more than its limit, no bucket more than its bound.
 
-A permit that was taken ahead is spent without a call, so what an answer says of a window need not be so any more. What is
-certain is when each call was made: one that lies within a window, from before it to after it, counts there. Windows of
-the calendar are known from the clock, those that calls open from the ends that Redis told with its answers.
+A permit that was taken ahead is spent without a call, so what an answer says of a window need not be so any more. What
+is certain is when each call was made: one that lies within a window, from before it to after it, counts there. Windows
+of the calendar are known from the clock, those that calls open from the ends that Redis told with its answers.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +28,7 @@ class Report:
     # How many were answered from permits that were taken ahead.
     leased: int = 0
     windows: int = 0
-    # Windows of which nothing was left.
+    # Windows of which next to nothing was left.
     full: int = 0
 
 
@@ -44,7 +44,8 @@ def check(history: Iterable[dict[str, Any]], wall: WallClock) -> Report:
     for (limiter, policy, key), records in sorted(keys.items()):
         where = f"{limiter} {policy} key {bytes.fromhex(key)!r}"
         if bucket := BUCKET.fullmatch(policy):
-            _check_bucket(*map(int, bucket.groups()), records, where, report)
+            limit, period_ms, capacity = map(int, bucket.groups())
+            _check_bucket((limit, period_ms, capacity), records, where, report)
             continue
         for number, rule in enumerate(parse(policy)):
             _check_windows(rule, number, records, wall, where, report)
@@ -55,50 +56,47 @@ def _check_windows(
     rule: Rule, number: int, records: list[dict[str, Any]], wall: WallClock, where: str, report: Report
 ) -> None:
     spent: Counter[int] = Counter()
-    windows = sorted(_opened(rule, number, records)) if not rule.aligned else []
+    opened = [] if rule.aligned else _opened(rule, number, records)
+    for low, _, cost in opened:
+        spent[low] = cost
     for record in records:
+        invoke, ok = record["invoke_ns"], record["ok_ns"]
         if not record["result"]["allowed"]:
             continue
-        invoke, ok = record["invoke_ns"], record["ok_ns"]
         if rule.aligned:
             first, last = (invoke + wall.low) // rule.period, (ok + wall.high) // rule.period
-            within = [first] if first == last else []
-        else:
-            within = [low for low, high in windows if high - rule.period <= invoke and ok <= low]
-        for window in within:
-            spent[window] += record["cost"]
+            spent[first] += record["cost"] if first == last else 0
+        elif record["result"]["source"] == "lease":
+            within = [low for low, high, _ in opened if high - rule.period <= invoke and ok <= low]
+            spent.update(dict.fromkeys(within, record["cost"]))
     report.windows += len(spent)
-    report.full += sum(cost == rule.limit for cost in spent.values())
+    report.full += sum(cost > 0.9 * rule.limit for cost in spent.values())
     for cost in spent.values():
         if cost > rule.limit:
             report.problems.append(f"{where}: {cost} admitted in a window of {rule.limit}")
 
 
-def _opened(rule: Rule, number: int, records: list[dict[str, Any]]) -> Iterator[tuple[int, int]]:
-    """The ends of windows, each between two moments."""
+def _opened(rule: Rule, number: int, records: list[dict[str, Any]]) -> list[tuple[int, int, int]]:
+    """Windows that calls have opened: between which moments each ends, and what Redis admitted of callers in it."""
     ends = []
     for record in records:
         reset = record["result"]["rules"][number]["reset_after_ms"]
         if record["result"]["source"] == "redis" and reset:
+            cost = record["cost"] if record["result"]["allowed"] else 0
             # Rounded up: it was up to a millisecond less.
-            ends.append((record["invoke_ns"] + (reset - 1) * MS, record["ok_ns"] + reset * MS))
-    ends.sort(key=sum)
-    low = high = 0
-    for end in ends:
-        if high and sum(end) - (low + high) < rule.period:
-            low, high = max(low, end[0]), min(high, end[1])
-            continue
-        if high:
-            yield low, high
-        low, high = end
-    if high:
-        yield low, high
+            ends.append((record["invoke_ns"] + (reset - 1) * MS, record["ok_ns"] + reset * MS, cost))
+    windows: list[tuple[int, int, int]] = []
+    for low, high, cost in sorted(ends, key=lambda end: end[0] + end[1]):
+        if windows and low + high - sum(windows[-1][:2]) < rule.period:
+            before = windows.pop()
+            low, high, cost = max(before[0], low), min(before[1], high), before[2] + cost
+        windows.append((low, high, cost))
+    return windows
 
 
-def _check_bucket(
-    limit: int, period_ms: int, capacity: int, records: list[dict[str, Any]], where: str, report: Report
-) -> None:
+def _check_bucket(bucket: tuple[int, int, int], records: list[dict[str, Any]], where: str, report: Report) -> None:
     """At most the capacity, and what is filled in the time and in the life of a lease."""
+    limit, period_ms, capacity = bucket
     lease = records[0]["lease"]
     period = period_ms * MS
     life = min(SECOND, lease * period // limit)
@@ -113,4 +111,4 @@ def _check_bucket(
         most = max(most, total * period - limit * latest - lowest)
     report.windows += 1
     if most > capacity * period + limit * life:
-        report.problems.append(f"{where}: {most / period:.1f} admitted, where {capacity} and a lease\'s life may be")
+        report.problems.append(f"{where}: {most / period:.1f} admitted, where {capacity} and a lease's life may be")

@@ -15,11 +15,11 @@ own; PHP has one lane). The operations:
   `look`, the properties of the handle that are read after it; `announce`, to read and tell them before it as well.
 * `lock.adopt`, and of the other kinds of locks: `adopt` of the client, whose handle is that of this `name` and these
   `options` from then on.
-* `load`: consumes at random what `mix` offers (a list of `limiter`, `policy`, `key`, `costs`, maybe `lease`) for `seconds` or a number
-  of `calls`, `in_flight` at once (sync Python: threads; PHP: always one), pausing `pause_us` on average between calls.
-  It ends before its time when its file is removed. What has `once` in the mix is called with a request id, again and
-  again until it is answered. Writes every call and its answer to `path`, a JSON line each. It is what calls at full
-  speed.
+* `load`: consumes at random what `mix` offers (a list of `limiter`, `policy`, `key`, `costs`, maybe `lease`) for
+  `seconds` or a number of `calls`, `in_flight` at once (sync Python: threads; PHP: always one), pausing `pause_us` on
+  average between calls. It ends before its time when its file is removed. What has `once` in the mix is called with a
+  request id, again and again until it is answered. Writes every call and its answer to `path`, a JSON line each. It is
+  what calls at full speed.
 
 The answer to a call has `invoke_ns` and `ok_ns`, the monotonic times around it, which all processes of a machine share;
 `loads`, how often the loader was called; `seen`, what was looked at, with its time `at_ns`; and `result`: a value, or

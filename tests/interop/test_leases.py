@@ -17,10 +17,10 @@ from workers import Worker
 
 KEYS = [b"user:42", bytes([0, 255, 10, 37, 123, 125])]
 POLICIES = {
-    "fixed": ("400/500ms", 50),
-    "calendar": ("calendar-window 400/500ms", 400),
-    "two": ("300/300ms;calendar-window 700/1000ms", 100),
-    "bucket": ("token-bucket 1000/1000ms capacity 200", 100),
+    "fixed": ("60/500ms", 20),
+    "calendar": ("calendar-window 60/500ms", 60),
+    "two": ("40/300ms;calendar-window 100/1000ms", 30),
+    "bucket": ("token-bucket 100/1000ms capacity 40", 30),
 }
 MIX = [
     {"limiter": name, "policy": policy, "lease": lease, "key": key, "costs": [1, 1, 1, 2, 7]}
@@ -59,3 +59,26 @@ def test_no_window_admits_more_than_its_limit(name: str) -> None:
     # If few were leased, or few windows were used up, the test shows nothing.
     assert report.leased > report.calls // 10
     assert report.full > 10
+
+
+def record(policy: str, source: str, at_ms: int, cost: int) -> dict[str, Any]:
+    """An admitted call that began at this time and took a microsecond; the first window began at 1,000 ms."""
+    rules = [{"reset_after_ms": 500 - (at_ms - 1_000) % 500}]
+    result = {"allowed": True, "source": source, "rules": rules}
+    invoke = at_ms * 1_000_000
+    call = {"limiter": "n", "policy": policy, "key": "00", "lease": 50, "cost": cost}
+    return {**call, "invoke_ns": invoke, "ok_ns": invoke + 1_000, "result": result}
+
+
+@pytest.mark.parametrize("policy", ["100/500ms", "calendar-window 100/500ms", "token-bucket 200/1000ms capacity 50"])
+def test_the_checker_sees_one_too_many(policy: str) -> None:
+    wall = WallClock()
+    # As if the wall clock began with the monotonic one.
+    wall.low = wall.high = 0
+    # All of one window, the last of it spent from a lease; a bucket of 50 has 50 more of 200 a second and of 250 ms.
+    history = [record(policy, "redis", 1_000, 50), record(policy, "lease", 1_003, 50)]
+    assert check(history, wall).problems == []
+    assert check([*history, record(policy, "lease", 1_004, 2)], wall).problems != []
+    # What is left of one window is spent in the next, which is full.
+    late = [*history, record(policy, "redis", 1_501, 100), record(policy, "lease", 1_502, 10)]
+    assert check(late, wall).problems != []

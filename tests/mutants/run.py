@@ -28,6 +28,7 @@ import caches
 import connections
 import elsewhere
 import frameworks
+import leases
 import limiters
 import locks
 import node
@@ -42,7 +43,7 @@ FOUND_BY = Path(__file__).with_name("found_by.json")
 JOBS = int(os.environ.get("JOBS", "2"))
 # Each has MUTANTS, and TESTS: those in tests/rust/tests that find them where the unit tests and the vectors do not; of
 # the packages those in tests/python, tests/php and tests/node.
-THEMES = [limiters, connections, locks, caches, stocks, elsewhere, attacks, python, php, node]
+THEMES = [limiters, leases, connections, locks, caches, stocks, elsewhere, attacks, python, php, node]
 # Those tests that tell most in least time come first; what follows is only built if they stay green.
 FIRST = ("lib", "vectors")
 CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]

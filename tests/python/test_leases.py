@@ -177,14 +177,18 @@ def test_a_hundred_threads(server: Server) -> None:
 
 @pytest.mark.parametrize("seconds", [-60, 60])
 def test_a_stepped_clock_of_the_server_prolongs_nothing(seconds: int) -> None:
-    with ClockSteps() as clock, Server("redis-7.0", prefix=clock.prefix) as server:
-        with quotalock.Client(server.url) as client:
-            limiter = client.limiter("n", "100/2s", lease=100)
-            begin = time.monotonic()
-            # 31 are here.
-            spend(limiter, 32)
-            clock.step(seconds * 1_000_000)
-            found = spend(limiter, 15)
-            assert found["lease", True] == 15 or time.monotonic() > begin + 1.9
-            time.sleep(max(0.0, begin + 2.0 - time.monotonic()))
-            assert limiter.consume("k").source == "redis"
+    with (
+        ClockSteps() as clock,
+        Server("redis-7.0", prefix=clock.prefix) as server,
+        quotalock.Client(server.url) as client,
+    ):
+        limiter = client.limiter("n", "100/2s", lease=100)
+        spend(limiter, 1)
+        opened = time.monotonic()
+        # 31 are here.
+        spend(limiter, 31)
+        clock.step(seconds * 1_000_000)
+        found = spend(limiter, 15)
+        assert found["lease", True] == 15 or time.monotonic() > opened + 1.9
+        time.sleep(max(0.0, opened + 2.0 - time.monotonic()))
+        assert limiter.consume("k").source == "redis"

@@ -215,13 +215,11 @@ class Session:
                 entry = luck.choice(mix)
                 cost = luck.choice(entry["costs"])
                 arguments = {"key": {"hex": entry["key"]}, "cost": cost}
-                options = {option: entry[option] for option in ("policy", "lease") if option in entry}
+                options: Answer = {option: entry[option] for option in ("policy", "lease") if option in entry}
                 once = {"request_id": os.urandom(12).hex()} if entry.get("once") else {}
                 tries = TRIES if once else 1
                 while tries:
-                    answer = await self.call(
-                        lane, "limiter.consume", entry["limiter"], options, arguments | once
-                    )
+                    answer = await self.call(lane, "limiter.consume", entry["limiter"], options, arguments | once)
                     answer.pop("shown", None)
                     history.append({**entry, "cost": cost, **once, **answer})
                     tries = tries - 1 if answer.get("error") in AGAIN else 0

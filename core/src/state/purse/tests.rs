@@ -90,6 +90,16 @@ fn nothing_is_spent_at_the_end_or_after() {
 }
 
 #[test]
+fn what_a_call_brought_ends_as_if_it_had_come_when_the_call_was_sent() {
+    let mut store = Store::new(1_000);
+    (0..3).for_each(|_| assert!(store.call(b"k", 1, 0).is_none_or(|more| more < 100)));
+    let Turn::Ask(taking) = store.turn(b"k", 1, 100) else { panic!("nothing is here") };
+    store.answer(b"k", taking, 1, 400);
+    assert_eq!(store.call(b"k", 1, LIFE + 99), None);
+    assert!(store.call(b"k", 1, LIFE + 100).is_some());
+}
+
+#[test]
 fn one_takes_and_others_ask_for_themselves() {
     let mut store = Store::new(1_000);
     (0..3).for_each(|_| assert!(store.call(b"k", 1, 0).is_none_or(|more| more < 100)));
