@@ -156,7 +156,8 @@ soak: build ## Load on a cluster that fails all along, to see that nothing grows
 test-bench: build ## Runs every measurement for an instant, so that the bench does not rot
 	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \
 		&& $(PYTHON) bench/locks.py --quick >/dev/null && $(PYTHON) bench/cache.py --quick >/dev/null \
-		&& $(PYTHON) bench/scale.py --quick >/dev/null'
+		&& $(PYTHON) bench/scale.py --quick >/dev/null \
+		&& bench/compare/setup.sh && PYTHONPATH=bench $(PYTHON) -m compare --quick >/dev/null'
 
 .PHONY: build-workers
 build-workers: setup ## Builds the workers of the tests that are written in Rust
@@ -209,7 +210,7 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-locks bench-script scale docs scripts
+.PHONY: demo compare bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-locks bench-script scale docs scripts
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 
@@ -218,6 +219,13 @@ demo: build ## Shows what it does, on a server of its own
 
 bench: build ## Measures it beside its peers: one table, one plot
 	$(PYTHON) bench/run.py
+
+# Half an hour on two cores that have nothing else to do.
+ROUNDS ?= 5
+ROUND_SECONDS ?= 1
+compare: build ## Measures it beside the libraries that people use today, and makes docs/benchmarks.md: ONLY=locks,asyncio
+	bench/compare/setup.sh
+	PYTHONPATH=bench $(PYTHON) -m compare --only '$(ONLY)' --rounds $(ROUNDS) --seconds $(ROUND_SECONDS)
 
 bench-cache: build ## Measures what readers of a stale value wait, beside a round trip and GET
 	$(PYTHON) bench/cache.py

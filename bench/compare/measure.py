@@ -88,7 +88,9 @@ def check(server: Server, folder: Path) -> dict[tuple[str, str, str], str]:
         lines = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
         answers = lines[-1].get("answers") if lines else None
         if answers != RIGHT.get(kind, [True, True, True]):
-            raise WrongFigures(f"{language}, {kind}, {client}: the check was answered {answers}. {ended.stderr[-2000:]}")
+            raise WrongFigures(
+                f"{language}, {kind}, {client}: the check was answered {answers}. {ended.stderr[-2000:]}"
+            )
         return str(lines[0]["versions"])
 
     asked = list(everybody())
@@ -104,7 +106,10 @@ def measure(group: Group, server: Server, plan: Plan, folder: Path) -> Turns:
     with contextlib.ExitStack() as stack:
         os.sched_setaffinity(server.pid, server_cores)
         stack.callback(os.sched_setaffinity, server.pid, machine.cores())
-        lanes = [_Lane(stack, group, peer, f"p{number}", server, folder, cores) for number, peer in enumerate(who)]
+        # Once for all, since who has started reads it at any time.
+        keys = folder / "keys.txt"
+        keys.write_text("\n".join(group.keys.names) + "\n")
+        lanes = [_Lane(stack, group, peer, f"p{number}", server, keys, cores) for number, peer in enumerate(who)]
         for lane in lanes:
             lane.warm_up(plan)
         turns: list[tuple[float, list[Figures]]] = []
@@ -130,13 +135,11 @@ class _Lane:
         peer: Peer,
         prefix: str,
         server: Server,
-        folder: Path,
+        keys: Path,
         cores: set[int],
     ) -> None:
         self.group, self.peer, self.server = group, peer, server
         self.calls, self.wrong, self.standing = 0, list[str](), dict[str, float]()
-        keys = folder / "keys.txt"
-        keys.write_text("\n".join(group.keys.names) + "\n")
         known = {"client": peer.client, "kind": group.kind, "prefix": prefix, "keys": str(keys)}
         turns = "renamed" if group.keys.renamed else "same"
         task = _task(server, limit=group.keys.limit, lanes=group.lanes, rules=group.rules, turns=turns) | known

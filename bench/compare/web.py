@@ -23,7 +23,7 @@ from servers import Server
 from shop import open_shop
 
 from compare.measure import Plan, Row, Turns, statistic
-from compare.peers import EXTENSION, PYTHON, WORKERS, Peer
+from compare.peers import EXTENSION, INTERPRETER, WORKERS, Peer
 
 HERE = ROOT / "bench/compare/web"
 CONNECTIONS = 8
@@ -46,7 +46,15 @@ KEYS = {"admitted": '"ROUND-" .. n % 10000', "denied": '"hot"'}
 
 BARE = Peer("no limit at all", "bare", "the same application without a limiter", floor=True)
 OURS = Peer("Quotalock", "quotalock", "as it comes")
-FASTAPI = [PYTHON, "-m", "uvicorn", "app:application", "--no-access-log", "--log-level=warning", f"--app-dir={HERE}"]
+FASTAPI = [
+    INTERPRETER,
+    "-m",
+    "uvicorn",
+    "app:application",
+    "--no-access-log",
+    "--log-level=warning",
+    f"--app-dir={HERE}",
+]
 STACKS: dict[str, tuple[Peer, ...]] = {
     "php-fpm, nginx": (
         OURS,
