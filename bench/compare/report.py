@@ -128,6 +128,8 @@ def _ratios(ours: Row, row: Row) -> list[str]:
 def _marked(ours: Row, row: Row) -> str:
     if row.peer.floor:
         return "(no rival)"
+    if row.wrong:
+        return "(decides wrongly)"
     ahead = leads(ours, row)
     return f"**{', '.join(ahead)}**" if ahead else ""
 
@@ -137,13 +139,19 @@ def _why(turns: Sequence[Turns]) -> list[str]:
     ahead: dict[str, list[str]] = {}
     for group in turns:
         for row in group.rows[1:]:
-            if not row.peer.floor and leads(group.rows[0], row):
+            if not row.peer.floor and not row.wrong and leads(group.rows[0], row):
                 why = row.peer.ahead or "Not explained yet."
                 names = ahead.setdefault(why, [])
                 if row.peer.name not in names:
                     names.append(row.peer.name)
-    told = [f"Ahead somewhere: {', '.join(names)}. {why}" for why, names in ahead.items()]
-    told += [f"{group.name}: {wrong}" for group in turns for wrong in group.wrong]
+    told = [f"Ahead somewhere: {'; '.join(names)}. {why}" for why, names in ahead.items()]
+    told += [
+        f"{group.name}: {row.peer.name} decides wrongly, so that its figures are not those of the same work: "
+        f"{row.wrong[0]}."
+        for group in turns
+        for row in group.rows
+        if row.wrong
+    ]
     noisy = [f"{group.name} ({max(group.others):.0%})" for group in turns if max(group.others, default=0) > NOISY]
     if noisy:
         told.append(
