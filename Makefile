@@ -157,7 +157,8 @@ test-bench: build ## Runs every measurement for an instant, so that the bench do
 	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \
 		&& $(PYTHON) bench/locks.py --quick >/dev/null && $(PYTHON) bench/cache.py --quick >/dev/null \
 		&& $(PYTHON) bench/scale.py --quick >/dev/null && $(PYTHON) bench/lease.py --quick >/dev/null \
-		&& $(PYTHON) bench/memory.py --quick >/dev/null'
+		&& $(PYTHON) bench/memory.py --quick >/dev/null \
+		&& bench/compare/setup.sh && PYTHONPATH=bench $(PYTHON) -m compare --quick >/dev/null'
 
 .PHONY: build-workers
 build-workers: setup ## Builds the workers of the tests that are written in Rust
@@ -210,7 +211,7 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks bench-memory bench-script scale survive docs scripts
+.PHONY: demo compare bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks bench-memory bench-script scale survive docs scripts
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 
@@ -219,6 +220,13 @@ demo: build ## Shows what it does, on a server of its own
 
 bench: build ## Measures it beside its peers: one table, one plot
 	$(PYTHON) bench/run.py
+
+# Half an hour on two cores that have nothing else to do.
+ROUNDS ?= 5
+ROUND_SECONDS ?= 1
+compare: build ## Measures it beside the libraries that people use today, and makes docs/benchmarks.md: ONLY=locks,asyncio
+	bench/compare/setup.sh
+	PYTHONPATH=bench $(PYTHON) -m compare --only '$(ONLY)' --rounds $(ROUNDS) --seconds $(ROUND_SECONDS)
 
 bench-cache: build ## Measures what readers of a stale value wait, beside a round trip and GET
 	$(PYTHON) bench/cache.py

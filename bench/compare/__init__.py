@@ -1,14 +1,14 @@
 """`make compare`: Quotalock beside the libraries that people use today, by their own public APIs.
 
-`peers.py` names them and says how each is set up, `questions.py` says what is asked of them, `measure.py` lets them take
-turns, `server.py` and `web.py` ask what has a measurement of its own, and `report.py` and `picture.py` show the answers.
-The workers, one for each language, are in `workers/`; `setup.sh` installs the peers.
+`peers.py` names them and says how each is set up, `questions.py` says what is asked of them, `measure.py` lets them
+take turns, `web.py` asks for whole requests, and `report.py` and `picture.py` show the answers. The workers, one for
+each language, are in `workers/`; `setup.sh` installs the peers.
 
 To add a peer:
 
 1. Its exact version in `requirements.txt` or `package.json`; for PHP a line at the end of `setup.sh`.
-2. An adapter of a few lines in `workers/*_peers.*` of its language: what makes a call for a key and tells whether it was
-   admitted, by its documented API, in the fastest setting that a careful user would choose.
+2. An adapter of a few lines in `workers/*_peers.*` of its language: what makes a call for a key and tells whether it
+   was admitted, by its documented API, in the fastest setting that a careful user would choose.
 3. A `Peer` in `peers.py`, with the sentence about that setting, in the list of its language.
 
 `make compare ONLY=nothing` then shows that it admits exactly the limit and denies the rest; every run begins with that.

@@ -71,8 +71,8 @@ def main() -> int:
     minutes = (time.monotonic() - begun) / 60
     heading = [
         f"{machine.description()}; {time.strftime('%Y-%m-%d %H:%M')}; load {load:.2f} before",
-        f"Redis {version.partition(':')[2]} over loopback; medians of {plan.rounds} rounds of {plan.seconds} s in turns; "
-        f"{minutes:.0f} minutes in all",
+        f"Redis {version.partition(':')[2]} over loopback; medians of {plan.rounds} rounds of {plan.seconds} s in turns"
+        f"; {minutes:.0f} minutes in all",
         "; ".join(sorted(set(versions.values()))),
     ]
     if _noise(answers) > NOISY:
@@ -89,7 +89,7 @@ def main() -> int:
 
 
 def _chosen(question: Question, words: Sequence[str], plan: Plan) -> Sequence[Group]:
-    """The groups with one of the words in their names or their question's; in a quick run the first of each language."""
+    """The groups of a question with one of the words in their names or its; in a quick run one of each language."""
     groups = [
         group
         for group in question.groups

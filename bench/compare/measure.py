@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ CHECK_LIMIT, CHECK_CALLS = 5, 8
 # What a check is answered: of a limiter, of a lock (taken, taken by another, taken after its release), of a cache.
 RIGHT = {"limit": [True] * CHECK_LIMIT + [False] * (CHECK_CALLS - CHECK_LIMIT), "lock": [True, False, True]}
 # Rounds of a warm-up, until what shall be denied is denied and all keys are there.
-MOST_WARM_UPS = 600
+MOST_WARM_UPS = 2000
 # Whoever asks for each key once is done before.
 MOST_SECONDS = 120.0
 
@@ -45,11 +46,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Row:
-    """A peer's rounds, and how it calls itself."""
+    """A peer's rounds, how it calls itself, and what it admitted or denied that it should not have."""
 
     peer: Peer
     versions: str
     rounds: Sequence[Mapping[str, float]]
+    wrong: Sequence[str] = ()
 
     def median(self, figure: str) -> float | None:
         """The median of a figure; none where it hasn't this figure."""
@@ -59,18 +61,19 @@ class Row:
 
 @dataclass(frozen=True)
 class Turns:
-    """What a group did; `others` is how busy other processes kept the cores in each turn, `wrong` what it admitted or
-    denied that it should not have."""
+    """What a group did; `others` is how busy other processes kept the cores in each turn."""
 
     name: str
     rows: Sequence[Row]
     others: Sequence[float]
-    wrong: Sequence[str]
 
     def record(self) -> dict[str, Any]:
         """Everything, for a file."""
-        rows = [{"peer": row.peer.name, "versions": row.versions, "rounds": list(row.rounds)} for row in self.rows]
-        return {"group": self.name, "others": list(self.others), "wrong": list(self.wrong), "rows": rows}
+        rows = [
+            {"peer": row.peer.name, "versions": row.versions, "rounds": list(row.rounds), "wrong": list(row.wrong)}
+            for row in self.rows
+        ]
+        return {"group": self.name, "others": list(self.others), "rows": rows}
 
 
 def check(server: Server, folder: Path) -> dict[tuple[str, str, str], str]:
@@ -88,7 +91,9 @@ def check(server: Server, folder: Path) -> dict[tuple[str, str, str], str]:
         lines = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
         answers = lines[-1].get("answers") if lines else None
         if answers != RIGHT.get(kind, [True, True, True]):
-            raise WrongFigures(f"{language}, {kind}, {client}: the check was answered {answers}. {ended.stderr[-2000:]}")
+            raise WrongFigures(
+                f"{language}, {kind}, {client}: the check was answered {answers}. {ended.stderr[-2000:]}"
+            )
         return str(lines[0]["versions"])
 
     asked = list(everybody())
@@ -104,9 +109,14 @@ def measure(group: Group, server: Server, plan: Plan, folder: Path) -> Turns:
     with contextlib.ExitStack() as stack:
         os.sched_setaffinity(server.pid, server_cores)
         stack.callback(os.sched_setaffinity, server.pid, machine.cores())
-        lanes = [_Lane(stack, group, peer, f"p{number}", server, folder, cores) for number, peer in enumerate(who)]
-        for lane in lanes:
-            lane.warm_up(plan)
+        # Once for all, since who has started reads it at any time.
+        keys = folder / "keys.txt"
+        keys.write_text("\n".join(group.keys.names) + "\n")
+        _alone(server)
+        lanes = []
+        for number, peer in enumerate(who):
+            lanes.append(_Lane(stack, group, peer, f"p{number}", server, keys, cores))
+            lanes[-1].warm_up(plan)
         turns: list[tuple[float, list[Figures]]] = []
         while sum(noise <= NOISY for noise, _ in turns) < plan.rounds and len(turns) < plan.most_rounds:
             told = [lane.round(plan.seconds) for lane in lanes]
@@ -114,10 +124,10 @@ def measure(group: Group, server: Server, plan: Plan, folder: Path) -> Turns:
         # The quietest, whatever they say.
         turns = sorted(turns, key=lambda turn: turn[0])[: plan.rounds]
         rows = [
-            Row(lane.peer, lane.worker.versions, [figures[number] for _, figures in turns])
+            Row(lane.peer, lane.worker.versions, [figures[number] for _, figures in turns], lane.wrong)
             for number, lane in enumerate(lanes)
         ]
-        return Turns(group.name, rows, [noise for noise, _ in turns], [each for lane in lanes for each in lane.wrong])
+        return Turns(group.name, rows, [noise for noise, _ in turns])
 
 
 class _Lane:
@@ -130,13 +140,11 @@ class _Lane:
         peer: Peer,
         prefix: str,
         server: Server,
-        folder: Path,
+        keys: Path,
         cores: set[int],
     ) -> None:
         self.group, self.peer, self.server = group, peer, server
         self.calls, self.wrong, self.standing = 0, list[str](), dict[str, float]()
-        keys = folder / "keys.txt"
-        keys.write_text("\n".join(group.keys.names) + "\n")
         known = {"client": peer.client, "kind": group.kind, "prefix": prefix, "keys": str(keys)}
         turns = "renamed" if group.keys.renamed else "same"
         task = _task(server, limit=group.keys.limit, lanes=group.lanes, rules=group.rules, turns=turns) | known
@@ -185,7 +193,7 @@ class _Lane:
         first, self.calls = self.calls, self.calls + calls
         right = 0 if self.group.denied else self.group.keys.admitted(first, self.calls)
         if admitted != right:
-            self.wrong.append(f"{self.peer.name} admitted {admitted:,} of {calls:,} calls in a round, not {right:,}.")
+            self.wrong.append(f"admitted {admitted:,} of {calls:,} calls in a round, not {right:,}")
 
 
 def _task(
@@ -216,6 +224,13 @@ def weigh(peer: Peer, language: str, server: Server, plan: Plan, folder: Path) -
         if worker.round(MOST_SECONDS)["admitted"] != plan.weighed:
             raise WrongFigures(f"{peer.name}: not every one of {plan.weighed} keys was admitted once")
         return (statistic(server, "memory", "used_memory") - before) / plan.weighed
+
+
+def _alone(server: Server) -> None:
+    """Waits until those who were measured before have gone, so that connections can be counted."""
+    give_up = time.monotonic() + 10
+    while statistic(server, "clients", "connected_clients") > 1 and time.monotonic() < give_up:
+        time.sleep(0.01)
 
 
 def statistic(server: Server, section: str, name: str) -> int:

@@ -8,12 +8,12 @@ from measurements import ROOT
 
 WORKERS = ROOT / "bench/compare/workers"
 HOME = ROOT / "target/compare"
-PYTHON = str(HOME / "python/bin/python")
+INTERPRETER = str(HOME / "python/bin/python")
 EXTENSION = ROOT / "bindings-php/modules/ratelimit.so"
 # Built before anything is measured; cargo becomes the program it runs.
 RUST_BUILD = ("--quiet", "--release", "--package", "quotalock-tests", "--example", "compare")
 
-_MODULE = ("env", f"PYTHONPATH={ROOT / 'bench'}", PYTHON, "-m")
+_MODULE = ("env", f"PYTHONPATH={ROOT / 'bench'}", INTERPRETER, "-m")
 # The worker of each language.
 COMMANDS: dict[str, tuple[str, ...]] = {
     "PHP": (
@@ -101,7 +101,10 @@ FLEXIBLE_BLOCK = Peer(
 IOREDIS_AUTO = _raw("ioredis 6, auto-pipelining", "ioredis6-auto", "; with `enableAutoPipelining`")
 
 MEMORY = {
-    "Rust": (OURS_HERE, Peer("governor", "governor", "its keyed limiter in a DashMap, with quanta's clock", _LESS_HERE)),
+    "Rust": (
+        OURS_HERE,
+        Peer("governor", "governor", "its keyed limiter in a DashMap, with quanta's clock", _LESS_HERE),
+    ),
     "Python": (
         OURS_HERE,
         Peer("limits, memory", "limits-memory", "`MemoryStorage`, fixed window"),

@@ -48,7 +48,8 @@ def draw(title: str, turns: Sequence[Turns]) -> str:
 
 def _described(turns: Sequence[Turns]) -> str:
     return "; ".join(
-        f"{group.name}: " + ", ".join(f"{row.peer.name} {row.median('calls_per_second') or 0:,.0f}" for row in group.rows)
+        f"{group.name}: "
+        + ", ".join(f"{row.peer.name} {row.median('calls_per_second') or 0:,.0f}" for row in group.rows)
         for group in turns
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rounds import NOISY
 from tables import table
@@ -32,32 +32,35 @@ UNJUDGED = ("resident_mib", "p99_us", "p999_us")
 RULES = """
 ## What is the same for everybody
 
-* The work: one decision a call, on the same keys in the same order, at the same limit of a fixed window of a day. Who has
-  no fixed window uses what it has, and the list below says so.
+* The work: one decision a call, on the same keys in the same order, at the same limit of a fixed window of a day.
+  Who has no fixed window uses what it has, and the list below says so.
 * The server, one process without persistence, over loopback. Who is not measured at the moment is idle.
-* Everybody is a process of its own that keeps its connections. They take turns, round by round; each figure is the median
-  of the rounds. Rounds during which other processes used more than 5 % of the cores are made again, a few at most.
-* Before anything is measured everybody admits exactly the limit and denies the rest, on one key. What a round should have
-  admitted is known, and a difference is printed below its table.
-* Peers are set up as their documentation advises whoever wants speed: persistent connections, compiled parsers, hashes of
-  scripts known beforehand. Quotalock is as it comes.
+* Everybody is a process of its own that keeps its connections. They take turns, round by round; each figure is the
+  median of the rounds. Rounds during which other processes used more than 5 % of the cores are made again, a few at
+  most.
+* Before anything is measured everybody admits exactly the limit and denies the rest, on one key. What a round
+  should have admitted is known, and a difference is printed below its table.
+* Peers are set up as their documentation advises whoever wants speed: persistent connections, compiled parsers,
+  hashes of scripts known beforehand. Quotalock is as it comes.
 
 ## What is not measured
 
-* Networks, TLS, clusters. On a network the number of round trips decides, which is the column "reads" where one call is
-  made at a time.
-* What the answers are worth. Quotalock's tells how long to wait and what remains, is charged once however often a reply is
-  lost, and heals a counter without a time to live. Scripts that say only yes or no do less for their time.
+* Networks, TLS, clusters. On a network the number of round trips decides, which is the column "reads" where one
+  call is made at a time.
+* What the answers are worth. Quotalock's tells how long to wait and what remains, can be charged once however often
+  a reply is lost, and heals a counter without a time to live. Scripts that say only yes or no do less for their
+  time.
 * Other algorithms than fixed windows, and other machines: take the ratios, not the figures.
 
 ## How to read the tables
 
-CPU µs: user and system time of the client's process for each call, all threads. Main thread µs: of that, its main thread's;
-in Node and asyncio that of the loop. Server µs: CPU of the server's process for each call. Reads: how often the server read
-from a socket for each call: round trips, where one call is made at a time. MiB: resident memory of the client's process after
-the warm-up, with its language. "Times" is the calls a second of Quotalock, the first line of a group, divided by the peer's;
-"CPU" is the peer's CPU µs divided by Quotalock's: above 1 Quotalock is ahead in both. A peer that is at least 3 % ahead in
-anything but memory and the slowest calls is marked in the last column, which says in what.
+CPU µs: user and system time of the client's process for each call, all threads. Main thread µs: of that, its main
+thread's; in Node and asyncio that of the loop. Server µs: CPU of the server's process for each call. Reads: how
+often the server read from a socket for each call: round trips, where one call is made at a time. MiB: resident
+memory of the client's process after the warm-up, with its language. "Times" is the calls a second of Quotalock, the
+first line of a group, divided by the peer's; "CPU" is the peer's CPU µs divided by Quotalock's: above 1 Quotalock
+is ahead in both. A peer that is at least 3 % ahead in anything but memory and the slowest calls is marked in the
+last column, which says in what.
 """
 
 
@@ -70,8 +73,6 @@ class Answer:
     words: str
     turns: Sequence[Turns] = ()
     made: str = ""
-    seconds: float = 0.0
-    remarks: Sequence[str] = field(default_factory=tuple)
 
 
 def page(answers: Sequence[Answer], heading: Sequence[str], settings: Sequence[tuple[str, Peer]], pictures: str) -> str:
@@ -83,7 +84,7 @@ def page(answers: Sequence[Answer], heading: Sequence[str], settings: Sequence[t
         if answer.turns:
             parts.append(f"![{answer.title}]({pictures}/compare-{answer.name}.svg)\n")
         parts.append(answer.made or _figures(answer.turns))
-        parts += [f"* {remark}" for remark in (*_why(answer.turns), *answer.remarks)]
+        parts += [f"* {remark}" for remark in _why(answer.turns)]
         parts.append("")
     parts.append("## How each is set up\n")
     parts += sorted({f"* {language}: **{peer.name}**: {peer.setting}." for language, peer in settings if peer.setting})
@@ -127,6 +128,8 @@ def _ratios(ours: Row, row: Row) -> list[str]:
 def _marked(ours: Row, row: Row) -> str:
     if row.peer.floor:
         return "(no rival)"
+    if row.wrong:
+        return "(decides wrongly)"
     ahead = leads(ours, row)
     return f"**{', '.join(ahead)}**" if ahead else ""
 
@@ -136,16 +139,24 @@ def _why(turns: Sequence[Turns]) -> list[str]:
     ahead: dict[str, list[str]] = {}
     for group in turns:
         for row in group.rows[1:]:
-            if not row.peer.floor and leads(group.rows[0], row):
+            if not row.peer.floor and not row.wrong and leads(group.rows[0], row):
                 why = row.peer.ahead or "Not explained yet."
                 names = ahead.setdefault(why, [])
                 if row.peer.name not in names:
                     names.append(row.peer.name)
-    told = [f"Ahead somewhere: {', '.join(names)}. {why}" for why, names in ahead.items()]
-    told += [f"{group.name}: {wrong}" for group in turns for wrong in group.wrong]
+    told = [f"Ahead somewhere: {'; '.join(names)}. {why}" for why, names in ahead.items()]
+    told += [
+        f"{group.name}: {row.peer.name} decides wrongly, so that its figures are not those of the same work: "
+        f"{row.wrong[0]}."
+        for group in turns
+        for row in group.rows
+        if row.wrong
+    ]
     noisy = [f"{group.name} ({max(group.others):.0%})" for group in turns if max(group.others, default=0) > NOISY]
     if noisy:
-        told.append(f"Noisy, with the share of the cores that other processes used in the worst round: {', '.join(noisy)}.")
+        told.append(
+            f"Noisy, with the share of the cores that other processes used in the worst round: {', '.join(noisy)}."
+        )
     return told
 
 

@@ -23,9 +23,9 @@ from servers import Server
 from shop import open_shop
 
 from compare.measure import Plan, Row, Turns, statistic
-from compare.peers import EXTENSION, PYTHON, WORKERS, Peer
+from compare.peers import EXTENSION, INTERPRETER, WORKERS, Peer
 
-HERE = ROOT / "bench/compare/web"
+HERE = ROOT / "bench/compare/apps"
 CONNECTIONS = 8
 SCRIPT = """
 local n = 0
@@ -46,7 +46,15 @@ KEYS = {"admitted": '"ROUND-" .. n % 10000', "denied": '"hot"'}
 
 BARE = Peer("no limit at all", "bare", "the same application without a limiter", floor=True)
 OURS = Peer("Quotalock", "quotalock", "as it comes")
-FASTAPI = [PYTHON, "-m", "uvicorn", "app:application", "--no-access-log", "--log-level=warning", f"--app-dir={HERE}"]
+FASTAPI = [
+    INTERPRETER,
+    "-m",
+    "uvicorn",
+    "app:application",
+    "--no-access-log",
+    "--log-level=warning",
+    f"--app-dir={HERE}",
+]
 STACKS: dict[str, tuple[Peer, ...]] = {
     "php-fpm, nginx": (
         OURS,
@@ -119,12 +127,12 @@ def _measured(
     stack: str, kind: str, apps: Sequence[App], connections: Sequence[int], server: Server, plan: Plan, folder: Path
 ) -> Turns:
     rounds: list[tuple[float, list[dict[str, float]]]] = []
-    wrong = []
+    wrong: list[list[str]] = [[] for _ in apps]
     # A second is the least that wrk does. The first round uses up the limit of what shall be denied.
     seconds = max(1, round(2 * plan.seconds))
     for number in range(plan.rounds + 1):
         noise, told = 0.0, []
-        for app, count in zip(apps, connections, strict=True):
+        for app, count, faults in zip(apps, connections, wrong, strict=True):
             strangers = machine.Others(server.pid, os.getpid(), *app.processes())
             client, used = app.cpu_us(), machine.cpu_us(server.pid)
             reads = statistic(server, "stats", "total_reads_processed")
@@ -132,7 +140,7 @@ def _measured(
             asked = figures.pop("requests")
             reads = statistic(server, "stats", "total_reads_processed") - reads - 1
             if number and not app.peer.floor and denied != (0 if kind == "admitted" else asked):
-                wrong.append(f"{app.peer.name} denied {denied:,.0f} of {asked:,.0f} requests of a round, all {kind}.")
+                faults.append(f"denied {denied:,.0f} of {asked:,.0f} requests in a round, where all are {kind}")
             noise = max(noise, strangers.share())
             told.append(
                 figures
@@ -146,8 +154,8 @@ def _measured(
             )
         rounds.append((noise, told))
     kept = rounds[1:]
-    rows = [Row(app.peer, "", [told[number] for _, told in kept]) for number, app in enumerate(apps)]
-    return Turns(f"{stack}, {kind}", rows, [noise for noise, _ in kept], wrong)
+    rows = [Row(app.peer, "", [told[number] for _, told in kept], wrong[number]) for number, app in enumerate(apps)]
+    return Turns(f"{stack}, {kind}", rows, [noise for noise, _ in kept])
 
 
 def _ask(folder: Path, app: App, kind: str, turn: str, seconds: int) -> tuple[dict[str, float], int]:

@@ -6,9 +6,10 @@ import asyncio
 import time
 from collections.abc import Iterator
 
+from serve import Lane, serve
+
 from compare.workers.aio_peers import LIMITERS
 from compare.workers.common import CHECKED, Calls, checked, task, versions
-from serve import Lane, serve
 
 # So many lanes, at most, watch the clock: reading it must not become part of what is measured.
 WATCHED = 10

@@ -46,7 +46,7 @@ async def limits(task: Task) -> Calls:
     # Of the clients it can use the one that is faster here.
     url, most = f"async+{task.url}", max(100, task.lanes)
     storage = storage_from_string(url, implementation="redispy", max_connections=most)
-    hit, item = FixedWindowRateLimiter(storage).hit, RateLimitItemPerDay(task.limit)  # type: ignore[arg-type]
+    hit, item = FixedWindowRateLimiter(storage).hit, RateLimitItemPerDay(task.limit)
     prefix = task.prefix
     return lambda key: hit(item, prefix, key), bool
 

@@ -23,8 +23,8 @@ DAY = 86_400
 
 @dataclass(frozen=True)
 class Task:
-    """What to call. `keys` is a file with a key a line, in the order of the calls; `turns` says what comes after the last:
-    the `same`, `renamed` ones, or nothing (`once`). `check`: so many calls on one key, instead of rounds."""
+    """What to call. `keys` is a file with a key a line, in the order of the calls; `turns` says what comes after the
+    last: the `same`, `renamed` ones, or nothing (`once`). `check`: so many calls on one key, instead of rounds."""
 
     client: str
     kind: str

@@ -20,7 +20,7 @@ function* keysOf(/** @type {string[]} */ keys, /** @type {number} */ lane) {
   const start = Math.floor((keys.length * lane) / task.lanes)
   for (let turn = 0; ; turn++) {
     const names = task.turns === 'renamed' ? keys.map((key) => `${key}-${turn}`) : keys
-    for (let n = turn ? 0 : start; n < names.length; n++) yield /** @type {string} */ (names[n])
+    for (let n = turn ? 0 : start; n < names.length; n++) yield/** @type {string} */ (names[n])
   }
 }
 

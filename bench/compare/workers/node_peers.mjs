@@ -167,6 +167,8 @@ export const locks = {
 export function versions(/** @type {string[]} */ packages) {
   const named = packages.map((name) => [name, new URL(`node_modules/${name}/package.json`, HOME)])
   if (packages.length === 0) named.push(['quotalock', new URL('../../../bindings-node/package.json', import.meta.url)])
-  const told = named.map(([name, file]) => `${name} ${JSON.parse(readFileSync(/** @type {URL} */ (file), 'utf8')).version}`)
+  const told = named.map(
+    ([name, file]) => `${name} ${JSON.parse(readFileSync(/** @type {URL} */ (file), 'utf8')).version}`,
+  )
   return [`Node ${process.versions.node}`, ...told].join(', ').replace('ioredis5', 'ioredis')
 }

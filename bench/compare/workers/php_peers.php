@@ -4,8 +4,8 @@
  * PHP's libraries, each by its own public API in its fastest sensible setting.
  *
  * To add one: a function that takes the task and returns what makes a call for a key and says whether it was admitted;
- * then a line in `LIMITERS`, and one in `peers.py`. A lock is what acquires a key without waiting and returns a handle, or
- * null, and what releases it. A cache is what gets the value of a key, and asks a function for it where there is none.
+ * then a line in `LIMITERS`, and one in `peers.py`. A lock is what acquires a key without waiting and returns a handle,
+ * or null, and what releases it. A cache is what gets the value of a key, or of a function where there is none.
  */
 
 declare(strict_types=1);

@@ -7,9 +7,10 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from serve import Lane, serve
+
 from compare.workers.common import CHECKED, Calls, Task, checked, task, versions
 from compare.workers.sync_peers import LIMITERS, LOCKS
-from serve import Lane, serve
 
 
 def drive(lane: Lane, keys: Iterator[str], calls: Calls, stop: int, took: list[int]) -> None:

@@ -37,6 +37,10 @@ missing() {
   done
 }
 
+# Two suites may ask at once.
+mkdir -p "$home"
+exec {lock}>"$home/.lock"
+flock "$lock"
 mapfile -t wanted < <(missing)
 ((${#wanted[@]} == 0)) && exit
 command -v apt-get >/dev/null || { echo 'fetch: Debian only: the frameworks come from its source packages' >&2; exit 1; }
