@@ -95,7 +95,11 @@ namespace Quotalock {
             int $ackTimeoutMs = 100
         ): LockInterface;
 
-        public function adopt(string $text, ?int $ttlMs = null): LockInterface;
+        public function adopt(
+            string $text,
+            ?int $ttlMs = null,
+            \Stringable|string|int|null $name = null
+        ): LockInterface;
 
         public function stock(
             string $name,
@@ -1414,12 +1418,18 @@ namespace Quotalock {
          *
          * @param int<10, 604800000>|null $ttlMs another ttl than the giver's: the lease ends that long from now, even
          *     if that is sooner
+         * @param \Stringable|string|int|null $name the lock that it must be: the text of another one is refused, and that
+         *     lock is not touched
          * @throws Exception\LostException if the lease is over, was adopted before, or is on another server
          * @throws Exception\InvalidArgumentException for a text that is none, is damaged, or comes from a client with
          *     another prefix
          * @throws QuotalockException
          */
-        public function adopt(string $text, ?int $ttlMs = null): Lock
+        public function adopt(
+            string $text,
+            ?int $ttlMs = null,
+            \Stringable|string|int|null $name = null
+        ): Lock
         {
         }
 

@@ -57,7 +57,7 @@ final class LockSteps
     private function perform(array $step): ?array
     {
         if ($step['op'] === 'adopt') {
-            $this->handles[$step['handle']] = $this->client->adopt($this->texts[$step['text']]);
+            $this->handles[$step['handle']] = $this->client->adopt($this->texts[$step['text']], name: $step['name'] ?? null);
             return ['adopted' => true];
         }
         $lock = $this->handles[$step['handle']];
