@@ -91,8 +91,8 @@ final class LockStore implements BlockingSharedLockStoreInterface, BlockingStore
     private function acquire(Key $key, bool $write, int $waitMs): void
     {
         $key->reduceLifetime($this->initialMs / 1000);
-        $lease = self::lease($key);
-        if ($lease !== null && $lease->isWrite === $write && $lease->renew($this->client, (string) $key, $this->initialMs)) {
+        [$lease, $name] = [self::lease($key), (string) $key];
+        if ($lease !== null && $lease->isWrite === $write && $lease->renew($this->client, $name, $this->initialMs)) {
             $this->checkNotExpired($key);
             return;
         }
@@ -104,7 +104,6 @@ final class LockStore implements BlockingSharedLockStoreInterface, BlockingStore
             ));
         }
         $key->removeState(self::class);
-        $name = (string) $key;
         $lock = $write
             ? $this->client->writeLock($name, $this->initialMs)
             : $this->client->readLock($name, $this->initialMs);
