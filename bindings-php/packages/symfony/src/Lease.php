@@ -72,8 +72,8 @@ final class Lease
     }
 
     /**
-     * How many seconds are left of this ttl if the lease was granted it just now, so that less than a thousandth is gone:
-     * then there is nothing to renew. Else null.
+     * How many seconds are left of this ttl if the lease was granted it just now, so that less than a thousandth of it
+     * is gone: then there is nothing to renew. Else null.
      */
     public function left(int $ttlMs): ?float
     {
