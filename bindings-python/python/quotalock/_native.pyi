@@ -224,9 +224,7 @@ class Client:
         Raises `Lost` if the lease is over, was adopted before, or is on another server; `InvalidArgument` for a text
         that is none, is damaged, or comes from a client with another prefix."""
 
-    def _adopt(
-        self, text: str, renew: bool = True, name: str | bytes | None = None
-    ) -> tuple[Lock, bool]: ...
+    def _adopt(self, text: str, renew: bool = True, name: str | bytes | None = None) -> tuple[Lock, bool]: ...
     def stock(
         self,
         name: str | bytes,
