@@ -1,8 +1,9 @@
 """Measures packages for frameworks beside those that they replace, over HTTP: `frameworks_web.py python` or `node`.
 
-Three applications run all the time, theirs, ours, and a bare one that limits nobody. They are asked in turns by wrk: rounds in
-which every request is admitted (10,000 keys), and rounds in which every one is denied (one key). The figures are medians of
-the rounds. `most` is how often faster a limiter would be that costs nothing: as fast as the bare application.
+Three applications run all the time, theirs, ours, and a bare one that limits nobody. They are asked in turns by
+wrk: rounds in which every request is admitted (10,000 keys), and rounds in which every one is denied (one key). The
+figures are medians of the rounds. `most` is how often faster a limiter would be that costs nothing: as fast as the
+bare application.
 `make bench-frameworks-python` and `make bench-frameworks-node` run it.
 """
 
