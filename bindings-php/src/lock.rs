@@ -59,12 +59,12 @@ impl Lock {
     /// Takes a lease over, and makes the PHP object of its lock.
     pub fn adopt(
         text: Text,
-        ttl: Maybe<Int>,
         name: Maybe<Text>,
+        ttl: Maybe<Int>,
         handle: &Rc<Handle>,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
-        let ttl = ttl.0.map(|ttl| ttl.micros(2, "ttl")).transpose()?.map(convert::duration);
-        let name = name.0.as_ref().map(|name| name.bytes(3)).transpose()?;
+        let ttl = ttl.0.map(|ttl| ttl.micros(3, "ttl")).transpose()?.map(convert::duration);
+        let name = name.0.as_ref().map(|name| name.bytes(2)).transpose()?;
         let (text, shared) = (text.utf8(1, "text")?, handle.shared()?);
         // Not renewed: there is no thread of ours in a process of PHP.
         let (lock, adopting) = shared.core().adopt_named(&text, name.as_deref(), false, ttl)?;

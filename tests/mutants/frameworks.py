@@ -103,15 +103,15 @@ MUTANTS = [
     Mutant(
         "a lock of Laravel's is restored by the owner of another",
         "bindings-php/packages/laravel/src/QuotalockLock.php",
-        "$this->client->adopt($this->owner, $ttlMs, $this->name)",
-        "$this->client->adopt($this->owner, $ttlMs)",
+        "$this->client->adopt($this->owner, $this->name, $ttlMs)",
+        "$this->client->adopt($this->owner, null, $ttlMs)",
         suites=("frameworks-php",),
     ),
     Mutant(
         "a key of Symfony's takes the lock of another",
         "bindings-php/packages/symfony/src/Lease.php",
-        "$client->adopt($this->text, $ttlMs, $name)",
-        "$client->adopt($this->text, $ttlMs)",
+        "$client->adopt($this->text, $name, $ttlMs)",
+        "$client->adopt($this->text, null, $ttlMs)",
         suites=("frameworks-php",),
     ),
     Mutant(

@@ -103,7 +103,7 @@ final class Lease
             return null;
         }
         try {
-            return $this->lock = $client->adopt($this->text, $ttlMs, $name);
+            return $this->lock = $client->adopt($this->text, $name, $ttlMs);
         } catch (LostException) {
             return null;
         }
