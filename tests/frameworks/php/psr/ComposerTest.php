@@ -66,7 +66,8 @@ final class ComposerTest extends TestCase
     private function inFolder(array $words, bool $isExtended): array
     {
         $module = $isExtended ? ['-d', 'extension=' . ROOT . '/bindings-php/modules/ratelimit.so'] : [];
-        $home = ['COMPOSER_HOME' => "$this->folder/home", 'COMPOSER_ALLOW_SUPERUSER' => '1', 'COMPOSER_NO_INTERACTION' => '1'];
+        $alone = ['COMPOSER_ALLOW_SUPERUSER' => '1', 'COMPOSER_NO_INTERACTION' => '1'];
+        $home = ['COMPOSER_HOME' => "$this->folder/home"] + $alone;
         $pipes = [1 => ['pipe', 'w'], 2 => ['redirect', 1]];
         $process = proc_open([PHP_BINARY, ...$module, ...$words], $pipes, $ends, $this->folder, $home + getenv());
         self::assertIsResource($process);
