@@ -199,6 +199,7 @@ lint-python:
 	.venv/bin/mypy --no-error-summary tests/python
 	.venv/bin/mypy --no-error-summary bench
 	.venv/bin/mypy --no-error-summary tests/attack
+	MYPYPATH=tests/frameworks/python .venv/bin/mypy --no-error-summary tests/frameworks/python
 
 lint-php:
 	phpcs

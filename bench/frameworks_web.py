@@ -1,8 +1,9 @@
 """Measures packages for frameworks beside those that they replace, over HTTP: `frameworks_web.py python` or `node`.
 
-Three applications run all the time, theirs, ours, and a bare one that limits nobody. They are asked in turns by wrk: rounds in
-which every request is admitted (10,000 keys), and rounds in which every one is denied (one key). The figures are medians of
-the rounds. `most` is how often faster a limiter would be that costs nothing: as fast as the bare application.
+Three applications run all the time, theirs, ours, and a bare one that limits nobody. They are asked in turns by
+wrk: rounds in which every request is admitted (10,000 keys), and rounds in which every one is denied (one key). The
+figures are medians of the rounds. `most` is how often faster a limiter would be that costs nothing: as fast as the
+bare application.
 `make bench-frameworks-python` and `make bench-frameworks-node` run it.
 """
 
@@ -118,17 +119,19 @@ def main() -> None:
                 rounds: dict[str, list[tuple[float, ...]]] = {whose: [] for whose in ports}
                 for number in range(given.rounds + 1):
                     for whose, port in ports.items():
-                        figures = ask(folder, programs[whose].pid, port, kind, f"{whose}{number}", given.seconds if number else 1)
+                        pid, seconds = programs[whose].pid, given.seconds if number else 1
+                        figures = ask(folder, pid, port, kind, f"{whose}{number}", seconds)
                         # The limit is 100: whoever admits more lets parallel requests pass.
                         if kind == "denied" and whose != "bare" and figures[2] > 100:
                             print(f"{name}: {whose} admitted {figures[2]:.0f} of one key within {given.seconds:.0f} s")
                         # The first is to warm up.
                         rounds[whose] += [figures] if number else []
-                medians = ([median(each) for each in zip(*rounds[whose], strict=True)] for whose in ports)
-                bare, theirs, ours = medians
-                told = f"{bare[0]:9.0f} {theirs[0]:9.0f} {ours[0]:9.0f} {ours[0] / theirs[0]:6.2f} {bare[0] / theirs[0]:6.2f}"
-                told += f" {theirs[1]:11.2f} {ours[1]:9.2f} {bare[3]:16.0f} {theirs[3]:7.0f} {ours[3]:9.0f}"
-                print(f"{name:38} {kind:10} {told}", flush=True)
+                bare, theirs, ours = ([median(each) for each in zip(*rounds[whose], strict=True)] for whose in ports)
+                rates = f"{bare[0]:9.0f} {theirs[0]:9.0f} {ours[0]:9.0f}"
+                times = f"{ours[0] / theirs[0]:6.2f} {bare[0] / theirs[0]:6.2f} {theirs[1]:11.2f} {ours[1]:9.2f}"
+                print(
+                    f"{name:38} {kind:10} {rates} {times} {bare[3]:16.0f} {theirs[3]:7.0f} {ours[3]:9.0f}", flush=True
+                )
 
 
 if __name__ == "__main__":

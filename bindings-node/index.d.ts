@@ -932,6 +932,8 @@ export class Inspection {
 export interface AdoptOptions {
   /** Whether it is renewed in the background: true. */
   readonly renew?: boolean | undefined
+  /** The lock that it must be: the text of another one is refused, and that lock is not touched. */
+  readonly name?: Key | undefined
 }
 
 /** What one rule of a policy says. */

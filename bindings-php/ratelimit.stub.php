@@ -96,7 +96,7 @@ namespace Quotalock {
             int $ackTimeoutMs = 100
         ): LockInterface;
 
-        public function adopt(string $text, ?int $ttlMs = null): LockInterface;
+        public function adopt(string $text, ?string $name = null, ?int $ttlMs = null): LockInterface;
 
         public function stock(
             string $name,
@@ -1422,6 +1422,8 @@ namespace Quotalock {
          * Makes a handle of what Lock::handover() wrote, in this process or another one, in any language, and takes the
          * lease over: it has the ttl, the label and the fencing token of the giver. Only one adopts.
          *
+         * @param string|null $name the lock that it must be: the text of another one is refused, and that lock is not
+         *     touched
          * @param int<10, 604800000>|null $ttlMs another ttl than the giver's: the lease ends that long from now, even
          *     if that is sooner
          * @throws Exception\LostException if the lease is over, was adopted before, or is on another server
@@ -1429,7 +1431,7 @@ namespace Quotalock {
          *     another prefix
          * @throws QuotalockException
          */
-        public function adopt(string $text, ?int $ttlMs = null): Lock
+        public function adopt(string $text, ?string $name = null, ?int $ttlMs = null): Lock
         {
         }
 

@@ -17,7 +17,7 @@ apt_packages=(
   php-symfony-cache php-illuminate-cache php-illuminate-redis        # peers of the test of stampedes
   phpunit lua-check php-codesniffer                                  # tests of the extension, linters
   # What the frameworks need whose tests run on our packages.
-  php-doctrine-inflector php-graham-campbell-result-type php-mockery php-monolog php-nesbot-carbon php-nyholm-psr7
+  composer php-doctrine-inflector php-graham-campbell-result-type php-mockery php-monolog php-nesbot-carbon php-nyholm-psr7
   php-phpoption php-psr-cache php-psr-container php-psr-event-dispatcher php-psr-http-factory php-psr-http-message
   php-psr-log php-psr-simple-cache php-ramsey-uuid php-vlucas-phpdotenv
   "$@"

@@ -91,7 +91,7 @@ function lock(string $url, bool $ours): \Closure
 {
     $store = $ours ? new LockStore(new Client($url, 'bench')) : new RedisStore(redis($url));
     return function () use ($store): void {
-        $lock = new Lock(new Key('bench' . getmypid()), $store, 30);
+        $lock = new Lock(new Key('bench' . getmypid()), $store);
         $lock->acquire();
         $lock->release();
     };

@@ -32,7 +32,7 @@ const { Stock, reservationsOf, takeAllOptions, takesOf } = require('./stock.js')
 const CLIENT_OPTIONS = ['prefix', 'timeoutMs', 'onError', 'requestMemoryMs', 'password', 'denyCacheMaxMs']
 const LIMITER_OPTIONS = ['scope', 'enforce', 'lease']
 const CONSUME_ALL_OPTIONS = ['requestId', 'signal']
-const ADOPT_OPTIONS = ['renew']
+const ADOPT_OPTIONS = ['renew', 'name']
 const STOCK_OPTIONS = ['scope', 'ledgerCap', 'retentionMs']
 const ONCE_OPTIONS = ['ttlMs', 'leaseMs', 'errorTtlMs']
 const CACHE_OPTIONS = ['freshMs', 'staleMs', 'leaseMs', 'negativeMs', 'errorTtlMs', 'beta', 'whenAway']
@@ -141,8 +141,9 @@ class Client {
 
   /** @type {Surface['adopt']} */
   async adopt(written, given) {
-    const { renew = true } = options(given, ADOPT_OPTIONS)
-    return await adopt(this.#native, this.adopt, text('text', written), flag('renew', renew))
+    const { renew = true, name } = options(given, ADOPT_OPTIONS)
+    const whose = bytesIfGiven('name', name)
+    return await adopt(this.#native, this.adopt, text('text', written), flag('renew', renew), whose)
   }
 
   /** @type {Surface['stock']} */

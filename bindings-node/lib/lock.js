@@ -26,7 +26,7 @@ let open
 
 /**
  * Makes a lock of what was handed over, and takes its lease over; for those of this package.
- * @type {(client: import('./native.js').Client, caller: Function, text: string, renew: boolean) => Promise<any>}
+ * @type {(client: import('./native.js').Client, caller: Function, text: string, renew: boolean, name?: Buffer) => Promise<any>}
  */
 let adopt
 
@@ -50,11 +50,11 @@ class Lock {
       return lock
     }
 
-    adopt = async (client, caller, given, renew) => {
+    adopt = async (client, caller, given, renew, name) => {
       /** @type {any} */
       let made
       await submitNow(caller, (channel, id) => {
-        made = channel.adopt(id, client, given, renew)
+        made = channel.adopt(id, client, given, renew, name)
       })
       const names = made.names.map((/** @type {Buffer} */ name) => (isUtf8(name) ? name.toString() : name))
       return new Lock(made, Object.freeze(names), 0)

@@ -73,7 +73,7 @@ export declare class Channel {
   /** Extends the lease, under the number `id`. Collect afterwards. */
   extend(id: number, lock: Lock, ttlMs?: number | undefined | null): void
   /** Takes a lease over, under the number `id`, and returns its handle. Collect afterwards. */
-  adopt(id: number, client: Client, text: string, renew: boolean): Lock
+  adopt(id: number, client: Client, text: string, renew: boolean, name?: Buffer | undefined | null): Lock
   /** Asks who holds a lock, under the number `id`. Collect afterwards. */
   inspect(id: number, lock: Lock): void
   /** Takes a lock away from whoever holds it, under the number `id`. Collect afterwards. */

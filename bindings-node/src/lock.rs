@@ -1,7 +1,7 @@
 //! Handles of locks, and their calls. Those wait for no batch: what takes or frees a lock is on its way at once.
 
 use napi::Env;
-use napi::bindgen_prelude::Buffer;
+use napi::bindgen_prelude::{Buffer, BufferSlice};
 use napi_derive::napi;
 use quotalock::convert;
 
@@ -134,8 +134,16 @@ impl Channel {
 
     /// Takes a lease over, under the number `id`, and returns its handle. Collect afterwards.
     #[napi(catch_unwind)]
-    pub fn adopt(&mut self, env: Env, id: f64, client: &Client, text: String, renew: bool) -> Result<Lock> {
-        let (inner, adopting) = client.inner.adopt(&text, renew).map_err(thrown)?;
+    pub fn adopt(
+        &mut self,
+        env: Env,
+        id: f64,
+        client: &Client,
+        text: String,
+        renew: bool,
+        name: Option<BufferSlice<'_>>,
+    ) -> Result<Lock> {
+        let (inner, adopting) = client.inner.adopt_named(&text, name.as_deref(), renew, None).map_err(thrown)?;
         self.submit_now(env, id, adopting.erased());
         Ok(Lock { inner })
     }

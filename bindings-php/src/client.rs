@@ -224,8 +224,8 @@ impl Client {
     }
 
     /// Makes a handle of a lock that was handed over, and takes its lease over.
-    pub fn adopt(&self, text: Text, ttlMs: Maybe<Int>) -> Outcome<ZBox<ZendClassObject<Lock>>> {
-        Lock::adopt(text, ttlMs, &self.0)
+    pub fn adopt(&self, text: Text, name: Maybe<Text>, ttlMs: Maybe<Int>) -> Outcome<ZBox<ZendClassObject<Lock>>> {
+        Lock::adopt(text, name, ttlMs, &self.0)
     }
 
     /// Makes a handle for the units of a sale.

@@ -57,14 +57,17 @@ impl Lock {
     }
 
     /// Takes a lease over, and makes the PHP object of its lock.
-    pub fn adopt(text: Text, ttl: Maybe<Int>, handle: &Rc<Handle>) -> Outcome<ZBox<ZendClassObject<Lock>>> {
-        // There is no thread of ours in a process of PHP.
-        let ttl = ttl.0.map(|ttl| ttl.micros(2, "ttl")).transpose()?;
+    pub fn adopt(
+        text: Text,
+        name: Maybe<Text>,
+        ttl: Maybe<Int>,
+        handle: &Rc<Handle>,
+    ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
+        let ttl = ttl.0.map(|ttl| ttl.micros(3, "ttl")).transpose()?.map(convert::duration);
+        let name = name.0.as_ref().map(|name| name.bytes(2)).transpose()?;
         let (text, shared) = (text.utf8(1, "text")?, handle.shared()?);
-        let (lock, adopting) = match ttl {
-            Some(ttl) => shared.core().adopt_for(&text, false, convert::duration(ttl))?,
-            None => shared.core().adopt(&text, false)?,
-        };
+        // Not renewed: there is no thread of ours in a process of PHP.
+        let (lock, adopting) = shared.core().adopt_named(&text, name.as_deref(), false, ttl)?;
         let undo = |_| held::give_back(&lock);
         let adopted = call::attempt(Duration::ZERO, |asked| adopting.run_interruptibly(asked), undo);
         if let Err(stop) = adopted {

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use quotalock::LockOptions;
 
-use crate::argument::{Word, kind, list, shown, whole};
+use crate::argument::{Word, kind, list, octets, shown, whole};
 use crate::client::Client;
 use crate::error::raised;
 use crate::lock::Lock;
@@ -63,15 +63,23 @@ impl Client {
     }
 
     /// Makes a handle of a lock that was handed over, and takes its lease over.
-    #[pyo3(signature = (text, renew = true))]
-    fn adopt(&self, py: Python<'_>, text: Word<'_>, renew: bool) -> PyResult<Lock> {
-        Ok(self._adopt(py, text, renew)?.0)
+    #[pyo3(signature = (text, renew = true, name = None))]
+    fn adopt(&self, py: Python<'_>, text: Word<'_>, renew: bool, name: Option<&Bound<'_, PyAny>>) -> PyResult<Lock> {
+        Ok(self._adopt(py, text, renew, name)?.0)
     }
 
     /// As `adopt`, but the handle is apart from the answer, which on a loop is still a future.
-    #[pyo3(signature = (text, renew = true))]
-    fn _adopt(&self, py: Python<'_>, text: Word<'_>, renew: bool) -> PyResult<(Lock, Py<PyAny>)> {
-        let (core, adopting) = self.core().adopt(&text.0, renew).map_err(|error| raised(py, &error))?;
+    #[pyo3(signature = (text, renew = true, name = None))]
+    fn _adopt(
+        &self,
+        py: Python<'_>,
+        text: Word<'_>,
+        renew: bool,
+        name: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(Lock, Py<PyAny>)> {
+        let name = name.map(|name| octets("name", name.as_borrowed())).transpose()?;
+        let adopted = self.core().adopt_named(&text.0, name, renew, None);
+        let (core, adopting) = adopted.map_err(|error| raised(py, &error))?;
         let lock = Lock::adopted(py, core, self.carrier().clone())?;
         let answer = self.carrier().make(py, Ok(adopting))?;
         Ok((lock, answer))

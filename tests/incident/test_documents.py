@@ -148,6 +148,14 @@ def test_each_code_has_its_part_and_each_message_is_one() -> None:
     assert {fragment for fragment in said if fragment not in written} == set()
 
 
+@pytest.mark.parametrize("package", ["core", "bindings-*", "bindings-php/packages/*"])
+def test_a_readme_points_to_nothing_outside_of_its_package(package: str) -> None:
+    # It goes into the archive, and docs/ does not.
+    for readme in ROOT.glob(f"{package}/README.md"):
+        outside = re.findall(r"\]\((\.\.[^)]*)\)", readme.read_text())
+        assert not outside, f"{readme.relative_to(ROOT)} points to {outside}"
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)
 def test_what_it_points_to_is_there(document: Path) -> None:
     for link, anchor in re.findall(r"]\((?!https?:)([^)#\s]*)(#[^)\s]+)?\)", document.read_text()):

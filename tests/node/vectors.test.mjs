@@ -219,7 +219,7 @@ async function locks(given, store, url) {
     testing.setTime(own, step.at)
     const act = async () => {
       if (step.op === 'adopt') {
-        handles.set(step.handle, await own.adopt(texts.get(step.text) ?? '', { renew: false }))
+        handles.set(step.handle, await own.adopt(texts.get(step.text) ?? '', { renew: false, name: step.name }))
         return { adopted: true }
       }
       const lock = handles.get(step.handle)

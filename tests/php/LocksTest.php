@@ -41,7 +41,7 @@ final class LocksTest extends TestCase
         $giver = $client->lock('sku:42', 300_000);
         $giver->acquire();
         $token = $giver->token;
-        $heir = $client->adopt($giver->handover(), 1_000);
+        $heir = $client->adopt($giver->handover(), ttlMs: 1_000);
         self::assertSame([$token, 1_000], [$heir->token, $heir->ttlMs], 'the token, and the ttl');
         $holder = $client->lock('sku:42')->inspect()->holders[0];
         self::assertSame(intdiv($now, 1000) + 1_000, $holder->untilMs, 'its end');

@@ -149,7 +149,7 @@ class Runner:
         call, testing = self.surface.call, self.surface.testing
         op = step["op"]
         if op == "adopt":
-            handles[step["handle"]] = call(client.adopt, texts[step["text"]], renew=False)
+            handles[step["handle"]] = call(client.adopt, texts[step["text"]], False, step.get("name"))
             return {"adopted": True}
         lock = handles[step["handle"]]
         if op == "handover":

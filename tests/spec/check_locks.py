@@ -58,8 +58,9 @@ def takes(found: Case, op: str, where: str) -> None:
         need(found.get("type", "list") == "list", f"{where} plants a type that is not list")
         return None if "type" in found else text_or_hex(found, "value", where)
     needed = STEPS[op][0]
-    need(needed <= given <= needed | ({"ttl"} if op == "extend" else set()), f"{where} has {sorted(given)}")
-    texts = {"as", "text"}
+    optional = {"extend": {"ttl"}, "adopt": {"name"}}.get(op, set())
+    need(needed <= given <= needed | optional, f"{where} has {sorted(given)}")
+    texts = {"as", "text", "name"}
     right = all(is_a(found[name], str if name in texts else int) for name in given)
     need(right, f"{where} has an argument of another type")
     return whole_milliseconds(found, where)

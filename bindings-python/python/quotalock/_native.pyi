@@ -224,15 +224,16 @@ class Client:
     ) -> Lock:
         """Makes a handle for the writing side of a read-write lock: alone. The options are those of `lock`."""
 
-    def adopt(self, text: str, renew: bool = True) -> Lock:
+    def adopt(self, text: str, renew: bool = True, name: str | bytes | None = None) -> Lock:
         """Makes a handle of what `Lock.handover` wrote, in this process or another one, in any language, and takes the
         lease over: it has the ttl, the label and the fencing token of the giver, and is renewed for as long as the
-        giver's `max_hold` left. Only one adopts.
+        giver's `max_hold` left. Only one adopts. With a name, a text of another lock is refused, and that lock is not
+        touched.
 
         Raises `Lost` if the lease is over, was adopted before, or is on another server; `InvalidArgument` for a text
         that is none, is damaged, or comes from a client with another prefix."""
 
-    def _adopt(self, text: str, renew: bool = True) -> tuple[Lock, bool]: ...
+    def _adopt(self, text: str, renew: bool = True, name: str | bytes | None = None) -> tuple[Lock, bool]: ...
     def stock(
         self,
         name: str | bytes,

@@ -8,7 +8,7 @@ use super::options::check_ttl;
 use super::passed::Passed;
 use super::spec::Spec;
 use super::{Inner, Lock, LockOptions, messages};
-use crate::base::error::{Code, Error, Result};
+use crate::base::error::{Code, Error, Result, shown};
 use crate::base::random;
 use crate::call::answer::Answer;
 use crate::call::prelude::*;
@@ -59,7 +59,7 @@ impl Client {
     /// # Errors
     /// `invalid_argument` for a text that is none, is damaged, or comes from a client with another prefix.
     pub fn adopt(&self, text: &str, renew: bool) -> Result<(Lock, Op<bool>)> {
-        self.adopt_passed(Passed::read(text)?, renew, false)
+        self.adopt_named(text, None, renew, None)
     }
 
     /// As [`Client::adopt`], with another ttl than the giver's: the lease ends that long after the call, also if that is
@@ -68,15 +68,37 @@ impl Client {
     /// # Errors
     /// `invalid_argument` also for a ttl that is too short or too long.
     pub fn adopt_for(&self, text: &str, renew: bool, ttl: Duration) -> Result<(Lock, Op<bool>)> {
-        let ttl = ttl.as_micros() as u64;
-        check_ttl(ttl)?;
-        self.adopt_passed(Passed { ttl, ..Passed::read(text)? }, renew, true)
+        self.adopt_named(text, None, renew, Some(ttl))
+    }
+
+    /// As [`Client::adopt_for`] if there is a ttl, else as [`Client::adopt`]; with a name, only if the text is that of this one
+    /// lock, so that who was given the text of another lock does not touch it.
+    ///
+    /// # Errors
+    /// `invalid_argument` also for the text of another lock.
+    pub fn adopt_named(
+        &self,
+        text: &str,
+        name: Option<&[u8]>,
+        renew: bool,
+        ttl: Option<Duration>,
+    ) -> Result<(Lock, Op<bool>)> {
+        let mut passed = Passed::read(text)?;
+        if let Some(ttl) = ttl {
+            passed.ttl = ttl.as_micros() as u64;
+            check_ttl(passed.ttl)?;
+        }
+        if let Some(name) = name.filter(|name| passed.names != [*name]) {
+            let name = shown(name);
+            return Err(Error::invalid(format!("the text of the lock is that of another lock than \"{name}\"")));
+        }
+        self.adopt_passed(passed, renew, ttl.is_some())
     }
 
     fn adopt_passed(&self, passed: Passed, renew: bool, exact: bool) -> Result<(Lock, Op<bool>)> {
         let prefix = &self.session.prefix;
         if passed.prefix != *prefix {
-            let theirs = crate::base::error::shown(passed.prefix.as_bytes());
+            let theirs = shown(passed.prefix.as_bytes());
             return Err(Error::invalid(format!(
                 "the lock was handed over by a client with the prefix \"{theirs}\", and this one has \"{prefix}\": \
                  adopt it with the same prefix"

@@ -35,3 +35,21 @@ for (const name of ['express', 'fastify', 'hono', 'koa']) {
     assert.match(first?.headers.get('ratelimit') ?? '', /r=\d+;t=\d+/)
   })
 }
+
+test("next: the route of the page's first example", async () => {
+  const page = readFileSync(new URL('../../../docs/frameworks/next.md', import.meta.url), 'utf8')
+  const code = /^```js\n(\/\/ app\/search\/route\.js\n.*?)^```$/ms.exec(page)?.[1] ?? ''
+  const folder = join(INSTALLED, 'pages')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'route.mjs'), `${code}\nasync function search() {\n  return ['found']\n}\n`)
+  process.env.QUOTALOCK_URL = 'memory://'
+  const { GET, runtime } = await import(join(folder, 'route.mjs'))
+  assert.equal(runtime, 'nodejs')
+  // As the proxy before Next sends it on.
+  const ask = () => GET(new Request('http://shop.test/search', { headers: { 'x-forwarded-for': '203.0.113.7' } }), {})
+  for (let i = 0; i < 3; i++) assert.deepEqual(await (await ask()).json(), ['found'])
+  const denied = await ask()
+  assert.equal(denied.status, 429)
+  assert.match(denied.headers.get('retry-after') ?? '', /^[12]$/)
+  assert.match(denied.headers.get('content-type') ?? '', /problem\+json/)
+})

@@ -57,7 +57,8 @@ final class LockSteps
     private function perform(array $step): ?array
     {
         if ($step['op'] === 'adopt') {
-            $this->handles[$step['handle']] = $this->client->adopt($this->texts[$step['text']]);
+            $adopted = $this->client->adopt($this->texts[$step['text']], $step['name'] ?? null);
+            $this->handles[$step['handle']] = $adopted;
             return ['adopted' => true];
         }
         $lock = $this->handles[$step['handle']];

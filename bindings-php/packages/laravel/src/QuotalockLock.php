@@ -125,7 +125,7 @@ class QuotalockLock extends BaseLock
             return null;
         }
         try {
-            $this->held = $this->client->adopt($this->owner, $ttlMs);
+            $this->held = $this->client->adopt($this->owner, $this->name, $ttlMs);
         } catch (LostException | InvalidArgumentException) {
             $this->held = null;
         }

@@ -22,7 +22,8 @@ final class Lease
 
     private int $token;
 
-    public function __construct(Lock $lock, public readonly bool $isWrite = true)
+    /** @param int|null $began the hrtime() before the call by which it was granted; null if that waited */
+    public function __construct(Lock $lock, public readonly bool $isWrite = true, private ?int $began = null)
     {
         $this->lock = $lock;
         $this->token = (int) $lock->token;
@@ -43,7 +44,7 @@ final class Lease
     /** @param array{text: string, token: int, isWrite: bool} $data */
     public function __unserialize(array $data): void
     {
-        $this->lock = null;
+        $this->lock = $this->began = null;
         ['text' => $this->text, 'token' => $this->token, 'isWrite' => $this->isWrite] = $data;
     }
 
@@ -58,29 +59,51 @@ final class Lease
         return false;
     }
 
-    /** Has it end so long from now; false if it was lost. */
-    public function renew(Client $client, int $ttlMs): bool
+    /**
+     * Has it end so long from now; false if it was lost.
+     *
+     * @param string $name the lock that it must be of
+     */
+    public function renew(Client $client, string $name, int $ttlMs): bool
     {
         $this->leave();
-        return $this->adopt($client, $ttlMs) !== null;
+        $this->began = hrtime(true);
+        return $this->adopt($client, $name, $ttlMs) !== null;
     }
 
-    /** Releases it, if it is still this one's. */
-    public function release(Client $client): void
+    /**
+     * How many seconds are left of this ttl if the lease was granted it just now, so that less than a thousandth of it
+     * is gone: then there is nothing to renew. Else null.
+     */
+    public function left(int $ttlMs): ?float
     {
-        $lock = $this->lock ?? $this->adopt($client, null);
+        if ($this->began === null || $this->lock?->ttlMs !== $ttlMs || !$this->lock->held) {
+            return null;
+        }
+        $goneMs = (hrtime(true) - $this->began) / 1e6;
+        return $goneMs * 1000 < $ttlMs ? ($ttlMs - $goneMs) / 1000 : null;
+    }
+
+    /**
+     * Releases it, if it is still this one's.
+     *
+     * @param string $name the lock that it must be of
+     */
+    public function release(Client $client, string $name): void
+    {
+        $lock = $this->lock ?? $this->adopt($client, $name, null);
         $this->lock = null;
         $this->text = '';
         $lock?->release();
     }
 
-    private function adopt(Client $client, ?int $ttlMs): ?Lock
+    private function adopt(Client $client, string $name, ?int $ttlMs): ?Lock
     {
         if ($this->text === '') {
             return null;
         }
         try {
-            return $this->lock = $client->adopt($this->text, $ttlMs);
+            return $this->lock = $client->adopt($this->text, $name, $ttlMs);
         } catch (LostException) {
             return null;
         }

@@ -122,11 +122,11 @@ class Locks:
         )
         return Lock._of(native, cancel_on_loss)
 
-    async def adopt(self, text: str, renew: bool = True) -> Lock:
+    async def adopt(self, text: str, renew: bool = True, name: str | bytes | None = None) -> Lock:
         """Makes a handle of what `Lock.handover` wrote, and takes the lease over; see `quotalock.Client.adopt`.
 
         If the call is cancelled, what it took over is released."""
-        native, answer = self._native._adopt(text, renew)
+        native, answer = self._native._adopt(text, renew, name)
         try:
             await on_loop(lambda: answer)()
         except BaseException:

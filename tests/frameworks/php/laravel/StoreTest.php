@@ -112,6 +112,19 @@ final class StoreTest extends TestCase
         self::assertTrue($store->lock('job', 60)->get());
     }
 
+    public function testAnOwnerIsThatOfItsLockAlone(): void
+    {
+        $store = new QuotalockStore(client(server()));
+        $lock = $store->lock('a', 60);
+        self::assertTrue($lock->get());
+        $other = $store->restoreLock('b', $lock->owner());
+        self::assertFalse($other->isOwnedByCurrentProcess());
+        self::assertFalse($other->refresh(1));
+        self::assertFalse($other->release());
+        self::assertFalse($store->lock('a', 60)->get(), 'whether it is held still');
+        self::assertTrue($lock->release());
+    }
+
     private function cache(): Repository
     {
         return new Repository(new QuotalockStore(client(server()), 'app:'));

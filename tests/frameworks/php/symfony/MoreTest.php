@@ -6,6 +6,7 @@ namespace Quotalock\Tests\Frameworks\Symfony;
 
 use PHPUnit\Framework\TestCase;
 use Quotalock\Client;
+use Quotalock\Exception\InvalidArgumentException;
 use Quotalock\Symfony\DependencyInjection\QuotalockExtension;
 use Quotalock\Symfony\EventListener\RequestLimits;
 use Quotalock\Symfony\Lock\LockStore;
@@ -50,6 +51,38 @@ final class MoreTest extends TestCase
         // The giver releases nothing that is another's.
         (new Lock($key, $store, 60, false))->release();
         self::assertFalse((new Lock(new Key('report'), $store, 60, false))->acquire());
+    }
+
+    public function testATtlThatWasJustGrantedIsNotAskedForAgain(): void
+    {
+        $client = client(server());
+        $until = fn () => $client->writeLock('report')->inspect()->holders[0]->untilMs;
+        foreach ([60 => true, 1 => false] as $ttl => $isKept) {
+            [$store, $key] = [new LockStore($client, (float) $ttl), new Key('report')];
+            $store->save($key);
+            $granted = $until();
+            usleep(3000);
+            $store->putOffExpiration($key, (float) $ttl);
+            self::assertSame($isKept, $until() === $granted, "a ttl of $ttl s");
+            // Nobody is told more than is left.
+            self::assertLessThan($ttl - ($isKept ? 0.003 : 0), $key->getRemainingLifetime());
+            usleep(3000);
+            $store->putOffExpiration($key, $ttl / 2);
+            self::assertLessThan($granted - $ttl * 400, $until(), 'whether another ttl is asked for');
+            $store->delete($key);
+        }
+    }
+
+    public function testAKeyWithTheStateOfAnotherTouchesNothing(): void
+    {
+        $store = new LockStore(client(server()));
+        [$key, $other] = [new Key('a'), new Key('b')];
+        $store->save($key);
+        $other->setState(LockStore::class, $key->getState(LockStore::class));
+        thrown(InvalidArgumentException::class, fn () => $store->putOffExpiration($other, 1));
+        thrown(InvalidArgumentException::class, fn () => $store->delete($other));
+        self::assertTrue($store->exists($key));
+        $store->delete($key);
     }
 
     public function testALockWithoutAutoReleaseOutlivesItsObjects(): void

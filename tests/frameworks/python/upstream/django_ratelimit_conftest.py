@@ -43,7 +43,7 @@ def pytest_configure() -> None:
 
         return raising
 
-    ratelimit.UNSAFE = quotalock.django.UNSAFE
+    setattr(ratelimit, "UNSAFE", quotalock.django.UNSAFE)  # noqa: B010
     decorators.ratelimit = ratelimit
     core.is_ratelimited = quotalock.django.is_ratelimited
     # They need no database, and one would have to be made.

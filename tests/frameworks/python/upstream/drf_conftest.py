@@ -38,7 +38,7 @@ def pytest_configure() -> None:
         quotalock.testing.set_time(configuration().client, micros)
         return allow(throttle, request, view)
 
-    quotalock.drf.SimpleRateThrottle.allow_request = at_its_time
+    setattr(quotalock.drf.SimpleRateThrottle, "allow_request", at_its_time)  # noqa: B010
     for name in ("AnonRateThrottle", "ScopedRateThrottle", "SimpleRateThrottle", "UserRateThrottle"):
         setattr(throttling, name, getattr(quotalock.drf, name))
 

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import time
+from typing import Any
 
 import pytest
 import quotalock.limits
@@ -21,7 +22,7 @@ class OnFakeTime(quotalock.limits.QuotalockStorage):
 
     STORAGE_SCHEME = ["memory", "redis"]  # noqa: RUF012
 
-    def __init__(self, uri: str, key_prefix: str = "", **options: object) -> None:
+    def __init__(self, uri: str, key_prefix: str = "", **options: Any) -> None:
         where = SERVER if uri.startswith("redis") else f"quotalock+memory://{next(_numbers)}"
         super().__init__(where, prefix=f"fl-{os.getpid()}-{next(_numbers)}{key_prefix}", timeout=5.0, **options)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+from typing import Any
 
 import pytest
 import quotalock.limits
@@ -27,7 +28,7 @@ for name in ("all_storage", "moving_window_storage", "sliding_window_counter_sto
 _prefixes = itertools.count()
 
 
-def pytest_pycollect_makeitem(name: str, obj: object) -> None:
+def pytest_pycollect_makeitem(name: str, obj: Any) -> None:
     if name == "TestConcreteStorages":
         obj.pytestmark = [pytest.mark.parametrize(("uri", "args", "expected_instance", "fixture"), EXPECTED).mark]
 
@@ -36,7 +37,7 @@ def pytest_pycollect_makeitem(name: str, obj: object) -> None:
 def own_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     made = quotalock.limits.QuotalockStorage.__init__
 
-    def with_prefix(self: object, uri: str, **options: object) -> None:
+    def with_prefix(self: quotalock.limits.QuotalockStorage, uri: str, **options: Any) -> None:
         made(self, uri, prefix=f"limits-{os.getpid()}-{prefix}", timeout=5.0, **options)
 
     prefix = next(_prefixes)

@@ -44,11 +44,14 @@ fn steps_in(way: Way, case: &Value, store: &str, url: &str) {
                 texts.insert(step["as"].as_str().unwrap(), text);
                 json!({})
             }),
-            "adopt" => client.adopt(&texts[step["text"].as_str().unwrap()], false).and_then(|(lock, adopting)| {
-                let adopted = adopting.run()?;
-                handles.insert(label, lock);
-                Ok(json!({"adopted": adopted}))
-            }),
+            "adopt" => {
+                let (text, name) = (&texts[step["text"].as_str().unwrap()], step["name"].as_str().map(str::as_bytes));
+                client.adopt_named(text, name, false, None).and_then(|(lock, adopting)| {
+                    let adopted = adopting.run()?;
+                    handles.insert(label, lock);
+                    Ok(json!({"adopted": adopted}))
+                })
+            }
             _ => perform(way, &client, &prefix, &handles[label], step),
         };
         match (done, step["error"].as_str()) {

@@ -60,8 +60,15 @@ final class LockStore implements BlockingSharedLockStoreInterface, BlockingStore
     public function putOffExpiration(Key $key, float $ttl): void
     {
         $lease = self::lease($key) ?? throw new LockConflictedException("The lock \"$key\" is not held.");
+        $ttlMs = max(self::milliseconds($ttl), 10);
+        $left = $lease->left($ttlMs);
+        if ($left !== null) {
+            // Symfony asks for the ttl of each lock right after its grant: this one has it.
+            $key->reduceLifetime($left);
+            return;
+        }
         $key->reduceLifetime($ttl);
-        $renewed = $lease->renew($this->client, max(self::milliseconds($ttl), 10));
+        $renewed = $lease->renew($this->client, (string) $key, $ttlMs);
         $this->checkNotExpired($key);
         if (!$renewed) {
             $key->removeState(self::class);
@@ -73,7 +80,7 @@ final class LockStore implements BlockingSharedLockStoreInterface, BlockingStore
     {
         $lease = self::lease($key);
         $key->removeState(self::class);
-        $lease?->release($this->client);
+        $lease?->release($this->client, (string) $key);
     }
 
     public function exists(Key $key): bool
@@ -84,8 +91,8 @@ final class LockStore implements BlockingSharedLockStoreInterface, BlockingStore
     private function acquire(Key $key, bool $write, int $waitMs): void
     {
         $key->reduceLifetime($this->initialMs / 1000);
-        $lease = self::lease($key);
-        if ($lease !== null && $lease->isWrite === $write && $lease->renew($this->client, $this->initialMs)) {
+        [$lease, $name] = [self::lease($key), (string) $key];
+        if ($lease !== null && $lease->isWrite === $write && $lease->renew($this->client, $name, $this->initialMs)) {
             $this->checkNotExpired($key);
             return;
         }
@@ -97,10 +104,10 @@ final class LockStore implements BlockingSharedLockStoreInterface, BlockingStore
             ));
         }
         $key->removeState(self::class);
-        $name = (string) $key;
         $lock = $write
             ? $this->client->writeLock($name, $this->initialMs)
             : $this->client->readLock($name, $this->initialMs);
+        $began = hrtime(true);
         if (!$lock->acquire($waitMs)) {
             throw new LockConflictedException("The lock \"$key\" is held by others.");
         }
@@ -109,7 +116,7 @@ final class LockStore implements BlockingSharedLockStoreInterface, BlockingStore
             $key->resetLifetime();
             $key->reduceLifetime($this->initialMs / 1000);
         }
-        $key->setState(self::class, new Lease($lock, $write));
+        $key->setState(self::class, new Lease($lock, $write, $waitMs > 0 ? null : $began));
         $this->checkNotExpired($key);
     }
 

@@ -36,7 +36,7 @@ final class SemaphoreStore implements PersistingStoreInterface
     {
         $lease = self::lease($key);
         $key->removeState(self::class);
-        $lease?->release($this->client);
+        $lease?->release($this->client, (string) $key);
     }
 
     public function exists(Key $key): bool
@@ -47,7 +47,7 @@ final class SemaphoreStore implements PersistingStoreInterface
     public function putOffExpiration(Key $key, float $ttlInSecond): void
     {
         $lease = self::lease($key) ?? throw new SemaphoreExpiredException($key, 'it is not held');
-        if (!$lease->renew($this->client, self::milliseconds($ttlInSecond))) {
+        if (!$lease->renew($this->client, (string) $key, self::milliseconds($ttlInSecond))) {
             $key->removeState(self::class);
             throw new SemaphoreExpiredException($key, 'it was lost');
         }
