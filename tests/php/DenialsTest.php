@@ -6,7 +6,7 @@ namespace Quotalock\Tests;
 
 use Quotalock\Client;
 use Quotalock\Exception\InvalidArgumentException;
-use Quotalock\Exception\LimitedException;
+use Quotalock\Exception\RateLimitedException;
 
 /** Remembered denials: this process, its children and its fellow workers answer without asking. */
 final class DenialsTest extends TestCase
@@ -26,7 +26,7 @@ final class DenialsTest extends TestCase
         try {
             $limiter->require('k', 3);
             self::fail('it was not refused');
-        } catch (LimitedException $limited) {
+        } catch (RateLimitedException $limited) {
             self::assertSame('deny-cache', $limited->getDecision()->source);
             self::assertStringContainsString('"k" is over the limit of "n"', $limited->getMessage());
         }
