@@ -13,8 +13,13 @@ export declare class Cache {
 
 /** Carries the calls of one environment. */
 export declare class Channel {
+  /**
+   * Decides what was asked, and tells where the decision ends; 0 if it was not decided, or is an error: then it is to be
+   * asked with the next batch, which says so.
+   */
+  decide(): number
   /** Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush. */
-  constructor(calls: Float64Array, keys: Uint8Array, inbox: Float64Array, answered: () => unknown, due: () => unknown)
+  constructor(calls: Float64Array, keys: Uint8Array, inbox: Float64Array, instant: Float64Array, answered: () => unknown, due: () => unknown)
   /** Reminds JavaScript to flush, once it has done what it does now. */
   remind(): void
   /** Gives a limiter a handle. */
@@ -135,6 +140,8 @@ export declare class Client {
 export declare class Limiter {
   /** The policy in its canonical form. */
   get policy(): string
+  /** Whether it always answers at once. */
+  get inMemory(): boolean
   /** The Redis key that holds the state of a key. */
   redisKey(key: Buffer): Buffer
   /** The reservation of this key and id, made here or in another process. Does no I/O. */
@@ -260,6 +267,8 @@ export interface ClientInput {
   onError?: string
   /** For how long a call with a request id is remembered. */
   requestMemoryMs?: number
+  /** For how long a denial is remembered at most. */
+  denyCacheMaxMs?: number
 }
 
 /** Header fields of a decision, or of a combined one if there are several names: names and values by turns. */
@@ -336,6 +345,9 @@ export interface RuleInput {
 
 /** Sets the time in microseconds of a client's calls; none goes back to the server's. */
 export declare function setTime(client: Client, micros?: number | undefined | null): void
+
+/** Makes the memory for denials, and says why it cannot be in the file that the environment names. */
+export declare function shareDenials(): string | null
 
 /** The sources of decisions, in the order of their numbers. */
 export declare function sources(): Array<string>

@@ -632,7 +632,7 @@ MUTANTS = [
     Mutant(
         "a rule that may deny a higher cost is said to admit it",
         f"{RUST}/limiter/denied.rs",
-        "if admitted && !is_never && cost > denial.cost && cost > numbers.remaining {",
+        "if admits && cost > remaining {",
         "if false {",
     ),
 ]
