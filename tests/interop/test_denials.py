@@ -1,8 +1,8 @@
 """Processes of three languages that share remembered denials by a file: nothing is denied that Redis would admit.
 
-Each thread drives keys of its own, mostly one call after the other, so what Redis would have said is known for certain: it is
-asked with a `peek`, which nobody remembers, before each call that may be answered from memory. Pairs of calls at once come in
-between, whose effects must not outlive them. `DENIALS_SECONDS=600` does it for ten minutes.
+Each thread drives keys of its own, mostly one call after the other, so what Redis would have said is known for certain:
+it is asked with a `peek`, which nobody remembers, before each call that may be answered from memory. Pairs of calls at
+once come in between, whose effects must not outlive them. `DENIALS_SECONDS=600` does it for ten minutes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import random
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -80,8 +79,8 @@ class Team:
                 first = self.begin(*of, self.change())
                 # The other call is about the same key at the same time.
                 other = self.dice.choice([member for member in self.members if member != first])
-                call, arguments = self.consume()
-                other[0].begin_call(f"limiter.{call}", of[0], {"policy": policy}, lane=other[1], key=of[2], **arguments)
+                verb, arguments = self.consume()
+                other[0].begin_call(f"limiter.{verb}", of[0], {"policy": policy}, lane=other[1], key=of[2], **arguments)
                 self.end(*other)
                 self.end(*first)
             else:
@@ -93,10 +92,10 @@ class Team:
 
 
 @pytest.fixture
-def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file that all processes started from now on share."""
     monkeypatch.setenv("QUOTALOCK_DENY_CACHE_FILE", str(tmp_path / "denials"))
-    yield tmp_path / "denials"
+    return tmp_path / "denials"
 
 
 def test_nothing_is_denied_that_redis_would_admit(shared: Path) -> None:
@@ -114,6 +113,7 @@ def test_nothing_is_denied_that_redis_would_admit(shared: Path) -> None:
         teams = [Team(workers, lane, php) for lane, php in enumerate(phps, start=1)]
         with ThreadPoolExecutor(THREADS) as threads:
             list(threads.map(lambda team: team.drive(SECONDS), teams))
-        known = sum((team.sources for team in teams), Counter())
-        assert len(known) == 3 and min(known.values()) > SECONDS, f"too few came from memory: {known}"
+        known: Counter[str] = sum((team.sources for team in teams), Counter())
+        assert len(known) == 3, f"only some languages know denials: {known}"
+        assert min(known.values()) > SECONDS, f"too few came from memory: {known}"
     assert shared.stat().st_mode & 0o777 == 0o600

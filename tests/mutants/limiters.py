@@ -541,8 +541,8 @@ MUTANTS = [
     Mutant(
         "an announcement leaves what is remembered",
         f"{RUST}/denials/cells.rs",
-        "fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);\n        self.generation.fetch_add(1, Ordering::SeqCst);",
-        "fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);",
+        "(Ordering::SeqCst, Ordering::SeqCst, more);\n        self.generation.fetch_add(1, Ordering::SeqCst);",
+        "(Ordering::SeqCst, Ordering::SeqCst, more);",
     ),
     Mutant(
         "what was asked while a reset was under way is remembered when it is answered",
