@@ -45,6 +45,16 @@ const CACHE_OPTIONS = ['freshMs', 'staleMs', 'leaseMs', 'negativeMs', 'errorTtlM
  */
 let nativeOf
 
+let sharesDenials = false
+
+/** Makes the memory for denials, and warns of a file that it cannot be in. */
+const shareDenials = () => {
+  if (sharesDenials) return
+  sharesDenials = true
+  const problem = native.shareDenials()
+  if (problem) process.emitWarning(problem)
+}
+
 class Client {
   #native
 
@@ -70,6 +80,7 @@ class Client {
       denyCacheMaxMs: denyCacheMaxMs === undefined ? undefined : number('denyCacheMaxMs', denyCacheMaxMs),
     }
     const questions = questionsFor(password)
+    shareDenials()
     this.#native = construct(Client, () => new native.Client(where, how, questions))
   }
 

@@ -267,6 +267,8 @@ export interface ClientInput {
   onError?: string
   /** For how long a call with a request id is remembered. */
   requestMemoryMs?: number
+  /** For how long a denial is remembered at most. */
+  denyCacheMaxMs?: number
 }
 
 /**
@@ -346,6 +348,9 @@ export interface RuleInput {
 
 /** Sets the time in microseconds of a client's calls; none goes back to the server's. */
 export declare function setTime(client: Client, micros?: number | undefined | null): void
+
+/** Makes the memory for denials, and says why it cannot be in the file that the environment names. */
+export declare function shareDenials(): string | null
 
 /** The sources of decisions, in the order of their numbers. */
 export declare function sources(): Array<string>

@@ -44,6 +44,14 @@ pub struct RuleInput {
     pub capacity: Option<f64>,
 }
 
+/// Makes the memory for denials, and says why it cannot be in the file that the environment names.
+#[napi(catch_unwind)]
+pub fn share_denials() -> Option<String> {
+    let file = quotalock::deny_cache_file();
+    let made = quotalock::prepare_deny_cache(quotalock::DEFAULT_DENY_CACHE_KB, file.as_deref());
+    made.err().map(|problem| problem.message().to_owned())
+}
+
 #[napi]
 impl Client {
     /// Makes a client; no URL asks the environment. Questions are for one client.

@@ -172,7 +172,7 @@ pub fn set_by(name: &CStr) -> &'static str {
         let entry = entry(name).as_ref();
         let configured = cfg_get_entry(name.as_ptr(), name.count_bytes()).as_ref().and_then(Zval::zend_str);
         match entry {
-            Some(entry) if entry.modifiable == SYSTEM => "php_admin_value",
+            Some(entry) if entry.modifiable == SYSTEM && name != DENY_CACHE_KB => "php_admin_value",
             _ if configured.is_some_and(|text| get(name).is_some_and(|value| value.as_bytes() == text.as_bytes())) => {
                 "ini file or -d"
             }

@@ -117,10 +117,13 @@ def _call(record: dict[str, Any], number: int) -> Call:
         return Call(cost, invoke, ok, admitted=None)
     result = record["result"]
     rule = result["rules"][number]
-    reset = rule["reset_after_ms"]
+    # What is denied from memory tells numbers that are a moment old: only that it had to be denied is certain.
+    reset = None if result["source"] == "deny-cache" else rule["reset_after_ms"]
     # Rounded up: it was more than a millisecond less.
     end = (invoke + (reset - 1) * MS, ok + reset * MS) if reset else None
-    return Call(cost, invoke, ok, result["allowed"], not rule["allowed"], rule["remaining"], end)
+    # And only of the rule that binds: others may admit again by now.
+    binds = result["source"] != "deny-cache" or rule["retry_after_ms"] == result["retry_after_ms"]
+    return Call(cost, invoke, ok, result["allowed"], binds and not rule["allowed"], rule["remaining"], end)
 
 
 class _Checker:

@@ -583,8 +583,8 @@ MUTANTS = [
     Mutant(
         "an announcement leaves what is remembered",
         f"{RUST}/denials/cells.rs",
-        "fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);\n        self.generation.fetch_add(1, Ordering::SeqCst);",
-        "fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);",
+        "(Ordering::SeqCst, Ordering::SeqCst, more);\n        self.generation.fetch_add(1, Ordering::SeqCst);",
+        "(Ordering::SeqCst, Ordering::SeqCst, more);",
     ),
     Mutant(
         "what was asked while a reset was under way is remembered when it is answered",
@@ -674,7 +674,7 @@ MUTANTS = [
     Mutant(
         "a rule that may deny a higher cost is said to admit it",
         f"{RUST}/limiter/denied.rs",
-        "if admitted && !is_never && cost > denial.cost && cost > numbers.remaining {",
+        "if admits && cost > remaining {",
         "if false {",
     ),
 ]

@@ -38,7 +38,7 @@ const decision = await checkout.consume('user:42', { cost: 2, signal })
 same<typeof decision, Decision>(true)
 same<typeof decision.retryAfterMs, number | null>(true)
 same<typeof decision.wouldDeny, boolean>(true)
-same<typeof decision.source, 'redis' | 'memory' | 'lease' | 'local' | 'open' | 'closed'>(true)
+same<typeof decision.source, 'redis' | 'memory' | 'lease' | 'local' | 'open' | 'closed' | 'deny-cache'>(true)
 same<(typeof decision.rules)[number], quotalock.RuleDecision>(true)
 const headers = [decision.headers(), decision.headers({ syntax: 'none', legacy: true })]
 same<typeof headers, Record<string, string>[]>(true)

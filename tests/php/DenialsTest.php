@@ -6,7 +6,7 @@ namespace Quotalock\Tests;
 
 use Quotalock\Client;
 use Quotalock\Exception\InvalidArgumentException;
-use Quotalock\Exception\LimitedException;
+use Quotalock\Exception\RateLimitedException;
 
 /** Remembered denials: this process, its children and its fellow workers answer without asking. */
 final class DenialsTest extends TestCase
@@ -19,14 +19,15 @@ final class DenialsTest extends TestCase
         self::assertSame('redis', $limiter->consume('k', 3)->source);
         $asked = self::calls($server);
         $known = $limiter->consume('k', 3);
-        self::assertSame(['deny-cache', false, 2, 3], [$known->source, $known->allowed, $known->remaining, $known->cost]);
+        $told = [$known->source, $known->allowed, $known->remaining, $known->cost];
+        self::assertSame(['deny-cache', false, 2, 3], $told);
         self::assertGreaterThan(3_500_000, $known->retryAfterMs);
         self::assertSame('deny-cache', $limiter->consume('k', 9)->source);
         self::assertNull($limiter->consume('k', 11)->retryAfterMs);
         try {
             $limiter->require('k', 3);
             self::fail('it was not refused');
-        } catch (LimitedException $limited) {
+        } catch (RateLimitedException $limited) {
             self::assertSame('deny-cache', $limited->getDecision()->source);
             self::assertStringContainsString('"k" is over the limit of "n"', $limited->getMessage());
         }
@@ -123,7 +124,8 @@ final class DenialsTest extends TestCase
 
     private static function calls(RedisServer $server): int
     {
-        preg_match('/calls=(\d+)/', redis($server->url())->info('commandstats')['cmdstat_evalsha'] ?? 'calls=0', $found);
+        $stats = redis($server->url())->info('commandstats')['cmdstat_evalsha'] ?? 'calls=0';
+        preg_match('/calls=(\d+)/', $stats, $found);
         return (int) $found[1];
     }
 }

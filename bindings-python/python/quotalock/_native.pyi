@@ -79,8 +79,8 @@ class Client:
     for Redis: when a connection first logs in, and again when the server refuses what it returned. What it raises, the
     call raises. With `quotalock.aio` it may be a coroutine function. The client keeps it.
 
-    After Redis has denied a call, this process answers the same one itself until it can be admitted, for `deny_cache_max`
-    seconds at most: up to 60; 0 asks every time.
+    After Redis has denied a call, this process answers the same one itself until it can be admitted, for
+    `deny_cache_max` seconds at most: up to 60; 0 asks every time.
 
     Raises `InvalidArgument` for a URL, prefix, timeout, `on_error`, `request_memory` or `deny_cache_max` that is not
     valid.

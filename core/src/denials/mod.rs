@@ -112,7 +112,7 @@ impl Table {
 
     fn ways(&self, id: [u64; 2]) -> &[[AtomicU64; SLOT]] {
         let sets = self.slots.len() / WAYS;
-        let set = (u128::from(id[1]) * sets as u128 >> 64) as usize;
+        let set = ((u128::from(id[1]) * sets as u128) >> 64) as usize;
         &self.slots[set * WAYS..][..WAYS]
     }
 

@@ -91,18 +91,24 @@ fn decision(spec: &Spec, cost: u64, remembered: &Remembered) -> Option<Decision>
     let mut said = Vec::with_capacity(rules.len());
     for (rule, numbers) in rules.iter().zip(&denial.rules) {
         let is_never = cost > rule.capacity();
-        let admitted = numbers.retry_after == Some(0);
-        if admitted && !is_never && cost > denial.cost && cost > numbers.remaining {
+        let (wait, reset_after) = (numbers.retry_after.map(left), left(numbers.reset_after));
+        let admits = wait == Some(0) && !is_never;
+        // What was charged is over, or so much is free again as the denied call asked for.
+        let remaining = match reset_after {
+            0 => rule.capacity(),
+            _ if wait == Some(0) => numbers.remaining.max(denial.cost),
+            _ => numbers.remaining,
+        };
+        if admits && cost > remaining {
             // It denies this cost, and nobody has said for how long.
             return None;
         }
-        let retry_after = numbers.retry_after.filter(|_| !is_never);
         said.push(RuleDecision {
-            allowed: admitted && !is_never,
+            allowed: admits,
             limit: rule.capacity(),
-            remaining: numbers.remaining,
-            retry_after: retry_after.map(left),
-            reset_after: left(numbers.reset_after),
+            remaining,
+            retry_after: wait.filter(|_| !is_never),
+            reset_after,
             algorithm: rule.algorithm().name(),
             quota: rule.limit(),
             period: rule.period(),

@@ -24,6 +24,8 @@ fn limiter(on_error: OnError) -> Limiter {
         prefix: fresh_prefix("refusing"),
         timeout: TIMEOUT,
         on_error,
+        // What Redis says each time.
+        deny_cache_max: Duration::ZERO,
         ..Options::default()
     };
     Client::new(options).unwrap().limiter("n", Policy::parse("3/hour").unwrap()).unwrap()

@@ -310,3 +310,17 @@ fn what_a_rule_may_deny_of_a_higher_cost_is_asked() {
     assert_eq!((never.source, never.retry_after), (Source::DenyCache, None), "both deny it, one for ever");
     TIME.set(None);
 }
+
+#[test]
+fn a_rule_whose_wait_is_over_admits_again() {
+    let (server, limiter) = (MemoryStore::default(), limiter("waits", "4/100 ms;4/s", 60_000_000, true));
+    assert!(consume(&server, &limiter, 4, START).allowed);
+    assert_eq!(consume(&server, &limiter, 1, START + 1).source, Source::Redis);
+    let early = consume(&server, &limiter, 1, START + 50_000);
+    assert_eq!((early.rules[0].allowed, early.rules[0].retry_after), (false, Some(50_000)));
+    let late = consume(&server, &limiter, 1, START + 200_000);
+    assert_eq!((late.source, late.retry_after, late.limit), (Source::DenyCache, Some(800_000), 4));
+    let rules: Vec<_> = late.rules.iter().map(|rule| (rule.allowed, rule.remaining, rule.retry_after)).collect();
+    assert_eq!(rules, [(true, 4, Some(0)), (false, 0, Some(800_000))]);
+    TIME.set(None);
+}
