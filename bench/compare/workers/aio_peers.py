@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from operator import attrgetter
+from typing import Any
 
 from compare.workers.common import ARTICLE, DAY, Calls, Task
+
+# Who opens a thousand connections at once waits for some of them.
+PATIENT: dict[str, Any] = {"socket_connect_timeout": 60, "socket_timeout": 60}
 
 
 async def quotalock(task: Task) -> Calls:
@@ -19,7 +23,7 @@ async def redis_asyncio(task: Task) -> Calls:
     from redis import asyncio as redis
 
     # Its pool ends at 100 connections and then raises.
-    client = redis.Redis(port=task.port, max_connections=max(100, task.lanes))
+    client = redis.Redis(port=task.port, max_connections=max(100, task.lanes), **PATIENT)
     loaded = await client.script_load(ARTICLE)
     sha = loaded.decode() if isinstance(loaded, bytes) else str(loaded)
     evalsha, argv, prefix = client.evalsha, (task.limit, DAY * 1000), task.key("")
@@ -45,7 +49,7 @@ async def limits(task: Task) -> Calls:
 
     # Of the clients it can use the one that is faster here.
     url, most = f"async+{task.url}", max(100, task.lanes)
-    storage = storage_from_string(url, implementation="redispy", max_connections=most)
+    storage = storage_from_string(url, implementation="redispy", max_connections=most, **PATIENT)
     hit, item = FixedWindowRateLimiter(storage).hit, RateLimitItemPerDay(task.limit)
     prefix = task.prefix
     return lambda key: hit(item, prefix, key), bool
@@ -54,7 +58,7 @@ async def limits(task: Task) -> Calls:
 async def throttled(task: Task) -> Calls:
     from throttled.asyncio import RateLimiterType, Throttled, per_day, store
 
-    kept = store.RedisStore(server=task.url, options={"CONNECTION_POOL_KWARGS": {"max_connections": 2000}})
+    kept = store.RedisStore(server=task.url, options={"CONNECTION_POOL_KWARGS": {"max_connections": 2000, **PATIENT}})
     kind, quota = RateLimiterType.FIXED_WINDOW.value, per_day(task.limit)
     limit = Throttled(using=kind, quota=quota, store=kept, key_prefix=task.prefix).limit
     return limit, lambda result: not result.limited
