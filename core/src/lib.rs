@@ -64,8 +64,8 @@ pub use limiter::{
 };
 pub use limiter_cache::LimiterCache;
 pub use lock::{
-    Acquiring, AskedAcquiring, AskedReleasing, DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, Lock, LockOptions, LockState, LossListener, MAX_ACK_TIMEOUT,
-    MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL, MAX_PERMITS, MIN_LOCK_TTL, Releasing,
+    Acquiring, AskedAcquiring, AskedReleasing, DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, Lock, LockOptions, LockState,
+    LossListener, MAX_ACK_TIMEOUT, MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL, MAX_PERMITS, MIN_LOCK_TTL, Releasing,
 };
 pub use op::Op;
 pub use rules::algorithm::{ALL as ALGORITHMS, Algorithm};

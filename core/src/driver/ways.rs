@@ -191,8 +191,7 @@ impl Ways {
         while let Some(first) = held.peek() {
             let (sink, waits) = (first.sink.clone(), first.exchange.waits());
             let mut same = Vec::with_capacity(held.len());
-            while let Some(next) =
-                held.next_if(|next| Arc::ptr_eq(&next.sink, &sink) && next.exchange.waits() == waits)
+            while let Some(next) = held.next_if(|next| Arc::ptr_eq(&next.sink, &sink) && next.exchange.waits() == waits)
             {
                 same.push((next.id, Call::One(next.exchange)));
             }
@@ -320,7 +319,9 @@ impl Ways {
     }
 
     fn answered(&mut self, mark: &Mark) {
-        if mark.counts && let Some(traffic) = self.clients.get_mut(&mark.client) {
+        if mark.counts
+            && let Some(traffic) = self.clients.get_mut(&mark.client)
+        {
             traffic.on_loop = traffic.on_loop.saturating_sub(1);
         }
     }

@@ -29,7 +29,6 @@ use attempt::Attempt;
 pub(crate) use held::Held;
 pub use held::{LockState, LossListener};
 pub use ops::{Acquiring, Releasing};
-pub use stepwise::{AskedAcquiring, AskedReleasing};
 use ops::{ExtendCall, ForceReleaseCall};
 pub use options::{
     DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, LockOptions, MAX_ACK_TIMEOUT, MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL,
@@ -39,6 +38,7 @@ use options::{check_floor, check_ttl};
 pub(crate) use quorum::{release as release_everywhere, scripts};
 use spec::Kind;
 pub(crate) use spec::Spec;
+pub use stepwise::{AskedAcquiring, AskedReleasing};
 
 /// A handle for a lock: a lease that ends by itself. Cheap to clone; clones are the same handle. Made by [`Client::lock`]
 /// and its neighbours.

@@ -305,7 +305,8 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
             ready.clear();
             continue;
         }
-        let due = links.values().filter_map(Links::next_turn).chain(reactor.next_turn()).chain(subscriptions.next_turn());
+        let due =
+            links.values().filter_map(Links::next_turn).chain(reactor.next_turn()).chain(subscriptions.next_turn());
         let due = due.min();
         if thread.go_to_sleep(due) {
             ready = rest(&links, &subscriptions, due, bell);
