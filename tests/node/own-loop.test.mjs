@@ -145,6 +145,18 @@ test('a client that nobody has any more hangs up', async (context) => {
   assert.deepEqual([made, closed], [1, 1])
 })
 
+for (const options of [[], elsewhere('bun')]) {
+  test(`calls that are answered at once, one after another without end, keep nothing else back ${options.length}`, async () => {
+    const text = `import { Client } from 'quotalock'
+      const limiter = new Client('memory://').limiter('n', '5/hour')
+      let calls = 0
+      const more = () => limiter.peek('k').then(() => { calls++ }).then(more)
+      more()
+      setTimeout(() => { console.log(calls > 10); process.exit() }, 200)`
+    assert.deepEqual(await run(text, options), { code: 0, signal: null, output: 'true\n' })
+  })
+}
+
 test('a deadline needs no timer of JavaScript’s', async (context) => {
   const { url } = await listener(context, () => {})
   const text = `import { Client } from 'quotalock'
