@@ -77,6 +77,31 @@ test('calls reach their server in the order in which they are made, however many
   }
 })
 
+test('many calls do not overtake the few before them that are slow on their way', async (context) => {
+  let delay = 0
+  const { url, connections } = await listener(context, (socket) => {
+    const upstream = connect(Number(new URL(redis()).port), '127.0.0.1')
+    const isFirst = connections.size === 1
+    socket.on('data', (data) => setTimeout(() => upstream.write(data), isFirst ? delay : 0))
+    upstream.pipe(socket)
+    socket.on('close', () => upstream.destroy())
+  })
+  const limiter = client(url).limiter('n', '1000000/hour')
+  await limiter.consume('k')
+  await Promise.all(Array.from({ length: 100 }, () => limiter.consume('k')))
+  for (let i = 0; i < 40; i++) await limiter.consume('k')
+  assert.equal(connections.size, 2)
+  delay = 300
+  const few = limiter.consume('k')
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const many = Array.from({ length: 100 }, () => limiter.consume('k'))
+  const left = (await Promise.all([few, ...many])).map(({ remaining }) => remaining)
+  assert.deepEqual(
+    left,
+    Array.from(left, (_, i) => 1_000_000 - 142 - i),
+  )
+})
+
 test('ten thousand calls over two clients, in batches of all sizes, are each answered once', async () => {
   const limiters = [redis(), redis()].map((url) => client(url).limiter('n', '1000000/hour'))
   let calls = 0
