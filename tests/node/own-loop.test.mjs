@@ -137,7 +137,11 @@ test('a call that is taken back holds nothing, not even for its timeout', async 
 test('calls end with their client, and so does its connection', async (context) => {
   const { url, connections } = await listener(context, () => {})
   const own = client(url, { timeoutMs: 600_000 })
-  const [limiter, cache, lock] = [own.limiter('n', '5/hour'), own.cache('pages', {}), await own.lock('l', { acquire: false })]
+  const [limiter, cache, lock] = [
+    own.limiter('n', '5/hour'),
+    own.cache('pages', {}),
+    await own.lock('l', { acquire: false }),
+  ]
   const calls = [limiter.consume('k'), cache.get('k', () => 'v'), lock.acquire(), limiter.peek('k')]
   const ends = calls.map((call) => call.catch(({ code }) => code))
   while (connections.size === 0) await new Promise((resolve) => setTimeout(resolve, 1))
@@ -201,7 +205,10 @@ test('what a caller does with an answer is done where the caller was', async () 
       await limiter.consume('k')
       return [first, where.getStore()]
     })
-  assert.deepEqual(await Promise.all([1, 2, 3].map(each)), [1, 2, 3].map((at) => [at, at]))
+  assert.deepEqual(
+    await Promise.all([1, 2, 3].map(each)),
+    [1, 2, 3].map((at) => [at, at]),
+  )
 })
 
 for (const [what, then, code] of /** @type {const} */ ([
