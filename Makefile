@@ -156,7 +156,7 @@ soak: build ## Load on a cluster that fails all along, to see that nothing grows
 test-bench: build ## Runs every measurement for an instant, so that the bench does not rot
 	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \
 		&& $(PYTHON) bench/locks.py --quick >/dev/null && $(PYTHON) bench/cache.py --quick >/dev/null \
-		&& $(PYTHON) bench/scale.py --quick >/dev/null'
+		&& $(PYTHON) bench/scale.py --quick >/dev/null && $(PYTHON) bench/memory.py --quick >/dev/null'
 
 .PHONY: build-workers
 build-workers: setup ## Builds the workers of the tests that are written in Rust
@@ -209,7 +209,7 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-locks bench-script scale docs scripts
+.PHONY: demo bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-locks bench-memory bench-script scale docs scripts
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 
@@ -237,6 +237,9 @@ bench-frameworks-python: build-python ## Measures flask-limiter, DRF's throttle 
 bench-frameworks-node: build-node ## Measures express-rate-limit and @fastify/rate-limit beside what replaces them, over HTTP
 	tests/frameworks/node/setup.sh
 	python3 tests/harness/with_servers.py -- python3 bench/frameworks_web.py node
+
+bench-memory: build ## Measures decisions in this process, on memory://, beside their peers
+	$(PYTHON) bench/memory.py
 
 bench-script: build-core ## Measures what a decision costs the server, beside a script written by hand
 	$(PYTHON) bench/script.py

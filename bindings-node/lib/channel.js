@@ -5,7 +5,7 @@
 
 const native = require('./native.js')
 const { bytesOf, text } = require('./argument.js')
-const { Decision } = require('./decision.js')
+const { decideAtOnce, letOthers } = require('./at_once.js')
 const { construct } = require('./errors.js')
 const { inbox, instant } = require('./inbox.js')
 const pending = require('./pending.js')
@@ -20,9 +20,6 @@ const DESCRIBED = -2
 
 /** Keys up to this length are written faster by a loop than by a call into Node. */
 const SHORT = 40
-
-/** How many calls are decided at once before one goes with a batch: a loop of such calls must leave others their turn. */
-const AT_ONCE = 256
 
 /** @typedef {{ native: import('./native.js').Limiter, number: number, name: string, inMemory: boolean }} Handle */
 
@@ -45,8 +42,6 @@ let bytes = 0
 let described = 0
 /** Whether a flush is due. */
 let scheduled = false
-/** How many calls were decided at once since the last flush. */
-let instantly = 0
 
 /**
  * Makes a call in this tick's batch. Throws what is wrong with the key.
@@ -76,15 +71,8 @@ function submit(verb, limiter, key, amount, timeoutMs, signal) {
  */
 function decide(verb, limiter, key, cost, signal, requires) {
   const length = write(limiter, key)
-  if (numbers === 0 && instantly < AT_ONCE && (limiter.inMemory || instant[0] === 1)) {
-    instant[1] = limiter.number
-    instant[2] = cost
-    instant[3] = length
-    instant[4] = requires ? 1 : 0
-    const end = channel.decide()
-    instantly++
-    if (end !== 0) return Promise.resolve(new Decision(instant, 1, end, limiter.name))
-  }
+  const decision = numbers === 0 ? decideAtOnce(channel, limiter, cost, length, requires) : undefined
+  if (decision !== undefined) return Promise.resolve(decision)
   prepare(signal)
   return enqueue(verb, limiter.number, cost, 0, length, signal, limiter.name)
 }
@@ -180,7 +168,7 @@ function reserve(limiter, key, most) {
 /** Hands over what was written, and settles what was answered at once or meanwhile. */
 function flush() {
   scheduled = false
-  instantly = 0
+  letOthers()
   if (numbers === 0) return
   const [allNumbers, allBytes] = [numbers, bytes]
   numbers = bytes = described = 0

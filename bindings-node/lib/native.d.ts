@@ -14,18 +14,15 @@ export declare class Cache {
 /** Carries the calls of one environment. */
 export declare class Channel {
   /**
+   * Decides what was asked, and tells where the decision ends; 0 if it was not decided, or is an error: then it is to be
+   * asked with the next batch, which says so.
+   */
+  decide(): number
+  /**
    * Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush. `has_loop`
    * says that JavaScript runs on a loop of libuv, and on no other's that pretends to be one.
    */
-  constructor(
-    calls: Float64Array,
-    keys: Uint8Array,
-    inbox: Float64Array,
-    instant: Float64Array,
-    answered: () => unknown,
-    due: () => unknown,
-    hasLoop: boolean,
-  )
+  constructor(calls: Float64Array, keys: Uint8Array, inbox: Float64Array, instant: Float64Array, answered: () => unknown, due: () => unknown, hasLoop: boolean)
   /** Reminds JavaScript to flush, once it has done what it does now. */
   remind(): void
   /** Gives a limiter a handle. */
@@ -146,6 +143,8 @@ export declare class Client {
 export declare class Limiter {
   /** The policy in its canonical form. */
   get policy(): string
+  /** Whether it always answers at once. */
+  get inMemory(): boolean
   /** The Redis key that holds the state of a key. */
   redisKey(key: Buffer): Buffer
   /** The reservation of this key and id, made here or in another process. Does no I/O. */

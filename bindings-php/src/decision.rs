@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use ext_php_rs::error::Result;
 use ext_php_rs::ffi::IS_INTERNED_STRING_EX;
 use ext_php_rs::types::{ZendStr, Zval};
-use quotalock::{Algorithm, CombinedDecision, Decision, RuleDecision, Source};
+use quotalock::{ALGORITHMS, CombinedDecision, Decision, RuleDecision, Source};
 
 use crate::http;
 use crate::property::{self, Type, bool, int, maybe, milliseconds};
@@ -88,32 +88,36 @@ impl Recorded for RuleDecision {
     }
 }
 
-/// Texts that nearly every decision carries, and so are made once: `redis`, and the name of the default algorithm.
-static REDIS: AtomicPtr<ZendStr> = AtomicPtr::new(std::ptr::null_mut());
-static FIXED_WINDOW: AtomicPtr<ZendStr> = AtomicPtr::new(std::ptr::null_mut());
+/// A text that many decisions carry, made once at start-up.
+type Made = AtomicPtr<ZendStr>;
+
+/// The texts of sources and algorithms, in the order of [`Source::ALL`] and [`ALGORITHMS`].
+static SOURCES: [Made; Source::ALL.len()] = [const { Made::new(std::ptr::null_mut()) }; Source::ALL.len()];
+static NAMES: [Made; ALGORITHMS.len()] = [const { Made::new(std::ptr::null_mut()) }; ALGORITHMS.len()];
 
 /// Registers the classes.
 pub fn register() -> Result<()> {
     RULE_DECISION.register()?;
     DECISION.register()?;
     COMBINED_DECISION.register()?;
-    REDIS.store(ZendStr::new_interned(Source::Redis.as_str(), true).into_raw(), Ordering::Release);
-    FIXED_WINDOW.store(ZendStr::new_interned(Algorithm::FIXED_WINDOW.name(), true).into_raw(), Ordering::Release);
+    let make = |made: &Made, text| made.store(ZendStr::new_interned(text, true).into_raw(), Ordering::Release);
+    SOURCES.iter().zip(Source::ALL).for_each(|(made, source)| make(made, source.as_str()));
+    NAMES.iter().zip(ALGORITHMS).for_each(|(made, algorithm)| make(made, algorithm.name()));
     Ok(())
 }
 
 fn source(source: Source) -> Zval {
-    shared(source.as_str(), Source::Redis.as_str(), &REDIS)
+    shared(source.as_str(), SOURCES.iter().zip(Source::ALL).find(|(_, other)| *other == source))
 }
 
 fn algorithm(name: &'static str) -> Zval {
-    shared(name, Algorithm::FIXED_WINDOW.name(), &FIXED_WINDOW)
+    shared(name, NAMES.iter().zip(ALGORITHMS).find(|(_, other)| other.name() == name))
 }
 
-/// The text, which is `made` if it is the usual one.
-fn shared(text: &str, usual: &str, made: &AtomicPtr<ZendStr>) -> Zval {
-    let made = made.load(Ordering::Acquire);
-    if text != usual || made.is_null() {
+/// The text, as it was made if it was.
+fn shared<T>(text: &str, made: Option<(&Made, T)>) -> Zval {
+    let made = made.map_or(std::ptr::null_mut(), |(made, _)| made.load(Ordering::Acquire));
+    if made.is_null() {
         return property::text(text);
     }
     let mut zval = Zval::new();

@@ -21,7 +21,9 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Key<'a> {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        match digits(&given) {
+        // Nearly all of them are a `str`.
+        let digits = if given.is_instance_of::<PyString>() { None } else { digits(&given) };
+        match digits {
             Some(digits) => Ok(Key(digits.into_bytes().into())),
             None => octets("key", given).map(|key| Key(key.into())),
         }

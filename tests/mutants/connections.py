@@ -59,14 +59,32 @@ MUTANTS = [
     Mutant(
         "the time of one test has what another client keeps forgotten",
         f"{RUST}/memory/store.rs",
-        "View { table: &mut table, wall, grace }",
-        "View { table: &mut table, wall: time.unwrap_or(wall), grace }",
+        "let now = time.unwrap_or(view.wall);",
+        "view.wall = time.unwrap_or(view.wall);\n        let now = view.wall;",
+    ),
+    Mutant(
+        "the time of one test has what it decided at once forgotten",
+        f"{RUST}/memory/store.rs",
+        "let (wall, grace) = (wall_micros(), grace(time));",
+        "let (wall, grace) = (time.unwrap_or_else(wall_micros), grace(time));",
+    ),
+    Mutant(
+        "what is over in memory is never looked for",
+        f"{RUST}/memory/store.rs",
+        "self.entries.retain(|entry| entry.is_live(wall));",
+        "",
+    ),
+    Mutant(
+        "the room of what is over in memory is not given back",
+        f"{RUST}/memory/store.rs",
+        "self.sweep_at = self.entries.len() * 2;",
+        "self.sweep_at = self.entries.len() * 2_000;",
     ),
     Mutant(
         "a fault within memory makes all its clients useless",
         f"{RUST}/memory/store.rs",
-        "table.entries.clear();\n            self.table.clear_poison();",
-        "self.table.clear_poison();",
+        "*broken = Table::default();\n            table.clear_poison();",
+        "table.clear_poison();",
     ),
     Mutant(
         "a child uses its parent's sockets",
@@ -207,9 +225,9 @@ MUTANTS = [
     ),
     Mutant(
         "who was denied because nobody could be asked is said to be over the limit",
-        f"{RUST}/limiter/call.rs",
-        "if decision.source == Source::Closed {",
-        "if false {",
+        f"{RUST}/limiter/spec.rs",
+        "Source::Closed => format!(",
+        "Source::Open => format!(",
     ),
     Mutant(
         "a peer is quoted that quotes the login",

@@ -4,8 +4,50 @@ from __future__ import annotations
 
 from mutant import LUA, RUST, Edit, Mutant
 
-TESTS = ("oracle", "deadline", "changes", "damage", "lacking", "scripts_kept", "twin", "twin_log", "bounds", "refusals")
+TESTS = (
+    "oracle",
+    "deadline",
+    "changes",
+    "damage",
+    "lacking",
+    "scripts_kept",
+    "twin",
+    "twin_log",
+    "bounds",
+    "refusals",
+    "at_once",
+)
 MUTANTS = [
+    Mutant(
+        "a cost of nothing is charged at once",
+        f"{RUST}/limiter/at_once.rs",
+        "if cost == 0 { Verb::Look } else { Verb::Consume }",
+        "Verb::Consume",
+    ),
+    Mutant(
+        "a closed client decides at once",
+        f"{RUST}/limiter/at_once.rs",
+        "        session.check()?;\n",
+        "",
+    ),
+    Mutant(
+        "a block behind a state is not seen at once",
+        f"{RUST}/limiter/in_place.rs",
+        "if !stored.is_empty() {",
+        "if stored.len() == 1 {",
+    ),
+    Mutant(
+        "a clock that went back is not written down at once",
+        f"{RUST}/limiter/in_place.rs",
+        "if (definition.settle)(rule, words, &at) {",
+        "if (definition.settle)(rule, words, &at) && now == 0 {",
+    ),
+    Mutant(
+        "one rule that admits is enough at once",
+        f"{RUST}/limiter/in_place.rs",
+        "charged &= waits[i] == Some(0);",
+        "charged = !look && waits[i] == Some(0);",
+    ),
     Mutant(
         "a request is forgotten while its client may repeat it",
         f"{RUST}/client.rs",

@@ -6,9 +6,23 @@ from mutant import Mutant
 
 LIB = "bindings-node/lib"
 # Those in tests/node that find them.
-TESTS = ("fake-timers", "own-loop", "constructors", "secrets", "signals", "unwinding", "unkept")
+TESTS = ("calls", "fake-timers", "own-loop", "constructors", "secrets", "signals", "unwinding", "unkept")
 NODE = ("node",)
 MUTANTS = [
+    Mutant(
+        "calls that are decided at once leave others no turn",
+        f"{LIB}/at_once.js",
+        " || count === MOST",
+        "",
+        suites=NODE,
+    ),
+    Mutant(
+        "a call is decided before those that were made earlier",
+        f"{LIB}/channel.js",
+        "numbers === 0 ? decideAtOnce",
+        "numbers >= 0 ? decideAtOnce",
+        suites=NODE,
+    ),
     Mutant(
         "a batch is flushed by a timer that tests replace",
         f"{LIB}/channel.js",

@@ -79,6 +79,16 @@ test('a policy of the most rules is answered whole', async () => {
   }
 })
 
+test('calls of one tick are made in their order, also those that are decided at once', async () => {
+  const limiter = client('memory://order').limiter('n', '1/hour')
+  assert.ok((await limiter.consume('k')).allowed)
+  const answers = await Promise.all([limiter.consume('k'), limiter.reset('k'), limiter.consume('k'), limiter.peek('k')])
+  assert.deepEqual(
+    answers.map((answer) => (answer instanceof Decision ? answer.allowed : answer)),
+    [false, true, true, false],
+  )
+})
+
 test('whole numbers stay exact up to 2^52', async () => {
   const most = 2 ** 52
   for (const url of Object.values(stores())) {

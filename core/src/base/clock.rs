@@ -1,7 +1,7 @@
 //! Time: the server's decides, the process' own measures waits.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// Being ahead by no more than this is taken for the jitter of replies.
 const JITTER: i64 = 50_000;
@@ -61,7 +61,7 @@ impl TestTime {
 
 /// The wall clock in microseconds since the epoch: the clock of `memory://`, where this process is the server.
 pub(crate) fn wall_micros() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as u64)
+    micros_of(libc::CLOCK_REALTIME)
 }
 
 /// Microseconds of the clock that also runs while the machine sleeps, where there is one.
@@ -70,10 +70,15 @@ pub(crate) fn boot_micros() -> u64 {
     const CLOCK: libc::clockid_t = libc::CLOCK_BOOTTIME;
     #[cfg(not(target_os = "linux"))]
     const CLOCK: libc::clockid_t = libc::CLOCK_MONOTONIC;
+    micros_of(CLOCK)
+}
+
+fn micros_of(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the struct is valid and alive during the call; these clocks always exist.
-    unsafe { libc::clock_gettime(CLOCK, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1_000
+    // SAFETY: the struct is valid and alive during the call; the clocks that are asked for always exist.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    // Before 1970 it is that moment.
+    u64::try_from(time.tv_sec).map_or(0, |seconds| seconds * 1_000_000 + time.tv_nsec as u64 / 1_000)
 }
 
 /// Microseconds as a [`Duration`], rounded up to whole milliseconds so that a sleep is never too short.

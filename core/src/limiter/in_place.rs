@@ -2,46 +2,45 @@
 //! words of the policy's own rules, as nearly all are. Whatever else there is (a log, a block, holds, rules of another
 //! policy, a clock that went back, a value that is not ours) is left to it.
 
+use super::codec::put_numbers;
 use super::spec::{Spec, said};
 use super::state::milliseconds;
 use crate::base::decision::{Decision, Source};
 use crate::call::lua::EXACT;
 use crate::memory::store::InPlace;
-use crate::rules::algorithm::{Kept, Moment, Words};
+use crate::rules::algorithm::{Moment, Words};
+use crate::rules::policy::Policy;
 
 /// The most rules that are decided so.
-const MOST: usize = 4;
-/// How many bytes a word takes.
-const WORD: usize = 8;
+const MOST_IN_PLACE: usize = 4;
+
+/// Whether states of this policy can be charged so.
+pub(super) fn fits(policy: &Policy) -> bool {
+    let rules = policy.rules();
+    rules.len() <= MOST_IN_PLACE && rules.iter().all(|rule| !rule.algorithm().definition().has_log())
+}
 
 impl Spec {
     /// Charges `cost` to the state in `value` if all rules admit it, or only looks.
     pub fn charge_in_place(&self, value: Option<&mut [u8]>, now: u64, cost: u64, look: bool) -> InPlace<Decision> {
         let rules = self.policy.rules();
-        let definition = |i: usize| rules[i].algorithm().definition();
-        if rules.len() > MOST || (0..rules.len()).any(|i| definition(i).has_log()) {
+        let of = |i: usize| (&rules[i], rules[i].algorithm().definition());
+        if !self.in_place {
             return InPlace::Undecided;
         }
-        let (at, mut all) = (Moment::plain(now), [Words::default(); MOST]);
-        let mut stored = match &value {
-            None => None,
-            Some(value) => match value.strip_prefix(&*self.heading) {
-                None => return InPlace::Undecided,
-                stored => stored,
-            },
-        };
-        if let Some(stored) = &mut stored {
-            for (i, (rule, words)) in rules.iter().zip(&mut all).enumerate() {
-                for word in &mut words[..definition(i).words.len()] {
-                    let Some((bytes, rest)) = stored.split_first_chunk::<WORD>() else { return InPlace::Undecided };
-                    (*word, *stored) = (u64::from_le_bytes(*bytes), rest);
+        let (at, mut all) = (Moment::plain(now), [Words::default(); MOST_IN_PLACE]);
+        if let Some(value) = &value {
+            let Some(mut stored) = value.strip_prefix(&*self.heading) else { return InPlace::Undecided };
+            for (i, words) in all.iter_mut().enumerate().take(rules.len()) {
+                let (rule, definition) = of(i);
+                for word in &mut words[..definition.words.len()] {
+                    let Some((bytes, rest)) = stored.split_first_chunk() else { return InPlace::Undecided };
+                    (*word, stored) = (u64::from_le_bytes(*bytes), rest);
                     if *word >= EXACT {
                         return InPlace::Undecided;
                     }
                 }
-                let kept = Kept { rate: rule.rate(), capacity: rule.capacity() };
-                let back = definition(i).ends.is_some_and(|ends| ends(&kept, words, now).back);
-                if back || (definition(i).settle)(rule, words, &at) {
+                if (definition.settle)(rule, words, &at) {
                     return InPlace::Undecided;
                 }
             }
@@ -49,39 +48,41 @@ impl Spec {
                 return InPlace::Undecided;
             }
         }
-        let mut waits = [Some(0); MOST];
-        for (i, (rule, words)) in rules.iter().zip(&all).enumerate() {
-            waits[i] = (definition(i).wait)(rule, words, &at, cost);
+        let (mut waits, mut charged) = ([None; MOST_IN_PLACE], !look);
+        for i in 0..rules.len() {
+            let (rule, definition) = of(i);
+            waits[i] = (definition.wait)(rule, &all[i], &at, cost);
+            charged &= waits[i] == Some(0);
         }
-        let charged = !look && waits.iter().all(|wait| *wait == Some(0));
         let (mut decided, mut life) = (Vec::with_capacity(rules.len()), 0);
-        for (i, (rule, words)) in rules.iter().zip(&mut all).enumerate() {
+        for (i, words) in all.iter_mut().enumerate().take(rules.len()) {
+            let (rule, definition) = of(i);
             if charged {
-                (definition(i).charge)(rule, words, &at, cost);
+                (definition.charge)(rule, words, &at, cost);
             }
-            let reset_after = (definition(i).reset_after)(rule, words, &at);
+            let reset_after = (definition.reset_after)(rule, words, &at);
             life = life.max(reset_after);
-            let remaining = (definition(i).remaining)(rule, words, &at);
+            let remaining = (definition.remaining)(rule, words, &at);
             decided.push(said(rule, rule.capacity(), waits[i], remaining, reset_after));
         }
         let decision = Decision::combine(&self.name, decided, 0, cost, false, Source::Memory).enforced(self.enforce);
-        if !charged {
-            return InPlace::Left(decision);
-        }
-        if life == 0 {
-            return InPlace::Undecided;
-        }
-        let words = (0..rules.len()).flat_map(|i| &all[i][..definition(i).words.len()]);
+        let ttl = milliseconds(life);
         match value {
+            _ if !charged => InPlace::Left(decision),
+            // Nothing is left to remember.
+            _ if life == 0 => InPlace::Undecided,
             Some(value) => {
-                let places = value[self.heading.len()..].chunks_exact_mut(WORD);
-                places.zip(words).for_each(|(place, word)| place.copy_from_slice(&word.to_le_bytes()));
-                InPlace::Changed(decision, milliseconds(life))
+                let mut places = value[self.heading.len()..].chunks_exact_mut(size_of::<u64>());
+                for (i, words) in all.iter().enumerate().take(rules.len()) {
+                    let words = &words[..of(i).1.words.len()];
+                    words.iter().zip(&mut places).for_each(|(word, place)| place.copy_from_slice(&word.to_le_bytes()));
+                }
+                InPlace::Changed(decision, ttl)
             }
             None => {
                 let mut value = self.heading.clone();
-                words.for_each(|word| value.extend_from_slice(&word.to_le_bytes()));
-                InPlace::Made(decision, value, milliseconds(life))
+                (0..rules.len()).for_each(|i| put_numbers(&mut value, &all[i][..of(i).1.words.len()]));
+                InPlace::Made(decision, value, ttl)
             }
         }
     }

@@ -117,6 +117,7 @@ impl Limiter {
             policy_args,
             policy_arg_count,
             heading,
+            in_place: in_place::fits(&policy),
             policy,
         };
         Ok(Limiter { client: client.clone(), spec: Arc::new(spec) })

@@ -25,6 +25,8 @@ pub(super) struct Spec {
     pub policy_arg_count: usize,
     /// What its states begin with.
     pub heading: Vec<u8>,
+    /// Whether they can be charged where they lie.
+    pub in_place: bool,
 }
 
 impl Spec {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hasher};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -147,7 +147,7 @@ impl MemoryStore {
     }
 
     fn hash(&self, key: &[u8]) -> u64 {
-        self.hasher.hash_one(key)
+        hash_of(&self.hasher, key)
     }
 
     fn table(&self, shard: usize) -> MutexGuard<'_, Table> {
@@ -160,6 +160,13 @@ impl MemoryStore {
             broken
         })
     }
+}
+
+/// What a key hashes to: by secrets of this process, since users choose keys.
+fn hash_of(secrets: &RandomState, key: &[u8]) -> u64 {
+    let mut hasher = secrets.build_hasher();
+    hasher.write(key);
+    hasher.finish()
 }
 
 /// Which part a key is in: by bits of its hash that its place there does not depend on.
@@ -236,7 +243,7 @@ impl Drop for Part {
 impl Table {
     /// Adds an entry that is not there.
     fn insert(&mut self, hasher: &RandomState, hash: u64, entry: Entry, wall: u64) {
-        let again = |entry: &Entry| hasher.hash_one(&*entry.key);
+        let again = |entry: &Entry| hash_of(hasher, &entry.key);
         if self.entries.len() >= self.sweep_at.max(SWEEP_FROM) {
             self.entries.retain(|entry| entry.is_live(wall));
             self.sweep_at = self.entries.len() * 2;
@@ -381,94 +388,4 @@ impl Space for View<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-
-    use crate::base::error::Code;
-    use crate::client::{Client, Options};
-    use crate::testing;
-
-    fn client(url: &str) -> Client {
-        Client::new(Options { url: Some(url.into()), ..Options::default() }).unwrap()
-    }
-
-    /// What is left of three after one more call.
-    fn left(client: &Client) -> u64 {
-        let limiter = client.limiter("shared", "3/hour".parse().unwrap()).unwrap();
-        limiter.consume(b"k", 1).unwrap().run().unwrap().remaining
-    }
-
-    #[test]
-    fn a_memory_is_shared_by_all_clients_of_its_name() {
-        let (one, other, third) = (client("memory://one"), client("memory://one"), client("memory://third"));
-        assert_eq!([left(&one), left(&other), left(&third)], [2, 1, 2]);
-        assert_eq!((one.server(), one.is_in_memory()), ("memory://one".into(), true));
-        let (first, second) = (client("memory://"), client("memory://"));
-        assert_eq!([left(&first), left(&second)], [2, 1]);
-    }
-
-    #[test]
-    fn a_memory_with_a_name_is_forgotten_with_its_last_client() {
-        let (one, other) = (client("memory://kept"), client("memory://kept"));
-        assert_eq!(left(&one), 2);
-        one.close();
-        one.close();
-        drop(one);
-        let third = client("memory://kept");
-        assert_eq!(left(&third), 1, "another client keeps it");
-        drop((third, other));
-        assert_eq!(left(&client("memory://kept")), 2);
-        drop(client("memory://plain"));
-    }
-
-    #[test]
-    fn the_memory_without_a_name_is_kept_as_long_as_the_process_lives() {
-        let count = || {
-            let own = client("memory://");
-            own.limiter("for good", "9/hour".parse().unwrap())
-                .unwrap()
-                .consume(b"k", 1)
-                .unwrap()
-                .run()
-                .unwrap()
-                .remaining
-        };
-        assert_eq!([count(), count()], [8, 7]);
-    }
-
-    #[test]
-    fn a_time_of_a_test_forgets_nothing_of_others() {
-        let (one, other) = (client("memory://times"), client("memory://times"));
-        testing::set_time(&other, Some(1_000_000_000_000_000)).unwrap();
-        let limiter = |client: &Client, name| client.limiter(name, "3/s".parse().unwrap()).unwrap();
-        let [mine, theirs] = [limiter(&one, "mine"), limiter(&other, "theirs")];
-        let ask = |limiter: &crate::Limiter| limiter.consume(b"k", 1).unwrap().run().unwrap().remaining;
-        assert_eq!([ask(&theirs), ask(&mine), ask(&theirs)], [2, 2, 1]);
-        // As many keys as have the expired ones looked for.
-        for key in 0..2_048_u32 {
-            mine.consume(&key.to_le_bytes(), 1).unwrap().run().unwrap();
-        }
-        assert_eq!(ask(&theirs), 0);
-    }
-
-    #[test]
-    fn a_panic_leaves_an_empty_memory_and_not_a_dead_one() {
-        let own = client("memory://panics");
-        assert_eq!(left(&own), 2);
-        let panics = || own.session.engine().memory.with_space(|_| panic!("a fault"));
-        assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
-        assert_eq!([left(&own), left(&own)], [2, 1]);
-    }
-
-    #[test]
-    fn a_name_that_cannot_be_is_refused_and_not_shown() {
-        for url in ["memory://a/b", "memory://a?b", "memory://user:secret@x", "memory://a b", "memory://é"] {
-            let error = Client::new(Options { url: Some(url.into()), ..Options::default() }).err().unwrap();
-            assert_eq!(error.code(), Code::InvalidArgument);
-            assert!(!error.message().contains("secret"), "{error}");
-        }
-        let longest = "x".repeat(255);
-        assert_eq!(client(&format!("memory://{longest}")).server(), format!("memory://{longest}"));
-        assert!(Client::new(Options { url: Some(format!("memory://x{longest}")), ..Options::default() }).is_err());
-    }
-}
+mod tests;

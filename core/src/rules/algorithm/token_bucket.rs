@@ -36,6 +36,14 @@ fn denominator(rule: &Rule) -> u128 {
     u128::from(rule.rate().limit)
 }
 
+/// `ceil(a / b)`, in 64 bits where they are enough: 128 take several times as long.
+fn ceiling(a: u128, b: u128) -> u64 {
+    match (u64::try_from(a), u64::try_from(b)) {
+        (Ok(a), Ok(b)) => a.div_ceil(b),
+        _ => a.div_ceil(b) as u64,
+    }
+}
+
 /// How far a TAT lies ahead of now, in these units.
 fn ahead(rule: &Rule, words: &Words, now: u64) -> u128 {
     let [tat, part, ..] = *words;
@@ -43,11 +51,12 @@ fn ahead(rule: &Rule, words: &Words, now: u64) -> u128 {
 }
 
 fn put(rule: &Rule, words: &mut Words, now: u64, ahead: u128) {
-    let whole = denominator(rule);
-    *words = match ahead {
-        0 => Words::default(),
-        _ => [now + (ahead / whole) as u64, (ahead % whole) as u64, words[2], 0],
+    let whole = rule.rate().limit;
+    let (distance, part) = match u64::try_from(ahead) {
+        Ok(ahead) => (ahead / whole, ahead % whole),
+        Err(_) => ((ahead / u128::from(whole)) as u64, (ahead % u128::from(whole)) as u64),
     };
+    *words = if ahead == 0 { Words::default() } else { [now + distance, part, words[2], 0] };
 }
 
 /// When what another rate fills at this time is filled, if it began at `last`: exact, unless the numbers are too large for
@@ -123,7 +132,7 @@ fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
     }
     let wanted = ahead(rule, words, now) + tokens(rule, cost);
     let missing = wanted.saturating_sub(tokens(rule, rule.capacity()));
-    Some(missing.div_ceil(denominator(rule)) as u64)
+    Some(ceiling(missing, denominator(rule)))
 }
 
 fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
@@ -149,11 +158,11 @@ fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Ch
 
 fn remaining(rule: &Rule, words: &Words, at: &Moment) -> u64 {
     let now = at.now;
-    let taken = ahead(rule, words, now).div_ceil(tokens(rule, 1)) as u64;
+    let taken = ceiling(ahead(rule, words, now), tokens(rule, 1));
     rule.capacity().saturating_sub(taken)
 }
 
 fn reset_after(rule: &Rule, words: &Words, at: &Moment) -> u64 {
     let now = at.now;
-    ahead(rule, words, now).div_ceil(denominator(rule)) as u64
+    ceiling(ahead(rule, words, now), denominator(rule))
 }

@@ -1,0 +1,39 @@
+'use strict'
+
+// Decisions that this process makes without a call (src/at_once.rs).
+
+const { Decision } = require('./decision.js')
+const { instant } = require('./inbox.js')
+
+/** How many calls are decided so before one goes with a batch: a loop of such calls must leave others their turn. */
+const MOST = 256
+
+/** How many were since the last batch. */
+let count = 0
+
+/**
+ * Decides a consume or require whose key begins the keys, if this process can.
+ * @param {import('./native.js').Channel} channel
+ * @param {import('./channel.js').Handle} limiter
+ * @param {number} cost
+ * @param {number} length of the key in bytes
+ * @param {boolean} requires
+ * @returns {import('../index.js').Decision | undefined}
+ */
+function decideAtOnce(channel, limiter, cost, length, requires) {
+  if ((!limiter.inMemory && instant[0] === 0) || count === MOST) return undefined
+  count++
+  instant[1] = limiter.number
+  instant[2] = cost
+  instant[3] = length
+  instant[4] = requires ? 1 : 0
+  const end = channel.decide()
+  return end === 0 ? undefined : new Decision(instant, 1, end, limiter.name)
+}
+
+/** A batch goes out: others have their turn. */
+function letOthers() {
+  count = 0
+}
+
+module.exports = { decideAtOnce, letOthers }
