@@ -18,8 +18,11 @@ export declare class Channel {
    * asked with the next batch, which says so.
    */
   decide(): number
-  /** Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush. */
-  constructor(calls: Float64Array, keys: Uint8Array, inbox: Float64Array, instant: Float64Array, answered: () => unknown, due: () => unknown)
+  /**
+   * Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush. `has_loop`
+   * says that JavaScript runs on a loop of libuv, and on no other's that pretends to be one.
+   */
+  constructor(calls: Float64Array, keys: Uint8Array, inbox: Float64Array, instant: Float64Array, answered: () => unknown, due: () => unknown, hasLoop: boolean)
   /** Reminds JavaScript to flush, once it has done what it does now. */
   remind(): void
   /** Gives a limiter a handle. */

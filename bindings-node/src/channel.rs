@@ -64,6 +64,7 @@ enum Reminds {
 impl Channel {
     /// Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush. `has_loop`
     /// says that JavaScript runs on a loop of libuv, and on no other's that pretends to be one.
+    #[allow(clippy::too_many_arguments, reason = "one call of ours makes it")]
     #[napi(constructor, catch_unwind)]
     pub fn new(
         env: Env,

@@ -6,7 +6,7 @@ from mutant import Mutant
 
 LIB = "bindings-node/lib"
 # Those in tests/node that find them.
-TESTS = ("calls", "fake-timers", "constructors", "secrets", "signals", "unwinding", "unkept")
+TESTS = ("calls", "fake-timers", "own-loop", "constructors", "secrets", "signals", "unwinding", "unkept")
 NODE = ("node",)
 MUTANTS = [
     Mutant(
@@ -35,6 +35,34 @@ MUTANTS = [
         "bindings-node/src/bell.rs",
         "self.bells.swap(0, 1);",
         "",
+        suites=NODE,
+    ),
+    Mutant(
+        "calls overtake those of their client that go the other way",
+        "core/src/driver/ways.rs",
+        "if self.by_thread { self.on_loop == 0 } else { self.on_thread.load(Ordering::Relaxed) == 0 }",
+        "true",
+        suites=NODE,
+    ),
+    Mutant(
+        "the loop waits though calls were made after its prepare handles were called",
+        "bindings-node/src/own_loop.rs",
+        "(self.uv.idle_start)(self.idle.get(), on_idle);",
+        "",
+        suites=NODE,
+    ),
+    Mutant(
+        "the loop hears of no client that ends",
+        "core/src/driver/ways.rs",
+        "link.follow_clients();",
+        "",
+        suites=NODE,
+    ),
+    Mutant(
+        "a runtime whose loop is another's is taken for Node",
+        f"{LIB}/channel.js",
+        "!['bun', 'deno', 'electron'].some((other) => other in process.versions)",
+        "true",
         suites=NODE,
     ),
     Mutant(

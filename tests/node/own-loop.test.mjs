@@ -59,6 +59,8 @@ for (const name of ['bun', 'deno', 'electron']) {
 test('calls reach their server in the order in which they are made, however many there are', async () => {
   for (const [name, url] of Object.entries({ ...servers(), ...clusters() })) {
     const limiter = client(url).limiter('n', '1000000/hour')
+    // From then on a cluster is known.
+    await limiter.consume('k')
     const made = []
     // Batches of every size, each while those before it are under way.
     for (let round = 0; round < 60; round++) {
@@ -69,10 +71,35 @@ test('calls reach their server in the order in which they are made, however many
     const left = (await Promise.all(made)).map(({ remaining }) => remaining)
     assert.deepEqual(
       left,
-      Array.from(left, (_, i) => 999_999 - i),
+      Array.from(left, (_, i) => 999_998 - i),
       name,
     )
   }
+})
+
+test('many calls do not overtake the few before them that are slow on their way', async (context) => {
+  let delay = 0
+  const { url, connections } = await listener(context, (socket) => {
+    const upstream = connect(Number(new URL(redis()).port), '127.0.0.1')
+    const isFirst = connections.size === 1
+    socket.on('data', (data) => setTimeout(() => upstream.write(data), isFirst ? delay : 0))
+    upstream.pipe(socket)
+    socket.on('close', () => upstream.destroy())
+  })
+  const limiter = client(url).limiter('n', '1000000/hour')
+  await limiter.consume('k')
+  await Promise.all(Array.from({ length: 100 }, () => limiter.consume('k')))
+  for (let i = 0; i < 40; i++) await limiter.consume('k')
+  assert.equal(connections.size, 2)
+  delay = 300
+  const few = limiter.consume('k')
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const many = Array.from({ length: 100 }, () => limiter.consume('k'))
+  const left = (await Promise.all([few, ...many])).map(({ remaining }) => remaining)
+  assert.deepEqual(
+    left,
+    Array.from(left, (_, i) => 1_000_000 - 142 - i),
+  )
 })
 
 test('ten thousand calls over two clients, in batches of all sizes, are each answered once', async () => {
@@ -110,7 +137,11 @@ test('a call that is taken back holds nothing, not even for its timeout', async 
 test('calls end with their client, and so does its connection', async (context) => {
   const { url, connections } = await listener(context, () => {})
   const own = client(url, { timeoutMs: 600_000 })
-  const [limiter, cache, lock] = [own.limiter('n', '5/hour'), own.cache('pages', {}), await own.lock('l', { acquire: false })]
+  const [limiter, cache, lock] = [
+    own.limiter('n', '5/hour'),
+    own.cache('pages', {}),
+    await own.lock('l', { acquire: false }),
+  ]
   const calls = [limiter.consume('k'), cache.get('k', () => 'v'), lock.acquire(), limiter.peek('k')]
   const ends = calls.map((call) => call.catch(({ code }) => code))
   while (connections.size === 0) await new Promise((resolve) => setTimeout(resolve, 1))
@@ -143,6 +174,18 @@ test('a client that nobody has any more hangs up', async (context) => {
   assert.deepEqual([made, closed], [1, 1])
 })
 
+for (const options of [[], elsewhere('bun')]) {
+  test(`calls that are answered at once, one after another without end, keep nothing else back ${options.length}`, async () => {
+    const text = `import { Client } from 'quotalock'
+      const limiter = new Client('memory://').limiter('n', '5/hour')
+      let calls = 0
+      const more = () => limiter.peek('k').then(() => { calls++ }).then(more)
+      more()
+      setTimeout(() => { console.log(calls > 10); process.exit() }, 200)`
+    assert.deepEqual(await run(text, options), { code: 0, signal: null, output: 'true\n' })
+  })
+}
+
 test('a deadline needs no timer of JavaScript’s', async (context) => {
   const { url } = await listener(context, () => {})
   const text = `import { Client } from 'quotalock'
@@ -162,7 +205,10 @@ test('what a caller does with an answer is done where the caller was', async () 
       await limiter.consume('k')
       return [first, where.getStore()]
     })
-  assert.deepEqual(await Promise.all([1, 2, 3].map(each)), [1, 2, 3].map((at) => [at, at]))
+  assert.deepEqual(
+    await Promise.all([1, 2, 3].map(each)),
+    [1, 2, 3].map((at) => [at, at]),
+  )
 })
 
 for (const [what, then, code] of /** @type {const} */ ([

@@ -5,13 +5,14 @@
 //! [`MOST`] of its calls are under way at once, and back when for [`CALM`] batches there were no more than [`FEW`].
 //!
 //! Calls of a client reach its server in the order of their batches: where they go another way than those before, they are held
-//! until those are answered, but for no longer than [`HOLD`], when those have been written long ago.
+//! until those are answered. That takes a part of their time, but no more than a quarter: one server of many that is silent must
+//! not keep the calls of the others.
 
 use std::collections::HashMap;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::{Interest, LoopLink};
 use crate::base::error::{Code, Error, Result};
@@ -28,8 +29,6 @@ const MOST: usize = 32;
 const FEW: usize = 16;
 /// in so many batches one after another.
 const CALM: u32 = 32;
-/// For so long calls are held that go another way than those before them.
-const HOLD: Duration = Duration::from_millis(10);
 
 /// Takes the calls of one loop, and sends each the better way.
 pub struct Ways {
@@ -53,9 +52,9 @@ struct Traffic {
     by_thread: bool,
     on_loop: usize,
     on_thread: Arc<AtomicUsize>,
-    /// What waits to go the other way, and since when.
+    /// What waits to go the other way, and until when at most.
     held: Vec<Held>,
-    since: Instant,
+    held_until: Instant,
     /// How many batches in a row were small.
     calm: u32,
     /// What counts the answers for a sink, for each that there is.
@@ -88,7 +87,7 @@ impl Traffic {
             on_loop: 0,
             on_thread: Arc::default(),
             held: Vec::new(),
-            since: Instant::now(),
+            held_until: Instant::now(),
             calm: 0,
             counters: Vec::new(),
         }
@@ -107,7 +106,7 @@ impl Traffic {
     }
 
     fn is_due(&self, now: Instant) -> bool {
-        !self.held.is_empty() && (self.is_free() || self.since + HOLD <= now)
+        !self.held.is_empty() && (self.is_free() || self.held_until <= now)
     }
 
     /// What counts the answers that go to this sink.
@@ -165,7 +164,7 @@ impl Ways {
             let traffic = self.clients.entry(client).or_insert_with(Traffic::new);
             traffic.choose(same.iter().filter(|(_, exchange)| !exchange.waits()).count());
             if traffic.held.is_empty() {
-                traffic.since = Instant::now();
+                traffic.held_until = Instant::now() + session.timeout / 4;
             }
             traffic.held.extend(same.into_iter().map(|(id, exchange)| Held { id, exchange, sink: sink.clone() }));
             if traffic.is_free() {
@@ -213,7 +212,11 @@ impl Ways {
         let now = Instant::now();
         let due: Vec<u64> =
             self.clients.iter().filter(|(_, traffic)| traffic.is_due(now)).map(|(client, _)| *client).collect();
-        due.into_iter().for_each(|client| self.go(client));
+        for client in due {
+            let held = self.clients.get_mut(&client).into_iter().flat_map(|traffic| &mut traffic.held);
+            held.filter(|held| !held.exchange.waits()).for_each(|held| held.exchange.hurry(now));
+            self.go(client);
+        }
     }
 
     /// Writes what was submitted, or dials for it, and sends on what was held. To be called after calls were submitted, and
@@ -292,8 +295,7 @@ impl Ways {
     }
 
     /// Takes what the link has answered, and sees what may go on.
-    fn after(&mut self, interest: Interest) -> Interest {
-        let mut interest = interest;
+    fn after(&mut self, mut interest: Interest) -> Interest {
         self.take_answers();
         if !self.holds() {
             return interest;
@@ -303,10 +305,9 @@ impl Ways {
         self.take_answers();
         interest.changes.extend(later.changes);
         interest.next_turn = later.next_turn;
-        if self.holds() {
-            // The thread's answers ring only where they are collected.
-            interest.next_turn = Some(interest.next_turn.map_or(HOLD, |next| next.min(HOLD)));
-        }
+        let held = self.clients.values().filter(|traffic| !traffic.held.is_empty());
+        let until = held.map(|traffic| traffic.held_until.saturating_duration_since(Instant::now())).min();
+        interest.next_turn = [interest.next_turn, until].into_iter().flatten().min();
         interest
     }
 

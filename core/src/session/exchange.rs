@@ -116,6 +116,11 @@ impl Exchange {
         self
     }
 
+    /// Has it done in what is left of its time, after it was kept from its start.
+    pub fn hurry(&mut self, now: Instant) {
+        self.timeout = self.deadline.saturating_duration_since(now).min(self.timeout);
+    }
+
     /// The same, but a closed client does it too: what it held is given back.
     pub fn parting(mut self) -> Exchange {
         self.parting = true;
