@@ -118,11 +118,12 @@ def _call(record: dict[str, Any], number: int) -> Call:
     result = record["result"]
     rule = result["rules"][number]
     # What is denied from memory tells numbers that are a moment old: only that it had to be denied is certain.
-    reset = None if result["source"] == "deny-cache" else rule["reset_after_ms"]
+    told = result.get("source") != "deny-cache"
+    reset = rule["reset_after_ms"] if told else None
     # Rounded up: it was more than a millisecond less.
     end = (invoke + (reset - 1) * MS, ok + reset * MS) if reset else None
     # And only of the rule that binds: others may admit again by now.
-    binds = result["source"] != "deny-cache" or rule["retry_after_ms"] == result["retry_after_ms"]
+    binds = told or rule["retry_after_ms"] == result["retry_after_ms"]
     return Call(cost, invoke, ok, result["allowed"], binds and not rule["allowed"], rule["remaining"], end)
 
 
