@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import subprocess
+import sys
 from statistics import median
 
-import machine
 from measurements import PYTHON, ROOT, WORKERS
+
+sys.path.insert(0, str(ROOT / "tests" / "harness"))
+
+import machine
 from tables import table
 
 RUST = ROOT / "target" / "release" / "examples" / "memory"
