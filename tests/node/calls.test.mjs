@@ -30,7 +30,8 @@ test('the calls of one tick go out as one write and come back in one turn', asyn
   for (const count of [20, 60]) {
     writes.length = 0
     const decisions = await Promise.all(Array.from({ length: count }, () => limiter.consume('k')))
-    assert.deepEqual(writes, [count])
+    // 32 calls at most are one script call.
+    assert.deepEqual(writes, [Math.ceil(count / 32)])
     assert.deepEqual(
       decisions.map(({ remaining }) => remaining),
       Array.from({ length: count }, () => left--),

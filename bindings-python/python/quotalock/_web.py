@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -32,10 +32,12 @@ def checked_policy(policy: object, where: str) -> str:
         raise type(error)(f"{where}: {error}") from None
 
 
-@lru_cache(maxsize=1024)
-def _parsed(policy: str) -> str:
+def _parse(policy: str) -> str:
     """A policy as the core writes it."""
     return _nowhere.limiter("policy", policy).policy
+
+
+_parsed: Callable[[str], str] = lru_cache(maxsize=1024)(_parse)
 
 
 def checked_key(key: object, where: str) -> Whom:
