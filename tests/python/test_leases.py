@@ -26,6 +26,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def _empty(server: Server) -> None:
+    # Behind the back of clients, which therefore remember no denials here.
     server.command("FLUSHALL")
 
 
@@ -55,7 +56,7 @@ def test_a_limiter_says_its_lease_and_refuses_what_cannot_be() -> None:
 
 
 def test_most_calls_ask_nobody(server: Server) -> None:
-    with quotalock.Client(server.url) as client:
+    with quotalock.Client(server.url, deny_cache_max=0) as client:
         limiter = client.limiter("n", "100000/h", lease=100)
         before = server.called().get("evalsha", 0)
         found = spend(limiter, 5_000)
@@ -66,7 +67,7 @@ def test_most_calls_ask_nobody(server: Server) -> None:
 
 
 def test_a_child_of_a_fork_spends_nothing_of_its_parent(server: Server) -> None:
-    client = quotalock.Client(server.url)
+    client = quotalock.Client(server.url, deny_cache_max=0)
     limiter = client.limiter("n", "100/h", lease=100)
     # 1, 2, 4, 8, 16 and then 32, of which 31 are here.
     assert spend(limiter, 32) == {("redis", True): 6, ("lease", True): 26}
@@ -82,7 +83,7 @@ def test_a_child_of_a_fork_spends_nothing_of_its_parent(server: Server) -> None:
 
 
 def test_in_all_no_more_than_the_limit_is_admitted_after_forks(server: Server) -> None:
-    client = quotalock.Client(server.url)
+    client = quotalock.Client(server.url, deny_cache_max=0)
     limiter = client.limiter("n", "500/h", lease=50)
     ahead = sum(limiter.consume("k").allowed for _ in range(40))
     reading, writing = os.pipe()
@@ -102,7 +103,7 @@ def test_in_all_no_more_than_the_limit_is_admitted_after_forks(server: Server) -
 
 
 def test_a_killed_holder_only_loses(server: Server) -> None:
-    with quotalock.Client(server.url) as client:
+    with quotalock.Client(server.url, deny_cache_max=0) as client:
         limiter = client.limiter("n", "100/h", lease=100)
 
         def work() -> None:
@@ -116,25 +117,28 @@ def test_a_killed_holder_only_loses(server: Server) -> None:
 
 
 def test_closing_gives_back(server: Server) -> None:
-    client = quotalock.Client(server.url)
+    client = quotalock.Client(server.url, deny_cache_max=0)
     spend(client.limiter("n", "100/h", lease=100), 20)
     client.close()
-    with quotalock.Client(server.url) as other:
+    with quotalock.Client(server.url, deny_cache_max=0) as other:
         assert other.limiter("n", "100/h").peek("k").remaining == 80
 
     async def closed() -> None:
-        async with aio.Client(server.url) as client:
+        async with aio.Client(server.url, deny_cache_max=0) as client:
             limiter = client.limiter("a", "100/h", lease=100)
             for _ in range(20):
                 await limiter.consume("k")
 
     asyncio.run(closed())
-    with quotalock.Client(server.url) as other:
+    with quotalock.Client(server.url, deny_cache_max=0) as other:
         assert other.limiter("a", "100/h").peek("k").remaining == 80
 
 
 def test_what_was_taken_is_spent_while_redis_is_away() -> None:
-    with Server("redis-7.0") as server, quotalock.Client(server.url, timeout=0.5, on_error="open") as client:
+    with (
+        Server("redis-7.0") as server,
+        quotalock.Client(server.url, deny_cache_max=0, timeout=0.5, on_error="open") as client,
+    ):
         limiter = client.limiter("n", "1000/h", lease=100)
         spend(limiter, 32)
         server.stop()
@@ -143,7 +147,10 @@ def test_what_was_taken_is_spent_while_redis_is_away() -> None:
 
 
 def test_what_stands_in_is_charged_for_the_call_alone() -> None:
-    with Server("redis-7.0") as server, quotalock.Client(server.url, timeout=0.5, on_error="local") as client:
+    with (
+        Server("redis-7.0") as server,
+        quotalock.Client(server.url, deny_cache_max=0, timeout=0.5, on_error="local") as client,
+    ):
         limiter = client.limiter("n", "100/h", lease=50)
         spend(limiter, 15)
         server.stop()
@@ -152,7 +159,7 @@ def test_what_stands_in_is_charged_for_the_call_alone() -> None:
 
 def test_a_hundred_in_flight_on_a_loop(server: Server) -> None:
     async def main() -> Counter[tuple[str, bool]]:
-        async with aio.Client(server.url) as client:
+        async with aio.Client(server.url, deny_cache_max=0) as client:
             limiter = client.limiter("n", "5000/h", lease=1_000)
 
             async def caller() -> list[quotalock.Decision]:
@@ -168,7 +175,7 @@ def test_a_hundred_in_flight_on_a_loop(server: Server) -> None:
 
 
 def test_a_hundred_threads(server: Server) -> None:
-    with quotalock.Client(server.url, timeout=10.0) as client, ThreadPoolExecutor(100) as pool:
+    with quotalock.Client(server.url, deny_cache_max=0, timeout=10.0) as client, ThreadPoolExecutor(100) as pool:
         limiter = client.limiter("n", "5000/h", lease=1_000)
         found = sum(pool.map(lambda _: spend(limiter, 100), range(100)), Counter[tuple[str, bool]]())
     assert found["lease", True] + found["redis", True] == 5_000
@@ -180,7 +187,7 @@ def test_a_stepped_clock_of_the_server_prolongs_nothing(seconds: int) -> None:
     with (
         ClockSteps() as clock,
         Server("redis-7.0", prefix=clock.prefix) as server,
-        quotalock.Client(server.url) as client,
+        quotalock.Client(server.url, deny_cache_max=0) as client,
     ):
         limiter = client.limiter("n", "100/2s", lease=100)
         spend(limiter, 1)
