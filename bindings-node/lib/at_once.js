@@ -5,10 +5,10 @@
 const { Decision } = require('./decision.js')
 const { instant } = require('./inbox.js')
 
-/** How many calls are decided so before one goes with a batch: a loop of such calls must leave others their turn. */
+/** How many calls are decided so before the loop turns: a loop of such calls must leave others their turn. */
 const MOST = 256
 
-/** How many were since the last batch. */
+/** How many were since the loop turned. */
 let count = 0
 
 /**
@@ -31,9 +31,9 @@ function decideAtOnce(channel, limiter, cost, length, requires) {
   return end === 0 ? undefined : new Decision(instant, 1, end, limiter.name)
 }
 
-/** A batch goes out: others have their turn. */
-function letOthers() {
+/** The loop has turned: others had their turn. */
+function hasTurned() {
   count = 0
 }
 
-module.exports = { decideAtOnce, letOthers }
+module.exports = { decideAtOnce, hasTurned }

@@ -5,7 +5,7 @@
 
 const native = require('./native.js')
 const { bytesOf, text } = require('./argument.js')
-const { decideAtOnce, letOthers } = require('./at_once.js')
+const { decideAtOnce, hasTurned } = require('./at_once.js')
 const { construct } = require('./errors.js')
 const { inbox, instant } = require('./inbox.js')
 const pending = require('./pending.js')
@@ -31,7 +31,20 @@ const keys = Buffer.allocUnsafeSlow(64 << 10)
  * when they are called, or do not come by before they wait.
  */
 const HAS_LOOP = !['bun', 'deno', 'electron'].some((other) => other in process.versions)
-const channel = new native.Channel(calls, keys, inbox, instant, settle, flush, HAS_LOOP)
+const channel = new native.Channel(calls, keys, inbox, instant, answered, due, HAS_LOOP)
+
+/** Whether JavaScript's thread writes the calls itself. */
+const ownLoop = channel.hasOwnLoop()
+/**
+ * So few calls are written as soon as the code that makes them is done, and not only when the tick ends: the server works on them
+ * while requests of others are read. Of more, each write of its own would cost more than that saves.
+ */
+const FEW = 8
+/** How often that was done since the loop turned: calls that are answered at once must leave others their turn. */
+let early = 0
+const MOST_EARLY = 16
+/** What follows it runs when the code that runs now is done. */
+const doneWith = Promise.resolve()
 
 /** @type {pending.Values} */
 const valueAt = (place) => channel.value(place)
@@ -118,8 +131,11 @@ function enqueue(verb, place, amount, timeoutMs, length, signal, named) {
   if (signal !== undefined) listen(signal, id, takeBack)
   if (!scheduled) {
     scheduled = true
-    // Not by setImmediate: tests replace it, before this file is read or after, and theirs may never fire.
-    channel.remind()
+    // Neither by setImmediate: tests replace it, before this file is read or after, and theirs may never fire.
+    if (early < MOST_EARLY && pending.underWay() <= FEW && ownLoop) {
+      early++
+      doneWith.then(flush)
+    } else channel.remind()
   }
   return promise
 }
@@ -165,10 +181,23 @@ function reserve(limiter, key, most) {
   if (most > keys.length) construct(submit, () => limiter.native.redisKey(bytesOf('key', key)))
 }
 
+/** The loop has turned, and brought answers. */
+function answered() {
+  early = 0
+  hasTurned()
+  settle()
+}
+
+/** The loop has turned, and waits next. */
+function due() {
+  early = 0
+  hasTurned()
+  flush()
+}
+
 /** Hands over what was written, and settles what was answered at once or meanwhile. */
 function flush() {
   scheduled = false
-  letOthers()
   if (numbers === 0) return
   const [allNumbers, allBytes] = [numbers, bytes]
   numbers = bytes = described = 0

@@ -23,6 +23,8 @@ export declare class Channel {
    * says that JavaScript runs on a loop of libuv, and on no other's that pretends to be one.
    */
   constructor(calls: Float64Array, keys: Uint8Array, inbox: Float64Array, instant: Float64Array, answered: () => unknown, due: () => unknown, hasLoop: boolean)
+  /** Whether calls are written on JavaScript's own loop. */
+  hasOwnLoop(): boolean
   /** Reminds JavaScript to flush, once it has done what it does now. */
   remind(): void
   /** Gives a limiter a handle. */

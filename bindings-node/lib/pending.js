@@ -73,6 +73,11 @@ function take(named) {
   return /** @type {number} */ (ids[slot])
 }
 
+/** How many calls are under way. */
+function underWay() {
+  return ids.length - free.length
+}
+
 /** Makes a slot. */
 function grow() {
   if (ids.length === SLOTS) throw failure('internal', `there are ${SLOTS} calls under way`)
@@ -212,4 +217,4 @@ function underSignal(signal) {
   return aborts
 }
 
-module.exports = { executor, listen, prepare, release, settle, take }
+module.exports = { executor, listen, prepare, release, settle, take, underWay }

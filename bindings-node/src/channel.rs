@@ -97,6 +97,12 @@ impl Channel {
         })
     }
 
+    /// Whether calls are written on JavaScript's own loop.
+    #[napi(catch_unwind)]
+    pub fn has_own_loop(&self) -> bool {
+        self.has_loop()
+    }
+
     /// Reminds JavaScript to flush, once it has done what it does now.
     #[napi(catch_unwind)]
     pub fn remind(&mut self, env: Env) {
@@ -270,7 +276,7 @@ impl Channel {
         match &self.reminds {
             Reminds::Own(own) => {
                 own.ways.borrow_mut().submit(ops, sink);
-                own.flush_soon();
+                own.flush();
             }
             Reminds::Bells(_) => self.at_once.append(&mut driver::submit(ops, sink)),
         }

@@ -153,6 +153,9 @@ impl OwnLoop {
 
     /// Writes what was submitted. What was answered lies in `ways`.
     pub fn flush(self: &Rc<OwnLoop>) {
+        if self.has_ended.get() {
+            return;
+        }
         let interest = self.ways.borrow_mut().flush();
         self.watch(interest);
     }
