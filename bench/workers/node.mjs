@@ -17,7 +17,7 @@ const setup = JSON.parse(process.argv[2] ?? '')
 async function quotalock() {
   const { Client } = await import('quotalock')
   const url = `${setup.scheme ?? 'redis'}://127.0.0.1:${setup.port}`
-  const client = new Client(url, { prefix: setup.prefix, timeoutMs: 5000 })
+  const client = new Client(url, { prefix: setup.prefix, timeoutMs: 5000, denyCacheMaxMs: 0 })
   const limiter = client.limiter('bench', setup.policy)
   const keys = Array.from({ length: setup.keys }, (_, number) => `user:${number}`)
   return { keys, call: (key) => limiter.consume(key), judge: (decision) => decision.allowed }

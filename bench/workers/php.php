@@ -37,7 +37,8 @@ function cpu_us(): int
 /** Returns a function that calls until the time is over, notes what each call took and returns how many it admitted. */
 function quotalock(Setup $setup): callable
 {
-    $limiter = (new Client("$setup->scheme://127.0.0.1:$setup->port", prefix: $setup->prefix, timeoutMs: 5000))
+    $url = "$setup->scheme://127.0.0.1:$setup->port";
+    $limiter = (new Client($url, prefix: $setup->prefix, timeoutMs: 5000, denyCacheMaxMs: 0))
         ->limiter('bench', $setup->policy);
     $keys = array_map(fn (int $number) => "user:$number", range(0, $setup->keys - 1));
     return function (int $stop, array &$took) use ($limiter, $keys): int {
