@@ -13,7 +13,7 @@ SCRIPTS = {path.stem: path.read_text() for path in sorted((ROOT / "tests" / "spe
 # Commands without a key.
 KEYLESS = {"TIME", "PUBLISH", "SPUBLISH", "INFO"}
 # The verbs of a limiter on one key without a request id.
-OF_ONE_KEY = re.compile(r"(?:block|consume|refund|reserve|reset|settle|up-to)-(?!all|once)")
+OF_ONE_KEY = re.compile(r"(?:block|consume|refund|reserve|reset|settle|up-to)-(?!all|once|many)")
 
 
 def listed(what: str) -> set[str]:

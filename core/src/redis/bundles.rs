@@ -28,7 +28,7 @@ impl<T> Bundles<T> {
     /// Takes a call, which is written now or with others; so many are still to come.
     pub fn put(&mut self, job: Job<T>, to_come: usize, up: &mut Pipelined<T>) {
         let is_few = self.gathered.is_empty() && to_come + 1 < FEWEST;
-        let Some(bundle) = job.0.bundle().filter(|_| !is_few) else {
+        let Some(bundle) = job.0.bundle().filter(|_| !is_few && up.takes_bundles()) else {
             // It may be about any key.
             self.flush(up);
             return up.encode(job);

@@ -93,6 +93,8 @@ pub(crate) struct Pipelined<T> {
     epoch: u64,
     /// The bundles' scripts that the server did not know when it was last asked.
     unknown: Vec<String>,
+    /// Whether calls travel one by one here: a proxy may refuse the script of a bundle.
+    apart: bool,
     /// Tells the client that it is connected.
     _connected: Arc<()>,
 }
@@ -115,6 +117,7 @@ impl<T> Pipelined<T> {
             leaving: false,
             more: false,
             unknown: Vec::new(),
+            apart: false,
             _connected: node.connected(),
             node,
         }
@@ -204,6 +207,11 @@ impl<T> Pipelined<T> {
         }
         let limit = job.0.reply_limit();
         self.await_reply(Some(job), limit, None);
+    }
+
+    /// Whether calls may travel as one.
+    pub fn takes_bundles(&self) -> bool {
+        !self.apart
     }
 
     /// Writes calls of one kind as one.
@@ -305,6 +313,7 @@ impl<T> Pipelined<T> {
     /// Hands out the reply to calls that travelled as one.
     fn take_parts(&mut self, reply: Value, sent: Sent, ends: &mut Ends<'_, T>) {
         let is_unknown = bundled::is_unknown(&reply);
+        self.apart |= bundled::is_strange(&reply);
         self.idle = self.idle.saturating_sub(sent.count);
         for part in bundled::parts(reply, sent.count) {
             let Some((mut exchange, tag)) = self.pending.pop_front().and_then(|slot| slot.job) else { continue };

@@ -10,6 +10,7 @@ use quotalock::testing::{self, Kind};
 use quotalock::{Answer, Client, Code, Decision, Limiter, Op, Policy, Result};
 use quotalock_tests::gate::Gate;
 use quotalock_tests::operator::{ask, command};
+use quotalock_tests::puppets::{Does, Puppet};
 use quotalock_tests::{ELSEWHERE, client, fresh_prefix, servers};
 
 const START: u64 = 1_700_000_000_000_000;
@@ -244,5 +245,33 @@ fn nobody_is_charged_for_whom_a_bundle_comes_too_late() {
         gate.hold_up(Duration::ZERO);
         let left = limiter(&client(&url, &prefix)).peek(b"k", 1).unwrap().run().unwrap().remaining;
         assert_eq!(left, 95 - done, "{name}");
+    }
+}
+
+#[test]
+fn where_a_proxy_refuses_bundles_calls_travel_one_by_one() {
+    for (name, url) in servers() {
+        let puppet = Puppet::before(&url);
+        puppet.does(|words, _| match words[0].starts_with("EVAL") && words[2] != "1" {
+            true => Does::Says("-ERR KEYS should not be in expression".into()),
+            false => Does::It,
+        });
+        let client = client(&format!("redis://{}", puppet.address()), &fresh_prefix("proxy"));
+        let limiter = client.limiter("proxy", Policy::parse("100/hour").unwrap()).unwrap();
+        let mut link = LoopLink::new(|_| true).unwrap();
+        for round in 1..=3_u64 {
+            (0..20).for_each(|at| link.submit(limiter.consume(b"k", 1).unwrap().erased(), at));
+            link.flush();
+            let mut answered = Vec::new();
+            while answered.len() < 20 {
+                thread::sleep(Duration::from_millis(1));
+                link.wake();
+                answered.extend(link.take_done().into_iter().map(|(_, answer)| answer.unwrap()));
+            }
+            let left = answered.iter().map(|answer| answer.get::<Decision>().unwrap().remaining).min();
+            assert_eq!(left, Some(100 - 20 * round), "{name}");
+        }
+        // Each of sixty, those that did not know the script yet, and the bundle that was refused.
+        assert!(puppet.count("EVALSHA") < 60 + 3, "{name}: {} calls", puppet.count("EVALSHA"));
     }
 }

@@ -61,3 +61,8 @@ pub(crate) fn parts(reply: Value, count: usize) -> Vec<Value> {
 pub(crate) fn is_unknown(reply: &Value) -> bool {
     matches!(reply, Value::Error(text) if text.starts_with("NOSCRIPT"))
 }
+
+/// Whether the script of a bundle was refused for a reason that will not pass, as by a proxy that reads scripts.
+pub(crate) fn is_strange(reply: &Value) -> bool {
+    matches!(reply, Value::Error(text) if text.starts_with("ERR"))
+}
