@@ -23,7 +23,8 @@ WATCHED = 10
 async def quotalock_calls(setup: Setup) -> tuple[list[str], Call, Judge]:
     from quotalock import aio
 
-    limiter = aio.Client(setup.url, prefix=setup.prefix, timeout=5.0, deny_cache_max=0).limiter("bench", setup.policy)
+    client = aio.Client(setup.url, prefix=setup.prefix, timeout=5.0, deny_cache_max=0)
+    limiter = client.limiter("bench", setup.policy)
     return setup.own_keys(), limiter.consume, attrgetter("allowed")
 
 

@@ -20,7 +20,8 @@ Judge = Callable[[Any], bool]
 def quotalock_calls(setup: Setup) -> tuple[list[str], Call, Judge]:
     import quotalock
 
-    limiter = quotalock.Client(setup.url, prefix=setup.prefix, timeout=5.0, deny_cache_max=0).limiter("bench", setup.policy)
+    client = quotalock.Client(setup.url, prefix=setup.prefix, timeout=5.0, deny_cache_max=0)
+    limiter = client.limiter("bench", setup.policy)
     return setup.own_keys(), limiter.consume, attrgetter("allowed")
 
 
