@@ -41,9 +41,8 @@ export type Key = string | Uint8Array
 export type OnError = 'raise' | 'open' | 'closed' | 'local'
 
 /**
- * Who answered: Redis, this process by what Redis denied a moment ago or from permits of a
- * lease, the store of `memory://`, or, while Redis could
- * not, what `onError` says.
+ * Who answered: Redis; the store of `memory://`; this process, from permits of a lease, or since Redis denied the same a moment ago
+ * (`deny-cache`); or, while Redis could not answer, what `onError` says.
  */
 export type Source = 'redis' | 'memory' | 'lease' | 'local' | 'open' | 'closed' | 'deny-cache'
 

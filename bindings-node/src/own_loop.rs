@@ -140,7 +140,7 @@ impl OwnLoop {
         self.flush_soon();
     }
 
-    /// Has what was submitted written before the loop waits next.
+    /// Writes what was submitted, before the loop waits next.
     pub fn flush_soon(&self) {
         if !self.has_ended.get() {
             // SAFETY: the handles are open.
@@ -160,7 +160,7 @@ impl OwnLoop {
         self.watch(interest);
     }
 
-    /// What was answered here since the last time. Has what was held go on that waited for answers of the thread.
+    /// What was answered here since the last time. Calls that were held until the thread had answered go on soon.
     pub fn take_done(&self) -> Vec<(u64, Result<Answer>)> {
         let mut ways = self.ways.borrow_mut();
         if ways.holds() {
@@ -169,7 +169,7 @@ impl OwnLoop {
         ways.take_done()
     }
 
-    /// Has the ways do something, and JavaScript collect what was answered.
+    /// Does something with the ways. Then JavaScript collects what was answered.
     fn work(self: &Rc<OwnLoop>, how: impl FnOnce(&mut Ways) -> Interest) {
         if self.has_ended.get() {
             return;

@@ -53,19 +53,19 @@ functions! {
     close = c"uv_close": unsafe extern "C" fn(Handle, Option<OnHandle>);
     /// Makes a handle that is called before the loop waits.
     prepare_init = c"uv_prepare_init": unsafe extern "C" fn(Loop, Handle) -> c_int;
-    /// Has it called.
+    /// Starts calling it.
     prepare_start = c"uv_prepare_start": unsafe extern "C" fn(Handle, OnHandle) -> c_int;
-    /// Has it called no more.
+    /// Stops calling it.
     prepare_stop = c"uv_prepare_stop": unsafe extern "C" fn(Handle) -> c_int;
     /// Makes a handle that keeps the loop from waiting.
     idle_init = c"uv_idle_init": unsafe extern "C" fn(Loop, Handle) -> c_int;
-    /// Has it do so.
+    /// Lets it do so.
     idle_start = c"uv_idle_start": unsafe extern "C" fn(Handle, OnHandle) -> c_int;
-    /// Has it do so no more.
+    /// Keeps it from doing so.
     idle_stop = c"uv_idle_stop": unsafe extern "C" fn(Handle) -> c_int;
     /// Makes a handle of a descriptor.
     poll_init = c"uv_poll_init": unsafe extern "C" fn(Loop, Handle, c_int) -> c_int;
-    /// Has it called when the descriptor is ready.
+    /// Calls it when the descriptor is ready.
     poll_start = c"uv_poll_start": unsafe extern "C" fn(Handle, c_int, OnPoll) -> c_int;
     /// Makes a timer.
     timer_init = c"uv_timer_init": unsafe extern "C" fn(Loop, Handle) -> c_int;
