@@ -1,0 +1,24 @@
+//! The commands, each in its file.
+
+mod explain;
+
+use clap::Subcommand;
+
+use crate::arguments::Shared;
+use crate::exit::{Exit, Failure};
+
+/// What is to be done.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Says in words what a policy admits, and its worst cases
+    Explain(explain::Arguments),
+}
+
+impl Command {
+    /// Runs the command.
+    pub fn run(self, shared: &Shared) -> Result<Exit, Failure> {
+        match self {
+            Command::Explain(arguments) => explain::run(arguments, shared),
+        }
+    }
+}

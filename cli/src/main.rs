@@ -1,0 +1,26 @@
+//! `quotalock`: what the person on call asks about limits, locks, sales and caches on a Redis.
+//!
+//! Each command is a file in `commands`. It gets its arguments and what all commands share, writes its findings by
+//! [`output`], and returns an [`Exit`] or a [`Failure`].
+
+mod arguments;
+mod commands;
+mod exit;
+mod output;
+
+use clap::Parser;
+
+use crate::arguments::Arguments;
+use crate::exit::Exit;
+
+fn main() -> Exit {
+    // Wrong arguments end the program here, with 2.
+    let Arguments { shared, command } = Arguments::parse();
+    match command.run(&shared) {
+        Ok(exit) => exit,
+        Err(failure) => {
+            output::failed(&failure, shared.json);
+            failure.exit
+        }
+    }
+}
