@@ -1,5 +1,6 @@
 // One of the applications that `frameworks_web.py` measures: `BENCH_APP` names it, such as `express theirs`. Each limits by the
-// query, 100 a minute, on the Redis of `BENCH_REDIS`, and answers with headers; those called `bare` do not limit.
+// query, 100 a minute, on the Redis of `BENCH_REDIS`, and answers with headers; those called `bare` do not limit, and those
+// called `trip` only get a key that is not there: a round trip to Redis, of which no decision with it can be cheaper.
 
 import { createRequire } from 'node:module'
 
@@ -26,6 +27,12 @@ const apps = {
       const store = new RedisStore({ sendCommand: (/** @type {string[]} */ ...command) => client.sendCommand(command) })
       const headers = { standardHeaders: 'draft-8', legacyHeaders: false }
       app.use(rateLimit({ windowMs: 60_000, limit: 100, keyGenerator: key, store, ...headers }))
+    } else if (whose === 'trip') {
+      const client = framework('redis').createClient({ url })
+      await client.connect()
+      app.use((/** @type {any} */ request, /** @type {any} */ _response, /** @type {any} */ next) => {
+        client.get(key(request)).then(() => next(), next)
+      })
     }
     app.get('/', (/** @type {any} */ _request, /** @type {any} */ response) => response.send('found\n'))
     return app.listen(port, '127.0.0.1')
@@ -46,6 +53,9 @@ const apps = {
         keyGenerator: key,
         redis,
       })
+    } else if (whose === 'trip') {
+      const redis = new (framework('ioredis'))(url)
+      app.addHook('onRequest', async (/** @type {any} */ request) => void (await redis.get(key(request))))
     }
     app.get('/', async () => 'found\n')
     return await app.listen({ port, host: '127.0.0.1' })

@@ -1,9 +1,9 @@
 """Measures packages for frameworks beside those that they replace, over HTTP: `frameworks_web.py python` or `node`.
 
-Three applications run all the time, theirs, ours, and a bare one that limits nobody. They are asked in turns by
-wrk: rounds in which every request is admitted (10,000 keys), and rounds in which every one is denied (one key). The
-figures are medians of the rounds. `most` is how often faster a limiter would be that costs nothing: as fast as the
-bare application.
+Applications run all the time: theirs, ours, a bare one that limits nobody, and for Node one that gets a key that is not
+there (`trip`). They are asked in turns by wrk: rounds in which every request is admitted (10,000 keys), and rounds in
+which every one is denied (one key). The figures are medians of the rounds. `most` is how often faster than theirs a
+limiter would be that costs nothing, as fast as the bare application, and `trip` one that asks Redis for nothing.
 `make bench-frameworks-python` and `make bench-frameworks-node` run it.
 """
 
@@ -40,6 +40,7 @@ PAIRS = {
         "@fastify/rate-limit": ("fastify", NODE),
     },
 }
+WHOSE = {"python": ("bare", "theirs", "ours"), "node": ("bare", "trip", "theirs", "ours")}
 CONNECTIONS = 8
 SCRIPT = """
 local n = math.random(1000000000)
@@ -99,7 +100,7 @@ def main() -> None:
         "BENCH_FRAMEWORKS": str(ROOT / "target/frameworks/node"),
         "PYTHONPATH": str(ROOT / "bench"),
     }
-    columns = f"{'bare/s':>9} {'theirs/s':>9} {'ours/s':>9} {'times':>6} {'most':>6} {'p99 theirs':>11} {'ours, ms':>9}"
+    columns = f"{'bare/s':>9} {'theirs/s':>9} {'ours/s':>9} {'times':>6} {'most':>6} {'trip':>6} {'p99 theirs':>11} {'ours, ms':>9}"
     print(f"{'':38} {'':10} {columns} {'processor, bare':>16} {'theirs':>7} {'ours, us':>9}")
     for name, (app, command) in PAIRS[given.language].items():
         if given.only not in name:
@@ -108,7 +109,7 @@ def main() -> None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             ports: dict[str, int] = {}
             programs: dict[str, Program] = {}
-            for whose in ("bare", "theirs", "ours"):
+            for whose in WHOSE[given.language]:
                 port = ports[whose] = free_port()
                 os.environ |= {"BENCH_APP": f"{app} {whose}", "PORT": str(port)}
                 words = [word.format(port=port) for word in command]
@@ -122,13 +123,15 @@ def main() -> None:
                         pid, seconds = programs[whose].pid, given.seconds if number else 1
                         figures = ask(folder, pid, port, kind, f"{whose}{number}", seconds)
                         # The limit is 100: whoever admits more lets parallel requests pass.
-                        if kind == "denied" and whose != "bare" and figures[2] > 100:
+                        if kind == "denied" and whose in ("theirs", "ours") and figures[2] > 100:
                             print(f"{name}: {whose} admitted {figures[2]:.0f} of one key within {given.seconds:.0f} s")
                         # The first is to warm up.
                         rounds[whose] += [figures] if number else []
-                bare, theirs, ours = ([median(each) for each in zip(*rounds[whose], strict=True)] for whose in ports)
+                medians = {whose: [median(each) for each in zip(*rounds[whose], strict=True)] for whose in ports}
+                bare, theirs, ours = medians["bare"], medians["theirs"], medians["ours"]
+                trip = f"{medians['trip'][0] / theirs[0]:6.2f}" if "trip" in medians else f"{'':6}"
                 rates = f"{bare[0]:9.0f} {theirs[0]:9.0f} {ours[0]:9.0f}"
-                times = f"{ours[0] / theirs[0]:6.2f} {bare[0] / theirs[0]:6.2f} {theirs[1]:11.2f} {ours[1]:9.2f}"
+                times = f"{ours[0] / theirs[0]:6.2f} {bare[0] / theirs[0]:6.2f} {trip} {theirs[1]:11.2f} {ours[1]:9.2f}"
                 print(
                     f"{name:38} {kind:10} {rates} {times} {bare[3]:16.0f} {theirs[3]:7.0f} {ours[3]:9.0f}", flush=True
                 )
