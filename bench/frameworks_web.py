@@ -100,8 +100,10 @@ def main() -> None:
         "BENCH_FRAMEWORKS": str(ROOT / "target/frameworks/node"),
         "PYTHONPATH": str(ROOT / "bench"),
     }
-    columns = f"{'bare/s':>9} {'theirs/s':>9} {'ours/s':>9} {'times':>6} {'most':>6} {'trip':>6} {'p99 theirs':>11} {'ours, ms':>9}"
-    print(f"{'':38} {'':10} {columns} {'processor, bare':>16} {'theirs':>7} {'ours, us':>9}")
+    columns = f"{'bare/s':>9} {'theirs/s':>9} {'ours/s':>9} {'times':>6} {'most':>6} {'trip':>6}"
+    print(
+        f"{'':38} {'':10} {columns} {'p99 theirs':>11} {'ours, ms':>9} {'processor, bare':>16} {'theirs':>7} {'ours, us':>9}"
+    )
     for name, (app, command) in PAIRS[given.language].items():
         if given.only not in name:
             continue
