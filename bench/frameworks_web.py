@@ -102,7 +102,8 @@ def main() -> None:
     }
     columns = f"{'bare/s':>9} {'theirs/s':>9} {'ours/s':>9} {'times':>6} {'most':>6} {'trip':>6}"
     print(
-        f"{'':38} {'':10} {columns} {'p99 theirs':>11} {'ours, ms':>9} {'processor, bare':>16} {'theirs':>7} {'ours, us':>9}"
+        f"{'':38} {'':10} {columns} {'p99 theirs':>11} {'ours, ms':>9}"
+        f" {'processor, bare':>16} {'theirs':>7} {'ours, us':>9}"
     )
     for name, (app, command) in PAIRS[given.language].items():
         if given.only not in name:

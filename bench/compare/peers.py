@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from measurements import ROOT
 
@@ -41,6 +41,8 @@ class Peer:
 
 
 OURS = Peer("Quotalock", "quotalock", "as it comes; a timeout of 5 s, so that no call of a busy machine is given up")
+LEASED = Peer("Quotalock, leases of 100", "quotalock-lease", "the same limiter with `lease=100`: permits taken ahead")
+OURS_BESIDE = replace(OURS, floor=True)
 OURS_HERE = Peer("Quotalock, memory://", "quotalock-memory", "the same, on `memory://`")
 
 _LUA = "the script that the article on the incident ends with, by `EVALSHA` with its hash known beforehand"

@@ -56,6 +56,7 @@ def logged() -> Keys:
 
 THOUSAND = many(1000)
 HOT = Keys(["hot"], HOT_LIMIT)
+PERMITTED = Keys(["hot"], PLENTY)
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,10 @@ def _flying(language: str, who: tuple[Peer, ...], lanes: int) -> Group:
     return Group(f"{language}, {lanes:,} in flight", language, who, lanes=lanes)
 
 
+def _leased(who: tuple[Peer, ...]) -> tuple[Peer, ...]:
+    return (peers.LEASED, peers.OURS_BESIDE, *who[1:])
+
+
 BLOCKING = (*peers.NODE, peers.FLEXIBLE_BLOCK)
 # Those that can ask for several rules, and keep up with a million keys.
 FAST = (peers.NODE[0], peers.NODE[1], peers.NODE[5])
@@ -118,6 +123,27 @@ QUESTIONS = (
             *_one(HOT, denied=True, node=BLOCKING),
             Group("asyncio, 100 in flight", "asyncio", peers.ASYNCIO, HOT, lanes=100, denied=True),
             Group("Node, 100 in flight", "Node", BLOCKING, HOT, lanes=100, denied=True),
+        ),
+    ),
+    Question(
+        "hot-admitted",
+        "One hot key, all admitted",
+        "One key with a limit that nobody uses up: a quota of a whole shop, or of an interface that everybody calls. "
+        "With leases a process takes permits ahead and spends them without a call.",
+        (
+            *(
+                Group(language, language, _leased(who), PERMITTED)
+                for language, who in (
+                    ("PHP", peers.PHP),
+                    ("Python", peers.PYTHON),
+                    ("asyncio", peers.ASYNCIO),
+                    ("Node", peers.NODE),
+                )
+            ),
+            *(
+                Group(f"{language}, 100 in flight", language, _leased(who), PERMITTED, lanes=100)
+                for language, who in (("asyncio", peers.ASYNCIO), ("Node", peers.NODE))
+            ),
         ),
     ),
     Question(

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from operator import attrgetter
 from typing import Any
 
-from compare.workers.common import ARTICLE, DAY, Calls, Task
+from compare.workers.common import ARTICLE, DAY, LEASE, Calls, Task
 
 # Who opens a thousand connections at once waits for some of them.
 PATIENT: dict[str, Any] = {"socket_connect_timeout": 60, "socket_timeout": 60}
@@ -16,7 +16,8 @@ async def quotalock(task: Task) -> Calls:
     from quotalock import aio
 
     client = aio.Client(task.url, prefix=task.prefix, timeout=5.0)
-    return client.limiter("compare", f"{task.limit}/day").consume, attrgetter("allowed")
+    lease = LEASE if task.client == "quotalock-lease" else None
+    return client.limiter("compare", f"{task.limit}/day", lease=lease).consume, attrgetter("allowed")
 
 
 async def redis_asyncio(task: Task) -> Calls:
@@ -66,6 +67,7 @@ async def throttled(task: Task) -> Calls:
 
 LIMITERS: dict[str, tuple[Callable[[Task], Awaitable[Calls]], tuple[str, ...]]] = {
     "quotalock": (quotalock, ("quotalock",)),
+    "quotalock-lease": (quotalock, ("quotalock",)),
     "redis-asyncio": (redis_asyncio, ("redis", "hiredis")),
     "glide": (glide, ("valkey-glide",)),
     "limits": (limits, ("limits", "redis", "hiredis")),

@@ -18,6 +18,8 @@ const HOME = new URL('../../../target/compare/node/', import.meta.url)
 const load = createRequire(HOME)
 const ARTICLE = readFileSync(new URL('article.lua', import.meta.url), 'utf8')
 const DAY = 86_400
+/** So many permits are taken at a time by those who lease. */
+const LEASE = 100
 
 const url = (/** @type {Task} */ task) => `redis://127.0.0.1:${task.port}`
 const ruled = (/** @type {Task} */ task) =>
@@ -27,7 +29,9 @@ const ruled = (/** @type {Task} */ task) =>
 async function quotalock(task) {
   const { Client } = await import('quotalock')
   const address = task.client === 'quotalock-memory' ? 'memory://' : url(task)
-  const limiter = new Client(address, { prefix: task.prefix, timeoutMs: 5000 }).limiter('compare', ruled(task))
+  const limiter = new Client(address, { prefix: task.prefix, timeoutMs: 5000 }).limiter('compare', ruled(task), {
+    lease: task.client === 'quotalock-lease' ? LEASE : undefined,
+  })
   return { call: (key) => limiter.consume(key), judge: (decision) => decision.allowed }
 }
 
@@ -146,6 +150,7 @@ async function redlock(task) {
 export const limiters = {
   quotalock: [quotalock],
   'quotalock-memory': [quotalock],
+  'quotalock-lease': [quotalock],
   ioredis5: [ioredis('ioredis5'), 'ioredis5'],
   ioredis6: [ioredis('ioredis'), 'ioredis'],
   'ioredis6-auto': [ioredis('ioredis', { enableAutoPipelining: true }), 'ioredis'],

@@ -29,6 +29,8 @@ use Symfony\Component\RateLimiter\Storage\InMemoryStorage;
 
 const ARTICLE = __DIR__ . '/article.lua';
 const DAY = 86_400;
+/** So many permits are taken at a time by those who lease. */
+const LEASE = 100;
 const FRAMEWORKS = 'laravel-10 symfony-6.4 psr-cache-3 psr-log-3 psr-simple-cache-3';
 
 /** What to call; see common.py. */
@@ -88,7 +90,7 @@ function laravel_redis(Task $task): RedisManager
 
 function quotalock(Task $task): \Closure
 {
-    $limiter = client($task)->limiter('compare', "$task->limit/day");
+    $limiter = client($task)->limiter('compare', "$task->limit/day", lease: $task->client === 'quotalock-lease' ? LEASE : null);
     return fn (string $key): bool => $limiter->consume($key)->allowed;
 }
 
@@ -209,6 +211,7 @@ const LIMITERS = [
     'quotalock' => 'quotalock',
     'quotalock-memory' => 'quotalock',
     'quotalock-unix' => 'quotalock',
+    'quotalock-lease' => 'quotalock',
     'phpredis' => 'article',
     'phpredis-unix' => 'article',
     'predis' => 'predis',

@@ -12,7 +12,7 @@ from operator import attrgetter
 from time import time_ns
 from typing import Any
 
-from compare.workers.common import ARTICLE, DAY, Calls, Task
+from compare.workers.common import ARTICLE, DAY, LEASE, Calls, Task
 
 
 def quotalock(task: Task) -> Calls:
@@ -20,7 +20,8 @@ def quotalock(task: Task) -> Calls:
 
     url = "memory://" if task.client == "quotalock-memory" else task.url
     client = quotalock.Client(url, prefix=task.prefix, timeout=5.0)
-    return client.limiter("compare", f"{task.limit}/day").consume, attrgetter("allowed")
+    lease = LEASE if task.client == "quotalock-lease" else None
+    return client.limiter("compare", f"{task.limit}/day", lease=lease).consume, attrgetter("allowed")
 
 
 def redis_py(task: Task) -> Calls:
@@ -126,6 +127,7 @@ def redis_py_lock(task: Task) -> Lock:
 LIMITERS: dict[str, tuple[Callable[[Task], Calls], tuple[str, ...]]] = {
     "quotalock": (quotalock, ("quotalock",)),
     "quotalock-memory": (quotalock, ("quotalock",)),
+    "quotalock-lease": (quotalock, ("quotalock",)),
     "redis-py": (redis_py, ("redis", "hiredis")),
     "glide": (glide, ("valkey-glide-sync",)),
     "limits": (limits, ("limits", "redis", "hiredis")),

@@ -24,9 +24,24 @@ packages=(
   "$@"
 )
 
+# What a mirror may still have whose index is ahead of its files: where it lies in the pool, and its hash.
+declare -A before=(
+  ['symfony trixie']='s/symfony/symfony_6.4.41+dfsg.orig.tar.xz cb5a93b47cbfea37894e6907bdcf2e75373ca10fc377c85a58c4aeaae11d6083'
+)
+
 ask() {
   "$@" -qq -o Dir::Etc::SourceParts=/dev/null -o Dir::Etc::SourceList="$apt/debian.list" -o Dir::State::Lists="$apt/lists" \
     -o Dir::Cache="$apt/cache" -o APT::Sandbox::User=root -o Acquire::Retries=3
+}
+
+# Fetches the release of a package before the one that the index names.
+fetch_before() {
+  local path hash
+  read -r path hash <<<"${before[$1]:-}"
+  [[ -n $path ]] || return 1
+  echo "fetch: ${path##*/} in place of what the index names"
+  /usr/lib/apt/apt-helper -qq -o APT::Sandbox::User=root download-file "http://deb.debian.org/debian/pool/main/$path" \
+    "$apt/download/${path##*/}" "SHA256:$hash"
 }
 
 missing() {
@@ -53,7 +68,7 @@ for package in "${wanted[@]}"; do
   read -r folder source release <<<"$package"
   echo "fetch: $source of $release"
   rm -rf "${home:?}/$folder" "$apt/download" && mkdir -p "$home/$folder" "$apt/download"
-  (cd "$apt/download" && ask apt-get source --tar-only --download-only "$source/$release")
+  (cd "$apt/download" && ask apt-get source --tar-only --download-only "$source/$release") || fetch_before "$source $release"
   tar -xf "$apt"/download/*.orig.tar.* -C "$home/$folder" --strip-components=1
   touch "$home/$folder/.complete"
 done
