@@ -16,7 +16,7 @@ async def quotalock(task: Task) -> Calls:
     from quotalock import aio
 
     client = aio.Client(task.url, prefix=task.prefix, timeout=5.0)
-    lease = LEASE if task.client == "quotalock-lease" else None
+    lease = min(LEASE, task.limit) if task.client == "quotalock-lease" else None
     return client.limiter("compare", f"{task.limit}/day", lease=lease).consume, attrgetter("allowed")
 
 

@@ -30,7 +30,7 @@ async function quotalock(task) {
   const { Client } = await import('quotalock')
   const address = task.client === 'quotalock-memory' ? 'memory://' : url(task)
   const limiter = new Client(address, { prefix: task.prefix, timeoutMs: 5000 }).limiter('compare', ruled(task), {
-    lease: task.client === 'quotalock-lease' ? LEASE : undefined,
+    lease: task.client === 'quotalock-lease' ? Math.min(LEASE, task.limit) : undefined,
   })
   return { call: (key) => limiter.consume(key), judge: (decision) => decision.allowed }
 }

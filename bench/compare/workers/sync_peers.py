@@ -20,7 +20,7 @@ def quotalock(task: Task) -> Calls:
 
     url = "memory://" if task.client == "quotalock-memory" else task.url
     client = quotalock.Client(url, prefix=task.prefix, timeout=5.0)
-    lease = LEASE if task.client == "quotalock-lease" else None
+    lease = min(LEASE, task.limit) if task.client == "quotalock-lease" else None
     return client.limiter("compare", f"{task.limit}/day", lease=lease).consume, attrgetter("allowed")
 
 
