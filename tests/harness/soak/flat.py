@@ -26,6 +26,8 @@ class Limit:
 LIMITS = {
     # With what an allocator keeps for later, and what lies between blocks: that takes its time to settle.
     "memory": Limit(4.0, 0.10, "MiB"),
+    # The denials that are remembered.
+    "shared memory": Limit(0.25, 0.0, "MiB"),
     # Bytes that were allocated and not freed: what leaks shows here, however little it is.
     "allocated": Limit(192.0, 0.0, "KiB"),
     "by Quotalock": Limit(64.0, 0.0, "KiB"),

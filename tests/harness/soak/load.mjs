@@ -26,7 +26,7 @@ process.stdin.resume().on('end', () => {
 /** One call of each feature in turn. */
 async function call(/** @type {Client} */ client, /** @type {number} */ number) {
   const key = `user:${randomInt(200)}`
-  switch (number % 6) {
+  switch (number % 7) {
     case 0:
     case 1:
       return client.limiter('calls', '1000000/1h;token-bucket 100/1s').consume(key)
@@ -36,8 +36,11 @@ async function call(/** @type {Client} */ client, /** @type {number} */ number) 
       return (await client.lock(`door:${randomInt(4)}`, { ttlMs: 2000, waitMs: 500 })).release()
     case 4:
       return client.cache('page', { freshMs: 500, staleMs: 1000 }).get(`page:${randomInt(20)}`, () => 'x'.repeat(2000))
+    case 5:
+      return client.limiter('leased', '1000000/1h', { lease: 50 }).consume('shared')
     default:
-      return client.limiter('small', '5/1s').peek('shared')
+      // Nearly always denied, by what the process remembers.
+      return client.limiter('small', '5/1s').consume('shared')
   }
 }
 

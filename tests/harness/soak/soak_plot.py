@@ -16,6 +16,7 @@ import axes
 # The panels, with what is on them, and the colours of the loads.
 PANELS = {
     "memory": "memory of its own of a process, MiB",
+    "shared memory": "share of a process in shared memory, MiB",
     "by Quotalock": "allocated by Quotalock in a process, KiB",
     "descriptors": "descriptors",
     "threads": "threads",

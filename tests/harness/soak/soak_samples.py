@@ -64,7 +64,7 @@ class Sampler:
 
 
 def look(pids: Sequence[int]) -> dict[str, float]:
-    """Memory of their own (in MiB), descriptors and threads of these processes, on average."""
+    """Memory of their own and shared (in MiB), descriptors and threads of these processes, on average."""
     found = []
     for pid in pids:
         # It may end meanwhile.
@@ -72,12 +72,13 @@ def look(pids: Sequence[int]) -> dict[str, float]:
             folder = Path(f"/proc/{pid}")
             rollup = (folder / "smaps_rollup").read_text()
             # Not the pages of programs and libraries: the share of a process in them depends on who else has them.
-            own = next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Private_Dirty:"))
-            found.append((own / 1024, len(os.listdir(folder / "fd")), len(os.listdir(folder / "task"))))
+            sizes = {words[0]: int(words[1]) / 1024 for line in rollup.splitlines()[1:] if (words := line.split())}
+            own, shared = sizes["Private_Dirty:"], sizes["Pss_Shmem:"]
+            found.append((own, shared, len(os.listdir(folder / "fd")), len(os.listdir(folder / "task"))))
     if not found:
         return {}
     numbers = [sum(column) / len(found) for column in zip(*found, strict=True)]
-    return dict(zip(("memory", "descriptors", "threads"), numbers, strict=True))
+    return dict(zip(("memory", "shared memory", "descriptors", "threads"), numbers, strict=True))
 
 
 def allocated(live: Sequence[Live]) -> dict[str, float]:
