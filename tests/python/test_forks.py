@@ -234,6 +234,8 @@ import quotalock
 
 client = quotalock.Client(os.environ["URL"], prefix=os.environ["PREFIX"], timeout=10)
 limiter = client.limiter("gunicorn", "1000000/hour")
+trusting = quotalock.Client(os.environ["URL"], prefix=os.environ["PREFIX"], timeout=10, deny_cache_max=60)
+hot = trusting.limiter("hot", "1/hour")
 assert limiter.consume("loaded")
 assert quotalock.limit("default", "loaded", "1000000/hour")
 
@@ -243,7 +245,7 @@ def application(environ, start_response):
     decision = limiter.consume(key)
     other = quotalock.limit("default", key, "1000000/hour")
     start_response("200 OK", [("Content-Type", "application/json")])
-    answer = [os.getpid(), decision.allowed, decision.remaining, other.remaining]
+    answer = [os.getpid(), decision.allowed, decision.remaining, other.remaining, hot.consume("k").source]
     return [json.dumps(answer).encode()]
 """
 
@@ -284,12 +286,17 @@ def test_an_application_that_gunicorn_loads_before_it_forks(
     try:
         told = (tmp_path / "log").read_text
         wait_for(lambda: "Booting worker" in told(), or_tell=told)
+        for _ in range(2):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/first", timeout=20) as reply:
+                assert json.load(reply)[4] == "redis"
         answers = ask_until_each_worker_answered(port)
     finally:
         gunicorn.terminate()
         gunicorn.wait(10)
         log.close()
     assert all(answer[1] for answer in answers)
+    # What one worker was denied, all know.
+    assert {answer[4] for answer in answers} == {"deny-cache"}
     # Each of the keys was counted once for each of its answers, whoever of the workers did it.
     times = len(answers) // ASKING
     left = sorted(list(range(LIMIT - times, LIMIT)) * ASKING)
