@@ -114,7 +114,7 @@ impl Slots<'_> {
         property::read(self.0, at)?.string()
     }
 
-    fn list<T>(&self, at: usize, read: impl Fn(&ZendObject) -> Option<T>) -> Option<Vec<T>> {
+    fn list<T, L: FromIterator<T>>(&self, at: usize, read: impl Fn(&ZendObject) -> Option<T>) -> Option<L> {
         property::read(self.0, at)?.array()?.values().map(|each| read(each.object()?)).collect()
     }
 }

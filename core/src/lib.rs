@@ -42,7 +42,7 @@ pub mod driver;
 pub mod testing;
 
 pub use base::credentials::PasswordProvider;
-pub use base::decision::{CombinedDecision, Decision, RuleDecision, Source};
+pub use base::decision::{CombinedDecision, Decision, RuleDecision, RuleDecisions, Source};
 pub use base::endpoint::redacted;
 pub use base::error::{Cause, Code, Error, Result};
 pub use base::fork::{ForkCell, generation};

@@ -45,8 +45,20 @@ MUTANTS = [
     Mutant(
         "one rule that admits is enough at once",
         f"{RUST}/limiter/in_place.rs",
-        "charged &= waits[i] == Some(0);",
-        "charged = !look && waits[i] == Some(0);",
+        "waits.iter().all(|wait| *wait == Some(0))",
+        "waits.iter().any(|wait| *wait == Some(0))",
+    ),
+    Mutant(
+        "a decision tells one of its several rules",
+        f"{RUST}/base/rule_decisions.rs",
+        "others.to_vec()",
+        "others[..1].to_vec()",
+    ),
+    Mutant(
+        "a bucket is as new before the rest of its last microsecond",
+        f"{RUST}/rules/algorithm/token_bucket.rs",
+        "tat.saturating_sub(at.now) + u64::from(part > 0)",
+        "tat.saturating_sub(at.now)",
     ),
     Mutant(
         "a request is forgotten while its client may repeat it",

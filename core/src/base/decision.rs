@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+pub use super::rule_decisions::RuleDecisions;
+
 /// Who gave the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -103,28 +105,29 @@ pub struct Decision {
     /// Whether a value that was not ours stood at the key and was replaced.
     pub healed: bool,
     /// The answer of each rule, in the order of the policy.
-    pub rules: Vec<RuleDecision>,
+    pub rules: RuleDecisions,
 }
 
 impl Decision {
     /// Combines the rules' answers with the time left of a block.
+    #[inline]
     pub(crate) fn combine(
         name: &Arc<str>,
-        rules: Vec<RuleDecision>,
+        rules: impl AsRef<[RuleDecision]> + Into<RuleDecisions>,
         block_left: u64,
         cost: u64,
         healed: bool,
         source: Source,
     ) -> Decision {
-        let binding = binding(&rules);
-        let blocked = block_left > 0;
-        let retry_after = match rules.iter().find(|r| !r.allowed) {
-            None => Some(block_left),
-            Some(_) => binding.retry_after.map(|r| r.max(block_left)),
+        let binding = binding(rules.as_ref()).unwrap_or(&NONE);
+        let (blocked, admitted) = (block_left > 0, rules.as_ref().iter().all(|r| r.allowed));
+        let retry_after = match admitted {
+            true => Some(block_left),
+            false => binding.retry_after.map(|r| r.max(block_left)),
         };
         Decision {
             name: name.clone(),
-            allowed: !blocked && rules.iter().all(|r| r.allowed),
+            allowed: !blocked && admitted,
             would_deny: false,
             limit: binding.limit,
             remaining: if blocked { 0 } else { binding.remaining },
@@ -133,7 +136,7 @@ impl Decision {
             cost,
             source,
             healed,
-            rules,
+            rules: rules.into(),
         }
     }
 }
@@ -166,6 +169,7 @@ impl Decision {
     }
 
     /// Lets a denied call pass with a mark, unless the policy is enforced.
+    #[inline]
     pub(crate) fn enforced(mut self, enforce: bool) -> Decision {
         self.would_deny = !enforce && !self.allowed;
         self.allowed |= self.would_deny;
@@ -209,21 +213,28 @@ impl CombinedDecision {
     }
 }
 
+/// What no rule says.
+const NONE: RuleDecision = RuleDecision {
+    allowed: true,
+    limit: 0,
+    remaining: 0,
+    retry_after: Some(0),
+    reset_after: 0,
+    algorithm: "",
+    quota: 0,
+    period: 0,
+    capacity: 0,
+};
+
 /// The rule that binds; the first of equals.
-fn binding(rules: &[RuleDecision]) -> RuleDecision {
+#[inline]
+fn binding(rules: &[RuleDecision]) -> Option<&RuleDecision> {
+    if let [one] = rules {
+        return Some(one);
+    }
     // `None` is never, which is longer than any time.
     let wait = |r: &RuleDecision| r.retry_after.unwrap_or(u64::MAX);
     let denied = rules.iter().filter(|r| !r.allowed).reduce(|a, b| if wait(b) > wait(a) { b } else { a });
     let tightest = || rules.iter().reduce(|a, b| if b.remaining < a.remaining { b } else { a });
-    denied.or_else(tightest).copied().unwrap_or(RuleDecision {
-        allowed: true,
-        limit: 0,
-        remaining: 0,
-        retry_after: Some(0),
-        reset_after: 0,
-        algorithm: "",
-        quota: 0,
-        period: 0,
-        capacity: 0,
-    })
+    denied.or_else(tightest)
 }

@@ -8,3 +8,4 @@ pub(crate) mod error;
 pub(crate) mod fork;
 pub(crate) mod key;
 pub(crate) mod random;
+mod rule_decisions;

@@ -9,6 +9,8 @@ use crate::base::error::Result;
 use crate::base::key;
 use crate::call::operation::Operation;
 use crate::denials;
+use crate::memory::store::Decided;
+use crate::rules::policy::Rule;
 
 /// How much this process knows that may answer in place of Redis: who knows something adds one, and takes it away.
 pub(crate) static KNOWN: AtomicUsize = AtomicUsize::new(0);
@@ -48,7 +50,14 @@ impl Limiter {
     /// Asks who may know, one after another.
     fn at_once(&self, verb: Verb, key: &[u8], cost: u64) -> Option<Result<Decision>> {
         if self.is_in_memory() {
-            return Some(self.in_memory(verb, key, cost));
+            return Some(match self.spec.policy.rules() {
+                [one] => self.in_memory([one], verb, key, cost),
+                [a, b] => self.in_memory([a, b], verb, key, cost),
+                [a, b, c] => self.in_memory([a, b, c], verb, key, cost),
+                [a, b, c, d] => self.in_memory([a, b, c, d], verb, key, cost),
+                // These are never charged in place.
+                _ => self.in_memory([], verb, key, cost),
+            });
         }
         let session = &self.client.session;
         if session.check().is_err() {
@@ -58,14 +67,15 @@ impl Limiter {
         self.spend_at_once(key, cost).or_else(|| self.remembered(key, cost)).map(Ok)
     }
 
-    fn in_memory(&self, verb: Verb, key: &[u8], cost: u64) -> Result<Decision> {
+    /// As the store of this process decides.
+    fn in_memory<const N: usize>(&self, rules: [&Rule; N], verb: Verb, key: &[u8], cost: u64) -> Result<Decision> {
         check_cost(cost)?;
         key::check_key(key)?;
         let session = &self.client.session;
         session.check()?;
         let (spec, time, look) = (&*self.spec, session.test_time.get(), verb == Verb::Look);
-        key::with_complete(&spec.stem, key, |key| {
-            let in_place = |value: Option<&mut [u8]>, now| spec.charge_in_place(value, now, cost, look);
+        let decided = key::with_complete(&spec.stem, key, |key| {
+            let in_place = |value: Option<&mut [u8]>, now| spec.charge_in_place(rules, value, now, cost, look);
             session.engine().memory.decide(key, time, in_place, |space, now| {
                 let call = LimiterCall {
                     spec: self.spec.clone(),
@@ -78,6 +88,10 @@ impl Limiter {
                 };
                 spec.decision(&call.twin(space, now)?[2..], cost, Source::Memory)
             })
+        })?;
+        Ok(match decided {
+            Decided::Quickly(said) => spec.decided_in_place(rules, said, cost),
+            Decided::Slowly(decision) => decision,
         })
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::Limiter;
 use super::spec::Spec;
 use crate::base::clock::boot_micros;
-use crate::base::decision::{Decision, RuleDecision, Source};
+use crate::base::decision::{Decision, RuleDecision, RuleDecisions, Source};
 use crate::base::key;
 use crate::denials::{self, Denial, Frees, MOST_RULES, Mark, Place, Remembered, RuleNumbers, Shelf};
 use crate::rules::policy::Policy;
@@ -88,8 +88,7 @@ fn decision(spec: &Spec, cost: u64, remembered: &Remembered) -> Option<Decision>
     if denial.rule_count != rules.len() {
         return None;
     }
-    let mut said = Vec::with_capacity(rules.len());
-    for (rule, numbers) in rules.iter().zip(&denial.rules) {
+    let said = rules.iter().zip(&denial.rules).map(|(rule, numbers)| {
         let is_never = cost > rule.capacity();
         let (wait, reset_after) = (numbers.retry_after.map(left), left(numbers.reset_after));
         let admits = wait == Some(0) && !is_never;
@@ -103,7 +102,7 @@ fn decision(spec: &Spec, cost: u64, remembered: &Remembered) -> Option<Decision>
             // It denies this cost, and nobody has said for how long.
             return None;
         }
-        said.push(RuleDecision {
+        Some(RuleDecision {
             allowed: admits,
             limit: rule.capacity(),
             remaining,
@@ -113,8 +112,9 @@ fn decision(spec: &Spec, cost: u64, remembered: &Remembered) -> Option<Decision>
             quota: rule.limit(),
             period: rule.period(),
             capacity: rule.capacity(),
-        });
-    }
+        })
+    });
+    let said = said.collect::<Option<RuleDecisions>>()?;
     let mut decision = Decision::combine(&spec.name, said, 0, cost, false, Source::DenyCache);
     // A block denies besides.
     decision.allowed = false;

@@ -9,7 +9,7 @@ use crate::base::decision::{Decision, Source};
 use crate::call::lua::EXACT;
 use crate::memory::store::InPlace;
 use crate::rules::algorithm::{Moment, Words};
-use crate::rules::policy::Policy;
+use crate::rules::policy::{Policy, Rule};
 
 /// The most rules that are decided so.
 const MOST_IN_PLACE: usize = 4;
@@ -20,70 +20,84 @@ pub(super) fn fits(policy: &Policy) -> bool {
     rules.len() <= MOST_IN_PLACE && rules.iter().all(|rule| !rule.algorithm().definition().has_log())
 }
 
+/// What a rule says of a call: its wait, what is left, and when it is as new.
+pub(super) type Said = (Option<u64>, u64, u64);
+
 impl Spec {
-    /// Charges `cost` to the state in `value` if all rules admit it, or only looks.
-    pub fn charge_in_place(&self, value: Option<&mut [u8]>, now: u64, cost: u64, look: bool) -> InPlace<Decision> {
-        let rules = self.policy.rules();
-        let of = |i: usize| (&rules[i], rules[i].algorithm().definition());
+    /// Charges `cost` to the state in `value` if all rules admit it, or only looks; none if that takes more than the value.
+    /// The compiler knows how many rules there are.
+    #[inline(always)]
+    pub fn charge_in_place<const N: usize>(
+        &self,
+        rules: [&Rule; N],
+        mut value: Option<&mut [u8]>,
+        now: u64,
+        cost: u64,
+        look: bool,
+    ) -> Option<([Said; N], InPlace)> {
         if !self.in_place {
-            return InPlace::Undecided;
+            return None;
         }
-        let (at, mut all) = (Moment::plain(now), [Words::default(); MOST_IN_PLACE]);
+        let (at, mut all) = (Moment::plain(now), [Words::default(); N]);
+        let rules = rules.map(|rule| (rule, rule.algorithm().definition()));
         if let Some(value) = &value {
-            let Some(mut stored) = value.strip_prefix(&*self.heading) else { return InPlace::Undecided };
-            for (i, words) in all.iter_mut().enumerate().take(rules.len()) {
-                let (rule, definition) = of(i);
+            let mut stored = value.strip_prefix(&*self.heading)?;
+            for (words, (rule, definition)) in all.iter_mut().zip(rules) {
                 for word in &mut words[..definition.words.len()] {
-                    let Some((bytes, rest)) = stored.split_first_chunk() else { return InPlace::Undecided };
+                    let (bytes, rest) = stored.split_first_chunk()?;
                     (*word, stored) = (u64::from_le_bytes(*bytes), rest);
                     if *word >= EXACT {
-                        return InPlace::Undecided;
+                        return None;
                     }
                 }
                 if (definition.settle)(rule, words, &at) {
-                    return InPlace::Undecided;
+                    return None;
                 }
             }
             if !stored.is_empty() {
-                return InPlace::Undecided;
+                return None;
             }
         }
-        let (mut waits, mut charged) = ([None; MOST_IN_PLACE], !look);
-        for i in 0..rules.len() {
-            let (rule, definition) = of(i);
-            waits[i] = (definition.wait)(rule, &all[i], &at, cost);
-            charged &= waits[i] == Some(0);
-        }
-        let (mut decided, mut life) = (Vec::with_capacity(rules.len()), 0);
-        for (i, words) in all.iter_mut().enumerate().take(rules.len()) {
-            let (rule, definition) = of(i);
+        let waits: [_; N] = std::array::from_fn(|i| (rules[i].1.wait)(rules[i].0, &all[i], &at, cost));
+        let (charged, mut life) = (!look && waits.iter().all(|wait| *wait == Some(0)), 0);
+        let said = std::array::from_fn(|i| {
+            let ((rule, definition), words) = (rules[i], &mut all[i]);
             if charged {
                 (definition.charge)(rule, words, &at, cost);
             }
             let reset_after = (definition.reset_after)(rule, words, &at);
             life = life.max(reset_after);
-            let remaining = (definition.remaining)(rule, words, &at);
-            decided.push(said(rule, rule.capacity(), waits[i], remaining, reset_after));
+            (waits[i], (definition.remaining)(rule, words, &at), reset_after)
+        });
+        if !charged {
+            return Some((said, InPlace::Left));
         }
-        let decision = Decision::combine(&self.name, decided, 0, cost, false, Source::Memory).enforced(self.enforce);
+        // Nothing is left to remember.
+        if life == 0 {
+            return None;
+        }
+        let words = all.iter().zip(rules).map(|(words, (_, definition))| &words[..definition.words.len()]);
         let ttl = milliseconds(life);
-        match value {
-            _ if !charged => InPlace::Left(decision),
-            // Nothing is left to remember.
-            _ if life == 0 => InPlace::Undecided,
-            Some(value) => {
-                let mut places = value[self.heading.len()..].chunks_exact_mut(size_of::<u64>());
-                for (i, words) in all.iter().enumerate().take(rules.len()) {
-                    let words = &words[..of(i).1.words.len()];
-                    words.iter().zip(&mut places).for_each(|(word, place)| place.copy_from_slice(&word.to_le_bytes()));
-                }
-                InPlace::Changed(decision, ttl)
-            }
-            None => {
-                let mut value = self.heading.clone();
-                (0..rules.len()).for_each(|i| put_numbers(&mut value, &all[i][..of(i).1.words.len()]));
-                InPlace::Made(decision, value, ttl)
-            }
+        let Some(value) = &mut value else {
+            let mut value = self.heading.clone();
+            words.for_each(|words| put_numbers(&mut value, words));
+            return Some((said, InPlace::Made(value, ttl)));
+        };
+        let (places, _) = value[self.heading.len()..].as_chunks_mut();
+        let mut places = places.iter_mut();
+        for words in words {
+            words.iter().zip(&mut places).for_each(|(word, place)| *place = word.to_le_bytes());
         }
+        Some((said, InPlace::Changed(ttl)))
+    }
+
+    /// The decision of rules that said this.
+    #[inline(always)]
+    pub fn decided_in_place<const N: usize>(&self, rules: [&Rule; N], all: [Said; N], cost: u64) -> Decision {
+        let rules: [_; N] = std::array::from_fn(|i| {
+            let (wait, remaining, reset_after) = all[i];
+            said(rules[i], rules[i].capacity(), wait, remaining, reset_after)
+        });
+        Decision::combine(&self.name, rules, 0, cost, false, Source::Memory).enforced(self.enforce)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::lease::Lease;
 use super::scripts::Scripts;
-use crate::base::decision::{Decision, RuleDecision, Source};
+use crate::base::decision::{Decision, RuleDecision, RuleDecisions, Source};
 use crate::base::error::{Error, Result, shown, span};
 use crate::call::operation::{odd_reply, unsigned};
 use crate::call::resp::Value;
@@ -43,7 +43,8 @@ impl Spec {
 
     pub fn decision(&self, fields: &[Value], cost: u64, source: Source) -> Result<Decision> {
         let rules = self.policy.rules().iter().zip(fields[2..].chunks(3));
-        let decided = rules.map(|(rule, fields)| of_rule(rule, rule.capacity(), fields)).collect::<Result<Vec<_>>>()?;
+        let decided =
+            rules.map(|(rule, fields)| of_rule(rule, rule.capacity(), fields)).collect::<Result<RuleDecisions>>()?;
         let (healed, block_left) = (unsigned(fields, 0)? == 1, unsigned(fields, 1)?);
         Ok(Decision::combine(&self.name, decided, block_left, cost, healed, source).enforced(self.enforce))
     }
@@ -62,7 +63,7 @@ impl Spec {
             period: rule.period(),
             capacity: rule.capacity(),
         };
-        let rules = self.policy.rules().iter().map(rule).collect();
+        let rules: RuleDecisions = self.policy.rules().iter().map(rule).collect();
         Decision::combine(&self.name, rules, 0, cost, false, source).enforced(self.enforce)
     }
 
@@ -136,7 +137,7 @@ pub(super) fn described(mut fields: &[Value], of: &[&Spec], source: Source) -> R
         // The rules of now, as far as there are any: those of then were not written down.
         let known = |at: usize| spec.policy.rules().get(at).or(spec.policy.rules().last()).ok_or_else(odd);
         let rule = |(at, rule): (usize, &[Value])| of_rule(known(at)?, unsigned(rule, 0)?, &rule[1..]);
-        let rules = rules.chunks(4).enumerate().map(rule).collect::<Result<_>>()?;
+        let rules = rules.chunks(4).enumerate().map(rule).collect::<Result<RuleDecisions>>()?;
         let enforce = spec.enforce;
         decisions.push(Decision::combine(&spec.name, rules, block_left, cost, healed, source).enforced(enforce));
         fields = &fields[4 + size..];

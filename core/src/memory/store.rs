@@ -56,15 +56,21 @@ struct Table {
 }
 
 /// What becomes of a value that was decided about where it lies.
-pub(crate) enum InPlace<T> {
+pub(crate) enum InPlace {
     /// It stays as it is.
-    Left(T),
+    Left,
     /// It was changed, and is forgotten after so many milliseconds.
-    Changed(T, u64),
+    Changed(u64),
     /// There was none; this is to be set, and is forgotten after so many milliseconds.
-    Made(T, Vec<u8>, u64),
-    /// That takes more than the value.
-    Undecided,
+    Made(Vec<u8>, u64),
+}
+
+/// What decided about a key.
+pub(crate) enum Decided<Q, S> {
+    /// The value, where it lies.
+    Quickly(Q),
+    /// All that a twin is given.
+    Slowly(S),
 }
 
 /// The keys of one process.
@@ -82,48 +88,56 @@ impl MemoryStore {
         operation.twin(&mut view, now)
     }
 
-    /// Decides about one key: by `quick`, given its value and the time, else by `slow`, given all that a twin is.
-    pub fn decide<T>(
+    /// Decides about one key: by `quick`, given its value and the time; if that takes more than the value, by `slow`, given
+    /// all that a twin is.
+    #[inline(always)]
+    pub fn decide<Q, S>(
         &self,
         key: &[u8],
         time: Option<u64>,
-        quick: impl FnOnce(Option<&mut [u8]>, u64) -> InPlace<T>,
-        slow: impl FnOnce(&mut dyn Space, u64) -> Result<T>,
-    ) -> Result<T> {
+        quick: impl FnOnce(Option<&mut [u8]>, u64) -> Option<(Q, InPlace)>,
+        slow: impl FnOnce(&mut dyn Space, u64) -> Result<S>,
+    ) -> Result<Decided<Q, S>> {
         let hash = self.hash(key);
         let shard = shard_of(hash);
         let mut table = self.table(shard);
         let (wall, grace) = (wall_micros(), grace(time));
         let now = time.unwrap_or(wall);
         let mut found = table.entries.find_mut(hash, |entry| *entry.key == *key);
-        let decided = match found.as_deref_mut().filter(|entry| entry.is_live(wall)) {
-            None => quick(None, now),
-            Some(Entry { kept: Kept::Text(value), .. }) => quick(Some(value), now),
-            Some(_) => InPlace::Undecided,
+        let value = match found.as_deref_mut().filter(|entry| entry.is_live(wall)) {
+            None => Some(None),
+            Some(Entry { kept: Kept::Text(value), .. }) => Some(Some(value.as_mut_slice())),
+            Some(_) => None,
         };
-        let (answer, value, ttl) = match decided {
-            InPlace::Left(answer) => return Ok(answer),
-            InPlace::Changed(answer, ttl) => (answer, None, ttl),
-            InPlace::Made(answer, value, ttl) => (answer, Some(value), ttl),
-            InPlace::Undecided => {
-                let mut view = View { store: self, tables: [const { None }; SHARDS], wall, grace };
-                view.tables[shard] = Some(table);
-                return slow(&mut view, now);
-            }
+        let Some((answer, change)) = value.and_then(|value| quick(value, now)) else {
+            return self.decide_slowly(shard, table, (wall, grace), |view| slow(view, now)).map(Decided::Slowly);
         };
-        let expires = end(wall, ttl);
-        match (found, value) {
-            (Some(entry), value) => {
-                (entry.expires, entry.grace) = (expires, grace);
-                value.into_iter().for_each(|value| entry.kept = Kept::Text(value));
+        match (change, found) {
+            (InPlace::Left, _) | (InPlace::Changed(_), None) => {}
+            (InPlace::Changed(ttl), Some(entry)) => (entry.expires, entry.grace) = (end(wall, ttl), grace),
+            (InPlace::Made(value, ttl), Some(entry)) => {
+                (entry.kept, entry.expires, entry.grace) = (Kept::Text(value), end(wall, ttl), grace);
             }
-            (None, Some(value)) => {
-                let entry = Entry { key: key.into(), kept: Kept::Text(value), expires, grace };
+            (InPlace::Made(value, ttl), None) => {
+                let entry = Entry { key: key.into(), kept: Kept::Text(value), expires: end(wall, ttl), grace };
                 table.insert(&self.hasher, hash, entry, wall);
             }
-            (None, None) => {}
         }
-        Ok(answer)
+        Ok(Decided::Quickly(answer))
+    }
+
+    /// With all that a twin is given, of a key in this part.
+    #[cold]
+    fn decide_slowly<'a, T>(
+        &'a self,
+        shard: usize,
+        table: MutexGuard<'a, Table>,
+        (wall, grace): (u64, u64),
+        slow: impl FnOnce(&mut dyn Space) -> Result<T>,
+    ) -> Result<T> {
+        let mut view = View { store: self, tables: [const { None }; SHARDS], wall, grace };
+        view.tables[shard] = Some(table);
+        slow(&mut view)
     }
 
     /// For tests: lets them look at the keys.

@@ -133,6 +133,9 @@ fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
     }
     let wanted = ahead(rule, words, now) + tokens(rule, cost);
     let missing = wanted.saturating_sub(tokens(rule, rule.capacity()));
+    if missing == 0 {
+        return Some(0);
+    }
     Some(ceiling(missing, denominator(rule)))
 }
 
@@ -171,7 +174,8 @@ fn remaining(rule: &Rule, words: &Words, at: &Moment) -> u64 {
     rule.capacity().saturating_sub(taken)
 }
 
-fn reset_after(rule: &Rule, words: &Words, at: &Moment) -> u64 {
-    let now = at.now;
-    ceiling(ahead(rule, words, now), denominator(rule))
+fn reset_after(_rule: &Rule, words: &Words, at: &Moment) -> u64 {
+    // A fraction is less than one.
+    let [tat, part, ..] = *words;
+    tat.saturating_sub(at.now) + u64::from(part > 0)
 }

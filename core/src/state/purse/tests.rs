@@ -15,7 +15,7 @@ fn decision(allowed: bool, cost: u64, remaining: u64) -> Decision {
         period: LIFE,
         capacity: 1_000,
     };
-    Decision::combine(&"n".into(), vec![rule], 0, cost, false, Source::Redis)
+    Decision::combine(&"n".into(), [rule], 0, cost, false, Source::Redis)
 }
 
 /// A purse, and what Redis has left.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use quotalock::testing;
 use quotalock::{
     Charge, Client, DEFAULT_IPV6_PREFIX, HeaderOptions, HeaderSyntax, Limiter, LimiterOptions, OnError, Options,
-    Policy, Problem, Result, RuleDecision, client_address,
+    Policy, Problem, Result, RuleDecision, RuleDecisions, client_address,
 };
 use quotalock_tests::{client, fresh_prefix, spec};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ type Headers = Box<dyn Fn(&HeaderOptions) -> Vec<(&'static str, String)>>;
 struct Told {
     headers: Headers,
     problem: Result<Problem>,
-    rules: Vec<RuleDecision>,
+    rules: RuleDecisions,
 }
 
 /// Executes a case.
