@@ -3,31 +3,34 @@
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use ext_php_rs::boxed::ZBox;
+use ext_php_rs::convert::IntoZval;
 use ext_php_rs::error::Result;
-use ext_php_rs::ffi::IS_INTERNED_STRING_EX;
-use ext_php_rs::types::{ZendStr, Zval};
+use ext_php_rs::ffi::{IS_INTERNED_STRING_EX, IS_STRING_EX};
+use ext_php_rs::flags::DataType;
+use ext_php_rs::types::{ZendObject, ZendStr, Zval};
 use quotalock::{ALGORITHMS, CombinedDecision, Decision, RuleDecision, Source};
 
 use crate::http;
 use crate::property::{self, Type, bool, int, maybe, milliseconds};
-use crate::record::{Method, Record, Recorded, list};
+use crate::record::{Field, Method, Record, Recorded, Shown, list, table};
+use crate::spare;
 
-static DECISION: Record<Decision> = Record::new(
-    &[
-        ("name", Type::Text, |d| property::text(&*d.name)),
-        ("allowed", Type::Bool, |d| bool(d.allowed)),
-        ("wouldDeny", Type::Bool, |d| bool(d.would_deny)),
-        ("limit", Type::Int, |d| int(d.limit)),
-        ("remaining", Type::Int, |d| int(d.remaining)),
-        ("retryAfterMs", Type::MaybeInt, |d| maybe(d.retry_after, milliseconds)),
-        ("resetAfterMs", Type::Int, |d| milliseconds(d.reset_after)),
-        ("cost", Type::Int, |d| int(d.cost)),
-        ("source", Type::Text, |d| source(d.source)),
-        ("healed", Type::Bool, |d| bool(d.healed)),
-        ("rules", Type::Array, |d| list(&d.rules, Recorded::shown)),
-    ],
-    |class, arguments| DECISION.keep(class, arguments),
-);
+const DECISION_FIELDS: [Field<Decision>; 11] = [
+    ("name", Type::Text, |d| property::text(&*d.name)),
+    ("allowed", Type::Bool, |d| bool(d.allowed)),
+    ("wouldDeny", Type::Bool, |d| bool(d.would_deny)),
+    ("limit", Type::Int, |d| int(d.limit)),
+    ("remaining", Type::Int, |d| int(d.remaining)),
+    ("retryAfterMs", Type::MaybeInt, |d| maybe(d.retry_after, milliseconds)),
+    ("resetAfterMs", Type::Int, |d| milliseconds(d.reset_after)),
+    ("cost", Type::Int, |d| int(d.cost)),
+    ("source", Type::Text, |d| source(d.source)),
+    ("healed", Type::Bool, |d| bool(d.healed)),
+    ("rules", Type::Array, rules),
+];
+
+static DECISION: Record<Decision> = Record::new(&DECISION_FIELDS, |class, arguments| DECISION.keep(class, arguments));
 
 impl Recorded for Decision {
     const NAME: &'static str = "Quotalock\\Decision";
@@ -36,8 +39,54 @@ impl Recorded for Decision {
         &DECISION
     }
 
+    fn shown(&self) -> Zval {
+        property::object(decision([], self))
+    }
+
     fn methods() -> Vec<Method> {
         http::methods::<Decision>()
+    }
+}
+
+#[inline(always)]
+fn decision<const GIVEN: usize>(given: [Zval; GIVEN], decision: &Decision) -> ZBox<ZendObject> {
+    let mut object = DECISION.object(given, &DECISION_FIELDS, decision);
+    object.handlers = spare::handlers();
+    object
+}
+
+#[inline(always)]
+fn rules(of: &Decision) -> Zval {
+    let rules = &of.rules[..];
+    let kept = if let [rule] = rules { spare::take().map(|spare| (rule, spare)) } else { None };
+    property::array(match kept {
+        Some((rule, spare)) => {
+            // SAFETY: the lists that are kept are of decisions, which have such objects in them, and nobody has this one.
+            unsafe { RULE_DECISION.rewrite(spare.object(), &RULE_DECISION_FIELDS, rule) };
+            spare.into_list()
+        }
+        None => table(rules, Recorded::shown),
+    })
+}
+
+/// The PHP object of what a limiter decided.
+pub struct Decided(ZBox<ZendObject>);
+
+impl Decided {
+    /// The object; its name is the limiter's own string, which all its decisions share.
+    #[inline]
+    pub fn new(of: &Decision, name: &Zval) -> Decided {
+        Decided(decision([property::again(name)], of))
+    }
+}
+
+impl IntoZval for Decided {
+    const TYPE: DataType = Shown::<Decision>::TYPE;
+    const NULLABLE: bool = false;
+
+    fn set_zval(self, zval: &mut Zval, _persistent: bool) -> Result<()> {
+        *zval = property::object(self.0);
+        Ok(())
     }
 }
 
@@ -65,26 +114,30 @@ impl Recorded for CombinedDecision {
     }
 }
 
-static RULE_DECISION: Record<RuleDecision> = Record::new(
-    &[
-        ("allowed", Type::Bool, |d| bool(d.allowed)),
-        ("limit", Type::Int, |d| int(d.limit)),
-        ("remaining", Type::Int, |d| int(d.remaining)),
-        ("retryAfterMs", Type::MaybeInt, |d| maybe(d.retry_after, milliseconds)),
-        ("resetAfterMs", Type::Int, |d| milliseconds(d.reset_after)),
-        ("algorithm", Type::Text, |d| algorithm(d.algorithm)),
-        ("quota", Type::Int, |d| int(d.quota)),
-        ("periodMs", Type::Int, |d| milliseconds(d.period)),
-        ("capacity", Type::Int, |d| int(d.capacity)),
-    ],
-    |class, arguments| RULE_DECISION.keep(class, arguments),
-);
+const RULE_DECISION_FIELDS: [Field<RuleDecision>; 9] = [
+    ("allowed", Type::Bool, |d| bool(d.allowed)),
+    ("limit", Type::Int, |d| int(d.limit)),
+    ("remaining", Type::Int, |d| int(d.remaining)),
+    ("retryAfterMs", Type::MaybeInt, |d| maybe(d.retry_after, milliseconds)),
+    ("resetAfterMs", Type::Int, |d| milliseconds(d.reset_after)),
+    ("algorithm", Type::Text, |d| algorithm(d.algorithm)),
+    ("quota", Type::Int, |d| int(d.quota)),
+    ("periodMs", Type::Int, |d| milliseconds(d.period)),
+    ("capacity", Type::Int, |d| int(d.capacity)),
+];
+
+static RULE_DECISION: Record<RuleDecision> =
+    Record::new(&RULE_DECISION_FIELDS, |class, arguments| RULE_DECISION.keep(class, arguments));
 
 impl Recorded for RuleDecision {
     const NAME: &'static str = "Quotalock\\RuleDecision";
 
     fn record() -> &'static Record<RuleDecision> {
         &RULE_DECISION
+    }
+
+    fn shown(&self) -> Zval {
+        property::object(RULE_DECISION.object([], &RULE_DECISION_FIELDS, self))
     }
 }
 
@@ -106,23 +159,27 @@ pub fn register() -> Result<()> {
     Ok(())
 }
 
+#[inline(always)]
 fn source(source: Source) -> Zval {
     shared(source.as_str(), SOURCES.iter().zip(Source::ALL).find(|(_, other)| *other == source))
 }
 
+#[inline(always)]
 fn algorithm(name: &'static str) -> Zval {
-    shared(name, NAMES.iter().zip(ALGORITHMS).find(|(_, other)| other.name() == name))
+    shared(name, NAMES.iter().zip(ALGORITHMS).find(|(_, other)| std::ptr::eq(other.name(), name)))
 }
 
 /// The text, as it was made if it was.
+#[inline(always)]
 fn shared<T>(text: &str, made: Option<(&Made, T)>) -> Zval {
     let made = made.map_or(std::ptr::null_mut(), |(made, _)| made.load(Ordering::Acquire));
-    if made.is_null() {
-        return property::text(text);
-    }
-    let mut zval = Zval::new();
     // An interned string is shared without counting.
-    zval.value.str_ = made;
-    zval.u1.type_info = IS_INTERNED_STRING_EX;
+    let (text, kind) = match made.is_null() {
+        true => (ZendStr::new(text, false).into_raw(), IS_STRING_EX),
+        false => (made, IS_INTERNED_STRING_EX),
+    };
+    let mut zval = Zval::new();
+    zval.value.str_ = text;
+    zval.u1.type_info = kind;
     zval
 }

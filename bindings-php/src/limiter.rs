@@ -9,6 +9,7 @@ use quotalock::{Decision, Unsettled, convert};
 
 use crate::argument::{Int, Key, Maybe, Text};
 use crate::call;
+use crate::decision::Decided;
 use crate::exception::Outcome;
 use crate::property::{self, Bytes, Property, Type};
 use crate::record::Shown;
@@ -32,19 +33,22 @@ const SPENT: &str = "spent";
 pub struct Limiter {
     limiter: quotalock::Limiter,
     handle: Rc<Handle>,
+    /// Its name as PHP has it.
+    name: Zval,
 }
 
 impl Limiter {
     /// The PHP object of a limiter.
     pub fn object(limiter: quotalock::Limiter, handle: Rc<Handle>) -> ZBox<ZendClassObject<Limiter>> {
+        let name = property::text(limiter.name());
         let properties = [
-            property::text(limiter.name()),
+            name.shallow_clone(),
             property::text(limiter.policy().to_string()),
             limiter.scope().map_or_else(Zval::null, property::text),
             property::bool(limiter.enforce()),
             property::maybe(limiter.lease(), property::int),
         ];
-        let mut object = ZendClassObject::new(Limiter { limiter, handle });
+        let mut object = ZendClassObject::new(Limiter { limiter, handle, name });
         property::fill(&mut object.std, 0, properties);
         object
     }
@@ -56,24 +60,28 @@ impl Limiter {
     pub fn limiter(&self) -> quotalock::Result<&quotalock::Limiter> {
         self.handle.check().map(|()| &self.limiter)
     }
+
+    fn decided(&self, decision: &Decision) -> Decided {
+        Decided::new(decision, &self.name)
+    }
 }
 
 #[php_impl]
 impl Limiter {
     /// Charges `cost` to every rule if all admit it, else to none.
     #[php(defaults(cost = 1))]
-    pub fn consume(&self, key: Key, cost: Int, requestId: Maybe<Key>) -> Outcome<Shown<Decision>> {
+    pub fn consume(&self, key: Key, cost: Int, requestId: Maybe<Key>) -> Outcome<Decided> {
         let op = {
             let (key, cost, id) = (key.bytes(1)?, cost.unsigned(2, "cost")?, requestId.bytes(3)?);
             let limiter = self.limiter()?;
             if id.is_none()
                 && let Some(decision) = limiter.consume_at_once(&key, cost)
             {
-                return Ok(Shown(decision?));
+                return Ok(self.decided(&decision?));
             }
             limiter.consume_once(&key, cost, id.as_deref())?
         };
-        call::run(op).map(Shown)
+        call::run(op).map(|decision| self.decided(&decision))
     }
 
     /// Charges as much as is admitted now, up to `most`.
@@ -114,15 +122,15 @@ impl Limiter {
 
     /// As `consume`, but a denial is thrown.
     #[php(defaults(cost = 1))]
-    pub fn require(&self, key: Key, cost: Int) -> Outcome<Shown<Decision>> {
+    pub fn require(&self, key: Key, cost: Int) -> Outcome<Decided> {
         let op = {
             let (key, cost, limiter) = (key.bytes(1)?, cost.unsigned(2, "cost")?, self.limiter()?);
             if let Some(decision) = limiter.require_at_once(&key, cost) {
-                return Ok(Shown(decision?));
+                return Ok(self.decided(&decision?));
             }
             limiter.require(&key, cost)?
         };
-        call::run(op).map(Shown)
+        call::run(op).map(|decision| self.decided(&decision))
     }
 
     /// As `consume`, and after a denial sleeps as it says and tries again, at most for `timeoutMs`.

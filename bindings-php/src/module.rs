@@ -4,7 +4,7 @@ use ext_php_rs::prelude::*;
 
 use crate::{
     address, cache, class, client, decision, exception, function, held, info, ini, inspection, limiter, lock, once,
-    password, reservation, rule, seen, stock, stock_answer, testing,
+    password, reservation, rule, seen, spare, stock, stock_answer, testing,
 };
 
 /// Registers what does not depend on a request. Makes no client, socket or thread: a preforking server runs this in the
@@ -35,12 +35,18 @@ extern "C" fn start_up(_kind: i32, module: i32) -> i32 {
     }
 }
 
+extern "C" fn start_up_request(_kind: i32, _module: i32) -> i32 {
+    spare::open();
+    0
+}
+
 /// Releases what the request holds, also after `exit`, a fatal error or the end of its time.
 extern "C" fn shut_down_request(_kind: i32, _module: i32) -> i32 {
     // A panic must not get into the engine, and there is nobody left to throw at.
     let _ = std::panic::catch_unwind(|| {
         held::give_back_all();
         password::forget_all();
+        spare::close();
     });
     0
 }
@@ -51,6 +57,7 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
     let module = module
         .name("ratelimit")
         .startup_function(start_up)
+        .request_startup_function(start_up_request)
         .request_shutdown_function(shut_down_request)
         .info_function(info::print);
     function::entries().into_iter().fold(module, ModuleBuilder::function).function(address::entry())

@@ -7,11 +7,11 @@ use ext_php_rs::convert::{FromZval, IntoZval};
 use ext_php_rs::error::Result;
 use ext_php_rs::exception::PhpException;
 use ext_php_rs::ffi::{
-    _ZEND_TYPE_NAME_BIT, _ZEND_TYPE_NULLABLE_BIT, IS_ARRAY, IS_LONG, IS_STRING, IS_UNDEF, MAY_BE_BOOL, ZEND_ACC_PUBLIC,
-    zend_class_entry, zend_property_info, zend_string, zend_type,
+    _ZEND_TYPE_NAME_BIT, _ZEND_TYPE_NULLABLE_BIT, IS_ARRAY, IS_ARRAY_EX, IS_FALSE, IS_LONG, IS_OBJECT_EX, IS_STRING,
+    IS_TRUE, IS_UNDEF, MAY_BE_BOOL, ZEND_ACC_PUBLIC, zend_class_entry, zend_property_info, zend_string, zend_type,
 };
 use ext_php_rs::flags::DataType;
-use ext_php_rs::types::{ZendObject, ZendStr, Zval};
+use ext_php_rs::types::{ZendHashTable, ZendObject, ZendStr, Zval};
 use ext_php_rs::zend::ce;
 use quotalock::convert;
 
@@ -116,13 +116,17 @@ pub fn read(object: &ZendObject, slot: usize) -> Option<&Zval> {
 }
 
 /// A PHP integer, at most `PHP_INT_MAX`.
+#[inline]
 pub fn int(value: u64) -> Zval {
+    // Written field by field: what is new holds nothing that must be dropped.
     let mut zval = Zval::new();
-    zval.set_long(i64::try_from(value).unwrap_or(i64::MAX));
+    zval.value.lval = i64::try_from(value).unwrap_or(i64::MAX);
+    zval.u1.type_info = IS_LONG;
     zval
 }
 
 /// Microseconds as PHP shows them: milliseconds, rounded up.
+#[inline]
 pub fn milliseconds(micros: u64) -> Zval {
     int(convert::ms(micros))
 }
@@ -133,14 +137,16 @@ pub fn moment(micros: u64) -> Zval {
 }
 
 /// A PHP value of what may be none, which is null.
+#[inline]
 pub fn maybe<T>(value: Option<T>, shown: impl FnOnce(T) -> Zval) -> Zval {
-    value.map_or_else(Zval::null, shown)
+    value.map_or_else(Zval::new, shown)
 }
 
 /// A PHP bool.
+#[inline]
 pub fn bool(value: bool) -> Zval {
     let mut zval = Zval::new();
-    zval.set_bool(value);
+    zval.u1.type_info = if value { IS_TRUE } else { IS_FALSE };
     zval
 }
 
@@ -151,11 +157,33 @@ pub fn text(value: impl AsRef<[u8]>) -> Zval {
     zval
 }
 
+/// The same string once more: it is shared, and counted if it is.
+#[inline]
+pub fn again(text: &Zval) -> Zval {
+    // SAFETY: what has the flag is counted, and the copy is one more that counts.
+    unsafe {
+        if text.u1.v.type_flags != 0 {
+            (*text.value.counted).gc.refcount += 1;
+        }
+        std::ptr::read(text)
+    }
+}
+
+/// A PHP value that owns the array.
+#[inline]
+pub fn array(array: *mut ZendHashTable) -> Zval {
+    let mut zval = Zval::new();
+    zval.value.arr = array;
+    zval.u1.type_info = IS_ARRAY_EX;
+    zval
+}
+
 /// A PHP value that owns the object.
+#[inline]
 pub fn object(object: ZBox<ZendObject>) -> Zval {
     let mut zval = Zval::new();
-    // Cannot fail: an object always fits into a value.
-    let _ = object.set_zval(&mut zval, false);
+    zval.value.obj = object.into_raw();
+    zval.u1.type_info = IS_OBJECT_EX;
     zval
 }
 

@@ -4,10 +4,12 @@
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use ext_php_rs::args::ArgInfoTables;
+use ext_php_rs::boxed::ZBox;
 use ext_php_rs::builders::{ClassBuilder, FunctionBuilder};
 use ext_php_rs::convert::IntoZval;
 use ext_php_rs::error::Result;
 use ext_php_rs::exception::PhpException;
+use ext_php_rs::ffi::{IS_UNDEF, zend_objects_new};
 use ext_php_rs::flags::{ClassFlags, DataType, MethodFlags};
 use ext_php_rs::types::{ZendHashTable, ZendObject, Zval};
 use ext_php_rs::zend::{ClassEntry, ExecuteData, ce};
@@ -18,7 +20,7 @@ use crate::property::{self, Property, Type};
 type Keep = fn(&'static mut ClassEntry, ArgInfoTables);
 
 /// A property of a record's class: its name, its type, and its value.
-type Field<T> = (&'static str, Type, fn(&T) -> Zval);
+pub type Field<T> = (&'static str, Type, fn(&T) -> Zval);
 
 /// A method of a record's class.
 pub type Method = (FunctionBuilder<'static>, MethodFlags);
@@ -45,7 +47,8 @@ pub trait Recorded: Sized + 'static {
 
     /// The PHP object of it.
     fn shown(&self) -> Zval {
-        Self::record().value(self)
+        let record = Self::record();
+        property::object(record.object([], record.fields, self))
     }
 }
 
@@ -74,13 +77,40 @@ impl<T: Recorded> Record<T> {
         Ok(())
     }
 
-    fn value(&self, of: &T) -> Zval {
+    /// Writes the properties of an object of this class anew.
+    ///
+    /// # Safety
+    /// The object must be of this class, and nobody may have it.
+    #[inline(always)]
+    pub unsafe fn rewrite(&self, object: *mut ZendObject, fields: &[Field<T>], of: &T) {
+        // SAFETY: as in `object`; what a slot held is dropped.
+        unsafe {
+            let slots = (*object).properties_table.as_mut_ptr();
+            for (at, (_, _, value)) in fields.iter().enumerate() {
+                *slots.add(at) = value(of);
+            }
+        }
+    }
+
+    /// The PHP object of it; the values of its first properties may be `given`. Where `fields` is known to the compiler, it
+    /// writes each value where it belongs.
+    #[inline(always)]
+    pub fn object<const GIVEN: usize>(&self, given: [Zval; GIVEN], fields: &[Field<T>], of: &T) -> ZBox<ZendObject> {
+        let class = self.class.load(Ordering::Acquire);
         // SAFETY: stored at start-up and alive for as long as the module; a start-up that failed leaves no PHP to call
-        // this.
-        let class = unsafe { self.class.load(Ordering::Acquire).as_ref() };
-        let mut object = ZendObject::new(class.unwrap_or_else(ce::stdclass));
-        property::fill(&mut object, 0, self.fields.iter().map(|(_, _, value)| value(of)));
-        property::object(object)
+        // this. The engine allocates a slot per property of the class, and these are its properties.
+        unsafe {
+            let object = zend_objects_new(class);
+            let slots = (*object).properties_table.as_mut_ptr();
+            let object = ZBox::from_raw(object);
+            // Until a value is made its property is unset.
+            (0..fields.len()).for_each(|at| (*slots.add(at)).u1.type_info = IS_UNDEF);
+            given.into_iter().enumerate().for_each(|(at, value)| slots.add(at).write(value));
+            for (at, (_, _, value)) in fields.iter().enumerate().skip(GIVEN) {
+                slots.add(at).write(value(of));
+            }
+            object
+        }
     }
 }
 
@@ -117,12 +147,15 @@ extern "C" fn constructor(_frame: &mut ExecuteData, _answer: &mut Zval) {
 
 /// A PHP list.
 pub fn list<T>(items: &[T], shown: impl Fn(&T) -> Zval) -> Zval {
+    property::array(table(items, shown))
+}
+
+/// The table of a PHP list, for whoever owns it from now on.
+pub fn table<T>(items: &[T], shown: impl Fn(&T) -> Zval) -> *mut ZendHashTable {
     let mut table = ZendHashTable::with_capacity(u32::try_from(items.len()).unwrap_or_default());
     for each in items {
         // Cannot fail: the table is ours, and none of so few elements is full.
         let _ = table.push(shown(each));
     }
-    let mut list = Zval::new();
-    list.set_hashtable(table);
-    list
+    table.into_raw()
 }

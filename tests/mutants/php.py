@@ -6,7 +6,7 @@ from mutant import Mutant
 
 SRC = "bindings-php/src"
 # Those in tests/php that find them.
-TESTS = ("UnkeptTest", "IniTest", "DoublesTest", "SurfaceTest", "ErrorsTest")
+TESTS = ("UnkeptTest", "IniTest", "DoublesTest", "SurfaceTest", "ErrorsTest", "DroppedDecisionsTest")
 PHP = ("php",)
 MUTANTS = [
     Mutant(
@@ -77,6 +77,41 @@ MUTANTS = [
         "core/src/limiter/call.rs",
         "span(micros.next_multiple_of(1_000))",
         "span(micros)",
+        suites=PHP,
+    ),
+    Mutant(
+        "rules that somebody keeps become those of the next decision",
+        f"{SRC}/spare.rs",
+        " || !is_alone(&(*value.value.arr).gc)",
+        "",
+        suites=PHP,
+    ),
+    Mutant(
+        "a rule that somebody keeps becomes that of the next decision",
+        f"{SRC}/spare.rs",
+        "is_alone(&(*object).gc) && ",
+        "",
+        suites=PHP,
+    ),
+    Mutant(
+        "who refers weakly to a dropped rule finds that of the next decision",
+        f"{SRC}/spare.rs",
+        "1 << 7 | u32::MAX << 10",
+        "u32::MAX << 10",
+        suites=PHP,
+    ),
+    Mutant(
+        "rules that the collector of cycles frees become those of the next decision",
+        f"{SRC}/spare.rs",
+        "1 << 7 | u32::MAX << 10",
+        "1 << 7",
+        suites=PHP,
+    ),
+    Mutant(
+        "a decision of one rule has a rule of one before it besides",
+        f"{SRC}/spare.rs",
+        "(*list).len() == 1 && ",
+        "",
         suites=PHP,
     ),
 ]
