@@ -58,8 +58,9 @@ class Decision {
     this.source = SOURCES[numbers[at + 7]]
     this.healed = numbers[at + 6] === 1
     /** @type {RuleDecision[]} */
-    const rules = []
-    for (let rule = at + 9; rule < end; rule += WIDTH) rules.push(new RuleDecision(numbers, rule))
+    // Made with its first rule: an array that grows from nothing takes longer, and room for 17.
+    const rules = at + WIDTH < end ? [new RuleDecision(numbers, at + WIDTH)] : []
+    for (let rule = at + 2 * WIDTH; rule < end; rule += WIDTH) rules.push(new RuleDecision(numbers, rule))
     this.rules = rules
   }
 

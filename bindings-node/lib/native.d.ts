@@ -13,11 +13,8 @@ export declare class Cache {
 
 /** Carries the calls of one environment. */
 export declare class Channel {
-  /**
-   * Decides what was asked, and tells where the decision ends; 0 if it was not decided, or is an error: then it is to be
-   * asked with the next batch, which says so.
-   */
-  decide(): number
+  /** The function that decides what was asked. */
+  decider(): () => void
   /**
    * Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush. `has_loop`
    * says that JavaScript runs on a loop of libuv, and on no other's that pretends to be one.
