@@ -8,24 +8,20 @@
 //! | 2 | the cost | from here on: the decision (answers/mod.rs) |
 //! | 3 | the length of its key, which begins the keys | |
 //! | 4 | 1 if a denial is an error | |
-//!
-//! The function is one of Node's own interface: what a method of a class does before and after (finding its object, noting who
-//! borrows it) takes longer than the decision.
 
 use std::cell::{RefCell, UnsafeCell};
-use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
-use std::rc::Rc;
 
 use napi::bindgen_prelude::{Float64Array, Uint8Array, Unknown};
 use napi::{Env, sys};
 use napi_derive::napi;
-use quotalock::{Code, Decision, Error, driver};
+use quotalock::{Decision, driver};
 
 use crate::answers::Answers;
 use crate::channel::Channel;
-use crate::error::{Result, thrown};
+use crate::error::Result;
+use crate::function::{Called, function};
 use crate::given::unsigned;
 
 /// Where the decision begins.
@@ -92,43 +88,19 @@ impl Desk {
     }
 }
 
+impl Called for Desk {
+    fn called(&self, _: Env, _: sys::napi_value) -> Result<sys::napi_value> {
+        // What panics was not decided: the next batch says why.
+        let _ = catch_unwind(AssertUnwindSafe(|| self.decide()));
+        Ok(null_mut())
+    }
+}
+
 #[napi]
 impl Channel {
     /// The function that decides what was asked.
     #[napi(catch_unwind, ts_return_type = "() => void")]
     pub fn decider(&self, env: Env) -> Result<Unknown<'static>> {
-        let (env, desk, mut function) = (env.raw(), Rc::into_raw(self.desk.clone()).cast_mut().cast(), null_mut());
-        // SAFETY: the environment is alive, and this is its thread. The desk has a count that goes with the function.
-        let status = unsafe {
-            match sys::napi_create_function(env, null_mut(), 0, Some(decide), desk, &mut function) {
-                sys::Status::napi_ok => {
-                    sys::napi_add_finalizer(env, function, desk, Some(on_gone), null_mut(), null_mut())
-                }
-                status => status,
-            }
-        };
-        if status != sys::Status::napi_ok {
-            return Err(thrown(Error::new(Code::Internal, "no function could be made")));
-        }
-        // SAFETY: it was just made.
-        Ok(unsafe { Unknown::from_raw_unchecked(env, function) })
+        function(env, self.desk.clone())
     }
-}
-
-unsafe extern "C" fn decide(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
-    let mut desk: *mut c_void = null_mut();
-    // SAFETY: this is the call that `info` is of; its arguments are not asked for.
-    let status = unsafe { sys::napi_get_cb_info(env, info, null_mut(), null_mut(), null_mut(), &mut desk) };
-    if status == sys::Status::napi_ok {
-        // SAFETY: the function has a count of the desk's, and is alive.
-        let desk = unsafe { &*desk.cast::<Desk>() };
-        // What panicked was not decided: the next batch says why.
-        let _ = catch_unwind(AssertUnwindSafe(|| desk.decide()));
-    }
-    null_mut()
-}
-
-unsafe extern "C" fn on_gone(_: sys::napi_env, desk: *mut c_void, _: *mut c_void) {
-    // SAFETY: this count was the function's, which nobody has any more.
-    drop(unsafe { Rc::from_raw(desk.cast::<Desk>()) });
 }
