@@ -155,11 +155,16 @@ class Limits {
   }
 }
 
+/** So many sockets' addresses are kept as keys. */
+const MOST_KNOWN = 1000
+
 /** Whose word about a client's address counts: see `clientAddress`. */
 class Addresses {
   #trusted
   #header
   #how
+  /** @type {Map<unknown, string>} */
+  #known = new Map()
 
   /** @param {Record<string, any>} given */
   constructor({ trusted = [], header = 'X-Forwarded-For', ipv6Prefix = 64 }) {
@@ -172,7 +177,14 @@ class Addresses {
 
   /** @param {Caller} caller */
   of({ peer, header }) {
-    return clientAddress(peer, header(this.#header), this.#trusted, this.#how)
+    if (this.#trusted.length > 0) return clientAddress(peer, header(this.#header), this.#trusted, this.#how)
+    // Without proxies the socket alone tells, and most clients come again.
+    const known = this.#known.get(peer)
+    if (known !== undefined) return known
+    const address = clientAddress(peer, [], [], this.#how)
+    if (this.#known.size === MOST_KNOWN) this.#known.clear()
+    this.#known.set(peer, address)
+    return address
   }
 }
 
