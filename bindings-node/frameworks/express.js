@@ -3,7 +3,7 @@
 // For Express: middleware, and a store for express-rate-limit.
 
 const { QuotalockStore } = require('../lib/hits.js')
-const { PROBLEM_TYPE, callerOf, put, refusalOf } = require('../lib/http.js')
+const { PROBLEM_TYPE, callerOf, put } = require('../lib/http.js')
 const { Limits } = require('../lib/web.js')
 
 /** @type {typeof import('./express.js').rateLimit} */
@@ -11,12 +11,12 @@ function rateLimit(/** @type {any} */ name, /** @type {any} */ policy, /** @type
   const limits = new Limits('quotalock/express', name, policy, options)
   return async (/** @type {any} */ request, /** @type {any} */ response, /** @type {any} */ next) => {
     try {
-      const decision = await limits.decide(callerOf(request), request, response)
+      const decision = await limits.decide(callerOf, request, request, response)
       if (decision !== null) {
-        put(response, limits.fields(decision))
+        const { fields, status, body } = limits.told(decision)
+        put(response, fields)
         if (!decision.allowed) {
           if (limits.onDenied) return await limits.onDenied(decision, request, response, next)
-          const { status, body } = refusalOf(decision)
           response.statusCode = status
           response.setHeader('Content-Type', PROBLEM_TYPE)
           return void response.end(body)

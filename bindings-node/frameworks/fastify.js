@@ -5,7 +5,7 @@
 const { options, text } = require('../lib/argument.js')
 const { failure } = require('../lib/errors.js')
 const { Counter } = require('../lib/counter.js')
-const { PROBLEM_TYPE, callerOf, headersOf, put, refusalOf } = require('../lib/http.js')
+const { PROBLEM_TYPE, callerOf, putReply } = require('../lib/http.js')
 const { Limits, at, keyOf } = require('../lib/web.js')
 
 const PLACE = 'quotalock/fastify'
@@ -38,14 +38,22 @@ async function quotalock(fastify, { prefix: _prefix, limits, hook = 'onRequest',
 function handlerOf(place, { limits: several, name, policy, ...given }) {
   const limits = several ? new Limits(place, several, given, undefined) : new Limits(place, name, policy, given)
   return async (/** @type {any} */ request, /** @type {any} */ reply) => {
-    const decision = await limits.decide(callerOf(request.raw), request, reply)
+    const decision = await limits.decide(callerOf, request.raw, request, reply)
     if (decision === null) return
-    put(headersOf(reply), limits.fields(decision))
+    const { fields, status, body } = limits.told(decision)
+    putReply(reply, fields)
     if (decision.allowed) return
     if (limits.onDenied) return limits.onDenied(decision, request, reply)
-    const { status, body } = refusalOf(decision)
-    return reply.code(status).header('Content-Type', PROBLEM_TYPE).send(Buffer.from(body))
+    return reply.code(status).header('Content-Type', PROBLEM_TYPE).serializer(asIs).send(body)
   }
+}
+
+/**
+ * The body is text already. With a serializer of its own Fastify adds no charset, which `application/problem+json` has not.
+ * @param {string} body
+ */
+function asIs(body) {
+  return body
 }
 
 Object.assign(quotalock, {

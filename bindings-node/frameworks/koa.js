@@ -2,19 +2,19 @@
 
 // For Koa: middleware.
 
-const { PROBLEM_TYPE, callerOf, put, refusalOf } = require('../lib/http.js')
+const { PROBLEM_TYPE, callerOf, put } = require('../lib/http.js')
 const { Limits } = require('../lib/web.js')
 
 /** @type {typeof import('./koa.js').rateLimit} */
 function rateLimit(/** @type {any} */ name, /** @type {any} */ policy, /** @type {any} */ options) {
   const limits = new Limits('quotalock/koa', name, policy, options)
   return async (/** @type {any} */ context, /** @type {any} */ next) => {
-    const decision = await limits.decide(callerOf(context.req), context)
+    const decision = await limits.decide(callerOf, context.req, context)
     if (decision === null) return next()
-    put(context.res, limits.fields(decision))
+    const { fields, status, body } = limits.told(decision)
+    put(context.res, fields)
     if (decision.allowed) return next()
     if (limits.onDenied) return limits.onDenied(decision, context, next)
-    const { status, body } = refusalOf(decision)
     context.status = status
     context.set('Content-Type', PROBLEM_TYPE)
     context.body = body

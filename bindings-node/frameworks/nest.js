@@ -5,7 +5,7 @@
 const { options, text } = require('../lib/argument.js')
 const { Counter } = require('../lib/counter.js')
 const { failure } = require('../lib/errors.js')
-const { PROBLEM_TYPE, callerOf, headersOf, put } = require('../lib/http.js')
+const { PROBLEM_TYPE, callerOf, put, putReply } = require('../lib/http.js')
 const { Limits, at, keyOf } = require('../lib/web.js')
 const { rateLimit } = require('./express.js')
 
@@ -19,16 +19,18 @@ function rateLimitGuard(/** @type {any} */ name, /** @type {any} */ policy, /** 
     async canActivate(/** @type {any} */ context) {
       const http = context.switchToHttp()
       const [request, response] = [http.getRequest(), http.getResponse()]
-      const decision = await limits.decide(callerOf(request.raw ?? request), request, context)
+      const decision = await limits.decide(callerOf, request.raw ?? request, request, context)
       if (decision === null) return true
+      const { fields, status, body } = limits.told(decision)
       // Fastify's reply keeps its own headers.
-      const reply = response.raw === undefined ? response : headersOf(response)
-      put(reply, limits.fields(decision))
+      const isFastify = response.raw !== undefined
+      if (isFastify) putReply(response, fields)
+      else put(response, fields)
       if (decision.allowed) return true
       if (limits.onDenied) return limits.onDenied(decision, request, context)
-      reply.setHeader('Content-Type', PROBLEM_TYPE)
-      const problem = decision.problem()
-      throw new HttpException(problem, problem.status)
+      if (isFastify) response.header('Content-Type', PROBLEM_TYPE)
+      else response.setHeader('Content-Type', PROBLEM_TYPE)
+      throw new HttpException(JSON.parse(body), status)
     },
   }
 }

@@ -6,29 +6,35 @@ const { Decision } = require('./decision.js')
 const { instant } = require('./inbox.js')
 
 /** How many calls are decided so before the loop turns: a loop of such calls must leave others their turn. */
-const MOST = 256
+const MOST = 512
 
 /** How many were since the loop turned. */
 let count = 0
 
 /**
  * Decides a consume or require whose key begins the keys, if this process can.
- * @param {import('./native.js').Channel} channel
+ * @param {() => void} decider what decides
  * @param {import('./channel.js').Handle} limiter
  * @param {number} cost
  * @param {number} length of the key in bytes
  * @param {boolean} requires
  * @returns {import('../index.js').Decision | undefined}
  */
-function decideAtOnce(channel, limiter, cost, length, requires) {
+function decideAtOnce(decider, limiter, cost, length, requires) {
   if ((!limiter.inMemory && instant[0] === 0) || count === MOST) return undefined
   count++
   instant[1] = limiter.number
   instant[2] = cost
   instant[3] = length
   instant[4] = requires ? 1 : 0
-  const end = channel.decide()
-  return end === 0 ? undefined : new Decision(instant, 1, end, limiter.name)
+  decider()
+  const end = instant[1]
+  return end === 0 ? undefined : new Decision(instant, 2, end, limiter.name)
+}
+
+/** Whether others must have their turn before more is decided so. */
+function mustTurn() {
+  return count === MOST
 }
 
 /** The loop has turned: others had their turn. */
@@ -36,4 +42,4 @@ function hasTurned() {
   count = 0
 }
 
-module.exports = { decideAtOnce, hasTurned }
+module.exports = { decideAtOnce, hasTurned, mustTurn }

@@ -5,7 +5,7 @@
 
 const native = require('./native.js')
 const { bytesOf, text } = require('./argument.js')
-const { decideAtOnce, hasTurned } = require('./at_once.js')
+const { decideAtOnce, hasTurned, mustTurn } = require('./at_once.js')
 const { construct } = require('./errors.js')
 const { inbox, instant } = require('./inbox.js')
 const pending = require('./pending.js')
@@ -32,6 +32,9 @@ const keys = Buffer.allocUnsafeSlow(64 << 10)
  */
 const HAS_LOOP = !['bun', 'deno', 'electron'].some((other) => other in process.versions)
 const channel = new native.Channel(calls, keys, inbox, instant, answered, due, HAS_LOOP)
+
+/** Decides what is asked at once. */
+const decider = channel.decider()
 
 /** Whether JavaScript's thread writes the calls itself. */
 const ownLoop = channel.hasOwnLoop()
@@ -84,7 +87,7 @@ function submit(verb, limiter, key, amount, timeoutMs, signal) {
  */
 function decide(verb, limiter, key, cost, signal, requires) {
   const length = write(limiter, key)
-  const decision = numbers === 0 ? decideAtOnce(channel, limiter, cost, length, requires) : undefined
+  const decision = numbers === 0 ? decideAtOnce(decider, limiter, cost, length, requires) : undefined
   if (decision !== undefined) return Promise.resolve(decision)
   prepare(signal)
   return enqueue(verb, limiter.number, cost, 0, length, signal, limiter.name)
@@ -132,7 +135,7 @@ function enqueue(verb, place, amount, timeoutMs, length, signal, named) {
   if (!scheduled) {
     scheduled = true
     // Neither by setImmediate: tests replace it, before this file is read or after, and theirs may never fire.
-    if (early < MOST_EARLY && pending.underWay() <= FEW && ownLoop) {
+    if (early < MOST_EARLY && !mustTurn() && pending.underWay() <= FEW && ownLoop) {
       early++
       doneWith.then(flush)
     } else channel.remind()

@@ -13,6 +13,8 @@ const SOURCES = native.sources()
 const ALGORITHMS = native.algorithms()
 /** How many numbers a rule has, and the whole of a decision. */
 const WIDTH = 9
+/** Asks for a problem (src/answers/http.rs). */
+const PROBLEM = 1
 const HEADER_OPTIONS = ['syntax', 'legacy']
 
 /** @typedef {import('./inbox.js').Numbers} Numbers */
@@ -58,19 +60,20 @@ class Decision {
     this.source = SOURCES[numbers[at + 7]]
     this.healed = numbers[at + 6] === 1
     /** @type {RuleDecision[]} */
-    const rules = []
-    for (let rule = at + 9; rule < end; rule += WIDTH) rules.push(new RuleDecision(numbers, rule))
+    // Made with its first rule: an array that grows from nothing takes longer, and room for 17.
+    const rules = at + WIDTH < end ? [new RuleDecision(numbers, at + WIDTH)] : []
+    for (let rule = at + 2 * WIDTH; rule < end; rule += WIDTH) rules.push(new RuleDecision(numbers, rule))
     this.rules = rules
   }
 
   /** @type {import('../index.js').Decision['headers']} */
   headers(given) {
-    return fieldsOf(this.headers, this.name, written(this, 0), given)
+    return fieldsOf(this, this.headers, given)
   }
 
   /** @type {import('../index.js').Decision['problem']} */
   problem() {
-    return body(this.problem, this.name, written(this, 0))
+    return problemOf(this, this.problem)
   }
 }
 
@@ -100,12 +103,12 @@ class CombinedDecision {
 
   /** @type {import('../index.js').CombinedDecision['headers']} */
   headers(given) {
-    return fieldsOf(this.headers, this.decisions.map(nameOf), writtenCombined(this), given)
+    return fieldsOf(this, this.headers, given)
   }
 
   /** @type {import('../index.js').CombinedDecision['problem']} */
   problem() {
-    return body(this.problem, this.decisions.map(nameOf), writtenCombined(this))
+    return problemOf(this, this.problem)
   }
 }
 
@@ -115,15 +118,24 @@ function nameOf({ name }) {
 }
 
 /**
- * Header fields, as an object.
+ * The number by which header fields are asked for: the core says if it does not know them.
  * @param {Function} caller
- * @param {string | string[]} names
- * @param {number} length
+ * @param {Record<string, any>} given
+ * @returns {number}
+ */
+function fieldsAsked(caller, { syntax = 'draft-11', legacy = false }) {
+  const [name, both] = [text('syntax', syntax), flag('legacy', legacy)]
+  return construct(caller, () => native.headerFields(name, both))
+}
+
+/**
+ * Header fields, as an object.
+ * @param {Decision | CombinedDecision} decision
+ * @param {Function} caller
  * @param {unknown} given
  */
-function fieldsOf(caller, names, length, given) {
-  const { syntax = 'draft-11', legacy = false } = options(given, HEADER_OPTIONS)
-  const lines = linesOf(caller, names, length, text('syntax', syntax), flag('legacy', legacy))
+function fieldsOf(decision, caller, given) {
+  const lines = linesOf(decision, caller, fieldsAsked(caller, options(given, HEADER_OPTIONS)))
   /** @type {Record<string, string>} */
   const object = {}
   for (let at = 0; at + 1 < lines.length; at += 2) {
@@ -133,44 +145,36 @@ function fieldsOf(caller, names, length, given) {
 }
 
 /**
- * Header fields: names and values by turns.
+ * The body of a refusal, as an object.
+ * @param {Decision | CombinedDecision} decision
  * @param {Function} caller
- * @param {string | string[]} names
- * @param {number} length how many numbers are written
- * @param {string} syntax
- * @param {boolean} legacy
  */
-function linesOf(caller, names, length, syntax, legacy) {
-  const lines = construct(caller, () => native.headers(names, outbox, length, syntax, legacy))
+function problemOf(decision, caller) {
+  const [, json] = linesOf(decision, caller, PROBLEM)
+  return JSON.parse(`${json}`)
+}
+
+/**
+ * What a decision says over HTTP: header fields, names and values by turns, then the status and the JSON of its problem.
+ * @param {Decision | CombinedDecision} decision
+ * @param {Function} caller
+ * @param {number} asked the number of the header fields, with `PROBLEM` added to it or alone
+ */
+function linesOf(decision, caller, asked) {
+  const isOne = decision instanceof Decision
+  const end = isOne ? written(decision, BEGIN) : writtenCombined(decision)
+  outbox[0] = asked
+  outbox[1] = end
+  const names = isOne ? decision.name : decision.decisions.map(nameOf)
+  const lines = construct(caller, () => teller(names))
   return lines === '' ? [] : lines.split('\n')
 }
 
-/**
- * The header fields of a decision, whose options were looked at before: names and values by turns.
- * @param {Decision | CombinedDecision} decision
- * @param {{ syntax: string, legacy: boolean }} how
- */
-function fieldLines(decision, { syntax, legacy }) {
-  return decision instanceof Decision
-    ? linesOf(fieldLines, decision.name, written(decision, 0), syntax, legacy)
-    : linesOf(fieldLines, decision.decisions.map(nameOf), writtenCombined(decision), syntax, legacy)
-}
-
-/**
- * The body of a refusal.
- * @param {Function} caller
- * @param {string | string[]} names
- * @param {number} length
- */
-function body(caller, names, length) {
-  const [type, title, status, detail, ...violated] = /** @type {[string, string, string, string, ...string[]]} */ (
-    construct(caller, () => native.problem(names, outbox, length))
-  )
-  return { type, title, status: Number(status), detail, 'violated-policies': violated }
-}
-
-/** Where decisions are written for the native half, one at a time. */
+/** Where decisions are written for the native half, one at a time, behind what is asked for and where they end. */
 let outbox = new Float64Array(256)
+const BEGIN = 2
+/** Tells what stands there. */
+let teller = native.teller(outbox)
 
 /**
  * Writes what decisions and rules have in common, as it was read.
@@ -215,8 +219,8 @@ function written(decision, at) {
  * @param {CombinedDecision} decision
  */
 function writtenCombined({ allowed, wouldDeny, binding, retryAfterMs, source, decisions }) {
-  outbox.set([Number(allowed), Number(wouldDeny), binding, retryAfterMs ?? -1, SOURCES.indexOf(source)])
-  let size = 5
+  outbox.set([Number(allowed), Number(wouldDeny), binding, retryAfterMs ?? -1, SOURCES.indexOf(source)], BEGIN)
+  let size = BEGIN + 5
   for (const decision of decisions) {
     const end = written(decision, size + 1)
     outbox[size] = end - size - 1
@@ -233,6 +237,7 @@ function grow(wanted) {
   const longer = new Float64Array(2 * wanted)
   longer.set(outbox)
   outbox = longer
+  teller = native.teller(outbox)
 }
 
-module.exports = { CombinedDecision, Decision, RuleDecision, fieldLines }
+module.exports = { CombinedDecision, Decision, PROBLEM, RuleDecision, fieldsAsked, linesOf }

@@ -21,7 +21,7 @@ function callerOf(request) {
 /**
  * What a request of the Fetch standard tells.
  * @param {{ headers: { get(name: string): string | null } }} request
- * @param {string | undefined} peer
+ * @param {string} [peer]
  * @returns {Caller}
  */
 function fetchedBy(request, peer) {
@@ -42,13 +42,15 @@ function put(response, fields) {
 }
 
 /**
- * The header fields that a reply of Fastify's keeps itself.
+ * As `put`, of a reply of Fastify's, which keeps its own.
  * @param {any} reply
+ * @param {string[]} fields names and values by turns
  */
-function headersOf(reply) {
-  return {
-    getHeader: (/** @type {string} */ name) => reply.getHeader(name),
-    setHeader: (/** @type {string} */ name, /** @type {string} */ value) => reply.header(name, value),
+function putReply(reply, fields) {
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [name, value] = /** @type {[string, string]} */ ([fields[at], fields[at + 1]])
+    const before = name.startsWith('RateLimit') ? reply.getHeader(name) : undefined
+    reply.header(name, before === undefined ? value : `${before}, ${value}`)
   }
 }
 
@@ -60,13 +62,4 @@ function* pairs(fields) {
   for (let at = 0; at + 1 < fields.length; at += 2) yield/** @type {[string, string]} */ ([fields[at], fields[at + 1]])
 }
 
-/**
- * What a refused request is answered, beside its header fields: the body is a problem (`PROBLEM_TYPE`).
- * @param {import('./web.js').Decided} decision
- */
-function refusalOf(decision) {
-  const problem = decision.problem()
-  return { status: problem.status, body: JSON.stringify(problem) }
-}
-
-module.exports = { PROBLEM_TYPE, callerOf, fetchedBy, headersOf, pairs, put, refusalOf }
+module.exports = { PROBLEM_TYPE, callerOf, fetchedBy, pairs, put, putReply }

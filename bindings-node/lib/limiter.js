@@ -80,6 +80,7 @@ class Limiter {
   /** @type {Surface['consume']} */
   consume(key, given) {
     try {
+      if (given === undefined) return decide(CONSUME, this.#handle, key, 1, undefined, false)
       const { cost = 1, requestId, signal } = options(given, CONSUME_OPTIONS)
       const amount = number('cost', cost)
       if (requestId === undefined) return decide(CONSUME, this.#handle, key, amount, signalOf(signal), false)
@@ -105,6 +106,7 @@ class Limiter {
   /** @type {Surface['require']} */
   require(key, given) {
     try {
+      if (given === undefined) return decide(REQUIRE, this.#handle, key, 1, undefined, true)
       const { cost = 1, signal } = options(given, CALL_OPTIONS)
       return decide(REQUIRE, this.#handle, key, number('cost', cost), signalOf(signal), true)
     } catch (error) {

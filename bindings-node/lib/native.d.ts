@@ -13,11 +13,8 @@ export declare class Cache {
 
 /** Carries the calls of one environment. */
 export declare class Channel {
-  /**
-   * Decides what was asked, and tells where the decision ends; 0 if it was not decided, or is an error: then it is to be
-   * asked with the next batch, which says so.
-   */
-  decide(): number
+  /** The function that decides what was asked. */
+  decider(): () => void
   /**
    * Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush. `has_loop`
    * says that JavaScript runs on a loop of libuv, and on no other's that pretends to be one.
@@ -276,11 +273,8 @@ export interface ClientInput {
   denyCacheMaxMs?: number
 }
 
-/**
- * Header fields of a decision, or of a combined one if there are several names: names and values by turns, a line each, since
- * one text crosses faster than several. The numbers are the first of an array that is used again.
- */
-export declare function headers(names: string | Array<string>, numbers: Float64Array, length: number, syntax: string, legacy: boolean): string
+/** The number by which such header fields are asked for. */
+export declare function headerFields(syntax: string, legacy: boolean): number
 
 /** The kinds of answers. */
 export declare const enum Kind {
@@ -336,9 +330,6 @@ export interface OnceInput {
   errorTtlMs?: number
 }
 
-/** The body of a refusal: its type, title, status and detail, and then the policies that are violated. */
-export declare function problem(names: string | Array<string>, numbers: Float64Array, length: number): Array<string>
-
 /** One rule of a policy that was given as objects. */
 export interface RuleInput {
   /** The amount per period. */
@@ -359,6 +350,15 @@ export declare function shareDenials(): string | null
 
 /** The sources of decisions, in the order of their numbers. */
 export declare function sources(): Array<string>
+
+/**
+ * A function that tells what a decision says over HTTP, or a combined one if it is given several names. JavaScript writes into
+ * the array what is asked for, where the decision ends, and the decision as it read it.
+ *
+ * Header fields are names and values by turns; of a problem there are its status and its JSON behind them. Each is a line of
+ * one text, which crosses faster than several.
+ */
+export declare function teller(outbox: Float64Array): (names: string | string[]) => string
 
 /** What is next; neither is what a channel is to carry out. */
 export interface Todo {

@@ -2,22 +2,18 @@
 
 // What the packages for web frameworks have in common: which limits a request is asked for, and whom it counts for.
 
-const native = require('./native.js')
 const { clientAddress } = require('./address.js')
-const { flag, options, refusal, text } = require('./argument.js')
+const { options, refusal, text } = require('./argument.js')
 const { Client, nativeOf } = require('./client.js')
-const { fieldLines } = require('./decision.js')
-const { construct } = require('./errors.js')
+const { PROBLEM, fieldsAsked, linesOf } = require('./decision.js')
 
-const LIMITER_OPTIONS = ['scope', 'enforce']
+const LIMITER_OPTIONS = ['scope', 'enforce', 'lease']
 const LIMIT_OPTIONS = ['key', 'cost', ...LIMITER_OPTIONS]
 const ADDRESS_OPTIONS = ['trusted', 'header', 'ipv6Prefix']
 const REQUEST_OPTIONS = ['client', 'skip', 'onDenied', 'syntax', 'legacy', ...ADDRESS_OPTIONS]
-/** The numbers of a decision, so that header fields can be looked at before there is one. */
-const ANY = new Float64Array([1, 1, 1, 0, 0, 1, 0, 0, 0])
-
 /**
  * @typedef {import('./http.js').Caller} Caller
+ * @typedef {{ fields: string[], status: number, body: string }} Told
  * @typedef {import('../index.js').Decision | import('../index.js').CombinedDecision} Decided
  */
 
@@ -57,6 +53,7 @@ function at(place, call) {
 class Limits {
   #client
   #limits
+  #only
   #address
   #skip
   #how
@@ -76,7 +73,7 @@ class Limits {
     this.#client = at(place, () => clientOf(how.client))
     this.#address = at(place, () => new Addresses(how))
     this.#skip = at(place, () => callable('skip', how.skip))
-    this.#how = at(place, () => fieldsOf(how))
+    this.#how = at(place, () => fieldsAsked(Limits, how))
     const all = several ? named : [{ ...pick(how, LIMIT_OPTIONS), name: named, policy }]
     if (all.length === 0) {
       at(place, () => {
@@ -97,40 +94,45 @@ class Limits {
         limiter: at(where, () => this.#client.limiter(text('name', name), rules, pick(more, LIMITER_OPTIONS))),
         key: at(where, () => callable('key', key)),
         cost: at(where, () => costOf(cost)),
+        given: cost === 1 ? undefined : { cost },
       }
     })
+    const [first] = this.#limits
+    const isPlain = this.#limits.length === 1 && this.#skip === undefined && typeof first?.cost === 'number'
+    this.#only = isPlain ? first : undefined
   }
 
   /**
    * Decides about a request; null if it is not asked for.
-   * @param {Caller} caller
+   * @param {(source: any) => Caller} callerOf what tells of the request, if somebody asks
+   * @param {any} source of what it tells
    * @param {any[]} request what the functions of the user are given
    * @returns {Promise<Decided | null>}
    */
-  decide(caller, ...request) {
-    const [first, second] = this.#limits
-    if (first === undefined || second !== undefined || this.#skip !== undefined || typeof first.cost === 'function') {
-      return this.#decideOfAll(caller, request)
-    }
+  decide(callerOf, source, ...request) {
+    const only = this.#only
+    if (only === undefined) return this.#decideOfAll(callerOf, source, request)
     // Most requests: nothing to wait for but the decision.
-    const { where, limiter, key, cost } = first
-    const consume = (/** @type {any} */ whom) => limiter.consume(whom, cost === 1 ? undefined : { cost })
-    if (key === undefined) return consume(this.#address.of(caller))
+    const { where, limiter, key, given } = only
+    if (key === undefined) return limiter.consume(this.#address.of(callerOf(source)), given)
     const whom = key(...request)
-    if (typeof whom?.then === 'function') return whom.then((/** @type {any} */ told) => consume(keyOf(where, told)))
-    return consume(keyOf(where, whom))
+    if (typeof whom?.then === 'function') {
+      return whom.then((/** @type {any} */ told) => limiter.consume(keyOf(where, told), given))
+    }
+    return limiter.consume(keyOf(where, whom), given)
   }
 
   /**
-   * @param {Caller} caller
+   * @param {(source: any) => Caller} callerOf
+   * @param {any} source
    * @param {any[]} request
    */
-  async #decideOfAll(caller, request) {
+  async #decideOfAll(callerOf, source, request) {
     if (await this.#skip?.(...request)) return null
     /** @type {[import('../index.js').Limiter, any, number][]} */
     const charges = []
     for (const { where, limiter, key, cost } of this.#limits) {
-      const whom = key === undefined ? this.#address.of(caller) : keyOf(where, await key(...request))
+      const whom = key === undefined ? this.#address.of(callerOf(source)) : keyOf(where, await key(...request))
       charges.push([limiter, whom, typeof cost === 'function' ? await cost(...request) : cost])
     }
     const [first] = charges
@@ -139,29 +141,30 @@ class Limits {
   }
 
   /**
-   * The header fields of an answer: names and values by turns.
+   * What a decision has answered: header fields, names and values by turns, and if nothing else answers a denied request, its
+   * status and body.
    * @param {Decided} decision
+   * @returns {Told}
    */
-  fields(decision) {
-    return /** @type {string[]} */ (fieldLines(/** @type {any} */ (decision), this.#how))
+  told(decision) {
+    const isRefused = !decision.allowed && this.onDenied === undefined
+    const fields = linesOf(/** @type {any} */ (decision), Limits, isRefused ? this.#how + PROBLEM : this.#how)
+    if (!isRefused) return { fields, status: 0, body: '' }
+    const body = `${fields.pop()}`
+    return { fields, status: Number(fields.pop()), body }
   }
 }
 
-/**
- * Which header fields are sent; the core says at once if it does not know them.
- * @param {Record<string, any>} given
- */
-function fieldsOf({ syntax = 'draft-11', legacy = false }) {
-  const how = { syntax: text('syntax', syntax), legacy: flag('legacy', legacy) }
-  construct(Limits, () => native.headers('any', ANY, ANY.length, how.syntax, how.legacy))
-  return how
-}
+/** So many sockets' addresses are kept as keys. */
+const MOST_KNOWN = 1000
 
 /** Whose word about a client's address counts: see `clientAddress`. */
 class Addresses {
   #trusted
   #header
   #how
+  /** @type {Map<unknown, string>} */
+  #known = new Map()
 
   /** @param {Record<string, any>} given */
   constructor({ trusted = [], header = 'X-Forwarded-For', ipv6Prefix = 64 }) {
@@ -174,7 +177,14 @@ class Addresses {
 
   /** @param {Caller} caller */
   of({ peer, header }) {
-    return clientAddress(peer, header(this.#header), this.#trusted, this.#how)
+    if (this.#trusted.length > 0) return clientAddress(peer, header(this.#header), this.#trusted, this.#how)
+    // Without proxies the socket alone tells, and most clients come again.
+    const known = this.#known.get(peer)
+    if (known !== undefined) return known
+    const address = clientAddress(peer, [], [], this.#how)
+    if (this.#known.size === MOST_KNOWN) this.#known.clear()
+    this.#known.set(peer, address)
+    return address
   }
 }
 

@@ -1,55 +1,106 @@
-//! Decisions that this process makes without a call: JavaScript writes what it asks into a small array, and reads the answer
-//! there.
+//! Decisions that this process makes without a call: JavaScript writes what it asks into a small array, calls a function that
+//! takes nothing, and reads the answer there.
 //!
 //! | number | JavaScript writes | we write |
 //! |---|---|---|
 //! | 0 | | 1 if this process may know an answer in place of Redis: then it is worth asking |
-//! | 1 | the handle of the limiter | from here on: the decision (answers/mod.rs) |
-//! | 2 | the cost | |
+//! | 1 | the handle of the limiter | where the decision ends |
+//! | 2 | the cost | from here on: the decision (answers/mod.rs) |
 //! | 3 | the length of its key, which begins the keys | |
 //! | 4 | 1 if a denial is an error | |
 
+use std::cell::{RefCell, UnsafeCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+
+use napi::bindgen_prelude::{Float64Array, Uint8Array, Unknown};
+use napi::{Env, sys};
 use napi_derive::napi;
 use quotalock::{Decision, driver};
 
+use crate::answers::Answers;
 use crate::channel::Channel;
+use crate::error::Result;
+use crate::function::{Called, function};
 use crate::given::unsigned;
 
-#[napi]
-impl Channel {
-    /// Decides what was asked, and tells where the decision ends; 0 if it was not decided, or is an error: then it is to be
-    /// asked with the next batch, which says so.
-    #[napi(catch_unwind)]
-    pub fn decide(&mut self) -> u32 {
-        self.decided.numbers.clear();
-        let Some(decision) = self.decision_at_once() else { return 0 };
-        if self.decided.decision(&decision).is_err() {
-            return 0;
-        }
-        // SAFETY: JavaScript reads the array only after this call, on this thread, and never transfers its memory.
-        let written = unsafe { self.instant.as_mut() }.get_mut(1..=self.decided.numbers.len());
-        written.map_or(0, |written| {
-            written.copy_from_slice(&self.decided.numbers);
-            written.len() as u32 + 1
-        })
+/// Where the decision begins.
+const DECISION: usize = 2;
+
+/// What the channel and its function have in common.
+pub struct Desk {
+    /// Written by JavaScript: the keys of calls.
+    pub keys: Uint8Array,
+    /// Written by both.
+    instant: UnsafeCell<Float64Array>,
+    /// By handle; free places are none.
+    pub limiters: RefCell<Vec<Option<quotalock::Limiter>>>,
+    decided: RefCell<Answers>,
+}
+
+impl Desk {
+    pub fn new(keys: Uint8Array, instant: Float64Array) -> Desk {
+        Desk { keys, instant: UnsafeCell::new(instant), limiters: RefCell::default(), decided: RefCell::default() }
     }
 
-    fn decision_at_once(&self) -> Option<Decision> {
-        let &[_, handle, cost, length, requires, ..] = &*self.instant else { return None };
-        let limiter = self.limiters.get(handle as usize)?.as_ref()?;
-        let (key, cost) = (self.keys.get(..length as usize)?, unsigned("cost", cost).ok()?);
-        let decided = match requires == 1.0 {
-            true => limiter.require_at_once(key, cost),
-            false => limiter.consume_at_once(key, cost),
-        };
+    /// Does something with the numbers.
+    fn with<T>(&self, how: impl FnOnce(&mut [f64]) -> T) -> T {
+        // SAFETY: JavaScript waits for us meanwhile, on this thread, and never transfers the memory. What is done with them
+        // calls neither JavaScript nor this function again.
+        how(unsafe { (*self.instant.get()).as_mut() })
+    }
+
+    /// Decides what was asked, and writes where the decision ends; 0 if it was not decided, or is an error: then it is to be
+    /// asked with the next batch, which says so.
+    fn decide(&self) {
+        let asked = self.with(|numbers| {
+            let &mut [_, handle, cost, length, requires, ..] = numbers else { return None };
+            numbers[1] = 0.0;
+            Some((handle as usize, cost, length as usize, requires == 1.0))
+        });
+        let Some(decision) = asked.and_then(|asked| self.decision(asked)) else { return };
+        let Ok(mut decided) = self.decided.try_borrow_mut() else { return };
+        decided.numbers.clear();
+        if decided.decision(&decision).is_err() {
+            return;
+        }
+        let end = DECISION + decided.numbers.len();
+        self.with(|numbers| {
+            if let Some(place) = numbers.get_mut(DECISION..end) {
+                place.copy_from_slice(&decided.numbers);
+                numbers[1] = end as f64;
+            }
+        });
+    }
+
+    fn decision(&self, (handle, cost, length, requires): (usize, f64, usize, bool)) -> Option<Decision> {
+        let limiters = self.limiters.try_borrow().ok()?;
+        let limiter = limiters.get(handle)?.as_ref()?;
+        let (key, cost) = (self.keys.get(..length)?, unsigned("cost", cost).ok()?);
+        let decided = if requires { limiter.require_at_once(key, cost) } else { limiter.consume_at_once(key, cost) };
         decided?.ok()
     }
 
     /// Tells JavaScript whether it is worth asking.
-    pub(crate) fn tell_whether_known(&mut self) {
-        // SAFETY: as above.
-        if let Some(known) = unsafe { self.instant.as_mut() }.first_mut() {
-            *known = f64::from(u8::from(driver::may_know()));
-        }
+    pub fn tell_whether_known(&self) {
+        let known = f64::from(u8::from(driver::may_know()));
+        self.with(|numbers| numbers.iter_mut().take(1).for_each(|number| *number = known));
+    }
+}
+
+impl Called for Desk {
+    fn called(&self, _: Env, _: sys::napi_value) -> Result<sys::napi_value> {
+        // What panics was not decided: the next batch says why.
+        let _ = catch_unwind(AssertUnwindSafe(|| self.decide()));
+        Ok(null_mut())
+    }
+}
+
+#[napi]
+impl Channel {
+    /// The function that decides what was asked.
+    #[napi(catch_unwind, ts_return_type = "() => void")]
+    pub fn decider(&self, env: Env) -> Result<Unknown<'static>> {
+        function(env, self.desk.clone())
     }
 }

@@ -15,6 +15,7 @@ use quotalock::driver::{self, Sink};
 use quotalock::{Acquiring, Answer, Op, Releasing, Result};
 
 use crate::answers::{Answers, Mailbox};
+use crate::at_once::Desk;
 use crate::bell::{Reminders, bell, hold};
 use crate::call::{self, Asked};
 use crate::client::Limiter;
@@ -27,14 +28,11 @@ use crate::own_loop::OwnLoop;
 pub struct Channel {
     /// Written by JavaScript: calls.
     calls: Float64Array,
-    /// Written by JavaScript: their keys.
-    pub(crate) keys: Uint8Array,
+    /// Their keys, the limiters, and what is decided at once.
+    pub(crate) desk: Rc<Desk>,
     /// Written by us: answers.
     inbox: Float64Array,
-    /// Written by both: what is decided at once (src/at_once.rs).
-    pub(crate) instant: Float64Array,
-    /// By handle; free places are none, and listed in `free`.
-    pub(crate) limiters: Vec<Option<quotalock::Limiter>>,
+    /// Handles that no limiter has.
     free: Vec<u32>,
     /// Calls of the next flush that were described in more than numbers.
     pub(crate) described: Vec<Option<Asked>>,
@@ -45,8 +43,6 @@ pub struct Channel {
     /// What is being collected, and how far.
     collecting: Answers,
     collected: usize,
-    /// What was decided at once.
-    pub(crate) decided: Answers,
     /// Calls whose answer was not collected yet, and the reminder that is due.
     under_way: usize,
     reminds: Reminds,
@@ -80,11 +76,8 @@ impl Channel {
         let mailbox = Arc::new(Mailbox::new(bell(&answered)?));
         Ok(Channel {
             calls,
-            keys,
+            desk: Rc::new(Desk::new(keys, instant)),
             inbox,
-            instant,
-            decided: Answers::default(),
-            limiters: Vec::new(),
             free: Vec::new(),
             described: Vec::new(),
             looks: Looks::new(mailbox.clone()),
@@ -119,15 +112,15 @@ impl Channel {
     /// Gives a limiter a handle.
     #[napi(catch_unwind)]
     pub fn add(&mut self, limiter: &Limiter) -> u32 {
-        let limiter = Some(limiter.inner.clone());
+        let (limiter, mut limiters) = (Some(limiter.inner.clone()), self.desk.limiters.borrow_mut());
         match self.free.pop() {
             Some(handle) => {
-                self.limiters[handle as usize] = limiter;
+                limiters[handle as usize] = limiter;
                 handle
             }
             None => {
-                self.limiters.push(limiter);
-                (self.limiters.len() - 1) as u32
+                limiters.push(limiter);
+                (limiters.len() - 1) as u32
             }
         }
     }
@@ -135,7 +128,8 @@ impl Channel {
     /// Frees a handle.
     #[napi(catch_unwind)]
     pub fn remove(&mut self, handle: u32) {
-        if self.limiters.get_mut(handle as usize).is_some_and(|place| place.take().is_some()) {
+        let limiter = self.desk.limiters.borrow_mut().get_mut(handle as usize).and_then(Option::take);
+        if limiter.is_some() {
             self.free.push(handle);
         }
     }
@@ -146,16 +140,18 @@ impl Channel {
     pub fn flush(&mut self, env: Env, numbers: u32, bytes: u32) {
         let (numbers, bytes) = (numbers as usize, bytes as usize);
         let calls = self.calls.get(..numbers).unwrap_or_default();
-        let keys = self.keys.get(..bytes).unwrap_or_default();
+        let desk = self.desk.clone();
+        let (keys, limiters) = (desk.keys.get(..bytes).unwrap_or_default(), desk.limiters.borrow());
         let mut ops = Vec::with_capacity(numbers / call::WIDTH);
         let mut looks = Vec::new();
-        for (id, asked) in call::read(calls, keys, &self.limiters, &mut self.described) {
+        for (id, asked) in call::read(calls, keys, &limiters, &mut self.described) {
             match asked {
                 Ok(Asked::Call(op)) => ops.push((id, op)),
                 Ok(Asked::Look(look)) => looks.push((id, look)),
                 Err(error) => self.collecting.push(id, Err(error)),
             }
         }
+        drop(limiters);
         // What was taken back meanwhile is forgotten.
         self.described.clear();
         let sink = self.sink();
@@ -218,7 +214,7 @@ impl Channel {
         }
         inbox[..length].copy_from_slice(&waiting[..length]);
         self.collected += length;
-        self.tell_whether_known();
+        self.desk.tell_whether_known();
         length as u32
     }
 

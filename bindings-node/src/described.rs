@@ -71,7 +71,7 @@ impl Channel {
             let (estimate, ttl) = (unsigned("estimate", estimate)?, micros("ttl", ttl_ms)?);
             at(limiters, limiter)?.reserve(&key, estimate, ttl, Unsettled::parse(&unsettled)?)
         };
-        let (inner, op) = make(&self.limiters).map_err(thrown)?;
+        let (inner, op) = make(&self.desk.limiters.borrow()).map_err(thrown)?;
         self.described.push(Some(Asked::Call(op.erased())));
         Ok(Reservation { inner })
     }
@@ -96,7 +96,7 @@ impl Channel {
         &mut self,
         make: impl FnOnce(&[Option<Limiter>]) -> quotalock::Result<Op<Answer>>,
     ) -> Result<()> {
-        let op = make(&self.limiters).map_err(thrown)?;
+        let op = make(&self.desk.limiters.borrow()).map_err(thrown)?;
         self.described.push(Some(Asked::Call(op)));
         Ok(())
     }

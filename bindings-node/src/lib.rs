@@ -15,6 +15,7 @@ mod client;
 mod described;
 mod entries;
 mod error;
+mod function;
 mod given;
 mod loading;
 mod lock;

@@ -135,4 +135,25 @@ MUTANTS = [
         ") return key",
         suites=("frameworks-node",),
     ),
+    Mutant(
+        "Fastify adds a charset to the type of a problem",
+        f"{NODE}/frameworks/fastify.js",
+        ".serializer(asIs)",
+        "",
+        suites=("frameworks-node",),
+    ),
+    Mutant(
+        "limits of Node's frameworks drop their lease",
+        f"{NODE}/lib/web.js",
+        "rules, pick(more, LIMITER_OPTIONS))",
+        "rules, pick(more, ['scope', 'enforce']))",
+        suites=("frameworks-node",),
+    ),
+    Mutant(
+        "the body of a refusal is no JSON where a limit's name has quotes",
+        "core/src/http/problem.rs",
+        """c @ ('"' | '\\\\') => json.extend(['\\\\', c]),""",
+        """c @ ('"' | '\\\\') => json.push(c),""",
+        suites=("core", "frameworks-node"),
+    ),
 ]

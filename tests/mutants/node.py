@@ -144,4 +144,18 @@ MUTANTS = [
         "  return enqueue(",
         suites=NODE,
     ),
+    Mutant(
+        "what was decided at once is taken for the decision of a call that could not be decided",
+        "bindings-node/src/at_once.rs",
+        "            numbers[1] = 0.0;\n",
+        "",
+        suites=NODE,
+    ),
+    Mutant(
+        "a loop of calls that are decided at once leaves nobody else a turn",
+        f"{LIB}/at_once.js",
+        " || count === MOST) return undefined",
+        ") return undefined",
+        suites=NODE,
+    ),
 ]

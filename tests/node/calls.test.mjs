@@ -56,6 +56,16 @@ test('a decision is one command, whatever the number of rules', async (context) 
   )
 })
 
+test('a loop of calls that are decided at once leaves others their turn', async () => {
+  const limiter = client('memory://').limiter('n', '1000000/hour')
+  let [calls, hasTurned] = [0, false]
+  setImmediate(() => {
+    hasTurned = true
+  })
+  for (; !hasTurned && calls < 10_000; calls++) await limiter.consume('k')
+  assert.ok(calls <= 1_000, `${calls} calls before the loop turned`)
+})
+
 test('more calls than a batch holds are all answered', async () => {
   for (const [store, url] of Object.entries(stores())) {
     const limiter = client(url).limiter('n', '2000/hour')

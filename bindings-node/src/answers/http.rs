@@ -1,56 +1,93 @@
 //! What decisions tell over HTTP. JavaScript writes a decision as it read it, and says whose limiter's it is.
 
+use std::ptr::null_mut;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use napi::Either;
+use napi::bindgen_prelude::{Float64Array, FromNapiValue, Unknown};
+use napi::{Either, Env, sys};
 use napi_derive::napi;
 use quotalock::{
     ALGORITHMS, Code, CombinedDecision, Decision, Error, HeaderOptions, HeaderSyntax, RuleDecision, Source,
 };
 
-use crate::error::{Result, thrown};
+use crate::error::{Result, failed, thrown};
+use crate::function::{Called, function};
 
 /// How many numbers the whole of a decision has, and how many each of its rules.
 const WHOLE: usize = 9;
 const RULE: usize = 9;
 
-/// Header fields of a decision, or of a combined one if there are several names: names and values by turns, a line each, since
-/// one text crosses faster than several. The numbers are the first of an array that is used again.
+/// What is asked for, added up.
+const PROBLEM: u32 = 1;
+const FIELDS: u32 = 2;
+const LEGACY: u32 = 4;
+const NO_SYNTAX: u32 = 8;
+
+/// The number by which such header fields are asked for.
 #[napi(catch_unwind)]
-pub fn headers(
-    names: Either<String, Vec<String>>,
-    numbers: &[f64],
-    length: u32,
-    syntax: String,
-    legacy: bool,
-) -> Result<String> {
-    let fields = HeaderSyntax::parse(&syntax).and_then(|syntax| {
-        let options = HeaderOptions { syntax, legacy };
-        Ok(match Told::read(&names, numbers, length)? {
-            Told::One(decision) => decision.headers(&options),
-            Told::Several(decision) => decision.headers(&options),
-        })
-    });
-    let mut lines = String::with_capacity(160);
-    for (name, value) in fields.map_err(thrown)? {
-        for text in [name, &value] {
-            lines.push_str(if lines.is_empty() { "" } else { "\n" });
-            lines.push_str(text);
-        }
-    }
-    Ok(lines)
+pub fn header_fields(syntax: String, legacy: bool) -> Result<u32> {
+    let syntax = match HeaderSyntax::parse(&syntax).map_err(thrown)? {
+        HeaderSyntax::None => NO_SYNTAX,
+        _ => 0,
+    };
+    Ok(FIELDS | syntax | if legacy { LEGACY } else { 0 })
 }
 
-/// The body of a refusal: its type, title, status and detail, and then the policies that are violated.
-#[napi(catch_unwind)]
-pub fn problem(names: Either<String, Vec<String>>, numbers: &[f64], length: u32) -> Result<Vec<String>> {
-    let problem = Told::read(&names, numbers, length).and_then(|told| match told {
-        Told::One(decision) => decision.problem(),
-        Told::Several(decision) => decision.problem(),
-    });
-    let quotalock::Problem { kind, title, status, detail, violated_policies } = problem.map_err(thrown)?;
-    let members = [kind.to_owned(), title.to_owned(), status.to_string(), detail];
-    Ok(members.into_iter().chain(violated_policies).collect())
+/// A function that tells what a decision says over HTTP, or a combined one if it is given several names. JavaScript writes into
+/// the array what is asked for, where the decision ends, and the decision as it read it.
+///
+/// Header fields are names and values by turns; of a problem there are its status and its JSON behind them. Each is a line of
+/// one text, which crosses faster than several.
+#[napi(catch_unwind, ts_return_type = "(names: string | string[]) => string")]
+pub fn teller(env: Env, outbox: Float64Array) -> Result<Unknown<'static>> {
+    function(env, Rc::new(Teller { outbox }))
+}
+
+struct Teller {
+    outbox: Float64Array,
+}
+
+impl Called for Teller {
+    fn called(&self, env: Env, names: sys::napi_value) -> Result<sys::napi_value> {
+        // SAFETY: it is the argument of the call that is made of us.
+        let names = unsafe { Either::<String, Vec<String>>::from_napi_value(env.raw(), names) }.map_err(failed)?;
+        let text = self.tell(&names).map_err(thrown)?;
+        let (begin, length, mut made) = (text.as_ptr().cast(), text.len() as isize, null_mut());
+        // What is ASCII need not be decoded, and nearly all is.
+        let create = if text.is_ascii() { sys::napi_create_string_latin1 } else { sys::napi_create_string_utf8 };
+        // SAFETY: this is called in the environment; the text lives until it is copied.
+        match unsafe { create(env.raw(), begin, length, &mut made) } {
+            sys::Status::napi_ok => Ok(made),
+            _ => Err(thrown(Error::new(Code::Internal, "no text could be made"))),
+        }
+    }
+}
+
+impl Teller {
+    fn tell(&self, names: &Either<String, Vec<String>>) -> quotalock::Result<String> {
+        let (&[asked, end], _) = self.outbox.split_first_chunk().ok_or_else(odd)?;
+        let (asked, numbers) = (asked as u32, self.outbox.get(2..end as usize).ok_or_else(odd)?);
+        let syntax = if asked & NO_SYNTAX == 0 { HeaderSyntax::Draft11 } else { HeaderSyntax::None };
+        let options = HeaderOptions { syntax, legacy: asked & LEGACY != 0 };
+        let (has_fields, has_problem) = (asked & FIELDS != 0, asked & PROBLEM != 0);
+        let (fields, problem) = match Told::read(names, numbers)? {
+            Told::One(told) => (has_fields.then(|| told.headers(&options)), has_problem.then(|| told.problem())),
+            Told::Several(told) => (has_fields.then(|| told.headers(&options)), has_problem.then(|| told.problem())),
+        };
+        let mut lines = String::with_capacity(512);
+        for (name, value) in fields.unwrap_or_default() {
+            [name, "\n", &value, "\n"].into_iter().for_each(|text| lines.push_str(text));
+        }
+        if let Some(problem) = problem {
+            let problem = problem?;
+            [&problem.status.to_string(), "\n", &problem.to_json(), "\n"]
+                .into_iter()
+                .for_each(|text| lines.push_str(text));
+        }
+        lines.pop();
+        Ok(lines)
+    }
 }
 
 /// A decision as JavaScript wrote it.
@@ -60,8 +97,7 @@ enum Told {
 }
 
 impl Told {
-    fn read(names: &Either<String, Vec<String>>, numbers: &[f64], length: u32) -> quotalock::Result<Told> {
-        let numbers = numbers.get(..length as usize).ok_or_else(odd)?;
+    fn read(names: &Either<String, Vec<String>>, numbers: &[f64]) -> quotalock::Result<Told> {
         if numbers.iter().any(|number| number.is_nan()) {
             return Err(odd());
         }

@@ -1,5 +1,7 @@
 //! The body of a refusal.
 
+use std::fmt::Write;
+
 use super::{Told, is_blocked, name_of};
 use crate::base::decision::{CombinedDecision, Decision, RuleDecision, Source};
 use crate::base::error::{Error, Result};
@@ -25,6 +27,53 @@ pub struct Problem {
     /// The member `violated-policies`: the rules that deny, named as in the header fields;
     /// none if nobody counted.
     pub violated_policies: Vec<String>,
+}
+
+impl Problem {
+    /// The body as JSON: `type`, `title`, `status`, `detail` and `violated-policies`.
+    pub fn to_json(&self) -> String {
+        let mut json = String::with_capacity(384);
+        for (name, text) in [("{\"type\":", self.kind), (",\"title\":", self.title)] {
+            json.push_str(name);
+            put_text(&mut json, text);
+        }
+        // Writing to a String cannot fail.
+        let _ = write!(json, ",\"status\":{},\"detail\":", self.status);
+        put_text(&mut json, &self.detail);
+        json.push_str(",\"violated-policies\":[");
+        for (place, name) in self.violated_policies.iter().enumerate() {
+            json.push_str(if place == 0 { "" } else { "," });
+            put_text(&mut json, name);
+        }
+        json.push_str("]}");
+        json
+    }
+}
+
+/// Adds a text as JSON has it (RFC 8259).
+fn put_text(json: &mut String, text: &str) {
+    json.push('"');
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | ..b' ')) {
+        let (plain, special) = rest.split_at(at);
+        json.push_str(plain);
+        let mut chars = special.chars();
+        match chars.next().unwrap_or_default() {
+            c @ ('"' | '\\') => json.extend(['\\', c]),
+            '\n' => json.push_str("\\n"),
+            '\r' => json.push_str("\\r"),
+            '\t' => json.push_str("\\t"),
+            '\u{8}' => json.push_str("\\b"),
+            '\u{c}' => json.push_str("\\f"),
+            c => {
+                // Writing to a String cannot fail.
+                let _ = write!(json, "\\u{:04x}", u32::from(c));
+            }
+        }
+        rest = chars.as_str();
+    }
+    json.push_str(rest);
+    json.push('"');
 }
 
 impl Decision {
@@ -85,4 +134,25 @@ fn problem(told: &Told<'_>) -> Result<Problem> {
         detail,
         violated_policies: told.rules().filter(denies).map(|(decision, rule)| name_of(decision, rule)).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_of_any_name() {
+        let names = vec!["api".to_owned(), "a\"b\\c\n\r\t\u{8}\u{c}\u{1}\u{7f}é€😀/".to_owned()];
+        let problem = Problem { kind: "k", title: "t", status: 429, detail: "d".to_owned(), violated_policies: names };
+        assert_eq!(
+            problem.to_json(),
+            concat!(
+                r#"{"type":"k","title":"t","status":429,"detail":"d","violated-policies":["api","#,
+                r#""a\"b\\c\n\r\t\b\f\u0001"#,
+                "\u{7f}é€😀/\"]}"
+            )
+        );
+        let problem = Problem { violated_policies: Vec::new(), ..problem };
+        assert!(problem.to_json().ends_with(r#","violated-policies":[]}"#));
+    }
 }

@@ -82,6 +82,18 @@ test('whom a request counts for', async () => {
   assert.equal((await from('2001:db8:1:2:ffff::1')).next, 0)
 })
 
+test('without proxies the socket tells whom a request counts for, however many there are', async () => {
+  const limited = express.rateLimit('a', '2/hour', { client: client('memory://') })
+  const from = (/** @type {string} */ remoteAddress) =>
+    asked(limited, { socket: { remoteAddress }, headers: { 'x-forwarded-for': '203.0.113.1' } })
+  assert.equal((await from('2001:db8:1:2::1')).next, 1)
+  for (let i = 0; i < 1_100; i++) assert.equal((await from(`10.0.${i >> 8}.${i & 255}`)).next, 1)
+  assert.equal((await from('2001:db8:1:2:ffff::1')).next, 1)
+  assert.equal((await from('2001:db8:1:2::1')).next, 0)
+  assert.equal((await from('10.0.0.0')).next, 1)
+  assert.equal((await from('10.0.0.0')).next, 0)
+})
+
 test('a key that is nothing is an error, and neither unlimited nor one for all', async () => {
   for (const key of [undefined, null, '', {}, Number.NaN, 1.5, true, new Uint8Array()]) {
     const limited = express.rateLimit('a', '1/hour', {
