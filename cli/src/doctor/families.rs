@@ -121,7 +121,7 @@ const JOB_LOCKS: [&str; 8] = [
 
 /// Whose a key without a TTL is, by its name and what was seen of it; none if it is no counter and no lock, or nobody's.
 pub fn recognise(name: &[u8], seen: &Seen, now_ms: u64) -> Option<Recognised> {
-    let text = std::str::from_utf8(name).ok()?;
+    let text = &*String::from_utf8_lossy(name);
     let words = Words::of(text);
     let found = |family, is_sure, life| Some(Recognised { family, is_sure, life });
     let sure = |family| found(family, true, Life::Asked);

@@ -81,9 +81,17 @@ pub fn is_hex(text: &[u8], lengths: &[usize]) -> bool {
     lengths.contains(&text.len()) && text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Whether it is what Python's `uuid.uuid1().hex` makes.
+/// Whether it is what Python's `uuid.uuid1().hex` makes: it tells a time, of this century. Random digits look so once in ten
+/// thousand times.
 pub fn is_uuid1_hex(text: &[u8]) -> bool {
-    is_hex(text, &[32]) && text[12] == b'1' && matches!(text[16], b'8' | b'9' | b'a' | b'b')
+    if !is_hex(text, &[32]) || text[12] != b'1' || !matches!(text[16], b'8' | b'9' | b'a' | b'b') {
+        return false;
+    }
+    // Low, middle and high digits of the tenths of microseconds since 1582.
+    let digits = [&text[13..16], &text[8..12], &text[..8]].concat();
+    let told = std::str::from_utf8(&digits).ok().and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    const YEAR: u64 = 315_569_520_000_000;
+    told.is_some_and(|told| (418 * YEAR..468 * YEAR).contains(&told))
 }
 
 /// Whether it is a UUID as people write it.
