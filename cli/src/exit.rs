@@ -17,6 +17,8 @@ pub enum Exit {
     NoServer,
     /// 10: the call was denied.
     Denied,
+    /// 130: Ctrl-C was pressed.
+    Stopped,
 }
 
 impl Termination for Exit {
@@ -27,6 +29,7 @@ impl Termination for Exit {
             Exit::Usage => 2,
             Exit::NoServer => 3,
             Exit::Denied => 10,
+            Exit::Stopped => 130,
         })
     }
 }

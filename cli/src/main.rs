@@ -5,8 +5,10 @@
 
 mod arguments;
 mod commands;
+mod doctor;
 mod exit;
 mod output;
+mod server;
 
 use clap::Parser;
 

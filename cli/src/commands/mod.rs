@@ -5,11 +5,14 @@ mod explain;
 use clap::Subcommand;
 
 use crate::arguments::Shared;
+use crate::doctor;
 use crate::exit::{Exit, Failure};
 
 /// What is to be done.
 #[derive(Subcommand)]
 pub enum Command {
+    /// Finds what is stuck or will be: keys without a TTL, negative counters, servers that are not well
+    Doctor(doctor::Arguments),
     /// Says in words what a policy admits, and its worst cases
     Explain(explain::Arguments),
 }
@@ -18,6 +21,7 @@ impl Command {
     /// Runs the command.
     pub fn run(self, shared: &Shared) -> Result<Exit, Failure> {
         match self {
+            Command::Doctor(arguments) => doctor::run(arguments, shared),
             Command::Explain(arguments) => explain::run(arguments, shared),
         }
     }
