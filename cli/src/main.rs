@@ -7,6 +7,9 @@ mod arguments;
 mod commands;
 mod exit;
 mod output;
+mod simulate;
+mod words;
+mod worst;
 
 use clap::Parser;
 

@@ -1,6 +1,7 @@
 //! The commands, each in its file.
 
 mod explain;
+mod simulate;
 
 use clap::Subcommand;
 
@@ -12,6 +13,8 @@ use crate::exit::{Exit, Failure};
 pub enum Command {
     /// Says in words what a policy admits, and its worst cases
     Explain(explain::Arguments),
+    /// Replays access logs through policies: who would have been denied
+    Simulate(simulate::Arguments),
 }
 
 impl Command {
@@ -19,6 +22,7 @@ impl Command {
     pub fn run(self, shared: &Shared) -> Result<Exit, Failure> {
         match self {
             Command::Explain(arguments) => explain::run(arguments, shared),
+            Command::Simulate(arguments) => simulate::run(arguments, shared),
         }
     }
 }
