@@ -9,6 +9,9 @@ mod doctor;
 mod exit;
 mod output;
 mod server;
+mod simulate;
+mod words;
+mod worst;
 
 use clap::Parser;
 

@@ -67,7 +67,8 @@ pub use denials::{
 pub use http::{DEFAULT_IPV6_PREFIX, HeaderOptions, HeaderSyntax, Problem, client_address};
 pub use json::{MAX_JSON_DEPTH, check_json};
 pub use limiter::{
-    Charge, Limiter, LimiterOptions, MAX_CHARGES, MAX_COST, MAX_REQUEST_ID_BYTES, MIN_BLOCK, Reservation, Unsettled,
+    Charge, Limiter, LimiterOptions, MAX_CHARGES, MAX_COST, MAX_REQUEST_ID_BYTES, MIN_BLOCK, Replay, Replayed,
+    Reservation, Unsettled,
 };
 pub use limiter_cache::LimiterCache;
 pub use lock::{

@@ -1,6 +1,7 @@
 //! The commands, each in its file.
 
 mod explain;
+mod simulate;
 
 use clap::Subcommand;
 
@@ -15,6 +16,8 @@ pub enum Command {
     Doctor(doctor::Arguments),
     /// Says in words what a policy admits, and its worst cases
     Explain(explain::Arguments),
+    /// Replays access logs through policies: who would have been denied
+    Simulate(simulate::Arguments),
 }
 
 impl Command {
@@ -23,6 +26,7 @@ impl Command {
         match self {
             Command::Doctor(arguments) => doctor::run(arguments, shared),
             Command::Explain(arguments) => explain::run(arguments, shared),
+            Command::Simulate(arguments) => simulate::run(arguments, shared),
         }
     }
 }

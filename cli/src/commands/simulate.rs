@@ -1,0 +1,218 @@
+//! `simulate`: replays access logs through policies, in the time of the log.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use quotalock::Policy;
+use serde_json::json;
+
+use crate::arguments::Shared;
+use crate::exit::{Exit, Failure};
+use crate::output::shown;
+use crate::simulate::html;
+use crate::simulate::input::Progress;
+use crate::simulate::line::By;
+use crate::simulate::pattern::Pattern;
+use crate::simulate::report::{Asked, Report};
+use crate::simulate::run::Run;
+use crate::simulate::source::{Request, Sources, Told};
+
+/// After so many requests the bar moves, and signals are looked for.
+const STEP: u64 = 8_192;
+
+/// What `simulate` is asked.
+///
+/// Reads common and combined logs (as Apache and nginx write them) and JSON, each line in its form, plain or gzip. Several logs are
+/// merged by their times. Counts of a client take about 120 bytes, for each policy beyond the first about 40 more.
+///
+/// Ends with 0; with 1 if a log could not be read to its end or nothing in it could be used, and with --fail if a policy denies
+/// anything; with 2 for wrong arguments.
+#[derive(Args)]
+pub struct Arguments {
+    /// A policy, such as '10/minute;100/hour'; several are compared
+    #[arg(long, required = true, value_name = "POLICY")]
+    policy: Vec<String>,
+    /// By what to limit: ip, user, path or field:NAME
+    #[arg(long, default_value = "ip", value_parser = By::parse)]
+    by: By,
+    /// The form of the lines: as nginx's log_format, or a regular expression with groups such as (?<time>...) and (?<ip>...)
+    #[arg(long)]
+    pattern: Option<String>,
+    /// Find the smallest limit of each policy's shape that denies less than so many percent of clients
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    suggest: Option<f64>,
+    /// How many of the clients of whom most is denied are named
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    worst: usize,
+    /// How many clients are kept; requests of more are left out and counted
+    #[arg(long, value_name = "COUNT", default_value_t = 10_000_000, value_parser = clap::value_parser!(u32).range(1..))]
+    max_clients: u32,
+    /// Write the report with plots into an HTML file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write each decision into a file, as a line of JSON
+    #[arg(long, value_name = "FILE")]
+    decisions: Option<PathBuf>,
+    /// End with 1 if a policy denies anything
+    #[arg(long)]
+    fail: bool,
+    /// The logs; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+/// Parses `1` or `1%`.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end().parse::<f64>();
+    number
+        .ok()
+        .filter(|percent| *percent > 0.0 && *percent <= 100.0)
+        .ok_or_else(|| "give a percentage above 0, up to 100".into())
+}
+
+/// Runs the command.
+pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
+    let policies: Vec<Policy> = arguments.policy.iter().map(|text| Policy::parse(text)).collect::<Result<_, _>>()?;
+    let pattern = arguments.pattern.as_ref().map(|text| Pattern::parse(text, &arguments.by)).transpose();
+    let pattern = pattern.map_err(usage)?;
+    arguments.html.as_deref().map_or(Ok(()), check_place)?;
+    let mut decisions = arguments.decisions.as_deref().map(Decisions::create).transpose()?;
+
+    let read = Progress::default();
+    let opened = Sources::open(&arguments.files, &arguments.by, pattern.as_ref(), &read);
+    let (mut sources, size) =
+        opened.map_err(|(file, error)| usage(format!("cannot read {}: {error}", shown(file.as_bytes()))))?;
+    let (bar, stop) = (bar(size), interrupted());
+    let mut run = Run::new(&policies, arguments.max_clients as usize, arguments.suggest.is_some());
+    let mut failed = None;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64);
+    sources.each(now, |request| {
+        let told = run.decide(&request);
+        if let Some(decisions) = decisions.as_mut().filter(|_| told == Told::Decided)
+            && let Err(error) = decisions.write(&run, &request)
+        {
+            failed = Some(error);
+            return Told::Enough;
+        }
+        if run.decided.is_multiple_of(STEP) {
+            bar.set_position(read.get());
+            if stop.load(Ordering::Relaxed) {
+                return Told::Enough;
+            }
+        }
+        told
+    });
+    bar.finish_and_clear();
+    if let Some(decisions) = decisions {
+        failed = failed.or_else(|| decisions.end().err());
+    }
+    let asked = Asked {
+        files: arguments.files.iter().map(|file| file.to_string_lossy().into_owned()).collect(),
+        by: arguments.by,
+        worst: arguments.worst,
+        suggest: arguments.suggest,
+        interrupted: stop.load(Ordering::Relaxed),
+    };
+    let report = Report::of(&run, &sources.reading, asked);
+    // The tables of the clients may be large, and all that is told of them is in the report.
+    drop((run, sources));
+    print(&report, shared.json)?;
+    if let Some(error) = failed {
+        return Err(not_written(arguments.decisions.as_deref(), &error));
+    }
+    if let Some(path) = &arguments.html {
+        html::save(path, &html::page(&report)).map_err(|error| not_written(Some(path), &error))?;
+    }
+    let useless = report.lines > 0 && report.requests == 0;
+    let found = useless || report.interrupted || !report.broken.is_empty() || arguments.fail && report.denies();
+    Ok(if found { Exit::Findings } else { Exit::Fine })
+}
+
+fn usage(message: String) -> Failure {
+    Failure { exit: Exit::Usage, code: "invalid_argument", message }
+}
+
+fn not_written(path: Option<&Path>, error: &io::Error) -> Failure {
+    let path = path.map(|path| shown(path.to_string_lossy().as_bytes())).unwrap_or_default();
+    Failure { exit: Exit::Findings, code: "not_written", message: format!("cannot write {path}: {error}") }
+}
+
+/// Refuses a place that cannot be written to before gigabytes were read.
+fn check_place(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if path.file_name().is_none() || path.is_dir() || !folder.is_dir() {
+        let path = shown(path.to_string_lossy().as_bytes());
+        return Err(usage(format!("cannot write {path}: give the name of a file in a folder that exists")));
+    }
+    Ok(())
+}
+
+/// A bar, where there is a terminal to draw it on.
+fn bar(size: Option<u64>) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(size, ProgressDrawTarget::stderr_with_hz(10));
+    let form = match size {
+        Some(_) => "{bar:30} {percent:>3} %  {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+        None => "{spinner} {bytes} read, {bytes_per_sec}",
+    };
+    // The form is known to be right; if it were not, the bar would look otherwise.
+    match ProgressStyle::with_template(form) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+/// Set by Ctrl-C: what was read so far is told. A second one ends the program at once.
+fn interrupted() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // Without them a signal ends the program, as it does by default.
+        let _ = signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, stop.clone());
+        let _ = signal_hook::flag::register(signal, stop.clone());
+    }
+    stop
+}
+
+fn print(report: &Report, as_json: bool) -> Result<(), Failure> {
+    let mut out = anstream::stdout();
+    let written = match as_json {
+        true => writeln!(out, "{}", json!(report)),
+        false => write!(out, "{report}"),
+    };
+    match written.and_then(|()| out.flush()) {
+        // Whoever reads has read enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(|error| not_written(Some(Path::new("the report")), &error)),
+    }
+}
+
+/// The file of all decisions.
+struct Decisions {
+    file: BufWriter<File>,
+}
+
+impl Decisions {
+    fn create(path: &Path) -> Result<Decisions, Failure> {
+        let file = File::create(path).map_err(|error| not_written(Some(path), &error))?;
+        Ok(Decisions { file: BufWriter::with_capacity(1 << 18, file) })
+    }
+
+    fn write(&mut self, run: &Run, request: &Request<'_>) -> io::Result<()> {
+        let client = serde_json::to_string(&String::from_utf8_lossy(request.key))?;
+        let (seconds, micros) = (run.now() / 1_000_000, run.now() % 1_000_000);
+        write!(self.file, "{{\"time\":{seconds}.{micros:06},\"client\":{client},\"admitted\":[")?;
+        for (at, trial) in run.trials.iter().enumerate() {
+            write!(self.file, "{}{}", if at > 0 { "," } else { "" }, trial.admitted)?;
+        }
+        self.file.write_all(b"]}\n")
+    }
+
+    fn end(mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}

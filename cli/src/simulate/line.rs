@@ -1,0 +1,281 @@
+//! One line of a log: when it was, and whose.
+
+use std::ops::Range;
+
+use super::json::{self, Learned};
+use super::pattern::Pattern;
+use super::time;
+
+/// By what requests are limited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The client's address.
+    Ip,
+    /// The user who logged in.
+    User,
+    /// The path, without the query.
+    Path,
+    /// A field of that name.
+    Field(String),
+}
+
+impl By {
+    /// Parses `ip`, `user`, `path` or `field:NAME`.
+    pub fn parse(text: &str) -> Result<By, String> {
+        match text {
+            "ip" => Ok(By::Ip),
+            "user" => Ok(By::User),
+            "path" => Ok(By::Path),
+            _ => match text.strip_prefix("field:").filter(|name| !name.is_empty()) {
+                Some(name) => Ok(By::Field(name.to_owned())),
+                None => Err("use ip, user, path or field:NAME".into()),
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for By {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            By::Ip => f.write_str("ip"),
+            By::User => f.write_str("user"),
+            By::Path => f.write_str("path"),
+            By::Field(name) => write!(f, "field:{name}"),
+        }
+    }
+}
+
+/// The form of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Common or combined, as Apache and nginx write unless told otherwise.
+    Access,
+    /// A JSON object.
+    Json,
+    /// What `--pattern` says.
+    Pattern,
+}
+
+impl Form {
+    /// Every form.
+    pub const ALL: [Form; 3] = [Form::Access, Form::Json, Form::Pattern];
+
+    /// As reports call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Form::Access => "common or combined",
+            Form::Json => "JSON",
+            Form::Pattern => "the pattern",
+        }
+    }
+}
+
+/// Where the name of the client is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the line.
+    Line(Range<usize>),
+    /// Outside of it, in [`Parser::decoded`], since the line wrote it with escapes.
+    Decoded,
+    /// Nowhere: the line names none.
+    Nowhere,
+}
+
+/// What a line says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parsed {
+    /// Microseconds since the epoch.
+    pub time: u64,
+    /// Whose request it is.
+    pub key: Place,
+    /// The form of the line.
+    pub form: Form,
+}
+
+/// Reads lines, in whatever form each of them is.
+pub struct Parser {
+    by: By,
+    pattern: Option<Pattern>,
+    /// The form of the last line, which is tried first.
+    last: Form,
+    /// The text of the last time, and the time.
+    memo: (Vec<u8>, u64),
+    learned: Learned,
+    /// What an escaped name stands for.
+    pub decoded: Vec<u8>,
+}
+
+impl Parser {
+    /// Reads common and combined logs and JSON, or only what a pattern says.
+    pub fn new(by: By, pattern: Option<Pattern>) -> Parser {
+        let last = if pattern.is_some() { Form::Pattern } else { Form::Access };
+        Parser { by, pattern, last, memo: (Vec::new(), 0), learned: Learned::default(), decoded: Vec::new() }
+    }
+
+    /// What a line says, without its end; none if it is in no known form.
+    pub fn parse(&mut self, line: &[u8]) -> Option<Parsed> {
+        let first = self.parse_as(self.last, line);
+        if first.is_some() || self.last == Form::Pattern {
+            return first;
+        }
+        let other = if self.last == Form::Access { Form::Json } else { Form::Access };
+        let second = self.parse_as(other, line)?;
+        self.last = other;
+        Some(second)
+    }
+
+    fn parse_as(&mut self, form: Form, line: &[u8]) -> Option<Parsed> {
+        let (time, key) = match form {
+            Form::Access => self.access(line)?,
+            Form::Json => {
+                let (time, key) = json::parse(line, &self.by, &mut self.learned, &mut self.decoded)?;
+                (time, key)
+            }
+            Form::Pattern => {
+                let (time, key) = self.pattern.as_mut()?.find(line)?;
+                let time = self.memoized(&line[time], time::parse)?;
+                (time, key.map_or(Place::Nowhere, Place::Line))
+            }
+        };
+        let key = match key {
+            Place::Line(range) => named(line, range, &self.by),
+            other => other,
+        };
+        Some(Parsed { time, key, form })
+    }
+
+    /// Many lines have the same second.
+    fn memoized(&mut self, text: &[u8], parse: fn(&[u8]) -> Option<u64>) -> Option<u64> {
+        if text.is_empty() || self.memo.0 != text {
+            let time = parse(text)?;
+            self.memo.0.clear();
+            self.memo.0.extend_from_slice(text);
+            self.memo.1 = time;
+        }
+        Some(self.memo.1)
+    }
+
+    /// `host ident user [time] "request" status bytes "referer" "agent"`; what comes after the time may be missing.
+    fn access(&mut self, line: &[u8]) -> Option<(u64, Place)> {
+        let host = memchr::memchr(b' ', line).filter(|end| *end > 0)?;
+        let mut open = host;
+        // A user's name may have a bracket.
+        let (time, close) = loop {
+            open += 1 + memchr::memchr(b'[', &line[open + 1..])?;
+            let close = open + 1 + memchr::memchr(b']', &line[open + 1..])?;
+            if let Some(time) = self.memoized(&line[open + 1..close], time::access) {
+                break (time, close);
+            }
+        };
+        let key = match &self.by {
+            By::Ip => Some(0..host),
+            By::User => user(line, host, open),
+            By::Path => request(line, close),
+            By::Field(name) => field(line, name, host, open, close),
+        };
+        Some((time, key.map_or(Place::Nowhere, Place::Line)))
+    }
+}
+
+/// Between the identity, which is one word, and the time.
+fn user(line: &[u8], host: usize, open: usize) -> Option<Range<usize>> {
+    let start = host + 1 + memchr::memchr(b' ', line.get(host + 1..open)?)? + 1;
+    (start < open).then(|| start..open - 1)
+}
+
+/// The quoted text after a place: where it is without its quotes.
+fn quoted(line: &[u8], from: usize) -> Option<Range<usize>> {
+    let start = from + memchr::memchr(b'"', line.get(from..)?)? + 1;
+    let mut at = start;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', line.get(at..)?)?;
+        if line[at] == b'"' {
+            return Some(start..at);
+        }
+        at += 2;
+    }
+}
+
+/// The request line.
+fn request(line: &[u8], close: usize) -> Option<Range<usize>> {
+    quoted(line, close)
+}
+
+/// A field of the combined format by its name, Apache's or nginx's.
+fn field(line: &[u8], name: &str, host: usize, open: usize, close: usize) -> Option<Range<usize>> {
+    let after = || quoted(line, close).map(|request| request.end + 1);
+    // The words behind the request.
+    let word = |number: usize| {
+        let mut start = after()?;
+        for _ in 0..=number {
+            start += line.get(start..)?.iter().position(|byte| *byte != b' ')?;
+            let end = memchr::memchr(b' ', &line[start..]).map_or(line.len(), |length| start + length);
+            (start, _) = (end, start);
+        }
+        let begin = memchr::memrchr(b' ', &line[..start])? + 1;
+        Some(begin..start)
+    };
+    match name {
+        "ip" | "host" | "remote_addr" => Some(0..host),
+        "user" | "remote_user" => user(line, host, open),
+        "path" | "uri" | "request" => request(line, close),
+        "method" => {
+            let request = request(line, close)?;
+            let length = memchr::memchr(b' ', &line[request.clone()])?;
+            Some(request.start..request.start + length)
+        }
+        "status" => word(0),
+        "bytes" | "body_bytes_sent" => word(1),
+        "referer" | "http_referer" => quoted(line, after()?),
+        "agent" | "user_agent" | "http_user_agent" => quoted(line, quoted(line, after()?)?.end + 1),
+        _ => None,
+    }
+}
+
+/// The name of the client in what stands in its field: none for nothing or `-`, no port, no query.
+pub fn named(line: &[u8], range: Range<usize>, by: &By) -> Place {
+    let text = &line[range.clone()];
+    let range = match by {
+        By::Ip => range.start..range.start + without_port(text),
+        By::Path => match path(text) {
+            Some(path) => range.start + path.start..range.start + path.end,
+            None => return Place::Nowhere,
+        },
+        By::User | By::Field(_) => range,
+    };
+    match &line[range.clone()] {
+        b"" | b"-" => Place::Nowhere,
+        _ => Place::Line(range),
+    }
+}
+
+/// How long an address is without the port of `192.0.2.1:443`.
+fn without_port(text: &[u8]) -> usize {
+    match memchr::memchr(b':', text) {
+        Some(colon) if memchr::memchr(b':', &text[colon + 1..]).is_none() && colon >= 7 => colon,
+        _ if text.first() == Some(&b'[') => memchr::memchr(b']', text).map_or(text.len(), |end| end + 1),
+        _ => text.len(),
+    }
+}
+
+/// The path in `GET /a?b HTTP/1.1`, `/a?b` or `http://host/a?b`.
+fn path(text: &[u8]) -> Option<Range<usize>> {
+    let (start, end) = match memchr::memchr(b' ', text) {
+        Some(space) => {
+            let rest = &text[space + 1..];
+            (space + 1, space + 1 + memchr::memrchr(b' ', rest).unwrap_or(rest.len()))
+        }
+        None => (0, text.len()),
+    };
+    let target = &text[start..end];
+    let host = memchr::memmem::find(target, b"://").filter(|at| *at <= 5).map(|at| at + 3);
+    let start = match host {
+        Some(host) => start + host + memchr::memchr(b'/', &target[host..])?,
+        None => start,
+    };
+    let length = memchr::memchr2(b'?', b'#', &text[start..end]).unwrap_or(end - start);
+    text.get(start).filter(|first| matches!(first, b'/' | b'*')).map(|_| start..start + length)
+}
+
+#[cfg(test)]
+mod tests;
