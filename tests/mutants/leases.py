@@ -78,6 +78,12 @@ MUTANTS = [
         ),
     ),
     Mutant(
+        "a call that was given up keeps others from taking",
+        f"{RUST}/limiter/lease.rs",
+        "engine.purses.failed(&self.key, leasing.progress().taking);",
+        "let _ = engine;",
+    ),
+    Mutant(
         "closing gives nothing back",
         f"{RUST}/closing.rs",
         "chain(given_back)",

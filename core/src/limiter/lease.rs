@@ -202,6 +202,16 @@ impl LimiterCall {
     }
 }
 
+impl Drop for LimiterCall {
+    /// Its caller may have given it up on its way: then the next one takes.
+    fn drop(&mut self) {
+        let Some(leasing) = &self.leasing else { return };
+        if let Some(engine) = leasing.session.engine_if_made() {
+            engine.purses.failed(&self.key, leasing.progress().taking);
+        }
+    }
+}
+
 /// The call that gives back what a client has taken and not spent, in the time in which it is worth something: none if
 /// that is over.
 pub(crate) fn give_back(session: &Arc<Session>, left: Leftover) -> Option<Exchange> {
@@ -211,3 +221,6 @@ pub(crate) fn give_back(session: &Arc<Session>, left: Leftover) -> Option<Exchan
     let refund = LimiterCall { spec, verb, key: left.key, amount: left.amount, memory: None, recall, leasing: None };
     Some(Exchange::new(session.clone(), Box::new(refund), None).within(Duration::from_micros(time)).parting())
 }
+
+#[cfg(test)]
+mod tests;
