@@ -13,7 +13,7 @@ const { failure } = require('./errors.js')
 const inbox = new Float64Array(16 << 10)
 
 /**
- * What is decided at once (src/at_once.rs): a decision of as many rules as there can be, with two numbers in front.
+ * What is decided at once (src/desk.rs): a decision of as many rules as there can be, with two numbers in front.
  * @type {Numbers}
  */
 const instant = new Float64Array(2 + 9 + 10 * 9)

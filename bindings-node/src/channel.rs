@@ -15,10 +15,10 @@ use quotalock::driver::{self, Sink};
 use quotalock::{Acquiring, Answer, Op, Releasing, Result};
 
 use crate::answers::{Answers, Mailbox};
-use crate::at_once::Desk;
 use crate::bell::{Reminders, bell, hold};
 use crate::call::{self, Asked};
 use crate::client::Limiter;
+use crate::desk::Desk;
 use crate::error;
 use crate::look::{Looks, Understood};
 use crate::own_loop::OwnLoop;

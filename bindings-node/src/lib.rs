@@ -13,6 +13,7 @@ mod call;
 mod channel;
 mod client;
 mod described;
+mod desk;
 mod entries;
 mod error;
 mod function;

@@ -146,7 +146,7 @@ MUTANTS = [
     ),
     Mutant(
         "what was decided at once is taken for the decision of a call that could not be decided",
-        "bindings-node/src/at_once.rs",
+        "bindings-node/src/desk.rs",
         "            numbers[1] = 0.0;\n",
         "",
         suites=NODE,

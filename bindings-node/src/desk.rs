@@ -1,0 +1,95 @@
+//! Decisions that this process makes without a call: JavaScript writes what it asks into a small array, calls a function that
+//! takes nothing, and reads the answer there.
+//!
+//! | number | JavaScript writes | we write |
+//! |---|---|---|
+//! | 0 | | 1 if this process may know an answer in place of Redis: then it is worth asking |
+//! | 1 | the handle of the limiter | where the decision ends |
+//! | 2 | the cost | from here on: the decision (answers/mod.rs) |
+//! | 3 | the length of its key, which begins the keys | |
+//! | 4 | 1 if a denial is an error | |
+
+use std::cell::{RefCell, UnsafeCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+
+use napi::bindgen_prelude::{Float64Array, Uint8Array};
+use napi::{Env, sys};
+use quotalock::{Decision, driver};
+
+use crate::answers::Answers;
+use crate::error::Result;
+use crate::function::Called;
+use crate::given::unsigned;
+
+/// Where the decision begins.
+const DECISION: usize = 2;
+
+/// What the channel and its function have in common.
+pub struct Desk {
+    /// Written by JavaScript: the keys of calls.
+    pub keys: Uint8Array,
+    /// Written by both.
+    instant: UnsafeCell<Float64Array>,
+    /// By handle; free places are none.
+    pub limiters: RefCell<Vec<Option<quotalock::Limiter>>>,
+    decided: RefCell<Answers>,
+}
+
+impl Desk {
+    pub fn new(keys: Uint8Array, instant: Float64Array) -> Desk {
+        Desk { keys, instant: UnsafeCell::new(instant), limiters: RefCell::default(), decided: RefCell::default() }
+    }
+
+    /// Does something with the numbers.
+    fn with<T>(&self, how: impl FnOnce(&mut [f64]) -> T) -> T {
+        // SAFETY: JavaScript waits for us meanwhile, on this thread, and never transfers the memory. What is done with them
+        // calls neither JavaScript nor this function again.
+        how(unsafe { (*self.instant.get()).as_mut() })
+    }
+
+    /// Decides what was asked, and writes where the decision ends; 0 if it was not decided, or is an error: then it is to be
+    /// asked with the next batch, which says so.
+    fn decide(&self) {
+        let asked = self.with(|numbers| {
+            let &mut [_, handle, cost, length, requires, ..] = numbers else { return None };
+            numbers[1] = 0.0;
+            Some((handle as usize, cost, length as usize, requires == 1.0))
+        });
+        let Some(decision) = asked.and_then(|asked| self.decision(asked)) else { return };
+        let Ok(mut decided) = self.decided.try_borrow_mut() else { return };
+        decided.numbers.clear();
+        if decided.decision(&decision).is_err() {
+            return;
+        }
+        let end = DECISION + decided.numbers.len();
+        self.with(|numbers| {
+            if let Some(place) = numbers.get_mut(DECISION..end) {
+                place.copy_from_slice(&decided.numbers);
+                numbers[1] = end as f64;
+            }
+        });
+    }
+
+    fn decision(&self, (handle, cost, length, requires): (usize, f64, usize, bool)) -> Option<Decision> {
+        let limiters = self.limiters.try_borrow().ok()?;
+        let limiter = limiters.get(handle)?.as_ref()?;
+        let (key, cost) = (self.keys.get(..length)?, unsigned("cost", cost).ok()?);
+        let decided = if requires { limiter.require_at_once(key, cost) } else { limiter.consume_at_once(key, cost) };
+        decided?.ok()
+    }
+
+    /// Tells JavaScript whether it is worth asking.
+    pub fn tell_whether_known(&self) {
+        let known = f64::from(u8::from(driver::may_know()));
+        self.with(|numbers| numbers.iter_mut().take(1).for_each(|number| *number = known));
+    }
+}
+
+impl Called for Desk {
+    fn called(&self, _: Env, _: sys::napi_value) -> Result<sys::napi_value> {
+        // What panics was not decided: the next batch says why.
+        let _ = catch_unwind(AssertUnwindSafe(|| self.decide()));
+        Ok(null_mut())
+    }
+}
