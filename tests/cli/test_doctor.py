@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from cluster import Cluster
-from conftest import Program
+from command import Program
 from member import Member, until
 from planted import healthy, lines
 from quotalock import Client
@@ -245,7 +245,9 @@ def test_rights_that_are_missing_are_named_and_the_rest_is_looked_at(server: Mem
         assert (found.code, named in lacks["what"]) == (1, True), lacks
         assert ("set-nx-decr" in found.families()) == (without not in ("+scan", "+pttl"))
     # By a script, and by commands, the same is found; and a user that may not write changes nothing.
-    scripted = quotalock("doctor", "--json", url=users(server, *READER, "+eval", "+eval_ro" if "6.2" not in server.name else "+eval"))
+    scripted = quotalock(
+        "doctor", "--json", url=users(server, *READER, "+eval", "+eval_ro" if "6.2" not in server.name else "+eval")
+    )
     assert scripted.families() == full.families()
     fixed = quotalock("doctor", "--fix", "--yes", "--json", url=users(server, *READER))
     assert (fixed.code, fixed.json["fixed"]["done"], fixed.json["fixed"]["refused"]) == (1, 0, 1)
@@ -305,14 +307,14 @@ def test_all_nodes_of_a_cluster_are_looked_at_and_one_that_is_down_is_told(quota
         assert quotalock("doctor", "--undo", "undo.jsonl", "--json", url=url).json["undone"]["done"] == 2
 
 
-def test_sentinels_lead_to_all_servers_and_a_socket_does(_servers: dict[str, Member], quotalock: Program) -> None:
+def test_sentinels_lead_to_all_servers_and_a_socket_does(all_servers: dict[str, Member], quotalock: Program) -> None:
     with Sentinels(replicas=1) as sentinels:
         sentinels.primary.ask("SET", "limit:a:1", -1)
         assert sentinels.primary.ask("WAIT", 1, 10_000) == 1
         found = quotalock("doctor", "--fix", "--yes", "--json", url=sentinels.url)
         assert (found.code, found.json["fixed"]["done"], len(found.json["nodes"])) == (0, 1, 2)
         assert sentinels.primary.ask("PTTL", "limit:a:1") > 0
-    server = _servers["redis-7.0"]
+    server = all_servers["redis-7.0"]
     server.ask("FLUSHALL")
     server.ask("SELECT", 3)
     server.ask("SET", "limit:a:1", -1)

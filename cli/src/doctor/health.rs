@@ -107,7 +107,7 @@ impl Health {
     fn memory(&mut self, info: &Info<'_>) {
         let (used, most, policy) =
             (info.number("used_memory"), info.number("maxmemory"), info.text("maxmemory_policy"));
-        if most > 0 && policy.starts_with("allkeys") || policy.starts_with("volatile") && most > 0 {
+        if most > 0 && (policy.starts_with("allkeys") || policy.starts_with("volatile")) {
             self.tell(
                 "eviction",
                 format!("evicts keys when it is full (maxmemory-policy {policy})"),
