@@ -1,69 +1,14 @@
-"""What the tests of the program `quotalock` share: the program, and servers that nobody else uses, for it looks at all
-of a server."""
+"""What the tests of the program `quotalock` share: servers that nobody else uses, for it looks at all of a server."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command import Program
 from member import Member
-from servers import NAMES, ROOT
-
-PROGRAM = ROOT / "target/debug/quotalock"
-ENDS_WITHIN = 60.0
-
-
-@dataclass(frozen=True)
-class Ran:
-    """How a run ended, and what it wrote."""
-
-    code: int
-    out: str
-    error: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    def families(self) -> set[str]:
-        """Whose keys were found."""
-        return {finding["family"] for finding in self.json["findings"] if "family" in finding}
-
-    def kinds(self) -> set[str]:
-        """What was found that is no mere note."""
-        return {finding["kind"] for finding in self.json["findings"] if not finding["is_note"]}
-
-
-class Program:
-    """Runs `quotalock` without a terminal, in a folder of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.url = ""
-
-    def __call__(self, *words: str, url: str = "", stdin: str = "") -> Ran:
-        ended = subprocess.run(
-            self.command(*words, url=url),
-            cwd=self.folder,
-            env=os.environ | {"QUOTALOCK_URL": url or self.url},
-            input=stdin,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=ENDS_WITHIN,
-            check=False,
-        )
-        assert "panicked" not in ended.stderr
-        return Ran(ended.returncode, ended.stdout, ended.stderr)
-
-    def command(self, *words: str, url: str = "") -> Sequence[str]:
-        """The same for who starts it otherwise."""
-        return (str(PROGRAM), *words, "--url", url or self.url)
+from servers import NAMES
 
 
 @pytest.fixture
@@ -72,31 +17,36 @@ def quotalock(tmp_path: Path) -> Program:
     return Program(tmp_path)
 
 
+class Servers(dict[str, Member]):
+    """A server of each kind, started when it is wanted."""
+
+    def __missing__(self, name: str) -> Member:
+        self[name] = Member(name)
+        self[name].start()
+        return self[name]
+
+
 @pytest.fixture(scope="session")
-def _servers() -> Iterator[dict[str, Member]]:
-    servers = {name: Member(name) for name in NAMES}
-    try:
-        for server in servers.values():
-            server.start()
-        yield servers
-    finally:
-        for server in servers.values():
-            server.close()
+def all_servers() -> Iterator[Servers]:
+    servers = Servers()
+    yield servers
+    for server in servers.values():
+        server.close()
 
 
 @pytest.fixture(params=NAMES)
-def server(request: pytest.FixtureRequest, _servers: dict[str, Member], quotalock: Program) -> Member:
+def server(request: pytest.FixtureRequest, all_servers: Servers, quotalock: Program) -> Member:
     """An empty server of each kind, which the program finds unless told otherwise."""
-    member = _servers[request.param]
+    member = all_servers[request.param]
     member.ask("FLUSHALL")
     quotalock.url = member.url
     return member
 
 
 @pytest.fixture
-def redis(_servers: dict[str, Member], quotalock: Program) -> Member:
+def redis(all_servers: Servers, quotalock: Program) -> Member:
     """An empty Redis 7.0, for what does not differ between servers."""
-    member = _servers["redis-7.0"]
+    member = all_servers["redis-7.0"]
     member.ask("FLUSHALL")
     quotalock.url = member.url
     return member

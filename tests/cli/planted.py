@@ -1,7 +1,7 @@
 """Keys without a TTL, as libraries leave them on bad days.
 
-Those that could be installed (bench/survive/setup.sh) made their keys themselves, and `PERSIST` then took the TTL away. The
-others' keys are written as their sources name and store them.
+Those that could be installed (bench/survive/setup.sh) made their keys themselves, and `PERSIST` then took the TTL away.
+The others' keys are written as their sources name and store them.
 """
 
 from __future__ import annotations
@@ -109,8 +109,7 @@ def by_hand(server: Member) -> dict[str, str]:
 
 
 def healthy(server: Member, count: int) -> None:
-    """Writes so many keys as ours and those of healthy peers are, with TTLs where they should have some, and without where
-    nothing is wrong with that."""
+    """Writes so many keys of healthy peers and of applications, without a TTL where nothing is wrong with that."""
     script = """
     for i = 0, tonumber(ARGV[1]) - 1 do
       local kind = i % 10

@@ -10,12 +10,14 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 from cluster import Cluster
-from conftest import Program
+from command import Program
+from conftest import Servers
 from member import Member, until
 from planted import healthy, lines
 from quotalock import Client
@@ -175,23 +177,52 @@ def test_without_a_terminal_nothing_is_changed_without_yes(redis: Member, quotal
     assert json.loads(quotalock("doctor", "--fix", "--json").error)["error"]["code"] == "needs_yes"
 
 
-@pytest.mark.parametrize(("answer", "changed"), [("y\n", True), ("n\n", False), ("\n", False)])
-def test_a_terminal_is_asked(answer: str, changed: bool, redis: Member, quotalock: Program) -> None:
-    redis.ask("SET", "limit:a:1", -1)
+def at_a_terminal(quotalock: Program, answer: str, meanwhile: Callable[[], object] = lambda: None) -> tuple[int, bytes]:
+    """Runs a fix, does something while it asks, and answers: how it ended, and what was shown."""
     mine, theirs = os.openpty()
     command = quotalock.command("doctor", "--fix")
     process = subprocess.Popen(command, cwd=quotalock.folder, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     seen = b""
-    while b"[y/N]" not in seen:
-        assert select.select([mine], [], [], 30)[0], seen
-        seen += os.read(mine, 4_096)
-    os.write(mine, answer.encode())
-    assert process.wait(30) == (0 if changed else 1)
+    try:
+        while b"[y/N]" not in seen:
+            assert select.select([mine], [], [], 30)[0], seen
+            seen += os.read(mine, 4_096)
+        meanwhile()
+        os.write(mine, answer.encode())
+        return process.wait(30), seen
+    finally:
+        os.close(mine)
+
+
+@pytest.mark.parametrize(("answer", "changed"), [("y\n", True), ("n\n", False), ("\n", False)])
+def test_a_terminal_is_asked(answer: str, changed: bool, redis: Member, quotalock: Program) -> None:
+    redis.ask("SET", "limit:a:1", -1)
+    code, seen = at_a_terminal(quotalock, answer)
+    assert code == (0 if changed else 1)
     assert b"limit:a:*" in seen
     assert b"\x1b[" in seen
     assert (redis.ask("PTTL", "limit:a:1") > 0) == changed
-    os.close(mine)
+
+
+def test_what_is_not_any_more_what_was_shown_is_left_alone(server: Member, quotalock: Program) -> None:
+    token = "9f86d081884c7d659a2feaa0c55ad015"
+    for number in range(5):
+        server.ask("SET", f"limit:a:{number}", -1)
+        server.ask("SET", f"lock:{number}", token)
+
+    def meanwhile() -> None:
+        server.ask("PEXPIRE", "limit:a:0", 9_999_000)
+        server.ask("SET", "limit:a:1", "text")
+        server.ask("DEL", "limit:a:2", "lock:2")
+        server.ask("RPUSH", "limit:a:2", 1)
+        server.ask("DECR", "limit:a:3")
+        server.ask("SET", "lock:0", token[::-1])
+
+    assert at_a_terminal(quotalock, "y\n", meanwhile)[0] == 0
+    left = {name for name in server.ask("KEYS", "*") if server.ask("PTTL", name) == -1}
+    assert left == {"limit:a:1", "limit:a:2", "lock:0"}
+    assert server.ask("PTTL", "limit:a:0") > 9_000_000
 
 
 def test_names_cannot_speak_to_the_terminal(redis: Member, quotalock: Program) -> None:
@@ -245,7 +276,9 @@ def test_rights_that_are_missing_are_named_and_the_rest_is_looked_at(server: Mem
         assert (found.code, named in lacks["what"]) == (1, True), lacks
         assert ("set-nx-decr" in found.families()) == (without not in ("+scan", "+pttl"))
     # By a script, and by commands, the same is found; and a user that may not write changes nothing.
-    scripted = quotalock("doctor", "--json", url=users(server, *READER, "+eval", "+eval_ro" if "6.2" not in server.name else "+eval"))
+    scripted = quotalock(
+        "doctor", "--json", url=users(server, *READER, "+eval", "+eval_ro" if "6.2" not in server.name else "+eval")
+    )
     assert scripted.families() == full.families()
     fixed = quotalock("doctor", "--fix", "--yes", "--json", url=users(server, *READER))
     assert (fixed.code, fixed.json["fixed"]["done"], fixed.json["fixed"]["refused"]) == (1, 0, 1)
@@ -305,14 +338,14 @@ def test_all_nodes_of_a_cluster_are_looked_at_and_one_that_is_down_is_told(quota
         assert quotalock("doctor", "--undo", "undo.jsonl", "--json", url=url).json["undone"]["done"] == 2
 
 
-def test_sentinels_lead_to_all_servers_and_a_socket_does(_servers: dict[str, Member], quotalock: Program) -> None:
+def test_sentinels_lead_to_all_servers_and_a_socket_does(all_servers: Servers, quotalock: Program) -> None:
     with Sentinels(replicas=1) as sentinels:
         sentinels.primary.ask("SET", "limit:a:1", -1)
         assert sentinels.primary.ask("WAIT", 1, 10_000) == 1
         found = quotalock("doctor", "--fix", "--yes", "--json", url=sentinels.url)
         assert (found.code, found.json["fixed"]["done"], len(found.json["nodes"])) == (0, 1, 2)
         assert sentinels.primary.ask("PTTL", "limit:a:1") > 0
-    server = _servers["redis-7.0"]
+    server = all_servers["redis-7.0"]
     server.ask("FLUSHALL")
     server.ask("SELECT", 3)
     server.ask("SET", "limit:a:1", -1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Program
+from command import Program
 from member import Member
 from planted import LIMITERS, LOCKS, NEVER_HEAL, WINDOW, Library, by_hand
 

@@ -1,5 +1,6 @@
 //! The keys that were found, in groups.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::families::{
@@ -207,7 +208,7 @@ fn merged(groups: BTreeMap<(&'static str, &'static str, String), Group>) -> Vec<
             None => merged.push((pattern, group)),
         }
     }
-    merged.sort_by(|(_, one), (_, other)| other.count.cmp(&one.count));
+    merged.sort_by_key(|(_, group)| Reverse(group.count));
     merged
 }
 

@@ -92,6 +92,7 @@ impl Health {
         for known in versions::known(product, number, info.text("cluster_enabled") == "1") {
             self.note("version", format!("{} {}", self.version, known.what), known.means, known.cure);
         }
+        self.is_primary = info.text("role") != "slave";
         let keyspace = info.text(&format!("db{database}"));
         let field = |name: &str| {
             let found = keyspace.split(',').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
@@ -107,7 +108,7 @@ impl Health {
     fn memory(&mut self, info: &Info<'_>) {
         let (used, most, policy) =
             (info.number("used_memory"), info.number("maxmemory"), info.text("maxmemory_policy"));
-        if most > 0 && policy.starts_with("allkeys") || policy.starts_with("volatile") && most > 0 {
+        if most > 0 && (policy.starts_with("allkeys") || policy.starts_with("volatile")) {
             self.tell(
                 "eviction",
                 format!("evicts keys when it is full (maxmemory-policy {policy})"),

@@ -171,7 +171,7 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
     }
     let is_mended = |finding: &Finding| finding.keys.as_ref().is_some_and(|keys| keys.fix.is_some());
     let all_done = outcome.is_some_and(|outcome| outcome.refused == 0);
-    let remains = findings.iter().any(|finding| !finding.is_note && !(all_done && is_mended(finding)));
+    let remains = findings.iter().any(|finding| !(finding.is_note || all_done && is_mended(finding)));
     Ok(if remains { Exit::Findings } else { Exit::Fine })
 }
 

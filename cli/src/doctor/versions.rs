@@ -31,7 +31,7 @@ pub fn known(product: &str, version: &str, is_cluster: bool) -> Vec<Known> {
             cure: "update to Redis 6.2 or later, or to Valkey",
         });
     }
-    if product == "Redis" && is_cluster && (8, 2, 0) <= number && number < (8, 3, 0) {
+    if product == "Redis" && is_cluster && ((8, 2, 0)..(8, 3, 0)).contains(&number) {
         known.push(Known {
             what: "ends by an assertion at the first SPUBLISH, if its cluster was upgraded on an old nodes.conf",
             means: "a node dies when a lock that others wait for is released",
