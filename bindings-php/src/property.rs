@@ -118,7 +118,6 @@ pub fn read(object: &ZendObject, slot: usize) -> Option<&Zval> {
 /// A PHP integer, at most `PHP_INT_MAX`.
 #[inline]
 pub fn int(value: u64) -> Zval {
-    // Written field by field: what is new holds nothing that must be dropped.
     let mut zval = Zval::new();
     zval.value.lval = i64::try_from(value).unwrap_or(i64::MAX);
     zval.u1.type_info = IS_LONG;
@@ -126,7 +125,6 @@ pub fn int(value: u64) -> Zval {
 }
 
 /// Microseconds as PHP shows them: milliseconds, rounded up.
-#[inline]
 pub fn milliseconds(micros: u64) -> Zval {
     int(convert::ms(micros))
 }
@@ -137,7 +135,6 @@ pub fn moment(micros: u64) -> Zval {
 }
 
 /// A PHP value of what may be none, which is null.
-#[inline]
 pub fn maybe<T>(value: Option<T>, shown: impl FnOnce(T) -> Zval) -> Zval {
     value.map_or_else(Zval::new, shown)
 }
@@ -170,7 +167,6 @@ pub fn again(text: &Zval) -> Zval {
 }
 
 /// A PHP value that owns the array.
-#[inline]
 pub fn array(array: *mut ZendHashTable) -> Zval {
     let mut zval = Zval::new();
     zval.value.arr = array;

@@ -74,7 +74,7 @@ MUTANTS = [
     ),
     Mutant(
         "a denial says when to try again to the microsecond",
-        "core/src/limiter/call.rs",
+        "core/src/limiter/spec.rs",
         "span(micros.next_multiple_of(1_000))",
         "span(micros)",
         suites=PHP,
