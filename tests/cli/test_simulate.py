@@ -134,8 +134,8 @@ def test_forms_may_be_mixed_and_packed_and_come_by_a_pipe(tmp_path: Path) -> Non
     packed.write_bytes(gzip.compress("".join(lines[:20]).encode()) + gzip.compress("".join(lines[20:]).encode()))
     told = tells("simulate", "--policy", "10/minute", plain)
     assert told["forms"] == [["common or combined", 20], ["JSON", 20]]
-    for words, options in [((packed,), {}), (("-",), {"input": "".join(lines)})]:
-        other = tells("simulate", "--policy", "10/minute", *words, **options)
+    piped = tells("simulate", "--policy", "10/minute", "-", input="".join(lines))
+    for other in (piped, tells("simulate", "--policy", "10/minute", packed)):
         assert {**other, "files": []} == {**told, "files": []}
     assert "several forms: 20 common or combined, 20 JSON" in says("simulate", "--policy", "10/minute", plain)
 

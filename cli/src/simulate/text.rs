@@ -13,7 +13,7 @@ const TITLE: Style = Style::new().bold();
 const BAD: Style = AnsiColor::Red.on_default();
 const DIM: Style = Style::new().dimmed();
 /// The most columns that a client's name gets.
-const WIDEST: usize = 48;
+const WIDEST: usize = 42;
 /// How many earlier lines are worth a word of warning, in percent.
 const MANY: u64 = 5;
 
