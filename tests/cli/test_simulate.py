@@ -7,7 +7,9 @@ import json
 import os
 import pty
 import random
+import re
 import resource
+import shlex
 import signal
 import stat
 import subprocess
@@ -17,10 +19,11 @@ from typing import Any
 
 import pytest
 import quotalock
-from offline import LOG, PROGRAM, START, combined, json_line, refuses, run, says, tells
+from offline import LOG, PROGRAM, ROOT, START, combined, json_line, refuses, run, says, tells
 from quotalock import testing
 
 SERVERS: dict[str, str] = json.loads(os.environ.get("QUOTALOCK_TEST_SERVERS", "{}"))
+GUIDE = ROOT / "docs/guide/simulate.md"
 POLICIES = (
     "10/minute",
     "calendar-window 20/hour",
@@ -389,3 +392,71 @@ def test_memory_does_not_grow_with_the_log() -> None:
 
     small, large = peak(1), peak(60)
     assert large < small + 2_048, (small, large)
+
+
+def test_a_damaged_log_is_counted_line_by_line(tmp_path: Path) -> None:
+    chance = random.Random(15)
+    good = LOG.read_bytes().splitlines()[:300]
+    good += [
+        json_line(f"192.0.2.{n}", n, user={"id": n, "tags": ["a", "}"]}, uri=f"/\u00e9?{n}").encode()[:-1]
+        for n in range(300)
+    ]
+    noise = [
+        b"\x00",
+        b"\n",
+        b"\r",
+        b"\xff",
+        b'"',
+        b"\\",
+        b"[",
+        b"]",
+        b"{",
+        b"}",
+        b" ",
+        b":",
+        b"\xe2\x80\xae",
+        b"\x1b[2J",
+        b"<b>",
+    ]
+    pattern = r'^(?<ip>\S+) .*?\[(?<time>[^]]*)\] "(?<request>(?:[^"\\]|\\.)*)"'
+    for number in range(40):
+        lines = []
+        for line in chance.choices(good, k=300):
+            damaged = bytearray(line)
+            for _ in range(chance.choice((0, 0, 1, 3, 30))):
+                at = chance.randrange(len(damaged) + 1)
+                match chance.randrange(4):
+                    case 0:
+                        damaged[at:at] = chance.choice(noise)
+                    case 1:
+                        del damaged[at : at + chance.randrange(20)]
+                    case 2:
+                        damaged[at : at + 1] = bytes([chance.randrange(256)])
+                    case _:
+                        del damaged[at:]
+            lines.append(bytes(damaged))
+        log, page = tmp_path / "log", tmp_path / "page"
+        log.write_bytes(b"\n".join(lines))
+        by = ("ip", "user", "path", "field:user.id", "field:agent")[number % 5]
+        words: list[str | Path] = ["--policy", "3/minute", "--by", by, "--suggest", "5", "--html", page, log]
+        if number % 7 == 0 and by in ("ip", "path"):
+            words = ["--pattern", pattern, *words]
+        ended = run("--json", "simulate", *words)
+        assert (ended.returncode in (0, 1), ended.stderr) == (True, ""), number
+        report = json.loads(ended.stdout)
+        # What stands between two ends of lines, and is more than one end of them.
+        expected = sum(bool(line.removesuffix(b"\r")) for line in log.read_bytes().split(b"\n"))
+        out = sum(one["lines"] for one in report["left_out"])
+        assert (report["lines"], report["requests"] + out) == (expected, expected), number
+        assert not set(page.read_text()) & {"\x00", "\x1b", "\u202e"}, number
+        assert "<b>" not in page.read_text()
+        said = run("simulate", *words).stdout
+        assert not set(said) & {"\x00", "\x1b", "\u202e", "\r"}, number
+
+
+def test_the_guide_shows_what_it_prints() -> None:
+    blocks = re.findall(r"^```text\n\$ quotalock (.*)\n((?s:.*?))^```$", GUIDE.read_text(), re.MULTILINE)
+    assert len(blocks) == 1
+    for words, shown in blocks:
+        said = says(*shlex.split(words), cwd=LOG.parent)
+        assert [line.rstrip() for line in said.splitlines()] == shown.splitlines()
