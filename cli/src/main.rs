@@ -6,9 +6,9 @@
 mod arguments;
 mod commands;
 mod exit;
+mod numbers;
 mod output;
 mod simulate;
-mod words;
 mod worst;
 
 use clap::Parser;

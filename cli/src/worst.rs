@@ -7,7 +7,7 @@ use anstyle::Style;
 use quotalock::{Client, Error, Options, Policy, Rule, testing};
 use serde::Serialize;
 
-use crate::words::{count, counted, span};
+use crate::numbers::{count, counted, span};
 
 const TITLE: Style = Style::new().bold();
 /// An entry of a log, in bytes.
