@@ -185,6 +185,8 @@ def test_what_cannot_be_used_is_counted_and_shown(tmp_path: Path) -> None:
     assert "\x1b" not in said
     assert "\x07" not in said
     assert "\\u{1b}[31mred" in said
+    assert "  Left out: 4 lines in no form that was expected\n" in said
+    assert "  Left out: 1 line without a client\n" in said
     assert "<script>" not in page.read_text()
 
 

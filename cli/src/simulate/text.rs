@@ -66,7 +66,7 @@ impl Report {
 
 impl LeftOut {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "  {BAD}{}{BAD:#} {} and were left out:", counted(self.lines, "line"), self.words)?;
+        writeln!(f, "  {BAD}Left out:{BAD:#} {} {}", counted(self.lines, "line"), self.words)?;
         for example in &self.examples {
             writeln!(
                 f,
