@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("QUOTALOCK_CLI", str(ROOT / "target/release/quotalock"))
+PROGRAM = os.environ.get("QUOTALOCK_PROGRAM", str(ROOT / "target/debug/quotalock"))
 # A real log, in combined format.
 LOG = ROOT / "examples/data/apache_access.log"
 # Of 17 May 2015, 10:00:00 UTC: a round minute.
