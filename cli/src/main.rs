@@ -7,6 +7,7 @@ mod arguments;
 mod commands;
 mod exit;
 mod output;
+mod server;
 
 use clap::Parser;
 

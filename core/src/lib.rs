@@ -40,6 +40,7 @@ mod stock;
 pub mod convert;
 pub mod driver;
 pub mod stored;
+pub mod places;
 pub mod testing;
 
 pub use base::credentials::PasswordProvider;
