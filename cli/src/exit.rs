@@ -17,6 +17,8 @@ pub enum Exit {
     NoServer,
     /// 10: the call was denied.
     Denied,
+    /// What a command that was run under a lock ended with.
+    Command(u8),
 }
 
 impl Termination for Exit {
@@ -27,6 +29,7 @@ impl Termination for Exit {
             Exit::Usage => 2,
             Exit::NoServer => 3,
             Exit::Denied => 10,
+            Exit::Command(code) => code,
         })
     }
 }

@@ -7,7 +7,9 @@ mod arguments;
 mod commands;
 mod exit;
 mod output;
+mod raw;
 mod server;
+mod words;
 
 use clap::Parser;
 
