@@ -100,11 +100,17 @@ pub fn ask(asking: &Asking, shared: &Shared, charge: bool) -> Result<Exit, Failu
         };
     }
     said += "\n";
+    // Only a block denies what all rules admit.
+    let is_blocked = !decision.allowed && decision.rules.iter().all(|rule| rule.allowed);
+    if is_blocked {
+        said += "  blocked\n";
+    }
     if decision.healed {
         said += "  what stood there was not ours and was replaced\n";
     }
     let rules = limiter.policy().rules().iter().zip(&decision.rules);
     let mut json = decided_json(asking.of.json(), &decision);
+    json["blocked"] = is_blocked.into();
     json["rules"] = rules.clone().map(|(rule, decided)| rule_in_json(rule, decided)).collect();
     for (rule, decided) in rules {
         said += &format!("  {}\n", rule_in_words(rule, decided));
