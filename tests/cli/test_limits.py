@@ -1,4 +1,4 @@
-"""`peek`, `consume`, `reset`, `block`, `unblock` and `top`: the program beside an application that uses the same keys."""
+"""Commands about limits: the program beside an application that uses the same keys."""
 
 from __future__ import annotations
 

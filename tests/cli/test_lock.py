@@ -1,13 +1,15 @@
-"""`lock NAME -- command`: beside `flock`, and through what `flock` never meets: a lock that ends while the command runs."""
+"""`lock NAME -- command`: beside `flock`, and where a lock ends while the command runs."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,27 @@ while True:
     time.sleep(0.05)
 """
 LISTEN = (sys.executable, "-c", LISTENER)
+
+# What a shell does with its job: puts it in front, says when it stops and how it ends, and continues it when told.
+SHELL = """
+import fcntl, os, signal, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+signal.signal(signal.SIGCONT, lambda *_: os.killpg(job, signal.SIGCONT))
+job = os.fork()
+if job == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    os.execv(sys.argv[1], sys.argv[1:])
+print("job", job, flush=True)
+while True:
+    _, status = os.waitpid(job, os.WUNTRACED)
+    if not os.WIFSTOPPED(status):
+        break
+    print("stopped", flush=True)
+print("ended", os.waitstatus_to_exitcode(status), flush=True)
+"""
 
 # Fails if another is inside; the file is there while one is.
 INSIDE = """
@@ -187,31 +210,66 @@ def test_who_waits_is_ended_by_a_signal_and_leaves_nothing(console: Console) -> 
         ends(holder)
 
 
-def test_a_stopped_job_stops_as_a_whole_and_goes_on(console: Console) -> None:
-    with console.start("lock", "job", *LISTEN) as process:
-        reads(process, "runs")
-        process.send_signal(signal.SIGTSTP)
-        _, status = os.waitpid(process.pid, os.WUNTRACED)
-        assert os.WIFSTOPPED(status)
-        child = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0]
-        until(lambda: Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T")
-        process.send_signal(signal.SIGCONT)
-        reads(process, "SIGCONT")
+def state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+@contextlib.contextmanager
+def on_a_terminal(console: Console, *words: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A job of a shell with a terminal: groups of processes that nobody looks after cannot be stopped from there."""
+    master, slave = pty.openpty()
+    shell = [sys.executable, "-c", SHELL, *map(str, console.command(*words))]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(shell, stdin=slave, start_new_session=True, **pipes) as process:
+        try:
+            yield process, master
+        finally:
+            process.kill()
+            os.close(slave)
+            os.close(master)
+
+
+def test_ctrl_z_stops_the_job_as_a_whole_and_it_goes_on(console: Console) -> None:
+    with on_a_terminal(console, "lock", "--ttl", "10s", "job", *LISTEN) as (shell, master):
+        job = int(reads(shell, "job").split()[1])
+        reads(shell, "runs")
+        os.write(master, b"\x1a")
+        reads(shell, "stopped")
+        (child,) = Path(f"/proc/{job}/task/{job}/children").read_text().split()
+        assert state_of(int(child)) == "T"
+        os.kill(shell.pid, signal.SIGCONT)
+        reads(shell, "SIGCONT")
         assert is_held(console)
-        process.terminate()
-        assert ends(process)[0] == 9
+        os.kill(job, signal.SIGTERM)
+        out, _ = shell.communicate(timeout=PATIENCE)
+        assert out.endswith("SIGTERM\nended 9\n")
 
 
 def test_who_was_stopped_for_longer_than_the_lock_lasts_is_told(console: Console) -> None:
-    with console.start("lock", "--ttl", "600ms", "job", *LISTEN) as process:
-        reads(process, "runs")
-        process.send_signal(signal.SIGTSTP)
+    with on_a_terminal(console, "lock", "--ttl", "600ms", "job", *LISTEN) as (shell, master):
+        reads(shell, "job")
+        reads(shell, "runs")
+        os.write(master, b"\x1a")
+        reads(shell, "stopped")
         until(lambda: not is_held(console))
-        process.send_signal(signal.SIGCONT)
-        code, out, error = ends(process)
-        assert code == 9
-        assert "SIGTERM" in out
+        os.kill(shell.pid, signal.SIGCONT)
+        out, error = shell.communicate(timeout=PATIENCE)
+        assert "SIGTERM\n" in out
+        assert out.endswith("ended 9\n")
         assert "job is lost" in error
+
+
+def test_what_cannot_be_stopped_is_renewed(console: Console) -> None:
+    """A group of processes without a terminal ignores what a terminal sends, and so does the program."""
+    with console.start("lock", "--ttl", "500ms", "job", *LISTEN, start_new_session=True) as process:
+        token = int(reads(process, "runs").split()[1])
+        process.send_signal(signal.SIGTSTP)
+        end = time.monotonic() + 1.5
+        while time.monotonic() < end:
+            assert [holder.token for holder in console.client.lock("job").inspect().holders] == [token]
+            time.sleep(0.05)
+        process.terminate()
+        assert ends(process)[0] == 9
 
 
 def test_it_is_renewed_while_the_command_runs(console: Console) -> None:

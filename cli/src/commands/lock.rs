@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use quotalock::{Lock, LockOptions, MAX_LABEL_BYTES};
 
-use super::lock_signals::{Received, Signals, await_end, send, stop_here};
+use super::lock_signals::{Received, Signals, await_stop_or_end, send, stop_here};
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
 use crate::output::shown;
@@ -86,6 +86,7 @@ enum OnLoss {
 enum Event {
     Signal(Received),
     Lost,
+    Stopped,
     Ended,
 }
 
@@ -103,7 +104,8 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
         (false, None) => Duration::MAX,
     };
     let mut ended_by = None;
-    let acquired = lock.acquire(wait)?.run_among_threads(&mut || {
+    // On this thread alone: when it gives up, nothing of it waits to be undone in the background of a program that ends.
+    let acquired = lock.acquire(wait)?.run_interruptibly(&mut || {
         ended_by = ended_by.or_else(|| end_asked(&inbox));
         ended_by.is_some()
     });
@@ -222,12 +224,18 @@ impl Watch<'_> {
     ) -> Result<ExitStatus, Failure> {
         let pid = self.pid;
         thread::spawn(move || {
-            await_end(pid);
+            while await_stop_or_end(pid) && events.send(Event::Stopped).is_ok() {}
             let _ = events.send(Event::Ended);
         });
         let mut kill_at: Option<Instant> = None;
         let mut was_lost = false;
+        // The job stops as a whole, and nobody renews the lock meanwhile: but only once the command has stopped, which it need not.
+        let (mut is_to_stop, mut has_stopped) = (false, false);
         loop {
+            if is_to_stop && has_stopped {
+                (is_to_stop, has_stopped) = (false, false);
+                stop_here();
+            }
             let event = match kill_at {
                 Some(at) => inbox.recv_timeout(at.saturating_duration_since(Instant::now())),
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -238,8 +246,14 @@ impl Watch<'_> {
                         // Stopped for longer than the lock lasted: it is told before it goes on.
                         (was_lost, kill_at) = (true, self.lost());
                     }
+                    match signal.number {
+                        libc::SIGTSTP => is_to_stop = true,
+                        libc::SIGCONT => (is_to_stop, has_stopped) = (false, false),
+                        _ => {}
+                    }
                     self.pass_on(signal);
                 }
+                Ok(Event::Stopped) => has_stopped = true,
                 Ok(Event::Lost) if was_lost => {}
                 Ok(Event::Lost) => (was_lost, kill_at) = (true, self.lost()),
                 Ok(Event::Ended) | Err(RecvTimeoutError::Disconnected) => break,
@@ -274,10 +288,6 @@ impl Watch<'_> {
         // The terminal has told the command itself; and what it sent to us is nothing to send back.
         if !signal.is_from_terminal && signal.sender as u32 != self.pid {
             send(self.pid, signal.number);
-        }
-        if signal.number == libc::SIGTSTP {
-            // The job stops as a whole. Nobody renews the lock meanwhile.
-            stop_here();
         }
     }
 }

@@ -106,14 +106,23 @@ pub fn stop_here() {
     unsafe { libc::raise(libc::SIGSTOP) };
 }
 
-/// Waits until a child has ended, and leaves it to be reaped: until then its number is its own.
-pub fn await_end(pid: u32) {
-    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-    loop {
-        // SAFETY: the structure is valid for writing.
-        let failed = unsafe { libc::waitid(libc::P_PID, pid, info.as_mut_ptr(), libc::WEXITED | libc::WNOWAIT) } != 0;
-        if !failed || std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
-            return;
+/// Waits until a child stops, which is true, or has ended. Then it is left to be reaped: until then its number is its own.
+pub fn await_stop_or_end(pid: u32) -> bool {
+    let wait = |options| {
+        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+        loop {
+            // SAFETY: the structure is valid for writing, and zeroed it is a valid one.
+            let (failed, info) =
+                unsafe { (libc::waitid(libc::P_PID, pid, info.as_mut_ptr(), options) != 0, info.assume_init()) };
+            if !failed || std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
+                return info.si_code;
+            }
         }
+    };
+    let stopped = wait(libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT) == libc::CLD_STOPPED;
+    if stopped {
+        // It is told once.
+        wait(libc::WSTOPPED | libc::WNOHANG);
     }
+    stopped
 }
