@@ -34,7 +34,7 @@ class Console:
 
     def __init__(self, url: str, prefix: str, *, in_cluster: bool = False) -> None:
         self.url, self.prefix = url, prefix
-        self.client = quotalock.Client(url, prefix=prefix, timeout=10.0)
+        self.client: Any = quotalock.Client(url, prefix=prefix, timeout=10.0)
         plain = url.replace("redis+cluster://", "redis://").split(",")[0]
         self.redis: Any = redis.RedisCluster.from_url(plain) if in_cluster else redis.Redis.from_url(plain)
 

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from console import PATIENCE, Console, until
@@ -219,7 +220,7 @@ def on_a_terminal(console: Console, *words: str) -> Iterator[tuple[subprocess.Po
     """A job of a shell with a terminal: groups of processes that nobody looks after cannot be stopped from there."""
     master, slave = pty.openpty()
     shell = [sys.executable, "-c", SHELL, *map(str, console.command(*words))]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(shell, stdin=slave, start_new_session=True, **pipes) as process:
         try:
             yield process, master
