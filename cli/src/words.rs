@@ -41,8 +41,8 @@ pub fn duration(text: &str) -> Result<u64, String> {
     if text.is_empty() { Err(wrong()) } else { Ok(total) }
 }
 
-/// A duration as [`duration`] reads it, in the two largest units that say something. What is over a second is rounded up, so
-/// that nobody comes back too early.
+/// A duration as [`duration`] reads it, in the two largest units that say something; rounded up, so that nobody comes back
+/// too early.
 pub fn span(micros: u64) -> String {
     if micros == 0 {
         return "0s".into();
@@ -58,18 +58,17 @@ pub fn span(micros: u64) -> String {
             format!("{}.{}s", tenths / 10, tenths % 10)
         };
     }
-    let mut rest = micros.next_multiple_of(1_000_000);
-    let mut parts = Vec::new();
+    // Of units that follow each other, the second is the last that is told.
+    let least = UNITS.windows(2).find(|pair| micros >= pair[0].1).map_or(1_000_000, |pair| pair[1].1.max(1_000_000));
+    let mut rest = micros.div_ceil(least).saturating_mul(least);
+    let mut said = String::new();
     for (sign, unit) in UNITS {
         if rest >= unit {
-            parts.push(format!("{}{sign}", rest / unit));
+            said += &format!("{}{sign}", rest / unit);
             rest %= unit;
-        } else if !parts.is_empty() {
-            break;
         }
     }
-    parts.truncate(2);
-    parts.concat()
+    said
 }
 
 /// A duration for scripts: milliseconds, rounded up.
@@ -182,7 +181,10 @@ mod tests {
             (1_000_001, "1.1s"),
             (9_999_999, "10s"),
             (59_999_999, "1m"),
-            (3_661_000_000, "1h1m"),
+            (3_660_000_000, "1h1m"),
+            (3_660_000_001, "1h2m"),
+            (86_399_000_001, "1d"),
+            (90_001_000_000, "1d2h"),
         ];
         for (micros, text) in said {
             assert_eq!(span(micros), text);
