@@ -168,6 +168,13 @@ def test_what_the_program_is_to_ignore_the_command_ignores(console: Console) -> 
     assert (ended.returncode, ended.stdout) == (0, "on\n")
 
 
+def test_it_tells_how_the_command_ends_where_nobody_wants_to_know(console: Console) -> None:
+    ended = console.run(
+        "lock", "job", "sh", "-c", "exit 7", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    )
+    assert (ended.returncode, ended.stderr) == (7, "")
+
+
 def test_ctrl_c_reaches_the_command_once(console: Console) -> None:
     master, slave = pty.openpty()
     counting = (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 
+from cluster import Cluster, slot_of
 from console import Console, until
 
 
@@ -114,3 +116,46 @@ def test_who_waits_gets_what_was_taken_away(console: Console) -> None:
         until(lambda: console.json("locks")["locks"][0]["waited_ms"])
         assert console.json("locks", "release", "slots", "--yes")["released"] == 1
         assert waiter.communicate(timeout=20)[0] == "got it\n"
+
+
+def test_of_a_cluster_with_a_node_down_the_rest_is_told() -> None:
+    with Cluster("redis-7.0", "--cluster-require-full-coverage", "no", timeout_ms=60_000) as cluster:
+        console = Console(cluster.url, "ql", in_cluster=True)
+        limiter = console.client.limiter("api", "1/hour")
+        for key in range(30):
+            limiter.consume(str(key))
+        owners = {key: cluster.owner_of(f"{{{key}}}") for key in range(30)}
+        gone = owners[0]
+        stays = next(key for key, owner in owners.items() if owner is not gone)
+        # Nobody is asked by way of the one that will be gone.
+        console.url = f"redis+cluster://{owners[stays].address}"
+        console.client.close()
+        gone.kill9()
+        top = console.run("--json", "top", "--most", "30")
+        assert top.returncode == 1
+        assert "keys of one server are missing" in top.stderr
+        assert f":{gone.port}" in top.stderr
+        told = json.loads(top.stdout)
+        assert {int(key["key"]) for key in told["keys"]} == {key for key, owner in owners.items() if owner is not gone}
+        assert console.json("locks", code=1)["is_partial"] is True
+        assert console.found("api", str(stays))["state"] == "denies"
+        lost = console.run("inspect", "api", "0")
+        assert lost.returncode == 3
+        assert f":{gone.port}" in lost.stderr
+        console.redis.close()
+
+
+def test_a_slot_that_moves_is_told_once() -> None:
+    with Cluster("redis-7.0", timeout_ms=60_000) as cluster:
+        console = Console(cluster.url, "ql", in_cluster=True)
+        lock = console.client.lock("job")
+        assert lock.acquire()
+        slot = slot_of("{job}")
+        source = cluster.owner_of_slot(slot)
+        to = next(node for node in cluster.primaries() if node is not source)
+        cluster.migrate_slot(slot, to)
+        assert [one["name"] for one in console.json("locks")["locks"]] == ["job"]
+        assert console.found("job")["state"] == "held"
+        assert lock.extend()
+        lock.release()
+        console.close()

@@ -92,8 +92,13 @@ impl Arguments {
 
 fn look(client: &Client, servers: &mut Servers, redis_key: Vec<u8>) -> Result<Option<Found>, Failure> {
     let name = KeyName::parse(client.prefix(), &redis_key);
-    let is_entry = name.as_ref().is_some_and(|name| matches!(name.kind, KeyKind::Cache | KeyKind::Once));
-    let Some(raw) = raw::look(servers, &redis_key, is_entry.then_some(ENTRY))? else { return Ok(None) };
+    // Of what is not ours the type is enough.
+    let most = match &name {
+        None => Some(1),
+        Some(name) if matches!(name.kind, KeyKind::Cache | KeyKind::Once) => Some(ENTRY),
+        Some(_) => None,
+    };
+    let Some(raw) = raw::look(servers, &redis_key, most)? else { return Ok(None) };
     let title = name.as_ref().map_or_else(|| format!("key {}", shown(&redis_key)), title);
     let mut told = tell(client, name.as_ref(), &raw)?;
     // What lies beside a lock or a sale lasts as long as that says; a value of somebody else is not ours to judge.

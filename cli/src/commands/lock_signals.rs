@@ -52,6 +52,9 @@ impl Signals {
         // SAFETY: it is our own descriptor. A handler must never wait, not even for a full pipe.
         unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
         PIPE.store(writer.into_raw_fd(), Ordering::Release);
+        // Whoever started this program may ignore how children end: then nobody could be told how the command did.
+        // SAFETY: no memory is involved.
+        unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
         for number in CAUGHT {
             let mut before = MaybeUninit::<libc::sigaction>::zeroed();
             // SAFETY: both structures are valid, zeroed is a valid `sigaction`, and the handler calls only what a handler may.
