@@ -52,7 +52,7 @@ pub fn span(micros: u64) -> String {
     }
     if micros < 10_000_000 && !micros.is_multiple_of(1_000_000) {
         let tenths = micros.div_ceil(100_000);
-        return if tenths % 10 == 0 {
+        return if tenths.is_multiple_of(10) {
             format!("{}s", tenths / 10)
         } else {
             format!("{}.{}s", tenths / 10, tenths % 10)

@@ -1,4 +1,4 @@
-"""Consoles on the servers that the harness started."""
+"""What the tests of the program `quotalock` share: for what looks at all of a server, servers that nobody else uses."""
 
 from __future__ import annotations
 
@@ -6,9 +6,50 @@ import itertools
 import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from command import Program
 from console import Console
+from member import Member
+from servers import NAMES
+
+
+@pytest.fixture
+def quotalock(tmp_path: Path) -> Program:
+    """The program, without a server yet."""
+    return Program(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def all_servers() -> Iterator[dict[str, Member]]:
+    servers = {name: Member(name) for name in NAMES}
+    try:
+        for server in servers.values():
+            server.start()
+        yield servers
+    finally:
+        for server in servers.values():
+            server.close()
+
+
+@pytest.fixture(params=NAMES)
+def server(request: pytest.FixtureRequest, all_servers: dict[str, Member], quotalock: Program) -> Member:
+    """An empty server of each kind, which the program finds unless told otherwise."""
+    member = all_servers[request.param]
+    member.ask("FLUSHALL")
+    quotalock.url = member.url
+    return member
+
+
+@pytest.fixture
+def redis(all_servers: dict[str, Member], quotalock: Program) -> Member:
+    """An empty Redis 7.0, for what does not differ between servers."""
+    member = all_servers["redis-7.0"]
+    member.ask("FLUSHALL")
+    quotalock.url = member.url
+    return member
+
 
 _numbers = itertools.count()
 

@@ -15,11 +15,14 @@ mod top;
 use clap::Subcommand;
 
 use crate::arguments::Shared;
+use crate::doctor;
 use crate::exit::{Exit, Failure};
 
 /// What is to be done.
 #[derive(Subcommand)]
 pub enum Command {
+    /// Finds what is stuck or will be: keys without a TTL, negative counters, servers that are not well
+    Doctor(doctor::Arguments),
     /// Says what a key is, and its state in words
     Inspect(inspect::Arguments),
     /// Says what a limiter would answer, and changes nothing
@@ -53,6 +56,7 @@ impl Command {
     /// Runs the command.
     pub fn run(self, shared: &Shared) -> Result<Exit, Failure> {
         match self {
+            Command::Doctor(arguments) => doctor::run(arguments, shared),
             Command::Inspect(arguments) => inspect::run(&arguments, shared),
             Command::Peek(asking) => limit::ask(&asking, shared, false),
             Command::Consume(asking) => limit::ask(&asking, shared, true),

@@ -22,8 +22,6 @@ pub struct Servers {
     pub shards: Vec<Shard>,
     /// Those that should be there and are not.
     pub missing: Vec<Missing>,
-    /// Whether they are a cluster, where a command may name keys of one slot only.
-    pub is_cluster: bool,
 }
 
 /// A primary and its replicas: they have the same keys.
@@ -82,7 +80,7 @@ pub fn find(url: &str) -> Result<Servers, Failure> {
         Target::Sentinel(watched) => (vec![topology::watched(&watched)?], false),
         Target::Cluster(seeds) => (topology::cluster(&seeds)?, true),
     };
-    let mut servers = Servers { shards: Vec::new(), missing: Vec::new(), is_cluster };
+    let mut servers = Servers { shards: Vec::new(), missing: Vec::new() };
     for (mut shard, mut missing) in connect(groups, is_cluster) {
         let is_covered = shard.nodes().next().is_some();
         missing.iter_mut().for_each(|one| one.is_covered = is_covered);

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use quotalock::places::{Place, Reach, TlsPaths};
 use redis::{
@@ -23,7 +23,6 @@ pub struct Node {
     pub place: Place,
     /// Whether it takes writes.
     pub is_primary: bool,
-    is_cluster: bool,
     connection: Connection,
 }
 
@@ -38,7 +37,7 @@ impl Node {
         let connection = client.get_connection_with_timeout(CONNECT_WITHIN).map_err(fail)?;
         connection.set_read_timeout(Some(ANSWER_WITHIN)).map_err(fail)?;
         connection.set_write_timeout(Some(ANSWER_WITHIN)).map_err(fail)?;
-        let mut node = Node { place, is_primary, is_cluster, connection };
+        let mut node = Node { place, is_primary, connection };
         // For the operator, who may look who is there; it is no matter if it is refused.
         let name = node.place.client_name().to_owned();
         let _ = node.ask::<Value>(redis::cmd("CLIENT").arg("SETNAME").arg(name));
@@ -77,29 +76,6 @@ impl Node {
         let refusal = |error: redis::RedisError| Refusal::of(&self.place, &error);
         let answers = answers.map_err(refusal)?;
         Ok(answers.into_iter().map(|answer| answer.map_err(refusal)).collect())
-    }
-
-    /// Connects anew to the same server.
-    ///
-    /// # Errors
-    /// As [`Node::connect`].
-    pub fn reconnect(&mut self) -> Result<(), Refusal> {
-        *self = Node::connect(self.place.clone(), self.is_primary, self.is_cluster)?;
-        Ok(())
-    }
-
-    /// How long the way to the server and back takes at least: the shortest of some tries.
-    ///
-    /// # Errors
-    /// If the server does not answer.
-    pub fn round_trip(&mut self) -> Result<Duration, Refusal> {
-        let mut shortest = Duration::MAX;
-        for _ in 0..5 {
-            let began = Instant::now();
-            self.ask::<Value>(&redis::cmd("PING"))?;
-            shortest = shortest.min(began.elapsed());
-        }
-        Ok(shortest)
     }
 }
 
