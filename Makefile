@@ -18,13 +18,13 @@ WITH_SERVERS = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-a
 # All that may run beside each other; the faults freeze and kill servers by the clock and the incident is a load on the
 # whole machine, so they run alone.
 BESIDE := test-rust test-elsewhere test-python test-php test-node test-frameworks-php test-frameworks-python \
-	test-frameworks-node test-interop test-attack test-bench
+	test-frameworks-node test-interop test-attack test-bench test-cli
 ALONE := test-faults test-incident
 # How many suites run at once; the output of each is printed in one piece when it is done. They all run, whichever
 # fails, and find everything built.
 TEST_JOBS ?= 2
 RUN_SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target \
-	$(foreach part,core python php node workers,--assume-old=build-$(part)) --assume-old=setup
+	$(foreach part,core python php node workers cli,--assume-old=build-$(part)) --assume-old=setup
 
 .PHONY: help
 help: ## Lists the targets
@@ -34,11 +34,11 @@ help: ## Lists the targets
 setup: ## Installs what is missing: Debian packages (as root), .venv/, node_modules/, crates
 	tools/setup.sh
 
-.PHONY: build build-core build-python build-php build-node
+.PHONY: build build-core build-python build-php build-node build-cli
 build: build-core build-python build-php build-node ## Builds the core and the three packages
 
 # Whatever is asked for first on a fresh machine finds what it needs; a set-up with nothing to do takes half a second.
-build-core build-python build-php build-node lint-rust lint-python lint-php lint-node lint-lua: setup
+build-core build-python build-php build-node build-cli lint-rust lint-python lint-php lint-node lint-lua: setup
 
 build-core: ## Builds the crate
 	cargo build --release -p quotalock
@@ -53,8 +53,11 @@ build-php: ## Builds the PHP extension, bindings-php/modules/ratelimit.so
 build-node: ## Builds the Node package in bindings-node
 	npm run build --silent --prefix bindings-node
 
+build-cli: ## Builds the program for the person on call, target/debug/quotalock
+	cargo build --quiet -p quotalock-cli
+
 .PHONY: test suites $(BESIDE) $(ALONE)
-test: build build-workers ## Runs every test against real servers
+test: build build-workers build-cli ## Runs every test against real servers
 	+@rm -rf target/suites; failed=0; \
 	$(RUN_SUITES) --jobs=$(TEST_JOBS) suites || failed=1; $(RUN_SUITES) --jobs=1 $(ALONE) || failed=1; \
 	[ $$failed = 0 ] && echo 'make test: all passed' || echo 'make test: FAILED'; \
@@ -111,6 +114,11 @@ test-frameworks-python: build-python ## The same of Python alone
 test-frameworks-node: build-node ## The same of Node alone
 	tests/frameworks/node/setup.sh
 	$(WITH_SERVERS) bash -c 'node --test tests/frameworks/node/*.test.mjs && node tests/frameworks/node/upstream/run.mjs'
+
+# The libraries whose keys it must know are those of `make survive`.
+test-cli: build-cli build-python build-php ## Runs the tests of the program for the person on call
+	bench/survive/setup.sh
+	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/cli
 
 test-mutants: setup ## Breaks the core on purpose, fault by fault, and expects red tests
 	tests/frameworks/php/fetch.sh
@@ -199,6 +207,7 @@ lint-python:
 	.venv/bin/mypy --no-error-summary tests/python
 	.venv/bin/mypy --no-error-summary bench
 	.venv/bin/mypy --no-error-summary tests/attack
+	.venv/bin/mypy --no-error-summary tests/cli
 	MYPYPATH=tests/frameworks/python .venv/bin/mypy --no-error-summary tests/frameworks/python
 
 lint-php:

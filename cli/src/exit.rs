@@ -17,6 +17,10 @@ pub enum Exit {
     NoServer,
     /// 10: the call was denied.
     Denied,
+    /// 130: Ctrl-C was pressed.
+    Stopped,
+    /// What a command that was run under a lock ended with.
+    Command(u8),
 }
 
 impl Termination for Exit {
@@ -27,6 +31,8 @@ impl Termination for Exit {
             Exit::Usage => 2,
             Exit::NoServer => 3,
             Exit::Denied => 10,
+            Exit::Stopped => 130,
+            Exit::Command(code) => code,
         })
     }
 }

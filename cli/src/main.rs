@@ -5,10 +5,14 @@
 
 mod arguments;
 mod commands;
+mod doctor;
 mod exit;
 mod numbers;
 mod output;
+mod raw;
+mod server;
 mod simulate;
+mod words;
 mod worst;
 
 use clap::Parser;

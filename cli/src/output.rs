@@ -3,6 +3,7 @@
 //! Names of keys come from whoever made them, so they pass through [`shown`] before a terminal sees them.
 
 use std::fmt::Write;
+use std::io::Write as _;
 
 use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
@@ -20,6 +21,12 @@ pub fn failed(failure: &Failure, as_json: bool) {
         true => eprintln!("{}", json!({ "error": { "code": code, "message": message } })),
         false => eprintln!("{BAD}quotalock:{BAD:#} {message} ({code})"),
     }
+}
+
+/// Writes to standard output. Who reads it may have gone, as `head` does: then nobody is told.
+pub fn print(text: &str) {
+    let mut out = anstream::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// Bytes as a terminal may see them: control characters, escapes and what is not UTF-8 as `\x1b`.

@@ -39,6 +39,8 @@ mod stock;
 
 pub mod convert;
 pub mod driver;
+pub mod places;
+pub mod stored;
 pub mod testing;
 
 pub use base::credentials::PasswordProvider;

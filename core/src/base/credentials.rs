@@ -212,6 +212,23 @@ impl Password {
         }
     }
 
+    /// The password, for who may block until it is told.
+    pub fn tell(&self) -> Told {
+        let asked = match self {
+            Password::Fixed(secret) => return Ok(secret.clone()),
+            Password::Asked(asked) => asked,
+        };
+        match asked.want(None) {
+            Wanted::Here(secret) => Ok(secret),
+            Wanted::Coming { told, ask, waits: _waits } => {
+                if let Some(number) = ask {
+                    asked.ask(number);
+                }
+                told.recv().unwrap_or_else(|_| Err("nobody told it".to_owned().into()))
+            }
+        }
+    }
+
     /// Where it comes from, for a message.
     pub fn origin(&self) -> String {
         match self {

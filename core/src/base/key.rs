@@ -130,7 +130,11 @@ pub(crate) fn complete(stem: &[u8], key: &[u8]) -> Vec<u8> {
 
 /// The key of which [`complete`] made this with this stem.
 pub(crate) fn user_part(stem: &[u8], whole: &[u8]) -> Vec<u8> {
-    let encoded = whole.get(stem.len()..whole.len().saturating_sub(1)).unwrap_or_default();
+    decode(whole.get(stem.len()..whole.len().saturating_sub(1)).unwrap_or_default())
+}
+
+/// What [`encode_into`] made this of.
+fn decode(encoded: &[u8]) -> Vec<u8> {
     let (mut raw, mut rest) = (Vec::with_capacity(encoded.len()), encoded);
     while let Some((first, behind)) = rest.split_first() {
         let decoded =
@@ -166,9 +170,135 @@ pub(crate) fn encode_into(out: &mut Vec<u8>, raw: &[u8]) {
     }
 }
 
+/// What a Redis key of ours is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum KeyKind {
+    /// What a limiter knows of a key.
+    Limiter,
+    /// A call of a limiter that had a request id.
+    Request,
+    /// A mutex.
+    Lock,
+    /// A semaphore.
+    Semaphore,
+    /// A read-write lock.
+    ReadWrite,
+    /// A sale.
+    Stock,
+    /// An entry of a cache.
+    Cache,
+    /// An id of a `once`.
+    Once,
+}
+
+impl KeyKind {
+    /// Every kind, with its word in Redis keys.
+    const ALL: [(&str, KeyKind); 8] = [
+        ("limit", KeyKind::Limiter),
+        ("request", KeyKind::Request),
+        ("lock", KeyKind::Lock),
+        ("sem", KeyKind::Semaphore),
+        ("rw", KeyKind::ReadWrite),
+        ("stock", KeyKind::Stock),
+        ("cache", KeyKind::Cache),
+        ("once", KeyKind::Once),
+    ];
+
+    /// Whether the key of a user's belongs to something with a name: else it is the name.
+    fn is_named(self) -> bool {
+        matches!(self, KeyKind::Limiter | KeyKind::Request | KeyKind::Cache | KeyKind::Once)
+    }
+}
+
+/// What a Redis key of ours says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyName {
+    /// What it is about.
+    pub kind: KeyKind,
+    /// The name of the limiter, lock, stock, cache or `once`.
+    pub name: Vec<u8>,
+    /// What its keys have in common, if that was said.
+    pub scope: Option<Vec<u8>>,
+    /// The key of a limiter or cache, or the id of a `once`; none of a lock or stock.
+    pub key: Option<Vec<u8>>,
+    /// What stands behind, such as `:wait` or `:ledger`; empty for the key itself.
+    pub beside: Vec<u8>,
+}
+
+impl KeyName {
+    /// Reads a Redis key; none if no client with this prefix has made it.
+    pub fn parse(prefix: &str, redis_key: &[u8]) -> Option<KeyName> {
+        let rest = redis_key.strip_prefix(prefix.as_bytes())?.strip_prefix(b":")?;
+        let end = rest.iter().position(|byte| *byte == b':')?;
+        let (_, kind) = KeyKind::ALL.into_iter().find(|(word, _)| word.as_bytes() == &rest[..end])?;
+        let rest = &rest[end + 1..];
+        // What is before the first brace is the name, if there is one.
+        let (name, rest) = rest.split_at(rest.iter().position(|byte| *byte == b'{')?);
+        let (first, rest) = braced(rest)?;
+        let second = rest.strip_prefix(b":").and_then(braced).filter(|_| is_scoped(kind));
+        let (scope, last, beside) = match second {
+            Some((second, beside)) => (Some(decode(first)), decode(second), beside),
+            None => (None, decode(first), rest),
+        };
+        let (name, key) = match kind.is_named() {
+            true => (decode(name.strip_suffix(b":").filter(|name| !name.is_empty())?), Some(last)),
+            false if name.is_empty() => (last, None),
+            false => return None,
+        };
+        Some(KeyName { kind, name, scope, key, beside: beside.to_vec() })
+    }
+}
+
+/// Whether keys of this kind may have a scope.
+fn is_scoped(kind: KeyKind) -> bool {
+    matches!(kind, KeyKind::Limiter | KeyKind::Request | KeyKind::Stock)
+}
+
+/// What stands between braces, and what behind.
+fn braced(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let text = text.strip_prefix(b"{")?;
+    let end = text.iter().position(|byte| *byte == b'}')?;
+    Some((&text[..end], &text[end + 1..]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_says_what_it_was_made_of() {
+        let read = |key: &[u8]| KeyName::parse("ql", key);
+        let of = |kind, name: &[u8], scope: Option<&[u8]>, key: Option<&[u8]>, beside: &[u8]| {
+            let (scope, key) = (scope.map(<[u8]>::to_vec), key.map(<[u8]>::to_vec));
+            Some(KeyName { kind, name: name.to_vec(), scope, key, beside: beside.to_vec() })
+        };
+        for scope in [None, Some(&b"s}%"[..])] {
+            for key in [&b"k"[..], b"a:b", b"{}%", b"\xff%7", b":{x}:"] {
+                let whole = complete(&stem("ql", "limit", "a{b:c", scope), key);
+                assert_eq!(read(&whole), of(KeyKind::Limiter, b"a{b:c", scope, Some(key), b""));
+                let whole = complete(&stock_stem("ql", scope), key);
+                assert_eq!(read(&whole), of(KeyKind::Stock, key, scope, None, b""));
+                let ledger = [whole, b":ledger".to_vec()].concat();
+                assert_eq!(read(&ledger), of(KeyKind::Stock, key, scope, None, b":ledger"));
+            }
+        }
+        assert_eq!(read(b"ql:sem:{x}"), of(KeyKind::Semaphore, b"x", None, None, b""));
+        assert_eq!(read(b"ql:cache:n:{x}:wait"), of(KeyKind::Cache, b"n", None, Some(b"x"), b":wait"));
+        let request = b"ql:request:n:{x}:consume:i{d";
+        assert_eq!(read(request), of(KeyKind::Request, b"n", None, Some(b"x"), b":consume:i{d"));
+        for other in [
+            &b"ql:lock:x"[..],
+            b"ql:lock:n:{x}",
+            b"ql:limit:{x}",
+            b"ql:other:{x}",
+            b"qx:lock:{x}",
+            b"ql:lock:{x",
+            b"ql",
+        ] {
+            assert_eq!(read(other), None, "{}", String::from_utf8_lossy(other));
+        }
+    }
 
     #[test]
     fn the_users_part_of_a_key_is_what_it_was_made_of() {

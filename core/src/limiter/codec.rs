@@ -65,6 +65,12 @@ impl Name {
         bytes
     }
 
+    /// The rule that says this; none if no policy can have it.
+    fn rule(&self) -> Option<Rule> {
+        let capacity = self.definition().has_capacity().then_some(self.capacity);
+        Rule::of(self.algorithm, self.limit, self.period, capacity).ok()
+    }
+
     fn rate(&self) -> Rate {
         match self.definition().has_capacity() {
             true => Rate::reduced(self.limit, self.period),
@@ -97,6 +103,11 @@ impl Record {
         let End { at, back } = ends(&kept, &mut self.words, now);
         self.stop = at;
         back && self.stop > now
+    }
+
+    /// The rule that it was counted for; none if no policy can have it.
+    pub fn rule(&self) -> Option<Rule> {
+        self.name.rule()
     }
 
     /// The first entry of the log that still counts for it, if it has one.

@@ -228,6 +228,11 @@ impl Holds {
         self.bytes.is_empty()
     }
 
+    /// All of them, as they stand there.
+    pub fn listed(&self) -> impl Iterator<Item = Hold> {
+        self.bytes.chunks_exact(self.size()).filter_map(Hold::read)
+    }
+
     /// Until when a hold has to be remembered.
     pub fn latest(&self) -> u64 {
         self.latest

@@ -16,6 +16,7 @@ mod reservation;
 mod scripts;
 mod spec;
 mod state;
+mod stored;
 mod twin;
 
 use std::sync::Arc;
@@ -41,6 +42,7 @@ pub use reservation::Reservation;
 use scripts::Scripts;
 pub(crate) use scripts::scripts;
 use spec::Spec;
+pub use stored::{StoredHold, StoredLimiter};
 
 /// The largest cost of a call, 2^52.
 pub const MAX_COST: u64 = MAX_LIMIT;

@@ -9,6 +9,7 @@ mod extend;
 mod force_release;
 mod inspect;
 mod release;
+mod stored;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ pub use extend::Extend;
 pub use force_release::ForceRelease;
 pub use inspect::{Holder, Inspect, Inspection};
 pub use release::Release;
+pub use stored::{StoredLock, StoredWaiter};
 pub(crate) use who::Who;
 
 /// How long a waiter is remembered after it asked, in microseconds.

@@ -37,7 +37,8 @@ pub(super) fn decode(value: &[u8], length: usize) -> Option<Entry> {
     let Entry { fresh, stale, delta, ttl, pause, .. } = entry;
     let times_fit = [version, last, made, deadline, failed, guard].iter().all(|time| *time < EXACT);
     let lengths_fit = [fresh, stale, delta, ttl, pause].iter().all(|length| *length < LONG);
-    (times_fit && lengths_fit && entry.size == (length - HEADER) as u64).then_some(entry)
+    let size_fits = length.checked_sub(HEADER).is_some_and(|size| entry.size == size as u64);
+    (times_fit && lengths_fit && size_fits).then_some(entry)
 }
 
 /// The header that says an entry.

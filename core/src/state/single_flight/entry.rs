@@ -71,9 +71,12 @@ impl Entry {
     /// Reads what stands at a key and brings it to now.
     pub fn load(space: &dyn Space, key: &[u8], now: u64) -> Result<Entry> {
         let value = space.get(key)?.unwrap_or_default();
-        let Some(mut entry) = codec::decode(value, value.len()) else {
-            return Ok(Entry { whole: true, ..Entry::default() });
-        };
+        Ok(Entry::read(value, value.len(), now).unwrap_or_else(|| Entry { whole: true, ..Entry::default() }))
+    }
+
+    /// Reads a value of so many bytes, of which these are the first, and brings it to now; none if it is not ours.
+    pub fn read(value: &[u8], length: usize, now: u64) -> Option<Entry> {
+        let mut entry = codec::decode(value, length)?;
         let deadline = now + entry.ttl;
         entry.dirty = clamp(&mut entry.made, now)
             | clamp(&mut entry.deadline, deadline)
@@ -83,7 +86,7 @@ impl Entry {
         if entry.whole {
             (entry.kind, entry.size) = (Kind::Nothing, 0);
         }
-        Ok(entry)
+        Some(entry)
     }
 
     /// When the payload is of no use any more.

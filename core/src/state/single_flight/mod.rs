@@ -8,6 +8,7 @@ mod fail;
 mod fill;
 mod invalidate;
 mod look;
+mod stored;
 
 use crate::base::error::Result;
 use crate::call::args::Args;
@@ -21,13 +22,15 @@ use crate::state::lease::{Channel, SHARDED, TELL};
 use entry::Kind;
 
 pub use claim::{Claim, Claimed};
+pub use entry::Kind as EntryKind;
 pub use fail::Fail;
 pub use fill::Fill;
 pub use invalidate::Invalidate;
 pub use look::{Look, Looked, Progress, Seen};
+pub use stored::StoredEntry;
 
-/// The bytes of a header.
-pub(crate) const HEADER: usize = 116;
+/// The bytes of what stands before the payload of an entry.
+pub const HEADER: usize = 116;
 /// A token is good for so many times the ttl of its lease.
 pub(crate) const GOOD: u64 = 10;
 /// The longest value, or text of an error, in bytes.

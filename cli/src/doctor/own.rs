@@ -1,0 +1,68 @@
+//! Our own keys: whether what stands there is ours, and how long it should live.
+
+use quotalock::stored::{ENTRY_HEADER, KeyKind, KeyName, StoredEntry, StoredLimiter, StoredLock};
+
+use super::families::Seen;
+
+/// How many bytes of a value are read.
+pub const READ: usize = 1_024;
+/// A day in milliseconds: for so long the table of a lock is kept.
+const DAY_MS: u64 = 86_400_000;
+
+/// What one of our keys is about.
+pub struct Own(KeyName);
+
+/// Reads a name; none if it is not one of ours.
+pub fn of(prefix: &str, name: &[u8]) -> Option<Own> {
+    KeyName::parse(prefix, name).map(Own)
+}
+
+/// Whether the value is none of ours: the next call that writes replaces it. A value of which only a part was read is not judged
+/// by what is missing.
+pub fn is_damaged(own: &Own, value: &[u8], now_ms: u64) -> bool {
+    let now = now_ms.saturating_mul(1_000);
+    let is_cut = value.len() >= READ;
+    let begins = |magic: &[u8]| value.starts_with(magic);
+    // A value that is gone, or no text, was looked at too late or is another kind of thing.
+    if !own.0.beside.is_empty() || value.is_empty() {
+        return false;
+    }
+    match own.0.kind {
+        KeyKind::Limiter if is_cut => !begins(b"QL"),
+        KeyKind::Limiter => StoredLimiter::read(value, now).is_none(),
+        KeyKind::Lock | KeyKind::Semaphore | KeyKind::ReadWrite if is_cut => !begins(b"QK"),
+        KeyKind::Lock | KeyKind::Semaphore | KeyKind::ReadWrite => StoredLock::read(value, now).is_none(),
+        KeyKind::Cache | KeyKind::Once if is_cut => !begins(b"QC"),
+        KeyKind::Cache | KeyKind::Once => {
+            let header = &value[..value.len().min(ENTRY_HEADER)];
+            StoredEntry::read(header, value.len(), now).is_none()
+        }
+        KeyKind::Request => !begins(b"QR") && !begins(b"QT"),
+        _ => false,
+    }
+}
+
+/// For how many milliseconds a key without a TTL should live, as far as its value tells.
+pub fn life(own: &Own, seen: &Seen, now_ms: u64) -> Option<u64> {
+    let Seen::Text(value) = seen else { return None };
+    let now = now_ms.saturating_mul(1_000);
+    let micros = match own.0.kind {
+        KeyKind::Limiter => {
+            let stored = StoredLimiter::read(value, now)?;
+            let resets = stored.rules.iter().map(|(_, said)| said.reset_after).max()?;
+            let holds = stored.holds.iter().map(|hold| hold.left).max().unwrap_or(0);
+            resets.max(stored.block_left).max(holds)
+        }
+        KeyKind::Lock | KeyKind::Semaphore | KeyKind::ReadWrite => {
+            StoredLock::read(value, now)?;
+            return Some(DAY_MS);
+        }
+        KeyKind::Cache | KeyKind::Once => {
+            let stored = StoredEntry::read(&value[..value.len().min(ENTRY_HEADER)], value.len(), now)?;
+            stored.served.max(stored.lease)
+        }
+        _ => return None,
+    };
+    // A moment more: the value itself says when it is over.
+    Some(micros.div_ceil(1_000) + 1_000)
+}

@@ -1,0 +1,104 @@
+//! Who belongs together, as Sentinels and clusters say it.
+
+use std::collections::HashMap;
+
+use quotalock::places::{ClusterSeeds, Place, Reach, WatchedPrimary};
+use redis::Value;
+
+use super::node::Node;
+use super::refusal::{Refusal, Why};
+
+/// A primary and its replicas.
+pub struct Group {
+    /// The one that takes writes.
+    pub primary: Place,
+    /// The others.
+    pub replicas: Vec<Place>,
+}
+
+impl Group {
+    /// All of them, and whether each is the primary.
+    pub fn places(self) -> impl Iterator<Item = (Place, bool)> {
+        std::iter::once((self.primary, true)).chain(self.replicas.into_iter().map(|place| (place, false)))
+    }
+}
+
+/// What the first Sentinel that answers says of a primary.
+pub fn watched(watched: &WatchedPrimary) -> Result<Group, Refusal> {
+    let mut last = None;
+    for sentinel in watched.sentinels() {
+        match ask_sentinel(sentinel, watched) {
+            Ok(group) => return Ok(group),
+            Err(refusal) => last = Some(refusal),
+        }
+    }
+    Err(last.unwrap_or_else(|| Refusal { why: Why::Away, message: "the url names no Sentinel".to_owned() }))
+}
+
+fn ask_sentinel(sentinel: Place, watched: &WatchedPrimary) -> Result<Group, Refusal> {
+    let name = watched.name();
+    let mut node = Node::connect(sentinel, true, false)?;
+    let found: Option<(String, u16)> = node.ask(redis::cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(name))?;
+    let Some((host, port)) = found else {
+        let message = format!("the Sentinel {} knows no primary {name}: see `SENTINEL MASTERS`", node.place);
+        return Err(Refusal { why: Why::Other, message });
+    };
+    // A Sentinel of Redis before 5 knows no replicas by this word, and does without.
+    let replicas: Vec<HashMap<String, String>> =
+        node.ask(redis::cmd("SENTINEL").arg("REPLICAS").arg(name)).unwrap_or_default();
+    let replicas =
+        replicas.iter().filter_map(|fields| Some(watched.at(fields.get("ip")?, fields.get("port")?.parse().ok()?)));
+    Ok(Group { primary: watched.at(&host, port), replicas: replicas.collect() })
+}
+
+/// What the first server of a cluster that answers says of all.
+pub fn cluster(seeds: &ClusterSeeds) -> Result<Vec<Group>, Refusal> {
+    let mut last = None;
+    for seed in seeds.places() {
+        match ask_cluster(seed, seeds) {
+            Ok(groups) => return Ok(groups),
+            Err(refusal) => last = Some(refusal),
+        }
+    }
+    Err(last.unwrap_or_else(|| Refusal { why: Why::Away, message: "the url names no server".to_owned() }))
+}
+
+fn ask_cluster(seed: Place, seeds: &ClusterSeeds) -> Result<Vec<Group>, Refusal> {
+    let mut node = Node::connect(seed, true, false)?;
+    let ranges: Vec<Value> = node.ask(redis::cmd("CLUSTER").arg("SLOTS"))?;
+    let odd = || Refusal::odd(&node.place, "CLUSTER SLOTS");
+    let mut groups: Vec<Group> = Vec::new();
+    for range in ranges {
+        let Value::Array(fields) = range else { return Err(odd()) };
+        let mut places = fields.iter().skip(2).map(|fields| place(fields, &node.place, seeds));
+        // One without an address serves nobody, nor do its replicas.
+        let Some(Some(primary)) = places.next() else { continue };
+        if groups.iter().all(|group| group.primary != primary) {
+            groups.push(Group { primary, replicas: places.flatten().collect() });
+        }
+    }
+    match groups.is_empty() {
+        true => {
+            let message = format!("{} knows no server that serves a slot: see `CLUSTER INFO`", node.place);
+            Err(Refusal { why: Why::Other, message })
+        }
+        false => Ok(groups),
+    }
+}
+
+/// Where a server of the cluster is; one without a name is who answered.
+fn place(fields: &Value, asked: &Place, seeds: &ClusterSeeds) -> Option<Place> {
+    let Value::Array(fields) = fields else { return None };
+    let (name, Value::Int(port)) = (fields.first()?, fields.get(1)?) else { return None };
+    let port = u16::try_from(*port).ok().filter(|port| *port > 0)?;
+    let name = match name {
+        Value::BulkString(name) => std::str::from_utf8(name).ok()?,
+        Value::SimpleString(name) => name,
+        _ => "",
+    };
+    match (name, asked.reach()) {
+        ("?", _) => None,
+        ("", Reach::Tcp { host, .. }) => seeds.at(host, port),
+        (name, _) => seeds.at(name, port),
+    }
+}

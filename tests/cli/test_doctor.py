@@ -1,0 +1,338 @@
+"""`doctor` on servers that are well, on those that are not, and what it does with what it finds."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import signal
+import subprocess
+import time
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+import pytest
+from cluster import Cluster
+from command import Program
+from member import Member, until
+from planted import healthy, lines
+from quotalock import Client
+from sentinels import Sentinels
+
+# What the program needs to look, without a right to change anything.
+READER = ["+info", "+time", "+dbsize", "+scan", "+pttl", "+getrange", "+zscore", "+type", "+ping", "+client|setname"]
+
+
+def users(server: Member, *rights: str) -> str:
+    """A user with these rights; the URL to log in as."""
+    server.ask("ACL", "SETUSER", "few", "reset", "on", ">pass%word", "~*", "&*", *rights)
+    return f"redis://few:pass%25word@127.0.0.1:{server.port}"
+
+
+def test_nothing_of_a_healthy_server_is_flagged(server: Member, quotalock: Program) -> None:
+    healthy(server, 14_000)
+    client = Client(server.url)
+    for number in range(1_500):
+        client.limiter("checkout", "10/minute;sliding-log 3/s").consume(f"user:{number}", request_id=f"r{number}")
+        client.cache("pages").put(f"page:{number}", b"x" * number)
+    limiter = client.limiter("api", "token-bucket 10/s;sliding-window 9/h")
+    with client.lock("import"), client.semaphore("slots", permits=2):
+        limiter.block("bad", 60)
+        limiter.reserve("big", 2, ttl=30)
+        client.stock("shoes").open(100, per_buyer=2)
+        client.stock("shoes").take("ada", 1)
+        client.once("mail").claim("1")
+        found = quotalock("doctor", "--json")
+    client.close()
+    assert (found.code, found.kinds()) == (0, set()), found.out
+    assert found.json["keys_seen"] > 17_000
+    assert found.json["complete"]
+    assert "Nothing is stuck" in quotalock("doctor").out
+
+
+def test_what_of_ours_would_heal_is_told_and_lives_no_longer_than_it_says(server: Member, quotalock: Program) -> None:
+    client = Client(server.url)
+    limiter = client.limiter("checkout", "10/minute")
+    for name in ("lost", "number", "torn", "well"):
+        limiter.consume(name)
+    key = "ql:limit:checkout:{%s}"
+    client.stock("shoes").open(100)
+    server.ask("PERSIST", "ql:stock:{shoes}")
+    server.ask("PERSIST", key % "lost")
+    server.ask("SET", key % "number", -37412)
+    value = server.ask("GET", key % "torn")
+    server.ask("SET", key % "torn", value[:-3], "PX", 60_000)
+    found = quotalock("doctor", "--json")
+    groups = [finding for finding in found.json["findings"] if "family" in finding]
+    told = Counter({"no_ttl": 0, "damaged": 0})
+    for group in groups:
+        told[group["kind"]] += group["count"]
+    assert (found.code, told) == (1, {"no_ttl": 2, "damaged": 2}), groups
+    assert found.families() == {"quotalock"}
+    quotalock("doctor", "--fix", "--yes")
+    assert 50_000 < server.ask("PTTL", key % "lost") <= 62_000
+    # A sale must not end because a guess was too short, and what is damaged is nobody's.
+    assert server.ask("PTTL", "ql:stock:{shoes}") == -1
+    assert server.ask("PTTL", key % "number") == -1
+    assert limiter.consume("number").healed
+    client.close()
+
+
+def test_a_fix_notes_what_it_does_first_and_is_taken_back(server: Member, quotalock: Program) -> None:
+    for number in range(250):
+        server.ask("SET", f"limit:sku:{number}", -number - 1)
+    server.ask("SET", "stock:42", -3)
+    shown = quotalock("doctor")
+    assert shown.code == 1
+    assert "250 keys below zero without a TTL: limit:sku:*" in shown.out
+    assert "--fix: a TTL of 5 min" in quotalock("doctor", "--ttl", "5m").out
+    assert all(server.ask("PTTL", name) == -1 for name in server.ask("KEYS", "*"))
+
+    fixed = quotalock("doctor", "--fix", "--yes", "--ttl", "5m", "--undo-file", "undo.jsonl")
+    assert "TTLs given: 250 keys" in fixed.out
+    path = quotalock.folder / "undo.jsonl"
+    assert path.stat().st_mode & 0o777 == 0o600
+    noted = lines(path.read_text())
+    assert {line["key"] for line in noted} == {f"limit:sku:{number}" for number in range(250)}
+    assert all(290_000 < server.ask("PTTL", f"limit:sku:{number}") <= 300_000 for number in range(250))
+    assert server.ask("PTTL", "stock:42") == -1
+
+    # What lives otherwise by now is left alone: used again, gone, counted on.
+    server.ask("SET", "limit:sku:0", 1, "EX", 60)
+    server.ask("DEL", "limit:sku:1")
+    server.ask("DECR", "limit:sku:2")
+    taken = quotalock("doctor", "--undo", "undo.jsonl", "--json").json["undone"]
+    assert (taken["done"], taken["changed_meanwhile"]) == (248, 2)
+    assert 0 < server.ask("PTTL", "limit:sku:0") <= 60_000
+    assert all(server.ask("PTTL", f"limit:sku:{number}") == -1 for number in range(2, 250))
+    again = quotalock("doctor", "--undo", "undo.jsonl", "--json").json["undone"]
+    assert (again["done"], again["changed_meanwhile"]) == (0, 250)
+
+
+def test_a_file_that_is_there_is_not_overwritten_and_one_that_ends_in_the_middle_is_read(
+    redis: Member, quotalock: Program
+) -> None:
+    redis.ask("SET", "limit:a:1", -1)
+    path = quotalock.folder / "undo.jsonl"
+    path.write_text("mine")
+    failed = quotalock("doctor", "--fix", "--yes", "--undo-file", "undo.jsonl")
+    assert (failed.code, path.read_text(), redis.ask("PTTL", "limit:a:1")) == (1, "mine", -1)
+    assert "undo.jsonl" in failed.error
+    assert quotalock("doctor", "--undo", "undo.jsonl", "--json").json["undone"]["done"] == 0
+    path.write_text('mine\n{"key": "a"}\n')
+    assert quotalock("doctor", "--undo", "undo.jsonl").code == 2
+    assert quotalock("doctor", "--undo", "nowhere").code == 1
+
+
+def test_a_full_disk_ends_a_fix_before_a_key_is_changed_that_is_not_noted(redis: Member, quotalock: Program) -> None:
+    for number in range(1_000):
+        redis.ask("SET", f"limit:sku:{number}", -1)
+
+    def small() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+
+    command = quotalock.command("doctor", "--fix", "--yes", "--undo-file", "undo.jsonl")
+    ended = subprocess.run(
+        command, cwd=quotalock.folder, preexec_fn=small, capture_output=True, encoding="utf-8", check=False
+    )
+    assert ended.returncode == 1
+    assert "undo file" in ended.stderr
+    changed = {name for name in redis.ask("KEYS", "*") if redis.ask("PTTL", name) != -1}
+    assert 0 < len(changed) < 1_000
+    text = (quotalock.folder / "undo.jsonl").read_text()
+    assert changed <= {line["key"] for line in lines(text[: text.rindex("\n")])}
+    taken = quotalock("doctor", "--undo", "undo.jsonl", "--json").json["undone"]
+    assert taken["done"] == len(changed)
+
+
+def test_ctrl_c_in_the_middle_leaves_an_undo_file_that_is_right(redis: Member, quotalock: Program) -> None:
+    count = 30_000
+    redis.ask("EVAL", "for i = 1, ARGV[1] do redis.call('SET', 'limit:sku:' .. i, -1) end", 0, count)
+    path = quotalock.folder / "undo.jsonl"
+    command = quotalock.command("doctor", "--fix", "--yes", "--undo-file", "undo.jsonl", "--rate", "1000000")
+    with subprocess.Popen(command, cwd=quotalock.folder, stdout=subprocess.PIPE, encoding="utf-8") as process:
+        give_up = time.monotonic() + 30
+        while time.monotonic() < give_up and not (path.exists() and path.stat().st_size > 20_000):
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        out = process.communicate(timeout=30)[0]
+    assert process.returncode == 130, out
+    assert "stopped before the end" in out
+    given = sum(redis.ask("PTTL", f"limit:sku:{number}") != -1 for number in range(1, count + 1))
+    assert 0 < given < count
+    assert len(lines(path.read_text())) == given
+    assert quotalock("doctor", "--undo", "undo.jsonl", "--json").json["undone"]["done"] == given
+
+
+def test_without_a_terminal_nothing_is_changed_without_yes(redis: Member, quotalock: Program) -> None:
+    redis.ask("SET", "limit:a:1", -1)
+    refused = quotalock("doctor", "--fix", stdin="y\n")
+    assert (refused.code, redis.ask("PTTL", "limit:a:1")) == (2, -1)
+    assert "--yes" in refused.error
+    assert json.loads(quotalock("doctor", "--fix", "--json").error)["error"]["code"] == "needs_yes"
+
+
+@pytest.mark.parametrize(("answer", "changed"), [("y\n", True), ("n\n", False), ("\n", False)])
+def test_a_terminal_is_asked(answer: str, changed: bool, redis: Member, quotalock: Program) -> None:
+    redis.ask("SET", "limit:a:1", -1)
+    mine, theirs = os.openpty()
+    command = quotalock.command("doctor", "--fix")
+    process = subprocess.Popen(command, cwd=quotalock.folder, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    while b"[y/N]" not in seen:
+        assert select.select([mine], [], [], 30)[0], seen
+        seen += os.read(mine, 4_096)
+    os.write(mine, answer.encode())
+    assert process.wait(30) == (0 if changed else 1)
+    assert b"limit:a:*" in seen
+    assert b"\x1b[" in seen
+    assert (redis.ask("PTTL", "limit:a:1") > 0) == changed
+    os.close(mine)
+
+
+def test_names_cannot_speak_to_the_terminal(redis: Member, quotalock: Program) -> None:
+    name = "limit:\x1b]0;owned\x07\x1b[2J\n:\udcff1"
+    redis.ask("SET", name, -1)
+    shown = quotalock("doctor")
+    assert "\x1b" not in shown.out
+    assert "\x07" not in shown.out
+    assert "\\u{1b}[2J" in shown.out
+    quotalock("doctor", "--fix", "--yes")
+    assert redis.ask("PTTL", name) > 0
+    (path,) = quotalock.folder.glob("quotalock-undo-*.jsonl")
+    assert quotalock("doctor", "--undo", str(path), "--json").json["undone"]["done"] == 1
+    assert redis.ask("PTTL", name) == -1
+
+
+def test_who_reads_may_go(redis: Member, quotalock: Program) -> None:
+    redis.ask("SET", "limit:a:1", -1)
+    with subprocess.Popen(
+        quotalock.command("doctor"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(30) == 1
+
+
+def test_no_server_and_a_wrong_password_end_with_3(redis: Member, quotalock: Program) -> None:
+    away = quotalock("doctor", url="redis://:geheim@127.0.0.1:1")
+    assert away.code == 3
+    assert "127.0.0.1:1" in away.error
+    redis.ask("ACL", "SETUSER", "few", "reset", "on", ">right", "~*", "+@all")
+    for url in (f"redis://few:geheim@127.0.0.1:{redis.port}", f"redis://nobody:geheim@127.0.0.1:{redis.port}"):
+        refused = quotalock("doctor", "--json", url=url)
+        assert (refused.code, json.loads(refused.error)["error"]["code"]) == (3, "not_permitted")
+        assert f"127.0.0.1:{redis.port}" in refused.error
+        assert "geheim" not in refused.error + refused.out + away.error
+    assert quotalock("doctor", url="memory://").code == 2
+    assert quotalock("doctor", url="redis://:geheim@host:port").code == 2
+
+
+def test_rights_that_are_missing_are_named_and_the_rest_is_looked_at(server: Member, quotalock: Program) -> None:
+    server.ask("SET", "limit:a:1", -1)
+    full = quotalock("doctor", "--json", url=users(server, *READER))
+    assert "set-nx-decr" in full.families()
+    for without, named in (("+scan", "SCAN"), ("+info", "INFO"), ("+time", "TIME"), ("+pttl", "PTTL")):
+        rights = [right for right in READER if right != without]
+        found = quotalock("doctor", "--json", url=users(server, *rights))
+        (lacks,) = (finding for finding in found.json["findings"] if finding["kind"] == "rights")
+        assert (found.code, named in lacks["what"]) == (1, True), lacks
+        assert ("set-nx-decr" in found.families()) == (without not in ("+scan", "+pttl"))
+    # By a script, and by commands, the same is found; and a user that may not write changes nothing.
+    scripted = quotalock(
+        "doctor", "--json", url=users(server, *READER, "+eval", "+eval_ro" if "6.2" not in server.name else "+eval")
+    )
+    assert scripted.families() == full.families()
+    fixed = quotalock("doctor", "--fix", "--yes", "--json", url=users(server, *READER))
+    assert (fixed.code, fixed.json["fixed"]["done"], fixed.json["fixed"]["refused"]) == (1, 0, 1)
+    assert server.ask("PTTL", "limit:a:1") == -1
+
+
+def test_keys_that_may_not_be_read_are_counted(server: Member, quotalock: Program) -> None:
+    server.ask("SET", "limit:a:1", -1)
+    server.ask("SET", "secret:1", -1)
+    url = users(server, *READER, "resetkeys", "~limit:*")
+    found = quotalock("doctor", "--json", url=url)
+    (lacks,) = (finding for finding in found.json["findings"] if finding["kind"] == "rights")
+    assert "1 keys were not read" in lacks["what"]
+    assert "set-nx-decr" in found.families()
+
+
+def test_a_server_that_is_not_well_is_told(redis: Member, quotalock: Program) -> None:
+    used = int(redis.info("memory")["used_memory"])
+    redis.ask("CONFIG", "SET", "maxmemory", used + 1_000_000)
+    redis.ask("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+    try:
+        found = quotalock("doctor", "--json")
+    finally:
+        redis.ask("CONFIG", "SET", "maxmemory", 0)
+        redis.ask("CONFIG", "SET", "maxmemory-policy", "noeviction")
+    assert found.code == 1
+    assert "eviction" in found.kinds()
+
+
+def test_all_nodes_of_a_cluster_are_looked_at_and_one_that_is_down_is_told(quotalock: Program) -> None:
+    with Cluster(replicas=3, timeout_ms=60_000) as cluster:
+        first = cluster.primaries()[0]
+        url = cluster.url
+        for node in cluster.primaries():
+            slot_keys = (f"limit:sku:{number}" for number in range(10_000))
+            name = next(name for name in slot_keys if cluster.owner_of(name) is node)
+            node.ask("SET", name, -1)
+            assert node.ask("WAIT", 1, 10_000) == 1
+        # A replica is told of when others have heard how far it is.
+        maps = partial(first.ask, "CLUSTER", "SLOTS")
+        until(lambda: all(len(places) == 4 for places in maps()), "tells of no replicas", maps)
+        found = quotalock("doctor", "--json", url=url)
+        (group,) = (finding for finding in found.json["findings"] if finding.get("family") == "set-nx-decr")
+        assert (group["count"], len(found.json["nodes"])) == (3, 6)
+        # Its replica has its keys.
+        follower = cluster.replicas_of(first)[0]
+        first.kill9()
+        found = quotalock("doctor", "--json", url=url)
+        (group,) = (finding for finding in found.json["findings"] if finding.get("family") == "set-nx-decr")
+        assert group["count"] == 3
+        assert f"127.0.0.1:{first.port}" in str(found.json["findings"])
+        # Without it they are missing, and it says so.
+        follower.kill9()
+        found = quotalock("doctor", "--fix", "--yes", "--undo-file", "undo.jsonl", "--json", url=url)
+        assert (found.code, found.json["complete"], found.json["fixed"]["done"]) == (1, False, 2)
+        assert "unreachable" in found.kinds()
+        assert quotalock("doctor", "--undo", "undo.jsonl", "--json", url=url).json["undone"]["done"] == 2
+
+
+def test_sentinels_lead_to_all_servers_and_a_socket_does(all_servers: dict[str, Member], quotalock: Program) -> None:
+    with Sentinels(replicas=1) as sentinels:
+        sentinels.primary.ask("SET", "limit:a:1", -1)
+        assert sentinels.primary.ask("WAIT", 1, 10_000) == 1
+        found = quotalock("doctor", "--fix", "--yes", "--json", url=sentinels.url)
+        assert (found.code, found.json["fixed"]["done"], len(found.json["nodes"])) == (0, 1, 2)
+        assert sentinels.primary.ask("PTTL", "limit:a:1") > 0
+    server = all_servers["redis-7.0"]
+    server.ask("FLUSHALL")
+    server.ask("SELECT", 3)
+    server.ask("SET", "limit:a:1", -1)
+    server.ask("SELECT", 0)
+    assert quotalock("doctor", "--json", url=f"{server.unix_url}?db=3").families() == {"set-nx-decr"}
+    assert quotalock("doctor", url=f"{server.unix_url}").code == 0
+
+
+def test_the_rate_and_the_most_keys_are_kept_to(redis: Member, quotalock: Program) -> None:
+    healthy(redis, 2_000)
+    began = time.monotonic()
+    assert quotalock("doctor", "--rate", "1000", "--json").json["complete"]
+    assert 1.8 < time.monotonic() - began < 20
+    some = quotalock("doctor", "--max-keys", "500", "--json").json
+    assert (500 <= some["keys_seen"] < 1_500, some["complete"]) == (True, False)
+
+
+def test_keys_may_vanish_while_they_are_looked_at(server: Member, quotalock: Program, tmp_path: Path) -> None:
+    script = "for i = 1, 30000 do redis.call('SET', 'limit:sku:' .. i, -1, 'PX', 1 + i % 400) end"
+    server.ask("EVAL", script, 0)
+    assert quotalock("doctor", "--rate", "60000").code == 0
