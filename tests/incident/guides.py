@@ -212,6 +212,7 @@ PRELUDES = {"algorithms": ALGORITHMS, "locks": LOCKS, "stock": STOCK, "cache": C
 # How many examples each guide has in each language.
 COUNTS = {
     "algorithms": 7,
+    "cli": 0,
     "cluster": 0,
     "denials": 0,
     "doctor": 0,
