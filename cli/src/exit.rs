@@ -19,6 +19,8 @@ pub enum Exit {
     Denied,
     /// 130: Ctrl-C was pressed.
     Stopped,
+    /// What a command that was run under a lock ended with.
+    Command(u8),
 }
 
 impl Termination for Exit {
@@ -30,6 +32,7 @@ impl Termination for Exit {
             Exit::NoServer => 3,
             Exit::Denied => 10,
             Exit::Stopped => 130,
+            Exit::Command(code) => code,
         })
     }
 }

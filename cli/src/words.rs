@@ -1,67 +1,201 @@
-//! Numbers as people read them.
+//! What commands say in words, and how they print it: durations, tables, JSON.
 
-/// A count with commas: `12,345`.
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
+use std::ffi::OsStr;
+use std::io::{ErrorKind, Write};
+use std::os::unix::ffi::OsStrExt;
+
+use serde_json::Value;
+
+use crate::arguments::Shared;
+use crate::exit::{Exit, Failure};
+use crate::output::shown;
+
+/// Units of durations: their sign and their microseconds, the largest first.
+const UNITS: [(&str, u64); 5] =
+    [("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1_000)];
+
+/// Reads a duration such as `10m`, `1h30m`, `1.5s` or `500ms`, in microseconds.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn duration(text: &str) -> Result<u64, String> {
+    let cure = "write it as 10m, 1h30m or 500ms";
+    let wrong = || format!("not a duration: {cure}");
+    if text == "0" {
+        return Ok(0);
+    }
+    let (mut rest, mut total) = (text, 0_u64);
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or(format!("no unit: {cure}"))?;
+        let (number, behind) = rest.split_at(end);
+        let end = behind.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(behind.len());
+        let (unit, behind) = behind.split_at(end);
+        let (_, micros) = UNITS.iter().find(|(sign, _)| *sign == unit).ok_or_else(wrong)?;
+        let number: f64 = number.parse().map_err(|_| wrong())?;
+        let part = number * *micros as f64;
+        if part > 3_650_000.0 * 86_400e6 {
+            return Err(format!("too long: {cure}"));
         }
-        text.push(digit);
+        (total, rest) = (total.saturating_add(part.round() as u64), behind);
+    }
+    if text.is_empty() { Err(wrong()) } else { Ok(total) }
+}
+
+/// A duration as [`duration`] reads it, in the two largest units that say something; rounded up, so that nobody comes back
+/// too early.
+pub fn span(micros: u64) -> String {
+    if micros == 0 {
+        return "0s".into();
+    }
+    if micros < 1_000_000 {
+        return format!("{}ms", micros.div_ceil(1_000));
+    }
+    if micros < 10_000_000 && !micros.is_multiple_of(1_000_000) {
+        let tenths = micros.div_ceil(100_000);
+        return if tenths.is_multiple_of(10) {
+            format!("{}s", tenths / 10)
+        } else {
+            format!("{}.{}s", tenths / 10, tenths % 10)
+        };
+    }
+    // Of units that follow each other, the second is the last that is told.
+    let least = UNITS.windows(2).find(|pair| micros >= pair[0].1).map_or(1_000_000, |pair| pair[1].1.max(1_000_000));
+    let mut rest = micros.div_ceil(least).saturating_mul(least);
+    let mut said = String::new();
+    for (sign, unit) in UNITS {
+        if rest >= unit {
+            said += &format!("{}{sign}", rest / unit);
+            rest %= unit;
+        }
+    }
+    said
+}
+
+/// A duration for scripts: milliseconds, rounded up.
+pub fn millis(micros: u64) -> Value {
+    micros.div_ceil(1_000).into()
+}
+
+/// Bytes for scripts: text as it is, what is not UTF-8 as people see it.
+pub fn text(bytes: &[u8]) -> String {
+    std::str::from_utf8(bytes).map_or_else(|_| shown(bytes), str::to_owned)
+}
+
+/// The bytes of an argument.
+pub fn bytes(argument: &OsStr) -> &[u8] {
+    argument.as_bytes()
+}
+
+/// `one thing`, `2 things`.
+pub fn count(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// Prints what was found: as text for people, as JSON on one line for scripts.
+///
+/// # Errors
+/// If it cannot be written, but for a reader that went away: that one has seen enough.
+pub fn answer(shared: &Shared, text: &str, json: &Value) -> Result<(), Failure> {
+    if shared.json { print(&format!("{}\n", plain(json))) } else { print(text) }
+}
+
+/// JSON of which a terminal sees no control character: `serde_json` leaves those behind ASCII as they are.
+fn plain(json: &Value) -> String {
+    let mut out = String::new();
+    for character in json.to_string().chars() {
+        let mut utf8 = [0; 4];
+        if character == '\\' || shown(character.encode_utf8(&mut utf8).as_bytes()).starts_with(character) {
+            out.push(character);
+        } else {
+            let mut utf16 = [0; 2];
+            character.encode_utf16(&mut utf16).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    out
+}
+
+/// Prints text.
+///
+/// # Errors
+/// As [`answer`].
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => {
+            let message = format!("cannot write what was found: {error}");
+            Err(Failure { exit: Exit::Findings, code: "not_written", message })
+        }
+    }
+}
+
+/// Says something about what goes on, on standard error; if nobody listens, nobody hears it.
+pub fn tell(text: &str) {
+    let _ = writeln!(anstream::stderr().lock(), "quotalock: {text}");
+}
+
+/// Lines of cells, in columns that are as wide as their widest cell.
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
     }
     text
 }
 
-/// A count with its noun: `1 client`, `2 clients`.
-pub fn counted(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
-}
-
-/// A part of a whole in percent: `12.3 %`. What is not all or nothing is never written as such.
-pub fn share(part: u64, whole: u64) -> String {
-    percent(100.0 * part as f64 / whole.max(1) as f64)
-}
-
-/// A percentage: `12.3 %`.
-pub fn percent(number: f64) -> String {
-    let digits = if number > 0.0 && number < 1.0 || number > 99.0 && number < 100.0 { 2 } else { 1 };
-    match format!("{number:.digits$}").as_str() {
-        "0.00" if number > 0.0 => "under 0.01 %".into(),
-        "100.00" if number < 100.0 => "over 99.99 %".into(),
-        whole if whole.ends_with(".0") => format!("{} %", &whole[..whole.len() - 2]),
-        text => format!("{text} %"),
-    }
-}
-
-/// A duration by its two largest units: `1 h 30 min`. Less than a millisecond counts as one.
-pub fn span(micros: u64) -> String {
-    const UNITS: [(u64, &str); 5] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms")];
-    let millis = micros.div_ceil(1_000);
-    let Some(first) = UNITS.iter().position(|(unit, _)| millis >= *unit) else { return "0 s".into() };
-    let mut rest = millis;
-    let mut parts = Vec::new();
-    for (unit, name) in &UNITS[first..UNITS.len().min(first + 2)] {
-        if rest / unit > 0 {
-            parts.push(format!("{} {name}", count(rest / unit)));
-        }
-        rest %= unit;
-    }
-    parts.join(" ")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{count, counted, percent, share, span};
+    use super::*;
 
     #[test]
-    fn numbers_are_written_out() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!([counted(1, "line"), counted(1_000, "line")], ["1 line", "1,000 lines"]);
-        assert_eq!([share(0, 0), share(1, 8), share(8, 8)], ["0 %", "12.5 %", "100 %"]);
-        assert_eq!([share(1, 3_000), share(1, 1_000_000), share(2_999, 3_000)], ["0.03 %", "under 0.01 %", "99.97 %"]);
-        assert_eq!(percent(33.333), "33.3 %");
-        let spans = [0, 1, 999_000, 1_500_000, 90_000_000, 3_600_000_000, 93_600_000_000];
-        assert_eq!(spans.map(span), ["0 s", "1 ms", "999 ms", "1 s 500 ms", "1 min 30 s", "1 h", "1 d 2 h"]);
+    fn a_duration_is_read_as_it_is_written() {
+        let second = 1_000_000;
+        for (text, micros) in [
+            ("500ms", second / 2),
+            ("10m", 600 * second),
+            ("1h30m", 5_400 * second),
+            ("1.5s", second * 3 / 2),
+            ("2d4h", 52 * 3_600 * second),
+            ("42s", 42 * second),
+        ] {
+            assert_eq!(duration(text), Ok(micros));
+            assert_eq!(span(micros), text);
+        }
+        assert_eq!(duration("0"), Ok(0));
+        for wrong in ["", "10", "m", "10x", "-5s", "1..2s", "5 s", "1e9d", "99999999999d", "é"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_duration_never_says_too_little() {
+        let said = [
+            (0, "0s"),
+            (1, "1ms"),
+            (1_000_001, "1.1s"),
+            (9_999_999, "10s"),
+            (59_999_999, "1m"),
+            (3_660_000_000, "1h1m"),
+            (3_660_000_001, "1h2m"),
+            (86_399_000_001, "1d"),
+            (90_001_000_000, "1d2h"),
+        ];
+        for (micros, text) in said {
+            assert_eq!(span(micros), text);
+        }
+    }
+
+    #[test]
+    fn json_cannot_speak_to_the_terminal() {
+        let json = serde_json::json!({ "k": "a\u{9b}2J\u{202e}é\u{1b}\"\\\u{7f}" });
+        let text = plain(&json);
+        assert_eq!(text, "{\"k\":\"a\\u009b2J\\u202eé\\u001b\\\"\\\\\\u007f\"}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), json);
     }
 }

@@ -7,7 +7,7 @@ use anstyle::Style;
 use quotalock::{Client, Error, Options, Policy, Rule, testing};
 use serde::Serialize;
 
-use crate::words::{count, counted, span};
+use crate::numbers::{count, counted, span};
 
 const TITLE: Style = Style::new().bold();
 /// An entry of a log, in bytes.
@@ -167,6 +167,8 @@ fn sizes(policy: &Policy) -> Result<(u64, u64), Error> {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let url = format!("memory://explain-{}", CALLS.fetch_add(1, Ordering::Relaxed));
     let client = Client::new(Options { url: Some(url), ..Options::default() })?;
+    // Of a period of milliseconds it would be gone before it is looked at; in a time of one's own it stays.
+    testing::advance(&client, 1)?;
     let limiter = client.limiter("explain", policy.clone())?;
     limiter.consume(b"k", 1)?.run()?;
     let stored = testing::get(&client, &limiter.redis_key(b"k")?).run()?;
@@ -175,7 +177,7 @@ fn sizes(policy: &Policy) -> Result<(u64, u64), Error> {
     // A new log has room for 9 entries; one of n has room for n and a half as many more, and 16.
     Ok(match logs {
         None => (whole, 0),
-        Some(entries) => (whole - 9 * ENTRY, ENTRY * (entries + entries / 2 + 16)),
+        Some(entries) => (whole.saturating_sub(9 * ENTRY), ENTRY * (entries + entries / 2 + 16)),
     })
 }
 
@@ -319,6 +321,10 @@ mod tests {
         assert_eq!(explained("10/minute").value_bytes, 4 + 15 + 24);
         assert_eq!(explained("token-bucket 10/minute").value_bytes, 4 + 22 + 24);
         assert_eq!(explained("10/minute;100/hour").value_bytes, 4 + 30 + 48);
+        for _ in 0..200 {
+            assert_eq!(explained("1/ms").value_bytes, 4 + 15 + 24);
+            assert_eq!(explained("sliding-log 1/ms").value_bytes, 4 + 15 + 32 + 41);
+        }
         let log = explained("sliding-log 100/hour");
         assert_eq!((log.value_bytes, log.log_bytes), (4 + 15 + 32 + 41, 12 * 166));
     }

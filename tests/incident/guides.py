@@ -210,7 +210,18 @@ const sendGift = async (user) => console.log('a gift for', user)
 }
 PRELUDES = {"algorithms": ALGORITHMS, "locks": LOCKS, "stock": STOCK, "cache": CACHE, "once": ONCE}
 # How many examples each guide has in each language.
-COUNTS = {"algorithms": 7, "cluster": 0, "denials": 0, "doctor": 0, "locks": 6, "stock": 7, "cache": 6, "once": 3}
+COUNTS = {
+    "algorithms": 7,
+    "cli": 0,
+    "cluster": 0,
+    "denials": 0,
+    "doctor": 0,
+    "simulate": 0,
+    "locks": 6,
+    "stock": 7,
+    "cache": 6,
+    "once": 3,
+}
 # What an example prints in every language: by guide and place in it; nothing if it is not listed.
 _PRINTED = {
     ("stock", 1): "sold\n",

@@ -1,7 +1,17 @@
 //! The commands, each in its file.
 
+mod cache;
 mod explain;
+mod inspect;
+mod inspect_words;
+mod limit;
+mod lock;
+mod lock_signals;
+mod locks;
+mod once;
 mod simulate;
+mod stock;
+mod top;
 
 use clap::Subcommand;
 
@@ -14,6 +24,31 @@ use crate::exit::{Exit, Failure};
 pub enum Command {
     /// Finds what is stuck or will be: keys without a TTL, negative counters, servers that are not well
     Doctor(doctor::Arguments),
+    /// Says what a key is, and its state in words
+    Inspect(inspect::Arguments),
+    /// Says what a limiter would answer, and changes nothing
+    Peek(limit::Asking),
+    /// Charges a key, as the application does
+    Consume(limit::Asking),
+    /// Forgets all that a limiter knows of a key, a block included
+    Reset(limit::Key),
+    /// Denies a key everything for a while; what was counted stays
+    Block(limit::Blocking),
+    /// Ends a block; what was counted stays
+    Unblock(limit::Key),
+    /// Lists locks with their holders, or takes one away
+    #[command(args_conflicts_with_subcommands = true)]
+    Locks(locks::Arguments),
+    /// Runs a command under a lock, as flock does
+    Lock(lock::Arguments),
+    /// Says where a sale stands: available, held, sold, reservations
+    Stock(stock::Arguments),
+    /// Says whether something was done, and when
+    Once(once::Arguments),
+    /// Says what a cache has for a key
+    Cache(cache::Arguments),
+    /// Shows which keys are at their limit or near it
+    Top(top::Arguments),
     /// Says in words what a policy admits, and its worst cases
     Explain(explain::Arguments),
     /// Replays access logs through policies: who would have been denied
@@ -25,6 +60,18 @@ impl Command {
     pub fn run(self, shared: &Shared) -> Result<Exit, Failure> {
         match self {
             Command::Doctor(arguments) => doctor::run(arguments, shared),
+            Command::Inspect(arguments) => inspect::run(&arguments, shared),
+            Command::Peek(asking) => limit::ask(&asking, shared, false),
+            Command::Consume(asking) => limit::ask(&asking, shared, true),
+            Command::Reset(key) => limit::reset(&key, shared),
+            Command::Block(blocking) => limit::block(&blocking, shared),
+            Command::Unblock(key) => limit::unblock(&key, shared),
+            Command::Locks(arguments) => locks::run(&arguments, shared),
+            Command::Lock(arguments) => lock::run(&arguments, shared),
+            Command::Stock(arguments) => stock::run(&arguments, shared),
+            Command::Once(arguments) => once::run(&arguments, shared),
+            Command::Cache(arguments) => cache::run(&arguments, shared),
+            Command::Top(arguments) => top::run(&arguments, shared),
             Command::Explain(arguments) => explain::run(arguments, shared),
             Command::Simulate(arguments) => simulate::run(arguments, shared),
         }

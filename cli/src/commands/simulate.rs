@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -170,11 +171,13 @@ fn bar(size: Option<u64>) -> ProgressBar {
 /// Set by Ctrl-C: what was read so far is told. A second one ends the program at once.
 fn interrupted() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // Without them a signal ends the program, as it does by default.
-        let _ = signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, stop.clone());
-        let _ = signal_hook::flag::register(signal, stop.clone());
-    }
+    let told = stop.clone();
+    // Where that cannot be, Ctrl-C ends the program, as it does by default.
+    let _ = ctrlc::set_handler(move || {
+        if told.swap(true, Ordering::Relaxed) {
+            process::exit(130);
+        }
+    });
     stop
 }
 

@@ -8,8 +8,8 @@ use std::path::Path;
 use super::plots;
 use super::report::{LIKELY_FALSE, Outcome, Report};
 use super::text::moment;
+use crate::numbers::{count, counted, percent, share, span};
 use crate::output::shown;
-use crate::words::{count, counted, percent, share, span};
 
 /// Light and dark, as the reader's system says.
 const STYLE: &str = include_str!("report.css");
@@ -110,7 +110,7 @@ fn notes(page: &mut String, report: &Report) {
         notes.push(format!("The lines have several forms: {}.", forms.join(", ")));
     }
     for left in &report.left_out {
-        let mut note = format!("{} {} and were left out:<ul>", counted(left.lines, "line"), left.words);
+        let mut note = format!("Left out: {} {}<ul>", counted(left.lines, "line"), left.words);
         for example in &left.examples {
             let (file, text) = (safe(example.file.as_bytes()), safe(&example.raw));
             let _ = write!(note, "<li>{file}:{}: <code>{text}</code></li>", example.line);

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use flate2::read::MultiGzDecoder;
 
 /// What is read at once.
-const CHUNK: usize = 256 << 10;
+const CHUNK: usize = 64 << 10;
 /// Longer lines are passed over: no access log has any.
 const LONGEST: usize = 1 << 20;
 /// What a gzip file begins with.

@@ -6,6 +6,7 @@ use memchr::memmem::Finder;
 use regex::bytes::{CaptureLocations, Regex};
 
 use super::line::By;
+use crate::output::shown;
 
 /// What the variable or group of the time may be called.
 const TIMES: [&str; 7] = ["time_local", "time_iso8601", "msec", "time", "timestamp", "ts", "datetime"];
@@ -141,7 +142,12 @@ impl Format {
 
 impl Groups {
     fn parse(text: &str, by: &By) -> Result<Groups, String> {
-        let regex = Regex::new(text).map_err(|error| format!("the pattern is no regular expression: {error}"))?;
+        let regex = Regex::new(text).map_err(|error| {
+            // It repeats the pattern, and says in its last line what is wrong.
+            let error = error.to_string();
+            let last = error.lines().last().unwrap_or_default();
+            format!("the pattern is no regular expression: {}", shown(last.as_bytes()))
+        })?;
         let names: Vec<_> = regex.capture_names().collect();
         let (time, key) = places(&names, by, "group")?;
         Ok(Groups { found: regex.capture_locations(), time, key, regex })

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::html::escaped;
 use super::report::{Bins, Client, Outcome};
 use super::text::moment;
-use crate::words::{count, percent};
+use crate::numbers::{count, percent};
 
 const WIDTH: f64 = 860.0;
 const LEFT: f64 = 64.0;

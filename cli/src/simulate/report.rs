@@ -57,7 +57,7 @@ pub struct Report {
 pub struct LeftOut {
     /// The reason.
     pub why: &'static str,
-    /// The reason behind "so many lines".
+    /// The reason behind "left out: so many lines".
     #[serde(skip)]
     pub words: &'static str,
     /// How many.

@@ -55,16 +55,16 @@ impl Why {
         }
     }
 
-    /// Behind "so many lines".
+    /// Behind "left out: so many lines".
     pub fn words(self) -> &'static str {
         match self {
-            Why::Unreadable => "are in no form that was expected",
-            Why::TooLong => "are longer than 1 MiB",
-            Why::Nobody => "name no client",
-            Why::Future => "are of the future, by more than a day",
-            Why::Past => "are of before 1990",
-            Why::Astray => "are more than a day ahead of the lines before and behind them",
-            Why::TooMany => "are of clients beyond --max-clients",
+            Why::Unreadable => "in no form that was expected",
+            Why::TooLong => "longer than 1 MiB",
+            Why::Nobody => "without a client",
+            Why::Future => "of the future, by more than a day",
+            Why::Past => "of before 1990",
+            Why::Astray => "more than a day ahead of the lines before and behind",
+            Why::TooMany => "of clients beyond --max-clients",
         }
     }
 }

@@ -6,14 +6,14 @@ use anstyle::{AnsiColor, Style};
 
 use super::report::{Client, LIKELY_FALSE, LeftOut, Outcome, Report};
 use super::time::written;
+use crate::numbers::{count, counted, percent, share, span};
 use crate::output::shown;
-use crate::words::{count, counted, percent, share, span};
 
 const TITLE: Style = Style::new().bold();
 const BAD: Style = AnsiColor::Red.on_default();
 const DIM: Style = Style::new().dimmed();
 /// The most columns that a client's name gets.
-const WIDEST: usize = 48;
+const WIDEST: usize = 42;
 /// How many earlier lines are worth a word of warning, in percent.
 const MANY: u64 = 5;
 
@@ -66,7 +66,7 @@ impl Report {
 
 impl LeftOut {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "  {BAD}{}{BAD:#} {} and were left out:", counted(self.lines, "line"), self.words)?;
+        writeln!(f, "  {BAD}Left out:{BAD:#} {} {}", counted(self.lines, "line"), self.words)?;
         for example in &self.examples {
             writeln!(
                 f,

@@ -65,9 +65,9 @@ pub fn count(text: &[u8]) -> Option<u64> {
     }
     // Each unit's range from 1973 to 5138.
     match whole {
-        ..100_000_000_000 => whole.checked_mul(SECOND)?.checked_add(micros),
-        ..100_000_000_000_000 => whole.checked_mul(1_000)?.checked_add(micros / 1_000),
-        ..100_000_000_000_000_000 => Some(whole),
+        0..100_000_000_000 => whole.checked_mul(SECOND)?.checked_add(micros),
+        100_000_000_000..100_000_000_000_000 => whole.checked_mul(1_000)?.checked_add(micros / 1_000),
+        100_000_000_000_000..100_000_000_000_000_000 => Some(whole),
         _ => Some(whole / 1_000),
     }
 }

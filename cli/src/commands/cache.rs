@@ -1,0 +1,57 @@
+//! `cache`: what a cache has for a key.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use quotalock::stored::KeyKind;
+use quotalock::{CacheOptions, OnceOptions};
+use serde_json::json;
+
+use super::inspect::ENTRY;
+use super::inspect_words::{Told, entry};
+use crate::arguments::Shared;
+use crate::exit::{Exit, Failure};
+use crate::output::shown;
+use crate::words::{answer, bytes, text};
+use crate::{raw, server};
+
+/// What `cache` is asked.
+#[derive(Args)]
+pub struct Arguments {
+    /// The name of the cache
+    name: String,
+    /// The key
+    key: OsString,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
+    tell(shared, KeyKind::Cache, &arguments.name, bytes(&arguments.key))
+}
+
+/// Tells of an entry of a cache, or of an id of a `once`.
+pub fn tell(shared: &Shared, kind: KeyKind, name: &str, key: &[u8]) -> Result<Exit, Failure> {
+    let client = raw::client(shared)?;
+    let (redis_key, word, absent) = match kind {
+        KeyKind::Once => (
+            client.once(name, OnceOptions::default())?.redis_key(key)?,
+            "once",
+            "not done: the next caller is the first",
+        ),
+        _ => {
+            (client.cache(name, CacheOptions::default())?.redis_key(key)?, "cache", "nothing: the next caller loads it")
+        }
+    };
+    let raw = raw::look(&mut server::find(&shared.url)?, &redis_key, Some(ENTRY))?;
+    let state = if kind == KeyKind::Once { "open" } else { "nothing" };
+    let mut told = match raw {
+        None => Told::new(absent, json!({ "state": state })),
+        Some(raw) if raw.kind != "string" => Told::damaged(),
+        Some(raw) => entry(&raw, kind),
+    };
+    told.json[word] = name.into();
+    told.json["key"] = text(key).into();
+    told.json["findings"] = told.findings.as_slice().into();
+    answer(shared, &told.text(&format!("{word} {}, key {}", shown(name.as_bytes()), shown(key))), &told.json)?;
+    Ok(if told.findings.is_empty() { Exit::Fine } else { Exit::Findings })
+}

@@ -1,0 +1,155 @@
+//! `inspect`: what a key is, and its state in words.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use quotalock::stored::{ENTRY_HEADER, KeyKind, KeyName};
+use quotalock::{CacheOptions, Client, LimiterOptions, LockOptions, OnceOptions, Policy, StockOptions};
+use serde_json::{Value, json};
+
+use super::inspect_words::{Told, entry, limiter, lock, title};
+use super::stock;
+use crate::arguments::Shared;
+use crate::exit::{Exit, Failure};
+use crate::output::shown;
+use crate::raw::{self, Raw};
+use crate::server::{self, Servers};
+use crate::words::{answer, bytes, span, text};
+
+/// How much of an entry is read: what stands before its value, and an error.
+pub const ENTRY: usize = ENTRY_HEADER + 1_024;
+
+/// What `inspect` is asked.
+#[derive(Args)]
+pub struct Arguments {
+    /// A Redis key; or the name of a limiter, cache or once, then its KEY; or the name of a lock or stock
+    name: OsString,
+    /// The key of the limiter or cache, or the id of the once
+    key: Option<OsString>,
+    /// The scope that the limiter or stock was made with
+    #[arg(long)]
+    scope: Option<OsString>,
+}
+
+/// A key that was found.
+struct Found {
+    redis_key: Vec<u8>,
+    title: String,
+    raw: Raw,
+    told: Told,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
+    let client = raw::client(shared)?;
+    let mut servers = server::find(&shared.url)?;
+    let mut found = Vec::new();
+    for redis_key in arguments.candidates(&client)? {
+        found.extend(look(&client, &mut servers, redis_key)?);
+    }
+    if found.is_empty() {
+        let names = [Some(&arguments.name), arguments.key.as_ref()].into_iter().flatten();
+        let names: Vec<String> = names.map(|name| shown(bytes(name))).collect();
+        let said = format!("nothing is stored for {}: everything is as new\n", names.join(" "));
+        answer(shared, &said, &json!({ "found": [] }))?;
+        return Ok(Exit::Fine);
+    }
+    let said: Vec<String> = found.iter().map(Found::text).collect();
+    answer(shared, &said.join("\n"), &json!({ "found": found.iter().map(Found::json).collect::<Vec<_>>() }))?;
+    let is_fine = found.iter().all(|found| found.told.findings.is_empty());
+    Ok(if is_fine { Exit::Fine } else { Exit::Findings })
+}
+
+impl Arguments {
+    /// The Redis keys that may be meant.
+    fn candidates(&self, client: &Client) -> Result<Vec<Vec<u8>>, Failure> {
+        let name = bytes(&self.name);
+        let scope = self.scope.as_deref().map(|scope| bytes(scope).to_vec());
+        let Some(key) = self.key.as_deref().map(bytes) else {
+            if KeyName::parse(client.prefix(), name).is_some() {
+                return Ok(vec![name.to_vec()]);
+            }
+            let options = StockOptions { scope, ..StockOptions::default() };
+            let locks = [
+                client.lock(name, LockOptions::default())?,
+                client.semaphore(name, 1, 1, LockOptions::default())?,
+                client.read_lock(name, LockOptions::default())?,
+            ];
+            let mut keys: Vec<Vec<u8>> = locks.iter().filter_map(|lock| lock.redis_keys().first().cloned()).collect();
+            keys.extend(client.stock(name, options)?.redis_keys().first().cloned());
+            // It may be one of somebody else.
+            keys.push(name.to_vec());
+            return Ok(keys);
+        };
+        let name = self.name.to_str().ok_or_else(|| raw::usage("names of limiters, caches and onces are UTF-8"))?;
+        let options = LimiterOptions { scope, ..LimiterOptions::default() };
+        let of_limiter = client.limiter_with(name, Policy::parse("1/ms")?, options)?.redis_key(key)?;
+        let of_cache = client.cache(name, CacheOptions::default())?.redis_key(key)?;
+        let of_once = client.once(name, OnceOptions::default())?.redis_key(key)?;
+        Ok(vec![of_limiter, of_cache, of_once])
+    }
+}
+
+fn look(client: &Client, servers: &mut Servers, redis_key: Vec<u8>) -> Result<Option<Found>, Failure> {
+    let name = KeyName::parse(client.prefix(), &redis_key);
+    // Of what is not ours the type is enough.
+    let most = match &name {
+        None => Some(1),
+        Some(name) if matches!(name.kind, KeyKind::Cache | KeyKind::Once) => Some(ENTRY),
+        Some(_) => None,
+    };
+    let Some(raw) = raw::look(servers, &redis_key, most)? else { return Ok(None) };
+    let title = name.as_ref().map_or_else(|| format!("key {}", shown(&redis_key)), title);
+    let mut told = tell(client, name.as_ref(), &raw)?;
+    // What lies beside a lock or a sale lasts as long as that says; a value of somebody else is not ours to judge.
+    if raw.ttl.is_none() && name.is_some() {
+        told.findings.push("it has no TTL, so it may stay for ever: the next call that writes gives it one".into());
+    }
+    Ok(Some(Found { redis_key, title, raw, told }))
+}
+
+/// What a value says, by what its key is about.
+fn tell(client: &Client, name: Option<&KeyName>, raw: &Raw) -> Result<Told, Failure> {
+    let Some(name) = name else {
+        return Ok(Told::new(
+            format!("not ours, a Redis {}", shown(raw.kind.as_bytes())),
+            json!({ "state": "foreign" }),
+        ));
+    };
+    if !name.beside.is_empty() || name.kind == KeyKind::Request {
+        return Ok(Told::new("remembered beside it", json!({ "state": "beside" })));
+    }
+    let wanted = if name.kind == KeyKind::Stock { "hash" } else { "string" };
+    if raw.kind != wanted {
+        let finding = "its type is not ours: calls about it fail with wrong_type until it is renamed or deleted";
+        let told = Told::new(format!("a Redis {}", shown(raw.kind.as_bytes())), json!({ "state": "wrong_type" }));
+        return Ok(Told { findings: vec![finding.into()], ..told });
+    }
+    Ok(match name.kind {
+        KeyKind::Limiter => limiter(raw),
+        KeyKind::Lock | KeyKind::Semaphore | KeyKind::ReadWrite => lock(raw),
+        KeyKind::Stock => stock::tell(client, &name.name, name.scope.as_deref(), stock::FEW, raw.now)?,
+        _ => entry(raw, name.kind),
+    })
+}
+
+impl Found {
+    fn text(&self) -> String {
+        let Found { redis_key, title, raw, told } = self;
+        let ttl = raw.ttl.map_or("no TTL".to_owned(), |ttl| format!("TTL {}", span(ttl.saturating_mul(1_000))));
+        let memory = raw.memory.map_or(String::new(), |memory| format!(", {memory} bytes of memory"));
+        format!("{}  Redis key {}, {ttl}{memory}\n", told.text(title), shown(redis_key))
+    }
+
+    fn json(&self) -> Value {
+        let Found { redis_key, title, raw, told } = self;
+        let mut json = told.json.clone();
+        json["redis_key"] = text(redis_key).into();
+        json["what"] = title.as_str().into();
+        json["type"] = raw.kind.as_str().into();
+        json["ttl_ms"] = raw.ttl.into();
+        json["memory"] = raw.memory.into();
+        json["findings"] = told.findings.as_slice().into();
+        json
+    }
+}

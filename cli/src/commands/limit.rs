@@ -1,0 +1,192 @@
+//! `peek`, `consume`, `reset`, `block` and `unblock`: what a limiter says about a key, and what an operator may change.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use quotalock::stored::StoredLimiter;
+use quotalock::{Decision, Limiter, LimiterOptions, MIN_BLOCK, Policy, Rule, RuleDecision};
+use serde_json::{Value, json};
+
+use crate::arguments::Shared;
+use crate::exit::{Exit, Failure};
+use crate::output::shown;
+use crate::words::{answer, bytes, duration, millis, span, text};
+use crate::{raw, server};
+
+/// A key of a limiter.
+#[derive(Args)]
+pub struct Key {
+    /// The name of the limiter, such as checkout
+    name: String,
+    /// Who or what is limited, such as user:42
+    key: OsString,
+    /// The scope that the limiter was made with
+    #[arg(long)]
+    scope: Option<OsString>,
+}
+
+/// What `peek` and `consume` are asked.
+#[derive(Args)]
+pub struct Asking {
+    #[command(flatten)]
+    of: Key,
+    /// The policy of the application, such as '10/minute;100/hour'
+    #[arg(long, short)]
+    policy: String,
+    /// How much it costs
+    #[arg(long, default_value_t = 1)]
+    cost: u64,
+}
+
+/// What `block` is asked.
+#[derive(Args)]
+pub struct Blocking {
+    #[command(flatten)]
+    of: Key,
+    /// For how long everything is denied, such as 10m
+    #[arg(long = "for", value_parser = duration)]
+    length: u64,
+}
+
+impl Key {
+    fn limiter(&self, shared: &Shared, policy: Policy) -> Result<Limiter, Failure> {
+        let scope = self.scope.as_deref().map(|scope| bytes(scope).to_vec());
+        let options = LimiterOptions { scope, ..LimiterOptions::default() };
+        Ok(raw::client(shared)?.limiter_with(&self.name, policy, options)?)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        bytes(&self.key)
+    }
+
+    fn shown(&self) -> String {
+        format!("{} of limiter {}", shown(self.bytes()), shown(self.name.as_bytes()))
+    }
+
+    fn json(&self) -> Value {
+        json!({ "limiter": self.name, "key": text(self.bytes()) })
+    }
+
+    /// The limiter with the policy that is stored, so that its rules stay as they are; what is stored, too.
+    fn as_stored(&self, shared: &Shared) -> Result<(Limiter, Option<StoredLimiter>), Failure> {
+        // Where nothing is counted any rule will do: it is gone when the block is.
+        let any = self.limiter(shared, Policy::parse("1/ms")?)?;
+        let mut servers = server::find(&shared.url)?;
+        let found = raw::look(&mut servers, &any.redis_key(self.bytes())?, None)?;
+        let stored = found.and_then(|raw| StoredLimiter::read(&raw.value, raw.now));
+        match stored.as_ref().and_then(StoredLimiter::policy) {
+            Some(policy) => Ok((self.limiter(shared, policy)?, stored)),
+            None => Ok((any, stored)),
+        }
+    }
+}
+
+/// Runs `peek`, or `consume` if it is to be charged.
+pub fn ask(asking: &Asking, shared: &Shared, charge: bool) -> Result<Exit, Failure> {
+    let limiter = asking.of.limiter(shared, Policy::parse(&asking.policy)?)?;
+    let (key, cost) = (asking.of.bytes(), asking.cost);
+    let decision = if charge { limiter.consume(key, cost)? } else { limiter.peek(key, cost)? }.run()?;
+    let word = match (decision.allowed, charge) {
+        (true, true) => "admitted",
+        (true, false) => "would be admitted",
+        (false, true) => "denied",
+        (false, false) => "would be denied",
+    };
+    let mut said = format!("{word}: {}, cost {cost}", asking.of.shown());
+    if !decision.allowed {
+        said += &match decision.retry_after {
+            Some(micros) => format!("; retry in {}", span(micros)),
+            None => "; never admitted, it costs more than the limit".into(),
+        };
+    }
+    said += "\n";
+    // Only a block denies what all rules admit.
+    let is_blocked = !decision.allowed && decision.rules.iter().all(|rule| rule.allowed);
+    if is_blocked {
+        said += "  blocked\n";
+    }
+    if decision.healed {
+        said += "  what stood there was not ours and was replaced\n";
+    }
+    let rules = limiter.policy().rules().iter().zip(&decision.rules);
+    let mut json = decided_json(asking.of.json(), &decision);
+    json["blocked"] = is_blocked.into();
+    json["rules"] = rules.clone().map(|(rule, decided)| rule_in_json(rule, decided)).collect();
+    for (rule, decided) in rules {
+        said += &format!("  {}\n", rule_in_words(rule, decided));
+    }
+    answer(shared, &said, &json)?;
+    Ok(if decision.allowed { Exit::Fine } else { Exit::Denied })
+}
+
+/// What a rule says, after its text.
+pub fn rule_in_words(rule: &Rule, decided: &RuleDecision) -> String {
+    let RuleDecision { remaining, capacity, reset_after, retry_after, .. } = *decided;
+    let state = if reset_after == 0 { "as new".into() } else { format!("as new in {}", span(reset_after)) };
+    let next = match retry_after {
+        Some(0) => String::new(),
+        Some(wait) => format!(", next in {}", span(wait)),
+        None => ", never".into(),
+    };
+    format!("{rule}: {remaining} of {capacity} left, {state}{next}")
+}
+
+/// What a rule says, for scripts.
+pub fn rule_in_json(rule: &Rule, decided: &RuleDecision) -> Value {
+    json!({
+        "rule": rule.to_string(), "allowed": decided.allowed, "remaining": decided.remaining, "limit": decided.limit,
+        "retry_after_ms": decided.retry_after.map(millis), "reset_after_ms": millis(decided.reset_after),
+    })
+}
+
+fn decided_json(mut json: Value, decision: &Decision) -> Value {
+    json["allowed"] = decision.allowed.into();
+    json["cost"] = decision.cost.into();
+    json["remaining"] = decision.remaining.into();
+    json["limit"] = decision.limit.into();
+    json["retry_after_ms"] = decision.retry_after.map(millis).into();
+    json["reset_after_ms"] = millis(decision.reset_after);
+    json["healed"] = decision.healed.into();
+    json
+}
+
+/// Runs `reset`.
+pub fn reset(of: &Key, shared: &Shared) -> Result<Exit, Failure> {
+    let was = of.limiter(shared, Policy::parse("1/ms")?)?.reset(of.bytes())?.run()?;
+    let word = if was { "forgotten" } else { "nothing was known of" };
+    let mut json = of.json();
+    json["reset"] = was.into();
+    answer(shared, &format!("{word}: {}\n", of.shown()), &json)?;
+    Ok(Exit::Fine)
+}
+
+/// Runs `block`.
+pub fn block(blocking: &Blocking, shared: &Shared) -> Result<Exit, Failure> {
+    let Blocking { of, length } = blocking;
+    let (limiter, _) = of.as_stored(shared)?;
+    limiter.block(of.bytes(), *length)?.run()?;
+    let mut json = of.json();
+    json["blocked_ms"] = millis(*length);
+    answer(shared, &format!("blocked for {}: {}\n", span(*length), of.shown()), &json)?;
+    Ok(Exit::Fine)
+}
+
+/// Runs `unblock`: what was counted stays.
+pub fn unblock(of: &Key, shared: &Shared) -> Result<Exit, Failure> {
+    let (limiter, stored) = of.as_stored(shared)?;
+    let left = stored.map_or(0, |stored| stored.block_left);
+    if left > 0 {
+        // In place of the earlier one; it is over before the next call comes.
+        limiter.block(of.bytes(), MIN_BLOCK)?.run()?;
+    }
+    let said = match left {
+        0 => format!("was not blocked: {}\n", of.shown()),
+        left => {
+            format!("unblocked: {}, which was blocked for {} more; what was counted stays\n", of.shown(), span(left))
+        }
+    };
+    let mut json = of.json();
+    (json["was_blocked"], json["block_left_ms"]) = ((left > 0).into(), millis(left));
+    answer(shared, &said, &json)?;
+    Ok(Exit::Fine)
+}

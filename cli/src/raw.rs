@@ -1,0 +1,216 @@
+//! Redis keys as the server has them: one by its name, or all of a pattern.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use quotalock::{Client, Options};
+use redis::{Value, cmd};
+
+use crate::arguments::Shared;
+use crate::exit::{Exit, Failure};
+use crate::server::{Node, Refusal, Servers, Why};
+
+/// How much of a value is read at most: states of ours are smaller, but for the payload of a cache's entry.
+const MOST: usize = 32 << 20;
+/// How many keys one round of a scan looks at.
+const ROUND: usize = 500;
+/// How long a call of the core may take.
+const CALL_WITHIN: Duration = Duration::from_secs(5);
+
+/// What stands at a key.
+pub struct Raw {
+    /// What Redis calls its type.
+    pub kind: String,
+    /// How long it lasts yet, in milliseconds; none if it has no TTL.
+    pub ttl: Option<u64>,
+    /// The value of a string, up to a length.
+    pub value: Vec<u8>,
+    /// The length of the whole value.
+    pub length: usize,
+    /// How many bytes it takes in memory, if the server tells.
+    pub memory: Option<u64>,
+    /// The server's clock, in microseconds.
+    pub now: u64,
+}
+
+/// A client of the core, which asks each time.
+///
+/// # Errors
+/// For a wrong URL or prefix, and for `memory://`, which no other process sees.
+pub fn client(shared: &Shared) -> Result<Client, Failure> {
+    let options = Options {
+        url: Some(shared.url.clone()),
+        prefix: shared.prefix.clone(),
+        timeout: CALL_WITHIN,
+        deny_cache_max: Duration::ZERO,
+        ..Options::default()
+    };
+    let client = Client::new(options)?;
+    if client.is_in_memory() {
+        return Err(usage("memory:// is within a process, and no other one sees it: give the URL of a server"));
+    }
+    Ok(client)
+}
+
+/// Something that cannot be asked so.
+pub fn usage(message: impl Into<String>) -> Failure {
+    Failure { exit: Exit::Usage, code: "invalid_argument", message: message.into() }
+}
+
+/// Looks at a key, of whose value at most `most` bytes are read; none if there is no such key.
+///
+/// # Errors
+/// If its server does not answer.
+pub fn look(servers: &mut Servers, key: &[u8], most: Option<usize>) -> Result<Option<Raw>, Failure> {
+    let owner = owner_of(servers, key)?;
+    read(owner, key, most.unwrap_or(MOST)).map_err(Failure::from)
+}
+
+/// The server's clock, in microseconds, where a key is.
+///
+/// # Errors
+/// If it does not answer.
+pub fn now_at(servers: &mut Servers, key: &[u8]) -> Result<u64, Failure> {
+    Ok(now(owner_of(servers, key)?)?)
+}
+
+fn owner_of<'a>(servers: &'a mut Servers, key: &[u8]) -> Result<&'a mut Node, Failure> {
+    // Where the slot is on its way both sides refuse, or send each other there: the core finds out.
+    let mut refused: Option<Refusal> = servers.missing.first().map(|missing| missing.refusal.clone());
+    let mut found = None;
+    for (at, node) in servers.primaries().enumerate() {
+        match node.ask::<Value>(cmd("EXISTS").arg(key)) {
+            Ok(_) => {
+                found = Some(at);
+                break;
+            }
+            Err(refusal) if refusal.why == Why::Moved => {}
+            Err(refusal) => refused = Some(refusal),
+        }
+    }
+    match found.and_then(|at| servers.primaries().nth(at)) {
+        Some(node) => Ok(node),
+        None => Err(refused.map_or_else(nowhere, Failure::from)),
+    }
+}
+
+fn nowhere() -> Failure {
+    let message = "no server has the key's slot now: try again when the cluster has settled".into();
+    Failure { exit: Exit::NoServer, code: "unavailable", message }
+}
+
+fn now(node: &mut Node) -> Result<u64, Refusal> {
+    let (seconds, micros): (u64, u64) = node.ask(&cmd("TIME"))?;
+    Ok(seconds * 1_000_000 + micros)
+}
+
+fn read(node: &mut Node, key: &[u8], most: usize) -> Result<Option<Raw>, Refusal> {
+    let kind: String = node.ask(cmd("TYPE").arg(key))?;
+    if kind == "none" {
+        return Ok(None);
+    }
+    let ttl: i64 = node.ask(cmd("PTTL").arg(key))?;
+    if ttl == -2 {
+        return Ok(None);
+    }
+    let is_text = kind == "string";
+    let (value, length) = match is_text {
+        true => {
+            let value: Vec<u8> = node.ask(cmd("GETRANGE").arg(key).arg(0).arg(most as u64 - 1))?;
+            let length: usize = if value.len() < most { value.len() } else { node.ask(cmd("STRLEN").arg(key))? };
+            (value, length)
+        }
+        false => (Vec::new(), 0),
+    };
+    // It may have gone between two questions.
+    if is_text && value.is_empty() && node.ask::<u64>(cmd("EXISTS").arg(key))? == 0 {
+        return Ok(None);
+    }
+    // Some servers do not have it, and some users may not ask.
+    let memory = node.ask::<Option<u64>>(cmd("MEMORY").arg("USAGE").arg(key)).ok().flatten();
+    Ok(Some(Raw { kind, ttl: u64::try_from(ttl).ok(), value, length, memory, now: now(node)? }))
+}
+
+/// What a round of a scan found at a key.
+pub struct Found {
+    /// The key.
+    pub key: Vec<u8>,
+    /// Its value; none of what is no string.
+    pub value: Option<Vec<u8>>,
+    /// How long it lasts yet, in milliseconds; none if it has no TTL.
+    pub ttl: Option<u64>,
+    /// The server's clock, in microseconds.
+    pub now: u64,
+}
+
+/// Goes through all keys that match a pattern of Redis, each once, with their values. What vanishes meanwhile is left out.
+///
+/// # Errors
+/// If a server does not answer.
+pub fn scan(servers: &mut Servers, pattern: &[u8], mut each: impl FnMut(Found)) -> Result<(), Failure> {
+    let mut seen = HashSet::new();
+    for node in servers.shards.iter_mut().filter_map(|shard| shard.primary.as_mut().or(shard.replicas.first_mut())) {
+        let mut cursor = 0_u64;
+        loop {
+            let mut page = cmd("SCAN");
+            page.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(ROUND);
+            let (next, mut keys): (u64, Vec<Vec<u8>>) = node.ask(&page)?;
+            keys.retain(|key| seen.insert(key.clone()));
+            values(node, keys, &mut each)?;
+            cursor = next;
+            if cursor == 0 {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn values(node: &mut Node, keys: Vec<Vec<u8>>, each: &mut impl FnMut(Found)) -> Result<(), Refusal> {
+    let questions = keys.iter().flat_map(|key| {
+        let mut get = cmd("GET");
+        get.arg(key);
+        let mut ttl = cmd("PTTL");
+        ttl.arg(key);
+        [get, ttl]
+    });
+    let questions: Vec<_> = questions.collect();
+    let mut answers = node.ask_all(&questions)?.into_iter();
+    let now = if keys.is_empty() { 0 } else { now(node)? };
+    for key in keys {
+        let (Some(value), Some(ttl)) = (answers.next(), answers.next()) else { break };
+        let ttl = match ttl {
+            Ok(Value::Int(ttl)) => ttl,
+            _ => -2,
+        };
+        let value = match value {
+            Ok(Value::BulkString(value)) => Some(value),
+            // It is no string, or may not be read.
+            Err(_) if ttl != -2 => None,
+            _ => continue,
+        };
+        each(Found { key, value, ttl: u64::try_from(ttl).ok(), now });
+    }
+    Ok(())
+}
+
+/// A text as a pattern of Redis that matches nothing else.
+pub fn literal(text: &[u8]) -> Vec<u8> {
+    let mut pattern = Vec::with_capacity(text.len());
+    for byte in text {
+        if matches!(byte, b'*' | b'?' | b'[' | b']' | b'\\' | b'^' | b'-') {
+            pattern.push(b'\\');
+        }
+        pattern.push(*byte);
+    }
+    pattern
+}
+
+/// Says which servers could not be asked, whose keys are missing in what was found.
+pub fn tell_missing(servers: &Servers) -> bool {
+    let missing: Vec<_> = servers.missing.iter().filter(|missing| !missing.is_covered).collect();
+    for missing in &missing {
+        crate::words::tell(&format!("the keys of one server are missing: {}", missing.refusal.message));
+    }
+    !missing.is_empty()
+}
