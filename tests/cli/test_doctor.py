@@ -207,10 +207,10 @@ def test_a_terminal_is_asked(answer: str, changed: bool, redis: Member, quotaloc
 
 def test_ctrl_c_is_an_answer(redis: Member, quotalock: Program) -> None:
     redis.ask("SET", "limit:a:1", -1)
+    healthy(redis, 1_000)
     with subprocess.Popen(
         quotalock.command("doctor", "--rate", "1"), stdout=subprocess.PIPE, encoding="utf-8"
     ) as process:
-        healthy(redis, 1_000)
         until(lambda: "quotalock" in redis.ask("CLIENT", "LIST"), "does not look", lambda: redis.ask("CLIENT", "LIST"))
         process.send_signal(signal.SIGINT)
         out = process.communicate(timeout=5)[0]
