@@ -17,7 +17,7 @@ MUTANTS = [
     Mutant(
         "an undo takes the TTL of others",
         f"{CLI}/undo.lua",
-        "if math.abs(expires - ARGV[1]) > 2 then",
+        "if math.abs(expires - ARGV[1]) > slack then",
         "if false then",
         suites=("cli",),
     ),
