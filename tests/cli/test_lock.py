@@ -26,6 +26,8 @@ def say(number, frame):
         sys.exit(int(os.environ.get("ENDS_WITH", "9")))
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT):
     signal.signal(number, say)
+if os.environ.get("IS_APART"):
+    os.setpgrp()
 print("runs", os.environ["QUOTALOCK_TOKEN"], flush=True)
 while True:
     time.sleep(0.05)
@@ -193,6 +195,26 @@ def test_ctrl_c_reaches_the_command_once(console: Console) -> None:
         reads(process, "runs")
         os.write(master, b"\x03")
         assert ends(process) == (0, "got 1\n", "")
+    os.close(slave)
+    os.close(master)
+
+
+def test_what_the_terminal_sends_is_not_passed_on(console: Console) -> None:
+    """A command that has left the job hears nothing of it; one that is in the job has heard it already."""
+    master, slave = pty.openpty()
+    with console.start(
+        "lock", "job", *LISTEN, stdin=slave, env={**os.environ, "IS_APART": "1"}, preexec_fn=lambda: own_terminal(slave)
+    ) as process:
+        reads(process, "runs")
+        os.write(master, b"\x03")
+        # The terminal has sent it when it shows it, and the signals that the program gets reach its command in order.
+        shown = b""
+        while b"^C" not in shown:
+            shown += os.read(master, 64)
+        process.send_signal(signal.SIGUSR1)
+        reads(process, "SIGUSR1")
+        process.send_signal(signal.SIGTERM)
+        assert ends(process)[0] == 9
     os.close(slave)
     os.close(master)
 

@@ -37,6 +37,8 @@ import python
 import stocks
 from mutant import Mutant
 
+import cli
+
 ROOT = Path(__file__).resolve().parents[2]
 COPIES = ROOT / "target" / "mutants"
 FOUND_BY = Path(__file__).with_name("found_by.json")
@@ -48,7 +50,7 @@ THEMES = [limiters, leases, connections, locks, caches, stocks, elsewhere, attac
 FIRST = ("lib", "vectors")
 CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]
 PYTEST = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "-x"]
-THEMES.append(frameworks)
+THEMES += [frameworks, cli]
 # How tests that fail end, by suite; a fault may also have them hang.
 RED = {
     "core": (101, 124, 137),
@@ -58,6 +60,7 @@ RED = {
     "python": (1, 124, 137),
     "php": (1, 2, 124, 137, 255),
     "node": (1, 124, 137),
+    "cli": (1, 124, 137),
     "frameworks-php": (1, 124, 137),
     "frameworks-python": (1, 124, 137),
     "frameworks-node": (1, 124, 137),
@@ -136,6 +139,11 @@ class Copy:
             build = f"cargo build --quiet -p quotalock-python; cp {self.path}/target/debug/lib_native.so {library}"
             run = [*servers, *PYTEST, *(f"tests/python/{test}.py" for test in tests)]
             return [Step(["bash", "-ec", build], run)]
+        if suite == "cli":
+            library = "bindings-python/python/quotalock/_native.abi3.so"
+            build = "cargo build --quiet -p quotalock-python -p quotalock-cli"
+            build += f"; cp {self.path}/target/debug/lib_native.so {library}"
+            return [Step(["bash", "-ec", build], [*servers, *PYTEST, *(f"tests/cli/{test}.py" for test in tests)])]
         if suite.startswith("frameworks-"):
             return [self.step_of_frameworks(suite.removeprefix("frameworks-"), servers)]
         if suite == "attack":
