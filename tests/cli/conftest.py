@@ -21,20 +21,25 @@ def quotalock(tmp_path: Path) -> Program:
     return Program(tmp_path)
 
 
+class Servers(dict[str, Member]):
+    """A server of each kind, started when it is wanted."""
+
+    def __missing__(self, name: str) -> Member:
+        self[name] = Member(name)
+        self[name].start()
+        return self[name]
+
+
 @pytest.fixture(scope="session")
-def all_servers() -> Iterator[dict[str, Member]]:
-    servers = {name: Member(name) for name in NAMES}
-    try:
-        for server in servers.values():
-            server.start()
-        yield servers
-    finally:
-        for server in servers.values():
-            server.close()
+def all_servers() -> Iterator[Servers]:
+    servers = Servers()
+    yield servers
+    for server in servers.values():
+        server.close()
 
 
 @pytest.fixture(params=NAMES)
-def server(request: pytest.FixtureRequest, all_servers: dict[str, Member], quotalock: Program) -> Member:
+def server(request: pytest.FixtureRequest, all_servers: Servers, quotalock: Program) -> Member:
     """An empty server of each kind, which the program finds unless told otherwise."""
     member = all_servers[request.param]
     member.ask("FLUSHALL")
@@ -43,7 +48,7 @@ def server(request: pytest.FixtureRequest, all_servers: dict[str, Member], quota
 
 
 @pytest.fixture
-def redis(all_servers: dict[str, Member], quotalock: Program) -> Member:
+def redis(all_servers: Servers, quotalock: Program) -> Member:
     """An empty Redis 7.0, for what does not differ between servers."""
     member = all_servers["redis-7.0"]
     member.ask("FLUSHALL")

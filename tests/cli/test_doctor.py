@@ -10,12 +10,14 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 from cluster import Cluster
 from command import Program
+from conftest import Servers
 from member import Member, until
 from planted import healthy, lines
 from quotalock import Client
@@ -175,23 +177,77 @@ def test_without_a_terminal_nothing_is_changed_without_yes(redis: Member, quotal
     assert json.loads(quotalock("doctor", "--fix", "--json").error)["error"]["code"] == "needs_yes"
 
 
-@pytest.mark.parametrize(("answer", "changed"), [("y\n", True), ("n\n", False), ("\n", False)])
-def test_a_terminal_is_asked(answer: str, changed: bool, redis: Member, quotalock: Program) -> None:
-    redis.ask("SET", "limit:a:1", -1)
+def at_a_terminal(quotalock: Program, answer: str, meanwhile: Callable[[], object] = lambda: None) -> tuple[int, bytes]:
+    """Runs a fix, does something while it asks, and answers: how it ended, and what was shown."""
     mine, theirs = os.openpty()
     command = quotalock.command("doctor", "--fix")
     process = subprocess.Popen(command, cwd=quotalock.folder, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     seen = b""
-    while b"[y/N]" not in seen:
-        assert select.select([mine], [], [], 30)[0], seen
-        seen += os.read(mine, 4_096)
-    os.write(mine, answer.encode())
-    assert process.wait(30) == (0 if changed else 1)
+    try:
+        while b"[y/N]" not in seen:
+            assert select.select([mine], [], [], 30)[0], seen
+            seen += os.read(mine, 4_096)
+        meanwhile()
+        os.write(mine, answer.encode())
+        return process.wait(30), seen
+    finally:
+        os.close(mine)
+
+
+@pytest.mark.parametrize(("answer", "changed"), [("y\n", True), ("n\n", False), ("\n", False)])
+def test_a_terminal_is_asked(answer: str, changed: bool, redis: Member, quotalock: Program) -> None:
+    redis.ask("SET", "limit:a:1", -1)
+    code, seen = at_a_terminal(quotalock, answer)
+    assert code == (0 if changed else 1)
     assert b"limit:a:*" in seen
     assert b"\x1b[" in seen
     assert (redis.ask("PTTL", "limit:a:1") > 0) == changed
+
+
+def test_ctrl_c_is_an_answer(redis: Member, quotalock: Program) -> None:
+    redis.ask("SET", "limit:a:1", -1)
+    with subprocess.Popen(
+        quotalock.command("doctor", "--rate", "1"), stdout=subprocess.PIPE, encoding="utf-8"
+    ) as process:
+        healthy(redis, 1_000)
+        until(lambda: "quotalock" in redis.ask("CLIENT", "LIST"), "does not look", lambda: redis.ask("CLIENT", "LIST"))
+        process.send_signal(signal.SIGINT)
+        out = process.communicate(timeout=5)[0]
+    assert (process.returncode, "looked at some keys" in out) == (130, True)
+    # The terminal sends it to whoever has it as its own.
+    mine, theirs = os.openpty()
+    command = ["setsid", "--ctty", "--wait", *quotalock.command("doctor", "--fix")]
+    asked = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    while b"[y/N]" not in seen:
+        assert select.select([mine], [], [], 30)[0], seen
+        seen += os.read(mine, 4_096)
+    os.write(mine, b"\x03")
+    assert asked.wait(10) == 130
+    assert redis.ask("PTTL", "limit:a:1") == -1
     os.close(mine)
+
+
+def test_what_is_not_any_more_what_was_shown_is_left_alone(server: Member, quotalock: Program) -> None:
+    token = "9f86d081884c7d659a2feaa0c55ad015"
+    for number in range(5):
+        server.ask("SET", f"limit:a:{number}", -1)
+        server.ask("SET", f"lock:{number}", token)
+
+    def meanwhile() -> None:
+        server.ask("PEXPIRE", "limit:a:0", 9_999_000)
+        server.ask("SET", "limit:a:1", "text")
+        server.ask("DEL", "limit:a:2", "lock:2")
+        server.ask("RPUSH", "limit:a:2", 1)
+        server.ask("DECR", "limit:a:3")
+        server.ask("SET", "lock:0", token[::-1])
+
+    assert at_a_terminal(quotalock, "y\n", meanwhile)[0] == 0
+    left = {name for name in server.ask("KEYS", "*") if server.ask("PTTL", name) == -1}
+    assert left == {"limit:a:1", "limit:a:2", "lock:0"}
+    assert server.ask("PTTL", "limit:a:0") > 9_000_000
 
 
 def test_names_cannot_speak_to_the_terminal(redis: Member, quotalock: Program) -> None:
@@ -244,6 +300,10 @@ def test_rights_that_are_missing_are_named_and_the_rest_is_looked_at(server: Mem
         (lacks,) = (finding for finding in found.json["findings"] if finding["kind"] == "rights")
         assert (found.code, named in lacks["what"]) == (1, True), lacks
         assert ("set-nx-decr" in found.families()) == (without not in ("+scan", "+pttl"))
+    # Inside of a script the refusal has other words.
+    rights = [right for right in READER if right != "+getrange"]
+    found = quotalock("doctor", "--json", url=users(server, *rights, "+eval"))
+    assert "1 keys were not read" in str(found.json["findings"])
     # By a script, and by commands, the same is found; and a user that may not write changes nothing.
     scripted = quotalock(
         "doctor", "--json", url=users(server, *READER, "+eval", "+eval_ro" if "6.2" not in server.name else "+eval")
@@ -277,6 +337,11 @@ def test_a_server_that_is_not_well_is_told(redis: Member, quotalock: Program) ->
     assert "eviction" in found.kinds()
 
 
+def tells_of_replicas(node: Member) -> bool:
+    """Whether clients are led to a replica of each primary."""
+    return all(len(places) == 4 for places in node.ask("CLUSTER", "SLOTS"))
+
+
 def test_all_nodes_of_a_cluster_are_looked_at_and_one_that_is_down_is_told(quotalock: Program) -> None:
     with Cluster(replicas=3, timeout_ms=60_000) as cluster:
         first = cluster.primaries()[0]
@@ -287,8 +352,8 @@ def test_all_nodes_of_a_cluster_are_looked_at_and_one_that_is_down_is_told(quota
             node.ask("SET", name, -1)
             assert node.ask("WAIT", 1, 10_000) == 1
         # A replica is told of when others have heard how far it is.
-        maps = partial(first.ask, "CLUSTER", "SLOTS")
-        until(lambda: all(len(places) == 4 for places in maps()), "tells of no replicas", maps)
+        for node in cluster.primaries():
+            until(partial(tells_of_replicas, node), "tells of no replicas", partial(node.ask, "CLUSTER", "SLOTS"))
         found = quotalock("doctor", "--json", url=url)
         (group,) = (finding for finding in found.json["findings"] if finding.get("family") == "set-nx-decr")
         assert (group["count"], len(found.json["nodes"])) == (3, 6)
@@ -307,7 +372,7 @@ def test_all_nodes_of_a_cluster_are_looked_at_and_one_that_is_down_is_told(quota
         assert quotalock("doctor", "--undo", "undo.jsonl", "--json", url=url).json["undone"]["done"] == 2
 
 
-def test_sentinels_lead_to_all_servers_and_a_socket_does(all_servers: dict[str, Member], quotalock: Program) -> None:
+def test_sentinels_lead_to_all_servers_and_a_socket_does(all_servers: Servers, quotalock: Program) -> None:
     with Sentinels(replicas=1) as sentinels:
         sentinels.primary.ask("SET", "limit:a:1", -1)
         assert sentinels.primary.ask("WAIT", 1, 10_000) == 1

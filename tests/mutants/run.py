@@ -1,5 +1,6 @@
 """Breaks the core on purpose, one fault at a time, and fails unless the tests turn red for each: those of the core that
-its theme names, the history of locks, the attack, those of the Python, the PHP or the Node package, or several.
+its theme names, the history of locks, the attack, those of the Python, the PHP or the Node package, of the program
+`quotalock`, or several.
 
 Works on copies of the tracked files, so that a stopped run leaves nothing broken. Run by `make test-mutants`;
 `run.py WORD ...` only does those whose description, file or theme has one of the words. `JOBS=1` takes one at a time.
@@ -26,6 +27,7 @@ from types import ModuleType
 import attacks
 import caches
 import connections
+import doctor
 import elsewhere
 import frameworks
 import leases
@@ -45,7 +47,7 @@ FOUND_BY = Path(__file__).with_name("found_by.json")
 JOBS = int(os.environ.get("JOBS", "2"))
 # Each has MUTANTS, and TESTS: those in tests/rust/tests that find them where the unit tests and the vectors do not; of
 # the packages those in tests/python, tests/php and tests/node.
-THEMES = [limiters, leases, connections, locks, caches, stocks, elsewhere, attacks, python, php, node]
+THEMES = [limiters, leases, connections, locks, caches, stocks, elsewhere, attacks, python, php, node, doctor]
 # Those tests that tell most in least time come first; what follows is only built if they stay green.
 FIRST = ("lib", "vectors")
 CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]
@@ -124,6 +126,10 @@ class Copy:
         if suite == "history":
             worker = ["cargo", "build", "--quiet", "-p", "quotalock-tests", "--example", "worker"]
             return [Step(worker, [*PYTEST, "tests/faults/test_lock_history.py"])]
+        if suite == "cli":
+            # The other servers are wheels beside the tracked files.
+            run = [*PYTEST, *(f"tests/cli/{test}.py" for test in tests), "-k", "not 6.2 and not 9.1"]
+            return [Step(["cargo", "build", "--quiet", "-p", "quotalock-cli"], run)]
         if suite == "node":
             package = ["npm", "run", "build", "--silent", "--prefix", "bindings-node"]
             return [Step(package, [*servers, "node", "--test", *(f"tests/node/{test}.test.mjs" for test in tests)])]

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use redis::{Cmd, Value, cmd};
 use serde::Serialize;
 
+use super::Settings;
 use super::collect::Stuck;
 use super::families::Seen;
 use super::health::now_micros;
+use super::interrupt::{asking, stopped};
 use super::journal::{self, Entry, Journal};
 use super::words::integer;
-use super::{Settings, stopped};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::server::{Node, Refusal, Servers, Why};
@@ -46,7 +47,10 @@ pub fn is_wanted(keys: usize) -> bool {
     // Without a terminal that shows the question, nobody says yes.
     let asked = write!(error, "Give {keys} keys these TTLs? [y/N] ").and_then(|()| error.flush());
     let mut answer = String::new();
-    asked.is_ok() && std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+    asking(true);
+    let read = std::io::stdin().read_line(&mut answer);
+    asking(false);
+    asked.is_ok() && read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
 /// Gives keys their TTLs.
@@ -90,7 +94,6 @@ fn change(
 ) -> Result<Result<(), Refusal>, Failure> {
     let now =
         node.ask::<(u64, u64)>(&cmd("TIME")).map_or_else(|_| now_micros() / 1_000, |(s, us)| s * 1_000 + us / 1_000);
-    // A right that is missing shows before anything stands in the file.
     let types: Vec<Cmd> = batch.iter().map(|key| cmd("TYPE").arg(&key.name).to_owned()).collect();
     let types = match node.ask_all(&types) {
         Ok(types) => types,

@@ -92,6 +92,7 @@ impl Health {
         for known in versions::known(product, number, info.text("cluster_enabled") == "1") {
             self.note("version", format!("{} {}", self.version, known.what), known.means, known.cure);
         }
+        self.is_primary = info.text("role") != "slave";
         let keyspace = info.text(&format!("db{database}"));
         let field = |name: &str| {
             let found = keyspace.split(',').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));

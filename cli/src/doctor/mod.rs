@@ -6,6 +6,7 @@ mod finding;
 mod fix;
 mod glob;
 mod health;
+mod interrupt;
 mod journal;
 mod own;
 mod pattern;
@@ -15,7 +16,7 @@ mod versions;
 mod words;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -27,20 +28,13 @@ use serde_json::json;
 use collect::{Collector, Stuck};
 use finding::Finding;
 use health::{Health, now_micros};
+use interrupt::stopped;
 use scan::{Scan, Unseen};
 
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::server::{self, Missing, Refusal, Servers, Why};
-
-/// Set by Ctrl-C.
-static STOPPED: AtomicBool = AtomicBool::new(false);
-
-/// Whether Ctrl-C was pressed: what goes on for long asks between its steps.
-fn stopped() -> bool {
-    STOPPED.load(Ordering::Relaxed)
-}
 
 /// What `doctor` is asked.
 #[derive(Args)]
@@ -104,8 +98,7 @@ fn duration(text: &str) -> Result<u64, String> {
 
 /// Runs the command.
 pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
-    // Nobody else sets it; without it Ctrl-C ends the program, and the undo file is right all the same.
-    let _ = ctrlc::set_handler(|| STOPPED.store(true, Ordering::Relaxed));
+    interrupt::listen();
     let is_asked = std::io::IsTerminal::is_terminal(&std::io::stdin()) && !shared.json;
     if arguments.fix && !arguments.yes && !is_asked {
         return Err(fix::needs_yes());

@@ -23,7 +23,7 @@ for i = 1, #keys do
     kind = 'v'
   end
   if kind then
-    if type(value) == 'table' and string.find(value.err, 'permission', 1, true) then
+    if type(value) == 'table' and not string.find(value.err, 'WRONGTYPE', 1, true) then
       refused = refused + 1
       why = value.err
     else

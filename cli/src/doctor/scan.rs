@@ -11,7 +11,8 @@ use redis::{Cmd, Value, cmd};
 
 use super::collect::Collector;
 use super::families::Seen;
-use super::{Settings, own, stopped};
+use super::interrupt::stopped;
+use super::{Settings, own};
 use crate::server::{Node, Refusal, Why};
 
 /// About how many keys a page has: for so long the server does nothing else.
@@ -19,6 +20,8 @@ const PAGE: usize = 500;
 /// Of a server with no more keys, each of our values is read; of others one in so many.
 const FEW: u64 = 100_000;
 const ONE_IN: u64 = 16;
+/// However slow it is, it hears Ctrl-C within so long.
+const LISTENS_EVERY: Duration = Duration::from_millis(50);
 
 /// What a scan did not see.
 #[derive(Default)]
@@ -104,7 +107,9 @@ impl Scan<'_, '_> {
                 return Ok(());
             }
             let due = Duration::from_secs_f64(looked as f64 / self.settings.rate as f64);
-            thread::sleep(due.saturating_sub(began.elapsed()));
+            while began.elapsed() < due && !stopped() {
+                thread::sleep(LISTENS_EVERY.min(due.saturating_sub(began.elapsed())));
+            }
         }
     }
 

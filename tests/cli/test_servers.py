@@ -1,0 +1,102 @@
+"""How the program reaches servers, and what it tells of their clocks and replicas."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from clock_steps import ClockSteps
+from command import Program
+from member import Member, until
+from program import free_port
+from servers import Server
+
+
+@pytest.fixture
+def certificates(tmp_path: Path) -> Path:
+    """A folder with a CA, and what it signed for a server and a client."""
+    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
+    leaf = ("-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE")
+    signed = ("-CA", "ca.pem", "-CAkey", "ca.key", *leaf)
+    for words in (
+        ("-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Our CA"),
+        ("-keyout", "server.key", "-out", "server.pem", "-subj", "/CN=server", *signed),
+    ):
+        subprocess.run(["openssl", "req", "-x509", *key, *words], cwd=tmp_path, check=True, capture_output=True)
+    return tmp_path
+
+
+def test_tls_with_certificates_of_both_sides(certificates: Path, quotalock: Program) -> None:
+    port = free_port()
+    names = {"cert": "server.pem", "key": "server.key", "ca-cert": "ca.pem"}
+    files = [word for what, name in names.items() for word in (f"--tls-{what}-file", str(certificates / name))]
+    with Server("redis-7.0", "--tls-port", str(port), "--tls-auth-clients", "yes", *files) as server:
+        server.command("SET", "limit:a:1", "-1")
+        path = {name: quote(str(certificates / name), safe="") for name in ("ca.pem", "server.pem", "server.key")}
+        url = f"rediss://127.0.0.1:{port}?ca={path['ca.pem']}"
+        both = f"{url}&cert={path['server.pem']}&key={path['server.key']}"
+        assert quotalock("doctor", "--json", url=both).families() == {"set-nx-decr"}
+        # Who does not show a certificate, or trusts nobody, is told so.
+        for refused in (url, f"rediss://127.0.0.1:{port}", f"{url}&cert=%2Fnowhere&key=%2Fnowhere"):
+            ended = quotalock("doctor", url=refused)
+            assert ended.code == 3
+            assert f"127.0.0.1:{port}" in ended.error or "/nowhere" in ended.error
+
+
+def test_a_password_comes_from_a_file(redis: Member, quotalock: Program, tmp_path: Path) -> None:
+    redis.ask("ACL", "SETUSER", "filed", "reset", "on", ">geheim", "~*", "&*", "+@all")
+    secret = tmp_path / "secret"
+    secret.write_text("geheim\n")
+    url = f"redis://127.0.0.1:{redis.port}?password_file={quote(str(secret), safe='')}"
+    url = url.replace("redis://", "redis://filed:@")
+    assert quotalock("doctor", url=url).code == 0
+    secret.write_text("falsch\n")
+    wrong = quotalock("doctor", url=url)
+    secret.unlink()
+    gone = quotalock("doctor", url=url)
+    assert (wrong.code, gone.code) == (3, 3)
+    assert "falsch" not in wrong.error
+    assert str(secret) in wrong.error
+    assert str(secret) in gone.error
+
+
+def test_a_server_that_freezes_is_not_waited_for_for_ever(quotalock: Program) -> None:
+    with Member("redis-7.0") as server:
+        server.ask("PING")
+        server.sigstop()
+        began = time.monotonic()
+        frozen = quotalock("doctor", url=server.url)
+        took = time.monotonic() - began
+        server.sigcont()
+    assert frozen.code == 3
+    assert took < 30
+
+
+def test_a_clock_that_is_wrong_is_told(quotalock: Program) -> None:
+    with ClockSteps() as clock, Server("redis-7.0", prefix=clock.prefix) as server:
+        assert quotalock("doctor", url=server.url).code == 0
+        clock.step(-7_000_000)
+        found = quotalock("doctor", "--json", url=server.url)
+        assert found.kinds() == {"clock"}
+        assert "7.0 s behind this machine's" in str(found.json["findings"])
+
+
+def test_a_replica_without_its_primary_is_told(quotalock: Program) -> None:
+    with Member("redis-7.0") as primary, Member("redis-7.0") as replica:
+
+        def link(state: str) -> None:
+            told = partial(replica.info, "replication")
+            until(lambda: told().get("master_link_status") == state, f"has no link that is {state}", told)
+
+        replica.ask("REPLICAOF", "127.0.0.1", primary.port)
+        link("up")
+        well = quotalock("doctor", "--json", url=replica.url)
+        assert (well.code, well.json["nodes"][0]["role"]) == (0, "replica")
+        primary.kill9()
+        link("down")
+        found = quotalock("doctor", "--json", url=replica.url)
+        assert (found.code, found.kinds()) == (1, {"replication"})
