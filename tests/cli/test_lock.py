@@ -291,10 +291,10 @@ def test_who_was_stopped_for_longer_than_the_lock_lasts_is_told(console: Console
 
 def test_what_cannot_be_stopped_is_renewed(console: Console) -> None:
     """A group of processes without a terminal ignores what a terminal sends, and so does the program."""
-    with console.start("lock", "--ttl", "500ms", "job", *LISTEN, start_new_session=True) as process:
+    with console.start("lock", "--ttl", "2s", "job", *LISTEN, start_new_session=True) as process:
         token = int(reads(process, "runs").split()[1])
         process.send_signal(signal.SIGTSTP)
-        end = time.monotonic() + 1.5
+        end = time.monotonic() + 4.5
         while time.monotonic() < end:
             assert [holder.token for holder in console.client.lock("job").inspect().holders] == [token]
             time.sleep(0.05)
@@ -303,9 +303,9 @@ def test_what_cannot_be_stopped_is_renewed(console: Console) -> None:
 
 
 def test_it_is_renewed_while_the_command_runs(console: Console) -> None:
-    with console.start("lock", "--ttl", "500ms", "job", *LISTEN) as process:
+    with console.start("lock", "--ttl", "2s", "job", *LISTEN) as process:
         token = int(reads(process, "runs").split()[1])
-        end = time.monotonic() + 2.0
+        end = time.monotonic() + 4.5
         while time.monotonic() < end:
             (holder,) = console.client.lock("job").inspect().holders
             assert holder.token == token
