@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -14,7 +13,7 @@ import quotalock
 import redis
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("QUOTALOCK_PROGRAM", str(ROOT / "target/debug/quotalock"))
+PROGRAM = str(ROOT / "target/debug/quotalock")
 # A machine that has much else to do is slow, but not as slow as this.
 PATIENCE = 60.0
 

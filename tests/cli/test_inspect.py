@@ -111,8 +111,8 @@ def test_keys_of_others_are_told_and_not_judged(console: Console) -> None:
     console.redis.delete(key)
 
 
-def test_names_cannot_speak_to_the_terminal(console: Console) -> None:
-    key = b"a\x1b[2J\x1b]0;title\x07\xff\n\xe2\x80\xaeb{%}"
+@pytest.mark.parametrize("key", [b"a\x1b[2J\x1b]0;title\x07\xff\n", "b\x9b2J\u202ec{%}\x7f\u2028".encode()])
+def test_names_cannot_speak_to_the_terminal(console: Console, key: bytes) -> None:
     console.client.limiter("evil\x1b[2J", "1/minute").consume(key)
     for words in (("inspect", b"evil\x1b[2J", key), ("top",), ("peek", b"evil\x1b[2J", key, "-p", "1/minute")):
         for flag in ((), ("--json",)):
@@ -120,7 +120,7 @@ def test_names_cannot_speak_to_the_terminal(console: Console) -> None:
             assert ended.returncode in (0, 10)
             assert all(c == "\n" or (c.isprintable() and c != "\u202e") for c in ended.stdout), ended.stdout
             assert "evil" in ended.stdout
-    assert "a\\u{1b}[2J" in console.says("top")
+    assert "evil\\u{1b}[2J" in console.says("top")
 
 
 def test_binary_keys_are_found_by_their_bytes(console: Console) -> None:

@@ -26,6 +26,8 @@ def say(number, frame):
         sys.exit(int(os.environ.get("ENDS_WITH", "9")))
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT):
     signal.signal(number, say)
+if os.environ.get("IS_APART"):
+    os.setpgrp()
 print("runs", os.environ["QUOTALOCK_TOKEN"], flush=True)
 while True:
     time.sleep(0.05)
@@ -197,6 +199,26 @@ def test_ctrl_c_reaches_the_command_once(console: Console) -> None:
     os.close(master)
 
 
+def test_what_the_terminal_sends_is_not_passed_on(console: Console) -> None:
+    """A command that has left the job hears nothing of it; one that is in the job has heard it already."""
+    master, slave = pty.openpty()
+    with console.start(
+        "lock", "job", *LISTEN, stdin=slave, env={**os.environ, "IS_APART": "1"}, preexec_fn=lambda: own_terminal(slave)
+    ) as process:
+        reads(process, "runs")
+        os.write(master, b"\x03")
+        # The terminal has sent it when it shows it, and the signals that the program gets reach its command in order.
+        shown = b""
+        while b"^C" not in shown:
+            shown += os.read(master, 64)
+        process.send_signal(signal.SIGUSR1)
+        reads(process, "SIGUSR1")
+        process.send_signal(signal.SIGTERM)
+        assert ends(process)[0] == 9
+    os.close(slave)
+    os.close(master)
+
+
 def own_terminal(slave: int) -> None:
     """Begins a session whose terminal this is."""
     import fcntl
@@ -269,10 +291,10 @@ def test_who_was_stopped_for_longer_than_the_lock_lasts_is_told(console: Console
 
 def test_what_cannot_be_stopped_is_renewed(console: Console) -> None:
     """A group of processes without a terminal ignores what a terminal sends, and so does the program."""
-    with console.start("lock", "--ttl", "500ms", "job", *LISTEN, start_new_session=True) as process:
+    with console.start("lock", "--ttl", "2s", "job", *LISTEN, start_new_session=True) as process:
         token = int(reads(process, "runs").split()[1])
         process.send_signal(signal.SIGTSTP)
-        end = time.monotonic() + 1.5
+        end = time.monotonic() + 4.5
         while time.monotonic() < end:
             assert [holder.token for holder in console.client.lock("job").inspect().holders] == [token]
             time.sleep(0.05)
@@ -281,9 +303,9 @@ def test_what_cannot_be_stopped_is_renewed(console: Console) -> None:
 
 
 def test_it_is_renewed_while_the_command_runs(console: Console) -> None:
-    with console.start("lock", "--ttl", "500ms", "job", *LISTEN) as process:
+    with console.start("lock", "--ttl", "2s", "job", *LISTEN) as process:
         token = int(reads(process, "runs").split()[1])
-        end = time.monotonic() + 2.0
+        end = time.monotonic() + 4.5
         while time.monotonic() < end:
             (holder,) = console.client.lock("job").inspect().holders
             assert holder.token == token

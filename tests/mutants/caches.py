@@ -338,4 +338,10 @@ MUTANTS = [
         "true",
         Edit(f"{RUST}/state/single_flight/fill.rs", "&& is_ours", "&& (is_ours || now > 0)"),
     ),
+    Mutant(
+        "what is stale is not served any more, for who looks from outside",
+        f"{RUST}/state/single_flight/stored.rs",
+        "served: left,",
+        "served: lasting.saturating_sub(now),",
+    ),
 ]

@@ -689,4 +689,10 @@ MUTANTS = [
         "if admits && cost > remaining {",
         "if false {",
     ),
+    Mutant(
+        "a block is not told to who looks from outside",
+        f"{RUST}/limiter/stored.rs",
+        "self.block_left = state.block_left();",
+        "",
+    ),
 ]

@@ -356,4 +356,10 @@ MUTANTS = [
         "now + ttl, math.max(length, ttl)",
         Edit(f"{RUST}/state/lease/table.rs", "= (held.deadline.max(now + ttl),", "= (now + ttl,"),
     ),
+    Mutant(
+        "a value that is not ours is a lock that nobody holds, for who looks from outside",
+        f"{RUST}/state/lease/stored.rs",
+        ".filter(|table| !table.foreign)?",
+        ".filter(|_| true)?",
+    ),
 ]

@@ -26,6 +26,7 @@ from types import ModuleType
 
 import attacks
 import caches
+import commands
 import connections
 import doctor
 import elsewhere
@@ -50,7 +51,7 @@ THEMES = [limiters, leases, connections, locks, caches, stocks, elsewhere, attac
 FIRST = ("lib", "vectors")
 CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]
 PYTEST = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "-x"]
-THEMES.append(frameworks)
+THEMES += [frameworks, commands]
 # How tests that fail end, by suite; a fault may also have them hang.
 RED = {
     "core": (101, 124, 137),
@@ -124,10 +125,6 @@ class Copy:
         if suite == "history":
             worker = ["cargo", "build", "--quiet", "-p", "quotalock-tests", "--example", "worker"]
             return [Step(worker, [*PYTEST, "tests/faults/test_lock_history.py"])]
-        if suite == "cli":
-            # The other servers are wheels beside the tracked files.
-            run = [*PYTEST, *(f"tests/cli/{test}.py" for test in tests), "-k", "not 6.2 and not 9.1"]
-            return [Step(["cargo", "build", "--quiet", "-p", "quotalock-cli"], run)]
         if suite == "node":
             package = ["npm", "run", "build", "--silent", "--prefix", "bindings-node"]
             return [Step(package, [*servers, "node", "--test", *(f"tests/node/{test}.test.mjs" for test in tests)])]
@@ -142,6 +139,12 @@ class Copy:
             library = "bindings-python/python/quotalock/_native.abi3.so"
             build = f"cargo build --quiet -p quotalock-python; cp {self.path}/target/debug/lib_native.so {library}"
             run = [*servers, *PYTEST, *(f"tests/python/{test}.py" for test in tests)]
+            return [Step(["bash", "-ec", build], run)]
+        if suite == "cli":
+            library = "bindings-python/python/quotalock/_native.abi3.so"
+            build = "cargo build --quiet -p quotalock-python -p quotalock-cli"
+            build += f"; cp {self.path}/target/debug/lib_native.so {library}"
+            run = [*servers, *PYTEST, *(f"tests/cli/{test}.py" for test in tests), "-k", "not 6.2 and not 9.1"]
             return [Step(["bash", "-ec", build], run)]
         if suite.startswith("frameworks-"):
             return [self.step_of_frameworks(suite.removeprefix("frameworks-"), servers)]

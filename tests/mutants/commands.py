@@ -1,0 +1,105 @@
+"""Faults of the program `quotalock`: what it says of keys, what it changes, and how it runs a command under a lock."""
+
+from __future__ import annotations
+
+from mutant import Mutant
+
+CLI = "cli/src"
+LOCK = f"{CLI}/commands/lock.rs"
+SIGNALS = f"{CLI}/commands/lock_signals.rs"
+LIMIT = f"{CLI}/commands/limit.rs"
+ONLY = ("cli",)
+TESTS = ("test_lock", "test_limits", "test_inspect", "test_locks", "test_stock", "test_once_cache")
+MUTANTS = [
+    Mutant(
+        "who gives up waiting leaves a waiter behind",
+        LOCK,
+        ".run_interruptibly(&mut || {",
+        ".run_among_threads(&mut || {",
+        suites=ONLY,
+    ),
+    Mutant(
+        "Ctrl-C reaches the command twice",
+        LOCK,
+        "if !signal.is_from_terminal && signal.sender",
+        "if signal.sender",
+        suites=ONLY,
+    ),
+    Mutant(
+        "a command goes on when nobody renews its lock any more",
+        LOCK,
+        "libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);",
+        "",
+        suites=ONLY,
+    ),
+    Mutant(
+        "the program stops although its command did not",
+        LOCK,
+        "if is_to_stop && has_stopped {",
+        "if is_to_stop {",
+        suites=ONLY,
+    ),
+    Mutant(
+        "who does not end after a loss is left alone",
+        LOCK,
+        "send(pid, libc::SIGKILL);",
+        "",
+        suites=ONLY,
+    ),
+    Mutant(
+        "how a command ends is lost where children are ignored",
+        SIGNALS,
+        "libc::signal(libc::SIGCHLD, libc::SIG_DFL)",
+        "libc::SIGCHLD",
+        suites=ONLY,
+    ),
+    Mutant(
+        "what is ignored by order is caught",
+        SIGNALS,
+        "if before.assume_init().sa_sigaction == libc::SIG_IGN {",
+        "if before.assume_init().sa_sigaction == usize::MAX {",
+        suites=ONLY,
+    ),
+    Mutant(
+        "who is unblocked begins anew",
+        LIMIT,
+        "limiter.block(of.bytes(), MIN_BLOCK)?.run()?;",
+        "limiter.reset(of.bytes())?.run()?;",
+        suites=ONLY,
+    ),
+    Mutant(
+        "a block brings a rule of its own along",
+        LIMIT,
+        "Some(policy) => Ok((self.limiter(shared, policy)?, stored)),",
+        "Some(_) => Ok((any, stored)),",
+        suites=ONLY,
+    ),
+    Mutant(
+        "a prefix is a pattern",
+        f"{CLI}/raw.rs",
+        "if matches!(byte, b'*' |",
+        "if matches!(byte, b'\\0' |",
+        suites=ONLY,
+    ),
+    Mutant(
+        "JSON speaks to the terminal",
+        f"{CLI}/words.rs",
+        'print(&format!("{}\\n", plain(json)))',
+        'print(&format!("{}\\n", json))',
+        suites=ONLY,
+    ),
+    Mutant(
+        "a reader that goes away is an error",
+        f"{CLI}/words.rs",
+        "if error.kind() == ErrorKind::BrokenPipe",
+        "if error.kind() == ErrorKind::Other",
+        suites=ONLY,
+    ),
+    Mutant(
+        "a key without TTL is fine",
+        f"{CLI}/commands/inspect.rs",
+        "if raw.ttl.is_none() && name.is_some() {",
+        "if false {",
+        suites=ONLY,
+    ),
+]
