@@ -2,14 +2,15 @@
 //!
 //! Names of keys come from whoever made them, so they pass through [`shown`] before a terminal sees them.
 
-use std::fmt::Write;
-use std::io::Write as _;
+use std::fmt::Write as _;
+use std::io::{ErrorKind, Write};
 
 use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::exit::Failure;
+use crate::arguments::Shared;
+use crate::exit::{Exit, Failure};
 
 /// How errors are marked.
 const BAD: Style = AnsiColor::Red.on_default().bold();
@@ -18,15 +19,68 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 pub fn failed(failure: &Failure, as_json: bool) {
     let Failure { code, message, .. } = failure;
     match as_json {
-        true => eprintln!("{}", json!({ "error": { "code": code, "message": message } })),
+        true => eprintln!("{}", plain(&json!({ "error": { "code": code, "message": message } }))),
         false => eprintln!("{BAD}quotalock:{BAD:#} {message} ({code})"),
     }
 }
 
-/// Writes to standard output. Who reads it may have gone, as `head` does: then nobody is told.
-pub fn print(text: &str) {
+/// Prints what was found: as text for people, as JSON on one line for scripts.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn answer(shared: &Shared, text: &str, json: &Value) -> Result<(), Failure> {
+    let printed = if shared.json { print(&format!("{}\n", plain(json))) } else { print(text) };
+    printed.map(drop)
+}
+
+/// JSON of which a terminal sees no control character: `serde_json` leaves those behind ASCII as they are.
+fn plain(json: &Value) -> String {
+    let mut out = String::new();
+    for character in json.to_string().chars() {
+        let mut utf8 = [0; 4];
+        if character == '\\' || shown(character.encode_utf8(&mut utf8).as_bytes()).starts_with(character) {
+            out.push(character);
+        } else {
+            let mut utf16 = [0; 2];
+            character.encode_utf16(&mut utf16).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    out
+}
+
+/// Prints text, and tells whether somebody reads it. Who read it may have gone, as `head` does: that one has seen enough.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn print(text: &str) -> Result<bool, Failure> {
     let mut out = anstream::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => {
+            let message = format!("cannot write what was found: {error}");
+            Err(Failure { exit: Exit::Findings, code: "not_written", message })
+        }
+    }
+}
+
+/// Says something about what goes on, on standard error; if nobody listens, nobody hears it.
+pub fn tell(text: &str) {
+    let _ = writeln!(anstream::stderr().lock(), "quotalock: {text}");
+}
+
+/// Lines of cells, in columns that are as wide as their widest cell.
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
 }
 
 /// Bytes as a terminal may see them: control characters, escapes and what is not UTF-8 as `\x1b`.
@@ -55,12 +109,20 @@ fn is_format(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use super::{Value, plain, shown};
 
     #[test]
     fn a_name_cannot_speak_to_the_terminal() {
         assert_eq!(shown(b"user:42"), "user:42");
         assert_eq!(shown(b"a\x1b[2Jb\n\xff\\"), "a\\u{1b}[2Jb\\u{a}\\xff\\\\");
         assert_eq!(shown("a\u{202e}b".as_bytes()), "a\\u{202e}b");
+    }
+
+    #[test]
+    fn json_cannot_speak_to_the_terminal() {
+        let json = serde_json::json!({ "k": "a\u{9b}2J\u{202e}é\u{1b}\"\\\u{7f}" });
+        let text = plain(&json);
+        assert_eq!(text, "{\"k\":\"a\\u009b2J\\u202eé\\u001b\\\"\\\\\\u007f\"}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), json);
     }
 }

@@ -210,7 +210,7 @@ pub fn literal(text: &[u8]) -> Vec<u8> {
 pub fn tell_missing(servers: &Servers) -> bool {
     let missing: Vec<_> = servers.missing.iter().filter(|missing| !missing.is_covered).collect();
     for missing in &missing {
-        crate::words::tell(&format!("the keys of one server are missing: {}", missing.refusal.message));
+        crate::output::tell(&format!("the keys of one server are missing: {}", missing.refusal.message));
     }
     !missing.is_empty()
 }

@@ -1,13 +1,10 @@
-//! What commands say in words, and how they print it: durations, tables, JSON.
+//! Durations, counts and bytes, as they are read and written.
 
 use std::ffi::OsStr;
-use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
 
 use serde_json::Value;
 
-use crate::arguments::Shared;
-use crate::exit::{Exit, Failure};
 use crate::output::shown;
 
 /// Units of durations: their sign and their microseconds, the largest first.
@@ -91,64 +88,6 @@ pub fn count(number: u64, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// Prints what was found: as text for people, as JSON on one line for scripts.
-///
-/// # Errors
-/// If it cannot be written, but for a reader that went away: that one has seen enough.
-pub fn answer(shared: &Shared, text: &str, json: &Value) -> Result<(), Failure> {
-    if shared.json { print(&format!("{}\n", plain(json))) } else { print(text) }
-}
-
-/// JSON of which a terminal sees no control character: `serde_json` leaves those behind ASCII as they are.
-fn plain(json: &Value) -> String {
-    let mut out = String::new();
-    for character in json.to_string().chars() {
-        let mut utf8 = [0; 4];
-        if character == '\\' || shown(character.encode_utf8(&mut utf8).as_bytes()).starts_with(character) {
-            out.push(character);
-        } else {
-            let mut utf16 = [0; 2];
-            character.encode_utf16(&mut utf16).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
-        }
-    }
-    out
-}
-
-/// Prints text.
-///
-/// # Errors
-/// As [`answer`].
-pub fn print(text: &str) -> Result<(), Failure> {
-    let mut out = anstream::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
-        Err(error) => {
-            let message = format!("cannot write what was found: {error}");
-            Err(Failure { exit: Exit::Findings, code: "not_written", message })
-        }
-    }
-}
-
-/// Says something about what goes on, on standard error; if nobody listens, nobody hears it.
-pub fn tell(text: &str) {
-    let _ = writeln!(anstream::stderr().lock(), "quotalock: {text}");
-}
-
-/// Lines of cells, in columns that are as wide as their widest cell.
-pub fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-    let mut text = String::new();
-    for row in rows {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
-        text.push('\n');
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,13 +128,5 @@ mod tests {
         for (micros, text) in said {
             assert_eq!(span(micros), text);
         }
-    }
-
-    #[test]
-    fn json_cannot_speak_to_the_terminal() {
-        let json = serde_json::json!({ "k": "a\u{9b}2J\u{202e}é\u{1b}\"\\\u{7f}" });
-        let text = plain(&json);
-        assert_eq!(text, "{\"k\":\"a\\u009b2J\\u202eé\\u001b\\\"\\\\\\u007f\"}");
-        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), json);
     }
 }

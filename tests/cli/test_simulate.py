@@ -331,7 +331,7 @@ def test_a_damaged_log_is_counted_line_by_line(tmp_path: Path) -> None:
 
 
 def test_the_guide_shows_what_it_prints() -> None:
-    blocks = re.findall(r"^```text\n\$ quotalock (.*)\n((?s:.*?))^```$", GUIDE.read_text(), re.MULTILINE)
+    blocks = re.findall(r"^```console\n\$ quotalock (.*)\n((?s:.*?))^```$", GUIDE.read_text(), re.MULTILINE)
     assert len(blocks) == 1
     for words, shown in blocks:
         said = says(*shlex.split(words), cwd=LOG.parent)

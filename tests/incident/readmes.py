@@ -10,6 +10,7 @@ CHECKED_OTHERWISE = {
     "sql": "runs in SQLite",
     "": "commands: targets of the Makefile, and what Redis takes",
     "text": "a drawing",
+    "console": "the program `quotalock`, which tests/cli runs",
 }
 
 # What a block takes for granted, by what it mentions; a block that makes its own client gets none.

@@ -11,8 +11,8 @@ use super::inspect::ENTRY;
 use super::inspect_words::{Told, entry};
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::output::shown;
-use crate::words::{answer, bytes, text};
+use crate::output::{answer, shown};
+use crate::words::{bytes, text};
 use crate::{raw, server};
 
 /// What `cache` is asked.

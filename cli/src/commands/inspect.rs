@@ -11,10 +11,10 @@ use super::inspect_words::{Told, entry, limiter, lock, title};
 use super::stock;
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::output::shown;
+use crate::output::{answer, shown};
 use crate::raw::{self, Raw};
 use crate::server::{self, Servers};
-use crate::words::{answer, bytes, span, text};
+use crate::words::{bytes, span, text};
 
 /// How much of an entry is read: what stands before its value, and an error.
 pub const ENTRY: usize = ENTRY_HEADER + 1_024;

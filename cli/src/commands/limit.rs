@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::output::shown;
-use crate::words::{answer, bytes, duration, millis, span, text};
+use crate::output::{answer, shown};
+use crate::words::{bytes, duration, millis, span, text};
 use crate::{raw, server};
 
 /// A key of a limiter.

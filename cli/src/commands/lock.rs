@@ -14,9 +14,9 @@ use quotalock::{Lock, LockOptions, MAX_LABEL_BYTES};
 use super::lock_signals::{Received, Signals, await_stop_or_end, send, stop_here};
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::output::shown;
+use crate::output::{shown, tell};
 use crate::raw;
-use crate::words::{bytes, duration, span, tell};
+use crate::words::{bytes, duration, span};
 
 /// What the command finds the fencing token in.
 const TOKEN: &str = "QUOTALOCK_TOKEN";

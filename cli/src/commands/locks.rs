@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::inspect_words::{holder_json, who};
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::output::shown;
+use crate::output::{answer, shown, table, tell};
 use crate::raw::{self, Found};
 use crate::server;
-use crate::words::{answer, bytes, count, millis, span, table, tell, text};
+use crate::words::{bytes, count, millis, span, text};
 
 /// What `locks` is asked.
 #[derive(Args)]

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::output::shown;
+use crate::output::{answer, shown};
 use crate::simulate::html;
 use crate::simulate::input::Progress;
 use crate::simulate::line::By;
@@ -123,7 +123,7 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
     let report = Report::of(&run, &sources.reading, asked);
     // The tables of the clients may be large, and all that is told of them is in the report.
     drop((run, sources));
-    print(&report, shared.json)?;
+    answer(shared, &report.to_string(), &json!(report))?;
     if let Some(error) = failed {
         return Err(not_written(arguments.decisions.as_deref(), &error));
     }
@@ -179,19 +179,6 @@ fn interrupted() -> Arc<AtomicBool> {
         }
     });
     stop
-}
-
-fn print(report: &Report, as_json: bool) -> Result<(), Failure> {
-    let mut out = anstream::stdout();
-    let written = match as_json {
-        true => writeln!(out, "{}", json!(report)),
-        false => write!(out, "{report}"),
-    };
-    match written.and_then(|()| out.flush()) {
-        // Whoever reads has read enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(|error| not_written(Some(Path::new("the report")), &error)),
-    }
 }
 
 /// The file of all decisions.

@@ -8,8 +8,8 @@ use quotalock::{Client, StockOptions, StockPage, StockPhase};
 use super::inspect_words::{self, Told};
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::output::shown;
-use crate::words::{answer, bytes, text};
+use crate::output::{answer, shown};
+use crate::words::{bytes, text};
 use crate::{raw, server};
 
 /// How many reservations are listed unless more are asked for.

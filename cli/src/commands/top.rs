@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::output::shown;
+use crate::output::{answer, print, shown, table};
 use crate::raw::{self, Found};
 use crate::server::{self, Servers};
-use crate::words::{answer, count, duration, millis, print, span, table, text};
+use crate::words::{count, duration, millis, span, text};
 
 /// What clears a terminal, and puts the cursor at its beginning.
 const CLEAR: &str = "\x1b[2J\x1b[H";
@@ -108,7 +108,9 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
             answer(shared, &seen.text(arguments.most), &seen.json(arguments.most))?;
             return Ok(if is_partial || seen.damaged + seen.without_ttl > 0 { Exit::Findings } else { Exit::Fine });
         }
-        print(&format!("{CLEAR}{}", seen.text(arguments.most)))?;
+        if !print(&format!("{CLEAR}{}", seen.text(arguments.most)))? {
+            return Ok(Exit::Fine);
+        }
         thread::sleep(Duration::from_micros(arguments.every));
     }
 }

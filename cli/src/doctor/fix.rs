@@ -14,7 +14,6 @@ use super::interrupt::{asking, stopped};
 use super::journal::{self, Entry, Journal};
 use super::words::integer;
 use crate::exit::{Exit, Failure};
-use crate::output;
 use crate::server::{Node, Refusal, Servers, Why};
 
 /// How many keys are noted, then changed, at once.
@@ -175,8 +174,8 @@ pub fn undo(servers: &mut Servers, path: &Path) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// Tells what was done, in words.
-pub fn tell(outcome: &Outcome, what: &str) {
+/// What was done.
+pub fn words(outcome: &Outcome, what: &str) -> String {
     let mut text = format!("{what}: {} keys", outcome.done);
     if outcome.changed_meanwhile > 0 {
         text += &format!("; left alone, since they are gone or not what they were: {}", outcome.changed_meanwhile);
@@ -188,7 +187,7 @@ pub fn tell(outcome: &Outcome, what: &str) {
     if outcome.stopped {
         text += "; stopped before the end";
     }
-    output::print(&format!("{text}\n"));
+    text + "\n"
 }
 
 /// Why nothing may be changed without a terminal.

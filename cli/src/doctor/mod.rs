@@ -52,10 +52,10 @@ pub struct Arguments {
     #[arg(long, requires = "fix")]
     yes: bool,
     /// The TTL of counters that don't tell theirs, such as 60s, 5m, 1h
-    #[arg(long, default_value = "60s", value_parser = duration)]
+    #[arg(long, default_value = "60s", value_parser = ttl)]
     ttl: u64,
     /// The TTL of locks that don't tell theirs: their holders may be at work
-    #[arg(long, default_value = "1h", value_parser = duration)]
+    #[arg(long, default_value = "1h", value_parser = ttl)]
     lock_ttl: u64,
     /// Take keys with names like this for counters too, such as 'buy:*'
     #[arg(long, value_name = "PATTERN")]
@@ -80,20 +80,10 @@ pub struct Settings {
     undo_file: PathBuf,
 }
 
-/// A duration in milliseconds.
-fn duration(text: &str) -> Result<u64, String> {
-    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let unit = match unit {
-        "ms" => 1,
-        "" | "s" => 1_000,
-        "m" | "min" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => return Err("write it as 500ms, 60s, 5m, 1h or 1d".to_owned()),
-    };
-    let ms = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
-    ms.filter(|ms| (1..=366 * 86_400_000).contains(ms)).ok_or_else(|| "give one from 1ms to 366d".to_owned())
+/// A TTL in milliseconds.
+fn ttl(text: &str) -> Result<u64, String> {
+    let ms = crate::words::duration(text)? / 1_000;
+    if (1..=366 * 86_400_000).contains(&ms) { Ok(ms) } else { Err("give one from 1ms to 366d".to_owned()) }
 }
 
 /// Runs the command.
@@ -106,10 +96,7 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
     let mut servers = server::find(&shared.url)?;
     if let Some(path) = &arguments.undo {
         let outcome = fix::undo(&mut servers, path)?;
-        match shared.json {
-            true => output::print(&format!("{}\n", json!({ "undone": outcome }))),
-            false => fix::tell(&outcome, "TTLs taken back"),
-        }
+        output::answer(shared, &fix::words(&outcome, "TTLs taken back"), &json!({ "undone": outcome }))?;
         return Ok(if outcome.refused > 0 { Exit::Findings } else { Exit::Fine });
     }
     let undo_file = arguments.undo_file.unwrap_or_else(|| format!("quotalock-undo-{}.jsonl", now_micros()).into());
@@ -136,7 +123,7 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
         && servers.missing.iter().all(|one| one.is_covered);
     let report = || report::text(&nodes, &findings, seen, is_complete);
     if !shared.json {
-        output::print(&report());
+        output::print(&report())?;
     }
     let outcome = match settings.fix && !stopped() {
         true if stuck.is_empty() || !arguments.yes && !fix::is_wanted(stuck.len()) => None,
@@ -149,12 +136,12 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
             let document = json!({
                 "findings": findings, "nodes": nodes, "keys_seen": seen, "complete": is_complete, "fixed": outcome,
             });
-            output::print(&format!("{document}\n"));
+            output::answer(shared, "", &document)?;
         }
         (Some(outcome), false) => {
-            fix::tell(outcome, "TTLs given");
+            output::print(&fix::words(outcome, "TTLs given"))?;
             if let Some(path) = &outcome.undo_file {
-                output::print(&format!("To take them back: quotalock doctor --undo {}\n", path.display()));
+                output::print(&format!("To take them back: quotalock doctor --undo {}\n", path.display()))?;
             }
         }
         (None, false) => {}

@@ -11,7 +11,7 @@ use crate::base::clock::boot_micros;
 use crate::base::decision::{Decision, RuleDecision, RuleDecisions, Source};
 use crate::base::key;
 use crate::denials::{self, Denial, Frees, MOST_RULES, Mark, Place, Remembered, RuleNumbers, Shelf};
-use crate::rules::policy::Policy;
+use crate::rules::policy::{Policy, Rule};
 use crate::session::Session;
 
 /// Where denials of such a limiter are remembered.
@@ -88,7 +88,7 @@ fn decision(spec: &Spec, cost: u64, remembered: &Remembered) -> Option<Decision>
     if denial.rule_count != rules.len() {
         return None;
     }
-    let said = rules.iter().zip(&denial.rules).map(|(rule, numbers)| {
+    let said = |rule: &Rule, numbers: &RuleNumbers| {
         let is_never = cost > rule.capacity();
         let (wait, reset_after) = (numbers.retry_after.map(left), left(numbers.reset_after));
         let admits = wait == Some(0) && !is_never;
@@ -113,9 +113,16 @@ fn decision(spec: &Spec, cost: u64, remembered: &Remembered) -> Option<Decision>
             period: rule.period(),
             capacity: rule.capacity(),
         })
-    });
-    let said = said.collect::<Option<RuleDecisions>>()?;
-    let mut decision = Decision::combine(&spec.name, said, 0, cost, false, Source::DenyCache);
+    };
+    let source = Source::DenyCache;
+    let mut decision = match (rules, &denial.rules) {
+        // Nearly all policies, and copied less.
+        ([rule], [numbers, ..]) => Decision::combine(&spec.name, [said(rule, numbers)?], 0, cost, false, source),
+        (rules, numbers) => {
+            let said = rules.iter().zip(numbers).map(|(rule, numbers)| said(rule, numbers));
+            Decision::combine(&spec.name, said.collect::<Option<RuleDecisions>>()?, 0, cost, false, source)
+        }
+    };
     // A block denies besides.
     decision.allowed = false;
     decision.remaining = denial.whole.remaining;
