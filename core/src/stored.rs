@@ -52,7 +52,11 @@ mod tests {
                 let peeked = limiter.peek(b"k", 1).unwrap().run().unwrap();
                 let stored = StoredLimiter::read(&raw(&client, &key), now).unwrap();
                 assert_eq!(stored.policy().as_ref(), Some(limiter.policy()));
-                assert_eq!(stored.rules.iter().map(|(_, said)| *said).collect::<Vec<_>>(), peeked.rules, "{policy}");
+                assert_eq!(
+                    stored.rules.iter().map(|(_, said)| *said).collect::<Vec<_>>(),
+                    peeked.rules.to_vec(),
+                    "{policy}"
+                );
                 assert_eq!((stored.block_left, stored.is_ahead), (0, false));
             }
             limiter.block(b"k", 60 * SECOND).unwrap().run().unwrap();
