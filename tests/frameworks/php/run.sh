@@ -20,11 +20,13 @@ runs=(
 outputs=$(mktemp -d)
 trap 'rm -r "$outputs"' EXIT
 declare -A started=()
+# Each run has a folder of its own in it: two that made the same at once would fail.
+mkdir -p target/frameworks/php/adapted
 for run in "${runs[@]}"; do
   read -r name suite folders <<<"$run"
   [[ $name == *"${1:-}"* ]] || continue
   # shellcheck disable=SC2086 # QUOTALOCK_PHP is a command with options.
-  QUOTALOCK_FRAMEWORKS=$folders ${QUOTALOCK_PHP:-php} "$(command -v phpunit)" -c tests/frameworks/php \
+  QUOTALOCK_RUN=$name QUOTALOCK_FRAMEWORKS=$folders ${QUOTALOCK_PHP:-php} "$(command -v phpunit)" -c tests/frameworks/php \
     --testsuite "$suite" >"$outputs/$name" 2>&1 &
   started[$name]=$!
 done

@@ -30,7 +30,7 @@ final class Upstream
             $code = str_replace($old, $new, $code);
         }
         // A file of its own, so that a failure names a line.
-        $copy = HOME . '/adapted/' . explode(' ', (string) getenv('QUOTALOCK_FRAMEWORKS'))[0] . "/$file";
+        $copy = HOME . '/adapted/' . (getenv('QUOTALOCK_RUN') ?: 'alone') . "/$file";
         is_dir(dirname($copy)) || mkdir(dirname($copy), 0777, true);
         file_put_contents($copy, $code);
         require_once $copy;
