@@ -256,9 +256,10 @@ bench-frameworks-python: build-python ## Measures flask-limiter, DRF's throttle 
 	tests/frameworks/python/setup.sh
 	python3 tests/harness/with_servers.py -- python3 bench/frameworks_web.py python
 
+CONNECTIONS ?= 8
 bench-frameworks-node: build-node ## Measures express-rate-limit and @fastify/rate-limit beside what replaces them, over HTTP
 	tests/frameworks/node/setup.sh
-	python3 tests/harness/with_servers.py -- python3 bench/frameworks_web.py node
+	python3 tests/harness/with_servers.py -- python3 bench/frameworks_web.py node --connections $(CONNECTIONS)
 
 bench-memory: build ## Measures decisions in this process, on memory://, beside their peers
 	$(PYTHON) bench/memory.py

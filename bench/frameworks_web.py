@@ -41,7 +41,6 @@ PAIRS = {
     },
 }
 WHOSE = {"python": ("bare", "theirs", "ours"), "node": ("bare", "trip", "theirs", "ours")}
-CONNECTIONS = 8
 SCRIPT = """
 local n = math.random(1000000000)
 function request()
@@ -62,12 +61,14 @@ class WrongAnswers(Exception):
     """An application admitted or denied what it should not have."""
 
 
-def ask(folder: Path, pid: int, port: int, kind: str, round_: str, seconds: float) -> tuple[float, float, float, float]:
+def ask(
+    folder: Path, pid: int, port: int, kind: str, round_: str, seconds: float, connections: int
+) -> tuple[float, float, float, float]:
     """Asks an application: the requests a second, the 99th percentile in milliseconds, how many were admitted, and what
     a request took of a processor, in microseconds."""
     script = folder / "wrk.lua"
     script.write_text(SCRIPT.replace("KEY", KEYS[kind].replace("ROUND", round_)))
-    how = ["-t1", f"-c{CONNECTIONS}", f"-d{seconds:.0f}s", "-s", str(script)]
+    how = ["-t1", f"-c{connections}", f"-d{seconds:.0f}s", "-s", str(script)]
     before = processor_time(pid)
     ended = subprocess.run(["wrk", *how, f"http://127.0.0.1:{port}"], capture_output=True, text=True, check=True)
     told = json.loads(ended.stdout.splitlines()[-1])
@@ -93,6 +94,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--connections", type=int, default=8)
     given = parser.parse_args()
     redis = json.loads(os.environ["QUOTALOCK_TEST_SERVERS"])["redis-7.0"]
     os.environ |= {
@@ -124,7 +126,7 @@ def main() -> None:
                 for number in range(given.rounds + 1):
                     for whose, port in ports.items():
                         pid, seconds = programs[whose].pid, given.seconds if number else 1
-                        figures = ask(folder, pid, port, kind, f"{whose}{number}", seconds)
+                        figures = ask(folder, pid, port, kind, f"{whose}{number}", seconds, given.connections)
                         # The limit is 100: whoever admits more lets parallel requests pass.
                         if kind == "denied" and whose in ("theirs", "ours") and figures[2] > 100:
                             print(f"{name}: {whose} admitted {figures[2]:.0f} of one key within {given.seconds:.0f} s")
