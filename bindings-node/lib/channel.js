@@ -43,15 +43,7 @@ const ownLoop = channel.hasOwnLoop()
  * while requests of others are read. Of more, each write of its own would cost more than that saves.
  */
 const FEW = 8
-/**
- * Of more, each quarter of those under way is written when it is gathered, but no fewer and no more than these: the server works on
- * one part while the answers of another are read. All at once, each would wait for the other.
- */
-const [FEWEST, MOST_TOGETHER] = [4, 64]
-/**
- * How often calls were written before the tick ended since the loop turned: those that are answered at once must leave others
- * their turn.
- */
+/** How often that was done since the loop turned: calls that are answered at once must leave others their turn. */
 let early = 0
 const MOST_EARLY = 16
 /** What follows it runs when the code that runs now is done. */
@@ -140,24 +132,15 @@ function enqueue(verb, place, amount, timeoutMs, length, signal, named) {
   numbers += WIDTH
   bytes += length
   if (signal !== undefined) listen(signal, id, takeBack)
-  const mayBeEarly = ownLoop && early < MOST_EARLY && !mustTurn()
-  if (mayBeEarly && numbers >= WIDTH * enough()) {
-    early++
-    flush()
-  } else if (!scheduled) {
+  if (!scheduled) {
     scheduled = true
     // Neither by setImmediate: tests replace it, before this file is read or after, and theirs may never fire.
-    if (mayBeEarly && pending.underWay() <= FEW) {
+    if (early < MOST_EARLY && !mustTurn() && pending.underWay() <= FEW && ownLoop) {
       early++
       doneWith.then(flush)
     } else channel.remind()
   }
   return promise
-}
-
-/** How many calls are written before the tick ends. */
-function enough() {
-  return Math.min(Math.max(pending.underWay() >> 2, FEWEST), MOST_TOGETHER)
 }
 
 /**
