@@ -90,7 +90,8 @@ function laravel_redis(Task $task): RedisManager
 
 function quotalock(Task $task): \Closure
 {
-    $limiter = client($task)->limiter('compare', "$task->limit/day", lease: $task->client === 'quotalock-lease' ? min(LEASE, $task->limit) : null);
+    $lease = $task->client === 'quotalock-lease' ? min(LEASE, $task->limit) : null;
+    $limiter = client($task)->limiter('compare', "$task->limit/day", lease: $lease);
     return fn (string $key): bool => $limiter->consume($key)->allowed;
 }
 
