@@ -48,7 +48,7 @@ fn plain(json: &Value) -> String {
     out
 }
 
-/// Prints text, and tells whether somebody reads it. Who read it may have gone, as `head` does: that one has seen enough.
+/// Prints text, and tells whether somebody still reads it: `head` leaves when it has seen enough, and that is no error.
 ///
 /// # Errors
 /// If it cannot be written.

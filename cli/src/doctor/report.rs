@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::finding::{Finding, Fix};
 use super::health::Health;
+use crate::numbers;
 
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default();
@@ -18,8 +19,9 @@ pub fn text(nodes: &[Health], findings: &[Finding], seen: u64, complete: bool) -
     for node in nodes {
         let role = if node.is_primary { "primary" } else { "replica" };
         let version = if node.version.is_empty() { "version unknown" } else { &node.version };
-        let keys = node.keys.map_or_else(String::new, |keys| format!(", {} keys", grouped(keys)));
-        let rest = node.without_ttl.map_or_else(String::new, |count| format!(", {} without a TTL", grouped(count)));
+        let keys = node.keys.map_or_else(String::new, |keys| format!(", {} keys", numbers::count(keys)));
+        let rest =
+            node.without_ttl.map_or_else(String::new, |count| format!(", {} without a TTL", numbers::count(count)));
         let _ = writeln!(out, "{DIM}{}: {version}, {role}{keys}{rest}{DIM:#}", node.name);
     }
     let _ = writeln!(out);
@@ -45,9 +47,9 @@ pub fn text(nodes: &[Health], findings: &[Finding], seen: u64, complete: bool) -
     let count = findings.iter().filter(|finding| !finding.is_note).count();
     let all = if complete { "all" } else { "some" };
     let _ = match count {
-        0 => writeln!(out, "{GOOD}Nothing is stuck{GOOD:#}: looked at {all} keys, {}", grouped(seen)),
-        1 => writeln!(out, "1 finding; looked at {all} keys, {}", grouped(seen)),
-        _ => writeln!(out, "{count} findings; looked at {all} keys, {}", grouped(seen)),
+        0 => writeln!(out, "{GOOD}Nothing is stuck{GOOD:#}: looked at {all} keys, {}", numbers::count(seen)),
+        1 => writeln!(out, "1 finding; looked at {all} keys, {}", numbers::count(seen)),
+        _ => writeln!(out, "{count} findings; looked at {all} keys, {}", numbers::count(seen)),
     };
     out
 }
@@ -77,26 +79,14 @@ fn tenths(ms: u64, unit: u64) -> String {
     }
 }
 
-/// A number with its thousands apart.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{grouped, span};
+    use super::span;
+    use crate::numbers;
 
     #[test]
     fn numbers_are_read_at_a_glance() {
-        assert_eq!([grouped(7), grouped(1_000), grouped(1_234_567)], ["7", "1,000", "1,234,567"]);
+        assert_eq!([numbers::count(7), numbers::count(1_000), numbers::count(1_234_567)], ["7", "1,000", "1,234,567"]);
         let spans = [1, 999, 1_500, 60_000, 3_600_000, 86_400_000, 604_800_000].map(span);
         assert_eq!(spans, ["1 ms", "999 ms", "1.5 s", "60 s", "60 min", "24 h", "7 days"]);
     }
