@@ -45,14 +45,13 @@ const CACHE_OPTIONS = ['freshMs', 'staleMs', 'leaseMs', 'negativeMs', 'errorTtlM
  */
 let nativeOf
 
-let sharesDenials = false
+let sharesMemory = false
 
-/** Makes the memory for denials, and warns of a file that it cannot be in. */
-const shareDenials = () => {
-  if (sharesDenials) return
-  sharesDenials = true
-  const problem = native.shareDenials()
-  if (problem) process.emitWarning(problem)
+/** Makes the memory for denials and that for counters, and warns of files that they cannot be in. */
+const shareMemory = () => {
+  if (sharesMemory) return
+  sharesMemory = true
+  for (const problem of native.shareMemory()) process.emitWarning(problem)
 }
 
 class Client {
@@ -80,7 +79,7 @@ class Client {
       denyCacheMaxMs: denyCacheMaxMs === undefined ? undefined : number('denyCacheMaxMs', denyCacheMaxMs),
     }
     const questions = questionsFor(password)
-    shareDenials()
+    shareMemory()
     this.#native = construct(Client, () => new native.Client(where, how, questions))
   }
 
