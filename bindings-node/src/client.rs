@@ -50,7 +50,11 @@ pub fn share_memory() -> Vec<String> {
     let file = quotalock::deny_cache_file();
     let denials = quotalock::prepare_deny_cache(quotalock::DEFAULT_DENY_CACHE_KB, file.as_deref());
     let counters = metrics::prepare(metrics::file().as_deref());
-    [denials, counters].into_iter().filter_map(std::result::Result::err).map(|problem| problem.message().to_owned()).collect()
+    [denials, counters]
+        .into_iter()
+        .filter_map(std::result::Result::err)
+        .map(|problem| problem.message().to_owned())
+        .collect()
 }
 
 #[napi]
