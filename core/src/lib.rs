@@ -40,6 +40,7 @@ mod stock;
 pub mod convert;
 pub mod driver;
 pub mod places;
+pub mod reports;
 pub mod stored;
 pub mod testing;
 
