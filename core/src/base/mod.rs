@@ -8,5 +8,6 @@ pub(crate) mod error;
 pub(crate) mod fork;
 pub(crate) mod host;
 pub(crate) mod key;
+pub(crate) mod outcome;
 pub(crate) mod random;
 mod rule_decisions;

@@ -4,28 +4,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::base::decision::{Decision, Source};
-
-/// What became of a call that was to be decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    Allowed,
-    Denied,
-    /// Admitted, since the limiter is not enforced.
-    WouldDeny,
-    Error,
-}
-
-impl Outcome {
-    /// What a decision says.
-    pub fn of(decision: &Decision) -> Outcome {
-        match decision {
-            Decision { would_deny: true, .. } => Outcome::WouldDeny,
-            Decision { allowed: true, .. } => Outcome::Allowed,
-            _ => Outcome::Denied,
-        }
-    }
-}
+use crate::base::decision::Source;
+use crate::base::outcome::Outcome;
 
 const SOURCES: usize = Source::ALL.len();
 

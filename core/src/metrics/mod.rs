@@ -2,4 +2,5 @@
 
 mod decisions;
 
-pub(crate) use decisions::{DecisionCounters, Outcome};
+pub(crate) use crate::base::outcome::Outcome;
+pub(crate) use decisions::DecisionCounters;

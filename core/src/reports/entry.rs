@@ -6,7 +6,7 @@
 //! | `host`, `pid`, `by` | who reports; `by` is `python/1.0.0`: the language, and our version |
 //! | `ms`, `lost` | how long it covers, in milliseconds; how many reports before it could not be added |
 //! | `limiter` | a name; what follows is about it. An empty one stands for all that had no room |
-//! | `decisions` | `allowed redis 812, denied deny-cache 99188, error 3`: result, source and how many |
+//! | `decisions` | `allowed redis 812, denied deny-cache 99188`: result, source and how many |
 //! | `key` | a key that it denied, and maybe its `scope` |
 //! | `denied` | `99188 0 1500 10/minute`: how often for certain, and maybe more often; for how many milliseconds yet when this was sent, or `-` for always; why |
 //!
@@ -14,6 +14,7 @@
 //! know are skipped.
 
 use crate::base::decision::Source;
+use crate::base::outcome::Outcome;
 
 /// The version of the form.
 pub(super) const VERSION: &str = "1";
@@ -42,7 +43,8 @@ pub struct Report {
 pub struct ReportedLimiter {
     /// Its name; empty for all that had no room in the report.
     pub name: Vec<u8>,
-    /// How often it decided what; each pair of result and source once.
+    /// How often it decided what; each pair of result and source once. None of a limiter that had room for its denied keys only:
+    /// its decisions are among those of all others.
     pub decisions: Vec<Decided>,
     /// The keys that it denied most often: a report has up to [`MAX_DENIED`](super::MAX_DENIED) of them all.
     pub denied: Vec<DeniedKey>,
@@ -53,39 +55,10 @@ pub struct ReportedLimiter {
 pub struct Decided {
     /// What.
     pub result: Outcome,
-    /// Who decided it; none of an error.
-    pub source: Option<Source>,
+    /// Who decided it; of an error who was asked.
+    pub source: Source,
     /// How often.
     pub count: u64,
-}
-
-/// What became of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// It was admitted.
-    Allowed,
-    /// It was denied.
-    Denied,
-    /// It was admitted, since the policy that denies it is not enforced.
-    WouldDeny,
-    /// It failed.
-    Error,
-}
-
-impl Outcome {
-    /// Every outcome, in the order of the documentation.
-    pub const ALL: [Outcome; 4] = [Outcome::Allowed, Outcome::Denied, Outcome::WouldDeny, Outcome::Error];
-
-    /// The text of the outcome, the same in every language.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Allowed => "allowed",
-            Outcome::Denied => "denied",
-            Outcome::WouldDeny => "would_deny",
-            Outcome::Error => "error",
-        }
-    }
 }
 
 /// A key that was denied often.
@@ -214,19 +187,14 @@ impl ReportedLimiter {
 
 impl Decided {
     fn written(&self) -> String {
-        let (result, count) = (self.result.as_str(), self.count);
-        match self.source {
-            Some(source) => format!("{result} {} {count}", source.as_str()),
-            None => format!("{result} {count}"),
-        }
+        format!("{} {} {}", self.result.as_str(), self.source.as_str(), self.count)
     }
 
     fn read(text: &str) -> Option<Decided> {
         let mut words = text.split(' ');
         let result = words.next()?;
         let result = Outcome::ALL.into_iter().find(|known| known.as_str() == result)?;
-        let source = if result == Outcome::Error { None } else { Some(Source::by_name(words.next()?)?) };
-        Some(Decided { result, source, count: words.next()?.parse().ok()? })
+        Some(Decided { result, source: Source::by_name(words.next()?)?, count: words.next()?.parse().ok()? })
     }
 }
 

@@ -19,10 +19,21 @@
 //! assert_eq!((&denied.why, denied.until), (&Why::Rule("5/minute".into()), Some(1_700_000_001_500_000)));
 //! ```
 
+mod append;
+mod buffer;
 mod entry;
+mod reporter;
 mod sketch;
+#[cfg(test)]
+mod tests;
 
-pub use entry::{Decided, DeniedKey, Outcome, Report, ReportedLimiter, Why};
+use crate::base::key;
+pub use crate::base::outcome::Outcome;
+pub(crate) use append::scripts;
+pub(crate) use buffer::Whose;
+pub use entry::{Decided, DeniedKey, Report, ReportedLimiter, Why};
+pub(crate) use reporter::Reporter;
+pub use reporter::{flush, set_language};
 
 /// About as many reports stay in the stream: Redis forgets the oldest in lots of about 100.
 pub const MAX_REPORTS: u64 = 10_000;
@@ -33,5 +44,5 @@ pub const MAX_DENIED: usize = 16;
 
 /// The Redis key of the stream to which clients with this prefix report.
 pub fn redis_key(prefix: &str) -> Vec<u8> {
-    format!("{prefix}:reports").into_bytes()
+    key::reports(prefix)
 }
