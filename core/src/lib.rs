@@ -29,6 +29,7 @@ mod limiter;
 mod limiter_cache;
 mod lock;
 mod memory;
+mod metrics;
 mod op;
 mod reactor;
 mod redis;

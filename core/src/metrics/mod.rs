@@ -1,0 +1,5 @@
+//! Counters of what this process decided: by names that developers choose, never by key.
+
+mod decisions;
+
+pub(crate) use decisions::{DecisionCounters, Outcome};
