@@ -116,6 +116,10 @@ impl LimiterCall {
 }
 
 impl Operation for LimiterCall {
+    fn feature(&self) -> Feature {
+        Feature::Limiter
+    }
+
     fn frame(&self) -> Frame<'_> {
         let effect = match self.verb {
             Verb::Look => Effect::Looks,

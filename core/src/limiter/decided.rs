@@ -15,17 +15,16 @@ use crate::base::decision::{CombinedDecision, Decision};
 use crate::base::error::{Code, Error, Result};
 use crate::base::key;
 use crate::call::answer::Answer;
-use crate::metrics::Outcome;
 
 impl Spec {
     /// A call about this key, which is only asked for where it is needed, was decided so, or could not be.
     #[inline]
     pub fn decided<'k>(&self, _key: impl FnOnce() -> Cow<'k, [u8]>, decided: std::result::Result<&Decision, &Error>) {
         match decided {
-            Ok(decision) => self.counters.count(Outcome::of(decision), decision.source),
+            Ok(decision) => self.counters.count(decision),
             // What was asked wrongly is no decision.
             Err(error) if error.code() == Code::InvalidArgument => {}
-            Err(_) => self.counters.count(Outcome::Error, self.asks),
+            Err(_) => self.counters.count_error(self.asks),
         }
     }
 
