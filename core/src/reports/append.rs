@@ -32,6 +32,11 @@ impl Append {
 }
 
 impl Operation for Append {
+    /// It is made for limiters: one call a second among theirs.
+    fn feature(&self) -> Feature {
+        Feature::Limiter
+    }
+
     fn frame(&self) -> Frame<'_> {
         // Sent again it would count twice.
         Frame {
