@@ -51,6 +51,8 @@ pub(crate) struct Held {
     generation: u64,
     /// Whether the process' thread watches it.
     watched: AtomicBool,
+    /// Whether somebody took its loss.
+    taken: AtomicBool,
     tenure: Mutex<Tenure>,
 }
 
@@ -87,6 +89,7 @@ impl Held {
             renew_until: sent.saturating_add(spec.options.max_hold),
             generation: generation(),
             watched: AtomicBool::new(false),
+            taken: AtomicBool::new(false),
             tenure: Mutex::new(Tenure {
                 state: LockState::Held,
                 deadline: certain_until(sent, ttl),
@@ -136,6 +139,11 @@ impl Held {
     /// Marks it as watched by the process' thread: true for the first caller.
     pub fn is_to_be_watched(&self) -> bool {
         !self.watched.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether its loss, of which the caller knows, is news: true for the first who asks. A child of a fork lost nothing.
+    pub fn take_loss(&self) -> bool {
+        !self.is_foreign() && !self.taken.swap(true, Ordering::Relaxed)
     }
 
     /// An extension that was sent at `sent` was answered.
