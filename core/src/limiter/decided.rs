@@ -72,7 +72,7 @@ impl CombinedCall {
         for (part, place) in self.parts.iter().zip(&self.places) {
             let key = || part.spec.user_key(&part.key);
             match combined.map(|combined| (combined, combined.decisions.get(*place))) {
-                Ok((combined, Some(decision))) if combined.allowed || !decision.allowed || decision.would_deny => {
+                Ok((combined, Some(decision))) if combined.counts(decision) => {
                     part.spec.decided(key, Ok(decision));
                 }
                 Ok(_) => {}

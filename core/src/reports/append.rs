@@ -32,9 +32,8 @@ impl Append {
 }
 
 impl Operation for Append {
-    /// It is made for limiters: one call a second among theirs.
     fn feature(&self) -> Feature {
-        Feature::Limiter
+        Feature::Report
     }
 
     fn frame(&self) -> Frame<'_> {

@@ -132,7 +132,9 @@ final class MoreThrottleTest extends TestCase
     public function testALimiterTakesALeaseThatItsSettingsName(): void
     {
         $decider = new Decider($this->app->make(Client::class), false, ['api' => 10, 'small' => 10]);
-        $ask = fn (string $name, Limit $limit) => $decider->decide($name, Decider::limits($name, $limit->by('a')))->source;
+        $ask = function (string $name, Limit $limit) use ($decider): string {
+            return $decider->decide($name, Decider::limits($name, $limit->by('a')))->source;
+        };
         $sources = array_map(fn () => $ask('api', Limit::perHour(100)), range(1, 20));
         self::assertGreaterThan(10, array_count_values($sources)['lease'] ?? 0, implode(' ', $sources));
         self::assertSame(['redis'], array_unique([$ask('other', Limit::perHour(9)), $ask('other', Limit::perHour(9))]));
