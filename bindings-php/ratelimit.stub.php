@@ -1263,6 +1263,11 @@ namespace Quotalock {
          *     What it throws, the call throws. Clients with the same settings share connections, whoever logged in
          * @param int<0, 60000>|null $denyCacheMaxMs after Redis has denied a call, the processes of this host answer
          *     the same one themselves until it can be admitted, for so long at most; 0 asks every time; default 1000
+         * @param (callable(Decision, \Stringable|string|int): mixed)|null $onDecision is called after each decision of
+         *     this client's limiters that charges or denies, with the key as it was given, before the call returns or
+         *     throws. What it throws changes nothing: it is a warning
+         * @param (callable(Lock): mixed)|null $onLost is called when a method of a lock of this client finds that it was
+         *     lost, once for each grant; otherwise as $onDecision
          * @throws InvalidArgumentException
          */
         public function __construct(
@@ -1272,7 +1277,9 @@ namespace Quotalock {
             ?string $onError = null,
             int $requestMemoryMs = 60000,
             #[\SensitiveParameter] ?callable $password = null,
-            ?int $denyCacheMaxMs = null
+            ?int $denyCacheMaxMs = null,
+            ?callable $onDecision = null,
+            ?callable $onLost = null
         ) {
         }
 

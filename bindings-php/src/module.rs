@@ -3,8 +3,8 @@
 use ext_php_rs::prelude::*;
 
 use crate::{
-    address, cache, class, client, decision, exception, function, held, info, ini, inspection, limiter, lock, once,
-    password, reservation, rule, seen, spare, stock, stock_answer, testing,
+    address, cache, class, client, decision, exception, function, held, hook, info, ini, inspection, limiter, lock,
+    once, password, reservation, rule, seen, spare, stock, stock_answer, testing,
 };
 
 /// Registers what does not depend on a request. Makes no client, socket or thread: a preforking server runs this in the
@@ -46,6 +46,7 @@ extern "C" fn shut_down_request(_kind: i32, _module: i32) -> i32 {
     let _ = std::panic::catch_unwind(|| {
         held::give_back_all();
         password::forget_all();
+        hook::forget_all();
         spare::close();
     });
     0

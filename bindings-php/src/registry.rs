@@ -8,6 +8,7 @@ use ext_php_rs::types::Zval;
 use quotalock::driver::PasswordQuestions;
 use quotalock::{Client, Code, Error, LimiterCache, Options, PasswordProvider, Result};
 
+use crate::hook::Hook;
 use crate::password::Teller;
 use crate::settings::Settings;
 
@@ -80,6 +81,8 @@ pub struct Handle {
     open: Cell<bool>,
     /// Alive with it.
     _password: Option<Rc<Teller>>,
+    on_decision: Option<Rc<Hook>>,
+    on_lost: Option<Rc<Hook>>,
 }
 
 /// What a lock holds of the clients that made it: of one, or over several servers of each.
@@ -94,10 +97,26 @@ pub fn check(handles: &Handles) -> Result<()> {
 }
 
 impl Handle {
-    /// An open handle; `password` tells that of the client, if that is a function's to tell.
-    pub fn new(shared: Rc<Shared>, password: Option<&Zval>) -> Rc<Handle> {
+    /// An open handle; `password` tells that of the client, if that is a function's to tell. The last are `onDecision` and `onLost`.
+    pub fn new(
+        shared: Rc<Shared>,
+        password: Option<&Zval>,
+        [on_decision, on_lost]: [Option<Rc<Hook>>; 2],
+    ) -> Rc<Handle> {
         let password = password.zip(shared.questions.as_ref()).map(|(told, questions)| Teller::new(told, questions));
-        Rc::new(Handle { shared: RefCell::new(Some(shared)), open: Cell::new(true), _password: password })
+        let (shared, open) = (RefCell::new(Some(shared)), Cell::new(true));
+        Rc::new(Handle { shared, open, _password: password, on_decision, on_lost })
+    }
+
+    /// What is told of decisions.
+    #[inline]
+    pub fn on_decision(&self) -> Option<&Hook> {
+        self.on_decision.as_deref()
+    }
+
+    /// What is told of locks that are lost.
+    pub fn on_lost(&self) -> Option<&Hook> {
+        self.on_lost.as_deref()
     }
 
     /// Lets calls pass until the handle is closed.
