@@ -74,6 +74,11 @@ export interface ClientOptions {
   readonly onDecision?: ((decision: Decision, key: Key) => void) | undefined
   /** Is called when a lock of this client turns out to be lost, once for each grant; otherwise as `onDecision`. */
   readonly onLost?: ((lock: Lock) => void) | undefined
+  /**
+   * Whether this process tells Redis once a second, in the background, what the client's limiters decided, and which keys they
+   * denied most often: for `quotalock top`. What has no room or cannot be sent is dropped and counted. False if left out.
+   */
+  readonly report?: boolean | undefined
 }
 
 /** How a limiter is made, besides its name and policy. */

@@ -1246,7 +1246,7 @@ namespace Quotalock {
 
         /**
          * What is null comes from the ini settings `ratelimit.url`, `ratelimit.prefix`, `ratelimit.timeout_ms`,
-         * `ratelimit.on_error` and `ratelimit.deny_cache_max_ms`, then, for the URL, from the environment variable
+         * `ratelimit.on_error`, `ratelimit.deny_cache_max_ms` and `ratelimit.report`, then, for the URL, from the environment variable
          * `QUOTALOCK_URL`, then from the default.
          *
          * @param string|null $url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://` or
@@ -1268,6 +1268,8 @@ namespace Quotalock {
          *     throws. What it throws changes nothing: it is a warning
          * @param (callable(Lock): mixed)|null $onLost is called when a method of a lock of this client finds that it was
          *     lost, once for each grant; otherwise as $onDecision
+         * @param bool|null $report whether this process tells Redis once a second, in the background, what its limiters
+         *     decided, and which keys they denied most often: for `quotalock top`; default false
          * @throws InvalidArgumentException
          */
         public function __construct(
@@ -1279,7 +1281,8 @@ namespace Quotalock {
             #[\SensitiveParameter] ?callable $password = null,
             ?int $denyCacheMaxMs = null,
             ?callable $onDecision = null,
-            ?callable $onLost = null
+            ?callable $onLost = null,
+            ?bool $report = null
         ) {
         }
 

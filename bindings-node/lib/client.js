@@ -39,6 +39,7 @@ const CLIENT_OPTIONS = [
   'denyCacheMaxMs',
   'onDecision',
   'onLost',
+  'report',
 ]
 const LIMITER_OPTIONS = ['scope', 'enforce', 'lease']
 const CONSUME_ALL_OPTIONS = ['requestId', 'signal']
@@ -71,6 +72,15 @@ const shareDenials = () => {
   if (problem) process.emitWarning(problem)
 }
 
+let reportsAtExit = false
+
+/** Has what is not reported yet sent when the process ends by itself. */
+const reportAtExit = () => {
+  if (reportsAtExit) return
+  reportsAtExit = true
+  process.once('exit', () => native.reportNow())
+}
+
 class Client {
   #native
   /** @type {import('./hooks.js').OnDecision | undefined} */
@@ -92,7 +102,7 @@ class Client {
    */
   constructor(url, given) {
     const settings = options(given, CLIENT_OPTIONS)
-    const { prefix, timeoutMs, onError, requestMemoryMs, password, denyCacheMaxMs } = settings
+    const { prefix, timeoutMs, onError, requestMemoryMs, password, denyCacheMaxMs, report = false } = settings
     const where = url === undefined ? undefined : address(url)
     const how = {
       prefix: prefix === undefined ? undefined : text('prefix', prefix),
@@ -100,11 +110,13 @@ class Client {
       onError: onError === undefined ? undefined : text('onError', onError),
       requestMemoryMs: requestMemoryMs === undefined ? undefined : number('requestMemoryMs', requestMemoryMs),
       denyCacheMaxMs: denyCacheMaxMs === undefined ? undefined : number('denyCacheMaxMs', denyCacheMaxMs),
+      report: flag('report', report),
     }
     const questions = questionsFor(password)
     this.#onDecision = hookOf('onDecision', settings.onDecision)
     const onLost = hookOf('onLost', settings.onLost)
     shareDenials()
+    if (report) reportAtExit()
     this.#native = construct(Client, () => new native.Client(where, how, questions))
     this.#locks = { clients: [this.#native], onLost }
   }

@@ -73,6 +73,7 @@ impl Client {
         denyCacheMaxMs: Maybe<Int>,
         onDecision: Maybe<Function>,
         onLost: Maybe<Function>,
+        report: Maybe<Flag>,
     ) -> Outcome<Client> {
         let given = Arguments {
             url: url.0.map(|text| text.utf8(1, "url")).transpose()?,
@@ -85,6 +86,7 @@ impl Client {
                 .map(|number| number.get(7))
                 .transpose()?
                 .map(|ms| ms.to_string().into()),
+            report: report.0.map(|flag| flag.get(10)).transpose()?.map(|yes| if yes { "1" } else { "0" }.into()),
         };
         let password = password.0.map(|function| function.get(6)).transpose()?;
         let hooks = [Hook::of(&onDecision, 8)?, Hook::of(&onLost, 9)?];

@@ -20,7 +20,7 @@ pub struct Shared {
     pub limiters: LimiterCache,
     pub prefix: String,
     pub server: String,
-    settings: [String; 5],
+    settings: [String; 6],
     request_memory_ms: i64,
     /// For the password, if functions tell it: which are of a request, and not of the process.
     questions: Option<PasswordQuestions>,
@@ -44,9 +44,8 @@ thread_local! {
 /// # Errors
 /// `invalid_argument` for settings that cannot be.
 pub fn client(settings: &Settings, told: bool) -> Result<Rc<Shared>> {
-    let asked =
-        [&settings.url, &settings.prefix, &settings.timeout_ms, &settings.on_error, &settings.deny_cache_max_ms];
-    let asked = asked.map(|(text, _)| text);
+    let Settings { url, prefix, timeout_ms, on_error, deny_cache_max_ms, report, .. } = settings;
+    let asked = [url, prefix, timeout_ms, on_error, deny_cache_max_ms, report].map(|(text, _)| text);
     let same = |shared: &&Rc<Shared>| {
         shared.request_memory_ms == settings.request_memory_ms
             && shared.questions.is_some() == told

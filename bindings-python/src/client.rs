@@ -45,8 +45,8 @@ pub struct Client {
 impl Client {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "a method of Python has the parameters that its callers may name")]
-    #[pyo3(signature = (url = None, prefix = Prefix("ql"), timeout = None, on_error = Word("raise".into()), request_memory = None, password = None, deny_cache_max = None, on_decision = None, on_lost = None),
-           text_signature = "(url=None, prefix='ql', timeout=0.5, on_error='raise', request_memory=60.0, password=None, deny_cache_max=1.0, on_decision=None, on_lost=None)")]
+    #[pyo3(signature = (url = None, prefix = Prefix("ql"), timeout = None, on_error = Word("raise".into()), request_memory = None, password = None, deny_cache_max = None, on_decision = None, on_lost = None, report = false),
+           text_signature = "(url=None, prefix='ql', timeout=0.5, on_error='raise', request_memory=60.0, password=None, deny_cache_max=1.0, on_decision=None, on_lost=None, report=False)")]
     fn new(
         py: Python<'_>,
         url: Option<Url<'_>>,
@@ -58,10 +58,11 @@ impl Client {
         deny_cache_max: Option<&Bound<'_, PyAny>>,
         on_decision: Option<&Bound<'_, PyAny>>,
         on_lost: Option<&Bound<'_, PyAny>>,
+        report: bool,
     ) -> PyResult<Client> {
         let hooks = (Hook::read("on_decision", on_decision)?, Hook::read("on_lost", on_lost)?);
         let url = url.map(|url| url.0.to_owned());
-        let mut options = Options { url, prefix: prefix.0.to_owned(), ..Options::default() };
+        let mut options = Options { url, prefix: prefix.0.to_owned(), report, ..Options::default() };
         if let Some(given) = timeout {
             options.timeout = convert::duration(seconds("timeout", given.as_borrowed())?);
             if options.timeout > LONG {

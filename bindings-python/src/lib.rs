@@ -114,6 +114,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        quotalock::reports::set_language("python");
         // Before workers are forked, which share it.
         super::client::share_denials(module.py())?;
         // The interpreter's end waits until nobody is in the middle of something.

@@ -90,6 +90,9 @@ class Client:
     be lost, on the thread that looks at it, extends or releases it; with `quotalock.aio` by the loop, at once. Both are
     plain functions; what they raise goes to `sys.unraisablehook` and changes nothing.
 
+    With `report` this process tells Redis once a second, in the background, what the client's limiters decided, and which
+    keys they denied most often: for `quotalock top`. What has no room or cannot be sent is dropped and counted.
+
     Raises `InvalidArgument` for a URL, prefix, timeout, `on_error`, `request_memory` or `deny_cache_max` that is not
     valid.
     """
@@ -105,6 +108,7 @@ class Client:
         deny_cache_max: float = 1.0,
         on_decision: Callable[[Decision, str | bytes | int], object] | None = None,
         on_lost: Callable[[Lock], object] | None = None,
+        report: bool = False,
     ) -> Self: ...
     def limiter(
         self,
