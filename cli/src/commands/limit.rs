@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::thread;
+use std::time::Duration;
 
 use clap::Args;
 use quotalock::stored::StoredLimiter;
@@ -201,8 +203,9 @@ pub fn end_block(of: &Key, shared: &Shared) -> Result<u64, Failure> {
     let (limiter, stored) = of.as_stored(shared)?;
     let left = stored.map_or(0, |stored| stored.block_left);
     if left > 0 {
-        // In place of the earlier one; it is over before the next call comes.
+        // In place of the earlier one; nobody is told that it is over before it is.
         limiter.block(of.bytes(), MIN_BLOCK)?.run()?;
+        thread::sleep(Duration::from_micros(MIN_BLOCK));
     }
     Ok(left)
 }

@@ -66,11 +66,6 @@ fn look(settings: &Settings, nodes: &mut Nodes, decisions: &mut Decisions, seen:
         row.per_s = decisions.rate_of(&(row.limiter.clone(), row.scope.clone(), row.key.clone()), now_ms);
     }
     let state = State {
-        now_ms,
-        server: quotalock::redacted(&settings.url),
-        prefix: settings.prefix.clone(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        writes: settings.writes,
         problems,
         is_reported: decisions.is_reported,
         limiters: decisions.rows(&counts.limiters, now_ms),
@@ -85,8 +80,25 @@ fn look(settings: &Settings, nodes: &mut Nodes, decisions: &mut Decisions, seen:
         without_ttl_total: lists.without_ttl_total,
         nodes: rows,
         scan,
+        ..bare(settings, now_ms)
     };
     Shown { counted, totals: decisions.totals.clone(), ..shown(state, lists) }
+}
+
+/// What is shown before anything was looked at.
+pub fn nothing(settings: &Settings) -> Shown {
+    shown(bare(settings, now_micros() / 1_000), Lists::default())
+}
+
+fn bare(settings: &Settings, now_ms: u64) -> State {
+    State {
+        now_ms,
+        server: quotalock::redacted(&settings.url),
+        prefix: settings.prefix.clone(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        writes: settings.writes,
+        ..State::default()
+    }
 }
 
 fn first<Row: Clone>(rows: &[Row]) -> Vec<Row> {

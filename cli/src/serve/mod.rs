@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed(format!("cannot start: {error}")))?;
-    let (tell, live) = watch::channel(Arc::default());
+    let (tell, live) = watch::channel(Arc::new(live::nothing(&settings)));
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| not_bound(address, &error))?;
         let bound = listener.local_addr().map_err(|error| not_bound(address, &error))?;
