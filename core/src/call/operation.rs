@@ -10,6 +10,7 @@ use crate::call::args::Args;
 use crate::call::resp::{ReplyLimit, Value};
 use crate::call::script::Script;
 use crate::call::space::Space;
+use crate::metrics::Feature;
 
 /// What a caller wants done when Redis cannot answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,6 +87,8 @@ pub(crate) struct Bundle<'a> {
 
 /// One call of one script. The first two arguments of every script, the time and the deadline, belong to whoever runs it.
 pub(crate) trait Operation: Send + Sync {
+    /// What it is made for.
+    fn feature(&self) -> Feature;
     fn frame(&self) -> Frame<'_>;
     fn script(&self) -> &Script {
         self.frame().script

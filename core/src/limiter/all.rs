@@ -77,6 +77,10 @@ impl CombinedCall {
 }
 
 impl Operation for CombinedCall {
+    fn feature(&self) -> Feature {
+        Feature::Limiter
+    }
+
     fn frame(&self) -> Frame<'_> {
         let effect = if self.memory.is_some() { Effect::Repeatable } else { Effect::Once };
         Frame::bare(&self.script, effect)

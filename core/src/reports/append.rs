@@ -32,9 +32,18 @@ impl Append {
 }
 
 impl Operation for Append {
+    fn feature(&self) -> Feature {
+        Feature::Report
+    }
+
     fn frame(&self) -> Frame<'_> {
         // Sent again it would count twice.
-        Frame { script: &APPEND, keys: slice::from_ref(&self.key), effect: Effect::Once, name: ("report of", "decisions") }
+        Frame {
+            script: &APPEND,
+            keys: slice::from_ref(&self.key),
+            effect: Effect::Once,
+            name: ("report of", "decisions"),
+        }
     }
 
     fn args(&self, args: &mut Args<'_>) {

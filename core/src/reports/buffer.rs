@@ -96,9 +96,7 @@ impl Buffer {
     fn deny(&mut self, whose: &Whose<'_>, key: &[u8], decision: &Decision, now: Instant) {
         let Whose { name, scope, .. } = whose;
         let hash = self.hasher.hash_one((&***name, scope, key));
-        let is_it = |denied: &Denied| {
-            *denied.key == *key && denied.name == **name && denied.scope.as_deref() == *scope
-        };
+        let is_it = |denied: &Denied| *denied.key == *key && denied.name == **name && denied.scope.as_deref() == *scope;
         let make = || Denied {
             name: (*name).clone(),
             scope: scope.map(Box::from),
@@ -168,7 +166,8 @@ fn put_denied(limiters: &mut Vec<ReportedLimiter>, denied: Vec<Frequent<Denied>>
 
 fn limiter(name: &[u8], counts: &Counts) -> ReportedLimiter {
     let each = Outcome::ALL.into_iter().flat_map(|result| Source::ALL.map(|source| (result, source)));
-    let decided = each.map(|(result, source)| Decided { result, source, count: counts[result as usize][source as usize] });
+    let decided =
+        each.map(|(result, source)| Decided { result, source, count: counts[result as usize][source as usize] });
     let decisions = decided.filter(|decided| decided.count > 0).collect();
     ReportedLimiter { name: name.to_vec(), decisions, denied: Vec::new() }
 }

@@ -99,10 +99,7 @@ fn a_report_is_read_as_it_was_told() {
     let rule = || Why::Rule("10/minute".into());
     assert_eq!(
         login.denied,
-        [
-            denied(b"203.0.113.7", 3, rule(), 4_000_000),
-            denied(b"\x1b[2J\n, {}\xff", 1, Why::Blocked, 8_000_000)
-        ]
+        [denied(b"203.0.113.7", 3, rule(), 4_000_000), denied(b"\x1b[2J\n, {}\xff", 1, Why::Blocked, 8_000_000)]
     );
     assert_eq!(api.denied, [denied(b"k", 1, Why::Closed, 0)]);
 }
