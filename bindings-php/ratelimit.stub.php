@@ -1265,9 +1265,9 @@ namespace Quotalock {
          *     the same one themselves until it can be admitted, for so long at most; 0 asks every time; default 1000
          * @param (callable(Decision, \Stringable|string|int): mixed)|null $onDecision is called after each decision of
          *     this client's limiters that charges or denies, with the key as it was given, before the call returns or
-         *     throws. What it throws changes nothing: it is a warning
-         * @param (callable(Lock): mixed)|null $onLost is called when a method of a lock of this client finds that it was
-         *     lost, once for each grant; otherwise as $onDecision
+         *     throws. What it throws changes nothing: PHP logs a warning
+         * @param (callable(Lock): mixed)|null $onLost is called when a method of a lock of this client finds that the
+         *     lock was lost, once for each grant; otherwise as $onDecision
          * @throws InvalidArgumentException
          */
         public function __construct(
