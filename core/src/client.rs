@@ -13,6 +13,7 @@ use crate::base::error::{Error, Result, shown};
 use crate::base::fork::ForkCell;
 use crate::base::key;
 use crate::call::operation::OnError;
+use crate::metrics;
 use crate::reactor::partings;
 use crate::session::Session;
 
@@ -143,6 +144,8 @@ impl Client {
             closed: AtomicBool::new(false),
             engine: ForkCell::new(),
         };
+        // What forks from now on counts in the same table.
+        metrics::table();
         if session.endpoint.is_memory() {
             // From now on it is one of those that keep the memory.
             session.engine();
