@@ -211,6 +211,7 @@ const sendGift = async (user) => console.log('a gift for', user)
 PRELUDES = {"algorithms": ALGORITHMS, "locks": LOCKS, "stock": STOCK, "cache": CACHE, "once": ONCE}
 # How many examples each guide has in each language.
 COUNTS = {
+    "alerts": 0,
     "algorithms": 7,
     "cli": 0,
     "cluster": 0,

@@ -168,10 +168,11 @@ class Copy:
         # What `make test-frameworks` fetches.
         link = f"mkdir -p {self.path}/target; ln -sfn {there} {self.path}/target/frameworks"
         if language == "node":
-            run = ["node", "--test", f"{own}/node/middleware.test.mjs", f"{own}/node/stores.test.mjs"]
+            run = ["node", "--test", *(f"{own}/node/{name}.test.mjs" for name in ("middleware", "stores", "leases"))]
             build = "npm run build --silent --prefix bindings-node"
         elif language == "python":
-            chosen = [f"{own}/python/test_{name}.py" for name in ("asgi", "django", "flask", "storage_of_limits")]
+            themes = ("asgi", "django", "flask", "leases", "storage_of_limits")
+            chosen = [f"{own}/python/test_{name}.py" for name in themes]
             run = [str(there / "python/bin/python"), *PYTEST[1:], "-c", f"{own}/python/pytest.ini", *chosen]
             library = "bindings-python/python/quotalock/_native.abi3.so"
             build = f"cargo build --quiet -p quotalock-python; cp {self.path}/target/debug/lib_native.so {library}"

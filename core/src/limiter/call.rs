@@ -116,6 +116,10 @@ impl LimiterCall {
 }
 
 impl Operation for LimiterCall {
+    fn feature(&self) -> Feature {
+        Feature::Limiter
+    }
+
     fn frame(&self) -> Frame<'_> {
         let effect = match self.verb {
             Verb::Look => Effect::Looks,
@@ -311,6 +315,10 @@ impl Operation for LimiterCall {
             }
             _ => Ok(answer),
         }
+    }
+
+    fn ended(&self, result: &Result<Answer>) {
+        self.decided(result);
     }
 
     fn may_run_locally(&self) -> bool {

@@ -25,6 +25,7 @@ DEFAULTS: dict[str, Any] = {
     "ON_ERROR": "raise",
     "POLICY": None,
     "KEY": "ip",
+    "LEASE": None,
     "TRUSTED_PROXIES": (),
     "FORWARDED_HEADER": "X-Forwarded-For",
     "IPV6_PREFIX": 64,
@@ -47,10 +48,11 @@ class Configuration:
         values = self._values
         self.enabled: bool = values["ENABLED"]
         self.key: str | Callable[..., Any] = values["KEY"]
+        self.lease: int | None = values["LEASE"]
         self.legacy: bool = values["LEGACY_HEADERS"]
         try:
             self.proxies = Proxies(values["TRUSTED_PROXIES"], values["FORWARDED_HEADER"], values["IPV6_PREFIX"])
-            self.policy = values["POLICY"] and checked_policy(values["POLICY"], "POLICY")
+            self.policy = values["POLICY"] and checked_policy(values["POLICY"], "POLICY", self.lease)
             self.client = Client(*self._of_client)
         except ValueError as error:
             raise ImproperlyConfigured(f"settings.QUOTALOCK: {error}") from error
