@@ -281,11 +281,8 @@ docs: build-python ## Makes the picture and the measured tables of the guide ane
 DIST ?= dist
 
 .PHONY: package clean
-package: build ## Puts what would be published into dist/: crate, wheel, npm package, PHP extension
-	mkdir -p dist
-	cargo package -p quotalock --no-verify && cp target/package/quotalock-*.crate dist/
-	.venv/bin/maturin build --release --quiet -m bindings-python/Cargo.toml --out dist
-	cd bindings-node && npm pack --silent --pack-destination ../dist
+package: build ## Puts what would be published into dist/: crate, wheel, npm package, PHP extension, the program
+	tools/package.sh
 	$(MAKE) --no-print-directory package-php
 
 PHP_MODULE ?= bindings-php/modules/ratelimit.so

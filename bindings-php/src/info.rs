@@ -6,7 +6,7 @@ use ext_php_rs::ffi::{
     php_info_print_table_end, php_info_print_table_header, php_info_print_table_row, php_info_print_table_start,
 };
 use ext_php_rs::zend::ModuleEntry;
-use quotalock::{DenyCache, DenyCachePlace};
+use quotalock::{DenyCache, SharedBy};
 
 use crate::ini;
 use crate::settings::{Arguments, Origin, Settings};
@@ -18,9 +18,9 @@ pub unsafe extern "C" fn print(_module: *mut ModuleEntry) {
     let DenyCache { place, kilobytes, slots, in_use, .. } = quotalock::deny_cache();
     let (kilobytes, is_set) = (kilobytes.to_string(), ini::get(ini::DENY_CACHE_KB).is_some());
     let remembered = match place {
-        DenyCachePlace::Shared => format!("{in_use} of {slots}, shared by the workers"),
-        DenyCachePlace::File => format!("{in_use} of {slots}, shared by a file"),
-        DenyCachePlace::Own => format!("{in_use} of {slots}, of this process alone: the system gave no shared memory"),
+        SharedBy::Forks => format!("{in_use} of {slots}, shared by the workers"),
+        SharedBy::File => format!("{in_use} of {slots}, shared by a file"),
+        SharedBy::Own => format!("{in_use} of {slots}, of this process alone: the system gave no shared memory"),
         _ => "off".into(),
     };
     let rows = [

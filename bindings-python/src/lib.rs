@@ -19,6 +19,7 @@ mod ending;
 mod error;
 mod exception;
 mod future;
+mod hook;
 mod http;
 mod inspection;
 mod interruption;
@@ -69,6 +70,8 @@ mod _native {
     use super::decision::Decision;
     #[pymodule_export]
     use super::ending::settle;
+    #[pymodule_export]
+    use super::hook::{tell, tell_decisions, tell_lost};
     #[pymodule_export]
     use super::inspection::{Holder, Inspection};
     #[pymodule_export]

@@ -39,7 +39,9 @@ mod stock;
 
 pub mod convert;
 pub mod driver;
+pub mod metrics;
 pub mod places;
+pub mod reports;
 pub mod stored;
 pub mod testing;
 
@@ -49,6 +51,7 @@ pub use base::endpoint::redacted;
 pub use base::error::{Cause, Code, Error, Result};
 pub use base::fork::{ForkCell, generation};
 pub use base::key::MAX_KEY_BYTES;
+pub use base::shared::SharedBy;
 pub use cache::{
     Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_TTL, DEFAULT_WAIT_AFTER_LEASE, Getting, GettingMany, Got,
     MAX_GET_MANY, MAX_VALUE_BYTES, MIN_CACHE_LEASE, Once, OnceOptions, Part, Ticket, WhenAway,
@@ -61,8 +64,8 @@ pub use client::{
     MAX_DENY_CACHE_MAX, MAX_REQUEST_MEMORY, MAX_TIMEOUT, Options, URL_VARIABLE, default_url,
 };
 pub use denials::{
-    DEFAULT_DENY_CACHE_KB, DENY_CACHE_FILE_VARIABLE, DenyCache, DenyCachePlace, MAX_DENY_CACHE_KB, MIN_DENY_CACHE_KB,
-    deny_cache, deny_cache_file, prepare_deny_cache,
+    DEFAULT_DENY_CACHE_KB, DENY_CACHE_FILE_VARIABLE, DenyCache, MAX_DENY_CACHE_KB, MIN_DENY_CACHE_KB, deny_cache,
+    deny_cache_file, prepare_deny_cache,
 };
 pub use http::{DEFAULT_IPV6_PREFIX, HeaderOptions, HeaderSyntax, Problem, client_address};
 pub use json::{MAX_JSON_DEPTH, check_json};

@@ -118,6 +118,10 @@ struct Put {
 }
 
 impl Operation for Put {
+    fn feature(&self) -> Feature {
+        Feature::Limiter
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame { script: &PUT, keys: slice::from_ref(&self.key), effect: Effect::Once, name: ("put of", &self.shown) }
     }
@@ -162,6 +166,10 @@ struct Get {
 }
 
 impl Operation for Get {
+    fn feature(&self) -> Feature {
+        Feature::Limiter
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame { script: &GET, keys: slice::from_ref(&self.key), effect: Effect::Looks, name: ("get of", &self.shown) }
     }

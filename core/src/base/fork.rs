@@ -4,13 +4,15 @@
 //! and a mutex held by a thread that no longer exists stays locked. Everything of that kind lives in a [`ForkCell`].
 
 use std::sync::Once;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 static GENERATION: AtomicU64 = AtomicU64::new(1);
+static PROCESS: AtomicUsize = AtomicUsize::new(0);
 static REGISTER: Once = Once::new();
 
 extern "C" fn in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
+    PROCESS.store(std::process::id() as usize, Ordering::Relaxed);
 }
 
 /// A number that changes with each fork once a [`ForkCell`] was used. Reading it costs one load, not a system call.
@@ -18,9 +20,16 @@ pub fn generation() -> u64 {
     GENERATION.load(Ordering::Relaxed)
 }
 
-fn watch_forks() {
-    // The handler runs in the only thread of the child and touches one atomic.
+/// The id of this process, once forks are [watched](watch); as cheap to read.
+pub(crate) fn process() -> usize {
+    PROCESS.load(Ordering::Relaxed)
+}
+
+/// Has forks noticed from now on.
+pub(crate) fn watch() {
+    // The handler runs in the only thread of the child, asks the system for its id, and touches two atomics.
     REGISTER.call_once(|| {
+        PROCESS.store(std::process::id() as usize, Ordering::Relaxed);
         // SAFETY: `in_child` is an `extern "C" fn` that lives as long as this library and is async-signal-safe.
         unsafe {
             libc::pthread_atfork(None, None, Some(in_child));
@@ -65,7 +74,7 @@ impl<T: Send + Sync> ForkCell<T> {
         if let Some(value) = self.get() {
             return value;
         }
-        watch_forks();
+        watch();
         let fresh = Box::into_raw(Box::new(Stamped { generation: generation(), value: make() }));
         loop {
             let seen = self.current.load(Ordering::Acquire);

@@ -1,4 +1,4 @@
-//! What needs nothing else: errors, clocks, keys, addresses, what a decision is.
+//! What needs nothing else: errors, clocks, keys, addresses, memory that processes share, what a decision is.
 
 pub(crate) mod clock;
 pub(crate) mod credentials;
@@ -7,6 +7,10 @@ pub(crate) mod decision;
 pub(crate) mod endpoint;
 pub(crate) mod error;
 pub(crate) mod fork;
+pub(crate) mod hash;
+pub(crate) mod host;
 pub(crate) mod key;
+pub(crate) mod outcome;
 pub(crate) mod random;
 mod rule_decisions;
+pub(crate) mod shared;

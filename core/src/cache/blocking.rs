@@ -17,6 +17,12 @@ use crate::redis::hint_wait::HintWait;
 /// Asks, and waits on this thread.
 pub(super) fn get(mut lookup: Lookup, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
     lookup.here = true;
+    let got = wait(&mut lookup, interrupted);
+    lookup.ended(got.as_ref());
+    got
+}
+
+fn wait(lookup: &mut Lookup, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
     let spec = &lookup.target.spec;
     let mut hint_wait = HintWait::new(&spec.session, &spec.wake_prefix, &lookup.target.keys[0], lookup.until);
     loop {
@@ -42,6 +48,7 @@ pub(super) fn get(mut lookup: Lookup, interrupted: &mut dyn FnMut() -> bool) -> 
 pub(super) fn get_among_threads(mut lookup: Lookup, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
     let answer = blocking::run(lookup.exchange(), interrupted);
     if let Next::Done(done) = lookup.on_answer(answer) {
+        lookup.ended(done.as_ref());
         return done;
     }
     let begin = |sink: &Arc<dyn Sink>| queue::enter(lookup, 0, sink);

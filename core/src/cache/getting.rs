@@ -59,7 +59,10 @@ impl Getting {
     /// nothing yet and another loads it.
     pub fn after(mut self, answer: Result<Answer>) -> std::result::Result<Result<Got>, Box<Getting>> {
         match self.lookup.on_answer(answer) {
-            Next::Done(done) => Ok(done),
+            Next::Done(done) => {
+                self.lookup.ended(done.as_ref());
+                Ok(done)
+            }
             Next::Listen | Next::Rest(_) => Err(Box::new(self)),
         }
     }
@@ -139,7 +142,7 @@ impl GettingMany {
             ttl: self.spec.lease,
             luck: looks.into_iter().flat_map(|look| look.luck).collect(),
             load_when_away: self.spec.when_away == WhenAway::Load,
-            ..Look::only(entries, shown)
+            ..Look::only(entries, shown, self.spec.feature())
         };
         Op::of(&self.spec.session, Box::new(look))
     }
@@ -150,7 +153,8 @@ impl GettingMany {
     /// That of the answer.
     pub fn after(mut self, answer: Result<Answer>) -> Result<Vec<Part>> {
         // An error may be that of a later one of several calls: what the others have brought is given back.
-        let looked: Vec<Looked> = typed(answer)?;
+        let looked: Vec<Looked> =
+            typed(answer).inspect_err(|error| self.lookups.iter().for_each(|lookup| lookup.ended(Err(error))))?;
         if looked.len() != self.lookups.len() {
             return Err(Error::new(Code::Internal, "an answer for other keys came back"));
         }
@@ -159,9 +163,15 @@ impl GettingMany {
             let next = lookup.on_looked(looked);
             cleanups.extend(lookup.take_leave());
             match next {
-                Next::Done(Ok(got)) => Part::Got(got),
+                Next::Done(Ok(got)) => {
+                    lookup.ended(Ok(&got));
+                    Part::Got(got)
+                }
                 Next::Done(Err(error)) if error.code() == Code::Timeout => Part::Waits(Getting { lookup }),
-                Next::Done(Err(error)) => Part::Failed(error),
+                Next::Done(Err(error)) => {
+                    lookup.ended(Err(&error));
+                    Part::Failed(error)
+                }
                 Next::Listen | Next::Rest(_) => Part::Waits(Getting { lookup }),
             }
         };

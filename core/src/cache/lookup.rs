@@ -13,6 +13,7 @@ use crate::base::fork::generation;
 use crate::call::answer::Answer;
 use crate::call::operation::odd_reply;
 use crate::connection::subscription::Ear;
+use crate::metrics::LoadResult;
 use crate::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
 use crate::session::exchange::Exchange;
 use crate::state::lease::Id;
@@ -98,7 +99,7 @@ impl Lookup {
             luck: self.luck.clone(),
             // A caller who waits outlasts an absence first.
             load_when_away: spec.when_away == WhenAway::Load && !self.is_waiting(),
-            ..Look::only([self.target.keys.clone()].into(), self.target.shown.clone())
+            ..Look::only([self.target.keys.clone()].into(), self.target.shown.clone(), spec.feature())
         }
     }
 
@@ -210,6 +211,19 @@ impl Lookup {
             Some(error) => self.on_failure(error.clone()),
             None => Err(self.late()),
         }
+    }
+
+    /// Counts what its caller gets. Who gives up, or whose client is closed, gets nothing.
+    pub fn ended(&self, got: std::result::Result<&Got, &Error>) {
+        let result = match got {
+            Ok(Got::Load(_)) => LoadResult::Loaded,
+            Ok(Got::Found(_)) if self.is_waiting() => LoadResult::Waited,
+            Ok(Got::Found(seen)) if seen.stale => LoadResult::Stale,
+            Ok(Got::Found(_)) => LoadResult::Hit,
+            Err(error) if error.code() == Code::Closed => return,
+            Err(_) => LoadResult::Error,
+        };
+        self.target.spec.counters.count(result);
     }
 
     fn late(&self) -> Error {

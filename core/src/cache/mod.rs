@@ -16,6 +16,7 @@ use std::time::Duration;
 use crate::base::error::{Error, Result};
 use crate::base::key;
 use crate::client::Client;
+use crate::metrics::{LoadCounters, LoadKind};
 use crate::op::Op;
 use crate::state::lease::Id;
 use crate::state::single_flight::{Look, Seen};
@@ -57,7 +58,7 @@ impl Client {
     pub fn cache(&self, name: &str, options: CacheOptions) -> Result<Cache> {
         options.check()?;
         let CacheOptions { fresh, stale, lease, negative, error_ttl, beta, when_away } = options;
-        let mut spec = spec_of(self, "cache", name, lease, error_ttl)?;
+        let mut spec = spec_of(self, LoadKind::Cache, name, lease, error_ttl)?;
         (spec.fresh, spec.stale, spec.negative) = (fresh, stale, negative.unwrap_or(fresh));
         (spec.beta, spec.when_away) = (beta, when_away);
         Ok(Cache { spec: Arc::new(spec) })
@@ -65,12 +66,12 @@ impl Client {
 }
 
 /// What a kind of cache is, before it is told how long values last.
-fn spec_of(client: &Client, kind: &'static str, name: &str, lease: u64, error_ttl: u64) -> Result<Spec> {
+fn spec_of(client: &Client, kind: LoadKind, name: &str, lease: u64, error_ttl: u64) -> Result<Spec> {
     key::check_cache_name(name)?;
     let session = client.session.clone();
     Ok(Spec {
-        shown: format!("{kind} \"{}\"", crate::base::error::shown(name.as_bytes())),
-        stem: key::stem(&session.prefix, kind, name, None),
+        shown: format!("{} \"{}\"", kind.as_str(), crate::base::error::shown(name.as_bytes())),
+        stem: key::stem(&session.prefix, kind.as_str(), name, None),
         wake_prefix: key::wake_prefix(&session.prefix),
         session,
         fresh: 0,
@@ -80,6 +81,8 @@ fn spec_of(client: &Client, kind: &'static str, name: &str, lease: u64, error_tt
         error_ttl,
         beta: 0.0,
         when_away: WhenAway::Raise,
+        kind,
+        counters: LoadCounters::of(kind, name),
     })
 }
 
@@ -122,7 +125,10 @@ impl Cache {
     /// As [`get`](Cache::get).
     pub fn peek(&self, key: &[u8]) -> Result<Op<Option<Seen>>> {
         let target = self.spec.target(key)?;
-        let look = Look { value_only: true, ..Look::only([target.keys.clone()].into(), target.shown.clone()) };
+        let look = Look {
+            value_only: true,
+            ..Look::only([target.keys.clone()].into(), target.shown.clone(), target.spec.feature())
+        };
         Ok(Op::of(&self.spec.session, Box::new(look)))
     }
 

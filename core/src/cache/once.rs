@@ -10,6 +10,7 @@ use super::target::Spec;
 use crate::base::error::Result;
 use crate::base::random;
 use crate::client::Client;
+use crate::metrics::LoadKind;
 use crate::op::Op;
 use crate::state::single_flight::{Claim, Claimed};
 
@@ -27,7 +28,7 @@ impl Client {
     pub fn once(&self, name: &str, options: OnceOptions) -> Result<Once> {
         options.check()?;
         let OnceOptions { ttl, lease, error_ttl } = options;
-        let mut spec = spec_of(self, "once", name, lease, error_ttl)?;
+        let mut spec = spec_of(self, LoadKind::Once, name, lease, error_ttl)?;
         (spec.fresh, spec.negative, spec.when_away) = (ttl, ttl, WhenAway::Raise);
         Ok(Once { spec: Arc::new(spec) })
     }
@@ -49,6 +50,7 @@ impl Once {
             ttl: self.spec.fresh,
             value,
             shown: target.shown.clone(),
+            counters: self.spec.counters,
         };
         Ok(Op::of(&self.spec.session, Box::new(claim)))
     }

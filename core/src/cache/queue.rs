@@ -261,6 +261,11 @@ impl CacheQueue {
 
     fn end(&mut self, number: u64, answer: Result<Answer>) {
         if let Some(waiter) = self.all.remove(&number) {
+            match answer.as_ref().map(Answer::get) {
+                Ok(Some(got)) => waiter.lookup.ended(Ok(got)),
+                Ok(None) => {}
+                Err(error) => waiter.lookup.ended(Err(error)),
+            }
             self.actions.push(Action::Answer(waiter.tag, answer));
         }
     }

@@ -8,6 +8,7 @@ use super::options::{DEFAULT_WAIT_AFTER_LEASE, WhenAway, check_value};
 use crate::base::error::{Code, Error, Result, shown, span, within};
 use crate::base::key;
 use crate::base::random;
+use crate::metrics::{Feature, LoadCounters, LoadKind};
 use crate::op::Op;
 use crate::reactor::Cleanup;
 use crate::rules::policy::MAX_PERIOD;
@@ -29,6 +30,9 @@ pub(crate) struct Spec {
     pub error_ttl: u64,
     pub beta: f64,
     pub when_away: WhenAway,
+    pub kind: LoadKind,
+    /// Where it is counted what callers come to.
+    pub counters: LoadCounters,
 }
 
 impl Spec {
@@ -45,6 +49,14 @@ impl Spec {
     pub fn lookup(self: &Arc<Spec>, key: &[u8], wait: Option<Duration>) -> Result<Lookup> {
         let default = || Duration::from_micros(self.lease + DEFAULT_WAIT_AFTER_LEASE);
         Lookup::new(self.target(key)?, wait.unwrap_or_else(default).min(Duration::from_micros(MAX_PERIOD)))
+    }
+
+    /// What its calls are made for.
+    pub fn feature(&self) -> Feature {
+        match self.kind {
+            LoadKind::Cache => Feature::Cache,
+            LoadKind::Once => Feature::Once,
+        }
     }
 
     pub fn is_in_memory(&self) -> bool {
@@ -93,14 +105,31 @@ impl Target {
         let Spec { fresh, stale, negative, lease, wake_prefix, .. } = &*self.spec;
         let fresh = if value.is_some() { *fresh } else { *negative };
         let (keys, wake_prefix, shown) = (self.keys.clone(), wake_prefix.clone(), self.shown.clone());
-        let fill = Fill { keys, id, token, ttl: *lease, fresh, stale: *stale, value, wake_prefix, shown };
+        let fill = Fill {
+            keys,
+            id,
+            token,
+            ttl: *lease,
+            fresh,
+            stale: *stale,
+            value,
+            wake_prefix,
+            shown,
+            feature: self.spec.feature(),
+        };
         Ok((fresh > 0).then_some(fill))
     }
 
     /// Forgets whatever is there or is being loaded.
     pub fn invalidate(&self) -> Op<bool> {
         let (wake_prefix, shown) = (self.spec.wake_prefix.clone(), self.shown.clone());
-        let invalidate = Invalidate { keys: self.keys.clone(), ttl: self.spec.lease, wake_prefix, shown };
+        let invalidate = Invalidate {
+            keys: self.keys.clone(),
+            ttl: self.spec.lease,
+            wake_prefix,
+            shown,
+            feature: self.spec.feature(),
+        };
         Op::of(&self.spec.session, Box::new(invalidate))
     }
 
@@ -111,7 +140,16 @@ impl Target {
 
     pub fn fail(&self, id: Id, pause: u64, error: String) -> Fail {
         let (wake_prefix, shown) = (self.spec.wake_prefix.clone(), self.shown.clone());
-        Fail { keys: self.keys.clone(), id, pause, error, is_known: false, wake_prefix, shown }
+        Fail {
+            keys: self.keys.clone(),
+            id,
+            pause,
+            error,
+            is_known: false,
+            wake_prefix,
+            shown,
+            feature: self.spec.feature(),
+        }
     }
 
     /// The error for who waited in vain.

@@ -147,6 +147,10 @@ struct Closing<T> {
 }
 
 impl<T: Operation> Operation for Closing<T> {
+    fn feature(&self) -> Feature {
+        self.call.feature()
+    }
+
     fn frame(&self) -> Frame<'_> {
         self.call.frame()
     }

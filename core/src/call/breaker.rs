@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::base::error::Error;
+use crate::metrics::BreakerGauge;
 
 /// The shortest time between probes: a refused connection costs microseconds, so looking often is cheap.
 const SHORTEST: Duration = Duration::from_millis(10);
@@ -27,15 +28,21 @@ pub(super) struct Probes {
     /// 0: nothing is refused; else the microsecond after `base` at which the next probe may go.
     pub until: AtomicU64,
     last: Mutex<Option<Error>>,
+    gauge: BreakerGauge,
 }
 
 impl Default for Probes {
     fn default() -> Self {
-        Probes { base: Instant::now(), until: AtomicU64::new(0), last: Mutex::new(None) }
+        Probes::told(BreakerGauge::default())
     }
 }
 
 impl Probes {
+    /// What is refused shows there.
+    pub fn told(gauge: BreakerGauge) -> Probes {
+        Probes { base: Instant::now(), until: AtomicU64::new(0), last: Mutex::new(None), gauge }
+    }
+
     /// The microsecond after `base`; never 0, which has a meaning of its own.
     pub fn now(&self) -> u64 {
         self.base.elapsed().as_micros() as u64 + 1
@@ -48,6 +55,7 @@ impl Probes {
         if now >= until {
             let next = now + lease.as_micros() as u64;
             if self.until.compare_exchange(until, next, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+                self.gauge.refuse(lease);
                 return Ok(());
             }
         }
@@ -60,7 +68,16 @@ impl Probes {
         if let Ok(mut last) = self.last.lock() {
             *last = Some(error.clone());
         }
-        self.until.store(self.now() + pause.as_micros() as u64, Ordering::Release);
+        if self.until.swap(self.now() + pause.as_micros() as u64, Ordering::AcqRel) == 0 {
+            self.gauge.opened();
+        }
+        self.gauge.refuse(pause);
+    }
+
+    /// Refuses no call any more; `until` says what that means.
+    pub fn end(&self, until: u64) {
+        self.until.store(until, Ordering::Release);
+        self.gauge.admit();
     }
 }
 
@@ -73,6 +90,11 @@ pub(crate) struct Breaker {
 }
 
 impl Breaker {
+    /// A breaker whose state shows there.
+    pub fn told(gauge: BreakerGauge) -> Breaker {
+        Breaker { probes: Probes::told(gauge), answered: AtomicU64::new(0) }
+    }
+
     /// Lets a call through, or says for how long calls are refused. `lease` is how long a probe may take.
     pub fn admit(&self, lease: Duration) -> Result<(), Refused> {
         match self.probes.until.load(Ordering::Acquire) {
@@ -95,7 +117,7 @@ impl Breaker {
     pub fn success(&self) {
         self.answered.store(self.probes.now(), Ordering::Relaxed);
         if self.probes.until.load(Ordering::Relaxed) != 0 {
-            self.probes.until.store(0, Ordering::Release);
+            self.probes.end(0);
         }
     }
 

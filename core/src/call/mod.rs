@@ -22,4 +22,5 @@ pub(crate) mod prelude {
     pub(crate) use super::space::Space;
     pub(crate) use crate::base::decision::Source;
     pub(crate) use crate::base::error::{Error, Result};
+    pub(crate) use crate::metrics::Feature;
 }

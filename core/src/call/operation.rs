@@ -10,6 +10,7 @@ use crate::call::args::Args;
 use crate::call::resp::{ReplyLimit, Value};
 use crate::call::script::Script;
 use crate::call::space::Space;
+use crate::metrics::Feature;
 
 /// What a caller wants done when Redis cannot answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,6 +87,8 @@ pub(crate) struct Bundle<'a> {
 
 /// One call of one script. The first two arguments of every script, the time and the deadline, belong to whoever runs it.
 pub(crate) trait Operation: Send + Sync {
+    /// What it is made for.
+    fn feature(&self) -> Feature;
     fn frame(&self) -> Frame<'_>;
     fn script(&self) -> &Script {
         self.frame().script
@@ -181,6 +184,8 @@ pub(crate) trait Operation: Send + Sync {
     fn is_grant(&self, _answer: &Answer) -> bool {
         false
     }
+    /// It is over: nothing but [`finish`](Operation::finish) comes after this, whoever gave it.
+    fn ended(&self, _result: &Result<Answer>) {}
     /// What the caller gets for the final answer, whoever gave it.
     fn finish(&self, answer: Answer) -> Result<Answer> {
         Ok(answer)

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::base::error::Error;
 use crate::call::breaker::{Probes, Refused};
+use crate::metrics::BreakerGauge;
 
 /// The time until the first probe; it doubles with each that is refused.
 const SHORTEST: Duration = Duration::from_millis(10);
@@ -52,6 +53,11 @@ pub(crate) enum Pass {
 }
 
 impl RefusalBreaker {
+    /// A breaker whose state shows there.
+    pub fn told(gauge: BreakerGauge) -> RefusalBreaker {
+        RefusalBreaker { probes: Probes::told(gauge), ..RefusalBreaker::default() }
+    }
+
     /// Lets a call through that may write or not, or says for how long such calls are refused. `lease` is how long a probe may
     /// take.
     pub fn admit(&self, mutates: bool, lease: Duration) -> Result<Pass, Refused> {
@@ -90,9 +96,9 @@ impl RefusalBreaker {
     pub fn ran(&self, mutates: bool, wrote: bool) {
         if wrote || !self.only_writes.load(Ordering::Relaxed) {
             self.repeats.store(0, Ordering::Relaxed);
-            self.probes.until.store(WORKING, Ordering::Release);
+            self.probes.end(WORKING);
         } else if mutates {
-            self.probes.until.store(DOUBTFUL, Ordering::Release);
+            self.probes.end(DOUBTFUL);
         }
     }
 }

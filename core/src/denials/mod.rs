@@ -4,9 +4,6 @@
 //! Nothing here waits, and nothing in it is believed that could be wrong: see [ADR 20](../../docs/adr/0020-remembered-denials.md).
 
 mod cells;
-mod file;
-mod hash;
-mod memory;
 mod process;
 mod slots;
 #[cfg(test)]
@@ -16,12 +13,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cells::{CELL, Cell};
 pub use process::{
-    DEFAULT_DENY_CACHE_KB, DENY_CACHE_FILE_VARIABLE, DenyCache, DenyCachePlace, MAX_DENY_CACHE_KB, MIN_DENY_CACHE_KB,
-    deny_cache, deny_cache_file, prepare_deny_cache,
+    DEFAULT_DENY_CACHE_KB, DENY_CACHE_FILE_VARIABLE, DenyCache, MAX_DENY_CACHE_KB, MIN_DENY_CACHE_KB, deny_cache,
+    deny_cache_file, prepare_deny_cache,
 };
 pub(crate) use process::{may_know, table};
 pub(crate) use slots::{Denial, MOST_RULES, RuleNumbers};
 use slots::{Entry, SLOT};
+
+use crate::base::hash::hash;
+use crate::base::shared::Seed;
 
 /// As many places a key may have.
 const WAYS: usize = 4;
@@ -29,9 +29,6 @@ const WAYS: usize = 4;
 const DRIFT: u64 = 1_000;
 /// A call may arrive so much later than its time, in milliseconds, where the server's clock is misjudged.
 const LATE: u64 = 100;
-
-/// What hashes are keyed with.
-type Seed = [u64; 2];
 
 /// A table of remembered denials.
 pub(crate) struct Table {
@@ -100,8 +97,8 @@ impl Table {
         let [first, second] = self.seed;
         Shelf {
             table: self,
-            keys: hash::hash([first ^ 1, second], stem),
-            server: hash::hash([first ^ 2, second], server.as_bytes()),
+            keys: hash([first ^ 1, second], stem),
+            server: hash([first ^ 2, second], server.as_bytes()),
             policy,
         }
     }
@@ -131,7 +128,7 @@ impl Shelf {
     /// What stands for a key.
     #[inline]
     pub fn place(&self, key: &[u8]) -> Place {
-        Place { key: hash::hash(self.keys, key) }
+        Place { key: hash(self.keys, key) }
     }
 
     fn id(&self, place: Place) -> [u64; 2] {

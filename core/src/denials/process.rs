@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 
 use once_cell::race::OnceBox;
 
-use super::{Seed, Table, file, memory};
+use super::Table;
 use crate::base::clock::boot_micros;
 use crate::base::error::{Error, Result};
-use crate::base::random;
+use crate::base::hash::hash;
+use crate::base::shared::{self, Format, Seed, SharedBy};
 
 /// How many kibibytes the table has, unless told otherwise.
 pub const DEFAULT_DENY_CACHE_KB: u64 = 2_048;
@@ -19,28 +20,23 @@ pub const MAX_DENY_CACHE_KB: u64 = 1 << 20;
 /// The environment variable that names the file in which processes of this user share their table.
 pub const DENY_CACHE_FILE_VARIABLE: &str = "QUOTALOCK_DENY_CACHE_FILE";
 
+/// What a file with a table is.
+pub(super) const FORMAT: Format = Format {
+    magic: *b"QLdeny\0\x01",
+    name: "deny cache file",
+    of: "denials",
+    sizes: MIN_DENY_CACHE_KB * 1_024..=MAX_DENY_CACHE_KB * 1_024,
+    is_fixed: false,
+};
+
 static TABLE: OnceBox<Kept> = OnceBox::new();
 
 struct Kept {
     table: Option<Table>,
-    place: DenyCachePlace,
+    place: SharedBy,
     kilobytes: u64,
     /// Why it is not in the file that was named.
     problem: Option<Error>,
-}
-
-/// Who shares the memory in which denials are remembered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DenyCachePlace {
-    /// Nobody: nothing is remembered, since it is switched off, nobody needed it yet, or the system gave no memory.
-    Nowhere,
-    /// This process alone: the system gave no memory to share.
-    Own,
-    /// This process and those that it forks.
-    Shared,
-    /// All processes of this user that name the file.
-    File,
 }
 
 /// What there is of the memory in which denials are remembered.
@@ -48,7 +44,7 @@ pub enum DenyCachePlace {
 #[non_exhaustive]
 pub struct DenyCache {
     /// Who shares it.
-    pub place: DenyCachePlace,
+    pub place: SharedBy,
     /// Its size in kibibytes.
     pub kilobytes: u64,
     /// For how many denials it has room.
@@ -78,7 +74,7 @@ pub fn prepare_deny_cache(kilobytes: u64, file: Option<&Path>) -> Result<()> {
         )));
     }
     let made = TABLE.get_or_init(|| Box::new(Kept::new(kilobytes, file)));
-    if made.kilobytes != kilobytes && made.place != DenyCachePlace::File {
+    if made.kilobytes != kilobytes && made.place != SharedBy::File {
         let there = made.kilobytes;
         return Err(Error::invalid(format!(
             "the deny cache has {there} KiB already: set its size before the first client is made"
@@ -89,7 +85,7 @@ pub fn prepare_deny_cache(kilobytes: u64, file: Option<&Path>) -> Result<()> {
 
 /// What there is of it; makes nothing.
 pub fn deny_cache() -> DenyCache {
-    let nothing = DenyCache { place: DenyCachePlace::Nowhere, kilobytes: 0, slots: 0, in_use: 0 };
+    let nothing = DenyCache { place: SharedBy::Nobody, kilobytes: 0, slots: 0, in_use: 0 };
     TABLE.get().and_then(|kept| Some((kept, kept.table.as_ref()?))).map_or(nothing, |(kept, table)| DenyCache {
         place: kept.place,
         kilobytes: kept.kilobytes,
@@ -113,25 +109,26 @@ pub(crate) fn may_know() -> bool {
 impl Kept {
     // Of two threads that make it at once one loses, and its memory, which nobody touched, stays mapped.
     fn new(kilobytes: u64, path: Option<&Path>) -> Kept {
-        let nothing = |problem| Kept { table: None, place: DenyCachePlace::Nowhere, kilobytes, problem };
+        let nothing = |problem| Kept { table: None, place: SharedBy::Nobody, kilobytes, problem };
         let words = kilobytes as usize * 1_024 / size_of::<u64>();
         if words == 0 {
             return nothing(None);
         }
-        let joined = path.map(|path| file::join(path, words)).transpose();
+        let (joined, problem) = shared::join(path, &FORMAT, words);
+        let joined = joined.map(|(words, seed)| since_boot(seed).map(|seed| (words, seed))).transpose();
         let problem = match joined {
             Ok(Some((words, seed))) => {
                 let kilobytes = (size_of_val(words) as u64).div_ceil(1_024);
                 let table = Some(Table::new(words, seed));
-                return Kept { table, place: DenyCachePlace::File, kilobytes, problem: None };
+                return Kept { table, place: SharedBy::File, kilobytes, problem: None };
             }
-            Ok(None) => None,
+            Ok(None) => problem,
             Err(problem) => Some(problem),
         };
         // Without a seed anybody could aim.
-        let Ok(seed) = seed() else { return nothing(problem) };
-        for (shared, place) in [(true, DenyCachePlace::Shared), (false, DenyCachePlace::Own)] {
-            if let Some(words) = memory::map(words, shared) {
+        let Ok(seed) = shared::seed() else { return nothing(problem) };
+        for (shared, place) in [(true, SharedBy::Forks), (false, SharedBy::Own)] {
+            if let Some(words) = shared::map(words, shared) {
                 return Kept { table: Some(Table::new(words, seed)), place, kilobytes, problem };
             }
         }
@@ -139,9 +136,11 @@ impl Kept {
     }
 }
 
-/// A seed that nobody can guess.
-pub(super) fn seed() -> Result<Seed> {
-    let bytes: [u8; 16] = random::bytes()?;
-    let (seed, _) = bytes.as_chunks::<8>();
-    Ok([u64::from_ne_bytes(seed[0]), u64::from_ne_bytes(seed[1])])
+/// The seed of a file until the host is started anew: what was written before bears times of another clock.
+fn since_boot(seed: Seed) -> Result<Seed> {
+    let boot = std::fs::read("/proc/sys/kernel/random/boot_id").map_err(|error| {
+        let why = format!("the system does not tell when it was started ({error})");
+        Error::invalid(format!("deny cache file cannot be trusted: {why}"))
+    })?;
+    Ok(hash(seed, &boot))
 }

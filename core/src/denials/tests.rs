@@ -1,7 +1,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::process::FORMAT;
 use super::slots::{Entry, SLOT};
 use super::*;
+use crate::base::shared;
 
 const NOW: u64 = 5_000_000_000;
 const SECOND: u64 = 1_000_000;
@@ -206,7 +208,7 @@ fn a_clock_that_goes_back_or_was_of_another_host_makes_a_miss() {
 
 #[test]
 fn a_process_that_is_killed_while_it_writes_leaves_what_others_can_use() {
-    let words = memory::map(2_048, true).unwrap();
+    let words = shared::map(2_048, true).unwrap();
     let table: &'static Table = Box::leak(Box::new(Table::new(words, [5, 6])));
     let shelf = table.shelf("server", b"stem", 7);
     let places: Vec<Place> = (0..40_u32).map(|key| shelf.place(&key.to_le_bytes())).collect();
@@ -240,7 +242,7 @@ fn a_process_that_is_killed_while_it_writes_leaves_what_others_can_use() {
 #[test]
 fn a_child_shares_what_its_parent_made_or_begins_with_nothing() {
     for shared in [true, false] {
-        let words = memory::map(2_048, shared).unwrap();
+        let words = shared::map(2_048, shared).unwrap();
         words[9].store(77, Ordering::SeqCst);
         // SAFETY: the child only touches the memory, and exits.
         let child = unsafe { libc::fork() };
@@ -267,7 +269,11 @@ fn a_file_is_joined_by_all_who_name_it_and_by_nobody_else() {
     let folder = std::env::temp_dir().join(format!("quotalock-denials-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("table");
-    let join = |path: &std::path::Path| file::join(path, 64 * 128);
+    let join_sized = |path: &std::path::Path, words| match shared::join(Some(path), &FORMAT, words) {
+        (Some(joined), None) => Ok(joined),
+        (_, problem) => Err(problem.unwrap()),
+    };
+    let join = |path: &std::path::Path| join_sized(path, 64 * 128);
     let [one, other] = [join(&path), join(&path)].map(|joined| {
         let (words, seed) = joined.unwrap();
         &*Box::leak(Box::new(Table::new(words, seed)))
@@ -275,7 +281,7 @@ fn a_file_is_joined_by_all_who_name_it_and_by_nobody_else() {
     let [shelf, alike] = [one, other].map(|table| table.shelf("server", b"stem", 7));
     remember(&shelf, shelf.place(b"k"), NOW);
     assert!(is_known(&alike, alike.place(b"k"), NOW));
-    assert_eq!(file::join(&path, 99 * 128).unwrap().0.len(), 64 * 128 - 8, "it keeps its size");
+    assert_eq!(join_sized(&path, 99 * 128).unwrap().0.len(), 64 * 128 - 8, "it keeps its size");
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing else is left there");
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let refused = |path: &std::path::Path| join(path).err().unwrap().message().to_owned();

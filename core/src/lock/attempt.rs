@@ -11,6 +11,7 @@ use crate::base::error::{Code, Error, Result};
 use crate::base::random;
 use crate::call::answer::Answer;
 use crate::connection::subscription::Ear;
+use crate::metrics::{AcquisitionResult, count_acquisition, count_healed_lock};
 use crate::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
 use crate::session::exchange::Exchange;
 use crate::state::lease::{Acquire, Grant, Id, Outcome, PATIENCE, Queue};
@@ -59,6 +60,10 @@ pub(crate) struct Attempt {
     outage: Outage,
     /// Kept if it waits beside others of its client.
     waiting: Option<Arc<()>>,
+    /// Whether it was made, and not only described.
+    is_made: bool,
+    /// What it came to, as far as that is known.
+    result: Option<AcquisitionResult>,
 }
 
 impl Attempt {
@@ -86,11 +91,14 @@ impl Attempt {
             sent: 0,
             outage: Outage::default(),
             waiting: None,
+            is_made: false,
+            result: None,
         })
     }
 
     /// Lets others of its client know that it may wait.
     pub fn wait_beside_others(&mut self) {
+        self.is_made = true;
         if self.waits() {
             self.waiting = Some(self.lock.spec.session.engine().waiting.clone());
         }
@@ -139,12 +147,15 @@ impl Attempt {
 
     /// Until when to rest before what has failed so is tried again; none if that is of no use.
     pub fn outlasts(&mut self, error: &Error) -> Option<Instant> {
+        self.result = Some(AcquisitionResult::Error);
         if !error.may_pass() || !self.waits() {
             return None;
         }
         // What was asked may still arrive.
         self.left |= self.asked;
-        self.outage.outlasts(error, self.until, self.id[0])
+        let until = self.outage.outlasts(error, self.until, self.id[0])?;
+        self.result = None;
+        Some(until)
     }
 
     /// The next question, in place of the holder `instead_of` if that one passes the lock on.
@@ -170,7 +181,7 @@ impl Attempt {
     /// The question of one who is to stand in a line if it is refused: where only the first asks, a waiter that is left by
     /// another would be told in its place, and keep it out for as long as that counts.
     pub fn ask_once(&mut self) -> Acquire {
-        self.asked = true;
+        (self.asked, self.is_made) = (true, true);
         self.sent = self.lock.spec.now();
         self.question()
     }
@@ -186,6 +197,26 @@ impl Attempt {
 
     /// Reads the answer to the last question.
     pub fn on_answer(&mut self, answer: Result<Answer>) -> Next {
+        let next = self.read(answer);
+        self.result = match &next {
+            Next::Held(_) => Some(AcquisitionResult::Acquired),
+            Next::Refused => Some(AcquisitionResult::Refused),
+            Next::Failed(error) => failure(error),
+            Next::Listen | Next::Rest(_) => None,
+        };
+        next
+    }
+
+    /// It came to this: whether the lock is held.
+    pub fn came_to(&mut self, result: &Result<bool>) {
+        self.result = match result {
+            Ok(true) => Some(AcquisitionResult::Acquired),
+            Ok(false) => Some(AcquisitionResult::Refused),
+            Err(error) => failure(error),
+        };
+    }
+
+    fn read(&mut self, answer: Result<Answer>) -> Next {
         let grant = match answer.and_then(Answer::take::<Grant>) {
             Ok(grant) => grant,
             // It was granted, but too few replicas have it. Asked again it is granted again, and they are asked once more.
@@ -207,6 +238,9 @@ impl Attempt {
     }
 
     fn on_grant(&mut self, grant: Grant) -> Next {
+        if grant.healed {
+            count_healed_lock();
+        }
         let spec = &self.lock.spec;
         match grant.outcome {
             Outcome::Granted { token, .. } => {
@@ -275,8 +309,19 @@ impl Attempt {
     }
 }
 
+/// What an acquisition that failed so came to; nothing if it was given up.
+fn failure(error: &Error) -> Option<AcquisitionResult> {
+    (error.code() != Code::Closed).then_some(AcquisitionResult::Error)
+}
+
 impl Drop for Attempt {
     fn drop(&mut self) {
+        // Of one that only waited, nobody has read an answer.
+        let is_over = self.is_made && !self.is_abandoned() && !self.waits();
+        let over = || if self.over().is_ok() { AcquisitionResult::Refused } else { AcquisitionResult::Error };
+        if let Some(result) = self.result.or_else(|| is_over.then(over)) {
+            count_acquisition(result, self.began.elapsed());
+        }
         self.lock.ended(self.number);
     }
 }

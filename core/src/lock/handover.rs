@@ -159,6 +159,10 @@ impl AdoptCall {
 }
 
 impl Operation for AdoptCall {
+    fn feature(&self) -> Feature {
+        Feature::Lock
+    }
+
     fn frame(&self) -> Frame<'_> {
         self.adopt.frame()
     }

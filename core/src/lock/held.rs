@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::spec::Spec;
 use crate::base::fork::generation;
+use crate::metrics::count_hold;
 use crate::reactor::Cleanup;
 use crate::session::holdings::Holding;
 use crate::state::lease::Id;
@@ -51,6 +53,10 @@ pub(crate) struct Held {
     generation: u64,
     /// Whether the process' thread watches it.
     watched: AtomicBool,
+    /// Since when, in the time of [`Spec::now`].
+    since: u64,
+    /// Whether somebody took its loss.
+    taken: AtomicBool,
     tenure: Mutex<Tenure>,
 }
 
@@ -87,6 +93,8 @@ impl Held {
             renew_until: sent.saturating_add(spec.options.max_hold),
             generation: generation(),
             watched: AtomicBool::new(false),
+            since: sent,
+            taken: AtomicBool::new(false),
             tenure: Mutex::new(Tenure {
                 state: LockState::Held,
                 deadline: certain_until(sent, ttl),
@@ -104,7 +112,7 @@ impl Held {
         }
         let tenure = self.lock();
         if is_live(tenure.state) && self.spec.now() >= tenure.deadline {
-            end(tenure, LockState::Lost);
+            self.end(tenure, LockState::Lost);
             return LockState::Lost;
         }
         tenure.state
@@ -138,6 +146,11 @@ impl Held {
         !self.watched.swap(true, Ordering::Relaxed)
     }
 
+    /// Whether its loss, of which the caller knows, is news: true for the first who asks. A child of a fork lost nothing.
+    pub fn take_loss(&self) -> bool {
+        !self.is_foreign() && !self.taken.swap(true, Ordering::Relaxed)
+    }
+
     /// An extension that was sent at `sent` was answered.
     pub fn extended(&self, sent: u64, ttl: u64, done: bool) {
         let mut tenure = self.lock();
@@ -149,7 +162,7 @@ impl Held {
             tenure.ttl = tenure.ttl.max(ttl);
             tenure.deadline = tenure.deadline.max(certain_until(sent, ttl));
         } else {
-            end(tenure, LockState::Lost);
+            self.end(tenure, LockState::Lost);
         }
     }
 
@@ -170,7 +183,7 @@ impl Held {
     pub fn give_up(&self) {
         let tenure = self.lock();
         if is_live(tenure.state) {
-            end(tenure, LockState::Released);
+            self.end(tenure, LockState::Released);
         }
     }
 
@@ -178,7 +191,7 @@ impl Held {
     pub fn lose(&self) {
         let tenure = self.lock();
         if is_live(tenure.state) {
-            end(tenure, LockState::Lost);
+            self.end(tenure, LockState::Lost);
         }
     }
 
@@ -198,6 +211,18 @@ impl Held {
         }
     }
 
+    /// Ends a tenure, and tells those who listen after the lock is let go: they may ask for the state.
+    fn end(&self, mut tenure: MutexGuard<'_, Tenure>, state: LockState) {
+        tenure.state = state;
+        let listeners = std::mem::take(&mut tenure.listeners);
+        drop(tenure);
+        let is_lost = state == LockState::Lost;
+        count_hold(is_lost, Duration::from_micros(self.spec.now().saturating_sub(self.since)));
+        if is_lost {
+            listeners.into_iter().for_each(|listener| listener());
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Tenure> {
         self.tenure.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -205,14 +230,4 @@ impl Held {
 
 fn is_live(state: LockState) -> bool {
     matches!(state, LockState::Held | LockState::Uncertain)
-}
-
-/// Ends a tenure, and tells those who listen after the lock is let go: they may ask for the state.
-fn end(mut tenure: MutexGuard<'_, Tenure>, state: LockState) {
-    tenure.state = state;
-    let listeners = std::mem::take(&mut tenure.listeners);
-    drop(tenure);
-    if state == LockState::Lost {
-        listeners.into_iter().for_each(|listener| listener());
-    }
 }

@@ -211,6 +211,10 @@ impl ExtendCall {
 }
 
 impl Operation for ExtendCall {
+    fn feature(&self) -> Feature {
+        Feature::Lock
+    }
+
     fn frame(&self) -> Frame<'_> {
         self.extend.frame()
     }
@@ -245,6 +249,10 @@ pub(super) struct ForceReleaseCall {
 }
 
 impl Operation for ForceReleaseCall {
+    fn feature(&self) -> Feature {
+        Feature::Lock
+    }
+
     fn frame(&self) -> Frame<'_> {
         self.release.frame()
     }

@@ -39,16 +39,22 @@ pub(super) fn acquire(
     keep: fn(&Arc<Held>),
     interrupted: &mut dyn FnMut() -> bool,
 ) -> Result<bool> {
+    let result = rounds(&mut attempt, keep, interrupted);
+    attempt.came_to(&result);
+    result
+}
+
+fn rounds(attempt: &mut Attempt, keep: fn(&Arc<Held>), interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
     let spec = attempt.lock.spec.clone();
     loop {
         let sent = spec.now();
-        match round(&attempt, interrupted) {
+        match round(attempt, interrupted) {
             Ok(token) => {
                 let held = Arc::new(Held::new(spec.clone(), attempt.id, token, sent));
                 // The rounds may have taken longer than the lease lasts.
                 if held.is_held() {
                     if !attempt.lock.granted(&held, attempt.number) {
-                        leave(&attempt, interrupted);
+                        leave(attempt, interrupted);
                         return Err(taken_back());
                     }
                     keep(&held);
@@ -58,7 +64,7 @@ pub(super) fn acquire(
             }
             Err(why) => attempt.lock.refused(why.message().to_owned()),
         }
-        leave(&attempt, interrupted);
+        leave(attempt, interrupted);
         if attempt.is_abandoned() {
             return Err(taken_back());
         }
@@ -279,6 +285,10 @@ pub(crate) fn scripts() -> Vec<(String, String)> {
 }
 
 impl Operation for Age {
+    fn feature(&self) -> Feature {
+        Feature::Lock
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame {
             script: &AGE,

@@ -22,6 +22,7 @@ use crate::call::refusal_breaker::{Pass, RefusalBreaker};
 use crate::call::resp::{self, ReplyLimit, Value};
 use crate::call::script::Script;
 use crate::connection::wire::Failure;
+use crate::metrics::count_call;
 use crate::session::Session;
 use crate::session::cluster::slot::slot_of;
 use crate::session::node::Node;
@@ -79,6 +80,8 @@ pub(crate) struct Exchange {
     repeats: u32,
     /// Whether it is done for a client that is closed.
     parting: bool,
+    /// When it was heard last of the server, or of its absence.
+    heard: Option<Instant>,
 }
 
 impl Exchange {
@@ -107,6 +110,7 @@ impl Exchange {
             pass: Pass::Usual,
             repeats: 0,
             parting: false,
+            heard: None,
         }
     }
 
@@ -168,7 +172,7 @@ impl Exchange {
         if let Err(closed) = self.session.check()
             && !self.parting
         {
-            return Step::Done(Err(closed));
+            return self.done(Err(closed));
         }
         if self.fresh {
             self.deadline = Instant::now() + self.timeout;
@@ -186,7 +190,7 @@ impl Exchange {
         (self.asking, self.stands_for, self.elsewhere) = (false, None, false);
         self.slot = match redirected::slot_of_all(&mut *self.operation, &engine.route, &self.session.endpoint) {
             Ok(slot) => slot,
-            Err(error) => return Step::Done(Err(error)),
+            Err(error) => return self.done(Err(error)),
         };
         let node = match engine.route.way(self.slot, self.session.timeout) {
             Way::To(node) => node,
@@ -293,14 +297,18 @@ impl Exchange {
 
     /// Takes the reply.
     pub fn on_reply(&mut self, reply: Value, clock: &mut ServerClock) -> Step {
+        let now = Instant::now();
+        self.heard = Some(now);
         self.node.iter().for_each(|node| node.breaker.success());
         let mut fields = match reply {
             Value::Array(fields) => fields,
             Value::Error(text) => return self.on_refusal(&text),
-            other => return Step::Done(Err(odd_reply(self.session.endpoint.scrubbed(&format!("{other:?}")).into()))),
+            other => {
+                let text = self.session.endpoint.scrubbed(&format!("{other:?}")).into();
+                return self.done(Err(odd_reply(text)));
+            }
         };
         self.took_over();
-        let now = Instant::now();
         if self.session.test_time.get().is_none()
             && let Some(Value::Int(micros)) = fields.get(1)
         {
@@ -340,6 +348,7 @@ impl Exchange {
 
     /// Takes a failure of the connection.
     pub fn on_failure(&mut self, failure: Failure) -> Step {
+        self.heard = Some(Instant::now());
         self.session.engine().route.doubt();
         match failure {
             Failure::NotSent(error) => self.unreachable(error, Duration::ZERO),
@@ -362,6 +371,7 @@ impl Exchange {
 
     /// The caller's time is over without an answer.
     pub fn on_timeout(&mut self) -> Step {
+        self.heard = Some(Instant::now());
         self.session.engine().route.doubt();
         self.conclude(Err(self.timed_out("got no answer")), 0)
     }
@@ -399,6 +409,7 @@ impl Exchange {
             },
             other => other,
         };
+        self.count();
         if let (Ok(answer), Some(until)) = (&result, self.wait_until)
             && let Some(retry_after) = self.operation.retry_after(answer)
         {
@@ -408,6 +419,20 @@ impl Exchange {
                 return Step::Sleep(pause);
             }
         }
+        self.done(result)
+    }
+
+    /// Counts how long the attempt took, if Redis was asked at all.
+    fn count(&mut self) {
+        let began = self.deadline.checked_sub(self.timeout);
+        if let (Some(heard), Some(began)) = (self.heard.take(), began) {
+            count_call(self.operation.feature(), heard.saturating_duration_since(began));
+        }
+    }
+
+    /// It is over.
+    fn done(&self, result: Result<Answer>) -> Step {
+        self.operation.ended(&result);
         Step::Done(result.and_then(|answer| self.operation.finish(answer)))
     }
 }

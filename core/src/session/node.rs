@@ -13,6 +13,7 @@ use crate::connection::dial::dial;
 use crate::connection::pool::Pool;
 use crate::connection::sentinel;
 use crate::connection::wire::Wire;
+use crate::metrics::{Trouble, breaker_gauge};
 
 /// The longest time between two searches for a primary: Sentinels name the next one within seconds.
 const SEARCH_AGAIN: Duration = Duration::from_millis(50);
@@ -34,11 +35,12 @@ pub(crate) struct Node {
 impl Node {
     pub fn new(server: Server) -> Arc<Node> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
+        let gauge = |trouble| breaker_gauge(&server.to_string(), trouble);
         Arc::new(Node {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
+            breaker: Breaker::told(gauge(Trouble::Unreachable)),
+            refusal_breaker: RefusalBreaker::told(gauge(Trouble::Refusing)),
             server,
-            breaker: Breaker::default(),
-            refusal_breaker: RefusalBreaker::default(),
             pool: Pool::default(),
             connected: Arc::default(),
             retired: AtomicBool::new(false),

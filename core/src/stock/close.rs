@@ -15,6 +15,10 @@ pub(super) struct Close {
 }
 
 impl Operation for Close {
+    fn feature(&self) -> Feature {
+        Feature::Stock
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame {
             script: &CLOSE,

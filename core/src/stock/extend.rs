@@ -15,6 +15,10 @@ pub(super) struct Extend {
 }
 
 impl Operation for Extend {
+    fn feature(&self) -> Feature {
+        Feature::Stock
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame::bare(&EXTEND, Effect::Repeatable)
     }

@@ -118,10 +118,16 @@ fn from_text(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::TakeCounters;
 
     #[test]
     fn a_text_is_read_as_it_was_written_and_nothing_else_is() {
-        let target = |name: &str| Target { name: vec![], keys: [name.into(), vec![], vec![]], shown: name.into() };
+        let target = |name: &str| Target {
+            name: vec![],
+            keys: [name.into(), vec![], vec![]],
+            shown: name.into(),
+            counters: TakeCounters::of(b"any"),
+        };
         for (quantity, buyer) in [(1, &b"user:42"[..]), (300, b"\x00\xff"), (1 << 52, b"b"), (127, b"x"), (128, b"xy")]
         {
             let hold = Hold { id: *b"0123456789abcdef", quantity, buyer: buyer.to_vec() };

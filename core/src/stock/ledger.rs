@@ -166,6 +166,10 @@ fn unpacked(mut packed: &[u8]) -> Vec<Vec<u8>> {
 }
 
 impl Operation for ReadLedger {
+    fn feature(&self) -> Feature {
+        Feature::Stock
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame {
             script: &LEDGER,

@@ -21,6 +21,7 @@ use crate::base::error::{Code, Error, Result, shown};
 use crate::base::key;
 use crate::base::random;
 use crate::client::Client;
+use crate::metrics::TakeCounters;
 use crate::op::Op;
 use close::Close;
 use extend::Extend;
@@ -69,6 +70,8 @@ struct Target {
     keys: [Vec<u8>; 3],
     /// What it is called in messages: `stock "sale:42"`.
     shown: String,
+    /// Where it is counted what became of those who took of it.
+    counters: TakeCounters,
 }
 
 impl Client {
@@ -85,6 +88,7 @@ impl Client {
             name: name.to_vec(),
             keys: [whole.clone(), [&whole, b":holds".as_slice()].concat(), [&whole, b":ledger".as_slice()].concat()],
             shown: format!("stock \"{}\"", shown(name)),
+            counters: TakeCounters::of(name),
         };
         Ok(Stock { client: self.clone(), target: Arc::new(target), options: Arc::new(options) })
     }

@@ -60,6 +60,10 @@ fn digest(prizes: &[Vec<u8>]) -> [u8; 20] {
 }
 
 impl Operation for Open {
+    fn feature(&self) -> Feature {
+        Feature::Stock
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame {
             script: &OPEN,

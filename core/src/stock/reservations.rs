@@ -66,6 +66,10 @@ pub(super) struct Reservations {
 }
 
 impl Operation for Reservations {
+    fn feature(&self) -> Feature {
+        Feature::Stock
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame {
             script: &RESERVATIONS,

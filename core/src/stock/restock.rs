@@ -17,6 +17,10 @@ pub(super) struct Restock {
 }
 
 impl Operation for Restock {
+    fn feature(&self) -> Feature {
+        Feature::Stock
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame { script: &RESTOCK, keys: &[], effect: Effect::Repeatable, name: ("restock of", &self.target.shown) }
     }

@@ -53,6 +53,10 @@ impl Settle {
 }
 
 impl Operation for Settle {
+    fn feature(&self) -> Feature {
+        Feature::Stock
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame::bare(&SETTLE, Effect::Repeatable)
     }

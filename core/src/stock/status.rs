@@ -56,6 +56,10 @@ pub(super) struct Status {
 }
 
 impl Operation for Status {
+    fn feature(&self) -> Feature {
+        Feature::Stock
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame {
             script: &STATUS,

@@ -8,6 +8,7 @@ use super::request_memory::RequestMemory;
 use super::sale::{self, Budget, Sale, step_of};
 use super::scripts::{TAKE, TAKE_ALL, TAKE_ONCE};
 use super::{StockReservation, Target, refused};
+use crate::base::error::Code;
 use crate::base::key;
 use crate::call::prelude::*;
 use crate::client::Client;
@@ -186,6 +187,10 @@ impl Take {
 }
 
 impl Operation for Take {
+    fn feature(&self) -> Feature {
+        Feature::Stock
+    }
+
     fn frame(&self) -> Frame<'_> {
         let script = match self.memory {
             Some(_) => &TAKE_ONCE,
@@ -324,6 +329,26 @@ impl Operation for Take {
         })
     }
 
+    fn ended(&self, result: &Result<Answer>) {
+        let decided = result.as_ref().map(|answer| match (answer.get::<Taken>(), answer.get::<TakenAll>()) {
+            (Some(taken), _) => Some((taken.outcome, None)),
+            (_, Some(taken)) => Some((taken.outcome, taken.refused)),
+            _ => None,
+        });
+        for item in &self.items {
+            let counters = &item.target.counters;
+            match decided {
+                // Of several stocks the one that refused.
+                Ok(Some((outcome, refused))) if refused.is_none_or(|refused| refused == item.given_at) => {
+                    counters.count(outcome as usize);
+                }
+                Ok(_) => {}
+                Err(error) if error.code() == Code::InvalidArgument => {}
+                Err(_) => counters.count_error(),
+            }
+        }
+    }
+
     fn has_written(&self, answer: &Answer) -> bool {
         let one = answer.get::<Taken>().is_some_and(|taken| taken.reservation.is_some());
         one || answer.get::<TakenAll>().is_some_and(|taken| !taken.reservations.is_empty())
@@ -332,5 +357,20 @@ impl Operation for Take {
     fn describe(&self) -> String {
         let names: Vec<&str> = self.items.iter().map(|item| item.target.shown.as_str()).collect();
         format!("{} from {}", self.verb, names.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TakeOutcome;
+    use crate::metrics::TAKE_RESULTS;
+
+    #[test]
+    fn every_outcome_is_counted_by_its_name() {
+        for number in 0..TAKE_RESULTS.len() as u64 - 1 {
+            let outcome = TakeOutcome::of_reply(number).unwrap();
+            assert_eq!(outcome.as_str(), TAKE_RESULTS[outcome as usize]);
+        }
+        assert!(TakeOutcome::of_reply(TAKE_RESULTS.len() as u64 - 1).is_err(), "one more has no name here");
     }
 }

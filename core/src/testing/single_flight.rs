@@ -3,6 +3,7 @@
 use crate::client::Client;
 use crate::op::Op;
 
+pub use crate::metrics::{Feature, LoadCounters};
 pub use crate::state::single_flight::{
     Claim, Claimed, Fail, Fill, Invalidate, Keys, Look, Looked, MAX_FRESH, MAX_LEASE, MAX_LUCK, Progress, Seen,
 };

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use quotalock::testing::single_flight::{self, Keys, Look, Looked, Progress};
+use quotalock::testing::single_flight::{self, Feature, Keys, Look, Looked, Progress};
 use quotalock::{CacheOptions, Got, Options, Part, WhenAway, testing};
 use quotalock_tests::futures::block_on;
 use quotalock_tests::{client, fresh_prefix, stores};
@@ -156,6 +156,7 @@ fn twin_and_script_tell_the_same_of_what_is_large() {
                 load_when_away: false,
                 value_only: false,
                 shown: "it".into(),
+                feature: Feature::Cache,
                 progress: Progress::default(),
             };
             let told: Vec<Vec<Looked>> = [(1, 0), (1, 10_000_000), (2, 10_000_000), (1, 10_000_000)]

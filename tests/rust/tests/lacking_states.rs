@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use quotalock::testing;
 use quotalock::testing::lease::{self, Acquire, Extend, ForceRelease, Inspect, Queue, Release};
-use quotalock::testing::single_flight::{self, Claim, Fail, Fill, Invalidate, Look, Progress};
+use quotalock::testing::single_flight::{self, Claim, Fail, Feature, Fill, Invalidate, Look, Progress};
 use quotalock::{Client, Code, Error};
 use quotalock_tests::operator::command;
 use quotalock_tests::{client, fresh_prefix, servers};
@@ -138,6 +138,7 @@ impl Locks {
             waited: 0,
             token: 0,
             shown: "it".into(),
+            feature: Feature::Cache,
         };
         lease::acquire(client, call).run().map(drop)
     }
@@ -235,6 +236,7 @@ impl Caches {
             load_when_away: false,
             value_only: false,
             shown: "it".into(),
+            feature: Feature::Cache,
             progress: Progress::default(),
         };
         single_flight::look(client, call).run().map(drop)
@@ -251,6 +253,7 @@ impl Caches {
             value: Some(vec![b'v'; size]),
             wake_prefix: b"wake:".as_slice().into(),
             shown: "it".into(),
+            feature: Feature::Cache,
         };
         single_flight::fill(client, call).run().map(drop)
     }
@@ -258,7 +261,8 @@ impl Caches {
     fn fail(client: &Client, keys: &[Vec<u8>; 2], pause: u64) -> Outcome {
         let (keys, error, shown) = (keys.clone(), "no such table".into(), "it".into());
         let wake_prefix = b"wake:".as_slice().into();
-        let call = Fail { keys, id: [1; 16], pause, error, is_known: false, wake_prefix, shown };
+        let call =
+            Fail { keys, id: [1; 16], pause, error, is_known: false, wake_prefix, shown, feature: Feature::Cache };
         single_flight::fail(client, call).run().map(drop)
     }
 
@@ -317,7 +321,13 @@ impl Trial for Caches {
             7 => Self::fail(client, &keys, 0),
             8 => Self::fail(client, &keys, SECOND),
             9 => {
-                let call = Invalidate { keys, ttl: 10 * SECOND, wake_prefix: b"wake:".as_slice().into(), shown };
+                let call = Invalidate {
+                    keys,
+                    ttl: 10 * SECOND,
+                    wake_prefix: b"wake:".as_slice().into(),
+                    shown,
+                    feature: Feature::Cache,
+                };
                 single_flight::invalidate(client, call).run().map(drop)
             }
             10 => {

@@ -189,6 +189,10 @@ impl Acquire {
 }
 
 impl Operation for Acquire {
+    fn feature(&self) -> Feature {
+        Feature::Lock
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame { script: &ACQUIRE, keys: &self.keys, effect: Effect::Repeatable, name: ("acquire of", &self.shown) }
     }

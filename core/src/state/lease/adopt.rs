@@ -26,6 +26,10 @@ pub struct Adopt {
 }
 
 impl Operation for Adopt {
+    fn feature(&self) -> Feature {
+        Feature::Lock
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame { script: &ADOPT, keys: &self.keys, effect: Effect::Repeatable, name: ("adoption of", &self.shown) }
     }

@@ -19,6 +19,10 @@ pub struct Extend {
 }
 
 impl Operation for Extend {
+    fn feature(&self) -> Feature {
+        Feature::Lock
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame { script: &EXTEND, keys: &self.keys, effect: Effect::Repeatable, name: ("extension of", &self.shown) }
     }

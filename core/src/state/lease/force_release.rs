@@ -19,6 +19,10 @@ pub struct ForceRelease {
 }
 
 impl Operation for ForceRelease {
+    fn feature(&self) -> Feature {
+        Feature::Lock
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame {
             script: &FORCE_RELEASE,

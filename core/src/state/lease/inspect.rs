@@ -51,6 +51,10 @@ pub struct Holder {
 }
 
 impl Operation for Inspect {
+    fn feature(&self) -> Feature {
+        Feature::Lock
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame {
             script: &INSPECT,

@@ -24,6 +24,10 @@ pub struct Release {
 }
 
 impl Operation for Release {
+    fn feature(&self) -> Feature {
+        Feature::Lock
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame { script: &RELEASE, keys: &self.keys, effect: Effect::Repeatable, name: ("release of", &self.shown) }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::entry::{Entry, Kind};
 use super::{CLAIM, MOST_PAYLOAD, part_with_room, take_bytes};
 use crate::call::prelude::*;
+use crate::metrics::{LoadCounters, LoadResult};
 use crate::state::lease::Id;
 
 /// Stores a value if there is none and nobody is making one.
@@ -21,6 +22,8 @@ pub struct Claim {
     pub value: Option<Vec<u8>>,
     /// What it is about, for messages.
     pub shown: Arc<str>,
+    /// Where it is counted who is the first.
+    pub counters: LoadCounters,
 }
 
 /// The answer to a claim.
@@ -49,6 +52,10 @@ impl Claim {
 }
 
 impl Operation for Claim {
+    fn feature(&self) -> Feature {
+        Feature::Once
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame {
             script: &CLAIM,
@@ -114,6 +121,15 @@ impl Operation for Claim {
             left: unsigned(fields, 2)?,
             age: unsigned(fields, 3)?,
         }))
+    }
+
+    fn ended(&self, result: &Result<Answer>) {
+        let claimed = result.as_ref().map(|answer| answer.get::<Claimed>().is_some_and(|claimed| claimed.first));
+        self.counters.count(match claimed {
+            Ok(true) => LoadResult::Loaded,
+            Ok(false) => LoadResult::Hit,
+            Err(_) => LoadResult::Error,
+        });
     }
 
     fn has_written(&self, answer: &Answer) -> bool {

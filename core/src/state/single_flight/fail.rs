@@ -24,9 +24,15 @@ pub struct Fail {
     pub wake_prefix: Arc<[u8]>,
     /// What it is about, for messages.
     pub shown: Arc<str>,
+    /// Whether it is a cache's, or a `once`'s.
+    pub feature: Feature,
 }
 
 impl Operation for Fail {
+    fn feature(&self) -> Feature {
+        self.feature
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame {
             script: &FAIL,

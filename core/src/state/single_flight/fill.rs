@@ -28,6 +28,8 @@ pub struct Fill {
     pub wake_prefix: Arc<[u8]>,
     /// What it is about, for messages.
     pub shown: Arc<str>,
+    /// Whether it is a cache's, or a `once`'s.
+    pub feature: Feature,
 }
 
 impl Fill {
@@ -41,6 +43,10 @@ impl Fill {
 }
 
 impl Operation for Fill {
+    fn feature(&self) -> Feature {
+        self.feature
+    }
+
     fn frame(&self) -> Frame<'_> {
         // What is put again would be newer than what came between.
         let effect = if self.token.is_some() { Effect::Repeatable } else { Effect::Once };

@@ -42,6 +42,8 @@ pub struct Look {
     pub value_only: bool,
     /// What it is about, for messages: `cache "home" for "x"`.
     pub shown: Arc<str>,
+    /// Whether it is a cache's, or a `once`'s.
+    pub feature: Feature,
     /// What its calls so far have come to; nothing before the first.
     pub progress: Progress,
 }
@@ -99,7 +101,7 @@ pub struct Seen {
 
 impl Look {
     /// A look that gets no lease.
-    pub(crate) fn only(entries: Arc<[Keys]>, shown: Arc<str>) -> Look {
+    pub(crate) fn only(entries: Arc<[Keys]>, shown: Arc<str>, feature: Feature) -> Look {
         Look {
             entries,
             id: Id::default(),
@@ -109,6 +111,7 @@ impl Look {
             load_when_away: false,
             value_only: false,
             shown,
+            feature,
             progress: Progress::default(),
         }
     }
@@ -192,6 +195,10 @@ impl Look {
 }
 
 impl Operation for Look {
+    fn feature(&self) -> Feature {
+        self.feature
+    }
+
     fn frame(&self) -> Frame<'_> {
         let effect = if self.ttl > 0 { Effect::Repeatable } else { Effect::Looks };
         Frame { script: &LOOK, keys: &[], effect, name: ("a look at", &self.shown) }

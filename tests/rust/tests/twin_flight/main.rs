@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use quotalock::Client;
-use quotalock::testing::single_flight::{self, Claim, Claimed, Fail, Fill, Invalidate, Keys, Look, Looked, Progress};
+use quotalock::testing::single_flight::{
+    self, Claim, Claimed, Fail, Feature, Fill, Invalidate, Keys, Look, Looked, Progress,
+};
 use quotalock::testing::{self, Kind};
 use quotalock_tests::twins::{Played, START, STEPS, agree, damage, put, stored};
 use quotalock_tests::{client, fresh_prefix};
@@ -63,6 +65,7 @@ impl Side {
                     load_when_away: false,
                     value_only: false,
                     shown,
+                    feature: Feature::Cache,
                     progress: Progress::default(),
                 };
                 Done::Looked(single_flight::look(&self.client, call).run().unwrap())
@@ -72,16 +75,26 @@ impl Side {
                 let value = value.map(|(byte, size)| vec![byte; size]);
                 let (id, token) = load.map_or(([0; 16], None), |load| (id(load.id), Some(load.token)));
                 let (ttl, fresh, stale) = (*ttl, *fresh, *stale);
-                let call = Fill { keys, id, token, ttl, fresh, stale, value, wake_prefix, shown };
+                let call =
+                    Fill { keys, id, token, ttl, fresh, stale, value, wake_prefix, shown, feature: Feature::Cache };
                 Done::Flag(single_flight::fill(&self.client, call).run().unwrap())
             }
             Act::Fail { load, pause } => {
                 let (id, error) = (id(chosen(loads, *load).id), "no such table".into());
-                let call = Fail { keys, id, pause: *pause, error, is_known: false, wake_prefix, shown };
+                let call = Fail {
+                    keys,
+                    id,
+                    pause: *pause,
+                    error,
+                    is_known: false,
+                    wake_prefix,
+                    shown,
+                    feature: Feature::Cache,
+                };
                 Done::Flag(single_flight::fail(&self.client, call).run().unwrap())
             }
             Act::Invalidate(ttl) => {
-                let call = Invalidate { keys, ttl: *ttl, wake_prefix, shown };
+                let call = Invalidate { keys, ttl: *ttl, wake_prefix, shown, feature: Feature::Cache };
                 Done::Flag(single_flight::invalidate(&self.client, call).run().unwrap())
             }
             Act::Claim { id: n, ttl, value, again } => {

@@ -64,6 +64,7 @@ fn told(sizes: &[usize]) -> Vec<usize> {
         load_when_away: false,
         value_only: false,
         shown: "it".into(),
+        feature: Feature::Cache,
         progress: Progress::default(),
     };
     let mut told = Vec::new();
@@ -114,6 +115,7 @@ fn a_reply_about_more_or_less_than_was_asked_for_is_none() {
         load_when_away: false,
         value_only: false,
         shown: "it".into(),
+        feature: Feature::Cache,
         progress: Progress::default(),
     };
     let fields = |count: usize| {

@@ -1,7 +1,7 @@
 //! SipHash with 128 bits: what it makes of a key tells nothing of the key, and nobody without the seed can aim at a place.
 
 /// The hash of `data` under a key; 1 and 3 rounds, as hash tables use it.
-pub(super) fn hash(key: [u64; 2], data: &[u8]) -> [u64; 2] {
+pub(crate) fn hash(key: [u64; 2], data: &[u8]) -> [u64; 2] {
     sip::<1, 3>(key, data)
 }
 

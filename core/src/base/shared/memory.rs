@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 /// Memory of zeros that lives as long as the process, and its children see its changes if `shared`; else they begin with zeros.
 /// None if the system has none to give.
-pub(super) fn map(words: usize, shared: bool) -> Option<&'static [AtomicU64]> {
+pub(crate) fn map(words: usize, shared: bool) -> Option<&'static [AtomicU64]> {
     let flags = libc::MAP_ANONYMOUS | if shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE };
     let size = words * size_of::<AtomicU64>();
     // SAFETY: a new mapping that overlaps nothing.
