@@ -10,6 +10,7 @@ mod exit;
 mod numbers;
 mod output;
 mod raw;
+mod serve;
 mod server;
 mod simulate;
 mod words;

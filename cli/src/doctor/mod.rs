@@ -5,7 +5,7 @@ mod families;
 mod finding;
 mod fix;
 mod glob;
-mod health;
+pub mod health;
 mod interrupt;
 mod journal;
 mod own;
