@@ -9,6 +9,7 @@ mod doctor;
 mod exit;
 mod numbers;
 mod output;
+mod pages;
 mod raw;
 mod serve;
 mod server;

@@ -29,6 +29,7 @@ mod limiter;
 mod limiter_cache;
 mod lock;
 mod memory;
+mod metrics;
 mod op;
 mod reactor;
 mod redis;
@@ -40,6 +41,7 @@ mod stock;
 pub mod convert;
 pub mod driver;
 pub mod places;
+pub mod reports;
 pub mod stored;
 pub mod testing;
 

@@ -4,14 +4,14 @@ mod cache;
 mod explain;
 mod inspect;
 mod inspect_words;
-mod limit;
+pub mod limit;
 mod lock;
 mod lock_signals;
-mod locks;
+pub mod locks;
 mod once;
 mod simulate;
 mod stock;
-mod top;
+pub mod top;
 
 use clap::Subcommand;
 

@@ -1,7 +1,8 @@
 //! `serve`: a page that shows limits, locks, sales and caches live, and `/metrics`.
 //!
-//! A thread looks at the servers for all browsers ([`live`]); a runtime answers requests ([`web`]) from what it saw last. No
-//! request makes a server do anything but those that change something.
+//! Two threads look at the servers for all browsers: one goes through all keys, slowly ([`walk`]), the other asks each server how it
+//! is and puts the state together ([`live`]). A runtime answers requests ([`web`]) from what they saw last. No request makes a server
+//! do anything, but those that change something.
 
 mod api;
 mod assets;
@@ -10,13 +11,17 @@ mod listen;
 mod lists;
 mod live;
 mod metrics;
+mod nodes;
+mod rows;
+mod seen;
 mod sessions;
+mod walk;
 mod web;
 mod writes;
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use clap::Args;
@@ -25,6 +30,7 @@ use tokio::sync::watch;
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
 use crate::{output, raw};
+use seen::Seen;
 use sessions::Sessions;
 use web::Site;
 use writes::Writes;
@@ -93,10 +99,13 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
         let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| not_bound(address, &error))?;
         let bound = listener.local_addr().map_err(|error| not_bound(address, &error))?;
         let site =
-            Site::new((sessions, Writes::new(settings.writes)), live, hosts(bound, &arguments.host), bound.port());
+            Site::new((sessions, Writes::new(settings.writes, shared)), live, hosts(bound, &arguments.host), bound.port());
         let router = web::router(Arc::new(site));
         greet(bound, (!is_given).then_some(token.as_str()));
-        thread::spawn(move || live::run(&settings, &tell));
+        let (settings, seen) = (Arc::new(settings), Arc::<Mutex<Seen>>::default());
+        let (walks, sees) = (Arc::clone(&settings), Arc::clone(&seen));
+        thread::spawn(move || walk::run(&walks, &sees));
+        thread::spawn(move || live::run(&settings, &seen, &tell));
         let (end, _) = watch::channel(false);
         listen::serve(listener, router, end).await.map_err(|error| failed(format!("cannot go on: {error}")))
     })?;

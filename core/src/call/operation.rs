@@ -181,6 +181,8 @@ pub(crate) trait Operation: Send + Sync {
     fn is_grant(&self, _answer: &Answer) -> bool {
         false
     }
+    /// It is over: nothing but [`finish`](Operation::finish) comes after this, whoever gave it.
+    fn ended(&self, _result: &Result<Answer>) {}
     /// What the caller gets for the final answer, whoever gave it.
     fn finish(&self, answer: Answer) -> Result<Answer> {
         Ok(answer)

@@ -24,9 +24,9 @@ pub(super) struct Part {
 
 pub(super) struct CombinedCall {
     /// In the order of their keys, so that the same charges in another order are the same call.
-    parts: Vec<Part>,
+    pub parts: Vec<Part>,
     /// Where the caller has each.
-    places: Vec<usize>,
+    pub places: Vec<usize>,
     memory: Option<RequestMemory>,
     /// What stands for all keys, in what is remembered of a request.
     print: u64,
@@ -171,6 +171,10 @@ impl Operation for CombinedCall {
         let decision = |part: &Part| part.spec.fallback(part.cost, source, retry_after);
         let decisions = self.parts.iter().map(decision).collect();
         Some(self.combined(decisions, source))
+    }
+
+    fn ended(&self, result: &Result<Answer>) {
+        self.decided(result);
     }
 
     fn may_run_locally(&self) -> bool {

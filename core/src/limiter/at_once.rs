@@ -47,8 +47,17 @@ impl Limiter {
         }))
     }
 
-    /// Asks who may know, one after another.
+    /// Decides at once, if anybody here knows.
     fn at_once(&self, verb: Verb, key: &[u8], cost: u64) -> Option<Result<Decision>> {
+        let decided = self.known(verb, key, cost);
+        if let Some(decided) = decided.as_ref().filter(|_| verb.decides()) {
+            self.spec.decided(|| key.into(), decided.as_ref());
+        }
+        decided
+    }
+
+    /// Asks who may know, one after another.
+    fn known(&self, verb: Verb, key: &[u8], cost: u64) -> Option<Result<Decision>> {
         if self.is_in_memory() {
             return Some(match self.spec.policy.rules() {
                 [one] => self.in_memory([one], verb, key, cost),

@@ -306,6 +306,10 @@ impl Operation for LimiterCall {
         }
     }
 
+    fn ended(&self, result: &Result<Answer>) {
+        self.decided(result);
+    }
+
     fn may_run_locally(&self) -> bool {
         !matches!(self.verb, Verb::Block | Verb::Reset | Verb::Settle { .. })
     }

@@ -5,6 +5,7 @@ mod at_once;
 mod call;
 mod codec;
 mod compose;
+mod decided;
 mod denied;
 mod holds;
 mod in_place;
@@ -22,12 +23,13 @@ mod twin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::base::decision::{CombinedDecision, Decision};
+use crate::base::decision::{CombinedDecision, Decision, Source};
 use crate::base::error::{Error, Result, shown, span};
 use crate::base::key;
 use crate::call::answer::AnswerValue;
 use crate::call::resp;
 use crate::client::Client;
+use crate::metrics::DecisionCounters;
 use crate::op::Op;
 use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD, Policy};
 use all::CombinedCall;
@@ -129,6 +131,9 @@ impl Limiter {
         let spec = Spec {
             shelf: denied::shelf(&client.session, &stem_of_keys, &policy),
             name: name.into(),
+            counters: DecisionCounters::of(name),
+            reporter: client.reporter.clone(),
+            asks: if client.is_in_memory() { Source::Memory } else { Source::Redis },
             scripts: Scripts::for_policy(&policy),
             stem: stem_of_keys,
             request_stem: stem("request"),

@@ -9,11 +9,19 @@ use crate::base::error::{Error, Result, shown, span};
 use crate::call::operation::{odd_reply, unsigned};
 use crate::call::resp::Value;
 use crate::denials::Shelf;
+use crate::metrics::DecisionCounters;
+use crate::reports::Reporter;
 use crate::rules::policy::{Policy, Rule};
 
 /// What every call of one limiter has in common.
 pub(super) struct Spec {
     pub name: Arc<str>,
+    /// Where its decisions are counted.
+    pub counters: DecisionCounters,
+    /// Who tells Redis of them, if somebody does.
+    pub reporter: Option<Arc<Reporter>>,
+    /// Who is asked.
+    pub asks: Source,
     pub policy: Policy,
     pub scripts: Arc<Scripts>,
     pub scope: Option<Vec<u8>>,

@@ -168,7 +168,7 @@ impl Exchange {
         if let Err(closed) = self.session.check()
             && !self.parting
         {
-            return Step::Done(Err(closed));
+            return self.done(Err(closed));
         }
         if self.fresh {
             self.deadline = Instant::now() + self.timeout;
@@ -186,7 +186,7 @@ impl Exchange {
         (self.asking, self.stands_for, self.elsewhere) = (false, None, false);
         self.slot = match redirected::slot_of_all(&mut *self.operation, &engine.route, &self.session.endpoint) {
             Ok(slot) => slot,
-            Err(error) => return Step::Done(Err(error)),
+            Err(error) => return self.done(Err(error)),
         };
         let node = match engine.route.way(self.slot, self.session.timeout) {
             Way::To(node) => node,
@@ -297,7 +297,10 @@ impl Exchange {
         let mut fields = match reply {
             Value::Array(fields) => fields,
             Value::Error(text) => return self.on_refusal(&text),
-            other => return Step::Done(Err(odd_reply(self.session.endpoint.scrubbed(&format!("{other:?}")).into()))),
+            other => {
+                let text = self.session.endpoint.scrubbed(&format!("{other:?}")).into();
+                return self.done(Err(odd_reply(text)));
+            }
         };
         self.took_over();
         let now = Instant::now();
@@ -408,6 +411,12 @@ impl Exchange {
                 return Step::Sleep(pause);
             }
         }
+        self.done(result)
+    }
+
+    /// It is over.
+    fn done(&self, result: Result<Answer>) -> Step {
+        self.operation.ended(&result);
         Step::Done(result.and_then(|answer| self.operation.finish(answer)))
     }
 }
