@@ -90,7 +90,7 @@ test('a block is taken back by the keyboard alone', async (context) => {
 test('who may only look has no buttons, and a POST is refused', async (context) => {
   const { url } = await redis(context)
   await client(context, url).limiter('login', '5/h').block('ada', 3_600_000)
-  await using lock = await client(context, url).lock('invoices')
+  const lock = await client(context, url).lock('invoices')
   const page = await browser(context)
   await enter(page, (await serve(context, url)).url)
   await line(page, 'Refused now, or near it', 'ada').waitFor()
@@ -119,7 +119,7 @@ test('taking a lock away asks first, says what happens, and Escape leaves it', a
   await enter(page, (await serve(context, url, ['--allow-writes'])).url)
   const row = line(page, 'Locks', 'invoices')
   await row.getByText('night run').waitFor()
-  const button = row.getByRole('button', { name: 'Take lock invoices away' })
+  const button = row.getByRole('button', { name: 'Take away lock invoices' })
   await button.click()
   const dialog = page.getByRole('dialog', { name: 'Take lock invoices away?' })
   await dialog.getByText('may still be working under it').waitFor()

@@ -50,20 +50,38 @@ export class Scripted {
   /** What was posted. @type {{ path: string, body: any }[]} */
   posted = []
   isLoggedIn = true
+  /** Whether it takes connections and says nothing any more. */
+  isHung = false
+  /** Whether states come by themselves, one a second. */
+  beats = true
+  url = ''
 
   constructor() {
     this.state = calm(Date.now())
-    this.server = createServer((request, response) => this.#answer(request, response))
+    this.server = createServer((request, response) => !this.isHung && this.#answer(request, response))
+  }
+
+  /** @param {import('node:test').TestContext} context */
+  static async begun(context) {
+    const scripted = new Scripted()
+    await scripted.start()
+    const beat = setInterval(() => scripted.beats && scripted.push(), 1_000)
+    context.after(() => {
+      clearInterval(beat)
+      return scripted.stop()
+    })
+    return scripted
   }
 
   async start(port = 0) {
     await new Promise((resolve) => this.server.listen(port, '127.0.0.1', () => resolve(null)))
-    const address = this.server.address()
-    this.url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+    const address = /** @type {import('node:net').AddressInfo} */ (this.server.address())
+    this.url = `http://127.0.0.1:${address.port}`
   }
 
   /** Tells all browsers. @param {Partial<ReturnType<typeof calm>>} [state] */
   push(state = {}) {
+    if (this.isHung) return
     Object.assign(this.state, { now_ms: Date.now() }, state)
     const text = `event: state\ndata: ${JSON.stringify(this.state)}\n\n`
     for (const browser of this.#browsers) browser.write(text)

@@ -50,7 +50,7 @@ export class Locks {
       current = row
       if (moment.writes && !button.isConnected) cell.append(button)
       if (!moment.writes && button.isConnected) button.remove()
-      mark(button, 'aria-label', `Take lock ${row.name} away`)
+      mark(button, 'aria-label', `Take away lock ${row.name}`)
     }
   }
 }
