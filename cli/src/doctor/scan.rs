@@ -1,18 +1,18 @@
 //! Looking at every key of a server, a page at a time.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use redis::cmd;
 
+use super::Settings;
 use super::collect::Collector;
 use super::families::Seen;
 use super::interrupt::stopped;
-use super::Settings;
 use crate::pages::{Pages, Stands};
 use crate::server::{Node, Refusal};
 

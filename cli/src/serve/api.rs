@@ -206,6 +206,8 @@ pub struct NodeRow {
     pub address: String,
     /// `primary` or `replica`.
     pub role: &'static str,
+    /// Whether it answers.
+    pub answers: bool,
     /// Whether it answers, and all is well as far as it says.
     pub ok: bool,
     /// What is not well, a sentence each.

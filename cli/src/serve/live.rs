@@ -9,7 +9,8 @@ use axum::body::Bytes;
 use tokio::sync::watch;
 
 use super::Settings;
-use super::api::{LimiterRow, NEWEST, ROWS, State};
+use super::api::{NEWEST, ROWS, State};
+use super::decisions::Decisions;
 use super::lists::Lists;
 use super::nodes::Nodes;
 use super::seen::{Counts, Seen};
@@ -26,6 +27,8 @@ pub struct Shown {
     pub whole: State,
     /// What the last whole scan counted; none before.
     pub counted: Option<Counts>,
+    /// What was decided since the start, by limiter, result and source.
+    pub totals: BTreeMap<(String, &'static str, &'static str), u64>,
     /// `/api/state`, ready to be sent.
     pub state: Bytes,
     /// An event of `/api/events`, likewise.
@@ -36,23 +39,32 @@ pub struct Shown {
 
 /// Looks once a second, until nobody wants to know any more.
 pub fn run(settings: &Settings, seen: &Mutex<Seen>, tell: &watch::Sender<Arc<Shown>>) {
-    let mut nodes = Nodes::new(&settings.url);
+    let (mut nodes, mut decisions) = (Nodes::new(&settings.url), Decisions::new(&settings.prefix));
     while !tell.is_closed() {
         let began = Instant::now();
-        tell.send_replace(Arc::new(look(settings, &mut nodes, seen)));
+        tell.send_replace(Arc::new(look(settings, &mut nodes, &mut decisions, seen)));
         thread::sleep(EVERY.saturating_sub(began.elapsed()));
     }
 }
 
-fn look(settings: &Settings, nodes: &mut Nodes, seen: &Mutex<Seen>) -> Shown {
+fn look(settings: &Settings, nodes: &mut Nodes, decisions: &mut Decisions, seen: &Mutex<Seen>) -> Shown {
     let now_ms = now_micros() / 1_000;
     let (rows, mut problems) = nodes.look();
-    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(servers) = nodes.servers()
+        && let Err(refusal) = decisions.look(servers, &settings.client)
+    {
+        problems.push(format!("reports of decisions are missing: {}", refusal.message));
+    }
+    decisions.forget(now_ms);
+    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
     problems.extend(seen.problems.iter().cloned());
-    problems.dedup();
-    let (lists, counted, scan) = (Lists::of(&seen, now_ms), seen.counted.clone(), seen.scan.clone());
+    seen.wanted.clone_from(&decisions.wanted);
+    let (mut lists, counted, scan) = (Lists::of(&seen, now_ms), seen.counted.clone(), seen.scan.clone());
     let counts = counted.clone().unwrap_or_else(|| seen.counting.clone());
     drop(seen);
+    for row in &mut lists.denied {
+        row.per_s = decisions.rate_of(&(row.limiter.clone(), row.scope.clone(), row.key.clone()), now_ms);
+    }
     let state = State {
         now_ms,
         server: quotalock::redacted(&settings.url),
@@ -60,8 +72,8 @@ fn look(settings: &Settings, nodes: &mut Nodes, seen: &Mutex<Seen>) -> Shown {
         version: env!("CARGO_PKG_VERSION").into(),
         writes: settings.writes,
         problems,
-        is_reported: false,
-        limiters: limiters(&counts.limiters),
+        is_reported: decisions.is_reported,
+        limiters: decisions.rows(&counts.limiters, now_ms),
         denied: first(&lists.denied),
         denied_total: lists.denied_total,
         locks: first(&lists.locks),
@@ -74,26 +86,22 @@ fn look(settings: &Settings, nodes: &mut Nodes, seen: &Mutex<Seen>) -> Shown {
         nodes: rows,
         scan,
     };
-    shown(state, counted, lists)
+    Shown { counted, totals: decisions.totals.clone(), ..shown(state, lists) }
 }
 
 fn first<Row: Clone>(rows: &[Row]) -> Vec<Row> {
     rows[..rows.len().min(ROWS)].to_vec()
 }
 
-fn limiters(counted: &BTreeMap<String, u64>) -> Vec<LimiterRow> {
-    let row = |(name, keys): (&String, &u64)| LimiterRow { name: name.clone(), keys: Some(*keys), ..LimiterRow::default() };
-    counted.iter().map(row).collect()
-}
-
 /// Writes it out once, for all browsers.
-fn shown(mut state: State, counted: Option<Counts>, lists: Lists) -> Shown {
+fn shown(state: State, lists: Lists) -> Shown {
     let json = |state: &State| serde_json::to_string(state).map(|json| output::plain(&json)).unwrap_or_default();
-    let whole = json(&state);
+    let mut newest = state.clone();
     // Who listens has the points before.
-    for limiter in &mut state.limiters {
+    for limiter in &mut newest.limiters {
         limiter.history.drain(..limiter.history.len().saturating_sub(NEWEST));
     }
-    let event = Bytes::from(format!("event: state\ndata: {}\n\n", json(&state)));
-    Shown { whole: state, counted, state: Bytes::from(whole), event, lists: Arc::new(lists) }
+    let event = Bytes::from(format!("event: state\ndata: {}\n\n", json(&newest)));
+    let json = Bytes::from(json(&state));
+    Shown { whole: state, state: json, event, lists: Arc::new(lists), ..Shown::default() }
 }

@@ -6,6 +6,8 @@
 
 mod api;
 mod assets;
+mod decisions;
+mod events;
 mod guard;
 mod listen;
 mod lists;
@@ -21,10 +23,12 @@ mod writes;
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use clap::Args;
+use quotalock::Client;
 use tokio::sync::watch;
 
 use crate::arguments::Shared;
@@ -68,12 +72,14 @@ pub struct Settings {
     writes: bool,
     rate: u64,
     near: u64,
+    /// What names keys.
+    client: Client,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
     // A wrong URL or prefix is told at once; servers that are away may come.
-    raw::client(shared)?;
+    let client = raw::client(shared)?;
     let given = arguments.token.clone().filter(|token| !token.is_empty());
     let address = address(&arguments.listen)?;
     if !address.ip().is_loopback() && given.is_none() {
@@ -91,6 +97,7 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
         writes: arguments.allow_writes,
         rate: arguments.rate,
         near: arguments.near,
+        client,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed(format!("cannot start: {error}")))?;
@@ -98,15 +105,22 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| not_bound(address, &error))?;
         let bound = listener.local_addr().map_err(|error| not_bound(address, &error))?;
-        let site =
-            Site::new((sessions, Writes::new(settings.writes, shared)), live, hosts(bound, &arguments.host), bound.port());
+        let (end, ended) = watch::channel(false);
+        let site = Site {
+            sessions,
+            writes: Writes::new(settings.writes, shared),
+            live,
+            ended,
+            hosts: hosts(bound, &arguments.host),
+            cookie: format!("quotalock-{}", bound.port()),
+            browsers: AtomicUsize::new(0),
+        };
         let router = web::router(Arc::new(site));
         greet(bound, (!is_given).then_some(token.as_str()));
         let (settings, seen) = (Arc::new(settings), Arc::<Mutex<Seen>>::default());
         let (walks, sees) = (Arc::clone(&settings), Arc::clone(&seen));
         thread::spawn(move || walk::run(&walks, &sees));
         thread::spawn(move || live::run(&settings, &seen, &tell));
-        let (end, _) = watch::channel(false);
         listen::serve(listener, router, end).await.map_err(|error| failed(format!("cannot go on: {error}")))
     })?;
     Ok(Exit::Fine)

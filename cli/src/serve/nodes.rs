@@ -145,6 +145,7 @@ fn row(health: &Health, clock: Option<String>, all: &[Health]) -> NodeRow {
     NodeRow {
         address: health.name.clone(),
         role: role(health.is_primary),
+        answers: true,
         ok: why.is_empty(),
         why,
         version: Some(health.version.clone()).filter(|version| !version.is_empty()),

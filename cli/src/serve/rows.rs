@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use quotalock::Holder;
-use quotalock::stored::{ENTRY_HEADER, EntryKind, KeyKind, KeyName, StoredEntry, StoredLimiter, StoredLock, StoredStock};
+use quotalock::stored::{
+    ENTRY_HEADER, EntryKind, KeyKind, KeyName, StoredEntry, StoredLimiter, StoredLock, StoredStock,
+};
 
 use super::api::{CacheRow, DeniedRow, HolderRow, LockRow, StockRow};
 use super::seen::Rank;

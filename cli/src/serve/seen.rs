@@ -22,6 +22,8 @@ pub struct Seen {
     pub counting: Counts,
     /// What the last whole round has counted.
     pub counted: Option<Counts>,
+    /// Keys that were denied just now, and are looked at before the round comes by.
+    pub wanted: Vec<Vec<u8>>,
     /// How far it is.
     pub scan: Scan,
     /// What the last round could not see, and why.
@@ -176,7 +178,8 @@ mod tests {
     #[test]
     fn what_a_round_does_not_see_is_gone() {
         let mut seen = Seen::default();
-        let put = |seen: &mut Seen, key: &[u8], round| seen.stocks.put(key.to_vec(), (round, 0), (0, 0), Default::default());
+        let put =
+            |seen: &mut Seen, key: &[u8], round| seen.stocks.put(key.to_vec(), (round, 0), (0, 0), Default::default());
         put(&mut seen, b"a", 1);
         put(&mut seen, b"b", 1);
         seen.end(1, Vec::new());

@@ -273,10 +273,14 @@ impl Walk<'_> {
         for (shard, key) in seen.denied.first(FIRST).into_iter().chain(seen.locks.first(FIRST)) {
             keys.entry(shard).or_default().push(key);
         }
+        let wanted = seen.wanted.clone();
         drop(seen);
-        for (shard, keys) in keys {
+        for shard in 0..servers.shards.len() {
+            let listed = keys.remove(&shard).unwrap_or_default();
+            let mut gone: BTreeSet<Vec<u8>> = listed.iter().cloned().collect();
+            // Which server has a key that was denied is not known: the others say that they have none.
+            let keys = listed.into_iter().chain(wanted.iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect();
             let Some(node) = servers.shards.get_mut(shard).and_then(server::Shard::reader) else { continue };
-            let mut gone: BTreeSet<Vec<u8>> = keys.iter().cloned().collect();
             let mut whole = Vec::new();
             // If it does not answer, the next page says so.
             if raw::values(node, keys, &mut |found| whole.push(found)).is_err() {

@@ -4,7 +4,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use axum::body::{Body, Bytes};
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Extension, Path, Query, State};
 use axum::http::header::{CONTENT_TYPE, COOKIE, LOCATION, ORIGIN, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE};
@@ -12,7 +11,6 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
-use futures_util::stream;
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -23,8 +21,6 @@ use super::writes::Writes;
 use super::{assets, guard};
 use crate::output;
 
-/// How many browsers are told of each state at most.
-const BROWSERS: usize = 64;
 /// The most bytes of what is posted.
 const POSTED: usize = 8 << 10;
 /// What a POST shows of its session.
@@ -36,25 +32,16 @@ pub struct Site {
     pub sessions: Sessions,
     /// What may be changed.
     pub writes: Writes,
-    /// The newest state; it ends when the program does.
+    /// The newest state.
     pub live: watch::Receiver<Arc<Live>>,
+    /// Whether the program is to end.
+    pub ended: watch::Receiver<bool>,
     /// The hosts by which a browser may call us.
     pub hosts: Vec<String>,
     /// The name of the cookie: of each port another, since browsers tell ports of a machine not apart.
     pub cookie: String,
-    browsers: AtomicUsize,
-}
-
-impl Site {
-    /// Nobody looks yet.
-    pub fn new(
-        (sessions, writes): (Sessions, Writes),
-        live: watch::Receiver<Arc<Live>>,
-        hosts: Vec<String>,
-        port: u16,
-    ) -> Site {
-        Site { sessions, writes, live, hosts, cookie: format!("quotalock-{port}"), browsers: AtomicUsize::new(0) }
-    }
+    /// How many browsers are told of states.
+    pub browsers: AtomicUsize,
 }
 
 /// The address that a request came from.
@@ -202,39 +189,10 @@ async fn keys(
     json(&lists.page(&asked))
 }
 
-/// A state each second. One who reads slowly gets the newest, and not all between.
 async fn events(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
-    let Some((name, _)) = session_of(&site, &headers) else { return not_logged_in() };
-    let Some(seat) = Seat::take(&site) else {
-        let message = format!("{BROWSERS} browsers look already: close one");
-        return problem(StatusCode::SERVICE_UNAVAILABLE, "too_many_browsers", message);
-    };
-    let mut live = site.live.clone();
-    live.mark_changed();
-    let states = stream::unfold((live, seat, name), |(mut live, seat, name)| async move {
-        live.changed().await.ok()?;
-        let event = live.borrow_and_update().event.clone();
-        // Who logs out, or stays too long, hears no more.
-        seat.0.sessions.csrf(&name)?;
-        Some((Ok::<Bytes, std::convert::Infallible>(event), (live, seat, name)))
-    });
-    ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(states)).into_response()
-}
-
-/// The place of a browser that is told of states, free when it goes.
-struct Seat(Arc<Site>);
-
-impl Seat {
-    fn take(site: &Arc<Site>) -> Option<Seat> {
-        let seat = Seat(Arc::clone(site));
-        // If there is none the seat gives back what it counted.
-        (site.browsers.fetch_add(1, Ordering::Relaxed) < BROWSERS).then_some(seat)
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.0.browsers.fetch_sub(1, Ordering::Relaxed);
+    match session_of(&site, &headers) {
+        Some((name, _)) => super::events::stream(&site, name),
+        None => not_logged_in(),
     }
 }
 
@@ -305,7 +263,7 @@ async fn metrics(State(site): State<Arc<Site>>, Extension(from): Extension<From>
         None if session_of(&site, &headers).is_some() => {}
         None => return ([(WWW_AUTHENTICATE, "Bearer")], not_logged_in()).into_response(),
     }
-    let text = super::metrics::text(&site.live.borrow(), &site.writes);
+    let text = super::metrics::text(&site.live.borrow(), &site.writes, site.browsers.load(Ordering::Relaxed));
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 
