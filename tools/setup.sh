@@ -16,6 +16,7 @@ apt_packages=(
   php-symfony-lock                                                   # a peer of make bench-locks
   php-symfony-cache php-illuminate-cache php-illuminate-redis        # peers of the test of stampedes
   phpunit lua-check php-codesniffer                                  # tests of the extension, linters
+  chromium                                                           # tests of the page of quotalock serve
   # What the frameworks need whose tests run on our packages.
   composer php-doctrine-inflector php-graham-campbell-result-type php-mockery php-monolog php-nesbot-carbon php-nyholm-psr7
   php-phpoption php-psr-cache php-psr-container php-psr-event-dispatcher php-psr-http-factory php-psr-http-message

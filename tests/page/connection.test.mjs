@@ -12,10 +12,18 @@ test('serve is restarted: the page says since when it is old, and the way back l
   await enter(page, first.url)
   await verdict(page).getByText('Nothing is wrong').waitFor()
   await first.stop()
-  await verdict(page).getByText(/No connection to quotalock serve since \d\d:\d\d:\d\d/).waitFor()
+  await verdict(page)
+    .getByText(/No connection to quotalock serve since \d\d:\d\d:\d\d/)
+    .waitFor()
   await page.getByText(/What you see below is from then, .* ago/).waitFor()
   assert.match(await page.title(), /^No connection/)
-  await until(() => part(page, 'Servers').evaluate((element) => getComputedStyle(element.closest('.columns') ?? element).filter === 'grayscale(1)'), 'what is old is grey')
+  await until(
+    () =>
+      part(page, 'Servers').evaluate(
+        (element) => getComputedStyle(element.closest('.columns') ?? element).filter === 'grayscale(1)',
+      ),
+    'what is old is grey',
+  )
 
   // Sessions end with the process that knew them: the page leads to the door by itself.
   await serve(context, url, [], first.port)
@@ -32,7 +40,9 @@ test('a connection that breaks is made again, without a reload', async (context)
   await page.evaluate(() => Object.assign(window, { isStill: true }))
   const port = Number(new URL(scripted.url).port)
   await scripted.stop()
-  await verdict(page).getByText(/^No connection/).waitFor()
+  await verdict(page)
+    .getByText(/^No connection/)
+    .waitFor()
   await scripted.start(port)
   await page.getByText('Live', { exact: true }).waitFor()
   await verdict(page).getByText('Nothing is wrong').waitFor()
@@ -46,7 +56,9 @@ test('a server that says nothing is as one that is away', async (context) => {
   await page.goto(scripted.url)
   await page.getByText('Live', { exact: true }).waitFor()
   scripted.isHung = true
-  await verdict(page).getByText(/^No connection/).waitFor()
+  await verdict(page)
+    .getByText(/^No connection/)
+    .waitFor()
   scripted.isHung = false
   await verdict(page).getByText('Nothing is wrong').waitFor()
 })

@@ -1,5 +1,5 @@
 // Makes the pictures of docs/guide/serve.md: a shop at work, then the incident, in light, in dark and on a phone.
-// `make page-pictures`; SECONDS=5 makes them sooner, with less of a history. With `node --test`, which gives it a context to end with.
+// `make page-pictures`; SHOP_SECONDS=5 makes them sooner, with less of a history. With `node --test`, which gives it a context to end with.
 
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import { browser, enter, line, redis, serve, shop, verdict } from './support.mjs
 
 const IMAGES = new URL('../../docs/images/', import.meta.url)
 /** How long the shop works before it is looked at: as long as a plot looks back. */
-const HISTORY_MS = 1000 * Number(process.env.SECONDS ?? 310)
+const HISTORY_MS = 1000 * Number(process.env.SHOP_SECONDS ?? 310)
 const DESK = { width: 1440, height: 1180 }
 
 /** @param {import('playwright-core').Page} page @param {string} name */
@@ -39,7 +39,7 @@ test('pictures of the page', { timeout: 20 * 60_000 }, async (context) => {
 
   const raw = new Redis(url)
   for (let calls = 0; calls < 374; calls++) await raw.decr('limit:sku:42')
-  await raw.set('laravel_cache:login|10.0.0.1', 5)
+  await raw.set('login_attempts:10.0.0.1', 9)
   await raw.quit()
   await verdict(light).getByText('keys that should have a TTL have none').waitFor()
   await line(light, 'Keys without TTL', 'limit:sku:42').waitFor()

@@ -6,7 +6,7 @@ import { browser, enter, line, part, redis, serve, shop, until, verdict } from '
 
 /** The number in a cell. @param {import('playwright-core').Locator} row @param {number} column */
 async function number(row, column) {
-  return Number((await row.getByRole('cell').nth(column).innerText()).split('\n')[0]?.replaceAll(',', ''))
+  return Number.parseInt((await row.getByRole('cell').nth(column).textContent())?.replaceAll(',', '') ?? '', 10)
 }
 
 test('a person sees the sale sell, the limiter deny and the lock held', async (context) => {
@@ -24,7 +24,10 @@ test('a person sees the sale sell, the limiter deny and the lock held', async (c
   assert.match((await sale.getByRole('img').getAttribute('aria-label')) ?? '', /% sold, .*% held, .*% left/)
 
   const refused = part(page, 'Refused now, or near it')
-  const buyer = refused.getByRole('row').filter({ hasText: /user:\d+/ }).first()
+  const buyer = refused
+    .getByRole('row')
+    .filter({ hasText: /user:\d+/ })
+    .first()
   await buyer.getByText('Refused').waitFor()
   await buyer.getByText('3/10s: 0 of 3 left').waitFor()
   // Nothing has to be pressed: it comes back by itself.
@@ -33,11 +36,19 @@ test('a person sees the sale sell, the limiter deny and the lock held', async (c
   const lock = line(page, 'Locks', 'invoices')
   await lock.getByText('night run').waitFor()
   await until(async () => (await number(lock, 3)) === 2, 'two wait')
-  await verdict(page).getByText(/Lock invoices is held for \d+s by night run on .*, and 2 wait/).waitFor()
+  await verdict(page)
+    .getByText(/Lock invoices is held for \d+s by night run on .*, and 2 wait/)
+    .waitFor()
 
   const limiter = line(page, 'Decisions a second', 'checkout')
-  await until(async () => (await number(limiter, 2)) > 0 && (await number(limiter, 3)) > 0, 'checkout admits and denies')
-  assert.match((await limiter.getByRole('img').getAttribute('aria-label')) ?? '', /at most [\d.]+ a second admitted, at most [\d.]+ denied/)
+  await until(
+    async () => (await number(limiter, 2)) > 0 && (await number(limiter, 3)) > 0,
+    'checkout admits and denies',
+  )
+  assert.match(
+    (await limiter.getByRole('img').getAttribute('aria-label')) ?? '',
+    /at most [\d.]+ a second admitted, at most [\d.]+ denied/,
+  )
   await line(page, 'Caches', 'prices').getByText('1 entry').waitFor()
 })
 
@@ -47,6 +58,6 @@ test('a free in that counts down ends', async (context) => {
   const page = await browser(context)
   await enter(page, (await serve(context, url)).url)
   const buyer = part(page, 'Refused now, or near it').getByRole('row').filter({ hasText: 'user:' }).first()
-  const left = async () => Number.parseInt(await buyer.getByRole('cell').nth(2).innerText())
+  const left = async () => number(buyer, 2)
   await until(async () => (await left()) >= 1 && (await left()) <= 10, 'somebody is refused for up to ten seconds')
 })

@@ -6,7 +6,11 @@ import { createServer } from 'node:http'
 
 const FILES = new URL('../../cli/src/serve/page/', import.meta.url)
 const GUARD = readFileSync(new URL('../guard.rs', FILES), 'utf8')
-const TYPES = /** @type {Record<string, string>} */ ({ html: 'text/html; charset=utf-8', css: 'text/css', js: 'text/javascript' })
+const TYPES = /** @type {Record<string, string>} */ ({
+  html: 'text/html; charset=utf-8',
+  css: 'text/css',
+  js: 'text/javascript',
+})
 
 /** The policy of the page, from where the program has it. */
 const POLICY = GUARD.match(/const POLICY: &str = "([^"]*)"/s)?.[1]?.replace(/\\\n\s*/g, '') ?? 'none'
@@ -38,7 +42,15 @@ export function calm(now) {
 
 /** A server that is well. @param {string} address */
 export function server(address) {
-  const rest = { memory_used: 12 << 20, memory_max: 0, clients: 14, ops_per_s: 2_300, lag_ms: null, clock_skew_ms: 0, keys: 1_000 }
+  const rest = {
+    memory_used: 12 << 20,
+    memory_max: 0,
+    clients: 14,
+    ops_per_s: 2_300,
+    lag_ms: null,
+    clock_skew_ms: 0,
+    keys: 1_000,
+  }
   return { address, role: 'primary', ok: true, why: /** @type {string[]} */ ([]), version: 'Redis 7.0.15', ...rest }
 }
 
@@ -101,10 +113,15 @@ export class Scripted {
     response.setHeader('Content-Security-Policy', POLICY)
     response.setHeader('Cache-Control', 'no-store')
     if (request.method === 'POST') return void this.#take(path, request, response)
-    if (path.startsWith('/api/') && !this.isLoggedIn) return json(response, { code: 'not_logged_in', message: 'log in' }, 401)
+    if (path.startsWith('/api/') && !this.isLoggedIn)
+      return json(response, { code: 'not_logged_in', message: 'log in' }, 401)
     if (path === '/api/session') return json(response, { csrf: 'csrf-of-the-session', writes: this.state.writes })
     if (path === '/api/state') return json(response, this.state)
-    if (path === '/api/keys') return json(response, this.pages[url.searchParams.get('list') ?? '']?.(Number(url.searchParams.get('from'))) ?? {})
+    if (path === '/api/keys')
+      return json(
+        response,
+        this.pages[url.searchParams.get('list') ?? '']?.(Number(url.searchParams.get('from'))) ?? {},
+      )
     if (path === '/api/events') return this.#follow(response)
     const name = path === '/' ? 'index.html' : path === '/login' ? 'login.html' : path.replace('/assets/', '')
     response.setHeader('Content-Type', TYPES[name.split('.').at(-1) ?? ''] ?? 'text/plain')

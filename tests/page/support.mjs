@@ -63,7 +63,11 @@ export async function serve(context, url, options = [], port) {
 
 /** Runs `quotalock` to its end. @param {string[]} words @param {string} url */
 export async function quotalock(words, url) {
-  const child = spawn('target/debug/quotalock', words, { cwd: ROOT, env: { ...process.env, QUOTALOCK_URL: url }, stdio: 'ignore' })
+  const child = spawn('target/debug/quotalock', words, {
+    cwd: ROOT,
+    env: { ...process.env, QUOTALOCK_URL: url },
+    stdio: 'ignore',
+  })
   const [code] = await once(child, 'exit')
   return code
 }
@@ -83,8 +87,9 @@ export function shop(context, url, ...words) {
  * A browser of its own. Whatever runs that must not, or is refused by the policy of the page, fails the test at its end.
  * @param {Context} context
  * @param {import('playwright-core').BrowserContextOptions} [options]
+ * @param {RegExp} [expected] what its console may say beside
  */
-export async function browser(context, options = {}) {
+export async function browser(context, options = {}, expected = /(?!)/) {
   const own = await chrome.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', ...options })
   own.setDefaultTimeout(SOON)
   const page = await own.newPage()
@@ -97,11 +102,15 @@ export async function browser(context, options = {}) {
   page.on('pageerror', (error) => wrong.push(`an error: ${error.stack}`))
   page.on('console', (message) => {
     // A server that is away, or a session that is over, is told by the browser too: tests of that look for it themselves.
-    const isExpected = /Failed to load resource|ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY/.test(message.text())
+    const isExpected =
+      /Failed to load resource|ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY/.test(message.text()) ||
+      expected.test(message.text())
     if (message.type() === 'error' && !isExpected) wrong.push(`the console: ${message.text()}`)
   })
   await page.addInitScript(() => {
-    document.addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`))
+    document.addEventListener('securitypolicyviolation', (event) =>
+      console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`),
+    )
   })
   context.after(async () => {
     await own.close()
@@ -129,9 +138,6 @@ export async function until(isSo, what, within = SOON) {
 
 /** The one line at the top. @param {Page} page */
 export const verdict = (page) => page.getByRole('heading', { level: 1 })
-
-/** All that the top of the page says is wrong. @param {Page} page */
-export const told = (page) => page.getByRole('region', { name: /.*/ }).first()
 
 /** A part of the page, by its heading. @param {Page} page @param {string} name */
 export const part = (page, name) => page.getByRole('region', { name, exact: true })

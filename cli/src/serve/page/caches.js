@@ -8,7 +8,11 @@ export class Caches {
   constructor() {
     const root = byId('caches')
     this.note = find(root, '.note')
-    const number = (/** @type {'hits_per_s' | 'stale_per_s' | 'loads_per_s'} */ of) => (/** @type {HTMLElement} */ cell) => (/** @type {CacheRow} */ row) => say(cell, rate(row[of]))
+    const number =
+      (/** @type {'hits_per_s' | 'stale_per_s' | 'loads_per_s'} */ of) =>
+      (/** @type {HTMLElement} */ cell) =>
+      (/** @type {CacheRow} */ row) =>
+        say(cell, rate(row[of]))
     /** @type {List<CacheRow>} */
     this.list = new List(find(root, '.list'), {
       label: 'Caches: gets a second',
@@ -45,7 +49,8 @@ function name(cell) {
   return (/** @type {CacheRow} */ row) => {
     sayName(text, row.name)
     const parts = [some(row.entries, 'entry', 'entries')]
-    for (const state of /** @type {const} */ (['fresh', 'stale', 'loading'])) if (row[state] > 0) parts.push(`${count(row[state])} ${state}`)
+    for (const state of /** @type {const} */ (['fresh', 'stale', 'loading']))
+      if (row[state] > 0) parts.push(`${count(row[state])} ${state}`)
     if (row.failed > 0) parts.push(`${count(row.failed)} failed to load`)
     say(line, parts.join(' · '))
     line.classList.toggle('bad', row.failed > 0)

@@ -64,18 +64,31 @@ export class Decisions {
     if (!state.limiters.some((row) => row.name === this.#chosen)) this.#chosen = ''
     // Who denies most comes first. Five minutes change slowly, so lines seldom change places.
     const weight = new Map(state.limiters.map((row) => [row, denied(histories.of(row.name))]))
-    const rows = [...state.limiters].sort((a, b) => (weight.get(b) ?? 0) - (weight.get(a) ?? 0) || a.name.localeCompare(b.name))
+    const rows = [...state.limiters].sort(
+      (a, b) => (weight.get(b) ?? 0) - (weight.get(a) ?? 0) || a.name.localeCompare(b.name),
+    )
     this.list.show(rows, rows.length, moment)
     this.#large(state)
     const { length } = rows
-    say(this.note, length === 0 ? 'No limiter has a key here.' : state.is_reported ? some(length, 'limiter') : 'No process reports its decisions: make clients with report on to see rates.')
+    say(
+      this.note,
+      length === 0
+        ? 'No limiter has a key here.'
+        : state.is_reported
+          ? some(length, 'limiter')
+          : 'No process reports its decisions: make clients with report on to see rates.',
+    )
   }
 
   /** @param {State} state */
   #large(state) {
     const chosen = state.limiters.find((row) => row.name === this.#chosen)
     find(byId('limiters'), '.plot').hidden = !state.is_reported
-    this.plot.show(chosen ? chosen.name : 'All limiters', chosen ? this.histories.of(chosen.name) : this.histories.sum(), state.now_ms)
+    this.plot.show(
+      chosen ? chosen.name : 'All limiters',
+      chosen ? this.histories.of(chosen.name) : this.histories.sum(),
+      state.now_ms,
+    )
     /** @type {Record<string, number>} */
     const all = {}
     for (const row of chosen ? [chosen] : state.limiters) {
@@ -91,7 +104,8 @@ export class Decisions {
     if (name === '' && this.#chosen !== '') byId('limiters-title').focus()
     this.#chosen = name === this.#chosen ? '' : name
     if (this.#state) this.#large(this.#state)
-    for (const button of this.list.body.querySelectorAll('button')) mark(button, 'aria-pressed', String(button.value === this.#chosen))
+    for (const button of this.list.body.querySelectorAll('button'))
+      mark(button, 'aria-pressed', String(button.value === this.#chosen))
   }
 
   /** @param {HTMLElement} cell */
@@ -115,7 +129,8 @@ export class Decisions {
   /** @param {HTMLElement} cell */
   #spark(cell) {
     const spark = new Spark(cell)
-    return (/** @type {LimiterRow} */ row, /** @type {Moment} */ moment) => spark.show(this.histories.of(row.name), moment.now)
+    return (/** @type {LimiterRow} */ row, /** @type {Moment} */ moment) =>
+      spark.show(this.histories.of(row.name), moment.now)
   }
 }
 

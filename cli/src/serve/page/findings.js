@@ -21,15 +21,28 @@ export function who(holder) {
 
 /** The limiter that denies most of what it is asked, if that is much. @param {State} state */
 export function denier({ limiters }) {
-  const share = (/** @type {LimiterRow} */ row) => (row.denied_per_s ?? 0) / ((row.allowed_per_s ?? 0) + (row.denied_per_s ?? 0) || 1)
+  const share = (/** @type {LimiterRow} */ row) =>
+    (row.denied_per_s ?? 0) / ((row.allowed_per_s ?? 0) + (row.denied_per_s ?? 0) || 1)
   const busy = limiters.filter((row) => (row.denied_per_s ?? 0) >= 1)
-  const worst = busy.reduce((/** @type {LimiterRow | undefined} */ most, row) => (most && share(most) >= share(row) ? most : row), undefined)
+  const worst = busy.reduce(
+    (/** @type {LimiterRow | undefined} */ most, row) => (most && share(most) >= share(row) ? most : row),
+    undefined,
+  )
   if (!worst || share(worst) < MANY) return ''
   return `Limiter ${worst.name} denies ${percent(worst.denied_per_s ?? 0, (worst.allowed_per_s ?? 0) + (worst.denied_per_s ?? 0))} of its calls.`
 }
 
 /** @param {NodeRow} node @returns {Finding[]} */
-const ofServer = ({ address, ok, why }) => (ok ? [] : [{ level: 'bad', text: why.length > 0 ? `${address}: ${why.join('; ')}` : `${address} is not well`, section: 'servers' }])
+const ofServer = ({ address, ok, why }) =>
+  ok
+    ? []
+    : [
+        {
+          level: 'bad',
+          text: why.length > 0 ? `${address}: ${why.join('; ')}` : `${address} is not well`,
+          section: 'servers',
+        },
+      ]
 
 /** @param {LockRow} lock @returns {Finding[]} */
 function ofLock({ name, holders, waiters, waited_ms, has_ttl }) {
@@ -47,11 +60,21 @@ function ofLock({ name, holders, waiters, waited_ms, has_ttl }) {
 function ofLimiter({ name, denied_per_s, error_per_s }, points, now) {
   /** @type {Finding[]} */
   const found = []
-  if (error_per_s) found.push({ level: 'bad', text: `${rate(error_per_s)} calls a second of limiter ${name} fail`, section: 'limiters' })
+  if (error_per_s)
+    found.push({
+      level: 'bad',
+      text: `${rate(error_per_s)} calls a second of limiter ${name} fail`,
+      section: 'limiters',
+    })
   const lately = points.filter(([at]) => at > now - NOBODY_MS)
   const since = lately[0]?.[0] ?? now
   const nobody = now - since > NOBODY_MS - 2_000 && lately.every(([, allowed, denied]) => allowed === 0 && denied > 0)
-  if (nobody) found.push({ level: 'near', text: `Limiter ${name} admits nobody: ${rate(denied_per_s)} denied a second`, section: 'limiters' })
+  if (nobody)
+    found.push({
+      level: 'near',
+      text: `Limiter ${name} admits nobody: ${rate(denied_per_s)} denied a second`,
+      section: 'limiters',
+    })
   return found
 }
 
@@ -67,7 +90,11 @@ export function findings(state, histories) {
   found.push(...state.nodes.flatMap(ofServer))
   const stuck = state.without_ttl_total
   if (stuck > 0) {
-    found.push({ level: 'bad', text: `${some(stuck, 'key')} that should have a TTL ${stuck === 1 ? 'has' : 'have'} none`, section: 'without-ttl' })
+    found.push({
+      level: 'bad',
+      text: `${some(stuck, 'key')} that should have a TTL ${stuck === 1 ? 'has' : 'have'} none`,
+      section: 'without-ttl',
+    })
   }
   found.push(...state.locks.flatMap(ofLock))
   found.push(...state.limiters.flatMap((limiter) => ofLimiter(limiter, histories.of(limiter.name), state.now_ms)))

@@ -52,6 +52,7 @@ export class List {
     this.above = make('tr', 'space')
     this.below = make('tr', 'space')
     this.hold = new Hold(this.scroller)
+    /** @type {Pages<Row> | null} */
     this.pages = is.list ? new Pages(is.list, () => this.#drawSoon()) : null
     for (const { title, className, unseen } of is.columns) {
       const cell = make('th', className, this.head)
@@ -103,7 +104,9 @@ export class List {
     }
     const known = [...this.#rows, ...(this.pages && length > this.#rows.length ? this.pages.all(this.#total) : [])]
     // A row that moved from a page to another is in both.
-    const found = new Map(known.filter((row) => this.is.text(row).toLowerCase().includes(query)).map((row) => [this.is.id(row), row]))
+    const found = new Map(
+      known.filter((row) => this.is.text(row).toLowerCase().includes(query)).map((row) => [this.is.id(row), row]),
+    )
     const rows = [...found.values()]
     return { length: rows.length, at: (/** @type {number} */ at) => rows[at] }
   }
@@ -142,7 +145,8 @@ export class List {
     const { query } = this.#moment
     const among = Math.min(this.#total, this.pages ? KEPT : this.#total)
     let said = ''
-    if (query && this.#total > 0) said = `${count(length)} of ${among < this.#total ? `the first ${count(among)}` : count(among)} fit the filter`
+    if (query && this.#total > 0)
+      said = `${count(length)} of ${among < this.#total ? `the first ${count(among)}` : count(among)} fit the filter`
     else if (length < this.#total) said = `The first ${count(length)} of ${count(this.#total)}`
     say(this.note, said)
   }

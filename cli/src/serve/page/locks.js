@@ -22,7 +22,11 @@ export class Locks {
       level: (row) => (row.has_ttl ? '' : 'bad'),
       columns: [
         { title: 'Lock and holder', className: 'name', cell: holder },
-        { title: 'Held for', className: 'number held', cell: (cell) => (row) => say(cell, age(Math.max(0, ...row.holders.map((one) => one.age_ms)))) },
+        {
+          title: 'Held for',
+          className: 'number held',
+          cell: (cell) => (row) => say(cell, age(Math.max(0, ...row.holders.map((one) => one.age_ms)))),
+        },
         { title: 'Lease', className: 'number lease', cell: lease },
         { title: 'Waiting', className: 'number waiting', cell: waiting },
         { title: 'Action', className: 'action', unseen: true, cell: (cell) => this.#release(cell) },
@@ -71,7 +75,8 @@ function holder(cell) {
 }
 
 /** @param {HTMLElement} cell */
-const lease = (cell) => (/** @type {LockRow} */ row) => say(cell, span(Math.max(0, ...row.holders.map((one) => one.remaining_ms))))
+const lease = (cell) => (/** @type {LockRow} */ row) =>
+  say(cell, span(Math.max(0, ...row.holders.map((one) => one.remaining_ms))))
 
 /** @param {HTMLElement} cell */
 function waiting(cell) {

@@ -19,7 +19,15 @@ const actions = new Actions(() => stream.csrf)
 const verdict = new Verdict()
 const figures = new Figures()
 const decisions = new Decisions()
-const parts = [decisions, new Refused(actions), new WithoutTtl(), new Locks(actions), new Stocks(), new Caches(), new Servers()]
+const parts = [
+  decisions,
+  new Refused(actions),
+  new WithoutTtl(),
+  new Locks(actions),
+  new Stocks(),
+  new Caches(),
+  new Servers(),
+]
 
 /** @type {State | null} */
 let state = null
@@ -50,7 +58,10 @@ function draw() {
 
 /** @param {Scan} scan */
 function scanned(scan) {
-  const last = scan.at_ms === null ? '' : `All ${count(scan.keys_seen)} keys were looked at by ${clock(scan.at_ms)}, in ${took(scan.took_ms)}.`
+  const last =
+    scan.at_ms === null
+      ? ''
+      : `All ${count(scan.keys_seen)} keys were looked at by ${clock(scan.at_ms)}, in ${took(scan.took_ms)}.`
   return scan.running && scan.at_ms === null ? `Looking at all keys: ${scan.done_percent} %` : last
 }
 

@@ -90,9 +90,16 @@ export class Plot {
     this.figure = make('figure', 'large', parent)
     this.legend = make('figcaption', 'legend', this.figure)
     this.title = make('strong', '', this.legend)
-    for (const [name, text] of [['admitted', 'admitted'], ['denied', 'denied']]) {
+    for (const [name, text] of [
+      ['admitted', 'admitted'],
+      ['denied', 'denied'],
+    ]) {
       const item = make('span', 'key', this.legend)
-      draw('path', { d: 'M0 0H12V12H0Z', class: String(name) }, draw('svg', { viewBox: '0 0 12 12', 'aria-hidden': 'true' }, item))
+      draw(
+        'path',
+        { d: 'M0 0H12V12H0Z', class: String(name) },
+        draw('svg', { viewBox: '0 0 12 12', 'aria-hidden': 'true' }, item),
+      )
       item.append(String(text))
     }
     this.reading = make('span', 'reading', this.legend)
@@ -122,7 +129,9 @@ export class Plot {
     this.curves.show(points, now, top)
     this.#read()
     const last = points.at(-1)
-    const told = last ? `${rate(last[1])} a second admitted and ${rate(last[2])} denied now, at most ${rate(most(points))} in the last five minutes` : 'nothing is known'
+    const told = last
+      ? `${rate(last[1])} a second admitted and ${rate(last[2])} denied now, at most ${rate(most(points))} in the last five minutes`
+      : 'nothing is known'
     mark(this.curves.svg, 'aria-label', `Decisions of ${name}: ${told}`)
   }
 
@@ -144,6 +153,11 @@ export class Plot {
     let near = null
     for (const point of this.#points) if (!near || Math.abs(point[0] - at) < Math.abs(near[0] - at)) near = point
     const known = near && Math.abs(near[0] - at) <= GAP_MS ? near : null
-    say(this.reading, known ? `${clock(known[0])}: ${rate(known[1])} admitted, ${rate(known[2])} denied` : `${clock(at)}: nothing known`)
+    say(
+      this.reading,
+      known
+        ? `${clock(known[0])}: ${rate(known[1])} admitted, ${rate(known[2])} denied`
+        : `${clock(at)}: nothing known`,
+    )
   }
 }

@@ -36,7 +36,12 @@ export class Refused {
     const total = state.denied_total
     this.list.show(state.denied, total, moment)
     this.list.table.classList.toggle('writes', moment.writes)
-    say(this.note, total === 0 ? 'Nobody is refused, and nobody is near a limit.' : `${count(total)} ${total === 1 ? 'key' : 'keys'}, the worst first`)
+    say(
+      this.note,
+      total === 0
+        ? 'Nobody is refused, and nobody is near a limit.'
+        : `${count(total)} ${total === 1 ? 'key' : 'keys'}, the worst first`,
+    )
   }
 
   /** @param {HTMLElement} cell */

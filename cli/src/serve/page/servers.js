@@ -47,7 +47,8 @@ function told(row) {
   const parts = []
   if (row.lag_ms !== null) parts.push(row.lag_ms < 1000 ? 'not behind' : `${span(row.lag_ms)} behind`)
   const skew = Math.abs(row.clock_skew_ms ?? 0)
-  if (skew >= 100) parts.push(`clock ${skew < 1000 ? `${skew} ms` : span(skew)} ${(row.clock_skew_ms ?? 0) > 0 ? 'ahead' : 'behind'}`)
+  if (skew >= 100)
+    parts.push(`clock ${skew < 1000 ? `${skew} ms` : span(skew)} ${(row.clock_skew_ms ?? 0) > 0 ? 'ahead' : 'behind'}`)
   if (row.keys !== null) parts.push(`${count(row.keys)} keys`)
   return parts.join(' · ')
 }
@@ -69,7 +70,14 @@ function memory(cell) {
   const share = make('span', 'sub', cell)
   return (/** @type {NodeRow} */ row) => {
     say(value, bytes(row.memory_used))
-    say(share, row.memory_max ? `${percent(row.memory_used ?? 0, row.memory_max)} of ${bytes(row.memory_max)}` : row.memory_max === 0 ? 'no limit' : '')
+    say(
+      share,
+      row.memory_max
+        ? `${percent(row.memory_used ?? 0, row.memory_max)} of ${bytes(row.memory_max)}`
+        : row.memory_max === 0
+          ? 'no limit'
+          : '',
+    )
   }
 }
 

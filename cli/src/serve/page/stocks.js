@@ -42,7 +42,11 @@ function name(cell) {
   return (/** @type {StockRow} */ row) => {
     sayName(text, row.name)
     const soldOut = row.available === 0 ? (row.held ? 'nothing left, some held' : 'sold out') : ''
-    const parts = [row.scope ?? '', row.phase === 'ended' ? 'ended' : soldOut || 'open', row.total === null ? '' : `of ${count(row.total)}`]
+    const parts = [
+      row.scope ?? '',
+      row.phase === 'ended' ? 'ended' : soldOut || 'open',
+      row.total === null ? '' : `of ${count(row.total)}`,
+    ]
     sayName(line, parts.filter(Boolean).join(' · '))
   }
 }
@@ -64,6 +68,10 @@ function bar(cell) {
       mark(rect, 'width', width.toFixed(2))
       left += width
     }
-    mark(svg, 'aria-label', `${percent(sold ?? 0, total)} sold, ${percent(held ?? 0, total)} held, ${percent(available ?? 0, total)} left`)
+    mark(
+      svg,
+      'aria-label',
+      `${percent(sold ?? 0, total)} sold, ${percent(held ?? 0, total)} held, ${percent(available ?? 0, total)} left`,
+    )
   }
 }

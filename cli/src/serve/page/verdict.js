@@ -1,8 +1,8 @@
 // The top of the page: whether anything is wrong, whether what you see is still true, and the numbers that tell most.
 
 import { byId, find, make, mark, say } from './dom.js'
-import { clock, count, rate, span } from './format.js'
 import { denier, findings } from './findings.js'
+import { clock, count, rate, span } from './format.js'
 
 /** How many findings are told below the first. */
 const MOST = 6
@@ -129,7 +129,12 @@ export class Figures {
     const all = state.denied.length === state.denied_total
     this.#set('admitted', rate(sum(state.limiters.map((row) => row.allowed_per_s))), '', '')
     this.#set('denied', rate(sum(state.limiters.map((row) => row.denied_per_s))), '', '')
-    this.#set('refused', count(state.denied_total), all && state.denied_total > 0 ? `${count(refused)} refused, ${count(near)} near` : '', '')
+    this.#set(
+      'refused',
+      count(state.denied_total),
+      all && state.denied_total > 0 ? `${count(refused)} refused, ${count(near)} near` : '',
+      '',
+    )
     this.#set('locks', count(state.locks_total), waiting > 0 ? `${count(waiting)} waiting` : '', '')
     this.#set('stuck', count(state.without_ttl_total), '', state.without_ttl_total > 0 ? 'bad' : '')
     this.#set('servers', `${count(well)} of ${count(state.nodes.length)}`, '', well < state.nodes.length ? 'bad' : '')

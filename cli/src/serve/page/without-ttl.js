@@ -40,7 +40,12 @@ export class WithoutTtl {
     this.cure.hidden = total === 0
     // The URL without its password: the shell has that in QUOTALOCK_URL.
     say(this.command, 'quotalock doctor --fix')
-    say(this.note, total === 0 ? 'Every key that should end does.' : `${some(total, 'key')} that will never end by ${total === 1 ? 'itself' : 'themselves'}`)
+    say(
+      this.note,
+      total === 0
+        ? 'Every key that should end does.'
+        : `${some(total, 'key')} that will never end by ${total === 1 ? 'itself' : 'themselves'}`,
+    )
   }
 
   /** Copies the command; where a browser does not let us, it is selected. */
