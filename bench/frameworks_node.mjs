@@ -1,6 +1,7 @@
 // One of the applications that `frameworks_web.py` measures: `BENCH_APP` names it, such as `express theirs`. Each limits by the
-// query, 100 a minute, on the Redis of `BENCH_REDIS`, and answers with headers; those called `bare` do not limit, and those
-// called `trip` only get a key that is not there: a round trip to Redis, of which no decision with it can be cheaper.
+// query, `BENCH_LIMIT` a minute, on the Redis of `BENCH_REDIS`, and answers with headers; those called `leased` are ours with a
+// lease, those called `bare` do not limit, and those called `trip` only get a key that is not there: a round trip to Redis, of
+// which no decision with it can be cheaper.
 
 import { createRequire } from 'node:module'
 
@@ -8,17 +9,18 @@ import { createRequire } from 'node:module'
 const load = createRequire(`${process.env.BENCH_FRAMEWORKS}/`)
 const framework = (/** @type {string} */ name) => load(name)
 const [name, whose] = `${process.env.BENCH_APP}`.split(' ')
-const [url, port] = [`${process.env.BENCH_REDIS}`, Number(process.env.PORT)]
+const [url, port, limit] = [`${process.env.BENCH_REDIS}`, Number(process.env.PORT), Number(process.env.BENCH_LIMIT)]
+const lease = whose === 'leased' ? 50 : undefined
 
 /** @type {Record<string, () => Promise<unknown>>} */
 const apps = {
   async express() {
     const app = framework('express')()
     const key = (/** @type {any} */ request) => request.query.k
-    if (whose === 'ours') {
+    if (whose === 'ours' || whose === 'leased') {
       const { Client } = await import('quotalock')
       const { rateLimit } = await import('quotalock/express')
-      app.use(rateLimit('api', '100/minute', { client: new Client(url), key }))
+      app.use(rateLimit('api', `${limit}/minute`, { client: new Client(url), key, lease }))
     } else if (whose === 'theirs') {
       const { rateLimit } = framework('express-rate-limit')
       const { RedisStore } = framework('rate-limit-redis')
@@ -26,7 +28,7 @@ const apps = {
       await client.connect()
       const store = new RedisStore({ sendCommand: (/** @type {string[]} */ ...command) => client.sendCommand(command) })
       const headers = { standardHeaders: 'draft-8', legacyHeaders: false }
-      app.use(rateLimit({ windowMs: 60_000, limit: 100, keyGenerator: key, store, ...headers }))
+      app.use(rateLimit({ windowMs: 60_000, limit, keyGenerator: key, store, ...headers }))
     } else if (whose === 'trip') {
       const client = framework('redis').createClient({ url })
       await client.connect()
@@ -41,14 +43,14 @@ const apps = {
   async fastify() {
     const app = framework('fastify')()
     const key = (/** @type {any} */ request) => request.query.k
-    if (whose === 'ours') {
+    if (whose === 'ours' || whose === 'leased') {
       const { Client } = await import('quotalock')
       const { quotalock } = await import('quotalock/fastify')
-      await app.register(quotalock, { client: new Client(url), name: 'api', policy: '100/minute', key })
+      await app.register(quotalock, { client: new Client(url), name: 'api', policy: `${limit}/minute`, key, lease })
     } else if (whose === 'theirs') {
       const redis = new (framework('ioredis'))(url)
       await app.register(framework('@fastify/rate-limit'), {
-        max: 100,
+        max: limit,
         timeWindow: '1 minute',
         keyGenerator: key,
         redis,

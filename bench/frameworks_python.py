@@ -1,6 +1,6 @@
 """One of the applications that `frameworks_web.py` measures: `BENCH_APP` names it, such as `flask theirs`. Each limits
-by the query, 100 a minute, on the Redis of `BENCH_REDIS`, and answers with headers if the other of its pair does; those
-called `bare` don't limit."""
+by the query, `BENCH_LIMIT` a minute, on the Redis of `BENCH_REDIS`, and answers with headers if the other of its pair
+does; those called `leased` are ours with a lease, those called `bare` don't limit."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any
 
 from fastapi import Request, Response
 
-POLICY = "100/minute"
+POLICY = f"{os.environ['BENCH_LIMIT']}/minute"
 URL = os.environ["BENCH_REDIS"]
+_name, _whose = os.environ["BENCH_APP"].split()
+LEASE: dict[str, Any] = {"lease": 50} if _whose == "leased" else {}
 
 
 def flask(whose: str) -> Any:
@@ -24,9 +26,9 @@ def flask(whose: str) -> Any:
         return "found\n"
 
     if whose != "bare":
-        limiters = import_module("quotalock.flask" if whose == "ours" else "flask_limiter")
+        limiters = import_module("flask_limiter" if whose == "theirs" else "quotalock.flask")
         limiter = limiters.Limiter(lambda: request.args["k"], app=app, storage_uri=URL, headers_enabled=True)
-        index = limiter.limit(POLICY)(index)
+        index = limiter.limit(POLICY, **LEASE)(index)
     app.get("/")(index)
     return app
 
@@ -43,12 +45,12 @@ def fastapi(whose: str) -> Any:
             return "found\n"
 
         return app
-    if whose == "ours":
+    if whose != "theirs":
         from quotalock import aio
         from quotalock.fastapi import Limit, install
 
         install(app, aio.Client(URL))
-        limit = Limit(POLICY, key=lambda request: request.query_params["k"])
+        limit = Limit(POLICY, key=lambda request: request.query_params["k"], **LEASE)
 
         @app.get("/", dependencies=[Depends(limit)])
         async def index() -> str:
@@ -94,10 +96,11 @@ def drf(whose: str) -> Any:
     from rest_framework.response import Response
     from rest_framework.views import APIView
 
-    throttles = import_module("quotalock.drf" if whose == "ours" else "rest_framework.throttling")
+    throttles = import_module("rest_framework.throttling" if whose == "theirs" else "quotalock.drf")
 
     class ByQuery(throttles.SimpleRateThrottle):  # type: ignore[name-defined]
         scope = "query"
+        lease = LEASE.get("lease")
 
         def get_cache_key(self, request: Any, view: Any) -> str:
             return f"throttle_query_{request.query_params['k']}"
@@ -113,5 +116,4 @@ def drf(whose: str) -> Any:
 
 
 urlpatterns: list[Any] = []
-_name, _whose = os.environ["BENCH_APP"].split()
 application = {"flask": flask, "fastapi": fastapi, "drf": drf}[_name](_whose)

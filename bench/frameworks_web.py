@@ -1,8 +1,9 @@
 """Measures packages for frameworks beside those that they replace, over HTTP: `frameworks_web.py python` or `node`.
 
 Applications run all the time: theirs, ours, a bare one that limits nobody, and for Node one that gets a key that is not
-there (`trip`). They are asked in turns by wrk: rounds in which every request is admitted (10,000 keys), and rounds in
-which every one is denied (one key). The figures are medians of the rounds. `most` is how often faster than theirs a
+there (`trip`). They are asked in turns by wrk: rounds in which every request is admitted (10,000 keys), rounds in which
+few keys are asked for often (100 keys; beside ours then runs ours with a lease, in a row of its own), and rounds in
+which every request is denied (one key). The figures are medians of the rounds. `most` is how often faster than theirs a
 limiter would be that costs nothing, as fast as the bare application, and `trip` one that asks Redis for nothing.
 `make bench-frameworks-python` and `make bench-frameworks-node` run it.
 """
@@ -54,7 +55,9 @@ function done(summary, latency)
         summary.requests / summary.duration * 1e6, latency:percentile(99) / 1000, summary.requests, failed, broken))
 end
 """
-KEYS = {"admitted": '"a" .. n % 10000 .. "-ROUND"', "denied": '"d"'}
+KEYS = {"admitted": '"a" .. n % 10000 .. "-ROUND"', "busy": '"b" .. n % 100 .. "-ROUND"', "denied": '"d"'}
+# What is limited: so many requests of a key a minute.
+LIMITS = {"admitted": "1000000", "busy": "1000000", "denied": "100"}
 
 
 class WrongAnswers(Exception):
@@ -73,7 +76,7 @@ def ask(
     ended = subprocess.run(["wrk", *how, f"http://127.0.0.1:{port}"], capture_output=True, text=True, check=True)
     told = json.loads(ended.stdout.splitlines()[-1])
     admitted = told["requests"] - told["failed"]
-    if told["broken"] or (kind == "admitted" and told["failed"]):
+    if told["broken"] or (kind != "denied" and told["failed"]):
         raise WrongAnswers(f"{kind}: {told}")
     return told["rate"], told["p99"], admitted, (processor_time(pid) - before) / max(told["requests"], 1) * 1e6
 
@@ -104,42 +107,60 @@ def main() -> None:
     }
     columns = f"{'bare/s':>9} {'theirs/s':>9} {'ours/s':>9} {'times':>6} {'most':>6} {'trip':>6}"
     print(
-        f"{'':38} {'':10} {columns} {'p99 theirs':>11} {'ours, ms':>9}"
+        f"{'':38} {'':12} {columns} {'p99 theirs':>11} {'ours, ms':>9}"
         f" {'processor, bare':>16} {'theirs':>7} {'ours, us':>9}"
     )
     for name, (app, command) in PAIRS[given.language].items():
-        if given.only not in name:
-            continue
-        with ExitStack() as stack:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            ports: dict[str, int] = {}
-            programs: dict[str, Program] = {}
-            for whose in WHOSE[given.language]:
-                port = ports[whose] = free_port()
-                os.environ |= {"BENCH_APP": f"{app} {whose}", "PORT": str(port)}
-                words = [word.format(port=port) for word in command]
-                ready = lambda port=port: listens(port)  # noqa: E731
-                program = Program(f"{app} {whose}", words, folder / f"{whose}.log", ready, within=60)
-                programs[whose] = stack.enter_context(program)
-            for kind in KEYS:
-                rounds: dict[str, list[tuple[float, ...]]] = {whose: [] for whose in ports}
-                for number in range(given.rounds + 1):
-                    for whose, port in ports.items():
-                        pid, seconds = programs[whose].pid, given.seconds if number else 1
-                        figures = ask(folder, pid, port, kind, f"{whose}{number}", seconds, given.connections)
-                        # The limit is 100: whoever admits more lets parallel requests pass.
-                        if kind == "denied" and whose in ("theirs", "ours") and figures[2] > 100:
-                            print(f"{name}: {whose} admitted {figures[2]:.0f} of one key within {given.seconds:.0f} s")
-                        # The first is to warm up.
-                        rounds[whose] += [figures] if number else []
-                medians = {whose: [median(each) for each in zip(*rounds[whose], strict=True)] for whose in ports}
-                bare, theirs, ours = medians["bare"], medians["theirs"], medians["ours"]
-                trip = f"{medians['trip'][0] / theirs[0]:6.2f}" if "trip" in medians else f"{'':6}"
-                rates = f"{bare[0]:9.0f} {theirs[0]:9.0f} {ours[0]:9.0f}"
-                times = f"{ours[0] / theirs[0]:6.2f} {bare[0] / theirs[0]:6.2f} {trip} {theirs[1]:11.2f} {ours[1]:9.2f}"
-                print(
-                    f"{name:38} {kind:10} {rates} {times} {bare[3]:16.0f} {theirs[3]:7.0f} {ours[3]:9.0f}", flush=True
-                )
+        for kind in KEYS if given.only in name else ():
+            leased = ("leased",) * (kind == "busy")
+            with ExitStack() as stack:
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+                programs = started(stack, folder, app, command, kind, (*WHOSE[given.language], *leased))
+                print_rows(name, kind, measured(folder, programs, kind, given), leased)
+
+
+def started(
+    stack: ExitStack, folder: Path, app: str, command: list[str], kind: str, all_of_them: tuple[str, ...]
+) -> dict[str, tuple[Program, int]]:
+    """Applications, each with its port."""
+    programs = {}
+    for whose in all_of_them:
+        port = free_port()
+        os.environ |= {"BENCH_APP": f"{app} {whose}", "BENCH_LIMIT": LIMITS[kind], "PORT": str(port)}
+        words = [word.format(port=port) for word in command]
+        ready = lambda port=port: listens(port)  # noqa: E731
+        program = Program(f"{app} {whose}", words, folder / f"{whose}.log", ready, within=60)
+        programs[whose] = stack.enter_context(program), port
+    return programs
+
+
+def measured(
+    folder: Path, programs: dict[str, tuple[Program, int]], kind: str, given: argparse.Namespace
+) -> dict[str, list[float]]:
+    """The medians of rounds in which each application is asked once."""
+    rounds: dict[str, list[tuple[float, ...]]] = {whose: [] for whose in programs}
+    for number in range(given.rounds + 1):
+        for whose, (program, port) in programs.items():
+            seconds = given.seconds if number else 1
+            figures = ask(folder, program.pid, port, kind, f"{whose}{number}", seconds, given.connections)
+            # The limit is 100: whoever admits more lets parallel requests pass.
+            if kind == "denied" and whose in ("theirs", "ours") and figures[2] > 100:
+                print(f"{whose} admitted {figures[2]:.0f} of one key within {given.seconds:.0f} s")
+            # The first is to warm up.
+            rounds[whose] += [figures] if number else []
+    return {whose: [median(each) for each in zip(*of_one, strict=True)] for whose, of_one in rounds.items()}
+
+
+def print_rows(name: str, kind: str, medians: dict[str, list[float]], leased: tuple[str, ...]) -> None:
+    """A row for ours, and one for ours with a lease if that was asked."""
+    bare, theirs = medians["bare"], medians["theirs"]
+    trip = f"{medians['trip'][0] / theirs[0]:6.2f}" if "trip" in medians else f"{'':6}"
+    for whose in ("ours", *leased):
+        ours = medians[whose]
+        rates = f"{bare[0]:9.0f} {theirs[0]:9.0f} {ours[0]:9.0f}"
+        times = f"{ours[0] / theirs[0]:6.2f} {bare[0] / theirs[0]:6.2f} {trip} {theirs[1]:11.2f} {ours[1]:9.2f}"
+        label = "with a lease" if whose == "leased" else kind
+        print(f"{name:38} {label:12} {rates} {times} {bare[3]:16.0f} {theirs[3]:7.0f} {ours[3]:9.0f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -66,6 +66,19 @@ export interface ClientOptions {
    * milliseconds at most: up to 1 minute; 0 asks every time. 1,000 if left out.
    */
   readonly denyCacheMaxMs?: number | undefined
+  /**
+   * Is called after each decision of this client's limiters that charges or denies, right before the caller has it, with the key as
+   * it was given. Not for what only looks, nor for a call that fails or is aborted. What it throws changes nothing: it is a warning
+   * of the process (`QUOTALOCK_HOOK`). It is not awaited.
+   */
+  readonly onDecision?: ((decision: Decision, key: Key) => void) | undefined
+  /** Is called when a lock of this client turns out to be lost, once for each grant; otherwise as `onDecision`. */
+  readonly onLost?: ((lock: Lock) => void) | undefined
+  /**
+   * Whether this process tells Redis once a second, in the background, what the client's limiters decided, and which keys they
+   * denied most often: for `quotalock top`. What has no room or cannot be sent is dropped and counted. False if left out.
+   */
+  readonly report?: boolean | undefined
 }
 
 /** How a limiter is made, besides its name and policy. */

@@ -1246,7 +1246,7 @@ namespace Quotalock {
 
         /**
          * What is null comes from the ini settings `ratelimit.url`, `ratelimit.prefix`, `ratelimit.timeout_ms`,
-         * `ratelimit.on_error` and `ratelimit.deny_cache_max_ms`, then, for the URL, from the environment variable
+         * `ratelimit.on_error`, `ratelimit.deny_cache_max_ms` and `ratelimit.report`, then, for the URL, from the environment variable
          * `QUOTALOCK_URL`, then from the default.
          *
          * @param string|null $url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://` or
@@ -1263,6 +1263,13 @@ namespace Quotalock {
          *     What it throws, the call throws. Clients with the same settings share connections, whoever logged in
          * @param int<0, 60000>|null $denyCacheMaxMs after Redis has denied a call, the processes of this host answer
          *     the same one themselves until it can be admitted, for so long at most; 0 asks every time; default 1000
+         * @param (callable(Decision, \Stringable|string|int): mixed)|null $onDecision is called after each decision of
+         *     this client's limiters that charges or denies, with the key as it was given, before the call returns or
+         *     throws. What it throws changes nothing: PHP logs a warning
+         * @param (callable(Lock): mixed)|null $onLost is called when a method of a lock of this client finds that the
+         *     lock was lost, once for each grant; otherwise as $onDecision
+         * @param bool|null $report whether this process tells Redis once a second, in the background, what its limiters
+         *     decided, and which keys they denied most often: for `quotalock top`; default false
          * @throws InvalidArgumentException
          */
         public function __construct(
@@ -1272,7 +1279,10 @@ namespace Quotalock {
             ?string $onError = null,
             int $requestMemoryMs = 60000,
             #[\SensitiveParameter] ?callable $password = null,
-            ?int $denyCacheMaxMs = null
+            ?int $denyCacheMaxMs = null,
+            ?callable $onDecision = null,
+            ?callable $onLost = null,
+            ?bool $report = null
         ) {
         }
 

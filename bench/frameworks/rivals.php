@@ -34,6 +34,7 @@ require __DIR__ . '/../../tests/frameworks/php/autoload.php';
 
 const RIVALS = [
     'Laravel throttle' => 'throttle',
+    'Laravel throttle, with a lease' => 'leased',
     'Symfony limiter with lock' => 'limiter',
     'Symfony lock, acquired and released' => 'lock',
 ];
@@ -47,7 +48,7 @@ function redis(string $url): \Redis
 }
 
 /** The middleware `throttle` of one limit, around a controller that answers at once. */
-function throttle(string $url, bool $ours): \Closure
+function throttle(string $url, bool $ours, array $leases = []): \Closure
 {
     $app = new Application(sys_get_temp_dir());
     $app->instance('config', new Config(['quotalock' => ['problem' => false]]));
@@ -62,7 +63,7 @@ function throttle(string $url, bool $ours): \Closure
     });
     if ($ours) {
         $client = new Client($url, 'bench');
-        $middleware = new ThrottleRequests(new RateLimiter($client), new Decider($client));
+        $middleware = new ThrottleRequests(new RateLimiter($client), new Decider($client, false, $leases));
     } else {
         $host = ['host' => parse_url($url, PHP_URL_HOST), 'port' => parse_url($url, PHP_URL_PORT), 'database' => 0];
         $settings = ['default' => $host + ['persistent' => true], 'options' => ['prefix' => '']];
@@ -70,6 +71,12 @@ function throttle(string $url, bool $ours): \Closure
         $middleware = new LaravelThrottleRequests(new LaravelRateLimiter(new Repository($store)));
     }
     return fn () => $middleware->handle($request, fn () => new Response('yes'), 1_000_000, 60);
+}
+
+/** The same; ours takes permits ahead. */
+function leased(string $url, bool $ours): \Closure
+{
+    return throttle($url, $ours, ['throttle' => 50]);
 }
 
 /** A limiter of `framework.rate_limiter`, with a lock as it should be. */

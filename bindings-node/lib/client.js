@@ -22,14 +22,25 @@ const { Cache } = require('./cache.js')
 const { submitDescribed } = require('./channel.js')
 const { packed } = require('./charges.js')
 const { construct } = require('./errors.js')
-const { Limiter } = require('./limiter.js')
+const { hookOf, tellDecisions } = require('./hooks.js')
+const { Limiter, TellingLimiter } = require('./limiter.js')
 const { adopt, open } = require('./lock.js')
 const { Once } = require('./once.js')
 const { questionsFor } = require('./password.js')
 const { takenAll } = require('./sale.js')
 const { Stock, reservationsOf, takeAllOptions, takesOf } = require('./stock.js')
 
-const CLIENT_OPTIONS = ['prefix', 'timeoutMs', 'onError', 'requestMemoryMs', 'password', 'denyCacheMaxMs']
+const CLIENT_OPTIONS = [
+  'prefix',
+  'timeoutMs',
+  'onError',
+  'requestMemoryMs',
+  'password',
+  'denyCacheMaxMs',
+  'onDecision',
+  'onLost',
+  'report',
+]
 const LIMITER_OPTIONS = ['scope', 'enforce', 'lease']
 const CONSUME_ALL_OPTIONS = ['requestId', 'signal']
 const ADOPT_OPTIONS = ['renew', 'name']
@@ -45,6 +56,12 @@ const CACHE_OPTIONS = ['freshMs', 'staleMs', 'leaseMs', 'negativeMs', 'errorTtlM
  */
 let nativeOf
 
+/**
+ * What is told of the locks of a client that are lost, for those of this package.
+ * @type {(client: unknown) => import('./hooks.js').OnLost | undefined}
+ */
+let onLostOf
+
 let sharesMemory = false
 
 /** Makes the memory for denials and that for counters, and warns of files that they cannot be in. */
@@ -54,10 +71,24 @@ const shareMemory = () => {
   for (const problem of native.shareMemory()) process.emitWarning(problem)
 }
 
+let reportsAtExit = false
+
+/** Has what is not reported yet sent when the process ends by itself. */
+const reportAtExit = () => {
+  if (reportsAtExit) return
+  reportsAtExit = true
+  process.once('exit', () => native.reportNow())
+}
+
 class Client {
   #native
+  /** @type {import('./hooks.js').OnDecision | undefined} */
+  #onDecision
+  /** What makes locks of this client. */
+  #locks
 
   static {
+    onLostOf = (client) => /** @type {Client} */ (client).#locks.onLost
     nativeOf = (client) => {
       if (typeof client === 'object' && client !== null && #native in client) return client.#native
       throw refusal('client', client, 'a Client')
@@ -69,7 +100,8 @@ class Client {
    * @param {import('../index.js').ClientOptions} [given]
    */
   constructor(url, given) {
-    const { prefix, timeoutMs, onError, requestMemoryMs, password, denyCacheMaxMs } = options(given, CLIENT_OPTIONS)
+    const settings = options(given, CLIENT_OPTIONS)
+    const { prefix, timeoutMs, onError, requestMemoryMs, password, denyCacheMaxMs, report = false } = settings
     const where = url === undefined ? undefined : address(url)
     const how = {
       prefix: prefix === undefined ? undefined : text('prefix', prefix),
@@ -77,10 +109,15 @@ class Client {
       onError: onError === undefined ? undefined : text('onError', onError),
       requestMemoryMs: requestMemoryMs === undefined ? undefined : number('requestMemoryMs', requestMemoryMs),
       denyCacheMaxMs: denyCacheMaxMs === undefined ? undefined : number('denyCacheMaxMs', denyCacheMaxMs),
+      report: flag('report', report),
     }
     const questions = questionsFor(password)
+    this.#onDecision = hookOf('onDecision', settings.onDecision)
+    const onLost = hookOf('onLost', settings.onLost)
     shareMemory()
+    if (report) reportAtExit()
     this.#native = construct(Client, () => new native.Client(where, how, questions))
+    this.#locks = { clients: [this.#native], onLost }
   }
 
   get server() {
@@ -108,7 +145,8 @@ class Client {
       enforce: how[1],
       lease: most ?? null,
     }
-    return /** @type {any} */ (new Limiter(made, shown))
+    const told = this.#onDecision
+    return /** @type {any} */ (told === undefined ? new Limiter(made, shown) : new TellingLimiter(made, shown, told))
   }
 
   /** @type {Surface['consumeAll']} */
@@ -118,7 +156,14 @@ class Client {
       const { numbers, keys, names } = packed(charges)
       const id = bytesIfGiven('requestId', requestId)
       const describe = (/** @type {any} */ channel) => channel.consumeAll(this.#native, numbers, keys, id)
-      return submitDescribed(this.consumeAll, signalOf(signal), describe, names)
+      const decided = submitDescribed(this.consumeAll, signalOf(signal), describe, names)
+      const onDecision = this.#onDecision
+      if (onDecision === undefined) return decided
+      const whom = charges.map(([, key]) => key)
+      return decided.then((combined) => {
+        tellDecisions(onDecision, combined, whom)
+        return combined
+      })
     } catch (error) {
       return Promise.reject(error)
     }
@@ -126,34 +171,34 @@ class Client {
 
   /** @type {Surface['lock']} */
   lock(name, given) {
-    return open([this.#native], this.lock, 'lock', [name], given)
+    return open(this.#locks, this.lock, 'lock', [name], given)
   }
 
   /** @type {Surface['lockAll']} */
   lockAll(names, given) {
-    return open([this.#native], this.lockAll, 'lock', names, given)
+    return open(this.#locks, this.lockAll, 'lock', names, given)
   }
 
   /** @type {Surface['semaphore']} */
   semaphore(name, permits, given) {
-    return open([this.#native], this.semaphore, 'semaphore', [name], given, permits ?? null)
+    return open(this.#locks, this.semaphore, 'semaphore', [name], given, permits ?? null)
   }
 
   /** @type {Surface['readLock']} */
   readLock(name, given) {
-    return open([this.#native], this.readLock, 'read', [name], given)
+    return open(this.#locks, this.readLock, 'read', [name], given)
   }
 
   /** @type {Surface['writeLock']} */
   writeLock(name, given) {
-    return open([this.#native], this.writeLock, 'write', [name], given)
+    return open(this.#locks, this.writeLock, 'write', [name], given)
   }
 
   /** @type {Surface['adopt']} */
   async adopt(written, given) {
     const { renew = true, name } = options(given, ADOPT_OPTIONS)
     const whose = bytesIfGiven('name', name)
-    return await adopt(this.#native, this.adopt, text('text', written), flag('renew', renew), whose)
+    return await adopt(this.#locks, this.adopt, text('text', written), flag('renew', renew), whose)
   }
 
   /** @type {Surface['stock']} */
@@ -252,4 +297,4 @@ function numbers(given) {
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, numberIfGiven(name, value)]))
 }
 
-module.exports = { Client, nativeOf }
+module.exports = { Client, nativeOf, onLostOf }

@@ -7,6 +7,7 @@ const native = require('./native.js')
 const { bytesOf, kept, number, options, refusal, signalOf, text } = require('./argument.js')
 const { decide, register, submit, submitDescribed } = require('./channel.js')
 const { construct, failure } = require('./errors.js')
+const { tellDecision } = require('./hooks.js')
 const { Reservation } = require('./reservation.js')
 
 /** @typedef {import('../index.js').Limiter} Surface */
@@ -208,4 +209,64 @@ class Limiter {
   }
 }
 
-module.exports = { CALL_OPTIONS, handleOf, Limiter }
+/** A limiter that tells its decisions to `onDecision`, right before their callers have them. */
+class TellingLimiter extends Limiter {
+  #onDecision
+
+  /**
+   * @param {import('./native.js').Limiter} limiter
+   * @param {ConstructorParameters<typeof Limiter>[1]} shown
+   * @param {import('./hooks.js').OnDecision} onDecision
+   */
+  constructor(limiter, shown, onDecision) {
+    super(limiter, shown)
+    this.#onDecision = onDecision
+  }
+
+  /** @type {Surface['consume']} */
+  consume(key, given) {
+    return this.#told(key, super.consume(key, given))
+  }
+
+  /** @type {Surface['require']} */
+  require(key, given) {
+    return this.#told(key, super.require(key, given))
+  }
+
+  /** @type {Surface['wait']} */
+  wait(key, given) {
+    return this.#told(key, super.wait(key, given))
+  }
+
+  /** @type {Surface['consumeUpTo']} */
+  consumeUpTo(key, most) {
+    return this.#told(key, super.consumeUpTo(key, most))
+  }
+
+  /** @type {Surface['reserve']} */
+  reserve(key, estimate, given) {
+    return super.reserve(key, estimate, given).then((reservation) => {
+      if (reservation.decision !== null) tellDecision(this.#onDecision, reservation.decision, key)
+      return reservation
+    })
+  }
+
+  /**
+   * @param {import('../index.js').Key} key
+   * @param {Promise<import('../index.js').Decision>} decided
+   */
+  #told(key, decided) {
+    return decided.then(
+      (decision) => {
+        tellDecision(this.#onDecision, decision, key)
+        return decision
+      },
+      (error) => {
+        if (error?.code === 'limited') tellDecision(this.#onDecision, error.decision, key)
+        throw error
+      },
+    )
+  }
+}
+
+module.exports = { CALL_OPTIONS, handleOf, Limiter, TellingLimiter }

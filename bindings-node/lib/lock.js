@@ -8,6 +8,7 @@ const native = require('./native.js')
 const { bytesOf, kept, number, options, refusal, signalOf } = require('./argument.js')
 const { submitNow } = require('./channel.js')
 const { construct, failure } = require('./errors.js')
+const { Losses } = require('./hooks.js')
 const { inspection } = require('./inspection.js')
 const { lockOptions } = require('./lock_options.js')
 const { Loss } = require('./loss.js')
@@ -15,18 +16,23 @@ const { mind } = require('./unkept.js')
 
 /** @typedef {import('../index.js').Lock} Surface */
 
+/**
+ * What a lock is made of, and who is told of its losses.
+ * @typedef {{ clients: import('./native.js').Client[], onLost: import('./hooks.js').OnLost | undefined }} Maker
+ */
+
 const ACQUIRE_OPTIONS = ['waitMs', 'signal']
 
 /**
  * Makes a lock, and acquires it unless that is not wanted; for those of this package.
- * @type {(clients: import('./native.js').Client[], caller: Function, kind: string, names: unknown, given: unknown,
+ * @type {(of: Maker, caller: Function, kind: string, names: unknown, given: unknown,
  *   permits?: unknown) => Promise<any>}
  */
 let open
 
 /**
  * Makes a lock of what was handed over, and takes its lease over; for those of this package.
- * @type {(client: import('./native.js').Client, caller: Function, text: string, renew: boolean, name?: Buffer) => Promise<any>}
+ * @type {(of: Maker, caller: Function, text: string, renew: boolean, name?: Buffer) => Promise<any>}
  */
 let adopt
 
@@ -35,29 +41,34 @@ class Lock {
   #names
   #waitMs
   #loss
+  /** What tells `onLost`, if there is one. */
+  #told
   /** Whether a function is run while it is held. */
   #runs = false
 
   static {
-    open = async (clients, caller, kind, names, given, permits = 1) => {
+    open = async ({ clients, onLost }, caller, kind, names, given, permits = 1) => {
       const { wait, signal, acquire, core } = lockOptions(kind, given)
       if (!Array.isArray(names)) throw refusal('names', names, 'an array of names')
       const all = names.map((name) => bytesOf('name', name))
       core.permits = number('permits', permits)
       const made = construct(caller, () => native.makeLock(kind, clients, all, core))
-      const lock = new Lock(made, Object.freeze(names.map((name) => kept('name', name))), wait)
+      const lock = new Lock(made, Object.freeze(names.map((name) => kept('name', name))), wait, onLost)
       if (acquire) await lock.#acquireOrThrow({ signal })
       return lock
     }
 
-    adopt = async (client, caller, given, renew, name) => {
+    adopt = async ({ clients, onLost }, caller, given, renew, name) => {
+      const [client] = /** @type {[import('./native.js').Client]} */ (clients)
       /** @type {any} */
       let made
       await submitNow(caller, (channel, id) => {
         made = channel.adopt(id, client, given, renew, name)
       })
       const names = made.names.map((/** @type {Buffer} */ name) => (isUtf8(name) ? name.toString() : name))
-      return new Lock(made, Object.freeze(names), 0)
+      const lock = new Lock(made, Object.freeze(names), 0, onLost)
+      lock.#told?.listen()
+      return lock
     }
   }
 
@@ -65,8 +76,9 @@ class Lock {
    * @param {import('./native.js').Lock} lock
    * @param {readonly (string | Buffer)[]} names
    * @param {number} waitMs
+   * @param {import('./hooks.js').OnLost} [onLost]
    */
-  constructor(lock, names, waitMs) {
+  constructor(lock, names, waitMs, onLost) {
     if (!(lock instanceof native.Lock)) {
       throw failure('invalid_argument', 'a lock is made by client.lock(name), not by new')
     }
@@ -74,6 +86,7 @@ class Lock {
     this.#loss = new Loss(lock)
     // Not this: whoever waits for nothing but the signal keeps the handle too.
     mind(this.#loss, lock)
+    this.#told = onLost === undefined ? undefined : new Losses(onLost, this, lock)
     this.#names = names
     this.#waitMs = waitMs
   }
@@ -115,6 +128,7 @@ class Lock {
     const { waitMs = this.#waitMs, signal } = options(given, ACQUIRE_OPTIONS)
     const [wait, stop] = [number('waitMs', waitMs), signalOf(signal)]
     this.#loss.notice()
+    this.#told?.end()
     const granted = await submitNow(
       this.acquire,
       (channel, id) => channel.acquire(id, this.#native, wait),
@@ -124,14 +138,22 @@ class Lock {
         this.#loss.unlisten()
       },
     )
-    if (granted) this.#loss.listen()
+    if (granted) {
+      this.#loss.listen()
+      this.#told?.listen()
+    }
     return granted
   }
 
   /** @type {Surface['release']} */
   async release() {
     this.#loss.end()
-    return await submitNow(this.release, (channel, id) => channel.release(id, this.#native))
+    this.#told?.end()
+    const wasHeld = this.#told !== undefined && this.#native.held
+    const released = await submitNow(this.release, (channel, id) => channel.release(id, this.#native))
+    // It was gone, and only the release has found it.
+    if (wasHeld && !released) this.#told?.tell()
+    return released
   }
 
   /** @type {Surface['extend']} */
@@ -144,6 +166,7 @@ class Lock {
   handover() {
     const written = construct(this.handover, () => this.#native.handover())
     this.#loss.end()
+    this.#told?.end()
     return written
   }
 

@@ -3,13 +3,7 @@
 // Loads the native half: the file built beside this package, the package of this platform, or what lies beside a bundle.
 
 const { basename } = require('node:path')
-
-function platform() {
-  const { platform, arch } = process
-  if (platform !== 'linux') return `${platform}-${arch}`
-  const report = /** @type {any} */ (process.report.getReport())
-  return `${platform}-${arch}-${report.header.glibcVersionRuntime ? 'gnu' : 'musl'}`
-}
+const { platform } = require('./platform.js')
 
 function load() {
   const name = platform()

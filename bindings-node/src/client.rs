@@ -29,6 +29,8 @@ pub struct ClientInput {
     pub request_memory_ms: Option<f64>,
     /// For how long a denial is remembered at most.
     pub deny_cache_max_ms: Option<f64>,
+    /// Whether it tells Redis what it decides.
+    pub report: Option<bool>,
 }
 
 /// One rule of a policy that was given as objects.
@@ -57,6 +59,12 @@ pub fn share_memory() -> Vec<String> {
         .collect()
 }
 
+/// Sends what is not reported yet, and waits for it: for the end of the process.
+#[napi(catch_unwind)]
+pub fn report_now() {
+    quotalock::reports::flush();
+}
+
 #[napi]
 impl Client {
     /// Makes a client; no URL asks the environment. Questions are for one client.
@@ -66,6 +74,7 @@ impl Client {
             let time = |what, given: Option<f64>, default| {
                 given.map_or(Ok(default), |ms| micros(what, ms).map(convert::duration))
             };
+            quotalock::reports::set_language("node");
             let base = Options::default();
             quotalock::Client::new(Options {
                 url,
@@ -74,6 +83,7 @@ impl Client {
                 on_error: given.on_error.map_or(Ok(base.on_error), |word| OnError::parse(&word))?,
                 request_memory: time("request_memory", given.request_memory_ms, base.request_memory)?,
                 deny_cache_max: time("deny_cache_max", given.deny_cache_max_ms, base.deny_cache_max)?,
+                report: given.report.unwrap_or(base.report),
                 password: questions.and_then(|questions| questions.provider.take()),
             })
         };

@@ -34,6 +34,7 @@ pub unsafe extern "C" fn print(_module: *mut ModuleEntry) {
         ("timeout_ms", &*settings.timeout_ms.0, settings.timeout_ms.1),
         ("on_error", &*settings.on_error.0, settings.on_error.1),
         ("deny_cache_max_ms", &*settings.deny_cache_max_ms.0, settings.deny_cache_max_ms.1),
+        ("report", &*settings.report.0, settings.report.1),
         ("deny_cache_kb", &kilobytes, if is_set { Origin::Ini(ini::DENY_CACHE_KB) } else { Origin::Default }),
     ];
     // SAFETY: PHP calls this where it prints information; each row has as many C strings as it says.

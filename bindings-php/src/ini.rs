@@ -16,7 +16,7 @@ use quotalock::{DEFAULT_DENY_CACHE_KB, deny_cache_file, metrics, prepare_deny_ca
 const SYSTEM: u8 = 1 << 2;
 
 /// Their names.
-const SETTINGS: [&CStr; 8] = [
+const SETTINGS: [&CStr; 9] = [
     URL,
     c"ratelimit.prefix",
     c"ratelimit.timeout_ms",
@@ -24,11 +24,12 @@ const SETTINGS: [&CStr; 8] = [
     c"ratelimit.deny_cache_max_ms",
     DENY_CACHE_KB,
     DENY_CACHE_FILE,
+    c"ratelimit.report",
     METRICS_FILE,
 ];
 
 /// Every setting of a client may be set anywhere; `php_admin_value` in a pool takes that away from scripts. Empty means not set.
-static ENTRIES: IniEntryDefs<9> = IniEntryDefs::new([
+static ENTRIES: IniEntryDefs<10> = IniEntryDefs::new([
     IniEntryDef::new(SETTINGS[0], c"", IniEntryPermission::All),
     IniEntryDef::new(SETTINGS[1], c"", IniEntryPermission::All),
     IniEntryDef::new(SETTINGS[2], c"", IniEntryPermission::All),
@@ -36,7 +37,8 @@ static ENTRIES: IniEntryDefs<9> = IniEntryDefs::new([
     IniEntryDef::new(SETTINGS[4], c"", IniEntryPermission::All),
     IniEntryDef::new(SETTINGS[5], c"", IniEntryPermission::System),
     IniEntryDef::new(SETTINGS[6], c"", IniEntryPermission::System),
-    IniEntryDef::new(SETTINGS[7], c"", IniEntryPermission::System),
+    IniEntryDef::new(SETTINGS[7], c"", IniEntryPermission::All),
+    IniEntryDef::new(SETTINGS[8], c"", IniEntryPermission::System),
     IniEntryDef::end(),
 ]);
 

@@ -15,6 +15,7 @@ mod decision;
 mod exception;
 mod function;
 mod held;
+mod hook;
 mod http;
 mod info;
 mod ini;

@@ -21,13 +21,29 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Key<'a> {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        // Nearly all of them are a `str`.
-        let digits = if given.is_instance_of::<PyString>() { None } else { digits(&given) };
-        match digits {
-            Some(digits) => Ok(Key(digits.into_bytes().into())),
-            None => octets("key", given).map(|key| Key(key.into())),
-        }
+        key_octets(given).map(Key)
     }
+}
+
+/// A key, with what it was given as.
+pub struct Whom<'a, 'py> {
+    pub octets: Cow<'a, [u8]>,
+    pub given: Borrowed<'a, 'py, PyAny>,
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Whom<'a, 'py> {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        key_octets(given).map(|octets| Whom { octets, given })
+    }
+}
+
+#[inline]
+fn key_octets<'a>(given: Borrowed<'a, '_, PyAny>) -> PyResult<Cow<'a, [u8]>> {
+    // Nearly all of them are a `str`.
+    let digits = if given.is_instance_of::<PyString>() { None } else { digits(&given) };
+    digits.map_or_else(|| octets("key", given).map(Cow::Borrowed), |digits| Ok(digits.into_bytes().into()))
 }
 
 /// The id of a request: `str` or `bytes`, as a key.

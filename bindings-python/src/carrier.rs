@@ -12,6 +12,7 @@ use crate::interruption::interruptibly;
 use crate::loops::Loops;
 
 /// What a caller gets for a decision that was made at once, also on a loop.
+#[inline]
 pub fn decided(py: Python<'_>, decision: quotalock::Result<quotalock::Decision>) -> PyResult<Py<PyAny>> {
     let _inside = enter(py);
     let decision = decision.map_err(|error| raised(py, &error))?;

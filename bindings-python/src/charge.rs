@@ -20,8 +20,10 @@ impl Client {
         request_id: Option<RequestId<'_>>,
     ) -> PyResult<Py<PyAny>> {
         let charges = self::charges(charges)?;
-        let charges = charges.iter().map(Charge::core).collect::<PyResult<Vec<_>>>()?;
-        self.carrier().make(py, self.core().consume_all(&charges, request_id.map(|id| id.0)))
+        let cores = charges.iter().map(Charge::core).collect::<PyResult<Vec<_>>>()?;
+        let decided = self.carrier().make(py, self.core().consume_all(&cores, request_id.map(|id| id.0)))?;
+        self.on_decision().after_all(decided.bind(py), |place| Ok(charges[place].given.clone()))?;
+        Ok(decided)
     }
 }
 
@@ -29,6 +31,8 @@ impl Client {
 struct Charge<'py> {
     limiter: Bound<'py, Limiter>,
     key: Bound<'py, PyAny>,
+    /// The key as it was given.
+    given: Bound<'py, PyAny>,
     cost: u64,
 }
 
@@ -53,7 +57,8 @@ impl<'py> Charge<'py> {
         }
         let cost = parts.get_item(2).ok().map_or(Ok(1), |cost| whole("cost", cost.as_borrowed()))?;
         let limiter = limiter(&parts.get_item(0)?).ok_or_else(|| refused("has no limiter".to_owned()))?;
-        Ok(Charge { limiter, key: argument::key(parts.get_item(1)?), cost })
+        let given = parts.get_item(1)?;
+        Ok(Charge { limiter, key: argument::key(given.clone()), given, cost })
     }
 
     /// The same for the core.

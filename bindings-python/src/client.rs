@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pyo3::exceptions::PyUserWarning;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use quotalock::{LimiterCache, OnError, Options, convert};
 
 use crate::argument::{Prefix, Url, Word, seconds, shown};
 use crate::carrier::Carrier;
 use crate::error::raised;
+use crate::hook::Hook;
 use crate::loop_loading::Loading;
 use crate::loops::Loops;
 use crate::password::Password;
@@ -25,14 +27,16 @@ pub struct Client {
     carrier: Arc<Carrier>,
     /// The password, if a function tells it.
     password: Option<Password>,
+    on_decision: Hook,
+    on_lost: Hook,
 }
 
 #[pymethods]
 impl Client {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "a method of Python has the parameters that its callers may name")]
-    #[pyo3(signature = (url = None, prefix = Prefix("ql"), timeout = None, on_error = Word("raise".into()), request_memory = None, password = None, deny_cache_max = None),
-           text_signature = "(url=None, prefix='ql', timeout=0.5, on_error='raise', request_memory=60.0, password=None, deny_cache_max=1.0)")]
+    #[pyo3(signature = (url = None, prefix = Prefix("ql"), timeout = None, on_error = Word("raise".into()), request_memory = None, password = None, deny_cache_max = None, on_decision = None, on_lost = None, report = false),
+           text_signature = "(url=None, prefix='ql', timeout=0.5, on_error='raise', request_memory=60.0, password=None, deny_cache_max=1.0, on_decision=None, on_lost=None, report=False)")]
     fn new(
         py: Python<'_>,
         url: Option<Url<'_>>,
@@ -42,9 +46,13 @@ impl Client {
         request_memory: Option<&Bound<'_, PyAny>>,
         password: Option<&Bound<'_, PyAny>>,
         deny_cache_max: Option<&Bound<'_, PyAny>>,
+        on_decision: Option<&Bound<'_, PyAny>>,
+        on_lost: Option<&Bound<'_, PyAny>>,
+        report: bool,
     ) -> PyResult<Client> {
+        let hooks = (Hook::read("on_decision", on_decision)?, Hook::read("on_lost", on_lost)?);
         let url = url.map(|url| url.0.to_owned());
-        let mut options = Options { url, prefix: prefix.0.to_owned(), ..Options::default() };
+        let mut options = Options { url, prefix: prefix.0.to_owned(), report, ..Options::default() };
         if let Some(given) = timeout {
             options.timeout = convert::duration(seconds("timeout", given.as_borrowed())?);
             if options.timeout > LONG {
@@ -66,12 +74,13 @@ impl Client {
         let made =
             OnError::parse(&on_error.0).and_then(|on_error| quotalock::Client::new(Options { on_error, ..options }));
         let core = made.map_err(|error| raised(py, &error))?;
-        Ok(Client::of(core, None, password))
+        Ok(Client::of(core, None, password, hooks))
     }
 
-    /// The same client for asyncio: what blocks here returns a future of the running loop there.
+    /// The same client for asyncio: what blocks here returns a future of the running loop there, whose tasks tell by themselves.
     fn _for_loops(&self) -> Client {
-        Client::of(self.core.clone(), Some(Loops::new(self.password.clone())), self.password.clone())
+        let (loops, silent) = (Loops::new(self.password.clone()), (Hook::none(), Hook::none()));
+        Client::of(self.core.clone(), Some(loops), self.password.clone(), silent)
     }
 
     /// Does a step of a load, and returns the future of its end.
@@ -104,6 +113,11 @@ impl Client {
         self.core.prefix()
     }
 
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.on_decision.traverse(&visit)?;
+        self.on_lost.traverse(&visit)
+    }
+
     fn __enter__(slf: Py<Self>) -> Py<Self> {
         slf
     }
@@ -119,9 +133,15 @@ impl Client {
 }
 
 impl Client {
-    fn of(core: quotalock::Client, loops: Option<Loops>, password: Option<Password>) -> Client {
+    fn of(
+        core: quotalock::Client,
+        loops: Option<Loops>,
+        password: Option<Password>,
+        (on_decision, on_lost): (Hook, Hook),
+    ) -> Client {
         let limiters = LimiterCache::new(core.clone());
-        Client { carrier: Arc::new(Carrier::new(&core, loops)), core, limiters, password }
+        let carrier = Arc::new(Carrier::new(&core, loops));
+        Client { carrier, core, limiters, password, on_decision, on_lost }
     }
 
     /// The core's client.
@@ -132,6 +152,16 @@ impl Client {
     /// The limiters of the one-line `limit()`.
     pub fn limiters(&self) -> &LimiterCache {
         &self.limiters
+    }
+
+    /// What is told of decisions.
+    pub fn on_decision(&self) -> &Hook {
+        &self.on_decision
+    }
+
+    /// What is told of locks that are lost.
+    pub fn on_lost(&self) -> &Hook {
+        &self.on_lost
     }
 
     /// What carries out the calls, also those of what it made.

@@ -21,6 +21,11 @@ impl CombinedDecision {
     pub fn new(decision: quotalock::CombinedDecision) -> CombinedDecision {
         CombinedDecision(decision)
     }
+
+    /// The core's decision.
+    pub fn core(&self) -> &quotalock::CombinedDecision {
+        &self.0
+    }
 }
 
 #[pymethods]

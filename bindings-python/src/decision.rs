@@ -23,6 +23,11 @@ impl Decision {
         Decision(decision)
     }
 
+    /// The core's decision.
+    pub fn core(&self) -> &quotalock::Decision {
+        &self.0
+    }
+
     /// The decision as it is pickled.
     pub fn pickled(decision: &quotalock::Decision) -> Pickled {
         let d = decision;

@@ -19,6 +19,7 @@ mod ending;
 mod error;
 mod exception;
 mod future;
+mod hook;
 mod http;
 mod inspection;
 mod interruption;
@@ -71,6 +72,8 @@ mod _native {
     #[pymodule_export]
     use super::ending::settle;
     #[pymodule_export]
+    use super::hook::{tell, tell_decisions, tell_lost};
+    #[pymodule_export]
     use super::inspection::{Holder, Inspection};
     #[pymodule_export]
     use super::ledger::LedgerEntry;
@@ -114,6 +117,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        quotalock::reports::set_language("python");
         // Before workers are forked, which share it.
         super::metrics::share_memory(module.py())?;
         // The interpreter's end waits until nobody is in the middle of something.

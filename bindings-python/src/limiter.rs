@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use quotalock::{LimiterOptions, Unsettled, convert};
 
-use crate::argument::{self, Amount, Cost, Id, Key, Maybe, Name, RequestId, Word, octets, seconds, whole};
+use crate::argument::{self, Amount, Cost, Id, Key, Maybe, Name, RequestId, Whom, Word, octets, seconds, whole};
 use crate::carrier::{Carrier, decided};
 use crate::client::Client;
 use crate::error::raised;
+use crate::hook::Hook;
 use crate::policy::{policy, spelled};
 use crate::reservation::Reservation;
 
@@ -20,6 +22,7 @@ pub struct Limiter {
     carrier: Arc<Carrier>,
     /// The scope as it was given: a str or bytes.
     scope: Option<Py<PyAny>>,
+    on_decision: Hook,
 }
 
 impl Limiter {
@@ -48,7 +51,9 @@ impl Client {
         let options = LimiterOptions { scope: octets.map(<[u8]>::to_vec), enforce, lease };
         let limiter = self.core().limiter_with(name.0, self::policy(policy)?, options);
         let limiter = limiter.map_err(|error| raised(py, &error))?;
-        Ok(Limiter { core: limiter, carrier: self.carrier().clone(), scope: scope.map(|scope| scope.clone().unbind()) })
+        let scope = scope.map(|scope| scope.clone().unbind());
+        let on_decision = self.on_decision().clone_ref(py);
+        Ok(Limiter { core: limiter, carrier: self.carrier().clone(), scope, on_decision })
     }
 
     /// Charges `cost` to `key` as a limiter of this name and policy does.
@@ -107,22 +112,23 @@ impl Limiter {
     fn consume(
         &self,
         py: Python<'_>,
-        key: Key<'_>,
+        key: Whom<'_, '_>,
         cost: Cost,
         request_id: Option<RequestId<'_>>,
     ) -> PyResult<Py<PyAny>> {
         if request_id.is_none()
-            && let Some(decision) = self.core.consume_at_once(&key.0, cost.0)
+            && let Some(decision) = self.core.consume_at_once(&key.octets, cost.0)
         {
-            return decided(py, decision);
+            return self.on_decision.after(decided(py, decision), key.given);
         }
-        self.carrier.make(py, self.core.consume_once(&key.0, cost.0, request_id.map(|id| id.0)))
+        let call = self.core.consume_once(&key.octets, cost.0, request_id.map(|id| id.0));
+        self.on_decision.after(self.carrier.make(py, call), key.given)
     }
 
     /// Charges as much as is admitted now, up to `most`.
-    fn consume_up_to(&self, py: Python<'_>, key: Key<'_>, most: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    fn consume_up_to(&self, py: Python<'_>, key: Whom<'_, '_>, most: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let most = whole("most", most.as_borrowed())?;
-        self.carrier.make(py, self.core.consume_up_to(&key.0, most))
+        self.on_decision.after(self.carrier.make(py, self.core.consume_up_to(&key.octets, most)), key.given)
     }
 
     /// Charges `estimate` and holds it for `ttl` seconds, until the reservation is settled.
@@ -136,6 +142,7 @@ impl Limiter {
         unsettled: Word<'_>,
     ) -> PyResult<Reservation> {
         let (reservation, decision) = self._reserve(key, estimate, ttl, unsettled)?;
+        let decision = self.on_decision.after(Ok(decision), key.as_borrowed())?;
         reservation._decided(key.py(), decision);
         Ok(reservation)
     }
@@ -174,18 +181,20 @@ impl Limiter {
 
     /// As `consume`, but a denial raises `RateLimited`.
     #[pyo3(signature = (key, cost = Cost(1)), text_signature = "($self, key, cost=1)")]
-    fn require(&self, py: Python<'_>, key: Key<'_>, cost: Cost) -> PyResult<Py<PyAny>> {
-        match self.core.require_at_once(&key.0, cost.0) {
+    fn require(&self, py: Python<'_>, key: Whom<'_, '_>, cost: Cost) -> PyResult<Py<PyAny>> {
+        let required = match self.core.require_at_once(&key.octets, cost.0) {
             Some(decision) => decided(py, decision),
-            None => self.carrier.make(py, self.core.require(&key.0, cost.0)),
-        }
+            None => self.carrier.make(py, self.core.require(&key.octets, cost.0)),
+        };
+        self.on_decision.after(required, key.given)
     }
 
     /// As `consume`, and after a denial sleeps as `retry_after` says and tries again, for at most `timeout` seconds.
     #[pyo3(signature = (key, timeout, cost = Cost(1)), text_signature = "($self, key, timeout, cost=1)")]
-    fn wait(&self, py: Python<'_>, key: Key<'_>, timeout: &Bound<'_, PyAny>, cost: Cost) -> PyResult<Py<PyAny>> {
+    fn wait(&self, py: Python<'_>, key: Whom<'_, '_>, timeout: &Bound<'_, PyAny>, cost: Cost) -> PyResult<Py<PyAny>> {
         let timeout = convert::duration(seconds("timeout", timeout.as_borrowed())?);
-        self.carrier.make_napping(py, self.core.wait(&key.0, cost.0, timeout))
+        let waited = self.carrier.make_napping(py, self.core.wait(&key.octets, cost.0, timeout));
+        self.on_decision.after(waited, key.given)
     }
 
     /// Gives back `amount` of what was consumed; with a `request_id` once for that id.
@@ -215,6 +224,10 @@ impl Limiter {
     fn redis_key<'py>(&self, py: Python<'py>, key: Key<'_>) -> PyResult<Bound<'py, PyBytes>> {
         let redis_key = self.core.redis_key(&key.0).map_err(|error| raised(py, &error))?;
         Ok(PyBytes::new(py, &redis_key))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.on_decision.traverse(&visit)
     }
 
     fn __repr__(&self) -> String {

@@ -4,14 +4,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeWarning;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 use quotalock::{LockOptions, LockState, convert};
 
 use crate::argument::{self, Maybe, octets, seconds, shown, whole};
 use crate::carrier::Carrier;
+use crate::client::Client;
 use crate::ending::enter;
 use crate::error::raised;
+use crate::hook::Hook;
 use crate::interruption::interruptibly;
 use crate::lock_options::Given;
 use crate::loss::Loss;
@@ -28,12 +31,13 @@ pub struct Lock {
     wait: Duration,
     /// What tells the loss of the grant with this token. Touched only under the GIL.
     loss: Mutex<Option<(u64, Py<Loss>)>>,
+    on_lost: Hook,
 }
 
 impl Lock {
-    /// Makes a handle of what was given: `make` makes the core's, and if it does, `carrier` carries its calls.
-    pub fn new(
-        carrier: impl FnOnce() -> Arc<Carrier>,
+    /// Makes a handle of what was given: `make` makes the core's, and if it does, it is one of `client`.
+    pub fn new<'c>(
+        client: impl FnOnce() -> &'c Client,
         names: Bound<'_, PyTuple>,
         Given { options, wait, weight }: Given,
         make: impl FnOnce(&[&[u8]], LockOptions, u64) -> quotalock::Result<quotalock::Lock>,
@@ -41,17 +45,20 @@ impl Lock {
         let items: Vec<_> = names.iter().collect();
         let bytes = items.iter().map(|name| octets("name", name.as_borrowed())).collect::<PyResult<Vec<_>>>()?;
         let core = make(&bytes, options, weight).map_err(|error| raised(names.py(), &error))?;
-        Ok(Lock { core, carrier: carrier(), names: names.unbind(), wait, loss: Mutex::default() })
+        let client = client();
+        let (carrier, on_lost) = (client.carrier().clone(), client.on_lost().clone_ref(names.py()));
+        Ok(Lock { core, carrier, names: names.unbind(), wait, loss: Mutex::default(), on_lost })
     }
 
     /// The handle of what was adopted. Names are str where they are UTF-8.
-    pub fn adopted(py: Python<'_>, core: quotalock::Lock, carrier: Arc<Carrier>) -> PyResult<Lock> {
+    pub fn adopted(py: Python<'_>, core: quotalock::Lock, client: &Client) -> PyResult<Lock> {
         let name = |name: &Vec<u8>| match std::str::from_utf8(name) {
             Ok(text) => PyString::new(py, text).into_any(),
             Err(_) => PyBytes::new(py, name).into_any(),
         };
         let names = PyTuple::new(py, core.names().iter().map(name))?.unbind();
-        Ok(Lock { core, carrier, names, wait: Duration::ZERO, loss: Mutex::default() })
+        let (carrier, on_lost) = (client.carrier().clone(), client.on_lost().clone_ref(py));
+        Ok(Lock { core, carrier, names, wait: Duration::ZERO, loss: Mutex::default(), on_lost })
     }
 
     /// Acquires on this thread. Whatever ends the call takes the grant with it.
@@ -69,9 +76,27 @@ impl Lock {
         }
     }
 
-    fn release_here(&self, py: Python<'_>) -> PyResult<quotalock::Result<bool>> {
-        let releasing = self.core.release();
-        interruptibly(py, |interrupted| releasing.run_among_threads(interrupted))
+    /// Releases on this thread. What finds the lock gone is told as a loss.
+    fn release_here(slf: &Bound<'_, Self>) -> PyResult<quotalock::Result<bool>> {
+        let (py, this) = (slf.py(), slf.get());
+        let asked = this.on_lost.is_set();
+        let (was_lost, was_held) = (asked && this.core.take_loss(), asked && this.core.is_held());
+        let releasing = this.core.release();
+        let released = interruptibly(py, |interrupted| releasing.run_among_threads(interrupted))?;
+        if was_lost || (was_held && matches!(released, Ok(false))) {
+            this.on_lost.lost(slf)?;
+        }
+        Ok(released)
+    }
+
+    /// What a look at the handle finds. It may notice a loss, which is told then.
+    fn look<T>(slf: &Bound<'_, Self>, at: impl FnOnce(&quotalock::Lock) -> T) -> PyResult<T> {
+        let this = slf.get();
+        let found = at(&this.core);
+        if this.on_lost.is_set() && this.core.take_loss() {
+            this.on_lost.lost(slf)?;
+        }
+        Ok(found)
     }
 
     /// An attempt to acquire it, as a caller of `acquire` described it.
@@ -109,20 +134,20 @@ impl Lock {
 
     /// What the handle knows: `released`, `held`, `uncertain` or `lost`.
     #[getter]
-    fn state(&self) -> &'static str {
-        self.core.state().as_str()
+    fn state(slf: &Bound<'_, Self>) -> PyResult<&'static str> {
+        Lock::look(slf, |lock| lock.state().as_str())
     }
 
     /// Whether it is held for certain now.
     #[getter]
-    fn held(&self) -> bool {
-        self.core.is_held()
+    fn held(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        Lock::look(slf, quotalock::Lock::is_held)
     }
 
     /// For how many seconds it is held for certain; 0 if it is not.
     #[getter]
-    fn remaining(&self) -> f64 {
-        convert::seconds(self.core.remaining())
+    fn remaining(slf: &Bound<'_, Self>) -> PyResult<f64> {
+        Lock::look(slf, |lock| convert::seconds(lock.remaining()))
     }
 
     /// Tells the loss of the present grant.
@@ -134,10 +159,7 @@ impl Lock {
             let lock = PyWeakrefReference::new(slf.as_any())?.unbind();
             let look = move |py: Python<'_>| {
                 let lock = lock.bind(py).upgrade_as::<Lock>()?;
-                if let Some(lock) = lock {
-                    lock.get().core.state();
-                }
-                Ok(())
+                lock.map_or(Ok(()), |lock| Lock::look(&lock, |_| ()))
             };
             Py::new(py, Loss::new(&this.core, Box::new(look), this.carrier.clone()))
         };
@@ -156,39 +178,44 @@ impl Lock {
 
     /// Acquires it, waiting for at most `wait` seconds: True if it is held now.
     #[pyo3(signature = (wait = None))]
-    fn acquire(&self, py: Python<'_>, wait: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
-        let acquiring = self.acquiring(py, wait)?;
-        if let Some(loops) = self.carrier.loops() {
-            return loops.expect(py, Some(self.core.clone()), |id, sink| acquiring.submit(id, sink));
+    fn acquire(slf: &Bound<'_, Self>, wait: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        Lock::look(slf, |_| ())?;
+        let acquiring = this.acquiring(py, wait)?;
+        if let Some(loops) = this.carrier.loops() {
+            return loops.expect(py, Some(this.core.clone()), |id, sink| acquiring.submit(id, sink));
         }
-        Ok(self.acquire_here(py, acquiring)?.into_pyobject(py)?.to_owned().into_any().unbind())
+        Ok(this.acquire_here(py, acquiring)?.into_pyobject(py)?.to_owned().into_any().unbind())
     }
 
     /// Releases it: True if it was held until now.
-    fn release(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        if let Some(loops) = self.carrier.loops() {
-            return loops.expect(py, None, |id, sink| self.core.release().submit(id, sink));
+    fn release(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        if let Some(loops) = this.carrier.loops() {
+            return loops.expect(py, None, |id, sink| this.core.release().submit(id, sink));
         }
-        let released = self.release_here(py)?.map_err(|error| raised(py, &error))?;
+        let released = Lock::release_here(slf)?.map_err(|error| raised(py, &error))?;
         Ok(released.into_pyobject(py)?.to_owned().into_any().unbind())
     }
 
     /// Extends the lease to at least `ttl` seconds (None: the lock's own) from now: False if it was lost.
     #[pyo3(signature = (ttl = None))]
-    fn extend(&self, py: Python<'_>, ttl: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
+    fn extend(slf: &Bound<'_, Self>, ttl: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
+        let this = slf.get();
         let ttl = ttl.map(|ttl| seconds("ttl", ttl.as_borrowed())).transpose()?;
         // May sleep in any case: other servers may be asked than the client's.
-        self.carrier.make_napping(py, self.core.extend(ttl))
+        let extended = this.carrier.make_napping(slf.py(), this.core.extend(ttl));
+        Lock::look(slf, |_| extended)?
     }
 
     /// Writes the lease down as a text, by which another process adopts it, and ends this handle.
-    fn handover(&self, py: Python<'_>) -> PyResult<String> {
-        self.core.handover().map_err(|error| raised(py, &error))
+    fn handover(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Lock::look(slf, quotalock::Lock::handover)?.map_err(|error| raised(slf.py(), &error))
     }
 
     /// Raises `Lost` unless it is held for certain now.
-    fn assert_held(&self, py: Python<'_>) -> PyResult<()> {
-        self.core.assert_held().map_err(|error| raised(py, &error))
+    fn assert_held(slf: &Bound<'_, Self>) -> PyResult<()> {
+        Lock::look(slf, quotalock::Lock::assert_held)?.map_err(|error| raised(slf.py(), &error))
     }
 
     /// Has every later token be larger than `floor`.
@@ -219,6 +246,7 @@ impl Lock {
 
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let (py, this) = (slf.py(), slf.get());
+        Lock::look(&slf, |_| ())?;
         if this.acquire_here(py, this.acquiring(py, None)?)? {
             return Ok(slf);
         }
@@ -226,21 +254,25 @@ impl Lock {
     }
 
     fn __exit__(
-        &self,
-        py: Python<'_>,
+        slf: &Bound<'_, Self>,
         kind: &Bound<'_, PyAny>,
         _error: &Bound<'_, PyAny>,
         _trace: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let was_acquired = self.core.state() != LockState::Released;
-        let known = self.core.assert_held();
-        let released = self.release_here(py)?;
+        let (py, core) = (slf.py(), &slf.get().core);
+        let was_acquired = core.state() != LockState::Released;
+        let known = core.assert_held();
+        let released = Lock::release_here(slf)?;
         // What the body raised says more than what became of the lock.
         if !was_acquired || !kind.is_none() {
             return Ok(());
         }
-        let kept = known.and_then(|()| if released? { Ok(()) } else { self.core.assert_held() });
+        let kept = known.and_then(|()| if released? { Ok(()) } else { core.assert_held() });
         kept.map_err(|error| raised(py, &error))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.on_lost.traverse(&visit)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -80,7 +80,7 @@ impl Client {
         let name = name.map(|name| octets("name", name.as_borrowed())).transpose()?;
         let adopted = self.core().adopt_named(&text.0, name, renew, None);
         let (core, adopting) = adopted.map_err(|error| raised(py, &error))?;
-        let lock = Lock::adopted(py, core, self.carrier().clone())?;
+        let lock = Lock::adopted(py, core, self)?;
         let answer = self.carrier().make(py, Ok(adopting))?;
         Ok((lock, answer))
     }
@@ -94,7 +94,7 @@ impl Client {
         given: Given,
         make: impl FnOnce(&[&[u8]], LockOptions, u64) -> quotalock::Result<quotalock::Lock>,
     ) -> PyResult<Lock> {
-        Lock::new(|| self.carrier().clone(), names, given, make)
+        Lock::new(|| self, names, given, make)
     }
 }
 
@@ -110,9 +110,9 @@ pub fn quorum_lock(
 ) -> PyResult<Lock> {
     let (clients, given) = (self::clients(clients)?, Maker::QUORUM.read(given, named)?);
     let cores: Vec<_> = clients.iter().map(|client| client.get().core().clone()).collect();
-    // The core takes no fewer than three; the first client's calls carry the handle's own.
-    let carrier = || clients[0].get().carrier().clone();
-    Lock::new(carrier, one(name)?, given, |names, options, _| quotalock::Lock::quorum(&cores, names[0], options))
+    // The core takes no fewer than three; the handle is one of the first.
+    let first = || clients[0].get();
+    Lock::new(first, one(name)?, given, |names, options, _| quotalock::Lock::quorum(&cores, names[0], options))
 }
 
 fn clients<'py>(clients: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, Client>>> {

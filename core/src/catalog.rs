@@ -2,11 +2,13 @@
 
 use crate::limiter;
 use crate::lock;
+use crate::reports;
 use crate::state::lease;
 use crate::state::single_flight;
 use crate::stock;
 
-/// Every script, of limiters, locks, caches and stocks, by a name that tells what it does.
+/// Every script, of limiters, locks, caches, stocks and reports, by a name that tells what it does.
 pub fn scripts() -> Vec<(String, String)> {
-    [limiter::scripts(), lease::scripts(), lock::scripts(), single_flight::scripts(), stock::scripts()].concat()
+    let of_data = [lease::scripts(), lock::scripts(), single_flight::scripts(), stock::scripts()].concat();
+    [limiter::scripts(), of_data, reports::scripts()].concat()
 }

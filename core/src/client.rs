@@ -15,6 +15,7 @@ use crate::base::key;
 use crate::call::operation::OnError;
 use crate::metrics;
 use crate::reactor::partings;
+use crate::reports::Reporter;
 use crate::session::Session;
 
 /// The environment variable that is asked when no URL is given.
@@ -66,6 +67,9 @@ pub struct Options {
     pub deny_cache_max: Duration,
     /// What tells the password, where the URL gives none.
     pub password: Option<PasswordProvider>,
+    /// Whether what its limiters decide, and whom they deny most often, is told to Redis once a second, in the background: see
+    /// [`reports`](crate::reports). What is decided in memory is not.
+    pub report: bool,
 }
 
 impl Default for Options {
@@ -78,6 +82,7 @@ impl Default for Options {
             request_memory: DEFAULT_REQUEST_MEMORY,
             deny_cache_max: DEFAULT_DENY_CACHE_MAX,
             password: None,
+            report: false,
         }
     }
 }
@@ -92,6 +97,7 @@ impl fmt::Debug for Options {
             .field("request_memory", &self.request_memory)
             .field("deny_cache_max", &self.deny_cache_max)
             .field("password", &self.password)
+            .field("report", &self.report)
             .finish()
     }
 }
@@ -102,6 +108,8 @@ impl fmt::Debug for Options {
 #[derive(Clone)]
 pub struct Client {
     pub(crate) session: Arc<Session>,
+    /// Who reports what it decides, if somebody does.
+    pub(crate) reporter: Option<Arc<Reporter>>,
 }
 
 impl Client {
@@ -150,7 +158,9 @@ impl Client {
             // From now on it is one of those that keep the memory.
             session.engine();
         }
-        Ok(Client { session: Arc::new(session) })
+        let session = Arc::new(session);
+        let reports = options.report && !session.endpoint.is_memory();
+        Ok(Client { reporter: reports.then(|| Arc::new(Reporter::new(&session))), session })
     }
 
     /// Whether it keeps everything in this process.

@@ -15,7 +15,7 @@ use crate::state::purse::Leftover;
 
 impl Client {
     /// Closes the client. Locks and permits that are held through it are released, permits that a limiter took ahead ([`LimiterOptions::lease`](crate::LimiterOptions)) given back, and who waits for one ends with `closed` and
-    /// leaves its place; that takes one timeout of the client at most, after which what could not be given back ends with its
+    /// leaves its place; what is not [reported](crate::reports) yet is. That takes one timeout of the client at most, after which what could not be given back ends with its
     /// ttl. Then the connections are closed. Later calls answer `closed`, and what was held is lost; closing twice does nothing.
     pub fn close(&self) {
         Closing::begin(self).run();
@@ -31,7 +31,8 @@ impl Client {
                 Ok(Answer::new(true))
             })
         };
-        (!closing.held.is_empty() || !closing.unspent.is_empty()).then(|| task(closing))
+        let has_work = !closing.held.is_empty() || !closing.unspent.is_empty() || closing.report.is_some();
+        has_work.then(|| task(closing))
     }
 }
 
@@ -42,6 +43,8 @@ struct Closing {
     held: Vec<Arc<Held>>,
     /// Permits that were taken ahead.
     unspent: Vec<Leftover>,
+    /// What is not reported yet.
+    report: Option<Exchange>,
 }
 
 impl Closing {
@@ -55,7 +58,8 @@ impl Closing {
         engine.into_iter().for_each(|engine| engine.hang_up());
         let unspent = session.as_ref().zip(engine);
         let unspent = unspent.map(|(session, engine)| engine.purses.give_up(session.purse_time())).unwrap_or_default();
-        Closing { session, held, unspent }
+        let report = session.as_ref().and(client.reporter.as_ref()).and_then(|reporter| reporter.take());
+        Closing { session, held, unspent, report }
     }
 
     /// Gives back what is held.
@@ -71,7 +75,8 @@ impl Closing {
         let unspent = std::mem::take(&mut self.unspent).into_iter();
         let given_back = unspent.filter_map(|left| limiter::give_back(session, left));
         // What could not be told ends with its ttl, and permits with their window.
-        batch::run_all(single.into_iter().map(release).chain(given_back).collect(), &mut || Instant::now() >= end);
+        let calls = single.into_iter().map(release).chain(given_back).chain(self.report.take());
+        batch::run_all(calls.collect(), &mut || Instant::now() >= end);
         for held in several.iter().take_while(|_| Instant::now() < end) {
             let _ = lock::release_everywhere(held, &mut || Instant::now() >= end);
         }

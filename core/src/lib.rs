@@ -41,6 +41,7 @@ pub mod convert;
 pub mod driver;
 pub mod metrics;
 pub mod places;
+pub mod reports;
 pub mod stored;
 pub mod testing;
 

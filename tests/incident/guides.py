@@ -241,6 +241,7 @@ PRELUDES = {
 }
 # How many examples each guide has in each language.
 COUNTS = {
+    "alerts": 0,
     "algorithms": 7,
     "cli": 0,
     "cluster": 0,

@@ -89,4 +89,10 @@ MUTANTS = [
         "chain(given_back)",
         "chain(given_back.take(0))",
     ),
+    Mutant(
+        "a denial of what is taken for others counts as one of the cost alone",
+        f"{RUST}/limiter/call.rs",
+        "self.is_plain() && self.more() == 0;",
+        "self.is_plain();",
+    ),
 ]

@@ -37,6 +37,7 @@ import locks
 import node
 import php
 import python
+import serve
 import stocks
 from mutant import Mutant
 
@@ -46,7 +47,7 @@ FOUND_BY = Path(__file__).with_name("found_by.json")
 JOBS = int(os.environ.get("JOBS", "2"))
 # Each has MUTANTS, and TESTS: those in tests/rust/tests that find them where the unit tests and the vectors do not; of
 # the packages those in tests/python, tests/php and tests/node.
-THEMES = [limiters, leases, connections, locks, caches, stocks, elsewhere, attacks, python, php, node, doctor]
+THEMES = [limiters, leases, connections, locks, caches, stocks, elsewhere, attacks, python, php, node, doctor, serve]
 # Those tests that tell most in least time come first; what follows is only built if they stay green.
 FIRST = ("lib", "vectors")
 CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]
@@ -168,10 +169,11 @@ class Copy:
         # What `make test-frameworks` fetches.
         link = f"mkdir -p {self.path}/target; ln -sfn {there} {self.path}/target/frameworks"
         if language == "node":
-            run = ["node", "--test", f"{own}/node/middleware.test.mjs", f"{own}/node/stores.test.mjs"]
+            run = ["node", "--test", *(f"{own}/node/{name}.test.mjs" for name in ("middleware", "stores", "leases"))]
             build = "npm run build --silent --prefix bindings-node"
         elif language == "python":
-            chosen = [f"{own}/python/test_{name}.py" for name in ("asgi", "django", "flask", "storage_of_limits")]
+            themes = ("asgi", "django", "flask", "leases", "storage_of_limits")
+            chosen = [f"{own}/python/test_{name}.py" for name in themes]
             run = [str(there / "python/bin/python"), *PYTEST[1:], "-c", f"{own}/python/pytest.ini", *chosen]
             library = "bindings-python/python/quotalock/_native.abi3.so"
             build = f"cargo build --quiet -p quotalock-python; cp {self.path}/target/debug/lib_native.so {library}"

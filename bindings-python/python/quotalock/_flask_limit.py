@@ -26,9 +26,10 @@ class Limit:
     override_defaults: bool = True
     cost: int | Callable[[], int] = 1
     scope: str | None = None
+    lease: int | None = None
 
     def __post_init__(self) -> None:
-        self._fixed = None if callable(self.given) else checked_policy(self.given, self.where)
+        self._fixed = None if callable(self.given) else checked_policy(self.given, self.where, self.lease)
         checked_function(self.key_func, "key_func", self.where)
         checked_function(self.exempt_when, "exempt_when", self.where)
         checked_cost(self.cost, self.where)
@@ -69,7 +70,7 @@ class Limit:
         if self._fixed is not None:
             return self._fixed
         assert callable(self.given)
-        return checked_policy(self.given(), name_of(self.given))
+        return checked_policy(self.given(), name_of(self.given), self.lease)
 
     def price(self) -> int:
         """What the current request counts."""

@@ -79,6 +79,9 @@ __all__ = [
     "quorum_lock",
     "set_time",
     "settle_threads",
+    "tell_decision",
+    "tell_decisions",
+    "tell_lost",
 ]
 
 __version__: str
@@ -102,6 +105,14 @@ class Client:
     After Redis has denied a call, this process answers the same one itself until it can be admitted, for
     `deny_cache_max` seconds at most: up to 60; 0 asks every time.
 
+    `on_decision(decision, key)` is called after each decision that charges or denies, on the thread whose call it was,
+    before that call returns or raises `RateLimited`. `on_lost(lock)` is called when a lock of this client turns out to
+    be lost, on the thread that looks at it, extends or releases it; with `quotalock.aio` by the loop, at once. Both are
+    plain functions; what they raise goes to `sys.unraisablehook` and changes nothing.
+
+    With `report` this process tells Redis once a second, in the background, what the client's limiters decided, and which
+    keys they denied most often: for `quotalock top`. What has no room or cannot be sent is dropped and counted.
+
     Raises `InvalidArgument` for a URL, prefix, timeout, `on_error`, `request_memory` or `deny_cache_max` that is not
     valid.
     """
@@ -115,6 +126,9 @@ class Client:
         request_memory: float = 60.0,
         password: Callable[[], str | Awaitable[str]] | None = None,
         deny_cache_max: float = 1.0,
+        on_decision: Callable[[Decision, str | bytes | int], object] | None = None,
+        on_lost: Callable[[Lock], object] | None = None,
+        report: bool = False,
     ) -> Self: ...
     def limiter(
         self,
@@ -1376,6 +1390,21 @@ def settle_threads() -> None:
 
 def check_function(what: str, given: object) -> None:
     """Refuses what cannot be called, before anybody waits for it: `TypeError`."""
+
+def tell_decision(
+    function: Callable[[Decision, str | bytes | int], object], decision: Decision, key: str | bytes | int
+) -> None:
+    """Tells `on_decision` of a decision that charged or denied. What it raises goes to `sys.unraisablehook`."""
+
+def tell_decisions(
+    function: Callable[[Decision, str | bytes | int], object],
+    decision: CombinedDecision,
+    keys: list[str | bytes | int],
+) -> None:
+    """As `tell_decision`, of each of several decisions that charged or denied."""
+
+def tell_lost(function: Callable[[Any], object], lock: object) -> None:
+    """Tells `on_lost` of a lock. What it raises goes to `sys.unraisablehook`."""
 
 def check_json(text: str) -> None:
     """Refuses JSON that another language cannot read back, before it is stored: `InvalidArgument`."""

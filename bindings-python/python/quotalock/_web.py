@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -21,23 +22,23 @@ Client = TypeVar("Client", _native.Client, aio.Client)
 _nowhere = _native.Client("memory://quotalock-looks-at-policies")
 
 
-def checked_policy(policy: object, where: str) -> str:
-    """A policy as text, several joined; raises what is wrong with it, and where it stands."""
+def checked_policy(policy: object, where: str, lease: int | None = None) -> str:
+    """A policy as text, several joined; raises what is wrong with it or its lease, and where it stands."""
     texts = [policy] if isinstance(policy, str) else policy
     if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
         raise InvalidArgument(f'{where}: a limit is a text such as "10/minute;100/hour", or a list of them: {policy!r}')
     try:
-        return _parsed(";".join(texts))
+        return _parsed(";".join(texts), lease)
     except ValueError as error:
         raise type(error)(f"{where}: {error}") from None
 
 
-def _parse(policy: str) -> str:
+def _parse(policy: str, lease: int | None) -> str:
     """A policy as the core writes it."""
-    return _nowhere.limiter("policy", policy).policy
+    return _nowhere.limiter("policy", policy, lease=lease).policy
 
 
-_parsed: Callable[[str], str] = lru_cache(maxsize=1024)(_parse)
+_parsed: Callable[[str, int | None], str] = lru_cache(maxsize=1024)(_parse)
 
 
 def checked_key(key: object, where: str) -> Whom:
@@ -47,6 +48,17 @@ def checked_key(key: object, where: str) -> Whom:
     if isinstance(key, int) and not isinstance(key, bool):
         return str(key)
     raise InvalidArgument(f"{where} gave {key!r} as the key: it must be a text, bytes or a whole number, and not empty")
+
+
+def asked_key(function: Callable[..., Key], *given: object, **named: object) -> Whom:
+    """Whom a key function names; see `checked_key`."""
+    return checked_key(function(*given, **named), name_of(function))
+
+
+async def awaited_key(function: Callable[..., Key | Awaitable[Key]], given: object) -> Whom:
+    """As `asked_key`, of a function that may be awaited."""
+    key = function(given)
+    return checked_key(await key if inspect.isawaitable(key) else key, name_of(function))
 
 
 def checked_function(function: Any, what: str, where: str) -> Any:  # noqa: ANN401
@@ -80,12 +92,12 @@ def name_of(function: object) -> str:
 
 
 class Limiters:
-    """The limiters of a client, made once for each name and policy."""
+    """The limiters of a client, made once for each name, policy and lease."""
 
     def __init__(self, client: Any, scope: str | None, enforce: bool) -> None:  # noqa: ANN401
         @lru_cache(maxsize=4096)
-        def made(name: str, policy: str) -> Any:  # noqa: ANN401
-            return client.limiter(name, policy, scope, enforce)
+        def made(name: str, policy: str, lease: int | None = None) -> Any:  # noqa: ANN401
+            return client.limiter(name, policy, scope, enforce, lease)
 
         self.get = made
 

@@ -10,7 +10,6 @@ A refused request gets 429 with `Retry-After` and a problem body (RFC 9457), 503
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
@@ -19,12 +18,11 @@ from ._web import (
     Key,
     Proxies,
     Whom,
+    awaited_key,
     checked_client,
     checked_cost,
     checked_function,
-    checked_key,
     checked_policy,
-    name_of,
 )
 from .aio import Client
 
@@ -43,7 +41,7 @@ class RateLimitMiddleware:
     `policy` is text, or a list of texts. `client` is a `quotalock.aio.Client`; without one it is that of the
     environment. `key` makes a key of the scope, and may be awaited; without one it is the client's address, which
     `trusted_proxies` may tell in `forwarded_header`. `exempt` says of a scope that it is not limited. `name` is that of
-    the limiter.
+    the limiter, `lease` how many permits it takes from Redis at once at most.
     """
 
     def __init__(
@@ -55,14 +53,15 @@ class RateLimitMiddleware:
         key: Callable[[Any], Key | Awaitable[Key]] | None = None,
         name: str = "http",
         cost: int = 1,
+        lease: int | None = None,
         exempt: Callable[[Any], bool] | None = None,
         trusted_proxies: Iterable[str] = (),
         forwarded_header: str = "X-Forwarded-For",
         legacy_headers: bool = False,
     ) -> None:
         self._app = app
-        policy = checked_policy(policy, "RateLimitMiddleware")
-        self._limiter = checked_client(client, Client, "RateLimitMiddleware").limiter(name, policy)
+        policy = checked_policy(policy, "RateLimitMiddleware", lease)
+        self._limiter = checked_client(client, Client, "RateLimitMiddleware").limiter(name, policy, lease=lease)
         self._proxies = Proxies(trusted_proxies, forwarded_header)
         self._key = checked_function(key, "key", "RateLimitMiddleware")
         self._cost = checked_cost(cost, "RateLimitMiddleware")
@@ -93,10 +92,7 @@ class RateLimitMiddleware:
         return scope
 
     async def _key_of(self, scope: Scope, request: object) -> Whom:
-        if self._key is None:
-            return address(scope, self._proxies)
-        key = self._key(request)
-        return checked_key(await key if inspect.isawaitable(key) else key, name_of(self._key))
+        return address(scope, self._proxies) if self._key is None else await awaited_key(self._key, request)
 
 
 def address(scope: Scope, proxies: Proxies) -> str:

@@ -29,7 +29,7 @@ from celery.exceptions import Ignore
 
 from ._errors import RateLimited
 from ._native import Client
-from ._web import Key, Whom, checked_client, checked_cost, checked_function, checked_key, checked_policy, name_of
+from ._web import Key, Whom, asked_key, checked_client, checked_cost, checked_function, checked_policy, name_of
 
 __all__ = ["rate_limited", "single_instance"]
 
@@ -42,6 +42,7 @@ def rate_limited(
     key: Callable[..., Key] | None = None,
     name: str | None = None,
     cost: int = 1,
+    lease: int | None = None,
     jitter: float = 1.0,
     client: Client | None = None,
 ) -> Callable[[Function], Function]:
@@ -49,19 +50,19 @@ def rate_limited(
 
     A task that has to wait goes back to the queue, with the same id, for as long as the decision says and up to
     `jitter` seconds more; that counts as no retry, and no worker waits. `key` gets the task's arguments. Limiters of
-    one `name` share what they count; without one it is that of the task. `client` is a `quotalock.Client`; without one
-    it is that of the environment.
+    one `name` share what they count; without one it is that of the task. `lease` is how many permits a worker takes
+    from Redis at once at most. `client` is a `quotalock.Client`; without one it is that of the environment.
 
     Raises `RateLimited` where there is no queue: in a direct call, with `task_always_eager`, and for a cost that the
     policy never admits.
     """
-    policy = checked_policy(policy, "rate_limited")
+    policy = checked_policy(policy, "rate_limited", lease)
     checked_function(key, "key", "rate_limited")
     checked_cost(cost, "rate_limited")
     client = checked_client(client, Client, "rate_limited")
 
     def decorate(function: Function) -> Function:
-        limiter = client.limiter(name or f"celery:{name_of(function)}", policy)
+        limiter = client.limiter(name or f"celery:{name_of(function)}", policy, lease=lease)
 
         @functools.wraps(function)
         def limited(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401
@@ -128,7 +129,7 @@ def _key(key: Callable[..., Key] | None, arguments: tuple[Any, ...], named: dict
         return "all"
     # A bound task is the first argument of the function, and none of its caller's.
     own = arguments[1:] if arguments and isinstance(arguments[0], Task) else arguments
-    return checked_key(key(*own, **named), name_of(key))
+    return asked_key(key, *own, **named)
 
 
 def _queued() -> Any:  # noqa: ANN401

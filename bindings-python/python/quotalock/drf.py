@@ -24,11 +24,14 @@ from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
 
-from ._web import Answer, checked_key, checked_policy
+from ._web import Answer, Whom, checked_key, checked_policy
 from .django._limit import address
 from .django._settings import configuration
 
 __all__ = ["AnonRateThrottle", "ScopedRateThrottle", "SimpleRateThrottle", "TemporarilyReduced", "UserRateThrottle"]
+
+# The name of a limiter, its policy and lease, and whom it counts for.
+Charge = tuple[str, str, int | None, Whom]
 
 # What can't be is told of when the application starts.
 for _scope, _rate in api_settings.DEFAULT_THROTTLE_RATES.items():
@@ -48,8 +51,10 @@ class TemporarilyReduced(APIException):
 
 
 class SimpleRateThrottle(throttling.SimpleRateThrottle):
-    """A throttle by `rate`, which is a policy, for each key that `get_cache_key` makes; None is no limit."""
+    """A throttle by `rate`, which is a policy, for each key that `get_cache_key` makes; None is no limit. `lease` is
+    how many permits are taken from Redis at once at most, and spent without a call where a throttle decides alone."""
 
+    lease: int | None = None
     _decision: Any = None
 
     def parse_rate(self, rate: str | None) -> tuple[int | None, int | None]:
@@ -82,22 +87,19 @@ class SimpleRateThrottle(throttling.SimpleRateThrottle):
     def _prepare(self, view: object) -> None:
         """Takes what it needs of a view."""
 
-    def _charge(self, request: Request, view: Any) -> tuple[str, str, Any] | None:  # noqa: ANN401
-        """The name of the limiter, its policy, and whom it counts for; None if this throttle does not hold."""
+    def _charge(self, request: Request, view: Any) -> Charge | None:  # noqa: ANN401
+        """What this throttle charges; None if it does not hold."""
         self._prepare(view)
         if getattr(self, "rate", None) is None:
             return None
         key = self.get_cache_key(request, view)
         if key is None:
             return None
-        rate = checked_policy(self.rate, f"the rate of {type(self).__name__}")
-        return (
-            f"drf:{self.scope or type(self).__name__}",
-            rate,
-            checked_key(key, f"{type(self).__name__}.get_cache_key"),
-        )
+        own = type(self).__name__
+        rate = checked_policy(self.rate, f"the rate of {own}", self.lease)
+        return f"drf:{self.scope or own}", rate, self.lease, checked_key(key, f"{own}.get_cache_key")
 
-    def _beside(self, request: Request, view: Any) -> dict[tuple[str, str, Any], None]:  # noqa: ANN401
+    def _beside(self, request: Request, view: Any) -> dict[Charge, None]:  # noqa: ANN401
         """What the other throttles of the view charge, to decide about all of it at once."""
         others = view.get_throttles() if hasattr(view, "get_throttles") else []
         if len(others) == 1 and type(others[0]) is type(self):
@@ -106,9 +108,9 @@ class SimpleRateThrottle(throttling.SimpleRateThrottle):
         return {charge: None for charge in charges if charge is not None}
 
     @staticmethod
-    def _decide(request: HttpRequest, wanted: dict[tuple[str, str, Any], None]) -> dict[tuple[str, str, Any], Any]:
+    def _decide(request: HttpRequest, wanted: dict[Charge, None]) -> dict[Charge, Any]:
         settings = configuration()
-        charges = [(settings.limiters.get(name, policy), key) for name, policy, key in wanted]
+        charges = [(settings.limiters.get(name, policy, lease), key) for name, policy, lease, key in wanted]
         if len(charges) == 1:
             limiter, key = charges[0]
             decision: Any = limiter.consume(key)

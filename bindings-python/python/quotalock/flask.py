@@ -30,7 +30,7 @@ from flask import Blueprint, Flask, Response, current_app, g, request
 from ._flask_limit import Limit, Limits, methods_of
 from ._flask_refused import RateLimitExceeded, TemporarilyReduced
 from ._native import Client
-from ._web import Answer, Key, Limiters, Proxies, Whom, checked_client, checked_function, checked_key, name_of
+from ._web import Answer, Key, Limiters, Proxies, Whom, asked_key, checked_client, checked_function, name_of
 
 __all__ = ["Limiter", "RateLimitExceeded", "TemporarilyReduced", "get_remote_address"]
 
@@ -120,9 +120,11 @@ class Limiter:
         override_defaults: bool = True,
         cost: int | Callable[[], int] = 1,
         scope: str | None = None,
+        lease: int | None = None,
     ) -> Callable[[Decorated], Decorated]:
         """Limits a view, a blueprint or a function that is called in a request. `limit_value` may be a function that
-        tells the policy of a request. `override_defaults` leaves the default limits out."""
+        tells the policy of a request. `override_defaults` leaves the default limits out. With a `lease` as many permits
+        at most are taken from Redis at once, and spent without a call where this limit decides alone."""
         limit = Limit(
             limit_value,
             "limit",
@@ -134,6 +136,7 @@ class Limiter:
             override_defaults=override_defaults,
             cost=cost,
             scope=scope,
+            lease=lease,
         )
         return functools.partial(self._decorated, limit)
 
@@ -147,6 +150,7 @@ class Limiter:
         exempt_when: Callable[[], bool] | None = None,
         override_defaults: bool = True,
         cost: int | Callable[[], int] = 1,
+        lease: int | None = None,
     ) -> Callable[[Decorated], Decorated]:
         """Limits whatever has a shared limit of this `scope`, all of it together; see `limit`."""
         return self.limit(
@@ -157,6 +161,7 @@ class Limiter:
             override_defaults=override_defaults,
             cost=cost,
             scope=scope,
+            lease=lease,
         )
 
     def exempt(self, obj: Decorated) -> Decorated:
@@ -216,11 +221,11 @@ class Limiter:
             if not limit.holds(request.method):
                 continue
             key_func = limit.key_func or self._key_func
-            key = checked_key(key_func(), name_of(key_func))
+            key = asked_key(key_func)
             name, policy = limit.named(place, request.method), limit.policy()
             if (name, key) in charges:
                 name = f"{name}:{policy}"
-            charges.setdefault((name, key), (self._limiters.get(name, policy), key, limit.price()))
+            charges.setdefault((name, key), (self._limiters.get(name, policy, limit.lease), key, limit.price()))
             messages.setdefault((name, key), limit.error_message)
         if not charges:
             return

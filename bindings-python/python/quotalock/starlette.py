@@ -34,10 +34,10 @@ from ._web import (
     Limiters,
     Proxies,
     Whom,
+    awaited_key,
     checked_client,
     checked_cost,
     checked_function,
-    checked_key,
     checked_policy,
     name_of,
 )
@@ -103,7 +103,8 @@ class Limit:
 
     Limits of one `name` share what they count. Without one it is the path of the route, or the function. `key` gets the
     request, and may be awaited; so may `exempt_when`, which says of a request that it is not limited. `cost` is what a
-    request counts.
+    request counts, `lease` how many permits are taken from Redis at once at most, and spent without a call where this
+    limit decides alone.
     """
 
     def __init__(
@@ -114,8 +115,10 @@ class Limit:
         name: str | None = None,
         cost: int = 1,
         exempt_when: Callable[[Any], bool | Awaitable[bool]] | None = None,
+        lease: int | None = None,
     ) -> None:
-        self.policy = checked_policy(policy, "Limit")
+        self.policy = checked_policy(policy, "Limit", lease)
+        self.lease = lease
         self.key = checked_function(key, "key", "Limit")
         self.name = name
         self.cost = checked_cost(cost, "Limit")
@@ -125,10 +128,10 @@ class Limit:
         """Who is charged what for a request; None if it is not limited."""
         if self.exempt_when is not None and await _awaited(self.exempt_when(request)):
             return None
-        limiter = installed.limiters.get(self.name or _route(request), self.policy)
+        limiter = installed.limiters.get(self.name or _route(request), self.policy, self.lease)
         if self.key is None:
             return limiter, asgi.address(request.scope, installed.proxies), self.cost
-        return limiter, checked_key(await _awaited(self.key(request)), name_of(self.key)), self.cost
+        return limiter, await awaited_key(self.key, request), self.cost
 
 
 async def decide(request: HTTPConnection, limits: Iterable[Limit]) -> None:
@@ -156,9 +159,10 @@ def limit(
     name: str | None = None,
     cost: int = 1,
     exempt_when: Callable[[Any], bool | Awaitable[bool]] | None = None,
+    lease: int | None = None,
 ) -> Callable[[Endpoint], Endpoint]:
     """Limits an endpoint; see `Limit`. Several of them decide together."""
-    added = Limit(policy, key=key, name=name, cost=cost, exempt_when=exempt_when)
+    added = Limit(policy, key=key, name=name, cost=cost, exempt_when=exempt_when, lease=lease)
 
     def decorate(endpoint: Endpoint) -> Endpoint:
         added.name = name or name_of(endpoint)

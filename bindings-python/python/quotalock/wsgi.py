@@ -14,17 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ._native import Client
-from ._web import (
-    Answer,
-    Key,
-    Proxies,
-    checked_client,
-    checked_cost,
-    checked_function,
-    checked_key,
-    checked_policy,
-    name_of,
-)
+from ._web import Answer, Key, Proxies, asked_key, checked_client, checked_cost, checked_function, checked_policy
 
 __all__ = ["RateLimitMiddleware"]
 
@@ -38,7 +28,8 @@ class RateLimitMiddleware:
 
     `policy` is text, or a list of texts. `client` is a `quotalock.Client`; without one it is that of the environment.
     `key` makes a key of the environ; without one it is the client's address, which `trusted_proxies` may tell in
-    `forwarded_header`. `exempt` says of an environ that it is not limited. `name` is that of the limiter.
+    `forwarded_header`. `exempt` says of an environ that it is not limited. `name` is that of the limiter, `lease` how
+    many permits it takes from Redis at once at most.
     """
 
     def __init__(
@@ -50,14 +41,15 @@ class RateLimitMiddleware:
         key: Callable[[WSGIEnvironment], Key] | None = None,
         name: str = "http",
         cost: int = 1,
+        lease: int | None = None,
         exempt: Callable[[WSGIEnvironment], bool] | None = None,
         trusted_proxies: Iterable[str] = (),
         forwarded_header: str = "X-Forwarded-For",
         legacy_headers: bool = False,
     ) -> None:
         self._app = app
-        policy = checked_policy(policy, "RateLimitMiddleware")
-        self._limiter = checked_client(client, Client, "RateLimitMiddleware").limiter(name, policy)
+        policy = checked_policy(policy, "RateLimitMiddleware", lease)
+        self._limiter = checked_client(client, Client, "RateLimitMiddleware").limiter(name, policy, lease=lease)
         self._proxies = Proxies(trusted_proxies, forwarded_header)
         self._forwarded = f"HTTP_{forwarded_header.upper().replace('-', '_')}"
         self._key = checked_function(key, "key", "RateLimitMiddleware") or self._address
@@ -69,7 +61,7 @@ class RateLimitMiddleware:
         """Answers a request."""
         if self._exempt and self._exempt(environ):
             return self._app(environ, start_response)
-        key = checked_key(self._key(environ), name_of(self._key))
+        key = asked_key(self._key, environ)
         try:
             answer = Answer(self._limiter.consume(key, self._cost), self._legacy)
         except OSError as away:

@@ -142,6 +142,12 @@ impl Decision {
 }
 
 impl Decision {
+    /// Whether something was charged or denied: a look does neither, such as a `consume` of nothing that is admitted. What
+    /// listeners of bindings are told of.
+    pub fn has_decided(&self) -> bool {
+        self.cost > 0 || !self.allowed
+    }
+
     /// Counts as left what is held in this process.
     pub(crate) fn with_held(&mut self, held: u64) {
         if self.allowed {
@@ -196,6 +202,16 @@ pub struct CombinedDecision {
 }
 
 impl CombinedDecision {
+    /// The decisions that charged or denied, with their places. If the whole was denied, those that admitted charged nothing.
+    pub fn decided(&self) -> impl Iterator<Item = (usize, &Decision)> {
+        self.decisions.iter().enumerate().filter(|(_, decision)| self.counts(decision))
+    }
+
+    /// Whether this one of its decisions charged or denied.
+    pub(crate) fn counts(&self, decision: &Decision) -> bool {
+        self.allowed || !decision.allowed || decision.would_deny
+    }
+
     pub(crate) fn combine(decisions: Vec<Decision>, source: Source) -> CombinedDecision {
         let wait = |d: &Decision| d.retry_after.unwrap_or(u64::MAX);
         let places = || decisions.iter().enumerate();

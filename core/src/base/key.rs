@@ -1,5 +1,6 @@
 //! How a user's key becomes a Redis key: `<prefix>:<kind>:<name>:{<key>}`, with a scope `<prefix>:<kind>:<name>:{<scope>}:{<key>}`;
 //! a lock's name is its key: `<prefix>:<kind>:{<name>}`, and so is a stock's, with a scope `<prefix>:stock:{<scope>}:{<name>}`.
+//! One key more is that of the reports, `<prefix>:reports`.
 //!
 //! The user's part is the whole hash tag, so everything that belongs to one key lies in one cluster slot, and `%`, `{`
 //! and `}` are percent-encoded, so no input can open, close or empty the tag. The layout is a wire protocol: languages
@@ -114,6 +115,14 @@ pub(crate) fn lock_stem(prefix: &str, kind: &str) -> Vec<u8> {
     format!("{prefix}:{kind}:{{").into_bytes()
 }
 
+/// The word in the key of the reports.
+const REPORTS: &str = "reports";
+
+/// The key of the stream of reports: `<prefix>:reports`.
+pub(crate) fn reports(prefix: &str) -> Vec<u8> {
+    format!("{prefix}:{REPORTS}").into_bytes()
+}
+
 /// What the names of the channels begin with at which waiters are told: `<prefix>:wake:`.
 pub(crate) fn wake_prefix(prefix: &str) -> std::sync::Arc<[u8]> {
     format!("{prefix}:wake:").into_bytes().into()
@@ -190,10 +199,12 @@ pub enum KeyKind {
     Cache,
     /// An id of a `once`.
     Once,
+    /// What processes report; it has no name.
+    Reports,
 }
 
 impl KeyKind {
-    /// Every kind, with its word in Redis keys.
+    /// Every kind of which there is more than one key, with its word in Redis keys.
     const ALL: [(&str, KeyKind); 8] = [
         ("limit", KeyKind::Limiter),
         ("request", KeyKind::Request),
@@ -216,7 +227,7 @@ impl KeyKind {
 pub struct KeyName {
     /// What it is about.
     pub kind: KeyKind,
-    /// The name of the limiter, lock, stock, cache or `once`.
+    /// The name of the limiter, lock, stock, cache or `once`; empty for the reports.
     pub name: Vec<u8>,
     /// What its keys have in common, if that was said.
     pub scope: Option<Vec<u8>>,
@@ -230,6 +241,10 @@ impl KeyName {
     /// Reads a Redis key; none if no client with this prefix has made it.
     pub fn parse(prefix: &str, redis_key: &[u8]) -> Option<KeyName> {
         let rest = redis_key.strip_prefix(prefix.as_bytes())?.strip_prefix(b":")?;
+        if rest == REPORTS.as_bytes() {
+            let (name, beside) = (Vec::new(), Vec::new());
+            return Some(KeyName { kind: KeyKind::Reports, name, scope: None, key: None, beside });
+        }
         let end = rest.iter().position(|byte| *byte == b':')?;
         let (_, kind) = KeyKind::ALL.into_iter().find(|(word, _)| word.as_bytes() == &rest[..end])?;
         let rest = &rest[end + 1..];
@@ -283,6 +298,7 @@ mod tests {
                 assert_eq!(read(&ledger), of(KeyKind::Stock, key, scope, None, b":ledger"));
             }
         }
+        assert_eq!(read(&reports("ql")), of(KeyKind::Reports, b"", None, None, b""));
         assert_eq!(read(b"ql:sem:{x}"), of(KeyKind::Semaphore, b"x", None, None, b""));
         assert_eq!(read(b"ql:cache:n:{x}:wait"), of(KeyKind::Cache, b"n", None, Some(b"x"), b":wait"));
         let request = b"ql:request:n:{x}:consume:i{d";
@@ -295,6 +311,7 @@ mod tests {
             b"qx:lock:{x}",
             b"ql:lock:{x",
             b"ql",
+            b"ql:reports:x",
         ] {
             assert_eq!(read(other), None, "{}", String::from_utf8_lossy(other));
         }

@@ -77,7 +77,7 @@ impl LimiterCall {
 
     /// How much Redis is asked for: the amount, and what is taken for others.
     fn asked(&self) -> u64 {
-        self.amount + self.leasing.as_ref().map_or(0, Leasing::more)
+        self.amount + self.more()
     }
 
     fn transition(&self) -> Transition {
@@ -103,6 +103,11 @@ impl LimiterCall {
     /// Whether a denial of it says something about other calls.
     fn is_plain(&self) -> bool {
         matches!(self.verb, Verb::Consume | Verb::Require) && self.memory.is_none() && self.amount > 0
+    }
+
+    /// How much it takes for others.
+    fn more(&self) -> u64 {
+        self.leasing.as_ref().map_or(0, Leasing::more)
     }
 
     fn shown_key(&self) -> String {
@@ -213,7 +218,7 @@ impl Operation for LimiterCall {
             }
             _ if fields.len() == expected && self.verb != Verb::UpTo => {
                 let mut decision = self.spec.decision(fields, self.cost(), source)?;
-                decision.with_held(self.leasing.as_ref().map_or(0, Leasing::more));
+                decision.with_held(self.more());
                 Ok(Answer::new(decision))
             }
             _ => Err(odd_reply(format!("{} fields in place of {expected}", fields.len()))),
@@ -247,7 +252,9 @@ impl Operation for LimiterCall {
         let decision = answer.get::<Decision>();
         let holds = matches!(self.verb, Verb::Reserve { unsettled: Unsettled::Returned, .. });
         recall.answered(holds && decision.is_some_and(|decision| decision.allowed));
-        if let Some(decision) = decision.filter(|decision| self.is_plain() && !decision.allowed) {
+        // What is taken for others may have been too much, and the cost alone not.
+        let is_of_its_cost = self.is_plain() && self.more() == 0;
+        if let Some(decision) = decision.filter(|decision| is_of_its_cost && !decision.allowed) {
             recall.remember(decision);
         }
     }

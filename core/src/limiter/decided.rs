@@ -15,16 +15,21 @@ use crate::base::decision::{CombinedDecision, Decision};
 use crate::base::error::{Code, Error, Result};
 use crate::base::key;
 use crate::call::answer::Answer;
+use crate::reports::Whose;
 
 impl Spec {
     /// A call about this key, which is only asked for where it is needed, was decided so, or could not be.
     #[inline]
-    pub fn decided<'k>(&self, _key: impl FnOnce() -> Cow<'k, [u8]>, decided: std::result::Result<&Decision, &Error>) {
+    pub fn decided<'k>(&self, key: impl FnOnce() -> Cow<'k, [u8]>, decided: std::result::Result<&Decision, &Error>) {
         match decided {
             Ok(decision) => self.counters.count(decision),
             // What was asked wrongly is no decision.
-            Err(error) if error.code() == Code::InvalidArgument => {}
+            Err(error) if error.code() == Code::InvalidArgument => return,
             Err(_) => self.counters.count_error(self.asks),
+        }
+        if let Some(reporter) = &self.reporter {
+            let whose = Whose { name: &self.name, scope: self.scope.as_deref(), asks: self.asks };
+            reporter.decided(&whose, key, decided);
         }
     }
 
@@ -67,7 +72,7 @@ impl CombinedCall {
         for (part, place) in self.parts.iter().zip(&self.places) {
             let key = || part.spec.user_key(&part.key);
             match combined.map(|combined| (combined, combined.decisions.get(*place))) {
-                Ok((combined, Some(decision))) if combined.allowed || !decision.allowed || decision.would_deny => {
+                Ok((combined, Some(decision))) if combined.counts(decision) => {
                     part.spec.decided(key, Ok(decision));
                 }
                 Ok(_) => {}

@@ -132,6 +132,7 @@ impl Limiter {
             shelf: denied::shelf(&client.session, &stem_of_keys, &policy),
             name: name.into(),
             counters: DecisionCounters::of(name),
+            reporter: client.reporter.clone(),
             asks: if client.is_in_memory() { Source::Memory } else { Source::Redis },
             scripts: Scripts::for_policy(&policy),
             stem: stem_of_keys,

@@ -10,6 +10,7 @@ use crate::call::operation::{odd_reply, unsigned};
 use crate::call::resp::Value;
 use crate::denials::Shelf;
 use crate::metrics::DecisionCounters;
+use crate::reports::Reporter;
 use crate::rules::policy::{Policy, Rule};
 
 /// What every call of one limiter has in common.
@@ -17,6 +18,8 @@ pub(super) struct Spec {
     pub name: Arc<str>,
     /// Where its decisions are counted.
     pub counters: DecisionCounters,
+    /// Who tells Redis of them, if somebody does.
+    pub reporter: Option<Arc<Reporter>>,
     /// Who is asked.
     pub asks: Source,
     pub policy: Policy,

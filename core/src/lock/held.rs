@@ -55,6 +55,8 @@ pub(crate) struct Held {
     watched: AtomicBool,
     /// Since when, in the time of [`Spec::now`].
     since: u64,
+    /// Whether somebody took its loss.
+    taken: AtomicBool,
     tenure: Mutex<Tenure>,
 }
 
@@ -92,6 +94,7 @@ impl Held {
             generation: generation(),
             watched: AtomicBool::new(false),
             since: sent,
+            taken: AtomicBool::new(false),
             tenure: Mutex::new(Tenure {
                 state: LockState::Held,
                 deadline: certain_until(sent, ttl),
@@ -141,6 +144,11 @@ impl Held {
     /// Marks it as watched by the process' thread: true for the first caller.
     pub fn is_to_be_watched(&self) -> bool {
         !self.watched.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether its loss, of which the caller knows, is news: true for the first who asks. A child of a fork lost nothing.
+    pub fn take_loss(&self) -> bool {
+        !self.is_foreign() && !self.taken.swap(true, Ordering::Relaxed)
     }
 
     /// An extension that was sent at `sent` was answered.

@@ -246,6 +246,12 @@ impl Lock {
         }
     }
 
+    /// Whether the present grant is lost; true once for each grant. For a binding that tells a loss to a listener of its own, on
+    /// the caller's thread.
+    pub fn take_loss(&self) -> bool {
+        self.held_now().is_some_and(|held| held.state() == LockState::Lost && held.take_loss())
+    }
+
     /// The error for an acquisition that was not granted: it says who holds the lock.
     pub fn not_acquired(&self) -> Error {
         let (wait, why) = self.inner.handle().refusal.clone();

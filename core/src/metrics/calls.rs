@@ -18,12 +18,14 @@ pub enum Feature {
     Once,
     /// A cache.
     Cache,
+    /// A report of decisions.
+    Report,
 }
 
 impl Feature {
     /// All of them, in the order of the table.
-    pub(super) const ALL: [Feature; 5] =
-        [Feature::Limiter, Feature::Lock, Feature::Stock, Feature::Once, Feature::Cache];
+    pub(super) const ALL: [Feature; 6] =
+        [Feature::Limiter, Feature::Lock, Feature::Stock, Feature::Once, Feature::Cache, Feature::Report];
 
     /// The text of its label.
     pub fn as_str(self) -> &'static str {
@@ -33,6 +35,7 @@ impl Feature {
             Feature::Stock => "stock",
             Feature::Once => "once",
             Feature::Cache => "cache",
+            Feature::Report => "report",
         }
     }
 

@@ -4,39 +4,7 @@ use super::layout::{LIMITER, LIMITERS};
 use super::process::table;
 use super::stripes::{self, Stripes};
 use crate::base::decision::{Decision, Source};
-
-/// What became of a call that was to be decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    Allowed,
-    Denied,
-    /// Admitted, since the limiter is not enforced.
-    WouldDeny,
-    Error,
-}
-
-impl Outcome {
-    pub const ALL: [Outcome; 4] = [Outcome::Allowed, Outcome::Denied, Outcome::WouldDeny, Outcome::Error];
-
-    /// What a decision says.
-    pub fn of(decision: &Decision) -> Outcome {
-        match decision {
-            Decision { would_deny: true, .. } => Outcome::WouldDeny,
-            Decision { allowed: true, .. } => Outcome::Allowed,
-            _ => Outcome::Denied,
-        }
-    }
-
-    /// The text of its label.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Allowed => "allowed",
-            Outcome::Denied => "denied",
-            Outcome::WouldDeny => "would_deny",
-            Outcome::Error => "error",
-        }
-    }
-}
+use crate::base::outcome::Outcome;
 
 /// Which counter of a limiter counts decisions of this outcome and source.
 #[inline]

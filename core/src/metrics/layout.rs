@@ -12,7 +12,7 @@ pub(super) const NAME_BYTES: usize = 128;
 pub(super) const NAME: usize = 8 * (1 + NAME_BYTES / 8).div_ceil(8);
 
 /// Counters that have no name, in each stripe.
-pub(super) const FIXED: usize = 192;
+pub(super) const FIXED: usize = 256;
 /// Counters of a limiter.
 pub(super) const LIMITER: usize = 32;
 /// Counters of a stock, a cache, or a `once`.

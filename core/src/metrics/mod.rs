@@ -29,8 +29,6 @@ pub use snapshot::{Histogram, Metric, MetricKind, Sample, SampleValue, Snapshot,
 pub(crate) use breakers::{BreakerGauge, Trouble, breaker_gauge};
 pub(crate) use calls::count_call;
 pub(crate) use decisions::DecisionCounters;
-#[cfg(test)]
-pub(crate) use decisions::Outcome;
 pub(crate) use loads::{LoadKind, LoadResult};
 pub(crate) use locks::{AcquisitionResult, count_acquisition, count_healed_lock, count_hold};
 pub(crate) use process::table;

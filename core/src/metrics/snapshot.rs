@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::breakers::{OPENED, Trouble, is_open};
 use super::calls::Feature;
-use super::decisions::{self, Outcome};
+use super::decisions;
 use super::histogram::{Bounds, OF_CALLS, OF_LOCKS};
 use super::layout::{FIXED, LIMITER, LIMITERS, SERVERS, SMALL, STOCKS};
 use super::loads::{LoadKind, LoadResult};
@@ -15,6 +15,7 @@ use super::table::Table;
 use super::takes::TAKE_RESULTS;
 use super::{histogram, layout};
 use crate::base::decision::Source;
+use crate::base::outcome::Outcome;
 
 /// What was counted by this process and those that count with it.
 #[derive(Clone, Debug, Default, PartialEq)]

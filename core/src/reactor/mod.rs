@@ -1,8 +1,9 @@
 //! What the process' thread does besides carrying calls: it looks after its [`Guest`]s, who wait for locks and for entries of
-//! caches, and takes back what callers have left. It hands operations to the thread's links and takes their answers.
+//! caches, takes back what callers have left, and runs [`Errand`]s. It hands operations to the thread's links and takes their answers.
 
 mod cleanup;
 pub(crate) mod completion;
+mod errands;
 mod guest;
 mod outage;
 pub(crate) mod partings;
@@ -25,6 +26,8 @@ use crate::state::lease::Id;
 
 use cleanup::Cleanups;
 pub(crate) use cleanup::{CLEAN_UP, Cleanup};
+pub(crate) use errands::Errand;
+use errands::Errands;
 pub(crate) use guest::{Action, Guest, Guests, Need, Work};
 pub(crate) use outage::Outage;
 pub(crate) use wait_stage::{IN_MEMORY, WaitStage, longest_rest};
@@ -34,6 +37,7 @@ enum Pending {
     /// For the guest of a client, in a place, under a number of its own.
     Guest(u64, usize, u64),
     CleanUp(Cleanup),
+    Errand(Arc<dyn Errand>),
     /// For nobody.
     Part,
 }
@@ -55,6 +59,7 @@ impl Sink for Tray {
 struct Reactor {
     clients: HashMap<u64, Guests>,
     cleanups: Cleanups,
+    errands: Errands,
     pending: HashMap<u64, Pending>,
     next: u64,
     tray: Arc<Tray>,
@@ -175,6 +180,11 @@ impl Reactor {
             }
         }
         self.cleanups.due(now).into_iter().for_each(|cleanup| self.clean_up(cleanup));
+        for errand in self.errands.due(now) {
+            if let Some(exchange) = errand.call() {
+                self.dispatch(Work::Call(exchange), Pending::Errand(errand));
+            }
+        }
         let clients: Vec<u64> = self.clients.keys().copied().collect();
         for client in clients {
             self.each_of(client, |guest| guest.turn(now));
@@ -187,7 +197,7 @@ impl Reactor {
     /// When to turn again if nothing else happens.
     fn next_turn(&self) -> Option<Instant> {
         let guests = self.clients.values().flat_map(Guests::iter).filter_map(Guest::next_turn);
-        guests.chain(self.cleanups.next_turn()).min()
+        guests.chain(self.cleanups.next_turn()).chain(self.errands.next_turn()).min()
     }
 
     fn on_answer(&mut self, pending: Pending, answer: Result<Answer>) {
@@ -201,6 +211,7 @@ impl Reactor {
                 Err(error) if !cleanup.session.is_closed() => self.cleanups.failed(cleanup, &error),
                 _ => {}
             },
+            Pending::Errand(errand) => errand.ended(answer),
             Pending::Part => {}
         }
     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::subscriptions::Subscriptions;
-use super::{Cleanup, Guests, Reactor, Work};
+use super::{Cleanup, Errand, Guests, Reactor, Work};
 use crate::base::error::{Code, Error, Result};
 use crate::base::fork::ForkCell;
 use crate::call::answer::Answer;
@@ -39,6 +39,8 @@ enum Message {
     Tell(Arc<Session>, Box<dyn FnOnce(&mut Guests) + Send>),
     /// Take something back.
     CleanUp(Cleanup),
+    /// Do something then.
+    Errand(Instant, Arc<dyn Errand>),
 }
 
 #[derive(Default)]
@@ -230,6 +232,13 @@ pub(super) fn clean_up(cleanup: Cleanup) {
     }
 }
 
+/// Has the thread run an errand at its time. Without a thread (the system gave none) nobody does.
+pub(crate) fn run_errand(then: Instant, errand: Arc<dyn Errand>) {
+    if let Ok(thread) = ReactorThread::get() {
+        thread.send_by(then, Message::Errand(then, errand));
+    }
+}
+
 fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
     let mut links: HashMap<u64, Links<Tag>> = HashMap::new();
     let mut reactor = Reactor::default();
@@ -251,6 +260,7 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
             match message {
                 Message::Tell(session, tell) => reactor.tell(&session, tell),
                 Message::CleanUp(cleanup) => reactor.clean_up(cleanup),
+                Message::Errand(then, errand) => reactor.errands.add(then, errand),
             }
         }
         for client in closed {

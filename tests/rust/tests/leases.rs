@@ -67,6 +67,21 @@ fn few_calls_ask() {
 }
 
 #[test]
+fn permits_that_redis_cannot_spare_are_no_reason_to_deny_a_call_that_it_can() {
+    for (name, url) in servers() {
+        let prefix = fresh_prefix("lease");
+        let (one, other) = (client(&url, &prefix), client(&url, &prefix));
+        let leases = leased(&one, "100/h", 50);
+        let plain = other.limiter("leased", Policy::parse("100/h").unwrap()).unwrap();
+        assert_eq!(burst(&leases, 20).0, 20, "{name}");
+        let left = plain.peek(b"k", 1).unwrap().run().unwrap().remaining;
+        assert!(consume(&plain, b"k", left - 3).allowed, "{name}");
+        // It asks for more than the three that are left, is denied that, and must not take it for a denial of its own cost.
+        assert_eq!(burst(&leases, 100).0 as u64, 100 - 20 - (left - 3), "{name}");
+    }
+}
+
+#[test]
 fn what_is_left_at_the_end_of_a_window_is_not_spent_in_the_next() {
     for (name, url) in servers() {
         for policy in ["100/s", "calendar-window 100/s", "token-bucket 100/s"] {

@@ -9,14 +9,19 @@ use Illuminate\Support\Arr;
 use Quotalock\Client;
 use Quotalock\CombinedDecision;
 use Quotalock\Decision;
+use Quotalock\Limiter;
 use Quotalock\Rule;
 use Quotalock\Support\Keys;
 
 /** Decides about all limits of a request, or of a job, in one atomic call. */
 final class Decider
 {
-    public function __construct(private readonly Client $client, private readonly bool $spread = false)
-    {
+    /** @param array<string, int> $leases how many permits limiters take ahead, by their names */
+    public function __construct(
+        private readonly Client $client,
+        private readonly bool $spread = false,
+        private readonly array $leases = [],
+    ) {
     }
 
     /**
@@ -69,10 +74,9 @@ final class Decider
             // A rule that is given twice counts once.
             $policies["k$key"]["$rule->limit/$rule->periodMs"] = $rule;
         }
-        $scope = $this->spread ? null : $name;
         $charges = [];
         foreach ($policies as $key => $rules) {
-            $charges[] = [$this->client->limiter($name, array_values($rules), $scope), $key];
+            $charges[] = [$this->limiter($name, array_values($rules)), $key];
         }
         return count($charges) === 1 ? $charges[0][0]->consume($charges[0][1]) : $this->client->consumeAll($charges);
     }
@@ -106,6 +110,17 @@ final class Decider
     {
         $ms = $of instanceof \stdClass ? self::milliseconds($of) : $of->retryAfterMs ?? 0;
         return (int) ceil($ms / 1000);
+    }
+
+    /** @param list<Rule> $rules */
+    private function limiter(string $name, array $rules): Limiter
+    {
+        $lease = $this->leases[$name] ?? null;
+        try {
+            return $this->client->limiter($name, $rules, $this->spread ? null : $name, lease: $lease);
+        } catch (\InvalidArgumentException $problem) {
+            throw new \LogicException("The rate limiter \"$name\": {$problem->getMessage()}", 0, $problem);
+        }
     }
 
     private static function rule(string $name, object $limit): Rule

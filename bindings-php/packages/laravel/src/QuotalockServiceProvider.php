@@ -14,7 +14,7 @@ use Quotalock\Support\Clients;
 /** Registers the client, the cache driver `quotalock`, the rate limiter and the middleware `throttle`. */
 final class QuotalockServiceProvider extends ServiceProvider
 {
-    private const CLIENT = ['url', 'prefix', 'timeout_ms', 'on_error'];
+    private const CLIENT = ['url', 'prefix', 'timeout_ms', 'on_error', 'report'];
 
     public function register(): void
     {
@@ -26,6 +26,7 @@ final class QuotalockServiceProvider extends ServiceProvider
         $this->app->singleton(Decider::class, fn (Application $app): Decider => new Decider(
             $app->make(Client::class),
             (bool) $app['config']['quotalock.spread'],
+            (array) $app['config']['quotalock.leases'],
         ));
         if ($this->app['config']['quotalock.throttle']) {
             $ours = fn ($base, Application $app): RateLimiter => new RateLimiter($app->make(Client::class));

@@ -8,9 +8,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .._native import Client as NativeClient
-from .._native import CombinedDecision, Rule, TakenAll
+from .._native import CombinedDecision, Rule, TakenAll, tell_decisions
 from ._cache import Cache, Once
-from ._limiter import Limiter
+from ._limiter import Limiter, OnDecision, TellingLimiter
+from ._lock import OnLost
 from ._locks import Locks
 from ._stock import Stock
 from ._wrapper import on_loop
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 class Client(Locks):
     """A client of one Redis, or of this process' memory; see `quotalock.Client`. Loops and threads may share it."""
 
-    __slots__ = ()
+    __slots__ = ("_on_decision",)
+    _on_decision: OnDecision | None
 
     def __init__(
         self,
@@ -33,9 +35,14 @@ class Client(Locks):
         request_memory: float = 60.0,
         password: Callable[[], str | Awaitable[str]] | None = None,
         deny_cache_max: float = 1.0,
+        on_decision: OnDecision | None = None,
+        on_lost: OnLost | None = None,
+        report: bool = False,
     ) -> None:
-        native = NativeClient(url, prefix, timeout, on_error, request_memory, password, deny_cache_max)
+        checked: Any = (on_decision, on_lost, report)
+        native = NativeClient(url, prefix, timeout, on_error, request_memory, password, deny_cache_max, *checked)
         self._native = native._for_loops()
+        self._on_decision, self._on_lost = on_decision, on_lost
 
     def limiter(
         self,
@@ -46,7 +53,8 @@ class Client(Locks):
         lease: int | None = None,
     ) -> Limiter:
         """Makes a limiter; see `quotalock.Client.limiter`."""
-        return Limiter._of(self._native.limiter(name, policy, scope, enforce, lease))
+        native = self._native.limiter(name, policy, scope, enforce, lease)
+        return Limiter._of(native) if self._on_decision is None else TellingLimiter._by(native, self._on_decision)
 
     async def consume_all(
         self,
@@ -54,7 +62,12 @@ class Client(Locks):
         request_id: str | bytes | None = None,
     ) -> CombinedDecision:
         """Charges several keys if all of them admit it, else none; see `quotalock.Client.consume_all`."""
-        return await on_loop(self._native.consume_all)(_any(charges), request_id)
+        if self._on_decision is None:
+            return await on_loop(self._native.consume_all)(_any(charges), request_id)
+        given = list(charges) if isinstance(charges, Iterable) else charges
+        decision = await on_loop(self._native.consume_all)(_any(given), request_id)
+        tell_decisions(self._on_decision, decision, [charge[1] for charge in given])
+        return decision
 
     def stock(
         self,

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from .. import _native
-from .._native import Decision
+from .._errors import RateLimited
+from .._native import Decision, tell_decision
 from ._wrapper import Wrapper, maybe_on_loop, on_loop
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from .._native import _Unsettled
+
+OnDecision = Callable[[Decision, "str | bytes | int"], object]
 
 
 class Limiter(Wrapper[_native.Limiter], made_by="Client.limiter"):
@@ -97,6 +103,48 @@ class Limiter(Wrapper[_native.Limiter], made_by="Client.limiter"):
     def redis_key(self, key: str | bytes | int) -> bytes:
         """The Redis key that holds the state of `key`."""
         return self._native.redis_key(key)
+
+
+class TellingLimiter(Limiter):
+    """A limiter that tells each decision to `on_decision`, in the task whose call it is, right before the call returns."""
+
+    __slots__ = ("_on_decision",)
+    _on_decision: OnDecision
+
+    @classmethod
+    def _by(cls, native: _native.Limiter, on_decision: OnDecision) -> Self:
+        self = cls._of(native)
+        self._on_decision = on_decision
+        return self
+
+    async def consume(self, key: str | bytes | int, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
+        return await self._told(key, super().consume(key, cost, request_id))
+
+    async def consume_up_to(self, key: str | bytes | int, most: int) -> Decision:
+        return await self._told(key, super().consume_up_to(key, most))
+
+    async def reserve(
+        self, key: str | bytes | int, estimate: int, ttl: float, unsettled: _Unsettled = "spent"
+    ) -> Reservation:
+        reservation = await super().reserve(key, estimate, ttl, unsettled)
+        if reservation.decision is not None:
+            tell_decision(self._on_decision, reservation.decision, key)
+        return reservation
+
+    async def require(self, key: str | bytes | int, cost: int = 1) -> Decision:
+        return await self._told(key, super().require(key, cost))
+
+    async def wait(self, key: str | bytes | int, timeout: float, cost: int = 1) -> Decision:
+        return await self._told(key, super().wait(key, timeout, cost))
+
+    async def _told(self, key: str | bytes | int, deciding: Awaitable[Decision]) -> Decision:
+        try:
+            decision = await deciding
+        except RateLimited as limited:
+            tell_decision(self._on_decision, limited.decision, key)
+            raise
+        tell_decision(self._on_decision, decision, key)
+        return decision
 
 
 class Reservation(Wrapper[_native.Reservation], made_by="Limiter.reserve or Limiter.reservation"):

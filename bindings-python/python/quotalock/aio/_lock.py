@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from .._errors import Lost, QuotalockError
+from .._native import tell_lost
 from ._wrapper import Wrapper, on_loop
 
 if TYPE_CHECKING:
@@ -23,15 +26,17 @@ class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
     done, whatever becomes of its caller.
     """
 
-    __slots__ = ("_cancel_on_loss", "_loss", "_watch")
+    __slots__ = ("_cancel_on_loss", "_is_told", "_loss", "_on_lost", "_watch")
     _cancel_on_loss: bool
+    _is_told: bool
     _loss: Loss | None
+    _on_lost: OnLost | None
     _watch: Watch | None
 
     @classmethod
-    def _of(cls, native: _native.Lock, cancel_on_loss: bool = False) -> Self:
+    def _of(cls, native: _native.Lock, on_lost: OnLost | None = None, cancel_on_loss: bool = False) -> Self:
         self = super()._of(native)
-        self._cancel_on_loss = cancel_on_loss
+        self._cancel_on_loss, self._on_lost, self._is_told = cancel_on_loss, on_lost, False
         self._loss = self._watch = None
         return self
 
@@ -82,7 +87,10 @@ class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
         """Acquires it, waiting for at most `wait` seconds (None: as the handle was made): True if it is held now."""
         answer = on_loop(self._native.acquire)(wait)
         try:
-            return await answer
+            granted = await answer
+            if granted and self._on_lost is not None:
+                self._listen()
+            return granted
         except asyncio.CancelledError:
             # The task may have been cancelled when it was granted already.
             if answer.cancelled() or (answer.done() and not answer.exception() and answer.result()):
@@ -97,7 +105,11 @@ class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
 
     async def release(self) -> bool:
         """Releases it: True if it was held until now. Renewal stops at once; once begun, it is done."""
-        return await on_loop(self._native.release)()
+        was_held = self._on_lost is not None and self.held
+        released = await on_loop(self._native.release)()
+        if was_held and not released:
+            self._tell_loss()
+        return released
 
     async def extend(self, ttl: float | None = None) -> bool:
         """Extends the lease to at least `ttl` seconds (None: the lock's own) from now: False if it was lost."""
@@ -149,7 +161,7 @@ class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
         is_told = error is None or is_own
         was_acquired, loss = self.state != "released", self._loss_error()
         try:
-            released = await on_loop(self._native.release)()
+            released = await self.release()
         except QuotalockError as failure:
             if is_told:
                 raise loss or failure from error
@@ -157,12 +169,32 @@ class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
         if is_told and was_acquired and not released:
             raise loss or self._loss_error() or Lost() from error
 
+    def _listen(self) -> None:
+        """Has the running loop tell `on_lost` when the present grant is lost."""
+        self._is_told, itself = False, weakref.ref(self)
+
+        def on_end(future: asyncio.Future[bool]) -> None:
+            lock = itself()
+            if lock is not None and not future.cancelled() and not future.exception() and future.result():
+                lock._tell_loss()
+
+        self.lost._on_this_loop().add_done_callback(on_end)
+
+    def _tell_loss(self) -> None:
+        # A release may find what the loop is about to tell.
+        if self._on_lost is not None and not self._is_told:
+            self._is_told = True
+            tell_lost(self._on_lost, self)
+
     def _loss_error(self) -> Lost | None:
         try:
             self.assert_held()
         except Lost as loss:
             return loss
         return None
+
+
+OnLost = Callable[[Lock], object]
 
 
 class Loss(Wrapper[_native.Loss], made_by="Lock.lost"):

@@ -6,15 +6,16 @@ from collections.abc import Iterable
 
 from .. import _native
 from .._native import Client as NativeClient
-from ._lock import Lock
+from ._lock import Lock, OnLost
 from ._wrapper import on_loop
 
 
 class Locks:
     """The methods of a client that make locks."""
 
-    __slots__ = ("__weakref__", "_native")
+    __slots__ = ("__weakref__", "_native", "_on_lost")
     _native: NativeClient
+    _on_lost: OnLost | None
 
     def lock(
         self,
@@ -38,7 +39,7 @@ class Locks:
         native = self._native.lock(
             name, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
         )
-        return Lock._of(native, cancel_on_loss)
+        return Lock._of(native, self._on_lost, cancel_on_loss)
 
     def lock_all(
         self,
@@ -58,7 +59,7 @@ class Locks:
         native = self._native.lock_all(
             names, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
         )
-        return Lock._of(native, cancel_on_loss)
+        return Lock._of(native, self._on_lost, cancel_on_loss)
 
     def semaphore(
         self,
@@ -80,7 +81,7 @@ class Locks:
         native = self._native.semaphore(
             name, permits, weight, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
         )
-        return Lock._of(native, cancel_on_loss)
+        return Lock._of(native, self._on_lost, cancel_on_loss)
 
     def read_lock(
         self,
@@ -100,7 +101,7 @@ class Locks:
         native = self._native.read_lock(
             name, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
         )
-        return Lock._of(native, cancel_on_loss)
+        return Lock._of(native, self._on_lost, cancel_on_loss)
 
     def write_lock(
         self,
@@ -120,7 +121,7 @@ class Locks:
         native = self._native.write_lock(
             name, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
         )
-        return Lock._of(native, cancel_on_loss)
+        return Lock._of(native, self._on_lost, cancel_on_loss)
 
     async def adopt(self, text: str, renew: bool = True, name: str | bytes | None = None) -> Lock:
         """Makes a handle of what `Lock.handover` wrote, and takes the lease over; see `quotalock.Client.adopt`.
@@ -132,7 +133,10 @@ class Locks:
         except BaseException:
             native._abandon()
             raise
-        return Lock._of(native)
+        lock = Lock._of(native, self._on_lost)
+        if self._on_lost is not None:
+            lock._listen()
+        return lock
 
 
 def quorum_lock(
@@ -148,9 +152,10 @@ def quorum_lock(
 ) -> Lock:
     """Makes a handle for a mutex over several independent servers; see `quotalock.quorum_lock`, and `Client.lock` for
     `cancel_on_loss`. Asks nobody, so it is not awaited."""
-    natives = [_native_of(client) for client in clients]
+    given = list(clients)
+    natives = [_native_of(client) for client in given]
     native = _native.quorum_lock(natives, name, ttl, wait, renew, max_hold, token_above, label)
-    return Lock._of(native, cancel_on_loss)
+    return Lock._of(native, given[0]._on_lost, cancel_on_loss)
 
 
 def _native_of(client: Locks) -> NativeClient:

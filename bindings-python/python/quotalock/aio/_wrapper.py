@@ -47,5 +47,4 @@ class Wrapper(Generic[Native]):
         return self
 
     def __repr__(self) -> str:
-        name = type(self).__name__
-        return repr(self._native).replace(f"quotalock.{name}", f"quotalock.aio.{name}", 1)
+        return repr(self._native).replace("quotalock.", "quotalock.aio.", 1)

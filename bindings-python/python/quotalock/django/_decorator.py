@@ -23,13 +23,16 @@ def ratelimit(
     rate: Rate | Callable[[str, HttpRequest], Rate] = None,
     method: str | Iterable[str] | None = ALL,
     block: bool = True,
+    *,
+    lease: int | None = None,
 ) -> Callable[[View], View]:
-    """Limits a view. The parameters are those of django-ratelimit.
+    """Limits a view. The parameters are those of django-ratelimit, but for the `lease`.
 
     `group` is what shares a count, without one the view. `key` is `ip`, `user`, `user_or_ip`, `get:`, `post:` or
     `header:` with a name, a function of the group and the request, or its dotted path. `rate` is a policy, a pair of a
     limit and seconds, a function of the group and the request, or its path; None is no limit. `method` says for which
-    methods it holds. With `block=False` a refused request reaches the view, with `request.limited` true.
+    methods it holds. With `block=False` a refused request reaches the view, with `request.limited` true. With a `lease`
+    as many permits at most are taken from Redis at once, and spent without a call where this limit decides alone.
 
     Several of them decide in one call: all are charged or none.
     """
@@ -38,7 +41,7 @@ def ratelimit(
         own = getattr(view, "_quotalock", None)
         # Of ours, and not of a decorator around it that copied the attributes.
         above = own if own is not None and own.outermost is view else None
-        limit = Limit(group or name_of(above.view if above else view), key, rate, method, block)
+        limit = Limit(group or name_of(above.view if above else view), key, rate, method, block, lease)
         limits = _Limited(above.view, [limit, *above.limits]) if above else _Limited(view, [limit])
         return cast("View", limits.wrapper())
 

@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured, SuspiciousOperation
 from django.http import HttpRequest
 from django.utils.module_loading import import_string
 
-from .._web import Answer, Limiters, Whom, checked_key, checked_policy, name_of
+from .._web import Answer, Limiters, Whom, asked_key, checked_key, checked_policy
 from ._settings import Configuration
 
 ALL = None
@@ -34,6 +34,7 @@ class Limit:
     rate: Rate | Callable[[str, HttpRequest], Rate]
     method: str | Iterable[str] | None = ALL
     block: bool = True
+    lease: int | None = None
 
     def __post_init__(self) -> None:
         methods = [self.method] if isinstance(self.method, str) else self.method
@@ -53,12 +54,12 @@ class Limit:
         if rate is None:
             return None
         name = f"{self.group}:{','.join(self.methods)}" if self.methods else self.group
-        return limiters.get(name, rate), key_of(request, self.key, self.group, settings), 1
+        return limiters.get(name, rate, self.lease), key_of(request, self.key, self.group, settings), 1
 
     def _text(self, rate: Rate) -> str | None:
         if isinstance(rate, tuple) and len(rate) == 2:
             rate = f"{rate[0]}/{rate[1]}s"
-        return None if rate is None else checked_policy(rate, f"the rate of {self.group}")
+        return None if rate is None else checked_policy(rate, f"the rate of {self.group}", self.lease)
 
 
 def charges(
@@ -96,7 +97,7 @@ def key_of(request: HttpRequest, key: Any, group: str, settings: Configuration) 
     if not key:
         raise ImproperlyConfigured(f"the limit of {group} needs a key: {KEYS}")
     if callable(key):
-        return checked_key(key(group, request), name_of(key))
+        return asked_key(key, group, request)
     word, _, field = key.partition(":")
     if key == "ip" or (key == "user_or_ip" and not request.user.is_authenticated):
         return address(request, settings)

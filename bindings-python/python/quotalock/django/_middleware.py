@@ -24,8 +24,8 @@ class RateLimitMiddleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]) -> None:
         self._get_response: Callable[[HttpRequest], Any] = get_response
         # Of a wrong setting it tells when the application starts.
-        policy, key = configuration().policy, configuration().key
-        self._limits = [Limit("http", key, policy)] if policy else []
+        of_all = configuration()
+        self._limits = [Limit("http", of_all.key, of_all.policy, lease=of_all.lease)] if of_all.policy else []
         self._on_loop = iscoroutinefunction(get_response)
         if self._on_loop:
             markcoroutinefunction(self)

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::base::decision::Source;
 use crate::base::error::Code;
+use crate::base::outcome::Outcome;
 use crate::call::operation::OnError;
 use crate::client::{Client, Options};
 use crate::limiter::{Charge, Limiter, LimiterOptions, Unsettled};
-use crate::metrics::Outcome;
 use crate::rules::policy::Policy;
 
 /// A server that refuses connections.

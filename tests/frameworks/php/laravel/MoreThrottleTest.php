@@ -12,6 +12,7 @@ use Illuminate\Http\Request;
 use Illuminate\Support\Facades\Route;
 use Orchestra\Testbench\TestCase;
 use Quotalock\Client;
+use Quotalock\Laravel\Decider;
 use Quotalock\Laravel\Queue\RateLimited;
 
 use function Quotalock\Tests\thrown;
@@ -126,6 +127,19 @@ final class MoreThrottleTest extends TestCase
             self::assertStringStartsWith('The rate limiter "jobs" gave n', $problem->getMessage());
         }
         self::assertSame(2, $ran);
+    }
+
+    public function testALimiterTakesALeaseThatItsSettingsName(): void
+    {
+        $decider = new Decider($this->app->make(Client::class), false, ['api' => 10, 'small' => 10]);
+        $ask = function (string $name, Limit $limit) use ($decider): string {
+            return $decider->decide($name, Decider::limits($name, $limit->by('a')))->source;
+        };
+        $sources = array_map(fn () => $ask('api', Limit::perHour(100)), range(1, 20));
+        self::assertGreaterThan(10, array_count_values($sources)['lease'] ?? 0, implode(' ', $sources));
+        self::assertSame(['redis'], array_unique([$ask('other', Limit::perHour(9)), $ask('other', Limit::perHour(9))]));
+        $problem = thrown(\LogicException::class, fn () => $ask('small', Limit::perHour(9)));
+        self::assertStringStartsWith('The rate limiter "small": lease ', $problem->getMessage());
     }
 
     private function limit(\Closure $limits): void

@@ -134,7 +134,7 @@ final class MoreTest extends TestCase
             }
         };
         $ask = function (string $path, mixed $key, string $address = '192.0.2.1') use ($kernel): ?int {
-            $rule = ['path' => '^/(a+)+$', 'policy' => '1/minute', 'key' => $key, 'legacy' => false];
+            $rule = ['path' => '^/(a+)+$', 'policy' => '1/minute', 'key' => $key, 'lease' => null, 'legacy' => false];
             $limits = new RequestLimits($this->client ??= client(server()), ['api' => $rule]);
             $request = Request::create($path, 'GET', [], [], [], ['REMOTE_ADDR' => $address]);
             $event = new RequestEvent($kernel, $request, HttpKernelInterface::MAIN_REQUEST);
@@ -159,6 +159,19 @@ final class MoreTest extends TestCase
         self::assertSame(429, $status);
     }
 
+    public function testALimitOfRequestsTakesALease(): void
+    {
+        $rule = ['path' => '^/', 'policy' => '100/hour', 'key' => fn () => 'a', 'lease' => 10, 'legacy' => false];
+        $limits = new RequestLimits(client(server()), ['api' => $rule]);
+        $sources = array_map(function () use ($limits): string {
+            $request = Request::create('/');
+            $kernel = $this->createMock(HttpKernelInterface::class);
+            $limits->onRequest(new RequestEvent($kernel, $request, HttpKernelInterface::MAIN_REQUEST));
+            return $request->attributes->get('_quotalock_decision')->source;
+        }, range(1, 20));
+        self::assertGreaterThan(10, array_count_values($sources)['lease'] ?? 0, implode(' ', $sources));
+    }
+
     public function testWhatCannotBeIsToldWithItsPlace(): void
     {
         $wrong = [
@@ -181,6 +194,7 @@ final class MoreTest extends TestCase
         }
         $requests = [
             'quotalock.requests.api.policy: ' => ['path' => '^/api', 'policy' => 'ten a minute'],
+            'quotalock.requests.api.policy: lease ' => ['path' => '^/api', 'policy' => '10/minute', 'lease' => 11],
             'quotalock.requests.api.path: ' => ['path' => '^/api(', 'policy' => '10/minute'],
         ];
         foreach ($requests as $place => $rule) {

@@ -22,7 +22,7 @@ final class QuotalockExtension extends Extension
     public function load(array $configs, ContainerBuilder $container): void
     {
         $config = $this->processConfiguration(new Configuration(), $configs);
-        $settings = array_intersect_key($config, array_flip(['url', 'prefix', 'timeout_ms', 'on_error']));
+        $settings = array_intersect_key($config, array_flip(['url', 'prefix', 'timeout_ms', 'on_error', 'report']));
         $container->register('quotalock.client', Client::class)
             ->setFactory([Clients::class, 'make'])
             ->setArguments([$settings, 'quotalock in the configuration']);
@@ -38,7 +38,7 @@ final class QuotalockExtension extends Extension
         }
     }
 
-    /** @param array<string, array{path: string, policy: string, key: string|null, legacy: bool}> $requests */
+    /** @param array<string, array{path: string, policy: string, key: string|null, lease: int|null, legacy: bool}> $requests */
     private function registerRequests(array $requests, ContainerBuilder $container): void
     {
         $rules = [];
@@ -48,7 +48,7 @@ final class QuotalockExtension extends Extension
                 throw new InvalidArgumentException("$place.path: \"{$rule['path']}\" is no regular expression.");
             }
             try {
-                (new Client('memory://'))->limiter((string) $name, $rule['policy']);
+                (new Client('memory://'))->limiter((string) $name, $rule['policy'], lease: $rule['lease']);
             } catch (QuotalockException $problem) {
                 throw new InvalidArgumentException("$place.policy: {$problem->getMessage()}", 0, $problem);
             }

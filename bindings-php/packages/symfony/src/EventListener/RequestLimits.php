@@ -30,15 +30,16 @@ final class RequestLimits implements EventSubscriberInterface
     private array $limiters = [];
 
     /**
-     * @param array<string, array{path: string, policy: string, key: callable|null, legacy: bool}> $rules by the names
-     *     of the limiters; a key is called with the request
+     * @param array<string, array{
+     *     path: string, policy: string, key: callable|null, lease: int|null, legacy: bool
+     * }> $rules by the names of the limiters; a key is called with the request
      */
     public function __construct(private readonly Client $client, private readonly array $rules)
     {
         // What one call decides lies in one slot of a cluster.
         $scope = count($rules) > 1 ? 'requests' : null;
         foreach ($rules as $name => $rule) {
-            $this->limiters[$name] = $client->limiter($name, $rule['policy'], $scope);
+            $this->limiters[$name] = $client->limiter($name, $rule['policy'], $scope, lease: $rule['lease']);
         }
     }
 

@@ -1,0 +1,45 @@
+"""Puts the program `quotalock` into wheels, so that `pip install` brings it along: wheel_program.py PROGRAM WHEEL..."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import sys
+import zipfile
+from pathlib import Path
+
+# What maturin's wheels bear too: the earliest time that a zip can tell.
+TIME = (1980, 1, 1, 0, 0, 0)
+EXECUTABLE = 0o100755
+
+
+def add(program: Path, wheel: Path) -> None:
+    """Adds the program to the wheel's scripts, and to its record."""
+    content = program.read_bytes()
+    name, version = wheel.name.split("-")[:2]
+    place = f"{name}-{version}.data/scripts/quotalock"
+    record = f"{name}-{version}.dist-info/RECORD"
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+    # A zip cannot replace an entry: all others are copied, and the record comes last.
+    new = wheel.with_suffix(".new")
+    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as made:
+        for entry in old.infolist():
+            if entry.filename not in (place, record):
+                made.writestr(entry, old.read(entry))
+        made.writestr(_entry(place, EXECUTABLE), content)
+        lines = [line for line in old.read(record).decode().splitlines() if not line.startswith(f"{place},")]
+        lines.append(f"{place},sha256={digest},{len(content)}")
+        made.writestr(_entry(record, 0o100644), "\n".join(lines) + "\n")
+    new.replace(wheel)
+
+
+def _entry(name: str, mode: int) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, TIME)
+    entry.external_attr = mode << 16
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry
+
+
+if __name__ == "__main__":
+    for each in sys.argv[2:]:
+        add(Path(sys.argv[1]), Path(each))
