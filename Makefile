@@ -165,7 +165,7 @@ test-bench: build ## Runs every measurement for an instant, so that the bench do
 	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \
 		&& $(PYTHON) bench/locks.py --quick >/dev/null && $(PYTHON) bench/cache.py --quick >/dev/null \
 		&& $(PYTHON) bench/scale.py --quick >/dev/null && $(PYTHON) bench/lease.py --quick >/dev/null \
-		&& $(PYTHON) bench/memory.py --quick >/dev/null \
+		&& $(PYTHON) bench/memory.py --quick >/dev/null && $(PYTHON) bench/metrics.py --quick >/dev/null \
 		&& bench/compare/setup.sh && PYTHONPATH=bench $(PYTHON) -m compare --quick >/dev/null'
 
 .PHONY: build-workers
@@ -221,7 +221,7 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo compare bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks bench-memory bench-script scale survive docs scripts
+.PHONY: demo compare bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks bench-memory bench-metrics bench-script scale survive docs scripts
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 
@@ -263,6 +263,9 @@ bench-frameworks-node: build-node ## Measures express-rate-limit and @fastify/ra
 
 bench-memory: build ## Measures decisions in this process, on memory://, beside their peers
 	$(PYTHON) bench/memory.py
+
+bench-metrics: build ## Measures what counting costs: decisions a second with it and without
+	$(PYTHON) bench/metrics.py
 
 bench-script: build-core ## Measures what a decision costs the server, beside a script written by hand
 	$(PYTHON) bench/script.py

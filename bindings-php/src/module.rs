@@ -61,6 +61,6 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
         .request_startup_function(start_up_request)
         .request_shutdown_function(shut_down_request)
         .info_function(info::print);
-    let functions = function::entries().into_iter().chain(metrics::entries());
-    functions.fold(module, ModuleBuilder::function).function(address::entry())
+    let functions = function::entries().into_iter().chain([address::entry()]).chain(metrics::entries());
+    functions.fold(module, ModuleBuilder::function)
 }

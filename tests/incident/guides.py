@@ -208,7 +208,37 @@ const place = async () => ({ order: 981 })
 const sendGift = async (user) => console.log('a gift for', user)
 """,
 }
-PRELUDES = {"algorithms": ALGORITHMS, "locks": LOCKS, "stock": STOCK, "cache": CACHE, "once": ONCE}
+METRICS = {
+    "python": """
+from flask import Flask
+app = Flask("shop")
+""",
+    "php": """
+class Route
+{
+    public static function get(string $path, callable $handler): void
+    {
+        $handler() > '# HELP' || exit('nothing was told');
+    }
+}
+function response(string $body, int $status, array $headers): string
+{
+    return $body;
+}
+""",
+    "js": """
+const response = { type: () => response, send: (body) => body.startsWith('# HELP') || console.log('nothing was told') }
+const app = { get: (path, handler) => handler({}, response) }
+""",
+}
+PRELUDES = {
+    "algorithms": ALGORITHMS,
+    "locks": LOCKS,
+    "stock": STOCK,
+    "cache": CACHE,
+    "once": ONCE,
+    "metrics": METRICS,
+}
 # How many examples each guide has in each language.
 COUNTS = {
     "algorithms": 7,
@@ -221,6 +251,7 @@ COUNTS = {
     "stock": 7,
     "cache": 6,
     "once": 3,
+    "metrics": 2,
 }
 # What an example prints in every language: by guide and place in it; nothing if it is not listed.
 _PRINTED = {
@@ -234,6 +265,7 @@ _PRINTED = {
     ("cache", 4): "Ada\n",
     ("once", 1): '{"order":981}\n',
     ("once", 2): "a gift for user:42\n",
+    ("metrics", 1): "checkout 1\n",
 }
 # Where one language prints something else.
 _OTHERWISE = {

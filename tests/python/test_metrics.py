@@ -56,7 +56,7 @@ call(client.close())
         ("tried", "would_deny", "redis"): 3,
     }
     assert not any("secret" in name for name in counts)
-    # Four of n, the three tried, those that took permits, one of both, four that decide nothing, and what was given back.
+    # Four of n, the three tried, those that took permits, one of both, four that decide nothing, what was given back.
     assert counts["call_duration_seconds_count{kind=limiter}"] == 4 + 3 + asked + 1 + 4 + 1
     assert 0 < counts["call_duration_seconds_sum{kind=limiter}"] < 60
 
@@ -370,5 +370,6 @@ def test_a_file_that_cannot_be_used_is_warned_of_and_it_counts_on(tmp_path: Path
         timeout=60,
         check=True,
     )
-    assert "RuntimeWarning: metrics file" in run.stderr and "is not a table of metrics" in run.stderr
+    assert "RuntimeWarning: metrics file" in run.stderr
+    assert "is not a table of metrics" in run.stderr
     assert decisions(of_text(run.stdout)) == {("n", "allowed", "memory"): 1}
