@@ -231,6 +231,49 @@ const response = { type: () => response, send: (body) => body.startsWith('# HELP
 const app = { get: (path, handler) => handler({}, response) }
 """,
 }
+HOOKS = {
+    "python": """
+class Statsd:
+    def increment(self, name):
+        print(name)
+class Log:
+    def warning(self, text, *of):
+        print(text % of)
+statsd, log = Statsd(), Log()
+""",
+    "php": """
+class Statsd
+{
+    public function increment(string $name): void
+    {
+        echo "$name\\n";
+    }
+}
+class Log
+{
+    public function warning(string $text): void
+    {
+        echo "$text\\n";
+    }
+}
+class Current
+{
+    public static function getCurrent(): self
+    {
+        return new self();
+    }
+    public function setAttributes(array $of): void
+    {
+    }
+}
+class_alias(Current::class, 'OpenTelemetry\\API\\Trace\\Span');
+[$statsd, $log] = [new Statsd(), new Log()];
+""",
+    "js": """
+const statsd = { increment: (name) => console.log(name) }
+const log = { warn: (text) => console.log(text) }
+""",
+}
 PRELUDES = {
     "algorithms": ALGORITHMS,
     "locks": LOCKS,
@@ -238,6 +281,7 @@ PRELUDES = {
     "cache": CACHE,
     "once": ONCE,
     "metrics": METRICS,
+    "hooks": HOOKS,
 }
 # How many examples each guide has in each language.
 COUNTS = {
@@ -253,6 +297,7 @@ COUNTS = {
     "cache": 6,
     "once": 3,
     "metrics": 2,
+    "hooks": 3,
 }
 # What an example prints in every language: by guide and place in it; nothing if it is not listed.
 _PRINTED = {
@@ -267,6 +312,7 @@ _PRINTED = {
     ("once", 1): '{"order":981}\n',
     ("once", 2): "a gift for user:42\n",
     ("metrics", 1): "checkout 1\n",
+    ("hooks", 0): "limits.checkout.allowed\nlimits.checkout.denied\ncheckout denied user:42\n",
 }
 # Where one language prints something else.
 _OTHERWISE = {
