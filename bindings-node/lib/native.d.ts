@@ -271,6 +271,8 @@ export interface ClientInput {
   requestMemoryMs?: number
   /** For how long a denial is remembered at most. */
   denyCacheMaxMs?: number
+  /** Whether it tells Redis what it decides. */
+  report?: boolean
 }
 
 /** The number by which such header fields are asked for. */
