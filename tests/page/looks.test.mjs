@@ -172,7 +172,7 @@ test('only news is said aloud, not each number that changes', async (context) =>
       })
   })
   for (let age = 0; age < 5; age++) {
-    for (const lock of scripted.state.locks) lock.holders[0].age_ms = 732_000 + 61_000 * age
+    for (const lock of scripted.state.locks.slice(0, 1)) lock.holders[0].age_ms = 732_000 + 61_000 * age
     scripted.push()
     await verdict(page)
       .getByText(`is held for ${12 + age}m`)
@@ -218,4 +218,20 @@ test('what moves can be told not to', async (context) => {
   const { page } = await shown(context, busy(), { reducedMotion: 'reduce' })
   const moving = await page.evaluate(() => document.getAnimations().length)
   assert.equal(moving, 0)
+})
+
+test('a list keeps its order while somebody points at it', async (context) => {
+  const { page, scripted } = await shown(context, busy())
+  const refused = part(page, 'Refused now, or near it')
+  const first = refused.getByRole('row').nth(1)
+  await first.getByText('ip:203.0.113.9').hover()
+  const gone = scripted.state.denied[1]?.key
+  scripted.push({ denied: scripted.state.denied.filter((row) => row.key !== gone).reverse(), denied_total: 15 })
+  await refused.getByText('15 keys, the worst first').waitFor()
+  assert.match((await first.textContent()) ?? '', /^ip:203\.0\.113\.9/)
+  assert.equal(await line(page, 'Refused now, or near it', `${gone}`).getAttribute('class'), 'gone')
+  await page.mouse.move(5, 5)
+  scripted.push()
+  await until(async () => /^token:9f3c/.test((await first.textContent()) ?? ''), 'the new order is shown')
+  assert.equal(await line(page, 'Refused now, or near it', `${gone}`).count(), 0)
 })

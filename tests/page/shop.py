@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A shop at work on a Redis, for the page to show: `shop.py URL SECONDS`.
 
-It opens a sale and sells, slowly enough to be watched. Its limiter denies. Somebody holds a lock for so many seconds, and two
-others wait for it. It works until it is killed.
+It opens a sale and sells, slowly enough to be watched. Its limiter denies. Somebody holds a lock for so many seconds,
+and two others wait for it. It works until it is killed.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def main(url: str, seconds: float) -> None:
     for _ in range(2):
         if os.fork() == 0:
             time.sleep(1.0)
-            hold(Client(url, timeout=10.0), "day run", seconds)
+            hold(Client(url, timeout=10.0, report=True), "day run", seconds)
             os._exit(0)
-    client = Client(url, timeout=10.0)
+    client = Client(url, timeout=10.0, report=True)
     client.stock("sneaker-42").open(PIECES, per_buyer=20)
     works = [(hold, (client, label, seconds)), (buy, (client,)), (buy, (client,)), (search, (client,))]
     for work, arguments in works:

@@ -12,7 +12,7 @@ pub const PAGE: &str = include_str!("page/index.html");
 pub const LOGIN: &str = include_str!("page/login.html");
 
 /// All others. Whoever asks gets them: they are the same everywhere.
-const ASSETS: [Asset; 22] = [
+const ASSETS: [Asset; 23] = [
     ("actions.js", SCRIPT, include_bytes!("page/actions.js")),
     ("caches.js", SCRIPT, include_bytes!("page/caches.js")),
     ("decisions.js", SCRIPT, include_bytes!("page/decisions.js")),
@@ -28,6 +28,7 @@ const ASSETS: [Asset; 22] = [
     ("page.css", STYLE, include_bytes!("page/page.css")),
     ("pages.js", SCRIPT, include_bytes!("page/pages.js")),
     ("plot.js", SCRIPT, include_bytes!("page/plot.js")),
+    ("read.js", SCRIPT, include_bytes!("page/read.js")),
     ("refused.js", SCRIPT, include_bytes!("page/refused.js")),
     ("servers.js", SCRIPT, include_bytes!("page/servers.js")),
     ("stocks.js", SCRIPT, include_bytes!("page/stocks.js")),

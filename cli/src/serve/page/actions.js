@@ -1,6 +1,7 @@
 // What changes something on the servers: taking a block back, taking a lock away. The second asks first.
 
 import { byId, find, make, say } from './dom.js'
+import { quoted, readAnswer } from './read.js'
 
 /** @typedef {{ title: string, text: string[], yes: string, no: string }} Question */
 
@@ -48,7 +49,7 @@ export class Actions {
       const headers = { 'Content-Type': 'application/json', 'X-Quotalock': this.csrf() }
       const answer = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })
       if (answer.status === 401) return location.replace('/login')
-      const said = await answer.json()
+      const said = await readAnswer(answer)
       tell(answer.ok ? said.said : `Nothing was done: ${said.message}`)
     } catch {
       tell('quotalock serve did not answer, so it is not known whether it was done. Look at the list.')
@@ -66,7 +67,7 @@ export class Actions {
       `${holder} may still be working under it. It learns of the loss when it next renews, at a third of its lease; until then it works beside whoever gets the lock next. Only the fencing token protects your data from that.`,
       row.waiters > 0 ? `Whoever waits gets the lock at once: ${row.waiters}.` : 'Nobody waits for it.',
     ]
-    const question = { title: `Take lock ${row.name} away?`, text, yes: 'Take the lock away', no: 'Leave it' }
+    const question = { title: `Take lock ${quoted(row.name)} away?`, text, yes: 'Take the lock away', no: 'Leave it' }
     if (await ask(question)) await this.post('/api/release', { id: row.id })
   }
 

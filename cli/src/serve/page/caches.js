@@ -20,10 +20,10 @@ export class Caches {
       text: (row) => row.name,
       columns: [
         { title: 'Cache', className: 'name', cell: name },
-        { title: 'Hit', className: 'number share', cell: (cell) => (row) => say(cell, share(row)) },
-        { title: 'Fresh/s', className: 'number', cell: number('hits_per_s') },
-        { title: 'Stale/s', className: 'number', cell: number('stale_per_s') },
-        { title: 'Loads/s', className: 'number', cell: number('loads_per_s') },
+        { title: 'Hit', className: 'number hit', cell: (cell) => (row) => say(cell, share(row)) },
+        { title: 'Fresh/s', className: 'number fresh', cell: number('hits_per_s') },
+        { title: 'Stale/s', className: 'number stale', cell: number('stale_per_s') },
+        { title: 'Loads/s', className: 'number loads', cell: number('loads_per_s') },
       ],
     })
   }

@@ -1,6 +1,7 @@
 // What is wrong, in words: the one line at the top, worst first. Pure: a state in, sentences out.
 
 import { age, count, percent, rate, some } from './format.js'
+import { quoted } from './read.js'
 
 /** From when on a wait for a lock, and a lock that others wait for, are worth a line. */
 const [LONG_WAIT_MS, LONG_HOLD_MS] = [10_000, 60_000]
@@ -14,7 +15,8 @@ const MANY = 0.25
 /** A name of a holder. @param {HolderRow | undefined} holder */
 export function who(holder) {
   if (!holder) return 'nobody'
-  if (holder.label) return holder.host ? `${holder.label} on ${holder.host}` : holder.label
+  const label = quoted(holder.label)
+  if (label) return holder.host ? `${label} on ${holder.host}` : label
   if (holder.host) return holder.process == null ? holder.host : `process ${holder.process} on ${holder.host}`
   return holder.process == null ? 'somebody' : `process ${holder.process}`
 }
@@ -29,7 +31,7 @@ export function denier({ limiters }) {
     undefined,
   )
   if (!worst || share(worst) < MANY) return ''
-  return `Limiter ${worst.name} denies ${percent(worst.denied_per_s ?? 0, (worst.allowed_per_s ?? 0) + (worst.denied_per_s ?? 0))} of its calls.`
+  return `Limiter ${quoted(worst.name)} denies ${percent(worst.denied_per_s ?? 0, (worst.allowed_per_s ?? 0) + (worst.denied_per_s ?? 0))} of its calls.`
 }
 
 /** @param {NodeRow} node @returns {Finding[]} */
@@ -47,10 +49,10 @@ const ofServer = ({ address, ok, why }) =>
 /** @param {LockRow} lock @returns {Finding[]} */
 function ofLock({ name, holders, waiters, waited_ms, has_ttl }) {
   /** @type {Finding[]} */
-  const found = has_ttl ? [] : [{ level: 'bad', text: `Lock ${name} has no TTL`, section: 'locks' }]
+  const found = has_ttl ? [] : [{ level: 'bad', text: `Lock ${quoted(name)} has no TTL`, section: 'locks' }]
   const oldest = holders.reduce((most, holder) => Math.max(most, holder.age_ms), 0)
   if (waiters > 0 && ((waited_ms ?? 0) >= LONG_WAIT_MS || oldest >= LONG_HOLD_MS)) {
-    const text = `Lock ${name} is held for ${age(oldest)} by ${who(holders[0])}, and ${waiters === 1 ? '1 waits' : `${count(waiters)} wait`}`
+    const text = `Lock ${quoted(name)} is held for ${age(oldest)} by ${who(holders[0])}, and ${waiters === 1 ? '1 waits' : `${count(waiters)} wait`}`
     found.push({ level: 'near', text, section: 'locks' })
   }
   return found
@@ -63,7 +65,7 @@ function ofLimiter({ name, denied_per_s, error_per_s }, points, now) {
   if (error_per_s)
     found.push({
       level: 'bad',
-      text: `${rate(error_per_s)} calls a second of limiter ${name} fail`,
+      text: `${rate(error_per_s)} calls a second of limiter ${quoted(name)} fail`,
       section: 'limiters',
     })
   const lately = points.filter(([at]) => at > now - NOBODY_MS)
@@ -72,7 +74,7 @@ function ofLimiter({ name, denied_per_s, error_per_s }, points, now) {
   if (nobody)
     found.push({
       level: 'near',
-      text: `Limiter ${name} admits nobody: ${rate(denied_per_s)} denied a second`,
+      text: `Limiter ${quoted(name)} admits nobody: ${rate(denied_per_s)} denied a second`,
       section: 'limiters',
     })
   return found

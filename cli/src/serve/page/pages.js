@@ -1,5 +1,7 @@
 // The rows of a list behind those that each state has: they are asked for when somebody scrolls there, or filters.
 
+import { readAnswer } from './read.js'
+
 /** How many rows a page has, and how many rows the server keeps: `ROWS` and `KEPT` in api.rs. */
 const ROWS = 100
 export const KEPT = 1_000
@@ -47,7 +49,7 @@ export class Pages {
     try {
       const answer = await fetch(`/api/keys?list=${this.list}&from=${from}`)
       // Of what is refused the page shows no more than it has; the stream tells what is wrong.
-      const rows = answer.ok ? (await answer.json()).rows : (this.#pages.get(from)?.rows ?? [])
+      const rows = answer.ok ? (await readAnswer(answer)).rows : (this.#pages.get(from)?.rows ?? [])
       this.#pages.set(from, { rows, at: performance.now() })
     } catch {
       this.#pages.set(from, { rows: this.#pages.get(from)?.rows ?? [], at: performance.now() })

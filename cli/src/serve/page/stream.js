@@ -1,6 +1,8 @@
 // What connects the page to `quotalock serve`: the session, the whole state once, then an event a second. It notices silence,
 // comes back by itself, and leads to the door when the session has ended.
 
+import { read, readAnswer } from './read.js'
+
 /** How long no news is still good news. */
 const SILENCE_MS = 5_000
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [500, 5_000]
@@ -33,8 +35,8 @@ export class Stream {
       const [session, state] = await Promise.all([fetch('/api/session', within), fetch('/api/state', within)])
       if (session.status === 401 || state.status === 401) return location.replace('/login')
       if (!session.ok || !state.ok) throw new Error('the server refuses')
-      this.csrf = (await session.json()).csrf
-      this.#hear(await state.json())
+      this.csrf = (await readAnswer(session)).csrf
+      this.#hear(await readAnswer(state))
       this.#follow()
       this.#connecting = false
     } catch {
@@ -46,7 +48,7 @@ export class Stream {
 
   #follow() {
     const events = new EventSource('/api/events')
-    events.addEventListener('state', (event) => this.#hear(JSON.parse(event.data)))
+    events.addEventListener('state', (event) => this.#hear(read(event.data)))
     events.addEventListener('error', () => this.#events === events && this.#lost())
     this.#events = events
   }

@@ -44,7 +44,7 @@ export class Verdict {
     this.#others(this.#found.slice(1))
     const more = this.#found.length - 1
     document.title = first ? `(${this.#found.length}) ${first.text} · Quotalock` : 'Quotalock: nothing is wrong'
-    this.#announcer.tell(first ? `${first.text}${more > 0 ? `, and ${more} more` : ''}` : calm)
+    this.#announcer.tell(first ? `${first.text}${more > 0 ? `. ${more} more` : ''}` : calm)
   }
 
   /** Says that what is shown is old. @param {number} since by this machine's clock @param {number} now @param {boolean} everConnected */
