@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use quotalock::testing::lease::{self, Acquire, Extend, ForceRelease, Inspect, Queue, Release};
-use quotalock::testing::single_flight::{self, Claim, Fail, Feature, Fill, Invalidate, Look, Progress};
+use quotalock::testing::single_flight::{self, Claim, Fail, Feature, Fill, Invalidate, LoadCounters, Look, Progress};
 use quotalock::testing::{self, Kind};
 use quotalock::{AnswerValue, Client, Code, Limiter, Op, Options, Policy, Result, Unsettled};
 
@@ -130,15 +130,14 @@ fn locks(client: &Client, steps: [u8; 4], value: &[u8]) {
                     waited: 0,
                     token: 0,
                     shown,
-                    feature: Feature::Cache,
                 };
                 run(Ok(lease::acquire(client, call)));
             }
             2 => {
-                drop(run(Ok(lease::release(client, Release { keys, id, cancel: 1_000, permits, wake_prefix, shown, feature: Feature::Cache }))))
+                drop(run(Ok(lease::release(client, Release { keys, id, cancel: 1_000, permits, wake_prefix, shown }))))
             }
             3 => drop(run(Ok(lease::extend(client, Extend { keys, id, ttl: 2_000_000, shown })))),
-            4 => drop(run(Ok(lease::force_release(client, ForceRelease { keys, permits, wake_prefix, shown, feature: Feature::Cache })))),
+            4 => drop(run(Ok(lease::force_release(client, ForceRelease { keys, permits, wake_prefix, shown })))),
             5 => drop(run(Ok(lease::inspect(client, Inspect { keys, shown })))),
             _ => set_time(client, START + u64::from(step) * 100_000),
         }
@@ -171,17 +170,41 @@ fn caches(client: &Client, steps: [u8; 4], value: &[u8]) {
             }
             2 => {
                 let token = (step & 8 == 0).then_some(START);
-                let call = Fill { keys, id, token, ttl, fresh, stale, value: Some(b"v".to_vec()), wake_prefix, shown, feature: Feature::Cache };
+                let call = Fill {
+                    keys,
+                    id,
+                    token,
+                    ttl,
+                    fresh,
+                    stale,
+                    value: Some(b"v".to_vec()),
+                    wake_prefix,
+                    shown,
+                    feature: Feature::Cache,
+                };
                 run(Ok(single_flight::fill(client, call)));
             }
             3 => {
-                let call = Fail { keys, id, pause: 1_000, error: "no".into(), is_known: false, wake_prefix, shown, feature: Feature::Cache };
+                let call = Fail {
+                    keys,
+                    id,
+                    pause: 1_000,
+                    error: "no".into(),
+                    is_known: false,
+                    wake_prefix,
+                    shown,
+                    feature: Feature::Cache,
+                };
                 run(Ok(single_flight::fail(client, call)));
             }
-            4 => drop(run(Ok(single_flight::invalidate(client, Invalidate { keys, ttl, wake_prefix, shown, feature: Feature::Cache })))),
+            4 => drop(run(Ok(single_flight::invalidate(
+                client,
+                Invalidate { keys, ttl, wake_prefix, shown, feature: Feature::Cache },
+            )))),
             5 => {
                 let [key, _] = keys;
-                run(Ok(single_flight::claim(client, Claim { key, id, ttl, value: Some(b"v".to_vec()), shown })));
+                let (value, counters) = (Some(b"v".to_vec()), LoadCounters::default());
+                run(Ok(single_flight::claim(client, Claim { key, id, ttl, value, shown, counters })));
             }
             _ => set_time(client, START + u64::from(step) * 100_000),
         }

@@ -14,6 +14,7 @@ TESTS = (
     "test_waits",
     "test_leaks",
     "test_unkept",
+    "test_metrics",
 )
 MUTANTS = [
     Mutant(
@@ -135,6 +136,20 @@ MUTANTS = [
         "        let wait_until = wait.map(|w| now + w.min(latest));",
         "        let wait_until = wait.map(|w| now + w.min(latest));\n"
         "        std::mem::forget(std::hint::black_box(Box::new([1_u64, 2])));",
+        suites=("python",),
+    ),
+    Mutant(
+        "a lock that was lost is counted as released",
+        f"{RUST}/lock/held.rs",
+        "count_hold(is_lost, ",
+        "count_hold(false, ",
+        suites=("python",),
+    ),
+    Mutant(
+        "who waited for another's load is counted as if the value had been there",
+        f"{RUST}/cache/lookup.rs",
+        "Ok(Got::Found(_)) if self.is_waiting() => LoadResult::Waited,",
+        "Ok(Got::Found(_)) if self.until < self.until => LoadResult::Waited,",
         suites=("python",),
     ),
 ]
