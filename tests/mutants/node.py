@@ -152,6 +152,20 @@ MUTANTS = [
         suites=NODE,
     ),
     Mutant(
+        "a denial that is thrown is not told",
+        f"{LIB}/limiter.js",
+        "if (error?.code === 'limited') tellDecision(",
+        "if (false) tellDecision(",
+        suites=NODE,
+    ),
+    Mutant(
+        "a loss that the loop and the release find is told twice",
+        f"{LIB}/hooks.js",
+        "if (this.#isTold || lock === undefined) return",
+        "if (lock === undefined) return",
+        suites=NODE,
+    ),
+    Mutant(
         "a loop of calls that are decided at once leaves nobody else a turn",
         f"{LIB}/at_once.js",
         " || count === MOST) return undefined",

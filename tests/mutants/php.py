@@ -87,6 +87,20 @@ MUTANTS = [
         suites=PHP,
     ),
     Mutant(
+        "a hook outlives its request",
+        f"{SRC}/module.rs",
+        "        hook::forget_all();\n",
+        "",
+        suites=PHP,
+    ),
+    Mutant(
+        "exit in a hook is taken for an exception",
+        f"{SRC}/hook.rs",
+        "if unsafe { zend_is_unwind_exit(exception) || zend_is_graceful_exit(exception) } {",
+        "if unsafe { zend_is_graceful_exit(exception) } {",
+        suites=PHP,
+    ),
+    Mutant(
         "a rule that somebody keeps becomes that of the next decision",
         f"{SRC}/spare.rs",
         "is_alone(&(*object).gc) && ",
