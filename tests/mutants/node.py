@@ -6,7 +6,7 @@ from mutant import Mutant
 
 LIB = "bindings-node/lib"
 # Those in tests/node that find them.
-TESTS = ("calls", "fake-timers", "own-loop", "constructors", "secrets", "signals", "unwinding", "unkept")
+TESTS = ("calls", "hooks", "fake-timers", "own-loop", "constructors", "secrets", "signals", "unwinding", "unkept")
 NODE = ("node",)
 MUTANTS = [
     Mutant(
