@@ -87,13 +87,6 @@ MUTANTS = [
         suites=PHP,
     ),
     Mutant(
-        "a hook outlives its request",
-        f"{SRC}/module.rs",
-        "        hook::forget_all();\n",
-        "",
-        suites=PHP,
-    ),
-    Mutant(
         "exit in a hook is taken for an exception",
         f"{SRC}/hook.rs",
         "if unsafe { zend_is_unwind_exit(exception) || zend_is_graceful_exit(exception) } {",

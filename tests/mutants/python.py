@@ -18,10 +18,10 @@ TESTS = (
 )
 MUTANTS = [
     Mutant(
-        "of a denied consume_all nobody is told, or all are",
+        "of a denied consume_all those are told that were not denied",
         f"{RUST}/base/decision.rs",
         "filter(move |(_, decision)| self.allowed || denies(decision))",
-        "filter(move |(_, decision)| self.allowed == !denies(decision))",
+        "filter(move |(_, decision)| self.allowed || !denies(decision))",
         suites=("python",),
     ),
     Mutant(
