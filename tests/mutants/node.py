@@ -6,7 +6,7 @@ from mutant import Mutant
 
 LIB = "bindings-node/lib"
 # Those in tests/node that find them.
-TESTS = ("calls", "fake-timers", "own-loop", "constructors", "secrets", "signals", "unwinding", "unkept")
+TESTS = ("calls", "hooks", "fake-timers", "own-loop", "constructors", "secrets", "signals", "unwinding", "unkept")
 NODE = ("node",)
 MUTANTS = [
     Mutant(
@@ -170,6 +170,20 @@ MUTANTS = [
         "bindings-node/src/desk.rs",
         "            numbers[1] = 0.0;\n",
         "",
+        suites=NODE,
+    ),
+    Mutant(
+        "a denial that is thrown is not told",
+        f"{LIB}/limiter.js",
+        "if (error?.code === 'limited') tellDecision(",
+        "if (false) tellDecision(",
+        suites=NODE,
+    ),
+    Mutant(
+        "a loss that the loop and the release find is told twice",
+        f"{LIB}/hooks.js",
+        "if (this.#isTold || lock === undefined) return",
+        "if (lock === undefined) return",
         suites=NODE,
     ),
     Mutant(

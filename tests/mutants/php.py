@@ -6,7 +6,7 @@ from mutant import Mutant
 
 SRC = "bindings-php/src"
 # Those in tests/php that find them.
-TESTS = ("UnkeptTest", "IniTest", "DoublesTest", "SurfaceTest", "ErrorsTest", "DroppedDecisionsTest")
+TESTS = ("UnkeptTest", "HooksTest", "FpmTest", "IniTest", "DoublesTest", "SurfaceTest", "ErrorsTest", "DroppedDecisionsTest")
 PHP = ("php",)
 MUTANTS = [
     Mutant(
@@ -84,6 +84,13 @@ MUTANTS = [
         f"{SRC}/spare.rs",
         " || !is_alone(&(*value.value.arr).gc)",
         "",
+        suites=PHP,
+    ),
+    Mutant(
+        "exit in a hook is taken for an exception",
+        f"{SRC}/hook.rs",
+        "if unsafe { zend_is_unwind_exit(exception) || zend_is_graceful_exit(exception) } {",
+        "if unsafe { zend_is_graceful_exit(exception) } {",
         suites=PHP,
     ),
     Mutant(

@@ -15,8 +15,44 @@ TESTS = (
     "test_leaks",
     "test_unkept",
     "test_metrics",
+    "test_hooks",
 )
 MUTANTS = [
+    Mutant(
+        "of a denied consume_all those are told that were not denied",
+        f"{RUST}/base/decision.rs",
+        "self.allowed || !decision.allowed || decision.would_deny",
+        "self.allowed || decision.allowed || decision.would_deny",
+        suites=("python",),
+    ),
+    Mutant(
+        "a look is told of as a decision",
+        f"{RUST}/base/decision.rs",
+        "self.cost > 0 || !self.allowed",
+        "true",
+        suites=("python",),
+    ),
+    Mutant(
+        "what a hook raises ends the call",
+        f"{PYTHON}/hook.rs",
+        "Err(error) if error.is_instance_of::<PyException>(py) => error.write_unraisable(py, Some(function)),",
+        "Err(error) if error.is_instance_of::<PyException>(py) => return Err(error),",
+        suites=("python",),
+    ),
+    Mutant(
+        "a loss is told as often as somebody looks",
+        f"{RUST}/lock/held.rs",
+        "!self.is_foreign() && !self.taken.swap(true, Ordering::Relaxed)",
+        "!self.is_foreign()",
+        suites=("python",),
+    ),
+    Mutant(
+        "what a hook refers to is never collected",
+        f"{PYTHON}/hook.rs",
+        "visit.call(self.0.as_ref())",
+        "visit.call(None::<&Py<PyAny>>)",
+        suites=("python",),
+    ),
     Mutant(
         "who waits for a value where others waited for a lock before hears of nothing",
         f"{RUST}/reactor/subscriptions.rs",

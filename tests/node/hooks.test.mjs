@@ -70,6 +70,7 @@ for (const [store, url] of Object.entries(stores())) {
     await limiter.reset('a')
     await limiter.consume('a', { cost: 0 })
     await limiter.block('b', 60_000)
+    assert.deepEqual(told, [])
     const reservation = await limiter.reserve('r', 1, { ttlMs: 60_000 })
     told.length = 0
     await limiter.refund('a', 1)

@@ -59,6 +59,7 @@ final class HooksTest extends TestCase
         $limiter->reset('a');
         $limiter->consume('a', 0);
         $limiter->block('b', 60_000);
+        self::assertSame([], $this->told(), 'what was told of looks and blocks');
         $reservation = $limiter->reserve('r', 1, 60_000);
         $this->told();
         $limiter->refund('a', 1);

@@ -70,6 +70,7 @@ def test_what_decides_nothing_is_not_told(surface: Surface, telling: Any, told: 
         surface.call(call, "a")
     surface.call(limiter.consume, "a", 0)
     surface.call(limiter.block, "b", 60.0)
+    assert told == []
     reservation = surface.call(limiter.reserve, "r", 1, 60.0)
     del told[:]
     surface.call(limiter.refund, "a", 1)

@@ -124,9 +124,26 @@ def test_a_view_of_ones_own_answers_what_is_refused() -> None:
         assert (refused.content, refused.headers["Retry-After"]) == (b"slowly", "60")
 
 
+TOLD: list[tuple[bool, object]] = []
+
+
+def tell(decision: quotalock.Decision, key: object) -> None:
+    TOLD.append((decision.allowed, key))
+
+
+def test_hooks_are_told_of_limits() -> None:
+    for hook in (tell, f"{__name__}.tell"):
+        with override_settings(QUOTALOCK={"URL": memory(), "POLICY": "1/minute", "ON_DECISION": hook}):
+            assert statuses(RateLimitMiddleware(seen), 2) == [200, 429]
+        assert [allowed for allowed, _ in TOLD] == [True, False]
+        TOLD.clear()
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
+        ({"POLICY": "1/s", "ON_DECISION": "nowhere.tell"}, "nowhere"),
+        ({"POLICY": "1/s", "ON_LOST": 5}, "on_lost 5 is an int: give a function"),
         ({"POLICY": "many"}, "POLICY"),
         ({"POLICIES": "1/s"}, "POLICIES"),
         ({"ON_ERROR": "shut"}, "on_error"),

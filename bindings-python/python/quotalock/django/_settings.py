@@ -24,6 +24,8 @@ DEFAULTS: dict[str, Any] = {
     "TIMEOUT": 0.5,
     "ON_ERROR": "raise",
     "REPORT": False,
+    "ON_DECISION": None,
+    "ON_LOST": None,
     "POLICY": None,
     "KEY": "ip",
     "LEASE": None,
@@ -54,21 +56,24 @@ class Configuration:
         try:
             self.proxies = Proxies(values["TRUSTED_PROXIES"], values["FORWARDED_HEADER"], values["IPV6_PREFIX"])
             self.policy = values["POLICY"] and checked_policy(values["POLICY"], "POLICY", self.lease)
-            self.client = Client(*self._of_client, report=values["REPORT"])
-        except ValueError as error:
+            self.client = Client(*self._of_client, **self._told)
+        except (ImportError, TypeError, ValueError) as error:
             raise ImproperlyConfigured(f"settings.QUOTALOCK: {error}") from error
-        self.view: Callable[[HttpRequest, Answer], HttpResponse] | None = None
-        if values["VIEW"]:
-            self.view = import_string(values["VIEW"]) if isinstance(values["VIEW"], str) else values["VIEW"]
+        self.view: Callable[[HttpRequest, Answer], HttpResponse] | None = _function(values["VIEW"] or None)
 
     @property
     def _of_client(self) -> list[Any]:
         return [self._values[name] for name in ("URL", "PREFIX", "TIMEOUT", "ON_ERROR")]
 
+    @property
+    def _told(self) -> dict[str, Any]:
+        hooks = {name.lower(): _function(self._values[name]) for name in ("ON_DECISION", "ON_LOST")}
+        return {"report": self._values["REPORT"], **hooks}
+
     @cached_property
     def aio_client(self) -> aio.Client:
         """The client of asynchronous views."""
-        return aio.Client(*self._of_client, report=self._values["REPORT"])
+        return aio.Client(*self._of_client, **self._told)
 
     @cached_property
     def limiters(self) -> Limiters:
@@ -85,6 +90,11 @@ class Configuration:
         if self.view is not None:
             return told(self.view(request, answer), answer)
         return HttpResponse(answer.body, status=answer.status, headers=answer.refusal_headers)
+
+
+def _function(given: Any) -> Any:  # noqa: ANN401
+    """A function, or that of a dotted path."""
+    return import_string(given) if isinstance(given, str) else given
 
 
 def told(response: Any, answer: Answer) -> Any:  # noqa: ANN401
