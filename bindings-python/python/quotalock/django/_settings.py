@@ -54,7 +54,7 @@ class Configuration:
         try:
             self.proxies = Proxies(values["TRUSTED_PROXIES"], values["FORWARDED_HEADER"], values["IPV6_PREFIX"])
             self.policy = values["POLICY"] and checked_policy(values["POLICY"], "POLICY", self.lease)
-            self.client = Client(*self._of_client, report=values["REPORT"])
+            self.client = Client(**self._of_client)
         except ValueError as error:
             raise ImproperlyConfigured(f"settings.QUOTALOCK: {error}") from error
         self.view: Callable[[HttpRequest, Answer], HttpResponse] | None = None
@@ -62,13 +62,13 @@ class Configuration:
             self.view = import_string(values["VIEW"]) if isinstance(values["VIEW"], str) else values["VIEW"]
 
     @property
-    def _of_client(self) -> list[Any]:
-        return [self._values[name] for name in ("URL", "PREFIX", "TIMEOUT", "ON_ERROR")]
+    def _of_client(self) -> dict[str, Any]:
+        return {name.lower(): self._values[name] for name in ("URL", "PREFIX", "TIMEOUT", "ON_ERROR", "REPORT")}
 
     @cached_property
     def aio_client(self) -> aio.Client:
         """The client of asynchronous views."""
-        return aio.Client(*self._of_client, report=self._values["REPORT"])
+        return aio.Client(**self._of_client)
 
     @cached_property
     def limiters(self) -> Limiters:
