@@ -99,7 +99,7 @@ impl Live {
         let mut denied: Vec<_> = denied.into_iter().collect();
         denied.sort_by(|(name, a), (other, b)| (b.count, b.over, name).cmp(&(a.count, a.over, other)));
         let mut limiters: Vec<_> = limiters.into_iter().collect();
-        limiters.sort_by_key(|(_, counts)| std::cmp::Reverse((counts[1], counts.iter().sum::<u64>())));
+        limiters.sort_by_key(|(_, counts)| std::cmp::Reverse((counts[1], sum(counts))));
         let earliest = self.reports.iter().map(|report| report.at.saturating_sub(report.covers)).min();
         let hosts: BTreeSet<&str> = self.reports.iter().map(|report| &*report.host).collect();
         let processes: BTreeSet<_> = self.reports.iter().map(|report| (&report.host, report.process)).collect();
@@ -135,7 +135,7 @@ impl Live {
         let mut rows =
             vec![["LIMITER", "A SECOND", "ALLOWED", "DENIED", "WOULD DENY", "FAILED"].map(String::from).to_vec()];
         for (name, counts) in summary.limiters.iter().take(most) {
-            let mut row = vec![named(name), rate(counts.iter().copied().fold(0, u64::saturating_add))];
+            let mut row = vec![named(name), rate(sum(counts))];
             row.extend(counts.iter().map(|count| rate(*count)));
             rows.push(row);
         }
@@ -189,6 +189,11 @@ impl Live {
             "denied_keys": summary.denied.len(), "keys": keys,
         })
     }
+}
+
+/// How often anything was decided.
+fn sum(counts: &[u64; 4]) -> u64 {
+    counts.iter().copied().fold(0, u64::saturating_add)
 }
 
 impl Summary<'_> {
