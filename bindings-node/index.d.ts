@@ -1095,6 +1095,39 @@ export function clientAddress(
  */
 export function limit(name: string, key: Key, policy: Policy, options?: CallOptions): Promise<Decision>
 
+/** One thing that is counted. */
+export interface Metric {
+  /** As Prometheus is to call it: `quotalock_decisions_total`. */
+  readonly name: string
+  /** What it is, in one sentence. */
+  readonly help: string
+  readonly kind: 'counter' | 'gauge' | 'histogram'
+  /** By their labels. What never happened is left out. */
+  readonly samples: readonly Sample[]
+}
+
+/** A number of a counter or a gauge, or a histogram, with the labels that say of what. */
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>
+  /** Of a counter or a gauge. */
+  readonly value?: number
+  /** Of a histogram: bounds in seconds, each with how many took no longer; the last bound is `Infinity`. */
+  readonly buckets?: readonly (readonly [bound: number, count: number])[]
+  /** Of a histogram: how long all of them took together, in seconds. */
+  readonly sum?: number
+  /** Of a histogram: how many there were. */
+  readonly count?: number
+}
+
+/**
+ * What was counted until now, by this process and those that name the same file in `QUOTALOCK_METRICS_FILE`; empty where
+ * `QUOTALOCK_METRICS=off`. No key shows: labels are the names of limiters, stocks, caches and servers.
+ */
+export function metrics(): Metric[]
+
+/** The same as text that Prometheus reads: serve it as `text/plain; version=0.0.4; charset=utf-8`. */
+export function prometheus(): string
+
 /**
  * Acquires a mutex over several independent servers, one for each of `clients` (3 to 15, better an odd number): held if most of
  * them granted it within its ttl, so it survives the loss of the others.

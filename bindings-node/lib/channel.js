@@ -39,11 +39,15 @@ const decider = channel.decider()
 /** Whether JavaScript's thread writes the calls itself. */
 const ownLoop = channel.hasOwnLoop()
 /**
- * So few calls are written as soon as the code that makes them is done, and not only when the tick ends: the server works on them
- * while requests of others are read. Of more, each write of its own would cost more than that saves.
+ * As many calls are written before the code that makes them is done: once in a turn, the first half of those that follow on several
+ * answers. The server works on them while the others are made; with all at once, server and process would take turns. In more parts,
+ * each would cost both more than it saves.
  */
-const FEW = 8
-/** How often that was done since the loop turned: calls that are answered at once must leave others their turn. */
+let half = Infinity
+/**
+ * How often calls were written before the tick ended since the loop turned: those that are answered at once must leave others
+ * their turn.
+ */
 let early = 0
 const MOST_EARLY = 16
 /** What follows it runs when the code that runs now is done. */
@@ -56,8 +60,9 @@ const valueAt = (place) => channel.value(place)
 let numbers = 0
 let bytes = 0
 let described = 0
-/** Whether a flush is due. */
+/** Whether a flush is due, and whether when the code that runs now is done. */
 let scheduled = false
+let soon = false
 
 /**
  * Makes a call in this tick's batch. Throws what is wrong with the key.
@@ -132,15 +137,33 @@ function enqueue(verb, place, amount, timeoutMs, length, signal, named) {
   numbers += WIDTH
   bytes += length
   if (signal !== undefined) listen(signal, id, takeBack)
-  if (!scheduled) {
-    scheduled = true
-    // Neither by setImmediate: tests replace it, before this file is read or after, and theirs may never fire.
-    if (early < MOST_EARLY && !mustTurn() && pending.underWay() <= FEW && ownLoop) {
-      early++
-      doneWith.then(flush)
-    } else channel.remind()
-  }
+  schedule(numbers / WIDTH)
   return promise
+}
+
+/**
+ * Sees to it that so many calls, which were gathered, are written in time.
+ * @param {number} gathered
+ */
+function schedule(gathered) {
+  if (ownLoop && early < MOST_EARLY && !mustTurn()) {
+    if (gathered >= half) {
+      early++
+      half = Infinity
+      return flush()
+    }
+    // As soon as that is done, and not only when the tick ends: the server works on them while requests of others are read. But each write
+    // costs something, so it is worth a quarter of all that are under way.
+    if (!soon && gathered >= pending.underWay() >> 2) {
+      early++
+      soon = scheduled = true
+      doneWith.then(flush)
+    }
+  }
+  if (scheduled) return
+  scheduled = true
+  // Neither by setImmediate: tests replace it, before this file is read or after, and theirs may never fire.
+  channel.remind()
 }
 
 /**
@@ -186,21 +209,27 @@ function reserve(limiter, key, most) {
 
 /** The loop has turned, and brought answers. */
 function answered() {
-  early = 0
-  hasTurned()
-  settle()
+  turned()
+  const underWay = pending.underWay()
+  // Whatever is made of one answer is written as one.
+  if (settle() > 1) half = (underWay + 1) >> 1
 }
 
 /** The loop has turned, and waits next. */
 function due() {
-  early = 0
-  hasTurned()
+  turned()
   flush()
+}
+
+function turned() {
+  early = 0
+  half = Infinity
+  hasTurned()
 }
 
 /** Hands over what was written, and settles what was answered at once or meanwhile. */
 function flush() {
-  scheduled = false
+  scheduled = soon = false
   if (numbers === 0) return
   const [allNumbers, allBytes] = [numbers, bytes]
   numbers = bytes = described = 0
@@ -208,9 +237,13 @@ function flush() {
   settle()
 }
 
-/** Settles all calls that were answered. */
+/** Settles all calls that were answered, and tells how many there were. */
 function settle() {
-  for (let length = channel.collect(); length > 0; length = channel.collect()) pending.settle(inbox, length, valueAt)
+  let count = 0
+  for (let length = channel.collect(); length > 0; length = channel.collect()) {
+    count += pending.settle(inbox, length, valueAt)
+  }
+  return count
 }
 
 /**

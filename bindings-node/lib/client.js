@@ -62,14 +62,13 @@ let nativeOf
  */
 let onLostOf
 
-let sharesDenials = false
+let sharesMemory = false
 
-/** Makes the memory for denials, and warns of a file that it cannot be in. */
-const shareDenials = () => {
-  if (sharesDenials) return
-  sharesDenials = true
-  const problem = native.shareDenials()
-  if (problem) process.emitWarning(problem)
+/** Makes the memory for denials and that for counters, and warns of files that they cannot be in. */
+const shareMemory = () => {
+  if (sharesMemory) return
+  sharesMemory = true
+  for (const problem of native.shareMemory()) process.emitWarning(problem)
 }
 
 let reportsAtExit = false
@@ -115,7 +114,7 @@ class Client {
     const questions = questionsFor(password)
     this.#onDecision = hookOf('onDecision', settings.onDecision)
     const onLost = hookOf('onLost', settings.onLost)
-    shareDenials()
+    shareMemory()
     if (report) reportAtExit()
     this.#native = construct(Client, () => new native.Client(where, how, questions))
     this.#locks = { clients: [this.#native], onLost }

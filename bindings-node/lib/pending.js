@@ -101,18 +101,21 @@ function release(id) {
 }
 
 /**
- * Settles calls by their answers.
+ * Settles calls by their answers, and tells how many these are.
  * @param {import('./inbox.js').Numbers} answers
  * @param {number} length how many numbers they are
  * @param {Values} valueAt
  */
 function settle(answers, length, valueAt) {
+  let count = 0
   for (let at = 0; at < length; at += answers[at]) {
     const named = names[slotOf(answers[at + 1])]
     const resolve = release(answers[at + 1])
     if (answers[at + 2] === DECISION) resolve(new Decision(answers, at + 3, at + answers[at], named))
     else if (resolve !== nobody) settleSafely(resolve, answers, at, named, valueAt)
+    count++
   }
+  return count
 }
 
 /**

@@ -2,7 +2,7 @@
 
 use napi::bindgen_prelude::{Buffer, BufferSlice};
 use napi_derive::napi;
-use quotalock::{Algorithm, Answer, LimiterOptions, OnError, Op, Options, Policy, convert};
+use quotalock::{Algorithm, Answer, LimiterOptions, OnError, Op, Options, Policy, convert, metrics};
 
 use crate::error::{Result, thrown};
 use crate::given::{micros, unsigned};
@@ -46,12 +46,17 @@ pub struct RuleInput {
     pub capacity: Option<f64>,
 }
 
-/// Makes the memory for denials, and says why it cannot be in the file that the environment names.
+/// Makes the memory for denials and that for counters, and says why they cannot be in the files that the environment names.
 #[napi(catch_unwind)]
-pub fn share_denials() -> Option<String> {
+pub fn share_memory() -> Vec<String> {
     let file = quotalock::deny_cache_file();
-    let made = quotalock::prepare_deny_cache(quotalock::DEFAULT_DENY_CACHE_KB, file.as_deref());
-    made.err().map(|problem| problem.message().to_owned())
+    let denials = quotalock::prepare_deny_cache(quotalock::DEFAULT_DENY_CACHE_KB, file.as_deref());
+    let counters = metrics::prepare(metrics::file().as_deref());
+    [denials, counters]
+        .into_iter()
+        .filter_map(std::result::Result::err)
+        .map(|problem| problem.message().to_owned())
+        .collect()
 }
 
 /// Sends what is not reported yet, and waits for it: for the end of the process.

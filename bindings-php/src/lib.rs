@@ -25,6 +25,7 @@ mod limiter;
 mod load;
 mod lock;
 mod lock_options;
+mod metrics;
 mod module;
 mod once;
 mod password;

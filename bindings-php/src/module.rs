@@ -4,7 +4,7 @@ use ext_php_rs::prelude::*;
 
 use crate::{
     address, cache, class, client, decision, exception, function, held, hook, info, ini, inspection, limiter, lock,
-    once, password, reservation, rule, seen, spare, stock, stock_answer, testing,
+    metrics, once, password, reservation, rule, seen, spare, stock, stock_answer, testing,
 };
 
 /// Registers what does not depend on a request. Makes no client, socket or thread: a preforking server runs this in the
@@ -69,5 +69,6 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
         .request_startup_function(start_up_request)
         .request_shutdown_function(shut_down_request)
         .info_function(info::print);
-    function::entries().into_iter().fold(module, ModuleBuilder::function).function(address::entry())
+    let functions = function::entries().into_iter().chain([address::entry()]).chain(metrics::entries());
+    functions.fold(module, ModuleBuilder::function)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pyo3::exceptions::{PyRuntimeWarning, PyUserWarning};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use quotalock::{LimiterCache, OnError, Options, convert};
@@ -18,16 +18,6 @@ use crate::password::Password;
 
 /// A timeout above this is one of milliseconds, more likely than not.
 const LONG: Duration = Duration::from_secs(60);
-
-/// Makes the memory for denials, and warns of a file that it cannot be in.
-pub fn share_denials(py: Python<'_>) -> PyResult<()> {
-    let file = quotalock::deny_cache_file();
-    let Err(problem) = quotalock::prepare_deny_cache(quotalock::DEFAULT_DENY_CACHE_KB, file.as_deref()) else {
-        return Ok(());
-    };
-    let message = std::ffi::CString::new(problem.message()).unwrap_or_default();
-    PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)
-}
 
 /// A client of one Redis, or of this process' memory. Threads may share it, and forked processes go on using it.
 #[pyclass(frozen, weakref, module = "quotalock")]

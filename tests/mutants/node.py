@@ -31,6 +31,27 @@ MUTANTS = [
         suites=NODE,
     ),
     Mutant(
+        "calls that follow on several answers all wait for the last of them",
+        f"{LIB}/channel.js",
+        "if (settle() > 1) half = (underWay + 1) >> 1",
+        "settle()",
+        suites=NODE,
+    ),
+    Mutant(
+        "what one answer lets go on is written in parts",
+        f"{LIB}/channel.js",
+        "if (settle() > 1) half",
+        "if (settle() > 0) half",
+        suites=NODE,
+    ),
+    Mutant(
+        "calls that are written as soon as they are made keep the loop from turning",
+        f"{LIB}/channel.js",
+        "early < MOST_EARLY && !mustTurn()",
+        "!mustTurn()",
+        suites=NODE,
+    ),
+    Mutant(
         "one bell alone reminds, and is heard without end",
         "bindings-node/src/bell.rs",
         "self.bells.swap(0, 1);",

@@ -10,7 +10,8 @@ import { Redis } from 'ioredis'
 import { ClosedError, Decision, testing } from 'quotalock'
 import { client, listener, ownRedis, redis, run, stores } from './support.mjs'
 
-test('the calls of one tick go out as one write and come back in one turn', async (context) => {
+/** A server behind a listener that tells how many commands each write to it had. */
+async function counted(/** @type {import('node:test').TestContext} */ context) {
   /** @type {number[]} */
   const writes = []
   const { url } = await listener(context, (socket) => {
@@ -23,20 +24,45 @@ test('the calls of one tick go out as one write and come back in one turn', asyn
     socket.pipe(upstream).pipe(socket)
     socket.on('close', () => upstream.destroy())
   })
+  return { url, writes }
+}
+
+test('the calls of one tick go out as one write and come back in one turn', async (context) => {
+  const { url, writes } = await counted(context)
   const limiter = client(url).limiter('n', '100/hour;1000/day')
-  await limiter.consume('k')
-  let left = 98
+  let left = 99
   // Those of few calls that JavaScript's thread makes itself, those of many that another makes.
   for (const count of [20, 60]) {
+    await limiter.consume('k')
     writes.length = 0
     const decisions = await Promise.all(Array.from({ length: count }, () => limiter.consume('k')))
     // 32 calls at most are one script call.
     assert.deepEqual(writes, [Math.ceil(count / 32)])
     assert.deepEqual(
       decisions.map(({ remaining }) => remaining),
-      Array.from({ length: count }, () => left--),
+      Array.from({ length: count }, () => --left),
     )
+    left--
   }
+})
+
+test('calls that follow on several answers go out in two halves', async (context) => {
+  const { url, writes } = await counted(context)
+  const limiter = client(url).limiter('n', '1000/hour')
+  await limiter.consume('k')
+  writes.length = 0
+  const caller = async () => [await limiter.consume('k'), await limiter.consume('k'), await limiter.consume('k')]
+  const decisions = (await Promise.all(Array.from({ length: 16 }, caller))).flat()
+  // Of each half one script call: 16 together, and twice 8 and 8.
+  assert.equal(
+    writes.reduce((sum, count) => sum + count, 0),
+    5,
+  )
+  const remaining = decisions.map((decision) => decision.remaining).sort((a, b) => b - a)
+  assert.deepEqual(
+    remaining,
+    Array.from({ length: 48 }, (_, number) => 998 - number),
+  )
 })
 
 test('a decision is one command, whatever the number of rules', async (context) => {

@@ -181,7 +181,8 @@ final class HooksTest extends TestCase
 
     public function testAScriptMayEndInIt(): void
     {
-        foreach (['exit("left");' => 'left', 'str_repeat("x", 1 << 30);' => 'Allowed memory size'] as $code => $printed) {
+        $ends = ['exit("left");' => 'left', 'str_repeat("x", 1 << 30);' => 'Allowed memory size'];
+        foreach ($ends as $code => $printed) {
             $script = '$client = new Quotalock\Client("memory://", onDecision: function () { ' . $code . ' });'
                 . '$limiter = $client->limiter("n", "3/hour", "s");'
                 . '%s; echo "went on";';

@@ -1,3 +1,0 @@
-new EventSource('/api/events').addEventListener('state', (event) => {
-  document.getElementById('state').textContent = JSON.stringify(JSON.parse(event.data), null, 2);
-});
