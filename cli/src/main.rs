@@ -11,6 +11,7 @@ mod numbers;
 mod output;
 mod pages;
 mod raw;
+mod reported;
 mod serve;
 mod server;
 mod simulate;

@@ -119,7 +119,11 @@ fn tell(client: &Client, name: Option<&KeyName>, raw: &Raw) -> Result<Told, Fail
     if !name.beside.is_empty() || name.kind == KeyKind::Request {
         return Ok(Told::new("remembered beside it", json!({ "state": "beside" })));
     }
-    let wanted = if name.kind == KeyKind::Stock { "hash" } else { "string" };
+    let wanted = match name.kind {
+        KeyKind::Stock => "hash",
+        KeyKind::Reports => "stream",
+        _ => "string",
+    };
     if raw.kind != wanted {
         let finding = "its type is not ours: calls about it fail with wrong_type until it is renamed or deleted";
         let told = Told::new(format!("a Redis {}", shown(raw.kind.as_bytes())), json!({ "state": "wrong_type" }));
@@ -128,6 +132,10 @@ fn tell(client: &Client, name: Option<&KeyName>, raw: &Raw) -> Result<Told, Fail
     Ok(match name.kind {
         KeyKind::Limiter => limiter(raw),
         KeyKind::Lock | KeyKind::Semaphore | KeyKind::ReadWrite => lock(raw),
+        KeyKind::Reports => {
+            let state = "what processes decided, and whom they denied most: see quotalock top";
+            Told::new(state, json!({ "state": "reports" }))
+        }
         KeyKind::Stock => stock::tell(client, &name.name, name.scope.as_deref(), stock::FEW, raw.now)?,
         _ => entry(raw, name.kind),
     })

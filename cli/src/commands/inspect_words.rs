@@ -60,6 +60,8 @@ pub fn title(name: &KeyName) -> String {
         KeyKind::Stock => "stock",
         KeyKind::Cache => "cache",
         KeyKind::Once => "once",
+        // There is one, without a name.
+        KeyKind::Reports => return "reports of limiters".into(),
         _ => "key",
     };
     let scope = name.scope.as_ref().map_or(String::new(), |scope| format!(", scope {}", shown(scope)));

@@ -11,7 +11,9 @@ pub mod locks;
 mod once;
 mod simulate;
 mod stock;
-pub mod top;
+mod top;
+pub mod top_keys;
+mod top_reports;
 
 use clap::Subcommand;
 
@@ -47,7 +49,7 @@ pub enum Command {
     Once(once::Arguments),
     /// Says what a cache has for a key
     Cache(cache::Arguments),
-    /// Shows which keys are at their limit or near it
+    /// Shows who is denied most, and which keys are at their limit
     Top(top::Arguments),
     /// Says in words what a policy admits, and its worst cases
     Explain(explain::Arguments),

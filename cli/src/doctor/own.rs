@@ -1,5 +1,6 @@
 //! Our own keys: whether what stands there is ours, and how long it should live.
 
+use quotalock::reports::REPORTS_KEPT;
 use quotalock::stored::{ENTRY_HEADER, KeyKind, KeyName, StoredEntry, StoredLimiter, StoredLock};
 
 use super::families::Seen;
@@ -43,7 +44,9 @@ pub fn is_damaged(own: &Own, value: &[u8], now_ms: u64) -> bool {
 
 /// For how many milliseconds a key without a TTL should live, as far as its value tells.
 pub fn life(own: &Own, seen: &Seen, now_ms: u64) -> Option<u64> {
-    let Seen::Text(value) = seen else { return None };
+    let Seen::Text(value) = seen else {
+        return (own.0.kind == KeyKind::Reports).then_some(REPORTS_KEPT / 1_000);
+    };
     let now = now_ms.saturating_mul(1_000);
     let micros = match own.0.kind {
         KeyKind::Limiter => {

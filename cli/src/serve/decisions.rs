@@ -2,34 +2,28 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use quotalock::reports::{Outcome, Report, ReportedLimiter, redis_key};
+use quotalock::reports::{Outcome, Report, ReportedLimiter};
 use quotalock::{Client, LimiterOptions, Policy};
-use redis::cmd;
 
 use super::api::{HISTORY, LimiterRow, OTHERS};
 use super::seen::named;
 use crate::doctor::health::now_micros;
-use crate::server::{Node, Refusal, Servers, Why};
+use crate::reported::Reader;
+use crate::server::{Refusal, Servers};
 use crate::words::text;
 
-/// How many reports are asked for at once, and how often in one look: all that a stream keeps.
-const LOT: u64 = 500;
-const LOTS: usize = 20;
 /// A rate is that of so many whole seconds.
 const RATE: u64 = 5;
 /// How many denied keys are counted, and how many are looked at before the scan comes by.
 const KEYS: usize = 2_000;
 const WANTED: usize = 200;
 
-type Entry = (Vec<u8>, Vec<Vec<u8>>);
 /// A limiter, a scope and a key, as they are shown.
 pub type Named = (String, Option<String>, String);
 
 /// What was reported.
 pub struct Decisions {
-    key: Vec<u8>,
-    /// The last entry that was read.
-    cursor: Vec<u8>,
+    reader: Reader,
     /// Whether anything was ever reported.
     pub is_reported: bool,
     limiters: BTreeMap<String, Limiter>,
@@ -55,8 +49,7 @@ impl Decisions {
     pub fn new(prefix: &str) -> Decisions {
         let ago = (now_micros() / 1_000).saturating_sub(HISTORY as u64 * 1_000);
         Decisions {
-            key: redis_key(prefix),
-            cursor: ago.to_string().into_bytes(),
+            reader: Reader::new(prefix, ago),
             is_reported: false,
             limiters: BTreeMap::new(),
             denied: HashMap::new(),
@@ -71,34 +64,9 @@ impl Decisions {
     /// If the server that has the reports does not answer.
     pub fn look(&mut self, servers: &mut Servers, client: &Client) -> Result<(), Refusal> {
         self.wanted.clear();
-        for node in servers.primaries() {
-            match self.read(node, client) {
-                Err(refusal) if refusal.why == Why::Moved => {}
-                done => return done,
-            }
-        }
-        Ok(())
-    }
-
-    fn read(&mut self, node: &mut Node, client: &Client) -> Result<(), Refusal> {
-        let ahead = crate::raw::now(node)? as i64 - now_micros() as i64;
-        for _ in 0..LOTS {
-            let from = [b"(".as_slice(), &self.cursor].concat();
-            let entries: Vec<Entry> =
-                node.ask(cmd("XRANGE").arg(&self.key).arg(from).arg("+").arg("COUNT").arg(LOT))?;
-            let is_last = (entries.len() as u64) < LOT;
-            for (id, fields) in entries {
-                let (pairs, _) = fields.as_chunks::<2>();
-                let pairs: Vec<(&[u8], &[u8])> = pairs.iter().map(|[field, value]| (&**field, &**value)).collect();
-                if let Some(report) = Report::read(&id, &pairs) {
-                    self.take(&report, ahead, client);
-                }
-                self.cursor = id;
-            }
-            if is_last {
-                break;
-            }
-        }
+        let Some((reports, now)) = self.reader.look(servers)? else { return Ok(()) };
+        let ahead = now as i64 - now_micros() as i64;
+        reports.iter().for_each(|report| self.take(report, ahead, client));
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use quotalock::stored::{
 
 use super::api::{CacheRow, DeniedRow, HolderRow, LockRow, StockRow};
 use super::seen::Rank;
-use crate::commands::top::{State, tightest};
+use crate::commands::top_keys::{State, tightest};
 use crate::words::text;
 
 /// The `id` of a key: hexadecimal digits, so that each key has one, whatever its bytes.

@@ -148,7 +148,7 @@ impl Report {
 
     /// How often this was decided, by all limiters together.
     pub fn count(&self, result: Outcome) -> u64 {
-        self.limiters.iter().map(|limiter| limiter.count(result)).sum()
+        self.limiters.iter().fold(0, |sum, limiter| sum.saturating_add(limiter.count(result)))
     }
 
     /// The fields of the entry with their values, as [`read`](Report::read) takes them.

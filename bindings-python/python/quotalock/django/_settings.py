@@ -56,24 +56,23 @@ class Configuration:
         try:
             self.proxies = Proxies(values["TRUSTED_PROXIES"], values["FORWARDED_HEADER"], values["IPV6_PREFIX"])
             self.policy = values["POLICY"] and checked_policy(values["POLICY"], "POLICY", self.lease)
-            self.client = Client(*self._of_client, **self._told)
+            self.client = Client(**self._of_client, **self._hooks)
         except (ImportError, TypeError, ValueError) as error:
             raise ImproperlyConfigured(f"settings.QUOTALOCK: {error}") from error
         self.view: Callable[[HttpRequest, Answer], HttpResponse] | None = _function(values["VIEW"] or None)
 
     @property
-    def _of_client(self) -> list[Any]:
-        return [self._values[name] for name in ("URL", "PREFIX", "TIMEOUT", "ON_ERROR")]
+    def _of_client(self) -> dict[str, Any]:
+        return {name.lower(): self._values[name] for name in ("URL", "PREFIX", "TIMEOUT", "ON_ERROR", "REPORT")}
 
     @property
-    def _told(self) -> dict[str, Any]:
-        hooks = {name.lower(): _function(self._values[name]) for name in ("ON_DECISION", "ON_LOST")}
-        return {"report": self._values["REPORT"], **hooks}
+    def _hooks(self) -> dict[str, Any]:
+        return {name.lower(): _function(self._values[name]) for name in ("ON_DECISION", "ON_LOST")}
 
     @cached_property
     def aio_client(self) -> aio.Client:
         """The client of asynchronous views."""
-        return aio.Client(*self._of_client, **self._told)
+        return aio.Client(**self._of_client, **self._hooks)
 
     @cached_property
     def limiters(self) -> Limiters:
