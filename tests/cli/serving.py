@@ -12,12 +12,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from console import PROGRAM, until
+from prometheus_client.parser import text_string_to_metric_families
 
 TOKEN = "a-token-of-the-tests"
 ANSWERS_WITHIN = 30.0
+# Of those who name things to do harm: to a terminal, to a page, to what reads lines.
+HOSTILE = 'x\x1b[2J\u202e<script>alert(1)</script>"\\\n'
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,8 @@ class Answer:
 class Serving:
     """The program, as it serves on a free port; `words` are more of its arguments."""
 
-    def __init__(self, url: str, *words: str, token: str = TOKEN, prefix: str = "ql", folder: Path | None = None) -> None:
-        command = [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--prefix", prefix, *words]
+    def __init__(self, url: str, *words: str, token: str = TOKEN, folder: Path | None = None) -> None:
+        command = [PROGRAM, "serve", "--listen", "127.0.0.1:0", *words]
         environment = os.environ | {"QUOTALOCK_URL": url, "QUOTALOCK_SERVE_TOKEN": token}
         self.program = subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder
@@ -56,7 +59,7 @@ class Serving:
         self.host = f"127.0.0.1:{self.port}"
         self.cookie, self.csrf = "", ""
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Serving:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -146,3 +149,10 @@ def logged_in(url: str, *words: str, **options: Any) -> Iterator[Serving]:
     with Serving(url, *words, **options) as serving:
         assert serving.login().status == 200
         yield serving
+
+
+def samples(text: str, name: str) -> dict[tuple[str, ...], float]:
+    """The samples of a series, by their labels."""
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    found = families[name.removesuffix("_total")].samples
+    return {tuple(sample.labels.values()): sample.value for sample in found}

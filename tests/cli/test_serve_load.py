@@ -57,8 +57,10 @@ def test_many_browsers_of_which_some_are_slow(redis: Member) -> None:
         before = serving.memory
         states: list[Any] = []
         reading = [threading.Thread(target=lambda one=one: states.append(newest(one, 8.0))) for one in readers]
-        [one.start() for one in reading]
-        [one.join() for one in reading]
+        for thread in reading:
+            thread.start()
+        for thread in reading:
+            thread.join()
         # Those who read have heard what is new, and those who do not have cost little.
         assert len(states) == 25
         assert all(time.time() * 1_000 - state["now_ms"] < 5_000 for state in states)
@@ -70,7 +72,8 @@ def test_many_browsers_of_which_some_are_slow(redis: Member) -> None:
         answer = serving.get("/api/events")
         assert (answer.status, answer.code) == (503, "too_many_browsers")
         # A browser that goes away frees its place.
-        [one.close() for one in (*readers, *slow, *more)]
+        for one in (*readers, *slow, *more):
+            one.close()
         until(lambda: browsers(serving) == 0)
         with serving.asked("GET", "/api/events") as stream:
             assert stream.status == 200

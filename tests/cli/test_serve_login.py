@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ GUARDED = ("/api/state", "/api/events", "/api/keys?list=locks", "/api/session", 
 
 
 @pytest.fixture
-def serving():  # noqa: ANN201
+def serving() -> Iterator[Serving]:
     with Serving(URL, "--allow-writes") as serving:
         yield serving
 
@@ -91,7 +92,8 @@ def test_scrapes_are_not(serving: Serving) -> None:
 def test_a_post_from_elsewhere_does_nothing(serving: Serving) -> None:
     serving.login()
     for path in ("/api/unblock", "/api/release", "/logout", "/login"):
-        for origin in ("", "null", "http://evil.example", f"http://localhost:{serving.port}", f"http://{serving.host}.evil"):
+        theirs = ("", "null", "http://evil.example", f"http://localhost:{serving.port}", f"http://{serving.host}.evil")
+        for origin in theirs:
             answer = serving.post(path, {"id": "00", "token": TOKEN}, Origin=origin)
             assert (answer.status, answer.code) == (403, "wrong_origin"), (path, origin)
     for path in ("/api/unblock", "/api/release", "/logout"):
@@ -99,15 +101,16 @@ def test_a_post_from_elsewhere_does_nothing(serving: Serving) -> None:
             answer = serving.post(path, {"id": "00"}, X_Quotalock=shown)
             assert (answer.status, answer.code) == (403, "wrong_origin"), (path, shown)
     # A form of another page cannot say that it is JSON.
-    with serving.asked("POST", "/login", b'{"token": "%s"}' % TOKEN.encode(), Content_Type="text/plain") as answer:
-        assert answer.status == 400
+    with serving.asked("POST", "/login", b'{"token": "%s"}' % TOKEN.encode(), Content_Type="text/plain") as form:
+        assert form.status == 400
     assert serving.get("/api/state").status == 200
 
 
 def test_a_name_that_was_made_to_lead_here_is_not_ours(serving: Serving) -> None:
     serving.login()
-    for host in ("evil.example", f"evil.example:{serving.port}", "127.0.0.1.evil.example", "", "localhost@evil.example"):
-        for path in ("/", "/login", "/api/state", "/metrics", "/healthz", "/assets/page.js"):
+    others = ("evil.example", f"evil.example:{serving.port}", "127.0.0.1.evil.example", "", "localhost@evil.example")
+    for host in others:
+        for path in ("/", "/login", "/api/state", "/metrics", "/healthz", "/assets/main.js"):
             answer = serving.get(path, Host=host)
             assert (answer.status, answer.code) == (421, "wrong_host"), (host, path)
     for host in (f"localhost:{serving.port}", "localhost", "127.0.0.1", "LOCALHOST"):
@@ -130,7 +133,7 @@ def test_a_path_names_an_asset_or_nothing(serving: Serving) -> None:
         "/assets/..%2f..%2fCargo.toml",
         "/assets/%2e%2e/%2e%2e/etc/passwd",
         "/assets//etc/passwd",
-        "/assets/page.js%00",
+        "/assets/main.js%00",
         "/assets/",
         "/../../etc/passwd",
         "//etc/passwd",
@@ -141,7 +144,7 @@ def test_a_path_names_an_asset_or_nothing(serving: Serving) -> None:
         answer = serving.get(path)
         assert (answer.status, answer.code) == (404, "not_found"), path
         assert b"root:" not in answer.body
-    assert serving.get("/assets/page.js").headers["content-type"] == "text/javascript; charset=utf-8"
+    assert serving.get("/assets/main.js").headers["content-type"] == "text/javascript; charset=utf-8"
     for method in ("PUT", "DELETE", "TRACE", "OPTIONS"):
         answer = serving.ask(method, "/api/state", Origin=f"http://{serving.host}")
         assert answer.status == 405, method
@@ -150,7 +153,7 @@ def test_a_path_names_an_asset_or_nothing(serving: Serving) -> None:
 
 def test_every_answer_says_what_a_browser_may_do(serving: Serving) -> None:
     serving.login()
-    paths = ("/", "/login", "/assets/page.js", "/api/state", "/metrics", "/nothing", "/assets/x", "/healthz")
+    paths = ("/", "/login", "/assets/main.js", "/api/state", "/metrics", "/nothing", "/assets/x", "/healthz")
     for answer in (*map(serving.get, paths), serving.get("/", Host="evil.example"), serving.post("/login", {})):
         assert answer.headers["content-security-policy"] == POLICY
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -193,10 +196,12 @@ def refused(*words: str, token: str = "", url: str = URL) -> str:
 
 
 def test_what_cannot_be_served_is_told_at_once(serving: Serving) -> None:
-    assert f"port {serving.port} of 127.0.0.1 is in use: give another with --listen" in refused("--listen", serving.host)
+    in_use = refused("--listen", serving.host)
+    assert f"port {serving.port} of 127.0.0.1 is in use: give another with --listen" in in_use
     assert "has fewer than 16 characters" in refused(token="short")
     other = refused("--listen", "0.0.0.0:0")
-    assert "QUOTALOCK_SERVE_TOKEN" in other and "TLS" in other
+    assert "QUOTALOCK_SERVE_TOKEN" in other
+    assert "TLS" in other
     assert "write it as 127.0.0.1:7070" in refused("--listen", "nonsense")
     assert "memory://" in refused(url="memory://")
     assert "geheim" not in refused(url="redis://:geheim@localhost:1/x")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutant import Mutant
 
 SERVE = "cli/src/serve"
-TESTS = ("test_serve", "test_serve_login", "test_serve_load")
+TESTS = ("test_serve", "test_serve_login", "test_serve_load", "test_serve_metrics")
 MUTANTS = [
     Mutant(
         "any token of the right length opens a session",

@@ -1,7 +1,7 @@
 //! The state that all browsers are shown, put together once a second.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,12 @@ use tokio::sync::watch;
 
 use super::Settings;
 use super::api::{NEWEST, ROWS, State};
+use super::counters::Counters;
 use super::decisions::Decisions;
 use super::lists::Lists;
 use super::nodes::Nodes;
 use super::seen::{Counts, Seen};
+use super::sheet::locked;
 use crate::doctor::health::now_micros;
 use crate::output;
 
@@ -29,6 +31,8 @@ pub struct Shown {
     pub counted: Option<Counts>,
     /// What was decided since the start, by limiter, result and source.
     pub totals: BTreeMap<(String, &'static str, &'static str), u64>,
+    /// What processes of this host count, as Prometheus reads it.
+    pub counters: String,
     /// `/api/state`, ready to be sent.
     pub state: Bytes,
     /// An event of `/api/events`, likewise.
@@ -39,15 +43,24 @@ pub struct Shown {
 
 /// Looks once a second, until nobody wants to know any more.
 pub fn run(settings: &Settings, seen: &Mutex<Seen>, tell: &watch::Sender<Arc<Shown>>) {
-    let (mut nodes, mut decisions) = (Nodes::new(&settings.url), Decisions::new(&settings.prefix));
+    let (nodes, decisions) = (Nodes::new(&settings.url), Decisions::new(&settings.prefix));
+    let mut eyes = Eyes { nodes, decisions, counters: Counters::new(settings.metrics_file.is_some()) };
     while !tell.is_closed() {
         let began = Instant::now();
-        tell.send_replace(Arc::new(look(settings, &mut nodes, &mut decisions, seen)));
+        tell.send_replace(Arc::new(look(settings, &mut eyes, seen)));
         thread::sleep(EVERY.saturating_sub(began.elapsed()));
     }
 }
 
-fn look(settings: &Settings, nodes: &mut Nodes, decisions: &mut Decisions, seen: &Mutex<Seen>) -> Shown {
+/// What looks at all but keys.
+struct Eyes {
+    nodes: Nodes,
+    decisions: Decisions,
+    counters: Counters,
+}
+
+fn look(settings: &Settings, eyes: &mut Eyes, seen: &Mutex<Seen>) -> Shown {
+    let Eyes { nodes, decisions, counters } = eyes;
     let now_ms = now_micros() / 1_000;
     let (rows, mut problems) = nodes.look();
     if let Some(servers) = nodes.servers()
@@ -56,15 +69,16 @@ fn look(settings: &Settings, nodes: &mut Nodes, decisions: &mut Decisions, seen:
         problems.push(format!("reports of decisions are missing: {}", refusal.message));
     }
     decisions.forget(now_ms);
-    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut seen = locked(seen);
     problems.extend(seen.problems.iter().cloned());
     seen.wanted.clone_from(&decisions.wanted);
     let (mut lists, counted, scan) = (Lists::of(&seen, now_ms), seen.counted.clone(), seen.scan.clone());
-    let counts = counted.clone().unwrap_or_else(|| seen.counting.clone());
+    let mut counts = counted.clone().unwrap_or_else(|| seen.counting.clone());
     drop(seen);
     for row in &mut lists.denied {
         row.per_s = decisions.rate_of(&(row.limiter.clone(), row.scope.clone(), row.key.clone()), now_ms);
     }
+    let counters = counters.look(&mut counts.caches);
     let state = State {
         problems,
         is_reported: decisions.is_reported,
@@ -82,7 +96,7 @@ fn look(settings: &Settings, nodes: &mut Nodes, decisions: &mut Decisions, seen:
         scan,
         ..bare(settings, now_ms)
     };
-    Shown { counted, totals: decisions.totals.clone(), ..shown(state, lists) }
+    Shown { counted, counters, totals: decisions.totals.clone(), ..shown(state, lists) }
 }
 
 /// What is shown before anything was looked at.

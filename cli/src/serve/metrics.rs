@@ -66,7 +66,7 @@ pub fn text(shown: &Shown, writes: &Writes, browsers: usize) -> String {
     let help = "Blocks ended and locks taken away from the page.";
     text.series("serve_writes_total", "counter", help, [(Vec::new(), Some(writes.done()))]);
     text.one("serve_browsers", "Browsers that look.", Some(browsers));
-    text.0
+    text.0 + &shown.counters
 }
 
 fn nodes(text: &mut Text, shown: &Shown) {

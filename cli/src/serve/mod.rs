@@ -6,6 +6,7 @@
 
 mod api;
 mod assets;
+mod counters;
 mod decisions;
 mod events;
 mod guard;
@@ -17,12 +18,14 @@ mod nodes;
 mod rows;
 mod seen;
 mod sessions;
+mod sheet;
 mod walk;
 mod web;
 mod writes;
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -63,6 +66,9 @@ pub struct Arguments {
     /// From how much of a limit on a key is near it, in percent
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=100))]
     near: u64,
+    /// The file in which processes of this host and user count, for /metrics and the caches
+    #[arg(long, env = quotalock::metrics::METRICS_FILE_VARIABLE, value_name = "FILE")]
+    metrics_file: Option<PathBuf>,
 }
 
 /// What the threads know.
@@ -72,12 +78,15 @@ pub struct Settings {
     writes: bool,
     rate: u64,
     near: u64,
+    metrics_file: Option<PathBuf>,
     /// What names keys.
     client: Client,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
+    let metrics_file = arguments.metrics_file.clone().filter(|path| !path.as_os_str().is_empty());
+    metrics_file.as_deref().map_or(Ok(()), counters::join)?;
     // A wrong URL or prefix is told at once; servers that are away may come.
     let client = raw::client(shared)?;
     let given = arguments.token.clone().filter(|token| !token.is_empty());
@@ -97,6 +106,7 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
         writes: arguments.allow_writes,
         rate: arguments.rate,
         near: arguments.near,
+        metrics_file,
         client,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

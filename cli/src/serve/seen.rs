@@ -64,6 +64,12 @@ impl Seen {
         (self.scan.running, self.scan.done_percent) = (true, 0);
     }
 
+    /// No server can be asked: what was known may be wrong by now.
+    pub fn lose(&mut self) {
+        let scan = Scan { running: false, ..std::mem::take(&mut self.scan) };
+        *self = Seen { scan, ..Seen::default() };
+    }
+
     /// A round has ended: what it did not see is gone.
     pub fn end(&mut self, round: u64, problems: Vec<String>) {
         self.denied.forget(round);

@@ -1,23 +1,20 @@
 //! Going through all keys, slowly, round after round.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use quotalock::stored::{KeyKind, KeyName, StoredLimiter, StoredLock, StoredStock};
-use redis::{Cmd, Value, cmd};
+use quotalock::stored::KeyName;
+use redis::cmd;
 
 use super::Settings;
-use super::api::WithoutTtlRow;
-use super::rows;
 use super::seen::Seen;
-use crate::doctor::families::{self, QUOTALOCK, Seen as Sight};
-use crate::doctor::{own, stuck_kind};
-use crate::output::shown;
-use crate::pages::{Pages, READ, Stands};
-use crate::raw::{self, Found};
-use crate::server::{self, Node, Refusal, Servers};
+use super::sheet::{Sheet, locked};
+use crate::doctor::health::now_micros;
+use crate::pages::Pages;
+use crate::raw;
+use crate::server::{self, Refusal, Servers};
 
 /// A round takes no less: of few keys the server hears nothing for the rest of it.
 const ROUND: Duration = Duration::from_secs(1);
@@ -35,8 +32,8 @@ pub fn run(settings: &Settings, seen: &Mutex<Seen>) -> ! {
     loop {
         match server::find(&settings.url) {
             Ok(servers) => walk.among(servers),
-            // What was known may be wrong by now. The list of servers says why.
-            Err(_) => walk.seen().end(u64::MAX, Vec::new()),
+            // The list of servers says why.
+            Err(_) => walk.seen().lose(),
         }
         thread::sleep(SERVERS_MISSING);
     }
@@ -50,19 +47,9 @@ struct Walk<'a> {
     anew: Instant,
 }
 
-/// A page whose values are being read.
-struct Sheet {
-    shard: usize,
-    now: u64,
-    now_ms: u64,
-    /// Whose values are longer than what was read of them.
-    cut: Vec<Vec<u8>>,
-    stocks: Vec<Vec<u8>>,
-}
-
 impl Walk<'_> {
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(self.seen)
     }
 
     /// Goes round until it should be seen anew which servers there are.
@@ -103,7 +90,7 @@ impl Walk<'_> {
         }
         seen.scan.keys_seen = Some(seen.counting.keys);
         seen.scan.took_ms = Some(began.elapsed().as_millis() as u64);
-        seen.scan.at_ms = Some(crate::doctor::health::now_micros() / 1_000);
+        seen.scan.at_ms = Some(now_micros() / 1_000);
         seen.end(self.round, problems);
         drop(seen);
         thread::sleep(ROUND.saturating_sub(began.elapsed()));
@@ -125,16 +112,16 @@ impl Walk<'_> {
             let now = raw::now(node)?;
             lacks.append(&mut page.lacks);
             looked += page.keys;
-            let mut sheet = Sheet { shard, now, now_ms: now_ms(), cut: Vec::new(), stocks: Vec::new() };
+            let mut sheet = Sheet::new(self.settings, (self.round, shard), now);
             let mut seen = self.seen();
             seen.counting.keys += page.keys;
             seen.counting.refused += page.refused;
             seen.scan.done_percent = ((before + looked) * 100 / all.max(1)).min(100);
             for (key, stands) in page.found {
-                self.take(&mut seen, &mut sheet, key, stands);
+                sheet.take(&mut seen, key, stands);
             }
             drop(seen);
-            self.finish(node, sheet)?;
+            sheet.finish(node, self.seen)?;
             cursor = page.cursor;
             if cursor == b"0" {
                 return Ok(());
@@ -142,119 +129,6 @@ impl Walk<'_> {
             let due = Duration::from_secs_f64(looked as f64 / self.settings.rate as f64);
             self.rest(servers, due.saturating_sub(began.elapsed()));
         }
-    }
-
-    /// Takes in a key as the page has it.
-    fn take(&self, seen: &mut Seen, sheet: &mut Sheet, key: Vec<u8>, stands: Stands) {
-        let name = KeyName::parse(&self.settings.prefix, &key);
-        let (value, has_ttl) = match stands {
-            Stands::Own(value) => (Sight::Text(value), true),
-            Stands::Text(value) => (Sight::Text(value), false),
-            Stands::Marked => (Sight::Marked, false),
-            Stands::Other => (Sight::Other, false),
-        };
-        if !has_ttl {
-            self.immortal(seen, sheet, &key, &value);
-        }
-        let Some(name) = name.filter(|name| name.beside.is_empty()) else { return };
-        let value = match value {
-            Sight::Text(value) => value,
-            _ => Vec::new(),
-        };
-        match name.kind {
-            KeyKind::Stock => sheet.stocks.push(key),
-            KeyKind::Cache => rows::entry(seen.counting.cache(crate::words::text(&name.name)), &value, sheet.now),
-            _ if value.len() >= READ => sheet.cut.push(key),
-            _ => {
-                let found = Found { key, value: Some(value), ttl: has_ttl.then_some(0), now: sheet.now };
-                self.own(seen, sheet, &name, found, true);
-            }
-        }
-    }
-
-    /// Takes in a limiter or lock with its whole value. One that is looked at anew is not counted again.
-    fn own(&self, seen: &mut Seen, sheet: &Sheet, name: &KeyName, found: Found, is_new: bool) {
-        let Found { key, value, ttl, now } = found;
-        let value = value.unwrap_or_default();
-        let at = (self.round, sheet.shard);
-        match name.kind {
-            KeyKind::Limiter => {
-                if is_new {
-                    seen.counting.limiter(crate::words::text(&name.name));
-                }
-                let stored = StoredLimiter::read(&value, now);
-                let row = stored.and_then(|stored| rows::denied(&key, name, &stored, self.settings.near, sheet.now_ms));
-                match row {
-                    Some((rank, row)) => {
-                        seen.counting.denied += u64::from(is_new);
-                        seen.counting.near += u64::from(is_new && row.state == "near");
-                        seen.denied.put(key, at, rank, row);
-                    }
-                    None => seen.denied.drop(&key),
-                }
-            }
-            KeyKind::Lock | KeyKind::Semaphore | KeyKind::ReadWrite => {
-                let stored = StoredLock::read(&value, now);
-                match stored.and_then(|stored| rows::lock(&key, name, &stored, ttl.is_some(), now)) {
-                    Some((rank, row)) => {
-                        seen.counting.locks += u64::from(is_new);
-                        seen.counting.waiters += if is_new { row.waiters } else { 0 };
-                        seen.locks.put(key, at, rank, row);
-                    }
-                    None => seen.locks.drop(&key),
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Takes in a key without a TTL, if it may be stuck.
-    fn immortal(&self, seen: &mut Seen, sheet: &Sheet, key: &[u8], value: &Sight) {
-        let (family, kind, place) = match own::of(&self.settings.prefix, key) {
-            Some(own) => {
-                let damaged = matches!(value, Sight::Text(value) if own::is_damaged(&own, value, sheet.now / 1_000));
-                (&QUOTALOCK, if damaged { "damaged" } else { "no_ttl" }, 2)
-            }
-            None => {
-                let Some(known) = families::recognise(key, value, sheet.now / 1_000) else { return };
-                (known.family, stuck_kind(known.family), if known.is_sure { 0 } else { 3 })
-            }
-        };
-        *seen.counting.without_ttl.entry(family.id).or_default() += 1;
-        let row = WithoutTtlRow { key: shown(key), family: family.title, kind, means: family.means };
-        seen.without_ttl.put(key.to_vec(), (self.round, sheet.shard), (place, 0), row);
-    }
-
-    /// Asks what the page did not tell.
-    fn finish(&self, node: &mut Node, sheet: Sheet) -> Result<(), Refusal> {
-        let prefix = &self.settings.prefix;
-        if !sheet.cut.is_empty() {
-            let mut whole = Vec::new();
-            raw::values(node, sheet.cut.clone(), &mut |found| whole.push(found))?;
-            let mut seen = self.seen();
-            for found in whole {
-                if let Some(name) = KeyName::parse(prefix, &found.key) {
-                    self.own(&mut seen, &sheet, &name, found, true);
-                }
-            }
-        }
-        let ask = |key: &Vec<u8>| cmd("HGET").arg(key).arg("").to_owned();
-        let answers = node.ask_all(&sheet.stocks.iter().map(ask).collect::<Vec<Cmd>>())?;
-        let mut seen = self.seen();
-        for (key, answer) in sheet.stocks.iter().zip(answers) {
-            let stored = match answer {
-                Ok(Value::BulkString(value)) => StoredStock::read(&value, sheet.now),
-                _ => None,
-            };
-            if let (Some(stored), Some(name)) = (stored, KeyName::parse(prefix, key)) {
-                seen.counting.stocks += 1;
-                let pieces = [stored.available, stored.held, stored.sold];
-                seen.counting.pieces.iter_mut().zip(pieces).for_each(|(sum, more)| *sum = sum.saturating_add(more));
-                let rank = (u8::from(stored.has_ended), 0);
-                seen.stocks.put(key.clone(), (self.round, sheet.shard), rank, rows::stock(&name, &stored));
-            }
-        }
-        Ok(())
     }
 
     /// Lets the server rest, and meanwhile looks anew at what browsers show first.
@@ -290,8 +164,8 @@ impl Walk<'_> {
             for found in whole {
                 gone.remove(&found.key);
                 if let Some(name) = KeyName::parse(&self.settings.prefix, &found.key) {
-                    let sheet = Sheet { shard, now: found.now, now_ms: now_ms(), cut: Vec::new(), stocks: Vec::new() };
-                    self.own(&mut seen, &sheet, &name, found, false);
+                    let sheet = Sheet::new(self.settings, (self.round, shard), found.now);
+                    sheet.own(&mut seen, &name, found, false);
                 }
             }
             for key in gone {
@@ -304,8 +178,4 @@ impl Walk<'_> {
 
 fn size(shard: &mut server::Shard) -> u64 {
     shard.reader().and_then(|node| node.ask(&cmd("DBSIZE")).ok()).unwrap_or(0)
-}
-
-fn now_ms() -> u64 {
-    crate::doctor::health::now_micros() / 1_000
 }

@@ -38,3 +38,36 @@ impl StoredStock {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{SIZE, StoredStock};
+
+    const NOW: u64 = 1_700_000_000_000_000;
+
+    /// As the scripts write it; `tests/cli/test_serve.py` reads what they wrote.
+    fn field(flags: u8, ends: u64, [available, held, sold]: [u64; 3]) -> Vec<u8> {
+        let numbers = [0, ends, 0, 0, 0, available, held, sold, 0, 0, 0, 0, 0, 0];
+        let bytes = numbers.into_iter().flat_map(u64::to_le_bytes);
+        [b"QS\x01".to_vec(), vec![flags], bytes.collect()].concat()
+    }
+
+    #[test]
+    fn a_sales_numbers_are_told() {
+        let stored = |has_ended| StoredStock { available: 7, held: 2, sold: 1, has_ended };
+        for (flags, ends, has_ended) in [(0, 0, false), (1, NOW + 1, false), (0, NOW, true), (2, 0, true), (3, 0, true)]
+        {
+            assert_eq!(StoredStock::read(&field(flags, ends, [7, 2, 1]), NOW), Some(stored(has_ended)));
+        }
+    }
+
+    #[test]
+    fn what_is_not_ours_is_none() {
+        let whole = field(0, 0, [1, 2, 3]);
+        assert_eq!(whole.len(), SIZE);
+        for wrong in [&whole[..SIZE - 1], &[whole.clone(), vec![0]].concat(), b"", b"QS\x02", b"42"] {
+            assert_eq!(StoredStock::read(wrong, NOW), None);
+        }
+        assert_eq!(StoredStock::read(&[b"QS\x02".as_slice(), &whole[3..]].concat(), NOW), None);
+    }
+}
