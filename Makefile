@@ -18,7 +18,7 @@ WITH_SERVERS = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-a
 # All that may run beside each other; the faults freeze and kill servers by the clock and the incident is a load on the
 # whole machine, so they run alone.
 BESIDE := test-rust test-elsewhere test-python test-php test-node test-frameworks-php test-frameworks-python \
-	test-frameworks-node test-interop test-attack test-bench test-cli
+	test-frameworks-node test-interop test-attack test-bench test-cli test-page
 ALONE := test-faults test-incident
 # How many suites run at once; the output of each is printed in one piece when it is done. They all run, whichever
 # fails, and find everything built.
@@ -120,6 +120,20 @@ test-cli: build-cli build-python build-php ## Runs the tests of the program for 
 	bench/survive/setup.sh
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/cli
 
+# Each test starts what it looks at. A browser may hang, so this has an end as the others.
+PAGE := env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m node --test
+test-page: build-cli build-python build-node ## Runs the tests of the page of `quotalock serve`, in Chromium
+	$(SUITE) $(PAGE) tests/page/*.test.mjs
+
+# Not part of `make test`.
+.PHONY: soak-page page-pictures
+soak-page: build-cli build-node ## Plays a day of traffic to the page in ten minutes, to see that its memory does not grow
+	QUOTALOCK_PAGE_SOAK=10 $(PAGE) --test-name-pattern='a day of traffic' tests/page/many.test.mjs
+
+page-pictures: build-cli build-python build-node ## Takes the pictures of the page anew for the docs: SHOP_SECONDS=310 is how long the shop works before
+	tools/setup.sh fonts-inter
+	$(PAGE) tests/page/pictures.mjs
+
 test-mutants: setup ## Breaks the core on purpose, fault by fault, and expects red tests
 	tests/frameworks/php/fetch.sh
 	tests/frameworks/python/setup.sh
@@ -165,7 +179,7 @@ test-bench: build ## Runs every measurement for an instant, so that the bench do
 	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \
 		&& $(PYTHON) bench/locks.py --quick >/dev/null && $(PYTHON) bench/cache.py --quick >/dev/null \
 		&& $(PYTHON) bench/scale.py --quick >/dev/null && $(PYTHON) bench/lease.py --quick >/dev/null \
-		&& $(PYTHON) bench/memory.py --quick >/dev/null \
+		&& $(PYTHON) bench/memory.py --quick >/dev/null && $(PYTHON) bench/metrics.py --quick >/dev/null \
 		&& bench/compare/setup.sh && PYTHONPATH=bench $(PYTHON) -m compare --quick >/dev/null'
 
 .PHONY: build-workers
@@ -216,12 +230,13 @@ lint-php:
 lint-node:
 	$(NODE_BIN)/biome ci --colors=off --error-on-warnings
 	$(NODE_BIN)/tsc --project tsconfig.json
+	$(NODE_BIN)/tsc --project tsconfig.page.json
 
 lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo compare bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks bench-memory bench-script scale survive docs scripts
+.PHONY: demo compare bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks bench-memory bench-metrics bench-script scale survive docs scripts
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 
@@ -263,6 +278,9 @@ bench-frameworks-node: build-node ## Measures express-rate-limit and @fastify/ra
 
 bench-memory: build ## Measures decisions in this process, on memory://, beside their peers
 	$(PYTHON) bench/memory.py
+
+bench-metrics: build ## Measures what counting costs: decisions a second with it and without
+	$(PYTHON) bench/metrics.py
 
 bench-script: build-core ## Measures what a decision costs the server, beside a script written by hand
 	$(PYTHON) bench/script.py

@@ -74,6 +74,11 @@ export interface ClientOptions {
   readonly onDecision?: ((decision: Decision, key: Key) => void) | undefined
   /** Is called when a lock of this client turns out to be lost, once for each grant; otherwise as `onDecision`. */
   readonly onLost?: ((lock: Lock) => void) | undefined
+  /**
+   * Whether this process tells Redis once a second, in the background, what the client's limiters decided, and which keys they
+   * denied most often: for `quotalock top`. What has no room or cannot be sent is dropped and counted. False if left out.
+   */
+  readonly report?: boolean | undefined
 }
 
 /** How a limiter is made, besides its name and policy. */
@@ -1089,6 +1094,39 @@ export function clientAddress(
  * limiter `name` and `policy`, and answers as {@link Limiter.consume} does.
  */
 export function limit(name: string, key: Key, policy: Policy, options?: CallOptions): Promise<Decision>
+
+/** One thing that is counted. */
+export interface Metric {
+  /** As Prometheus is to call it: `quotalock_decisions_total`. */
+  readonly name: string
+  /** What it is, in one sentence. */
+  readonly help: string
+  readonly kind: 'counter' | 'gauge' | 'histogram'
+  /** By their labels. What never happened is left out. */
+  readonly samples: readonly Sample[]
+}
+
+/** A number of a counter or a gauge, or a histogram, with the labels that say of what. */
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>
+  /** Of a counter or a gauge. */
+  readonly value?: number
+  /** Of a histogram: bounds in seconds, each with how many took no longer; the last bound is `Infinity`. */
+  readonly buckets?: readonly (readonly [bound: number, count: number])[]
+  /** Of a histogram: how long all of them took together, in seconds. */
+  readonly sum?: number
+  /** Of a histogram: how many there were. */
+  readonly count?: number
+}
+
+/**
+ * What was counted until now, by this process and those that name the same file in `QUOTALOCK_METRICS_FILE`; empty where
+ * `QUOTALOCK_METRICS=off`. No key shows: labels are the names of limiters, stocks, caches and servers.
+ */
+export function metrics(): Metric[]
+
+/** The same as text that Prometheus reads: serve it as `text/plain; version=0.0.4; charset=utf-8`. */
+export function prometheus(): string
 
 /**
  * Acquires a mutex over several independent servers, one for each of `clients` (3 to 15, better an odd number): held if most of

@@ -10,6 +10,7 @@ const { limit } = require('./lib/limit.js')
 const { Holder, Inspection } = require('./lib/inspection.js')
 const { Limiter } = require('./lib/limiter.js')
 const { Lock } = require('./lib/lock.js')
+const { metrics, prometheus } = require('./lib/metrics.js')
 const { Once } = require('./lib/once.js')
 const { quorumLock } = require('./lib/quorum.js')
 const { Reservation } = require('./lib/reservation.js')
@@ -40,6 +41,8 @@ module.exports = {
   Seen,
   clientAddress,
   limit,
+  metrics,
+  prometheus,
   quorumLock,
   testing,
   ...classes,

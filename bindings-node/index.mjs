@@ -23,6 +23,8 @@ export const {
   Seen,
   clientAddress,
   limit,
+  metrics,
+  prometheus,
   quorumLock,
   testing,
   QuotalockError,

@@ -1246,7 +1246,7 @@ namespace Quotalock {
 
         /**
          * What is null comes from the ini settings `ratelimit.url`, `ratelimit.prefix`, `ratelimit.timeout_ms`,
-         * `ratelimit.on_error` and `ratelimit.deny_cache_max_ms`, then, for the URL, from the environment variable
+         * `ratelimit.on_error`, `ratelimit.deny_cache_max_ms` and `ratelimit.report`, then, for the URL, from the environment variable
          * `QUOTALOCK_URL`, then from the default.
          *
          * @param string|null $url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://` or
@@ -1263,6 +1263,13 @@ namespace Quotalock {
          *     What it throws, the call throws. Clients with the same settings share connections, whoever logged in
          * @param int<0, 60000>|null $denyCacheMaxMs after Redis has denied a call, the processes of this host answer
          *     the same one themselves until it can be admitted, for so long at most; 0 asks every time; default 1000
+         * @param (callable(Decision, \Stringable|string|int): mixed)|null $onDecision is called after each decision of
+         *     this client's limiters that charges or denies, with the key as it was given, before the call returns or
+         *     throws. What it throws changes nothing: PHP logs a warning
+         * @param (callable(Lock): mixed)|null $onLost is called when a method of a lock of this client finds that the
+         *     lock was lost, once for each grant; otherwise as $onDecision
+         * @param bool|null $report whether this process tells Redis once a second, in the background, what its limiters
+         *     decided, and which keys they denied most often: for `quotalock top`; default false
          * @throws InvalidArgumentException
          */
         public function __construct(
@@ -1272,7 +1279,10 @@ namespace Quotalock {
             ?string $onError = null,
             int $requestMemoryMs = 60000,
             #[\SensitiveParameter] ?callable $password = null,
-            ?int $denyCacheMaxMs = null
+            ?int $denyCacheMaxMs = null,
+            ?callable $onDecision = null,
+            ?callable $onLost = null,
+            ?bool $report = null
         ) {
         }
 
@@ -1770,6 +1780,27 @@ namespace Quotalock {
      *     socket, and nothing in the header
      */
     function client_address(?string $peer, array|string|null $forwarded, array $trusted, int $ipv6Prefix = 64): string
+    {
+    }
+
+    /**
+     * What was counted until now, by this process and those that count with it: the workers of php-fpm, or all who
+     * name the same `ratelimit.metrics_file`. Empty where the environment says `QUOTALOCK_METRICS=off`.
+     *
+     * An array for each metric: its `name` as Prometheus is to call it, a `help` in one sentence, its `kind`, and
+     * `samples`: each with `labels` and a `value`; of a histogram in place of that `buckets` (pairs of a bound in
+     * seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`. What never
+     * happened is left out. No key shows: labels are the names of limiters, stocks, caches and servers.
+     *
+     * @return list<array{name: string, help: string, kind: 'counter'|'gauge'|'histogram', samples: list<array{
+     *     labels: array<string, string>, value?: int, buckets?: list<array{float, int}>, sum?: float, count?: int}>}>
+     */
+    function metrics(): array
+    {
+    }
+
+    /** The same as text that Prometheus reads: serve it as `text/plain; version=0.0.4; charset=utf-8`. */
+    function prometheus(): string
     {
     }
 

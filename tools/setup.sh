@@ -17,6 +17,7 @@ apt_packages=(
   php-symfony-cache php-illuminate-cache php-illuminate-redis        # peers of the test of stampedes
   phpunit lua-check php-codesniffer                                  # tests of the extension, linters
   prometheus                                                         # promtool, which reads and tries the rules in deploy
+  chromium                                                           # tests of the page of quotalock serve
   # What the frameworks need whose tests run on our packages.
   composer php-doctrine-inflector php-graham-campbell-result-type php-mockery php-monolog php-nesbot-carbon php-nyholm-psr7
   php-phpoption php-psr-cache php-psr-container php-psr-event-dispatcher php-psr-http-factory php-psr-http-message
@@ -103,7 +104,9 @@ link_node() {
   local package
   mkdir -p node_modules
   ln -sfn ../bindings-node node_modules/quotalock
-  for package in ioredis redis-semaphore @sinonjs @types; do ln -sfn "../bindings-node/node_modules/$package" "node_modules/$package"; done
+  for package in ioredis redis-semaphore @opentelemetry @sinonjs @types playwright-core axe-core; do
+    ln -sfn "../bindings-node/node_modules/$package" "node_modules/$package"
+  done
 }
 
 install_crates() {

@@ -39,6 +39,7 @@ const CLIENT_OPTIONS = [
   'denyCacheMaxMs',
   'onDecision',
   'onLost',
+  'report',
 ]
 const LIMITER_OPTIONS = ['scope', 'enforce', 'lease']
 const CONSUME_ALL_OPTIONS = ['requestId', 'signal']
@@ -61,14 +62,22 @@ let nativeOf
  */
 let onLostOf
 
-let sharesDenials = false
+let sharesMemory = false
 
-/** Makes the memory for denials, and warns of a file that it cannot be in. */
-const shareDenials = () => {
-  if (sharesDenials) return
-  sharesDenials = true
-  const problem = native.shareDenials()
-  if (problem) process.emitWarning(problem)
+/** Makes the memory for denials and that for counters, and warns of files that they cannot be in. */
+const shareMemory = () => {
+  if (sharesMemory) return
+  sharesMemory = true
+  for (const problem of native.shareMemory()) process.emitWarning(problem)
+}
+
+let reportsAtExit = false
+
+/** Has what is not reported yet sent when the process ends by itself. */
+const reportAtExit = () => {
+  if (reportsAtExit) return
+  reportsAtExit = true
+  process.once('exit', () => native.reportNow())
 }
 
 class Client {
@@ -92,7 +101,7 @@ class Client {
    */
   constructor(url, given) {
     const settings = options(given, CLIENT_OPTIONS)
-    const { prefix, timeoutMs, onError, requestMemoryMs, password, denyCacheMaxMs } = settings
+    const { prefix, timeoutMs, onError, requestMemoryMs, password, denyCacheMaxMs, report = false } = settings
     const where = url === undefined ? undefined : address(url)
     const how = {
       prefix: prefix === undefined ? undefined : text('prefix', prefix),
@@ -100,11 +109,13 @@ class Client {
       onError: onError === undefined ? undefined : text('onError', onError),
       requestMemoryMs: requestMemoryMs === undefined ? undefined : number('requestMemoryMs', requestMemoryMs),
       denyCacheMaxMs: denyCacheMaxMs === undefined ? undefined : number('denyCacheMaxMs', denyCacheMaxMs),
+      report: flag('report', report),
     }
     const questions = questionsFor(password)
     this.#onDecision = hookOf('onDecision', settings.onDecision)
     const onLost = hookOf('onLost', settings.onLost)
-    shareDenials()
+    shareMemory()
+    if (report) reportAtExit()
     this.#native = construct(Client, () => new native.Client(where, how, questions))
     this.#locks = { clients: [this.#native], onLost }
   }

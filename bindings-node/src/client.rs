@@ -2,7 +2,7 @@
 
 use napi::bindgen_prelude::{Buffer, BufferSlice};
 use napi_derive::napi;
-use quotalock::{Algorithm, Answer, LimiterOptions, OnError, Op, Options, Policy, convert};
+use quotalock::{Algorithm, Answer, LimiterOptions, OnError, Op, Options, Policy, convert, metrics};
 
 use crate::error::{Result, thrown};
 use crate::given::{micros, unsigned};
@@ -29,6 +29,8 @@ pub struct ClientInput {
     pub request_memory_ms: Option<f64>,
     /// For how long a denial is remembered at most.
     pub deny_cache_max_ms: Option<f64>,
+    /// Whether it tells Redis what it decides.
+    pub report: Option<bool>,
 }
 
 /// One rule of a policy that was given as objects.
@@ -44,12 +46,23 @@ pub struct RuleInput {
     pub capacity: Option<f64>,
 }
 
-/// Makes the memory for denials, and says why it cannot be in the file that the environment names.
+/// Makes the memory for denials and that for counters, and says why they cannot be in the files that the environment names.
 #[napi(catch_unwind)]
-pub fn share_denials() -> Option<String> {
+pub fn share_memory() -> Vec<String> {
     let file = quotalock::deny_cache_file();
-    let made = quotalock::prepare_deny_cache(quotalock::DEFAULT_DENY_CACHE_KB, file.as_deref());
-    made.err().map(|problem| problem.message().to_owned())
+    let denials = quotalock::prepare_deny_cache(quotalock::DEFAULT_DENY_CACHE_KB, file.as_deref());
+    let counters = metrics::prepare(metrics::file().as_deref());
+    [denials, counters]
+        .into_iter()
+        .filter_map(std::result::Result::err)
+        .map(|problem| problem.message().to_owned())
+        .collect()
+}
+
+/// Sends what is not reported yet, and waits for it: for the end of the process.
+#[napi(catch_unwind)]
+pub fn report_now() {
+    quotalock::reports::flush();
 }
 
 #[napi]
@@ -61,6 +74,7 @@ impl Client {
             let time = |what, given: Option<f64>, default| {
                 given.map_or(Ok(default), |ms| micros(what, ms).map(convert::duration))
             };
+            quotalock::reports::set_language("node");
             let base = Options::default();
             quotalock::Client::new(Options {
                 url,
@@ -69,6 +83,7 @@ impl Client {
                 on_error: given.on_error.map_or(Ok(base.on_error), |word| OnError::parse(&word))?,
                 request_memory: time("request_memory", given.request_memory_ms, base.request_memory)?,
                 deny_cache_max: time("deny_cache_max", given.deny_cache_max_ms, base.deny_cache_max)?,
+                report: given.report.unwrap_or(base.report),
                 password: questions.and_then(|questions| questions.provider.take()),
             })
         };

@@ -75,8 +75,7 @@ impl Desk {
         let limiters = self.limiters.try_borrow().ok()?;
         let limiter = limiters.get(handle)?.as_ref()?;
         let (key, cost) = (self.keys.get(..length)?, unsigned("cost", cost).ok()?);
-        let decided = if requires { limiter.require_at_once(key, cost) } else { limiter.consume_at_once(key, cost) };
-        decided?.ok()
+        limiter.decide_at_once(key, cost, requires)
     }
 
     /// Tells JavaScript whether it is worth asking.

@@ -22,6 +22,7 @@ mod loading;
 mod lock;
 mod lock_options;
 mod look;
+mod metrics;
 mod own_loop;
 mod password;
 mod stock;

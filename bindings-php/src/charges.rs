@@ -29,6 +29,14 @@ impl<'a> Charges<'a> {
         self.list()?.values().enumerate().map(key).collect()
     }
 
+    /// The keys as they were given.
+    pub fn whom(&self) -> Vec<Zval> {
+        let key = |(place, value)| {
+            Part::of(place, Zval::dereference(value)).map_or_else(|_| Zval::new(), |part| part.key.shallow_clone())
+        };
+        self.0.array().map_or_else(Vec::new, |list| list.values().enumerate().map(key).collect())
+    }
+
     /// Describes the call.
     pub fn op(&self, keys: &[Vec<u8>], client: &Client, request_id: Option<&[u8]>) -> Outcome<Op<CombinedDecision>> {
         let mut charges = Vec::with_capacity(keys.len());

@@ -8,22 +8,24 @@ use std::rc::Rc;
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::ZendClassObject;
-use quotalock::{CombinedDecision, LimiterOptions, LockOptions, TakenAll};
+use quotalock::{LimiterOptions, LockOptions, TakenAll};
 
 use crate::argument::{Flag, Float, Function, Int, Key, Maybe, Names, Text};
 use crate::cache::{BETA, Cache, CacheArguments, ERROR_TTL_MS, FRESH_MS, LEASE_MS, RAISE};
 use crate::call;
 use crate::charges::Charges;
 use crate::class;
+use crate::decision::DecidedAll;
 use crate::exception::Outcome;
 use crate::held;
+use crate::hook::Hook;
 use crate::limiter::Limiter;
 use crate::lock::Lock;
 use crate::lock_options::{ACK_TIMEOUT_MS, LockArguments, NO_LABEL, TTL_MS};
 use crate::once::{self, Once};
 use crate::policy::PolicyArgument;
 use crate::property::{self, Property, Type};
-use crate::record::Shown;
+use crate::record::{Recorded, Shown};
 use crate::registry::{self, Handle};
 use crate::settings::{Arguments, REQUEST_MEMORY_MS, Settings};
 use crate::stock::{HOLD_MS, LEDGER_CAP, RETENTION_MS, Stock};
@@ -69,6 +71,9 @@ impl Client {
         requestMemoryMs: Int,
         password: Maybe<Function>,
         denyCacheMaxMs: Maybe<Int>,
+        onDecision: Maybe<Function>,
+        onLost: Maybe<Function>,
+        report: Maybe<Flag>,
     ) -> Outcome<Client> {
         let given = Arguments {
             url: url.0.map(|text| text.utf8(1, "url")).transpose()?,
@@ -81,11 +86,13 @@ impl Client {
                 .map(|number| number.get(7))
                 .transpose()?
                 .map(|ms| ms.to_string().into()),
+            report: report.0.map(|flag| flag.get(10)).transpose()?.map(|yes| if yes { "1" } else { "0" }.into()),
         };
         let password = password.0.map(|function| function.get(6)).transpose()?;
+        let hooks = [Hook::of(&onDecision, 8)?, Hook::of(&onLost, 9)?];
         let shared = registry::client(&Settings::of(given), password.is_some())?;
         class::fill_this([property::text(&shared.server), property::text(&shared.prefix)]);
-        Ok(Client(Handle::new(shared, password)))
+        Ok(Client(Handle::new(shared, password, hooks)))
     }
 
     /// Makes a limiter.
@@ -106,12 +113,16 @@ impl Client {
     }
 
     /// Charges several keys, each by its own limiter, if all of them admit it, else none.
-    pub fn consume_all(&self, charges: Charges, requestId: Maybe<Key>) -> Outcome<Shown<CombinedDecision>> {
+    pub fn consume_all(&self, charges: Charges, requestId: Maybe<Key>) -> Outcome<DecidedAll> {
         let op = {
             let (id, keys) = (requestId.bytes(2)?, charges.keys()?);
             charges.op(&keys, self.0.shared()?.core(), id.as_deref())?
         };
-        call::run(op).map(Shown)
+        let combined = call::run(op)?;
+        match self.0.on_decision() {
+            None => Ok(DecidedAll(combined.shown())),
+            Some(hook) => hook.after_all(combined, charges.whom()).map(DecidedAll),
+        }
     }
 
     /// Makes a handle for a mutex.

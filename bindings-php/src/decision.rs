@@ -69,14 +69,19 @@ fn rules(of: &Decision) -> Zval {
     })
 }
 
-/// The PHP object of what a limiter decided.
-pub struct Decided(ZBox<ZendObject>);
+/// The PHP object of what a limiter decided, and whether it decided anything.
+pub struct Decided(Zval, bool);
 
 impl Decided {
     /// The object; its name is the limiter's own string, which all its decisions share.
     #[inline]
     pub fn new(of: &Decision, name: &Zval) -> Decided {
-        Decided(decision([property::again(name)], of))
+        Decided(property::object(decision([property::again(name)], of)), of.has_decided())
+    }
+
+    /// The same object, if hooks are told of it.
+    pub fn told(&self) -> Option<Zval> {
+        self.1.then(|| self.0.shallow_clone())
     }
 }
 
@@ -85,7 +90,20 @@ impl IntoZval for Decided {
     const NULLABLE: bool = false;
 
     fn set_zval(self, zval: &mut Zval, _persistent: bool) -> Result<()> {
-        *zval = property::object(self.0);
+        *zval = self.0;
+        Ok(())
+    }
+}
+
+/// The PHP object of a decision about several keys.
+pub struct DecidedAll(pub Zval);
+
+impl IntoZval for DecidedAll {
+    const TYPE: DataType = Shown::<CombinedDecision>::TYPE;
+    const NULLABLE: bool = false;
+
+    fn set_zval(self, zval: &mut Zval, _persistent: bool) -> Result<()> {
+        *zval = self.0;
         Ok(())
     }
 }
@@ -112,6 +130,12 @@ impl Recorded for CombinedDecision {
     fn methods() -> Vec<Method> {
         http::methods::<CombinedDecision>()
     }
+}
+
+/// The decisions in the PHP object of several, which has them in its last slot.
+pub fn parts(combined: &Zval) -> Vec<Zval> {
+    let list = combined.object().and_then(|object| property::read(object, 5)).and_then(Zval::array);
+    list.map_or_else(Vec::new, |list| list.values().map(Zval::shallow_clone).collect())
 }
 
 const RULE_DECISION_FIELDS: [Field<RuleDecision>; 9] = [

@@ -23,12 +23,18 @@ pub unsafe extern "C" fn print(_module: *mut ModuleEntry) {
         SharedBy::Own => format!("{in_use} of {slots}, of this process alone: the system gave no shared memory"),
         _ => "off".into(),
     };
+    let counters = match quotalock::metrics::place() {
+        SharedBy::Forks => "counted by the workers together",
+        SharedBy::File => "counted together by all who name the file",
+        _ => "off",
+    };
     let rows = [
         ("url", url.as_str(), settings.url.1),
         ("prefix", &*settings.prefix.0, settings.prefix.1),
         ("timeout_ms", &*settings.timeout_ms.0, settings.timeout_ms.1),
         ("on_error", &*settings.on_error.0, settings.on_error.1),
         ("deny_cache_max_ms", &*settings.deny_cache_max_ms.0, settings.deny_cache_max_ms.1),
+        ("report", &*settings.report.0, settings.report.1),
         ("deny_cache_kb", &kilobytes, if is_set { Origin::Ini(ini::DENY_CACHE_KB) } else { Origin::Default }),
     ];
     // SAFETY: PHP calls this where it prints information; each row has as many C strings as it says.
@@ -46,6 +52,7 @@ pub unsafe extern "C" fn print(_module: *mut ModuleEntry) {
         php_info_print_table_end();
         php_info_print_table_start();
         php_info_print_table_row(2, c"Remembered denials".as_ptr(), c_string(&remembered).as_ptr());
+        php_info_print_table_row(2, c"Metrics".as_ptr(), c_string(counters).as_ptr());
         php_info_print_table_end();
     }
 }

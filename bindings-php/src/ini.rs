@@ -10,13 +10,13 @@ use ext_php_rs::ffi::{
 use ext_php_rs::flags::IniEntryPermission;
 use ext_php_rs::types::{ZendStr, Zval};
 use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
-use quotalock::{DEFAULT_DENY_CACHE_KB, deny_cache_file, prepare_deny_cache};
+use quotalock::{DEFAULT_DENY_CACHE_KB, deny_cache_file, metrics, prepare_deny_cache};
 
 /// `ZEND_INI_SYSTEM`, what `php_admin_value` leaves of who may change a setting.
 const SYSTEM: u8 = 1 << 2;
 
 /// Their names.
-const SETTINGS: [&CStr; 7] = [
+const SETTINGS: [&CStr; 9] = [
     URL,
     c"ratelimit.prefix",
     c"ratelimit.timeout_ms",
@@ -24,10 +24,12 @@ const SETTINGS: [&CStr; 7] = [
     c"ratelimit.deny_cache_max_ms",
     DENY_CACHE_KB,
     DENY_CACHE_FILE,
+    c"ratelimit.report",
+    METRICS_FILE,
 ];
 
 /// Every setting of a client may be set anywhere; `php_admin_value` in a pool takes that away from scripts. Empty means not set.
-static ENTRIES: IniEntryDefs<8> = IniEntryDefs::new([
+static ENTRIES: IniEntryDefs<10> = IniEntryDefs::new([
     IniEntryDef::new(SETTINGS[0], c"", IniEntryPermission::All),
     IniEntryDef::new(SETTINGS[1], c"", IniEntryPermission::All),
     IniEntryDef::new(SETTINGS[2], c"", IniEntryPermission::All),
@@ -35,6 +37,8 @@ static ENTRIES: IniEntryDefs<8> = IniEntryDefs::new([
     IniEntryDef::new(SETTINGS[4], c"", IniEntryPermission::All),
     IniEntryDef::new(SETTINGS[5], c"", IniEntryPermission::System),
     IniEntryDef::new(SETTINGS[6], c"", IniEntryPermission::System),
+    IniEntryDef::new(SETTINGS[7], c"", IniEntryPermission::All),
+    IniEntryDef::new(SETTINGS[8], c"", IniEntryPermission::System),
     IniEntryDef::end(),
 ]);
 
@@ -49,6 +53,8 @@ const URL: &CStr = c"ratelimit.url";
 pub const DENY_CACHE_KB: &CStr = c"ratelimit.deny_cache_kb";
 /// The file in which processes share it.
 const DENY_CACHE_FILE: &CStr = c"ratelimit.deny_cache_file";
+/// The file in which processes count together.
+const METRICS_FILE: &CStr = c"ratelimit.metrics_file";
 
 /// The URL that the configuration of this process gives, if it may hold a password: as PHP shows it, and as it is.
 static HIDDEN: OnceLock<(String, String)> = OnceLock::new();
@@ -59,6 +65,7 @@ pub fn register(module: i32) {
     hide_password();
     warn_of_misspelled();
     share_denials();
+    share_counters();
 }
 
 /// Makes the memory for denials, which the processes that are forked from this one share. With a size that cannot be the
@@ -71,6 +78,14 @@ fn share_denials() {
         return;
     };
     if let Err(error) = prepare_deny_cache(kilobytes, file.as_deref()) {
+        warn(&format!("ratelimit: {}", error.message()));
+    }
+}
+
+/// Makes the memory for counters, as [`share_denials`].
+fn share_counters() {
+    let file = get(METRICS_FILE).map(PathBuf::from).or_else(metrics::file);
+    if let Err(error) = metrics::prepare(file.as_deref()) {
         warn(&format!("ratelimit: {}", error.message()));
     }
 }

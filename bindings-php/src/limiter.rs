@@ -5,12 +5,12 @@ use std::rc::Rc;
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::{ZendClassObject, Zval};
-use quotalock::{Decision, Unsettled, convert};
+use quotalock::{Decision, Op, Unsettled, convert};
 
 use crate::argument::{Int, Key, Maybe, Text};
 use crate::call;
 use crate::decision::Decided;
-use crate::exception::Outcome;
+use crate::exception::{Outcome, Problem};
 use crate::property::{self, Bytes, Property, Type};
 use crate::record::Shown;
 use crate::registry::Handle;
@@ -64,6 +64,21 @@ impl Limiter {
     fn decided(&self, decision: &Decision) -> Decided {
         Decided::new(decision, &self.name)
     }
+
+    /// Makes a call that decides, and tells of it. As of [`call::run`].
+    fn decide(&self, key: &Key, op: Op<Decision>) -> Outcome<Decided> {
+        let decided = call::run(op).map(|decision| self.decided(&decision));
+        self.tell(key, decided)
+    }
+
+    /// Tells of what was decided.
+    #[inline]
+    fn tell(&self, key: &Key, decided: Outcome<Decided>) -> Outcome<Decided> {
+        match self.handle.on_decision() {
+            None => decided,
+            Some(hook) => hook.after(key.0, decided),
+        }
+    }
 }
 
 #[php_impl]
@@ -71,23 +86,22 @@ impl Limiter {
     /// Charges `cost` to every rule if all admit it, else to none.
     #[php(defaults(cost = 1))]
     pub fn consume(&self, key: Key, cost: Int, requestId: Maybe<Key>) -> Outcome<Decided> {
-        let op = {
+        let call = {
             let (key, cost, id) = (key.bytes(1)?, cost.unsigned(2, "cost")?, requestId.bytes(3)?);
             let limiter = self.limiter()?;
-            if id.is_none()
-                && let Some(decision) = limiter.consume_at_once(&key, cost)
-            {
-                return Ok(self.decided(&decision?));
+            let at_once = if id.is_none() { limiter.consume_at_once(&key, cost) } else { None };
+            match at_once {
+                Some(decision) => Err(decision.map(|decision| self.decided(&decision))),
+                None => Ok(limiter.consume_once(&key, cost, id.as_deref())?),
             }
-            limiter.consume_once(&key, cost, id.as_deref())?
         };
-        call::run(op).map(|decision| self.decided(&decision))
+        call.map_or_else(|decided| self.tell(&key, decided.map_err(Problem::from)), |op| self.decide(&key, op))
     }
 
     /// Charges as much as is admitted now, up to `most`.
-    pub fn consume_up_to(&self, key: Key, most: Int) -> Outcome<Shown<Decision>> {
+    pub fn consume_up_to(&self, key: Key, most: Int) -> Outcome<Decided> {
         let op = self.limiter()?.consume_up_to(&key.bytes(1)?, most.unsigned(2, "most")?)?;
-        call::run(op).map(Shown)
+        self.decide(&key, op)
     }
 
     /// Charges `estimate` and holds it for `ttlMs`, to be settled with the actual amount.
@@ -104,7 +118,7 @@ impl Limiter {
             let unsettled = Unsettled::parse(&unsettled.utf8(4, "unsettled")?)?;
             self.limiter()?.reserve(&key, estimate, ttl, unsettled)?
         };
-        Reservation::decided(Reservation::object(reservation, self.handle.clone()), op)
+        Reservation::decided(Reservation::object(reservation, self.handle.clone()), op, key.0)
     }
 
     /// The reservation of this id, made here or in another process. Does no I/O.
@@ -123,22 +137,22 @@ impl Limiter {
     /// As `consume`, but a denial is thrown.
     #[php(defaults(cost = 1))]
     pub fn require(&self, key: Key, cost: Int) -> Outcome<Decided> {
-        let op = {
+        let call = {
             let (key, cost, limiter) = (key.bytes(1)?, cost.unsigned(2, "cost")?, self.limiter()?);
-            if let Some(decision) = limiter.require_at_once(&key, cost) {
-                return Ok(self.decided(&decision?));
+            match limiter.require_at_once(&key, cost) {
+                Some(decision) => Err(decision.map(|decision| self.decided(&decision))),
+                None => Ok(limiter.require(&key, cost)?),
             }
-            limiter.require(&key, cost)?
         };
-        call::run(op).map(|decision| self.decided(&decision))
+        call.map_or_else(|decided| self.tell(&key, decided.map_err(Problem::from)), |op| self.decide(&key, op))
     }
 
     /// As `consume`, and after a denial sleeps as it says and tries again, at most for `timeoutMs`.
     #[php(defaults(cost = 1))]
-    pub fn wait(&self, key: Key, timeoutMs: Int, cost: Int) -> Outcome<Shown<Decision>> {
+    pub fn wait(&self, key: Key, timeoutMs: Int, cost: Int) -> Outcome<Decided> {
         let (timeout, cost) = (timeoutMs.micros(2, "timeout")?, cost.unsigned(3, "cost")?);
         let op = self.limiter()?.wait(&key.bytes(1)?, cost, convert::duration(timeout))?;
-        call::run(op).map(Shown)
+        self.decide(&key, op)
     }
 
     /// Gives back what was consumed.

@@ -15,6 +15,7 @@ use crate::callback::{self, Ended};
 use crate::class;
 use crate::exception::{Outcome, Problem};
 use crate::held;
+use crate::hook::Hook;
 use crate::property::{self, Bytes, Live, Property, Type};
 use crate::record::{Shown, list};
 use crate::registry::{self, Handle, Handles};
@@ -83,8 +84,22 @@ impl Lock {
         Ok(object)
     }
 
+    /// What is told of losses.
+    fn on_lost(&self) -> Option<&Hook> {
+        self.handles.first().and_then(|handle| handle.on_lost())
+    }
+
+    /// Tells of a loss that is news. As of [`call::Stop::follow`].
+    fn notice(&self) -> Outcome<()> {
+        match self.on_lost() {
+            Some(hook) if self.lock.take_loss() => hook.lost(class::this()),
+            _ => Ok(()),
+        }
+    }
+
     /// Acquires it, as `acquire`.
     fn grant(&self, wait: Maybe<Int>) -> Outcome<bool> {
+        self.notice()?;
         let wait = wait.0.map(|wait| wait.micros(1, "wait")).transpose()?;
         registry::check(&self.handles)?;
         let acquiring = self.lock.acquire(wait.map_or(self.wait, convert::duration))?;
@@ -107,6 +122,7 @@ impl Lock {
     /// # Errors
     /// `lost` if it was lost meanwhile.
     fn conclude(&self) -> Outcome<()> {
+        self.notice()?;
         let state = self.lock.state();
         if state == LockState::Lost {
             let lost = self.lock.assert_held();
@@ -133,19 +149,28 @@ impl Lock {
     /// Releases it; false if it was not held any more.
     pub fn release(&self) -> Outcome<bool> {
         held::forget(self.number);
+        let hook = self.on_lost();
+        let (was_lost, was_held) = hook.map_or((false, false), |_| (self.lock.take_loss(), self.lock.is_held()));
         let releasing = self.lock.release();
-        call::interruptibly(GRACE, |asked| releasing.run_interruptibly(asked), drop)
+        let released = call::interruptibly(GRACE, |asked| releasing.run_interruptibly(asked), drop)?;
+        // It was gone, and perhaps only the release has found it.
+        match hook.filter(|_| was_lost || was_held && !released) {
+            Some(hook) => hook.lost(class::this()).map(|()| released),
+            None => Ok(released),
+        }
     }
 
     /// Has it last for at least `ttlMs` from now; false if it was lost.
     pub fn extend(&self, ttlMs: Maybe<Int>) -> Outcome<bool> {
         let ttl = ttlMs.0.map(|ttl| ttl.micros(1, "ttl")).transpose()?;
         registry::check(&self.handles)?;
-        call::run(self.lock.extend(ttl)?)
+        let extended = call::run(self.lock.extend(ttl)?)?;
+        self.notice().map(|()| extended)
     }
 
     /// Writes the lease down as a text, by which another process adopts it, and ends this handle. Does no I/O.
     pub fn handover(&self) -> Outcome<Bytes> {
+        self.notice()?;
         let text = self.lock.handover()?;
         held::forget(self.number);
         Ok(Bytes(text.into_bytes()))
@@ -153,6 +178,7 @@ impl Lock {
 
     /// Throws unless it is held for certain. Does no I/O.
     pub fn assert_held(&self) -> Outcome<()> {
+        self.notice()?;
         Ok(self.lock.assert_held()?)
     }
 

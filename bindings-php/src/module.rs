@@ -3,13 +3,14 @@
 use ext_php_rs::prelude::*;
 
 use crate::{
-    address, cache, class, client, decision, exception, function, held, info, ini, inspection, limiter, lock, once,
-    password, reservation, rule, seen, spare, stock, stock_answer, testing,
+    address, cache, class, client, decision, exception, function, held, hook, info, ini, inspection, limiter, lock,
+    metrics, once, password, reservation, rule, seen, spare, stock, stock_answer, testing,
 };
 
 /// Registers what does not depend on a request. Makes no client, socket or thread: a preforking server runs this in the
 /// parent of its workers.
 extern "C" fn start_up(_kind: i32, module: i32) -> i32 {
+    quotalock::reports::set_language("php");
     ini::register(module);
     let registered = exception::register()
         .and_then(|()| decision::register())
@@ -46,8 +47,15 @@ extern "C" fn shut_down_request(_kind: i32, _module: i32) -> i32 {
     let _ = std::panic::catch_unwind(|| {
         held::give_back_all();
         password::forget_all();
+        hook::forget_all();
         spare::close();
     });
+    0
+}
+
+/// Sends what is not reported yet: of a script the last second, of a pool's worker that of its last requests.
+extern "C" fn shut_down(_kind: i32, _module: i32) -> i32 {
+    let _ = std::panic::catch_unwind(quotalock::reports::flush);
     0
 }
 
@@ -57,8 +65,10 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
     let module = module
         .name("ratelimit")
         .startup_function(start_up)
+        .shutdown_function(shut_down)
         .request_startup_function(start_up_request)
         .request_shutdown_function(shut_down_request)
         .info_function(info::print);
-    function::entries().into_iter().fold(module, ModuleBuilder::function).function(address::entry())
+    let functions = function::entries().into_iter().chain([address::entry()]).chain(metrics::entries());
+    functions.fold(module, ModuleBuilder::function)
 }

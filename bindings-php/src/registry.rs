@@ -8,6 +8,7 @@ use ext_php_rs::types::Zval;
 use quotalock::driver::PasswordQuestions;
 use quotalock::{Client, Code, Error, LimiterCache, Options, PasswordProvider, Result};
 
+use crate::hook::Hook;
 use crate::password::Teller;
 use crate::settings::Settings;
 
@@ -19,7 +20,7 @@ pub struct Shared {
     pub limiters: LimiterCache,
     pub prefix: String,
     pub server: String,
-    settings: [String; 5],
+    settings: [String; 6],
     request_memory_ms: i64,
     /// For the password, if functions tell it: which are of a request, and not of the process.
     questions: Option<PasswordQuestions>,
@@ -43,9 +44,8 @@ thread_local! {
 /// # Errors
 /// `invalid_argument` for settings that cannot be.
 pub fn client(settings: &Settings, told: bool) -> Result<Rc<Shared>> {
-    let asked =
-        [&settings.url, &settings.prefix, &settings.timeout_ms, &settings.on_error, &settings.deny_cache_max_ms];
-    let asked = asked.map(|(text, _)| text);
+    let Settings { url, prefix, timeout_ms, on_error, deny_cache_max_ms, report, .. } = settings;
+    let asked = [url, prefix, timeout_ms, on_error, deny_cache_max_ms, report].map(|(text, _)| text);
     let same = |shared: &&Rc<Shared>| {
         shared.request_memory_ms == settings.request_memory_ms
             && shared.questions.is_some() == told
@@ -80,6 +80,8 @@ pub struct Handle {
     open: Cell<bool>,
     /// Alive with it.
     _password: Option<Rc<Teller>>,
+    on_decision: Option<Rc<Hook>>,
+    on_lost: Option<Rc<Hook>>,
 }
 
 /// What a lock holds of the clients that made it: of one, or over several servers of each.
@@ -94,10 +96,26 @@ pub fn check(handles: &Handles) -> Result<()> {
 }
 
 impl Handle {
-    /// An open handle; `password` tells that of the client, if that is a function's to tell.
-    pub fn new(shared: Rc<Shared>, password: Option<&Zval>) -> Rc<Handle> {
+    /// An open handle; `password` tells that of the client, if that is a function's to tell. The last are `onDecision` and `onLost`.
+    pub fn new(
+        shared: Rc<Shared>,
+        password: Option<&Zval>,
+        [on_decision, on_lost]: [Option<Rc<Hook>>; 2],
+    ) -> Rc<Handle> {
         let password = password.zip(shared.questions.as_ref()).map(|(told, questions)| Teller::new(told, questions));
-        Rc::new(Handle { shared: RefCell::new(Some(shared)), open: Cell::new(true), _password: password })
+        let (shared, open) = (RefCell::new(Some(shared)), Cell::new(true));
+        Rc::new(Handle { shared, open, _password: password, on_decision, on_lost })
+    }
+
+    /// What is told of decisions.
+    #[inline]
+    pub fn on_decision(&self) -> Option<&Hook> {
+        self.on_decision.as_deref()
+    }
+
+    /// What is told of locks that are lost.
+    pub fn on_lost(&self) -> Option<&Hook> {
+        self.on_lost.as_deref()
     }
 
     /// Lets calls pass until the handle is closed.

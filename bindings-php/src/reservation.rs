@@ -8,7 +8,7 @@ use ext_php_rs::types::{ZendClassObject, Zval};
 use quotalock::{Decision, Op};
 
 use crate::argument::Int;
-use crate::call;
+use crate::call::{self, Stop};
 use crate::exception::Outcome;
 use crate::property::{self, Property, Type};
 use crate::record::Recorded;
@@ -39,10 +39,11 @@ impl Reservation {
         object
     }
 
-    /// Makes the call that reserves, and puts its decision into the object.
+    /// Makes the call that reserves `key`, puts its decision into the object, and tells of it.
     pub fn decided(
         object: ZBox<ZendClassObject<Reservation>>,
         op: Op<Decision>,
+        key: &Zval,
     ) -> Outcome<ZBox<ZendClassObject<Reservation>>> {
         // Out of Rust's hands while the call runs: if that is left by a jump, PHP frees the object with the request.
         let object = object.into_raw();
@@ -50,9 +51,14 @@ impl Reservation {
         // SAFETY: it comes from a box, which was given up for this one, and nobody else knows the object yet.
         let mut object = unsafe { ZBox::from_raw(object) };
         let decision = decision?;
-        property::fill(&mut object.std, DECISION, [decision.shown()]);
-        if decision.allowed && unkept::is_returned() {
-            drop(decision);
+        let (allowed, shown) = (decision.allowed, decision.shown());
+        drop(decision);
+        property::fill(&mut object.std, DECISION, [shown.shallow_clone()]);
+        // A reservation is of something: it was charged or denied.
+        if let Some(hook) = object.handle.on_decision() {
+            hook.tell(shown, key).map_err(Stop::follow)?;
+        }
+        if allowed && unkept::is_returned() {
             return unkept::warn(object.reservation.unkept(), object);
         }
         Ok(object)

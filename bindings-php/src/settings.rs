@@ -33,6 +33,7 @@ pub struct Arguments<'a> {
     pub on_error: Option<Cow<'a, str>>,
     pub request_memory_ms: Option<i64>,
     pub deny_cache_max_ms: Option<Cow<'a, str>>,
+    pub report: Option<Cow<'a, str>>,
 }
 
 /// The settings of a client, not yet checked.
@@ -42,6 +43,7 @@ pub struct Settings<'a> {
     pub timeout_ms: Setting<'a>,
     pub on_error: Setting<'a>,
     pub deny_cache_max_ms: Setting<'a>,
+    pub report: Setting<'a>,
     /// Only a constructor sets this: no ini setting has it.
     pub request_memory_ms: i64,
 }
@@ -74,6 +76,7 @@ impl<'a> Settings<'a> {
             timeout_ms: setting(given.timeout_ms, c"ratelimit.timeout_ms", default("500")),
             on_error: setting(given.on_error, c"ratelimit.on_error", default("raise")),
             deny_cache_max_ms: setting(given.deny_cache_max_ms, c"ratelimit.deny_cache_max_ms", default("1000")),
+            report: setting(given.report, c"ratelimit.report", default("0")),
             request_memory_ms: given.request_memory_ms.unwrap_or(REQUEST_MEMORY_MS),
         }
     }
@@ -87,8 +90,21 @@ impl<'a> Settings<'a> {
             on_error: OnError::parse(&self.on_error.0)?,
             request_memory: convert::duration(convert::micros_from_ms("request_memory", self.request_memory_ms)?),
             deny_cache_max: milliseconds("deny_cache_max", "1000", &self.deny_cache_max_ms)?,
+            report: switch("report", &self.report)?,
             ..Options::default()
         })
+    }
+}
+
+/// As the ini writes it: `On` is 1 there, and `Off` nothing.
+fn switch(what: &str, (text, _): &Setting) -> Result<bool> {
+    match text.trim() {
+        "1" => Ok(true),
+        "0" => Ok(false),
+        other => {
+            let message = format!("{what} of \"{other}\" is neither On nor Off: write it as 1 or 0");
+            Err(Error::new(Code::InvalidArgument, message))
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pyo3::exceptions::{PyRuntimeWarning, PyUserWarning};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use quotalock::{LimiterCache, OnError, Options, convert};
@@ -18,16 +18,6 @@ use crate::password::Password;
 
 /// A timeout above this is one of milliseconds, more likely than not.
 const LONG: Duration = Duration::from_secs(60);
-
-/// Makes the memory for denials, and warns of a file that it cannot be in.
-pub fn share_denials(py: Python<'_>) -> PyResult<()> {
-    let file = quotalock::deny_cache_file();
-    let Err(problem) = quotalock::prepare_deny_cache(quotalock::DEFAULT_DENY_CACHE_KB, file.as_deref()) else {
-        return Ok(());
-    };
-    let message = std::ffi::CString::new(problem.message()).unwrap_or_default();
-    PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)
-}
 
 /// A client of one Redis, or of this process' memory. Threads may share it, and forked processes go on using it.
 #[pyclass(frozen, weakref, module = "quotalock")]
@@ -45,8 +35,8 @@ pub struct Client {
 impl Client {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "a method of Python has the parameters that its callers may name")]
-    #[pyo3(signature = (url = None, prefix = Prefix("ql"), timeout = None, on_error = Word("raise".into()), request_memory = None, password = None, deny_cache_max = None, on_decision = None, on_lost = None),
-           text_signature = "(url=None, prefix='ql', timeout=0.5, on_error='raise', request_memory=60.0, password=None, deny_cache_max=1.0, on_decision=None, on_lost=None)")]
+    #[pyo3(signature = (url = None, prefix = Prefix("ql"), timeout = None, on_error = Word("raise".into()), request_memory = None, password = None, deny_cache_max = None, on_decision = None, on_lost = None, report = false),
+           text_signature = "(url=None, prefix='ql', timeout=0.5, on_error='raise', request_memory=60.0, password=None, deny_cache_max=1.0, on_decision=None, on_lost=None, report=False)")]
     fn new(
         py: Python<'_>,
         url: Option<Url<'_>>,
@@ -58,10 +48,11 @@ impl Client {
         deny_cache_max: Option<&Bound<'_, PyAny>>,
         on_decision: Option<&Bound<'_, PyAny>>,
         on_lost: Option<&Bound<'_, PyAny>>,
+        report: bool,
     ) -> PyResult<Client> {
         let hooks = (Hook::read("on_decision", on_decision)?, Hook::read("on_lost", on_lost)?);
         let url = url.map(|url| url.0.to_owned());
-        let mut options = Options { url, prefix: prefix.0.to_owned(), ..Options::default() };
+        let mut options = Options { url, prefix: prefix.0.to_owned(), report, ..Options::default() };
         if let Some(given) = timeout {
             options.timeout = convert::duration(seconds("timeout", given.as_borrowed())?);
             if options.timeout > LONG {

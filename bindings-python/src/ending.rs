@@ -115,7 +115,7 @@ fn of_this_process() {
     }
 }
 
-/// Closes the door and waits until nobody else is inside. Called at the interpreter's end, with the GIL, under which all
+/// Closes the door, waits until nobody else is inside, and reports what they did. Called at the interpreter's end, with the GIL, under which all
 /// of this changes.
 #[pyfunction]
 #[pyo3(name = "settle_threads")]
@@ -129,6 +129,7 @@ pub fn settle(py: Python<'_>) {
         while INSIDE.load(Ordering::Relaxed) > 0 && now.elapsed() < PATIENCE {
             thread::sleep(PAUSE);
         }
+        quotalock::reports::flush();
     });
     close_until(Instant::now() + CLOSED);
 }

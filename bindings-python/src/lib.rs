@@ -34,6 +34,7 @@ mod locks;
 mod loop_loading;
 mod loops;
 mod loss;
+mod metrics;
 mod once;
 mod ours;
 mod password;
@@ -89,6 +90,8 @@ mod _native {
     #[pymodule_export]
     use super::loss::Loss;
     #[pymodule_export]
+    use super::metrics::{counted, prometheus};
+    #[pymodule_export]
     use super::once::Once;
     #[pymodule_export]
     use super::password::Question;
@@ -114,8 +117,9 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        quotalock::reports::set_language("python");
         // Before workers are forked, which share it.
-        super::client::share_denials(module.py())?;
+        super::metrics::share_memory(module.py())?;
         // The interpreter's end waits until nobody is in the middle of something.
         let register = module.py().import("atexit")?.getattr("register")?;
         super::call::call(&register, [&module.getattr("settle_threads")?]).map(drop)

@@ -19,7 +19,7 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 pub fn failed(failure: &Failure, as_json: bool) {
     let Failure { code, message, .. } = failure;
     match as_json {
-        true => eprintln!("{}", plain(&json!({ "error": { "code": code, "message": message } }))),
+        true => eprintln!("{}", plain(&json!({ "error": { "code": code, "message": message } }).to_string())),
         false => eprintln!("{BAD}quotalock:{BAD:#} {message} ({code})"),
     }
 }
@@ -29,16 +29,15 @@ pub fn failed(failure: &Failure, as_json: bool) {
 /// # Errors
 /// If it cannot be written.
 pub fn answer(shared: &Shared, text: &str, json: &Value) -> Result<(), Failure> {
-    let printed = if shared.json { print(&format!("{}\n", plain(json))) } else { print(text) };
+    let printed = if shared.json { print(&format!("{}\n", plain(&json.to_string()))) } else { print(text) };
     printed.map(drop)
 }
 
-/// JSON of which a terminal sees no control character: `serde_json` leaves those behind ASCII as they are.
-fn plain(json: &Value) -> String {
-    let mut out = String::new();
-    for character in json.to_string().chars() {
-        let mut utf8 = [0; 4];
-        if character == '\\' || shown(character.encode_utf8(&mut utf8).as_bytes()).starts_with(character) {
+/// JSON text of which a terminal sees no control character: `serde_json` leaves those behind ASCII as they are.
+pub fn plain(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for character in json.chars() {
+        if !character.is_control() && !is_format(character) {
             out.push(character);
         } else {
             let mut utf16 = [0; 2];
@@ -121,7 +120,7 @@ mod tests {
     #[test]
     fn json_cannot_speak_to_the_terminal() {
         let json = serde_json::json!({ "k": "a\u{9b}2J\u{202e}é\u{1b}\"\\\u{7f}" });
-        let text = plain(&json);
+        let text = plain(&json.to_string());
         assert_eq!(text, "{\"k\":\"a\\u009b2J\\u202eé\\u001b\\\"\\\\\\u007f\"}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), json);
     }

@@ -99,7 +99,11 @@ fn nowhere() -> Failure {
     Failure { exit: Exit::NoServer, code: "unavailable", message }
 }
 
-fn now(node: &mut Node) -> Result<u64, Refusal> {
+/// The server's clock, in microseconds.
+///
+/// # Errors
+/// If it does not answer.
+pub fn now(node: &mut Node) -> Result<u64, Refusal> {
     let (seconds, micros): (u64, u64) = node.ask(&cmd("TIME"))?;
     Ok(seconds * 1_000_000 + micros)
 }
@@ -166,7 +170,11 @@ pub fn scan(servers: &mut Servers, pattern: &[u8], mut each: impl FnMut(Found)) 
     Ok(())
 }
 
-fn values(node: &mut Node, keys: Vec<Vec<u8>>, each: &mut impl FnMut(Found)) -> Result<(), Refusal> {
+/// The values of keys in two trips. What vanishes meanwhile is left out.
+///
+/// # Errors
+/// If the server does not answer.
+pub fn values(node: &mut Node, keys: Vec<Vec<u8>>, each: &mut impl FnMut(Found)) -> Result<(), Refusal> {
     let questions = keys.iter().flat_map(|key| {
         let mut get = cmd("GET");
         get.arg(key);

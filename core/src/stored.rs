@@ -7,6 +7,7 @@ pub use crate::base::key::{KeyKind, KeyName};
 pub use crate::limiter::{StoredHold, StoredLimiter};
 pub use crate::state::lease::{StoredLock, StoredWaiter};
 pub use crate::state::single_flight::{EntryKind, HEADER as ENTRY_HEADER, StoredEntry};
+pub use crate::stock::StoredStock;
 
 #[cfg(test)]
 mod tests {

@@ -66,10 +66,10 @@ MUTANTS = [
     ),
     Mutant(
         "keys that may not be read go untold",
-        f"{CLI}/page.lua",
+        "cli/src/page.lua",
         "    refused = refused + 1\n    why = ttl.err\n",
         "",
-        Edit(f"{CLI}/scan.rs", "Err(refusal) if refusal.why == Why::Right => self.refused(1, &refusal.message),", ""),
+        Edit("cli/src/pages.rs", "Err(refusal) if refusal.why == Why::Right => page.refuse(1, &refusal.message),", ""),
         suites=("cli",),
     ),
 ]

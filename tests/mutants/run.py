@@ -37,6 +37,7 @@ import locks
 import node
 import php
 import python
+import serve
 import stocks
 from mutant import Mutant
 
@@ -46,7 +47,7 @@ FOUND_BY = Path(__file__).with_name("found_by.json")
 JOBS = int(os.environ.get("JOBS", "2"))
 # Each has MUTANTS, and TESTS: those in tests/rust/tests that find them where the unit tests and the vectors do not; of
 # the packages those in tests/python, tests/php and tests/node.
-THEMES = [limiters, leases, connections, locks, caches, stocks, elsewhere, attacks, python, php, node, doctor]
+THEMES = [limiters, leases, connections, locks, caches, stocks, elsewhere, attacks, python, php, node, doctor, serve]
 # Those tests that tell most in least time come first; what follows is only built if they stay green.
 FIRST = ("lib", "vectors")
 CARGO = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]

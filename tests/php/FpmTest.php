@@ -89,6 +89,26 @@ final class FpmTest extends TestCase
         );
     }
 
+    public function testAHookEndsWithItsRequest(): void
+    {
+        $server = new RedisServer();
+        $settings = ['pm = static', 'pm.max_children = 1', 'php_admin_value[memory_limit] = 64M'];
+        $fpm = new Fpm(pool($server, ...$settings, ...['php_admin_flag[display_errors] = off']));
+        $answers = [];
+        for ($round = 0; $round < 60; $round++) {
+            foreach (['exit', 'memory', 'exception', 'fine', 'none'] as $how) {
+                $answer = json_decode($fpm->get('hook.php', ['how' => $how]), true);
+                if ($how !== 'memory') {
+                    self::assertSame($how === 'none' ? [] : [1], $answer['told'] ?? null, "what was told: $how");
+                    $answers[] = $answer;
+                }
+            }
+        }
+        self::assertSame(1, count(array_unique(array_column($answers, 'pid'))), 'the workers');
+        $resident = array_column($answers, 'resident');
+        self::assertTrue(end($resident) - $resident[30] < 1 << 20, 'that the worker\'s memory stays the same');
+    }
+
     public function testAConnectionOpenedBeforeTheWorkersWereForkedIsUsedByNoneOfThem(): void
     {
         $server = new RedisServer();

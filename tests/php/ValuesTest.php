@@ -268,7 +268,10 @@ final class ValuesTest extends TestCase
     {
         $client = client();
         $limiter = $client->limiter('n', '3/minute;5/hour');
-        $round = function (int $times) use ($client, $limiter): void {
+        $count = fn () => null;
+        $telling = new Client('memory://', onDecision: $count, onLost: $count);
+        $told = $telling->limiter('told', '3/minute');
+        $round = function (int $times) use ($client, $limiter, $count, $telling, $told): void {
             for ($i = 0; $i < $times; $i++) {
                 $limiter->consume($i % 10);
                 $limiter->peek(new Stringable42());
@@ -278,6 +281,14 @@ final class ValuesTest extends TestCase
                 $client->consumeAll([[$limiter, new Stringable42()], [$limiter, $i % 10, 2]], requestId: $i % 10);
                 $limiter->reserve('held', 1, 1)->cancel();
                 $limiter->consumeUpTo('k', 5);
+                (new Client('memory://', onDecision: $count))->limiter('n', '3/minute')->consume($i % 10);
+                $told->consume($i % 10);
+                $told->reserve('held', 1, 1)->cancel();
+                $telling->consumeAll([[$told, new Stringable42()], [$told, $i % 10]]);
+                $lock = $telling->lock('told');
+                $lock->acquire();
+                $lock->forceRelease();
+                $lock->release();
                 $client->limiter('n', '3/minute', new Stringable42(), false)->consume('k', 1, new Stringable42());
                 try {
                     $client->consumeAll([[$limiter, 'k'], [$limiter, ['k']]]);

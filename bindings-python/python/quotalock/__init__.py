@@ -60,6 +60,8 @@ from ._native import (
     Taken,
     TakenAll,
     client_address,
+    metrics,
+    prometheus,
     quorum_lock,
 )
 from ._native import __version__ as __version__
@@ -102,6 +104,8 @@ __all__ = [
     "WrongType",
     "client_address",
     "limit",
+    "metrics",
+    "prometheus",
     "quorum_lock",
 ]
 

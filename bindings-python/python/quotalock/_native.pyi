@@ -5,11 +5,12 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Literal, TypedDict, final
 
-from typing_extensions import Self
+from typing_extensions import NotRequired, Self
 
 from ._errors import NotAcquired
 
 _Algorithm = Literal["fixed-window", "calendar-window", "sliding-window", "token-bucket", "sliding-log"]
+_MetricKind = Literal["counter", "gauge", "histogram"]
 _HeaderSyntax = Literal["draft-11", "none"]
 _LockState = Literal["released", "held", "uncertain", "lost"]
 _OnError = Literal["raise", "open", "closed", "local"]
@@ -23,6 +24,23 @@ _Problem = TypedDict(
     "_Problem",
     {"type": str, "title": str, "status": int, "detail": str, "violated-policies": list[str]},
 )
+
+class _Sample(TypedDict):
+    """A number of a counter or a gauge, or a histogram, with the labels that say of what."""
+
+    labels: dict[str, str]
+    value: NotRequired[int]
+    buckets: NotRequired[list[tuple[float, int]]]
+    sum: NotRequired[float]
+    count: NotRequired[int]
+
+class _Metric(TypedDict):
+    """One thing that is counted."""
+
+    name: str
+    help: str
+    kind: _MetricKind
+    samples: list[_Sample]
 
 __all__ = [
     "Cache",
@@ -55,6 +73,8 @@ __all__ = [
     "check_json",
     "client_address",
     "get",
+    "metrics",
+    "prometheus",
     "put",
     "quorum_lock",
     "set_time",
@@ -90,6 +110,9 @@ class Client:
     be lost, on the thread that looks at it, extends or releases it; with `quotalock.aio` by the loop, at once. Both are
     plain functions; what they raise goes to `sys.unraisablehook` and changes nothing.
 
+    With `report` this process tells Redis once a second, in the background, what the client's limiters decided, and which
+    keys they denied most often: for `quotalock top`. What has no room or cannot be sent is dropped and counted.
+
     Raises `InvalidArgument` for a URL, prefix, timeout, `on_error`, `request_memory` or `deny_cache_max` that is not
     valid.
     """
@@ -105,6 +128,7 @@ class Client:
         deny_cache_max: float = 1.0,
         on_decision: Callable[[Decision, str | bytes | int], object] | None = None,
         on_lost: Callable[[Lock], object] | None = None,
+        report: bool = False,
     ) -> Self: ...
     def limiter(
         self,
@@ -1304,6 +1328,17 @@ def client_address(
 
     Raises `InvalidArgument` for what is no address or network, for one that means everybody, and if there is no address
     at all: a Unix socket, and nothing in the header."""
+
+def metrics() -> list[_Metric]:
+    """What was counted until now, by this process and those that count with it; nothing where `QUOTALOCK_METRICS=off`.
+
+    A dict for each metric: its `name` as Prometheus is to call it, a `help` in one sentence, its `kind` (`counter`,
+    `gauge` or `histogram`), and `samples`: dicts with `labels` and a `value`; of a histogram in place of that `buckets`
+    (pairs of a bound in seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`.
+    What never happened is left out. No key shows: labels are the names of limiters, stocks, caches and servers."""
+
+def prometheus() -> str:
+    """The same as text that Prometheus reads: serve it as `text/plain; version=0.0.4; charset=utf-8`."""
 
 def quorum_lock(
     clients: Iterable[Client],

@@ -1,6 +1,9 @@
 //! `peek`, `consume`, `reset`, `block` and `unblock`: what a limiter says about a key, and what an operator may change.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::thread;
+use std::time::Duration;
 
 use clap::Args;
 use quotalock::stored::StoredLimiter;
@@ -49,6 +52,11 @@ pub struct Blocking {
 }
 
 impl Key {
+    /// A key of a limiter, with its scope.
+    pub fn new(name: String, key: Vec<u8>, scope: Option<Vec<u8>>) -> Key {
+        Key { name, key: OsString::from_vec(key), scope: scope.map(OsString::from_vec) }
+    }
+
     fn limiter(&self, shared: &Shared, policy: Policy) -> Result<Limiter, Failure> {
         let scope = self.scope.as_deref().map(|scope| bytes(scope).to_vec());
         let options = LimiterOptions { scope, ..LimiterOptions::default() };
@@ -59,7 +67,8 @@ impl Key {
         bytes(&self.key)
     }
 
-    fn shown(&self) -> String {
+    /// What it is called.
+    pub fn shown(&self) -> String {
         format!("{} of limiter {}", shown(self.bytes()), shown(self.name.as_bytes()))
     }
 
@@ -173,12 +182,7 @@ pub fn block(blocking: &Blocking, shared: &Shared) -> Result<Exit, Failure> {
 
 /// Runs `unblock`: what was counted stays.
 pub fn unblock(of: &Key, shared: &Shared) -> Result<Exit, Failure> {
-    let (limiter, stored) = of.as_stored(shared)?;
-    let left = stored.map_or(0, |stored| stored.block_left);
-    if left > 0 {
-        // In place of the earlier one; it is over before the next call comes.
-        limiter.block(of.bytes(), MIN_BLOCK)?.run()?;
-    }
+    let left = end_block(of, shared)?;
     let said = match left {
         0 => format!("was not blocked: {}\n", of.shown()),
         left => {
@@ -189,4 +193,19 @@ pub fn unblock(of: &Key, shared: &Shared) -> Result<Exit, Failure> {
     (json["was_blocked"], json["block_left_ms"]) = ((left > 0).into(), millis(left));
     answer(shared, &said, &json)?;
     Ok(Exit::Fine)
+}
+
+/// Ends a block: for how many microseconds more it would have lasted; 0 if there was none.
+///
+/// # Errors
+/// If the server does not do it.
+pub fn end_block(of: &Key, shared: &Shared) -> Result<u64, Failure> {
+    let (limiter, stored) = of.as_stored(shared)?;
+    let left = stored.map_or(0, |stored| stored.block_left);
+    if left > 0 {
+        // In place of the earlier one; nobody is told that it is over before it is.
+        limiter.block(of.bytes(), MIN_BLOCK)?.run()?;
+        thread::sleep(Duration::from_micros(MIN_BLOCK));
+    }
+    Ok(left)
 }

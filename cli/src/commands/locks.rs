@@ -48,16 +48,20 @@ struct Releasing {
 
 /// The kinds of locks.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Kind {
+pub enum Kind {
+    /// Of one holder.
     Lock,
+    /// Of several permits.
     Semaphore,
+    /// Of readers and a writer.
     Rw,
 }
 
 impl Kind {
     const ALL: [Kind; 3] = [Kind::Lock, Kind::Semaphore, Kind::Rw];
 
-    fn of(kind: KeyKind) -> Option<Kind> {
+    /// The kind of a key; none if it is no lock.
+    pub fn of(kind: KeyKind) -> Option<Kind> {
         match kind {
             KeyKind::Lock => Some(Kind::Lock),
             KeyKind::Semaphore => Some(Kind::Semaphore),
@@ -66,7 +70,8 @@ impl Kind {
         }
     }
 
-    fn word(self) -> &'static str {
+    /// What it is called.
+    pub fn word(self) -> &'static str {
         match self {
             Kind::Lock => "lock",
             Kind::Semaphore => "semaphore",
@@ -75,7 +80,10 @@ impl Kind {
     }
 
     /// A handle for it. Of a semaphore nobody tells how many permits it has: those who wait are all woken, and ask.
-    fn handle(self, client: &Client, name: &[u8]) -> Result<Lock, Failure> {
+    ///
+    /// # Errors
+    /// For a name that no lock has.
+    pub fn handle(self, client: &Client, name: &[u8]) -> Result<Lock, Failure> {
         Ok(match self {
             Kind::Lock => client.lock(name, LockOptions::default())?,
             Kind::Semaphore => client.semaphore(name, MAX_PERMITS, 1, LockOptions::default())?,

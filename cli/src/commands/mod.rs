@@ -4,20 +4,20 @@ mod cache;
 mod explain;
 mod inspect;
 mod inspect_words;
-mod limit;
+pub mod limit;
 mod lock;
 mod lock_signals;
-mod locks;
+pub mod locks;
 mod once;
 mod simulate;
 mod stock;
-mod top;
+pub mod top;
 
 use clap::Subcommand;
 
 use crate::arguments::Shared;
-use crate::doctor;
 use crate::exit::{Exit, Failure};
+use crate::{doctor, serve};
 
 /// What is to be done.
 #[derive(Subcommand)]
@@ -51,6 +51,8 @@ pub enum Command {
     Top(top::Arguments),
     /// Says in words what a policy admits, and its worst cases
     Explain(explain::Arguments),
+    /// Shows limits, locks, sales and caches live on a page, and /metrics
+    Serve(serve::Arguments),
     /// Replays access logs through policies: who would have been denied
     Simulate(simulate::Arguments),
 }
@@ -73,6 +75,7 @@ impl Command {
             Command::Cache(arguments) => cache::run(&arguments, shared),
             Command::Top(arguments) => top::run(&arguments, shared),
             Command::Explain(arguments) => explain::run(arguments, shared),
+            Command::Serve(arguments) => serve::run(&arguments, shared),
             Command::Simulate(arguments) => simulate::run(arguments, shared),
         }
     }

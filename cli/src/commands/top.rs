@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use quotalock::stored::{KeyKind, KeyName, StoredLimiter};
+use quotalock::{Rule, RuleDecision};
 use serde_json::{Value, json};
 
 use crate::arguments::Shared;
@@ -50,7 +51,7 @@ struct Busy {
 
 /// How a key stands. In the order of the list.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum State {
+pub enum State {
     /// For so many microseconds.
     Blocked(u64),
     /// For so many microseconds.
@@ -76,7 +77,7 @@ impl State {
     }
 
     /// Blocked ones first, then those that are denied, each by how long yet; then the nearest.
-    fn rank(self) -> (u8, u64) {
+    pub fn rank(self) -> (u8, u64) {
         match self {
             State::Blocked(wait) => (0, u64::MAX - wait),
             State::Denied(wait) => (1, u64::MAX - wait),
@@ -122,6 +123,23 @@ fn look(servers: &mut Servers, prefix: &str, pattern: &[u8], arguments: &Argumen
     Ok(seen)
 }
 
+/// How a key stands, by the rule that is used up most, and how much of that is used in percent; none if it is not near its limit.
+pub fn tightest(stored: &StoredLimiter, near: u64) -> Option<(State, &Rule, &RuleDecision, u64)> {
+    let used = |said: &RuleDecision| {
+        100 - (u128::from(said.remaining.min(said.capacity)) * 100 / u128::from(said.capacity.max(1))) as u64
+    };
+    let (rule, said) =
+        stored.rules.iter().max_by_key(|(_, said)| (said.retry_after.unwrap_or(u64::MAX), used(said)))?;
+    let percent = used(said);
+    let state = match (stored.block_left, said.allowed) {
+        (0, true) if percent >= near => State::Near(percent),
+        (0, true) => return None,
+        (0, false) => State::Denied(said.retry_after.unwrap_or(u64::MAX)),
+        (left, _) => State::Blocked(left),
+    };
+    Some((state, rule, said, percent))
+}
+
 impl Seen {
     fn add(&mut self, prefix: &str, found: &Found, near: u64) {
         let name = KeyName::parse(prefix, &found.key);
@@ -132,22 +150,7 @@ impl Seen {
             self.damaged += 1;
             return;
         };
-        // The rule that is used up most; one that is not used says nothing.
-        let used = |remaining: u64, capacity: u64| {
-            100 - (u128::from(remaining.min(capacity)) * 100 / u128::from(capacity.max(1))) as u64
-        };
-        let tightest = stored
-            .rules
-            .iter()
-            .max_by_key(|(_, said)| (said.retry_after.unwrap_or(u64::MAX), used(said.remaining, said.capacity)));
-        let Some((rule, said)) = tightest else { return };
-        let percent = used(said.remaining, said.capacity);
-        let state = match (stored.block_left, said.allowed) {
-            (0, true) if percent >= near => State::Near(percent),
-            (0, true) => return,
-            (0, false) => State::Denied(said.retry_after.unwrap_or(u64::MAX)),
-            (left, _) => State::Blocked(left),
-        };
+        let Some((state, rule, said, _)) = tightest(&stored, near) else { return };
         let (remaining, capacity) = (said.remaining, said.capacity);
         self.busy.push(Busy { name, state, rule: rule.to_string(), remaining, capacity });
     }

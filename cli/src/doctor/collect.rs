@@ -85,8 +85,8 @@ impl<'a> Collector<'a> {
         }
         let named = self.settings.also.iter().any(|pattern| glob::fits(pattern.as_bytes(), &name));
         match families::recognise(&name, &seen, self.now_ms) {
-            Some(known) if known.is_sure || !named => self.add(shard, name, seen, kind_of(known.family), known),
-            Some(known) => self.add(shard, name, seen, kind_of(known.family), Recognised { is_sure: true, ..known }),
+            Some(known) if known.is_sure || !named => self.add(shard, name, seen, stuck_kind(known.family), known),
+            Some(known) => self.add(shard, name, seen, stuck_kind(known.family), Recognised { is_sure: true, ..known }),
             None if named => {
                 let known = Recognised { family: &NAMED, is_sure: true, life: Life::Asked };
                 self.add(shard, name, seen, "no_ttl", known);
@@ -177,7 +177,8 @@ impl<'a> Collector<'a> {
     }
 }
 
-fn kind_of(family: &Family) -> &'static str {
+/// The word for what is wrong with keys of a family that have no TTL.
+pub fn stuck_kind(family: &Family) -> &'static str {
     if *family == ARTICLE || *family == NEGATIVE {
         "negative_counter"
     } else if *family == COUNTER {

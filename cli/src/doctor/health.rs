@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use redis::cmd;
 
 use super::finding::Finding;
-use super::scan::right_of;
 use super::versions;
-use crate::server::{Node, Why};
+use crate::pages::right_of;
+use crate::server::{Node, Refusal, Why};
 
 /// Of its memory limit a server should use less than so much, in percent.
 const FULL: u64 = 90;
@@ -35,6 +35,25 @@ pub struct Health {
     pub findings: Vec<Finding>,
     /// Rights that the user lacks.
     pub lacks: Vec<String>,
+    /// Why it did not answer at all.
+    pub away: Option<Refusal>,
+    /// What it counts of itself.
+    pub load: Load,
+}
+
+/// What a server counts of itself.
+#[derive(Default)]
+pub struct Load {
+    /// Bytes that it uses.
+    pub memory_used: Option<u64>,
+    /// Bytes that it may use; 0 is as many as there are.
+    pub memory_max: Option<u64>,
+    /// Connections to it.
+    pub clients: Option<u64>,
+    /// Commands a second.
+    pub ops_per_s: Option<u64>,
+    /// How many seconds it has heard nothing of each replica, by the replica's address.
+    pub lags: Vec<(String, u64)>,
 }
 
 /// Asks a server how it is.
@@ -48,10 +67,17 @@ pub fn ask(node: &mut Node, database: u32) -> Health {
         ahead: None,
         findings: Vec::new(),
         lacks: Vec::new(),
+        away: None,
+        load: Load::default(),
     };
     match node.ask::<String>(&cmd("INFO")) {
         Ok(text) => health.read(&Info::of(&text), database),
         Err(refusal) if refusal.why == Why::Right => health.lacks.push(right_of(&refusal.message)),
+        Err(refusal) if refusal.why == Why::Away => {
+            health.tell("unanswered", refusal.message.clone(), "it does not say how it is", "see its log");
+            health.away = Some(refusal);
+            return health;
+        }
         Err(refusal) => health.tell("unanswered", refusal.message, "it does not say how it is", "see its log"),
     }
     health.keys = health.keys.or_else(|| node.ask(&cmd("DBSIZE")).ok());
@@ -72,7 +98,11 @@ impl<'a> Info<'a> {
     }
 
     fn number(&self, name: &str) -> u64 {
-        self.text(name).parse().unwrap_or(0)
+        self.told(name).unwrap_or(0)
+    }
+
+    fn told(&self, name: &str) -> Option<u64> {
+        self.text(name).parse().ok()
     }
 }
 
@@ -100,6 +130,13 @@ impl Health {
         };
         self.keys = field("keys").or(Some(0));
         self.without_ttl = field("keys").zip(field("expires")).map(|(keys, expires)| keys.saturating_sub(expires));
+        self.load = Load {
+            memory_used: info.told("used_memory"),
+            memory_max: info.told("maxmemory"),
+            clients: info.told("connected_clients"),
+            ops_per_s: info.told("instantaneous_ops_per_sec"),
+            lags: Vec::new(),
+        };
         self.memory(info);
         self.persistence(info);
         self.replication(info);
@@ -179,8 +216,8 @@ impl Health {
             let replica = info.text(&format!("slave{number}"));
             let field = |name: &str| replica.split(',').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
             let lag = field("lag").and_then(|lag| lag.parse::<u64>().ok()).unwrap_or(0);
+            let place = format!("{}:{}", field("ip").unwrap_or("?"), field("port").unwrap_or("?"));
             if lag > LAG_SECONDS {
-                let place = format!("{}:{}", field("ip").unwrap_or("?"), field("port").unwrap_or("?"));
                 self.tell(
                     "replication",
                     format!("has a replica that lags by {lag} s: {place}"),
@@ -188,6 +225,7 @@ impl Health {
                     "see the network and the load of both",
                 );
             }
+            self.load.lags.push((place, lag));
         }
         let wanted = info.text("min_slaves_good_slaves");
         if wanted == "0" {

@@ -1,14 +1,14 @@
 //! `doctor`: what is stuck on the servers, or will be.
 
 mod collect;
-mod families;
+pub mod families;
 mod finding;
 mod fix;
 mod glob;
-mod health;
+pub mod health;
 mod interrupt;
 mod journal;
-mod own;
+pub mod own;
 mod pattern;
 mod report;
 mod scan;
@@ -25,6 +25,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use quotalock::places::Target;
 use serde_json::json;
 
+pub use collect::stuck_kind;
 use collect::{Collector, Stuck};
 use finding::Finding;
 use health::{Health, now_micros};
@@ -34,6 +35,7 @@ use scan::{Scan, Unseen};
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::pages::right_of;
 use crate::server::{self, Missing, Refusal, Servers, Why};
 
 /// What `doctor` is asked.
@@ -189,7 +191,7 @@ fn look(
     rights.extend(nodes.iter().flat_map(|node| node.lacks.iter().cloned()));
     for refusal in failed {
         match refusal.why {
-            Why::Right => drop(rights.insert(scan::right_of(&refusal.message))),
+            Why::Right => drop(rights.insert(right_of(&refusal.message))),
             _ => findings.push(scan_ended(refusal)),
         }
     }

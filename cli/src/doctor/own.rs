@@ -3,9 +3,8 @@
 use quotalock::stored::{ENTRY_HEADER, KeyKind, KeyName, StoredEntry, StoredLimiter, StoredLock};
 
 use super::families::Seen;
+use crate::pages::READ;
 
-/// How many bytes of a value are read.
-pub const READ: usize = 1_024;
 /// A day in milliseconds: for so long the table of a lock is kept.
 const DAY_MS: u64 = 86_400_000;
 

@@ -51,6 +51,12 @@ impl Node {
         }
     }
 
+    /// Waits no longer than this for each answer. One that comes later finds nobody: the connection is of no use any more.
+    pub fn wait_for(&mut self, length: Duration) {
+        // A length that is not nothing can be set.
+        let _ = self.connection.set_read_timeout(Some(length));
+    }
+
     /// Asks one thing.
     ///
     /// # Errors

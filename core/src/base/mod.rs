@@ -2,6 +2,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod credentials;
+pub(crate) mod decimal;
 pub(crate) mod decision;
 pub(crate) mod endpoint;
 pub(crate) mod error;

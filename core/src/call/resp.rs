@@ -7,6 +7,7 @@
 use std::fmt;
 use std::io::{self, Read};
 
+use crate::base::decimal::decimal;
 use crate::base::error::shown;
 
 /// A reply of the server.
@@ -125,18 +126,6 @@ pub fn command(out: &mut Vec<u8>, parts: &[&[u8]]) {
 fn push_decimal(out: &mut Vec<u8>, number: u64) {
     let mut digits = [0; 20];
     out.extend_from_slice(decimal(number, &mut digits));
-}
-
-fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            return &digits[at..];
-        }
-    }
 }
 
 /// A buffer that grew beyond this is given back once it is empty.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{Told, is_blocked, name_of, seconds};
+use crate::base::decimal::decimal;
 use crate::base::decision::{CombinedDecision, Decision};
 use crate::base::error::{Error, Result, shown};
 
@@ -110,21 +111,7 @@ fn item(list: &mut String, name: &str, parameters: [(char, u64); 2]) {
     list.push_str(name);
     for (key, value) in parameters {
         list.extend([';', key, '=']);
-        put_number(list, value.min(MOST));
-    }
-}
-
-/// Adds a number: what formats anything takes several times as long.
-fn put_number(list: &mut String, mut number: u64) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            return list.extend(digits[at..].iter().map(|digit| char::from(*digit)));
-        }
+        list.extend(decimal(value.min(MOST), &mut [0; 20]).iter().map(|digit| char::from(*digit)));
     }
 }
 

@@ -80,10 +80,21 @@ impl Limiter {
         Ok(Op::unsure(Box::new(Ask { limiter: self.clone(), verb, key: key.into(), cost })))
     }
 
+    /// As [`consume_at_once`](Limiter::consume_at_once), or as [`require_at_once`](Limiter::require_at_once) if it `requires`, for who
+    /// takes only decisions: none of what is an error. That is then left to the call, which says so.
+    pub fn decide_at_once(&self, key: &[u8], cost: u64, requires: bool) -> Option<Decision> {
+        let verb = if cost == 0 { Verb::Look } else { Verb::Consume };
+        let decision = self.known(verb, key, cost)?.ok().filter(|decision| decision.allowed || !requires)?;
+        if verb.decides(cost) {
+            self.spec.decided(|| key.into(), Ok(&decision));
+        }
+        Some(decision)
+    }
+
     /// Decides at once, if anybody here knows.
     fn at_once(&self, verb: Verb, key: &[u8], cost: u64) -> Option<Result<Decision>> {
         let decided = self.known(verb, key, cost);
-        if let Some(decided) = decided.as_ref().filter(|_| verb.decides()) {
+        if let Some(decided) = decided.as_ref().filter(|_| verb.decides(cost)) {
             self.spec.decided(|| key.into(), decided.as_ref());
         }
         decided

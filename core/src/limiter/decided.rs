@@ -40,16 +40,16 @@ impl Spec {
 }
 
 impl Verb {
-    /// Whether it asks for a decision.
-    pub fn decides(self) -> bool {
-        matches!(self, Verb::Consume | Verb::Require | Verb::UpTo | Verb::Reserve { .. })
+    /// Whether it asks for a decision about this cost: nothing is decided of no cost.
+    pub fn decides(self, cost: u64) -> bool {
+        cost > 0 && matches!(self, Verb::Consume | Verb::Require | Verb::UpTo | Verb::Reserve { .. })
     }
 }
 
 impl LimiterCall {
     /// The caller is about to get this.
     pub(super) fn decided(&self, result: &Result<Answer>) {
-        if !self.verb.decides() {
+        if !self.verb.decides(self.amount) {
             return;
         }
         let key = || self.spec.user_key(&self.key);

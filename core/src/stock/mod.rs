@@ -13,6 +13,7 @@ mod sale;
 mod scripts;
 mod settle;
 mod status;
+mod stored;
 mod take;
 
 use std::sync::Arc;
@@ -44,6 +45,7 @@ pub(crate) use scripts::scripts;
 use settle::{Settle, Settlement};
 use status::Status;
 pub use status::{StockPhase, StockStatus};
+pub use stored::StoredStock;
 use take::Take;
 pub use take::{TakeOutcome, Taken, TakenAll};
 

@@ -108,6 +108,11 @@ impl Gate {
         self.state.delay.store(late.as_millis() as u64, Ordering::SeqCst);
     }
 
+    /// What a client is given that goes through it.
+    pub fn url(&self) -> String {
+        format!("redis://{}", self.address)
+    }
+
     /// A client that goes through it.
     pub fn client(&self, prefix: &str) -> Client {
         self.client_within(prefix, TIMEOUT)
@@ -115,8 +120,7 @@ impl Gate {
 
     /// The same with another timeout.
     pub fn client_within(&self, prefix: &str, timeout: Duration) -> Client {
-        let url = Some(format!("redis://{}", self.address));
-        Client::new(Options { url, prefix: prefix.into(), timeout, ..Options::default() }).unwrap()
+        Client::new(Options { url: Some(self.url()), prefix: prefix.into(), timeout, ..Options::default() }).unwrap()
     }
 }
 

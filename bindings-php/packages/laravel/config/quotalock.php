@@ -7,6 +7,8 @@ return [
     'timeout_ms' => env('QUOTALOCK_TIMEOUT_MS'),
     // What a limiter answers when Redis cannot: raise, open, closed or local.
     'on_error' => env('QUOTALOCK_ON_ERROR'),
+    // Whether Redis is told once a second what was decided, and who was denied most often: for `quotalock top`.
+    'report' => env('QUOTALOCK_REPORT'),
     // Whether the middleware `throttle` and the facade RateLimiter are Quotalock's.
     'throttle' => true,
     // Whether a denied request is answered by a problem (RFC 9457) instead of Laravel's ThrottleRequestsException.

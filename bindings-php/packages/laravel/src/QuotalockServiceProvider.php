@@ -14,7 +14,7 @@ use Quotalock\Support\Clients;
 /** Registers the client, the cache driver `quotalock`, the rate limiter and the middleware `throttle`. */
 final class QuotalockServiceProvider extends ServiceProvider
 {
-    private const CLIENT = ['url', 'prefix', 'timeout_ms', 'on_error'];
+    private const CLIENT = ['url', 'prefix', 'timeout_ms', 'on_error', 'report'];
 
     public function register(): void
     {

@@ -12,14 +12,14 @@ final class Clients
     /** The oldest extension that these packages work with. */
     private const NEEDS = '0.1.0';
 
-    private const SETTINGS = ['url', 'prefix', 'timeout_ms', 'on_error', 'request_memory_ms'];
+    private const SETTINGS = ['url', 'prefix', 'timeout_ms', 'on_error', 'request_memory_ms', 'report'];
 
     /**
      * Makes a client. What is not set, or null, is what the extension has without it.
      *
      * @param array{
      *     url?: string|null, prefix?: string|null, timeout_ms?: int|string|null, on_error?: string|null,
-     *     request_memory_ms?: int|string|null
+     *     request_memory_ms?: int|string|null, report?: bool|int|string|null
      * } $settings
      * @param string $place where the settings stand, for messages
      * @throws \LogicException if the extension is missing, or a setting cannot be
@@ -41,6 +41,7 @@ final class Clients
                 isset($settings['timeout_ms']) ? self::whole($settings['timeout_ms'], 'timeout_ms') : null,
                 $settings['on_error'] ?? null,
                 ...($memory === null ? [] : [self::whole($memory, 'request_memory_ms')]),
+                report: isset($settings['report']) ? self::flag($settings['report'], 'report') : null,
             );
         } catch (\InvalidArgumentException | \TypeError $problem) {
             throw new \LogicException("$place: {$problem->getMessage()}", 0, $problem);
@@ -60,6 +61,12 @@ final class Clients
                 self::NEEDS,
             ));
         }
+    }
+
+    private static function flag(mixed $value, string $name): bool
+    {
+        return filter_var($value, FILTER_VALIDATE_BOOLEAN, FILTER_NULL_ON_FAILURE)
+            ?? throw new \InvalidArgumentException(sprintf('%s %s is neither true nor false', $name, json_encode($value)));
     }
 
     private static function whole(mixed $value, string $name): int

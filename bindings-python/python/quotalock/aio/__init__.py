@@ -53,6 +53,8 @@ from .._native import (
     Taken,
     TakenAll,
     client_address,
+    metrics,
+    prometheus,
 )
 from . import testing as testing
 from ._cache import Cache, Once
@@ -101,6 +103,8 @@ __all__ = [
     "WrongType",
     "client_address",
     "limit",
+    "metrics",
+    "prometheus",
     "quorum_lock",
 ]
 

@@ -37,8 +37,9 @@ class Client(Locks):
         deny_cache_max: float = 1.0,
         on_decision: OnDecision | None = None,
         on_lost: OnLost | None = None,
+        report: bool = False,
     ) -> None:
-        checked: Any = (on_decision, on_lost)
+        checked: Any = (on_decision, on_lost, report)
         native = NativeClient(url, prefix, timeout, on_error, request_memory, password, deny_cache_max, *checked)
         self._native = native._for_loops()
         self._on_decision, self._on_lost = on_decision, on_lost

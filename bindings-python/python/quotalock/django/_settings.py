@@ -23,6 +23,7 @@ DEFAULTS: dict[str, Any] = {
     "PREFIX": "ql",
     "TIMEOUT": 0.5,
     "ON_ERROR": "raise",
+    "REPORT": False,
     "POLICY": None,
     "KEY": "ip",
     "LEASE": None,
@@ -53,7 +54,7 @@ class Configuration:
         try:
             self.proxies = Proxies(values["TRUSTED_PROXIES"], values["FORWARDED_HEADER"], values["IPV6_PREFIX"])
             self.policy = values["POLICY"] and checked_policy(values["POLICY"], "POLICY", self.lease)
-            self.client = Client(*self._of_client)
+            self.client = Client(*self._of_client, report=values["REPORT"])
         except ValueError as error:
             raise ImproperlyConfigured(f"settings.QUOTALOCK: {error}") from error
         self.view: Callable[[HttpRequest, Answer], HttpResponse] | None = None
@@ -67,7 +68,7 @@ class Configuration:
     @cached_property
     def aio_client(self) -> aio.Client:
         """The client of asynchronous views."""
-        return aio.Client(*self._of_client)
+        return aio.Client(*self._of_client, report=self._values["REPORT"])
 
     @cached_property
     def limiters(self) -> Limiters:

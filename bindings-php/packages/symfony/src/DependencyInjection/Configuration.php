@@ -19,6 +19,7 @@ final class Configuration implements ConfigurationInterface
                 ->scalarNode('prefix')->defaultNull()->end()
                 ->scalarNode('timeout_ms')->defaultNull()->end()
                 ->scalarNode('on_error')->defaultNull()->info('raise, open, closed or local')->end()
+                ->scalarNode('report')->defaultNull()->info('Whether `quotalock top` sees who is denied')->end()
                 ->booleanNode('rate_limiter')
                     ->defaultTrue()->info('Whether the limiters of framework.rate_limiter are Quotalock\'s')
                 ->end()

@@ -22,7 +22,7 @@ final class QuotalockExtension extends Extension
     public function load(array $configs, ContainerBuilder $container): void
     {
         $config = $this->processConfiguration(new Configuration(), $configs);
-        $settings = array_intersect_key($config, array_flip(['url', 'prefix', 'timeout_ms', 'on_error']));
+        $settings = array_intersect_key($config, array_flip(['url', 'prefix', 'timeout_ms', 'on_error', 'report']));
         $container->register('quotalock.client', Client::class)
             ->setFactory([Clients::class, 'make'])
             ->setArguments([$settings, 'quotalock in the configuration']);

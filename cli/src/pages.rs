@@ -1,0 +1,185 @@
+//! All keys of a server, a page at a time: those without a TTL, and ours with what they hold.
+
+use std::collections::BTreeSet;
+
+use redis::{Cmd, Value, cmd};
+
+use crate::server::{Node, Refusal, Why};
+
+/// About how many keys a page has: for so long the server does nothing else.
+const PAGE: u64 = 500;
+/// How many bytes of a value are read.
+pub const READ: usize = 1_024;
+
+/// What stands at a key of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stands {
+    /// A text without a TTL: its first bytes.
+    Text(Vec<u8>),
+    /// A sorted set without a TTL, with Symfony's mark.
+    Marked,
+    /// Another type, without a TTL.
+    Other,
+    /// One of ours with a TTL: its first bytes; none if it is no text.
+    Own(Vec<u8>),
+}
+
+/// A page.
+#[derive(Debug, Default)]
+pub struct Page {
+    /// Where the next page begins; `0` after the last.
+    pub cursor: Vec<u8>,
+    /// How many keys it has.
+    pub keys: u64,
+    /// Those that may be stuck, and some of ours.
+    pub found: Vec<(Vec<u8>, Stands)>,
+    /// How many may not be read.
+    pub refused: u64,
+    /// Why: commands without a right, or keys.
+    pub lacks: BTreeSet<String>,
+}
+
+/// How pages are asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// By a script that cannot write.
+    ReadOnlyScript,
+    /// By a script, where no other kind is known.
+    Script,
+    /// By commands.
+    Commands,
+}
+
+/// Asks a server for its pages.
+pub struct Pages {
+    /// What the names of our keys begin with.
+    prefix: String,
+    /// Of so many of ours with a TTL one is read.
+    stride: u64,
+    size: u64,
+    how: How,
+}
+
+impl Pages {
+    /// Pages of which so many keys a second are wanted: slow rates have small pages, so that keys come evenly.
+    pub fn new(prefix: &str, stride: u64, rate: u64) -> Pages {
+        let size = PAGE.min((rate / 10).max(10));
+        Pages { prefix: format!("{prefix}:"), stride, size, how: How::ReadOnlyScript }
+    }
+
+    /// The page that begins at a cursor. Where scripts may not run, commands may.
+    ///
+    /// # Errors
+    /// If the server goes away, or does not let us look.
+    pub fn at(&mut self, node: &mut Node, cursor: &[u8]) -> Result<Page, Refusal> {
+        let mut lacks = BTreeSet::new();
+        loop {
+            let page = match self.how {
+                How::Commands => self.by_commands(node, cursor),
+                How::ReadOnlyScript => self.by_script(node, cursor, "EVAL_RO"),
+                How::Script => self.by_script(node, cursor, "EVAL"),
+            };
+            match page {
+                Ok(mut page) => {
+                    page.lacks.append(&mut lacks);
+                    return Ok(page);
+                }
+                Err(refusal) if refusal.why != Why::Away && self.how != How::Commands => {
+                    if self.how == How::Script && refusal.why == Why::Right {
+                        lacks.insert("EVAL".to_owned());
+                    }
+                    self.how = if self.how == How::ReadOnlyScript { How::Script } else { How::Commands };
+                }
+                Err(refusal) => return Err(refusal),
+            }
+        }
+    }
+
+    fn by_script(&self, node: &mut Node, cursor: &[u8], command: &str) -> Result<Page, Refusal> {
+        let mut ask = cmd(command);
+        ask.arg(include_str!("page.lua")).arg(0).arg(cursor).arg(self.size).arg(&self.prefix).arg(self.stride);
+        let answer: (Vec<u8>, u64, u64, String, Vec<Vec<u8>>) = node.ask(&ask)?;
+        let (cursor, keys, refused, why, found) = answer;
+        let mut page = Page { cursor, keys, ..Page::default() };
+        if refused > 0 {
+            page.refuse(refused, &why);
+        }
+        let mut found = found.into_iter();
+        while let (Some(name), Some(kind), Some(value)) = (found.next(), found.next(), found.next()) {
+            page.found.push((name, stands(&kind, value)));
+        }
+        Ok(page)
+    }
+
+    /// The same by plain commands, in one trip for each kind.
+    fn by_commands(&self, node: &mut Node, cursor: &[u8]) -> Result<Page, Refusal> {
+        let asked = node.ask(cmd("SCAN").arg(cursor).arg("COUNT").arg(self.size));
+        let (cursor, keys): (Vec<u8>, Vec<Vec<u8>>) = asked?;
+        let mut page = Page { cursor, keys: keys.len() as u64, ..Page::default() };
+        let ask = |name: &str, key: &[u8]| cmd(name).arg(key).to_owned();
+        let ttls = node.ask_all(&keys.iter().map(|key| ask("PTTL", key)).collect::<Vec<Cmd>>())?;
+        let mut wanted = Vec::new();
+        for (at, (key, ttl)) in keys.into_iter().zip(ttls).enumerate() {
+            let is_own = (at as u64).is_multiple_of(self.stride) && key.starts_with(self.prefix.as_bytes());
+            match ttl {
+                Ok(Value::Int(-1)) => wanted.push((key, true)),
+                Ok(Value::Int(ttl)) if ttl >= 0 && is_own => wanted.push((key, false)),
+                Err(refusal) if refusal.why == Why::Right => page.refuse(1, &refusal.message),
+                _ => {}
+            }
+        }
+        let read = |(key, _): &(Vec<u8>, bool)| cmd("GETRANGE").arg(key).arg(0).arg(READ - 1).to_owned();
+        let values = node.ask_all(&wanted.iter().map(read).collect::<Vec<Cmd>>())?;
+        let mark = |(key, _): &(Vec<u8>, bool)| cmd("ZSCORE").arg(key).arg("__write__").to_owned();
+        let others: Vec<Cmd> =
+            wanted.iter().zip(&values).filter(|(_, value)| value.is_err()).map(|(one, _)| mark(one)).collect();
+        let mut marks = node.ask_all(&others)?.into_iter();
+        for ((key, is_immortal), value) in wanted.into_iter().zip(values) {
+            let stands = match value {
+                Ok(Value::BulkString(value)) if is_immortal => Stands::Text(value),
+                Ok(Value::BulkString(value)) => Stands::Own(value),
+                Err(refusal) => {
+                    let is_marked = matches!(marks.next(), Some(Ok(Value::BulkString(_) | Value::Double(_))));
+                    match (refusal.why == Why::Right, is_immortal, is_marked) {
+                        (true, ..) => {
+                            page.refuse(1, &refusal.message);
+                            continue;
+                        }
+                        (_, false, _) => Stands::Own(Vec::new()),
+                        (_, _, true) => Stands::Marked,
+                        _ => Stands::Other,
+                    }
+                }
+                Ok(_) => continue,
+            };
+            page.found.push((key, stands));
+        }
+        Ok(page)
+    }
+}
+
+impl Page {
+    fn refuse(&mut self, keys: u64, why: &str) {
+        self.refused += keys;
+        self.lacks.insert(right_of(why));
+    }
+}
+
+fn stands(kind: &[u8], value: Vec<u8>) -> Stands {
+    match kind {
+        b"v" => Stands::Own(value),
+        b"w" => Stands::Marked,
+        b"s" => Stands::Text(value),
+        _ => Stands::Other,
+    }
+}
+
+/// The right that a refusal names, or the key.
+pub fn right_of(message: &str) -> String {
+    let quoted = message.split('\'').nth(1).filter(|word| !word.is_empty() && word.len() < 30);
+    match quoted {
+        Some(command) => command.to_ascii_uppercase(),
+        None if message.contains("key") => "some keys".to_owned(),
+        None => "a command".to_owned(),
+    }
+}

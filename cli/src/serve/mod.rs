@@ -1,0 +1,173 @@
+//! `serve`: a page that shows limits, locks, sales and caches live, and `/metrics`.
+//!
+//! Two threads look at the servers for all browsers: one goes through all keys, slowly ([`walk`]), the other asks each server how it
+//! is and puts the state together ([`live`]). A runtime answers requests ([`web`]) from what they saw last. No request makes a server
+//! do anything, but those that change something.
+
+mod api;
+mod assets;
+mod decisions;
+mod events;
+mod guard;
+mod listen;
+mod lists;
+mod live;
+mod metrics;
+mod nodes;
+mod rows;
+mod seen;
+mod sessions;
+mod walk;
+mod web;
+mod writes;
+
+use std::io::ErrorKind;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use clap::Args;
+use quotalock::Client;
+use tokio::sync::watch;
+
+use crate::arguments::Shared;
+use crate::exit::{Exit, Failure};
+use crate::{output, raw};
+use seen::Seen;
+use sessions::Sessions;
+use web::Site;
+use writes::Writes;
+
+/// What names the token.
+const TOKEN: &str = "QUOTALOCK_SERVE_TOKEN";
+
+/// What `serve` is asked.
+#[derive(Args)]
+pub struct Arguments {
+    /// Where browsers find it. Another address than that of this machine alone needs a token of your own
+    #[arg(long, default_value = "127.0.0.1:7070")]
+    listen: String,
+    /// Let the page end blocks and take locks away
+    #[arg(long)]
+    allow_writes: bool,
+    /// Another name by which browsers call it, such as that of a proxy
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
+    /// What browsers log in with, at least 16 characters; made anew and printed if you give none
+    #[arg(long, env = TOKEN, hide_env_values = true)]
+    token: Option<String>,
+    /// Look at no more than so many keys a second
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    rate: u64,
+    /// From how much of a limit on a key is near it, in percent
+    #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=100))]
+    near: u64,
+}
+
+/// What the threads know.
+pub struct Settings {
+    url: String,
+    prefix: String,
+    writes: bool,
+    rate: u64,
+    near: u64,
+    /// What names keys.
+    client: Client,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
+    // A wrong URL or prefix is told at once; servers that are away may come.
+    let client = raw::client(shared)?;
+    let given = arguments.token.clone().filter(|token| !token.is_empty());
+    let address = address(&arguments.listen)?;
+    if !address.ip().is_loopback() && given.is_none() {
+        let message = format!(
+            "{address} can be reached from other machines: give a token of your own in {TOKEN}, and have a proxy do TLS"
+        );
+        return Err(raw::usage(message));
+    }
+    let is_given = given.is_some();
+    let token = given.map_or_else(sessions::random, Ok)?;
+    let sessions = Sessions::new(token.clone())?;
+    let settings = Settings {
+        url: shared.url.clone(),
+        prefix: shared.prefix.clone(),
+        writes: arguments.allow_writes,
+        rate: arguments.rate,
+        near: arguments.near,
+        client,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| failed(format!("cannot start: {error}")))?;
+    let (tell, live) = watch::channel(Arc::new(live::nothing(&settings)));
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| not_bound(address, &error))?;
+        let bound = listener.local_addr().map_err(|error| not_bound(address, &error))?;
+        let (end, ended) = watch::channel(false);
+        let site = Site {
+            sessions,
+            writes: Writes::new(settings.writes, shared),
+            live,
+            ended,
+            hosts: hosts(bound, &arguments.host),
+            cookie: format!("quotalock-{}", bound.port()),
+            browsers: AtomicUsize::new(0),
+        };
+        let router = web::router(Arc::new(site));
+        greet(bound, (!is_given).then_some(token.as_str()));
+        let (settings, seen) = (Arc::new(settings), Arc::<Mutex<Seen>>::default());
+        let (walks, sees) = (Arc::clone(&settings), Arc::clone(&seen));
+        thread::spawn(move || walk::run(&walks, &sees));
+        thread::spawn(move || live::run(&settings, &seen, &tell));
+        listen::serve(listener, router, end).await.map_err(|error| failed(format!("cannot go on: {error}")))
+    })?;
+    Ok(Exit::Fine)
+}
+
+fn address(text: &str) -> Result<SocketAddr, Failure> {
+    let mut found = text.to_socket_addrs().map_err(|_| {
+        raw::usage(format!(
+            "--listen {} is no address with a port: write it as 127.0.0.1:7070",
+            output::shown(text.as_bytes())
+        ))
+    })?;
+    found.next().ok_or_else(|| raw::usage("--listen names no address: write it as 127.0.0.1:7070"))
+}
+
+fn not_bound(address: SocketAddr, error: &std::io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::AddrInUse => {
+            raw::usage(format!("port {} of {} is in use: give another with --listen", address.port(), address.ip()))
+        }
+        ErrorKind::PermissionDenied => {
+            raw::usage(format!("port {} is not for you: give one above 1023 with --listen", address.port()))
+        }
+        _ => raw::usage(format!("cannot listen at {address}: {error}")),
+    }
+}
+
+fn failed(message: String) -> Failure {
+    Failure { exit: Exit::Findings, code: "internal", message }
+}
+
+/// The names by which a browser may call us.
+fn hosts(bound: SocketAddr, named: &[String]) -> Vec<String> {
+    let ip = bound.ip();
+    let own = if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() };
+    let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "[::1]"].map(String::from).to_vec();
+    if !ip.is_unspecified() {
+        hosts.push(own);
+    }
+    hosts.extend(named.iter().map(|name| guard::bare(name).to_owned()));
+    hosts
+}
+
+/// Says where it is, and once the token that was made.
+fn greet(bound: SocketAddr, made: Option<&str>) {
+    output::tell(&format!("serve: http://{bound}/"));
+    if let Some(token) = made {
+        output::tell(&format!("serve: log in with the token {token}"));
+    }
+}

@@ -1,0 +1,78 @@
+// What changes something on the servers: taking a block back, taking a lock away. The second asks first.
+
+import { byId, find, make, say } from './dom.js'
+
+/** @typedef {{ title: string, text: string[], yes: string, no: string }} Question */
+
+/** Asks, and waits for the answer. Escape and the quiet button mean no. @param {Question} question @returns {Promise<boolean>} */
+export function ask({ title, text, yes, no }) {
+  const dialog = /** @type {HTMLDialogElement} */ (byId('confirm'))
+  say(byId('confirm-title'), title)
+  byId('confirm-text').replaceChildren()
+  for (const part of text) say(make('p', '', byId('confirm-text')), part)
+  say(byId('confirm-yes'), yes)
+  say(byId('confirm-no'), no)
+  dialog.returnValue = 'no'
+  dialog.showModal()
+  return new Promise((resolve) => {
+    dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true })
+  })
+}
+
+/** Says what was done, to those who see and those who hear. @param {string} text */
+export function tell(text) {
+  const place = byId('told')
+  say(find(place, 'span'), text)
+  place.hidden = text === ''
+  say(byId('announcer'), text)
+}
+
+export class Actions {
+  /** Nothing can be done without a connection. */
+  isLost = false
+
+  /** @param {() => string} csrf what each POST has to have */
+  constructor(csrf) {
+    this.csrf = csrf
+    find(byId('told'), 'button').addEventListener('click', () => tell(''))
+  }
+
+  /**
+   * Does something, and says what came of it.
+   * @param {string} path
+   * @param {object} body
+   */
+  async post(path, body) {
+    if (this.isLost) return tell('Nothing was done: there is no connection to quotalock serve.')
+    try {
+      const headers = { 'Content-Type': 'application/json', 'X-Quotalock': this.csrf() }
+      const answer = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })
+      if (answer.status === 401) return location.replace('/login')
+      const said = await answer.json()
+      tell(answer.ok ? said.said : `Nothing was done: ${said.message}`)
+    } catch {
+      tell('quotalock serve did not answer, so it is not known whether it was done. Look at the list.')
+    }
+  }
+
+  /** @param {DeniedRow} row */
+  unblock(row) {
+    return this.post('/api/unblock', { id: row.id })
+  }
+
+  /** @param {LockRow} row @param {string} holder */
+  async release(row, holder) {
+    const text = [
+      `${holder} may still be working under it. It learns of the loss when it next renews, at a third of its lease; until then it works beside whoever gets the lock next. Only the fencing token protects your data from that.`,
+      row.waiters > 0 ? `Whoever waits gets the lock at once: ${row.waiters}.` : 'Nobody waits for it.',
+    ]
+    const question = { title: `Take lock ${row.name} away?`, text, yes: 'Take the lock away', no: 'Leave it' }
+    if (await ask(question)) await this.post('/api/release', { id: row.id })
+  }
+
+  /** Ends the session. */
+  async leave() {
+    await fetch('/logout', { method: 'POST', headers: { 'X-Quotalock': this.csrf() } }).catch(() => null)
+    location.replace('/login')
+  }
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""A shop at work on a Redis, for the page to show: `shop.py URL SECONDS`.
+
+It opens a sale and sells, slowly enough to be watched. Its limiter denies. Somebody holds a lock for so many seconds, and two
+others wait for it. It works until it is killed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import threading
+import time
+
+from quotalock import Client
+
+PIECES = 400
+BUYERS = 40
+
+
+def buy(client: Client) -> None:
+    """Buyers who come again and again: the limiter admits some, and of those most pay."""
+    checkout = client.limiter("checkout", "3/10s")
+    sale = client.stock("sneaker-42")
+    chance = random.Random()
+    while True:
+        buyer = f"user:{chance.randrange(BUYERS)}"
+        if checkout.consume(buyer):
+            taken = sale.take(buyer, 1, hold=30.0)
+            if taken.reservation is not None and chance.random() < 0.7:
+                sale.confirm(taken.reservation.id)
+        time.sleep(0.04)
+
+
+def search(client: Client) -> None:
+    """Calls that are nearly all admitted, and a cache in front of what they find."""
+    searches = client.limiter("search", "sliding-window 400/10s")
+    prices = client.cache("prices", fresh=2.0, stale=10.0)
+    while True:
+        searches.consume("shop")
+        prices.get("sneaker-42", lambda: b"99")
+        time.sleep(0.03)
+
+
+def hold(client: Client, label: str, seconds: float) -> None:
+    """Waits for the lock, then holds it for long."""
+    with client.lock("invoices", label=label, wait=3600.0):
+        time.sleep(seconds)
+
+
+def main(url: str, seconds: float) -> None:
+    """Opens the sale, and lets everybody work. Who waits for the lock is a process of its own."""
+    label = "night run"
+    for _ in range(2):
+        if os.fork() == 0:
+            time.sleep(1.0)
+            hold(Client(url, timeout=10.0), "day run", seconds)
+            os._exit(0)
+    client = Client(url, timeout=10.0)
+    client.stock("sneaker-42").open(PIECES, per_buyer=20)
+    works = [(hold, (client, label, seconds)), (buy, (client,)), (buy, (client,)), (search, (client,))]
+    for work, arguments in works:
+        threading.Thread(target=work, args=arguments, daemon=True).start()
+    print("open", flush=True)
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], float(sys.argv[2]))
