@@ -71,6 +71,15 @@ impl Limiter {
         }))
     }
 
+    /// A consume or require of a cost that was checked, described so that it is decided without a call if it can be when it is run.
+    pub(super) fn ask(&self, verb: Verb, key: &[u8], cost: u64) -> Result<Op<Decision>> {
+        if !self.is_in_memory() && !may_know() {
+            return self.call(verb, key, cost, None, None);
+        }
+        key::check_key(key)?;
+        Ok(Op::unsure(Box::new(Ask { limiter: self.clone(), verb, key: key.into(), cost })))
+    }
+
     /// As [`consume_at_once`](Limiter::consume_at_once), or as [`require_at_once`](Limiter::require_at_once) if it `requires`, for who
     /// takes only decisions: none of what is an error. That is then left to the call, which says so.
     pub fn decide_at_once(&self, key: &[u8], cost: u64, requires: bool) -> Option<Decision> {
@@ -80,15 +89,6 @@ impl Limiter {
             self.spec.decided(|| key.into(), Ok(&decision));
         }
         Some(decision)
-    }
-
-    /// A consume or require of a cost that was checked, described so that it is decided without a call if it can be when it is run.
-    pub(super) fn ask(&self, verb: Verb, key: &[u8], cost: u64) -> Result<Op<Decision>> {
-        if !self.is_in_memory() && !may_know() {
-            return self.call(verb, key, cost, None, None);
-        }
-        key::check_key(key)?;
-        Ok(Op::unsure(Box::new(Ask { limiter: self.clone(), verb, key: key.into(), cost })))
     }
 
     /// Decides at once, if anybody here knows.
