@@ -27,6 +27,7 @@ require("flask", "2.2", "flask")
 
 from flask import Blueprint, Flask, Response, current_app, g, request
 
+from ._errors import InvalidArgument
 from ._flask_limit import Limit, Limits, methods_of
 from ._flask_refused import RateLimitExceeded, TemporarilyReduced
 from ._native import Client
@@ -80,6 +81,9 @@ class Limiter:
         enforce: bool = True,
         enabled: bool = True,
     ) -> None:
+        # It can be called, so as a key function nobody would notice it, and nothing would be limited.
+        if isinstance(key_func, Flask):
+            raise InvalidArgument("Limiter: give the application by its name: Limiter(app=app)")
         self.enabled = enabled
         made = client or Client(storage_uri, key_prefix, timeout, on_error)
         self.client = checked_client(made, Client, "Limiter")

@@ -6,19 +6,36 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { freePort } from '../../node/support.mjs'
-import { INSTALLED, until } from './support.mjs'
+import { framework, INSTALLED, until } from './support.mjs'
 
-for (const name of ['express', 'fastify', 'hono', 'koa']) {
+/**
+ * The controller of Nest's page as an application: TypeScript's decorators are made calls.
+ * @param {string} code
+ */
+async function nestOf(code) {
+  const tsconfigRaw = { compilerOptions: { experimentalDecorators: true } }
+  const made = await framework('esbuild').transform(code, { loader: 'ts', tsconfigRaw })
+  return `import 'reflect-metadata'
+    import { Module } from '@nestjs/common'
+    import { NestFactory } from '@nestjs/core'
+    ${made.code}
+    class Shop {}
+    Module({ controllers: [Pages] })(Shop)
+    await (await NestFactory.create(Shop, { logger: false })).listen(3000, '127.0.0.1')`
+}
+
+for (const name of ['express', 'fastify', 'hono', 'koa', 'nest']) {
   test(`${name}: the first example of the page`, async (context) => {
     const page = readFileSync(new URL(`../../../docs/frameworks/${name}.md`, import.meta.url), 'utf8')
-    const code = /^```js\n(.*?)^```$/ms.exec(page)?.[1] ?? ''
+    const shown = /^```[jt]s\n(.*?)^```$/ms.exec(page)?.[1] ?? ''
+    const code = name === 'nest' ? await nestOf(shown) : shown
     const port = await freePort()
     const folder = join(INSTALLED, 'pages')
     mkdirSync(folder, { recursive: true })
     const file = join(folder, `${name}.mjs`)
     writeFileSync(file, code.replace('3000', port).replace('serve(app)', `serve({ fetch: app.fetch, port: ${port} })`))
     const env = { ...process.env, QUOTALOCK_URL: 'memory://' }
-    const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', process.execPath, file], { env })
+    const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', process.execPath, file], { env, cwd: INSTALLED })
     context.after(() => child.kill('SIGKILL'))
     let log = ''
     child.stderr.on('data', (data) => (log += data))
@@ -30,8 +47,8 @@ for (const name of ['express', 'fastify', 'hono', 'koa']) {
       return first !== undefined
     })
     assert.equal(first?.status, 200)
-    const shown = [...page.matchAll(/^(RateLimit[\w-]*): (.+)$/gm)]
-    for (const [, field = '', value] of shown) assert.equal(first?.headers.get(field), value)
+    const fields = [...page.matchAll(/^(RateLimit[\w-]*): (.+)$/gm)]
+    for (const [, field = '', value] of fields) assert.equal(first?.headers.get(field), value)
     assert.match(first?.headers.get('ratelimit') ?? '', /r=\d+;t=\d+/)
   })
 }

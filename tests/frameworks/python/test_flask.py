@@ -165,6 +165,8 @@ def test_what_cannot_be_is_told_of_at_the_start() -> None:
         Limiter(default_limits=None)  # type: ignore[arg-type]
     with pytest.raises(quotalock.InvalidArgument, match="Limiter: key_func is a function, not 'ip'"):
         Limiter("ip")  # type: ignore[arg-type]
+    with pytest.raises(quotalock.InvalidArgument, match=r"Limiter\(app=app\)"):
+        Limiter(Flask(__name__))  # type: ignore[arg-type]
     wrong: list[dict[str, Any]] = [
         {"cost": 0},
         {"cost": True},

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import itertools
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from asgi import ask
 from conftest import ROOT
+from django.http import HttpResponse
+from django.test import RequestFactory, override_settings
+from django.utils.module_loading import import_string
 from quotalock.testing import Clock
 
 PAGES = ROOT / "docs/frameworks"
@@ -21,7 +25,7 @@ def page(name: str) -> tuple[dict[str, Any], dict[str, str]]:
     (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[:1]
     memory = f"memory://page-{next(_numbers)}"
     code = code.replace("redis://127.0.0.1:6379", memory).replace("quotalock://127.0.0.1:6379", f"quotalock+{memory}")
-    made: dict[str, Any] = {"__name__": "__main__", "application": ok}
+    made: dict[str, Any] = {"__name__": "shop.views" if name == "django" else "__main__", "application": ok}
     exec(compile(code, f"{name}.md", "exec"), made)
     fields = re.findall(r"^(RateLimit[\w-]*): (.+)$", text, re.MULTILINE | re.IGNORECASE)
     return made, {field.lower(): value for field, value in fields}
@@ -58,6 +62,21 @@ def test_wsgi() -> None:
         made["application"]({"REMOTE_ADDR": "192.0.2.1"}, lambda status, fields: answers.append((status, dict(fields))))
     assert {name.lower(): value for name, value in answers[0][1].items()} == shown
     assert answers[-1][0] == "429 Too Many Requests"
+
+
+def test_django() -> None:
+    made, shown = page("django")
+    request = RequestFactory().get("/")
+    request.user = SimpleNamespace(is_authenticated=False)
+    with override_settings(QUOTALOCK=made["QUOTALOCK"], MIDDLEWARE=made["MIDDLEWARE"][:1]):
+        # The page leaves out what the view does.
+        assert [made["login"](request) for _ in range(5)] == [None] * 5
+        refused = made["login"](request)
+        middleware = import_string(made["MIDDLEWARE"][0])(lambda request: HttpResponse("found"))
+        assert middleware(request).headers["RateLimit-Policy"] == '"http";q=600;w=60'
+    assert (refused.status_code, refused.headers["Content-Type"]) == (429, "application/problem+json")
+    assert refused.headers["RateLimit-Policy"] == shown["ratelimit-policy"]
+    assert refused.headers["RateLimit"].startswith(shown["ratelimit"].partition(";")[0])
 
 
 def test_limits() -> None:
