@@ -125,7 +125,7 @@ export class Plot {
     say(this.title, name)
     this.title.dir = 'auto'
     say(this.top, count(top))
-    say(this.half, top > 1 ? count(top / 2) : rate(top / 2))
+    say(this.half, Number.isInteger(top / 2) ? count(top / 2) : rate(top / 2))
     this.curves.show(points, now, top)
     this.#read()
     const last = points.at(-1)
