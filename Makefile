@@ -117,7 +117,7 @@ test-frameworks-node: build-node ## The same of Node alone
 
 # The libraries whose keys it must know are those of `make survive`.
 test-cli: build-cli build-python build-php ## Runs the tests of the program for the person on call
-	bench/survive/setup.sh
+	bench/peers/setup.sh
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/cli
 
 # Each test starts what it looks at. A browser may hang, so this has an end as the others.
@@ -179,8 +179,8 @@ test-bench: build ## Runs every measurement for an instant, so that the bench do
 	$(SUITE) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \
 		&& $(PYTHON) bench/locks.py --quick >/dev/null && $(PYTHON) bench/cache.py --quick >/dev/null \
 		&& $(PYTHON) bench/scale.py --quick >/dev/null && $(PYTHON) bench/lease.py --quick >/dev/null \
-		&& $(PYTHON) bench/memory.py --quick >/dev/null \
-		&& bench/compare/setup.sh && PYTHONPATH=bench $(PYTHON) -m compare --quick >/dev/null'
+		&& $(PYTHON) bench/memory.py --quick >/dev/null && $(PYTHON) bench/metrics.py --quick >/dev/null \
+		&& bench/peers/setup.sh && PYTHONPATH=bench $(PYTHON) -m compare --quick >/dev/null'
 
 .PHONY: build-workers
 build-workers: setup ## Builds the workers of the tests that are written in Rust
@@ -236,7 +236,7 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo compare bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks bench-memory bench-script scale survive docs scripts
+.PHONY: demo compare bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks bench-memory bench-metrics bench-script scale survive docs scripts
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 
@@ -250,7 +250,7 @@ bench: build ## Measures it beside its peers: one table, one plot
 ROUNDS ?= 5
 ROUND_SECONDS ?= 1
 compare: build ## Measures it beside the libraries that people use today, and makes docs/benchmarks.md: ONLY=locks,asyncio
-	bench/compare/setup.sh
+	bench/peers/setup.sh
 	PYTHONPATH=bench $(PYTHON) -m compare --only '$(ONLY)' --rounds $(ROUNDS) --seconds $(ROUND_SECONDS)
 
 bench-cache: build ## Measures what readers of a stale value wait, beside a round trip and GET
@@ -279,6 +279,9 @@ bench-frameworks-node: build-node ## Measures express-rate-limit and @fastify/ra
 bench-memory: build ## Measures decisions in this process, on memory://, beside their peers
 	$(PYTHON) bench/memory.py
 
+bench-metrics: build ## Measures what counting costs: decisions a second with it and without
+	$(PYTHON) bench/metrics.py
+
 bench-script: build-core ## Measures what a decision costs the server, beside a script written by hand
 	$(PYTHON) bench/script.py
 
@@ -286,7 +289,7 @@ scale: build ## Measures what docs/scaling.md tells: what a primary decides, clu
 	$(PYTHON) bench/scale.py
 
 survive: build ## Takes us and our peers through bad days: ONLY='limits ttl' some of them, ADAPTER='python3 mine.py' your library
-	bench/survive/setup.sh
+	bench/peers/setup.sh
 	$(PYTHON) bench/survive/survive_run.py $(if $(ONLY),--only '$(ONLY)') $(if $(ADAPTER),--adapter '$(ADAPTER)')
 
 docs: build-python ## Makes the picture and the measured tables of the guide anew

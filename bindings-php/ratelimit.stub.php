@@ -1784,13 +1784,13 @@ namespace Quotalock {
     }
 
     /**
-     * What was counted until now, by this process and those that count with it: the workers of php-fpm, or all who name the
-     * same `ratelimit.metrics_file`. Empty where the environment says `QUOTALOCK_METRICS=off`.
+     * What was counted until now, by this process and those that count with it: the workers of php-fpm, or all who
+     * name the same `ratelimit.metrics_file`. Empty where the environment says `QUOTALOCK_METRICS=off`.
      *
-     * An array for each metric: its `name` as Prometheus is to call it, a `help` in one sentence, its `kind`, and `samples`:
-     * each with `labels` and a `value`; of a histogram in place of that `buckets` (pairs of a bound in seconds and how many
-     * took no longer; the last bound is infinite), `sum` in seconds and `count`. What never happened is left out. No key
-     * shows: labels are the names of limiters, stocks, caches and servers.
+     * An array for each metric: its `name` as Prometheus is to call it, a `help` in one sentence, its `kind`, and
+     * `samples`: each with `labels` and a `value`; of a histogram in place of that `buckets` (pairs of a bound in
+     * seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`. What never
+     * happened is left out. No key shows: labels are the names of limiters, stocks, caches and servers.
      *
      * @return list<array{name: string, help: string, kind: 'counter'|'gauge'|'histogram', samples: list<array{
      *     labels: array<string, string>, value?: int, buckets?: list<array{float, int}>, sum?: float, count?: int}>}>

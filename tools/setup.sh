@@ -104,7 +104,9 @@ link_node() {
   local package
   mkdir -p node_modules
   ln -sfn ../bindings-node node_modules/quotalock
-  for package in ioredis redis-semaphore @sinonjs @types playwright-core axe-core; do ln -sfn "../bindings-node/node_modules/$package" "node_modules/$package"; done
+  for package in ioredis redis-semaphore @opentelemetry @sinonjs @types playwright-core axe-core; do
+    ln -sfn "../bindings-node/node_modules/$package" "node_modules/$package"
+  done
 }
 
 install_crates() {

@@ -2,11 +2,11 @@
 
 `peers.py` names them and says how each is set up, `questions.py` says what is asked of them, `measure.py` lets them
 take turns, `web.py` asks for whole requests, and `report.py` and `picture.py` show the answers. The workers, one for
-each language, are in `workers/`; `setup.sh` installs the peers.
+each language, are in `workers/`; `bench/peers/setup.sh` installs the peers, those of `make survive` among them.
 
 To add a peer:
 
-1. Its exact version in `requirements.txt` or `package.json`; for PHP a line at the end of `setup.sh`.
+1. Its exact version in `requirements.txt` or `package.json` of `bench/peers`; for PHP a line in its `setup.sh`.
 2. An adapter of a few lines in `workers/*_peers.*` of its language: what makes a call for a key and tells whether it
    was admitted, by its documented API, in the fastest setting that a careful user would choose.
 3. A `Peer` in `peers.py`, with the sentence about that setting, in the list of its language.

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from measurements import ROOT
 
 WORKERS = ROOT / "bench/compare/workers"
-HOME = ROOT / "target/compare"
-INTERPRETER = str(HOME / "python/bin/python")
+INTERPRETER = str(ROOT / "target/peers/python/bin/python")
 EXTENSION = ROOT / "bindings-php/modules/ratelimit.so"
 # Built before anything is measured; cargo becomes the program it runs.
 RUST_BUILD = ("--quiet", "--release", "--package", "quotalock-tests", "--example", "compare")

@@ -1,4 +1,5 @@
-// Consumes in Node: `worker.mjs URL LEASE SECONDS IN_FLIGHT`; tells how many decisions it got, and the time.
+// Consumes in Node: `worker.mjs URL LEASE SECONDS IN_FLIGHT`; tells how many decisions it got, and the
+// time. BENCH_POLICY is the policy, unless it is one that admits all.
 
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -7,7 +8,9 @@ import { Client } from '../../bindings-node/index.mjs'
 const CALLS = 100
 const [url, lease, seconds, inFlight] = process.argv.slice(2)
 const client = new Client(url)
-const limiter = client.limiter('bench', '1000000000/h', { lease: Number(lease) || undefined })
+const limiter = client.limiter('bench', process.env.BENCH_POLICY ?? '1000000000/h', {
+  lease: Number(lease) || undefined,
+})
 for (let n = 0; n < 1_000; n++) await limiter.consume('k')
 const input = createInterface({ input: process.stdin })
 console.log('ready')

@@ -8,8 +8,8 @@ from programs import PHP, PYTHON
 from servers import ROOT
 
 ADAPTERS = ROOT / "bench/survive/adapters"
-# The environment that setup.sh makes; Quotalock itself needs none.
-PEERS_PYTHON = str(ROOT / "target/survive/python/bin/python")
+# The environment that bench/peers/setup.sh makes; Quotalock itself needs none.
+PEERS_PYTHON = str(ROOT / "target/peers/python/bin/python")
 
 
 @dataclass(frozen=True)

@@ -322,6 +322,21 @@ export interface LockInput {
  */
 export declare function makeLock(kind: string, clients: Array<Client>, names: Array<Buffer>, given: LockInput): Lock
 
+/** One thing that is counted. */
+export interface MetricAnswer {
+  /** As Prometheus is to call it. */
+  name: string
+  /** What it is. */
+  help: string
+  /** `counter`, `gauge` or `histogram`. */
+  kind: string
+  /** By their labels. */
+  samples: Array<SampleAnswer>
+}
+
+/** What was counted until now. */
+export declare function metrics(): Array<MetricAnswer>
+
 /** How a `once` is made; what is missing is as the core has it. */
 export interface OnceInput {
   /** For how long a claim or a result is remembered. */
@@ -331,6 +346,9 @@ export interface OnceInput {
   /** For how long the error of a run is remembered. */
   errorTtlMs?: number
 }
+
+/** The same as text that Prometheus reads. */
+export declare function prometheus(): string
 
 /** One rule of a policy that was given as objects. */
 export interface RuleInput {
@@ -344,11 +362,25 @@ export interface RuleInput {
   capacity?: number
 }
 
+/** A number, or a histogram, with its labels. */
+export interface SampleAnswer {
+  /** By name. */
+  labels: Record<string, string>
+  /** Of a counter or a gauge. */
+  value?: number
+  /** Of a histogram: bounds in seconds, and how many took no longer. */
+  buckets?: Array<Array<number>>
+  /** How long all of them took together, in seconds. */
+  sum?: number
+  /** How many there were. */
+  count?: number
+}
+
 /** Sets the time in microseconds of a client's calls; none goes back to the server's. */
 export declare function setTime(client: Client, micros?: number | undefined | null): void
 
-/** Makes the memory for denials, and says why it cannot be in the file that the environment names. */
-export declare function shareDenials(): string | null
+/** Makes the memory for denials and that for counters, and says why they cannot be in the files that the environment names. */
+export declare function shareMemory(): Array<string>
 
 /** The sources of decisions, in the order of their numbers. */
 export declare function sources(): Array<string>

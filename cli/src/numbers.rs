@@ -34,25 +34,9 @@ pub fn percent(number: f64) -> String {
     }
 }
 
-/// A duration by its two largest units: `1 h 30 min`. Less than a millisecond counts as one.
-pub fn span(micros: u64) -> String {
-    const UNITS: [(u64, &str); 5] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms")];
-    let millis = micros.div_ceil(1_000);
-    let Some(first) = UNITS.iter().position(|(unit, _)| millis >= *unit) else { return "0 s".into() };
-    let mut rest = millis;
-    let mut parts = Vec::new();
-    for (unit, name) in &UNITS[first..UNITS.len().min(first + 2)] {
-        if rest / unit > 0 {
-            parts.push(format!("{} {name}", count(rest / unit)));
-        }
-        rest %= unit;
-    }
-    parts.join(" ")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{count, counted, percent, share, span};
+    use super::{count, counted, percent, share};
 
     #[test]
     fn numbers_are_written_out() {
@@ -61,7 +45,5 @@ mod tests {
         assert_eq!([share(0, 0), share(1, 8), share(8, 8)], ["0 %", "12.5 %", "100 %"]);
         assert_eq!([share(1, 3_000), share(1, 1_000_000), share(2_999, 3_000)], ["0.03 %", "under 0.01 %", "99.97 %"]);
         assert_eq!(percent(33.333), "33.3 %");
-        let spans = [0, 1, 999_000, 1_500_000, 90_000_000, 3_600_000_000, 93_600_000_000];
-        assert_eq!(spans.map(span), ["0 s", "1 ms", "999 ms", "1 s 500 ms", "1 min 30 s", "1 h", "1 d 2 h"]);
     }
 }

@@ -7,7 +7,8 @@ use anstyle::Style;
 use quotalock::{Client, Error, Options, Policy, Rule, testing};
 use serde::Serialize;
 
-use crate::numbers::{count, counted, span};
+use crate::numbers::{count, counted};
+use crate::words::span;
 
 const TITLE: Style = Style::new().bold();
 /// An entry of a log, in bytes.

@@ -19,28 +19,66 @@ use crate::session::exchange::Exchange;
 /// A described call. Nothing happens until it is [`run`](Op::run), `.await`ed, or handed to a driver.
 #[must_use = "nothing happens until it is run or awaited"]
 pub struct Op<T> {
-    call: Call,
-    answer: PhantomData<fn() -> T>,
+    asked: Asked<T>,
+}
+
+enum Asked<T> {
+    Call(Call, PhantomData<fn() -> T>),
+    Unsure(Box<dyn Unsure<T>>),
+}
+
+/// What this process may know by itself when it is asked: then no call is made.
+pub(crate) trait Unsure<T>: Send {
+    /// The answer, if it is known. To be asked when the call is run, and not before: a decision is charged then.
+    fn at_once(&self) -> Option<Result<T>>;
+    /// The call. It knows what is known by itself too, but costs more.
+    fn exchange(&self) -> Exchange;
+}
+
+impl<T> Asked<T> {
+    fn into_call(self) -> Call {
+        match self {
+            Asked::Call(call, _) => call,
+            Asked::Unsure(unsure) => Call::One(unsure.exchange()),
+        }
+    }
+
+    /// The answer, if it is known when it is run.
+    fn at_once(&self) -> Option<Result<T>> {
+        match self {
+            Asked::Call(..) => None,
+            Asked::Unsure(unsure) => unsure.at_once(),
+        }
+    }
 }
 
 impl<T: AnswerValue> Op<T> {
     pub(crate) fn new(client: &Client, operation: Box<dyn Operation>, wait: Option<Duration>) -> Op<T> {
-        Op { call: Call::One(Exchange::new(client.session.clone(), operation, wait)), answer: PhantomData }
+        Op::made(Call::One(Exchange::new(client.session.clone(), operation, wait)))
     }
 
     /// As [`new`](Op::new), for who has no client but its session.
     pub(crate) fn of(session: &Arc<Session>, operation: Box<dyn Operation>) -> Op<T> {
-        Op { call: Call::One(Exchange::new(session.clone(), operation, None)), answer: PhantomData }
+        Op::made(Call::One(Exchange::new(session.clone(), operation, None)))
     }
 
     /// A call that blocks in its own way.
     pub(crate) fn task(task: impl FnOnce() -> Result<Answer> + Send + 'static) -> Op<T> {
-        Op { call: Call::Several(Box::new(task)), answer: PhantomData }
+        Op::made(Call::Several(Box::new(task)))
+    }
+
+    /// A call that may not be needed.
+    pub(crate) fn unsure(unsure: Box<dyn Unsure<T>>) -> Op<T> {
+        Op { asked: Asked::Unsure(unsure) }
+    }
+
+    fn made(call: Call) -> Op<T> {
+        Op { asked: Asked::Call(call, PhantomData) }
     }
 
     /// Forgets the type of the answer, for drivers that carry any.
     pub fn erased(self) -> Op<Answer> {
-        Op { call: self.call, answer: PhantomData }
+        Op::made(self.asked.into_call())
     }
 
     /// Makes the call on this thread and waits for the answer, within the client's timeout.
@@ -57,7 +95,10 @@ impl<T: AnswerValue> Op<T> {
     /// # Errors
     /// As the method that described it says.
     pub fn run_interruptibly(self, interrupted: &mut dyn FnMut() -> bool) -> Result<T> {
-        typed(match self.call {
+        if let Some(known) = self.asked.at_once() {
+            return known;
+        }
+        typed(match self.asked.into_call() {
             Call::One(exchange) => blocking::run(exchange, interrupted),
             Call::Several(task) => task(),
         })
@@ -65,14 +106,14 @@ impl<T: AnswerValue> Op<T> {
 
     /// Takes the call for a driver.
     pub(crate) fn into_call(self) -> Call {
-        self.call
+        self.asked.into_call()
     }
 }
 
 /// Makes several calls of one client on this thread, and waits for all answers, which come in the calls' order: they travel
 /// together. As [`Op::run_interruptibly`] otherwise.
 pub(crate) fn run_all<T: AnswerValue>(ops: Vec<Op<T>>, interrupted: &mut dyn FnMut() -> bool) -> Vec<Result<T>> {
-    let one = |op: Op<T>| if let Call::One(exchange) = op.call { Some(exchange) } else { None };
+    let one = |op: Op<T>| if let Call::One(exchange) = op.into_call() { Some(exchange) } else { None };
     batch::run_all(ops.into_iter().filter_map(one).collect(), interrupted).into_iter().map(typed).collect()
 }
 
@@ -85,6 +126,11 @@ impl<T: AnswerValue> IntoFuture for Op<T> {
     type IntoFuture = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { typed(completion::ask(self.call).await) })
+        Box::pin(async move {
+            match self.asked.at_once() {
+                Some(known) => known,
+                None => typed(completion::ask(self.asked.into_call()).await),
+            }
+        })
     }
 }

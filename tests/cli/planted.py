@@ -1,6 +1,6 @@
 """Keys without a TTL, as libraries leave them on bad days.
 
-Those that could be installed (bench/survive/setup.sh) made their keys themselves, and `PERSIST` then took the TTL away.
+Those that could be installed (bench/peers/setup.sh) made their keys themselves, and `PERSIST` then took the TTL away.
 The others' keys are written as their sources name and store them.
 """
 

@@ -89,7 +89,7 @@ def test_a_fix_notes_what_it_does_first_and_is_taken_back(server: Member, quotal
     shown = quotalock("doctor")
     assert shown.code == 1
     assert "250 keys below zero without a TTL: limit:sku:*" in shown.out
-    assert "--fix: a TTL of 5 min" in quotalock("doctor", "--ttl", "5m").out
+    assert "--fix: a TTL of 5m" in quotalock("doctor", "--ttl", "5m").out
     assert all(server.ask("PTTL", name) == -1 for name in server.ask("KEYS", "*"))
 
     fixed = quotalock("doctor", "--fix", "--yes", "--ttl", "5m", "--undo-file", "undo.jsonl")

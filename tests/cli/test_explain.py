@@ -40,8 +40,8 @@ def test_a_value_takes_what_is_said(policy: str) -> None:
 def test_words() -> None:
     said = says("explain", "10 per minute; sliding-log 100/hour; 5000/day")
     assert said.startswith("10/minute;sliding-log 100/hour;5000/day\n")
-    assert "Admits 10 in a window of 1 min, which the first admitted call opens." in said
-    assert "Most in any 1 min: 19." in said
+    assert "Admits 10 in a window of 1m, which the first admitted call opens." in said
+    assert "Most in any 1m: 19." in said
     assert "Never denies anything that sliding-log 100/hour admits: leave it out." in said
     assert "Who calls without a pause is limited by sliding-log 100/hour." in said
     assert re.search(r"A key's value takes \d+ bytes in Redis, and up to [\d,]+ more while its log is full\.", said)

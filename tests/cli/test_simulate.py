@@ -151,7 +151,7 @@ def test_time_never_goes_back(tmp_path: Path) -> None:
     report = tells("simulate", "--policy", "1/s", log)
     assert (report["earlier"], report["earlier_by"], report["policies"][0]["denied"]) == (2, 7.0, 3)
     said = says("simulate", "--policy", "1/s", log)
-    assert "2 lines came after a later one, by up to 7 s" in said
+    assert "2 lines came after a later one, by up to 7s" in said
     assert "is the log in order?" in said
 
 

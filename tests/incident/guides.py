@@ -208,7 +208,81 @@ const place = async () => ({ order: 981 })
 const sendGift = async (user) => console.log('a gift for', user)
 """,
 }
-PRELUDES = {"algorithms": ALGORITHMS, "locks": LOCKS, "stock": STOCK, "cache": CACHE, "once": ONCE}
+METRICS = {
+    "python": """
+from flask import Flask
+app = Flask("shop")
+""",
+    "php": """
+class Route
+{
+    public static function get(string $path, callable $handler): void
+    {
+        $handler() > '# HELP' || exit('nothing was told');
+    }
+}
+function response(string $body, int $status, array $headers): string
+{
+    return $body;
+}
+""",
+    "js": """
+const response = { type: () => response, send: (body) => body.startsWith('# HELP') || console.log('nothing was told') }
+const app = { get: (path, handler) => handler({}, response) }
+""",
+}
+HOOKS = {
+    "python": """
+class Statsd:
+    def increment(self, name):
+        print(name)
+class Log:
+    def warning(self, text, *of):
+        print(text % of)
+statsd, log = Statsd(), Log()
+""",
+    "php": """
+class Statsd
+{
+    public function increment(string $name): void
+    {
+        echo "$name\\n";
+    }
+}
+class Log
+{
+    public function warning(string $text): void
+    {
+        echo "$text\\n";
+    }
+}
+class Current
+{
+    public static function getCurrent(): self
+    {
+        return new self();
+    }
+    public function setAttributes(array $of): void
+    {
+    }
+}
+class_alias(Current::class, 'OpenTelemetry\\API\\Trace\\Span');
+[$statsd, $log] = [new Statsd(), new Log()];
+""",
+    "js": """
+const statsd = { increment: (name) => console.log(name) }
+const log = { warn: (text) => console.log(text) }
+""",
+}
+PRELUDES = {
+    "algorithms": ALGORITHMS,
+    "locks": LOCKS,
+    "stock": STOCK,
+    "cache": CACHE,
+    "once": ONCE,
+    "metrics": METRICS,
+    "hooks": HOOKS,
+}
 # How many examples each guide has in each language.
 COUNTS = {
     "alerts": 0,
@@ -222,6 +296,8 @@ COUNTS = {
     "stock": 7,
     "cache": 6,
     "once": 3,
+    "metrics": 2,
+    "hooks": 3,
 }
 # What an example prints in every language: by guide and place in it; nothing if it is not listed.
 _PRINTED = {
@@ -235,6 +311,8 @@ _PRINTED = {
     ("cache", 4): "Ada\n",
     ("once", 1): '{"order":981}\n',
     ("once", 2): "a gift for user:42\n",
+    ("metrics", 1): "checkout 1\n",
+    ("hooks", 0): "limits.checkout.allowed\nlimits.checkout.denied\ncheckout denied user:42\n",
 }
 # Where one language prints something else.
 _OTHERWISE = {

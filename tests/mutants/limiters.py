@@ -19,6 +19,12 @@ TESTS = (
 )
 MUTANTS = [
     Mutant(
+        "what is described is charged before it is run",
+        f"{RUST}/limiter/at_once.rs",
+        "        Ok(Op::unsure(Box::new(Ask {",
+        "        drop(self.consume_at_once(key, cost));\n        Ok(Op::unsure(Box::new(Ask {",
+    ),
+    Mutant(
         "a cost of nothing is charged at once",
         f"{RUST}/limiter/at_once.rs",
         "if cost == 0 { Verb::Look } else { Verb::Consume }",

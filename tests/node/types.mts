@@ -256,6 +256,8 @@ export const names: Record<keyof typeof quotalock, true> = {
   Claimed: true,
   Cache: true,
   Seen: true,
+  metrics: true,
+  prometheus: true,
   Inspection: true,
   InternalError: true,
   InvalidArgumentError: true,

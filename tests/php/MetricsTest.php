@@ -10,8 +10,9 @@ final class MetricsTest extends TestCase
     /** What a script has counted in a process of its own that has `$client`: by name and labels. */
     private static function counted(string $script, string $url, array $options = [], array $environment = []): array
     {
-        $code = sprintf('$client = new Quotalock\Client(%s, %s, 10_000); ', var_export($url, true), var_export(prefix(), true))
-            . $script . ' echo "\n--", json_encode([Quotalock\metrics(), Quotalock\prometheus()], JSON_PARTIAL_OUTPUT_ON_ERROR);';
+        $code = "\$client = new Quotalock\\Client('$url', '" . prefix() . "', 10_000); $script; "
+            . 'echo "\n--", json_encode('
+            . '[Quotalock\metrics(), Quotalock\prometheus()], JSON_PARTIAL_OUTPUT_ON_ERROR);';
         [$output, $status] = php($code, $options, $environment);
         self::assertSame(0, $status, $output);
         [$metrics, $text] = json_decode(explode("\n--", $output)[1], true);
@@ -25,7 +26,8 @@ final class MetricsTest extends TestCase
                 }
                 $histogram = $metric['kind'] === 'histogram' ? '_count' : '';
                 $name = substr($metric['name'], strlen('quotalock_')) . $histogram;
-                $told[$name . ($labels ? '{' . implode(',', $labels) . '}' : '')] = $sample['value'] ?? $sample['count'];
+                $labels = $labels ? '{' . implode(',', $labels) . '}' : '';
+                $told[$name . $labels] = $sample['value'] ?? $sample['count'];
             }
         }
         self::assertSame($told, array_intersect_key($counts, $told), 'both say the same');
@@ -72,7 +74,8 @@ final class MetricsTest extends TestCase
         foreach (['closed' => ['denied', 'closed'], 'raise' => ['error', 'redis']] as $how => [$result, $source]) {
             $counts = self::counted(
                 "\$away = new Quotalock\\Client('redis://app:s3cret@127.0.0.1:$port', onError: '$how');"
-                . 'try { $away->limiter("n", "3/hour")->consume("k"); } catch (Quotalock\Exception\UnavailableException) { }',
+                . 'try { $away->limiter("n", "3/hour")->consume("k"); }'
+                . 'catch (Quotalock\Exception\UnavailableException) { }',
                 'memory://'
             );
             self::assertSame(

@@ -1,4 +1,4 @@
-"""`on_decision` and `on_lost`: what is told to whom, how often, on which thread, and what a function that fails changes."""
+"""`on_decision` and `on_lost`: what is told to whom, how often, on which thread, and what it changes if that fails."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def told() -> Told:
 
 
 @pytest.fixture
-def unraisable(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+def unraisable(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What went to `sys.unraisablehook`: the exception and where it was raised."""
     seen: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda args: seen.append((args.exc_value, args.object)))

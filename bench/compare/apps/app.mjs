@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module'
 
 /** @type {(name: string) => any} */
-const load = createRequire(new URL('../../../target/compare/node/', import.meta.url))
+const load = createRequire(new URL('../../../target/peers/node/', import.meta.url))
 const [peer, url] = [process.env.COMPARE_PEER, `${process.env.COMPARE_REDIS}`]
 const app = load('fastify')()
 const key = (/** @type {any} */ request) => request.query.k

@@ -13,7 +13,7 @@ import { createRequire } from 'node:module'
 /** @typedef {{ acquire: (key: string) => Promise<any>, release: (held: any) => Promise<unknown> }} Lock */
 
 // Where setup.sh installed the peers.
-const HOME = new URL('../../../target/compare/node/', import.meta.url)
+const HOME = new URL('../../../target/peers/node/', import.meta.url)
 /** @type {(name: string) => any} */
 const load = createRequire(HOME)
 const ARTICLE = readFileSync(new URL('article.lua', import.meta.url), 'utf8')

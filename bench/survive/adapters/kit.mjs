@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Where setup.sh installed the libraries. */
-const load = createRequire(new URL('../../../target/survive/node/', import.meta.url))
+const load = createRequire(new URL('../../../target/peers/node/', import.meta.url))
 
 /** A library that setup.sh installed, and its version. */
 export const library = (/** @type {string} */ name) => load(name)

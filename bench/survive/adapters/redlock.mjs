@@ -2,7 +2,7 @@
 
 import { ioredis, library, serve, versionOf } from './kit.mjs'
 
-const { default: Redlock, ExecutionError } = library('redlock')
+const { default: Redlock, ExecutionError } = library('redlock5')
 const redlock = new Redlock([ioredis()], { retryCount: 0 })
 
 /** False, or null, for what redlock says of a quorum that was not reached; all else is an error. */
@@ -15,7 +15,7 @@ const refused = async (/** @type {any} */ error) => {
 
 await serve({
   name: 'redlock',
-  version: versionOf('redlock'),
+  version: versionOf('redlock5'),
   acquire: (name, seconds) => redlock.acquire([name], seconds * 1000).catch(refused),
   held: (lock) => lock.expiration > Date.now(),
   release: async (lock) => {

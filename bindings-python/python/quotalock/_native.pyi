@@ -72,9 +72,9 @@ __all__ = [
     "check_function",
     "check_json",
     "client_address",
+    "get",
     "metrics",
     "prometheus",
-    "get",
     "put",
     "quorum_lock",
     "set_time",
@@ -1332,10 +1332,10 @@ def client_address(
 def metrics() -> list[_Metric]:
     """What was counted until now, by this process and those that count with it; nothing where `QUOTALOCK_METRICS=off`.
 
-    A dict for each metric: its `name` as Prometheus is to call it, a `help` in one sentence, its `kind` (`counter`, `gauge`
-    or `histogram`), and `samples`: dicts with `labels` and a `value`; of a histogram in place of that `buckets` (pairs of a
-    bound in seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`. What never
-    happened is left out. No key shows: labels are the names of limiters, stocks, caches and servers."""
+    A dict for each metric: its `name` as Prometheus is to call it, a `help` in one sentence, its `kind` (`counter`,
+    `gauge` or `histogram`), and `samples`: dicts with `labels` and a `value`; of a histogram in place of that `buckets`
+    (pairs of a bound in seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`.
+    What never happened is left out. No key shows: labels are the names of limiters, stocks, caches and servers."""
 
 def prometheus() -> str:
     """The same as text that Prometheus reads: serve it as `text/plain; version=0.0.4; charset=utf-8`."""

@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 use super::finding::{Finding, Fix};
 use super::health::Health;
 use crate::numbers;
+use crate::words::span;
 
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default();
@@ -19,7 +20,7 @@ pub fn text(nodes: &[Health], findings: &[Finding], seen: u64, complete: bool) -
     for node in nodes {
         let role = if node.is_primary { "primary" } else { "replica" };
         let version = if node.version.is_empty() { "version unknown" } else { &node.version };
-        let keys = node.keys.map_or_else(String::new, |keys| format!(", {} keys", numbers::count(keys)));
+        let keys = node.keys.map_or_else(String::new, |keys| format!(", {}", numbers::counted(keys, "key")));
         let rest =
             node.without_ttl.map_or_else(String::new, |count| format!(", {} without a TTL", numbers::count(count)));
         let _ = writeln!(out, "{DIM}{}: {version}, {role}{keys}{rest}{DIM:#}", node.name);
@@ -56,38 +57,10 @@ pub fn text(nodes: &[Health], findings: &[Finding], seen: u64, complete: bool) -
 
 fn span_of(fix: &Fix) -> String {
     match fix.shortest_ms == fix.longest_ms {
-        true => span(fix.longest_ms),
-        false => format!("{} to {}", span(fix.shortest_ms), span(fix.longest_ms)),
-    }
-}
-
-/// A duration in words.
-pub fn span(ms: u64) -> String {
-    match ms {
-        0..1_000 => format!("{ms} ms"),
-        1_000..120_000 => format!("{} s", tenths(ms, 1_000)),
-        120_000..7_200_000 => format!("{} min", tenths(ms, 60_000)),
-        7_200_000..172_800_000 => format!("{} h", tenths(ms, 3_600_000)),
-        _ => format!("{} days", tenths(ms, 86_400_000)),
-    }
-}
-
-fn tenths(ms: u64, unit: u64) -> String {
-    match ms * 10 / unit {
-        tenths if tenths % 10 == 0 => (tenths / 10).to_string(),
-        tenths => format!("{}.{}", tenths / 10, tenths % 10),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::span;
-    use crate::numbers;
-
-    #[test]
-    fn numbers_are_read_at_a_glance() {
-        assert_eq!([numbers::count(7), numbers::count(1_000), numbers::count(1_234_567)], ["7", "1,000", "1,234,567"]);
-        let spans = [1, 999, 1_500, 60_000, 3_600_000, 86_400_000, 604_800_000].map(span);
-        assert_eq!(spans, ["1 ms", "999 ms", "1.5 s", "60 s", "60 min", "24 h", "7 days"]);
+        true => span(fix.longest_ms.saturating_mul(1_000)),
+        false => {
+            let [shortest, longest] = [fix.shortest_ms, fix.longest_ms].map(|ms| span(ms.saturating_mul(1_000)));
+            format!("{shortest} to {longest}")
+        }
     }
 }

@@ -8,8 +8,9 @@ use std::path::Path;
 use super::plots;
 use super::report::{LIKELY_FALSE, Outcome, Report};
 use super::text::moment;
-use crate::numbers::{count, counted, percent, share, span};
+use crate::numbers::{count, counted, percent, share};
 use crate::output::shown;
+use crate::words::span;
 
 /// Light and dark, as the reader's system says.
 const STYLE: &str = include_str!("report.css");

@@ -6,8 +6,9 @@ use anstyle::{AnsiColor, Style};
 
 use super::report::{Client, LIKELY_FALSE, LeftOut, Outcome, Report};
 use super::time::written;
-use crate::numbers::{count, counted, percent, share, span};
+use crate::numbers::{count, counted, percent, share};
 use crate::output::shown;
+use crate::words::span;
 
 const TITLE: Style = Style::new().bold();
 const BAD: Style = AnsiColor::Red.on_default();

@@ -10,7 +10,9 @@ use crate::base::key;
 use crate::call::operation::Operation;
 use crate::denials;
 use crate::memory::store::Decided;
+use crate::op::{Op, Unsure};
 use crate::rules::policy::Rule;
+use crate::session::exchange::Exchange;
 
 /// How much this process knows that may answer in place of Redis: who knows something adds one, and takes it away.
 pub(crate) static KNOWN: AtomicUsize = AtomicUsize::new(0);
@@ -18,6 +20,28 @@ pub(crate) static KNOWN: AtomicUsize = AtomicUsize::new(0);
 /// Whether a limiter on Redis may be [answered at once](Limiter::consume_at_once): a look that costs next to nothing.
 pub fn may_know() -> bool {
     KNOWN.load(Ordering::Relaxed) > 0 || denials::may_know()
+}
+
+/// A consume or require that was described and is not run yet.
+struct Ask {
+    limiter: Limiter,
+    verb: Verb,
+    key: Box<[u8]>,
+    cost: u64,
+}
+
+impl Unsure<Decision> for Ask {
+    fn at_once(&self) -> Option<Result<Decision>> {
+        match self.verb {
+            Verb::Require => self.limiter.require_at_once(&self.key, self.cost),
+            _ => self.limiter.consume_at_once(&self.key, self.cost),
+        }
+    }
+
+    fn exchange(&self) -> Exchange {
+        let call = self.limiter.operation(self.verb, &self.key, self.cost, None);
+        Exchange::new(self.limiter.client.session.clone(), Box::new(call), None)
+    }
 }
 
 impl Limiter {
@@ -56,6 +80,15 @@ impl Limiter {
             self.spec.decided(|| key.into(), Ok(&decision));
         }
         Some(decision)
+    }
+
+    /// A consume or require of a cost that was checked, described so that it is decided without a call if it can be when it is run.
+    pub(super) fn ask(&self, verb: Verb, key: &[u8], cost: u64) -> Result<Op<Decision>> {
+        if !self.is_in_memory() && !may_know() {
+            return self.call(verb, key, cost, None, None);
+        }
+        key::check_key(key)?;
+        Ok(Op::unsure(Box::new(Ask { limiter: self.clone(), verb, key: key.into(), cost })))
     }
 
     /// Decides at once, if anybody here knows.

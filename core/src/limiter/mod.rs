@@ -202,7 +202,10 @@ impl Limiter {
             request_id.map(|id| self.memory(key, Verb::Look.name(), id)).transpose()?;
             return self.call(Verb::Look, key, cost, None, None);
         }
-        self.call(Verb::Consume, key, cost, request_id, None)
+        match request_id {
+            None => self.ask(Verb::Consume, key, cost),
+            Some(_) => self.call(Verb::Consume, key, cost, request_id, None),
+        }
     }
 
     /// Charges as much as is admitted now, up to `most` (1 to [`MAX_COST`]); [`Decision::cost`] tells how much. Denied if
@@ -263,7 +266,7 @@ impl Limiter {
     /// `limited`; else as [`consume`](Limiter::consume).
     pub fn require(&self, key: &[u8], cost: u64) -> Result<Op<Decision>> {
         check_cost(cost)?;
-        self.call(Verb::Require, key, cost, None, None)
+        self.ask(Verb::Require, key, cost)
     }
 
     /// As [`consume`](Limiter::consume), and after a denial sleeps as `retry_after` says and tries again. Ends with a
@@ -324,15 +327,20 @@ impl Limiter {
         wait: Option<Duration>,
     ) -> Result<Op<T>> {
         let memory = request_id.map(|id| self.memory(key, verb.name(), id)).transpose()?;
-        let (recall, redis_key) = (self.recall(key), self.redis_key(key)?);
+        key::check_key(key)?;
+        Ok(Op::new(&self.client, Box::new(self.operation(verb, key, amount, memory)), wait))
+    }
+
+    /// What a call about this key, which was checked, asks.
+    fn operation(&self, verb: Verb, key: &[u8], amount: u64, memory: Option<RequestMemory>) -> LimiterCall {
+        let (recall, redis_key) = (self.recall(key), key::complete(&self.spec.stem, key));
         let concerns_leases = match verb {
             Verb::Consume | Verb::Require => memory.is_none() && self.spec.leases(amount),
             Verb::Refund | Verb::Block | Verb::Reset => true,
             _ => false,
         };
         let leasing = concerns_leases.then(|| Leasing::new(&self.client.session));
-        let call = LimiterCall { spec: self.spec.clone(), verb, key: redis_key, amount, memory, recall, leasing };
-        Ok(Op::new(&self.client, Box::new(call), wait))
+        LimiterCall { spec: self.spec.clone(), verb, key: redis_key, amount, memory, recall, leasing }
     }
 
     /// Where a request of this verb about this key is remembered.

@@ -1,14 +1,16 @@
 //! What is decided at once, without a call: the same answers and the same stored bytes as by calls, in virtual time, and
 //! what holds for threads, for what is given wrongly and for closed clients.
 
+use std::future::IntoFuture;
 use std::sync::Barrier;
+use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use quotalock::testing::{self, Kind};
-use quotalock::{Client, Code, Decision, Limiter, LimiterOptions, Policy, Result, Unsettled};
-use quotalock_tests::client;
+use quotalock::{Client, Code, Decision, Limiter, LimiterOptions, Op, Policy, Result, Source, Unsettled};
+use quotalock_tests::{client, fresh_prefix, servers};
 
 const CASES: u32 = 500;
 const STEPS: usize = 60;
@@ -89,6 +91,11 @@ impl Side {
     }
 }
 
+/// Makes the call, though the process may know the answer without.
+fn by_call(op: Op<Decision>) -> Result<Decision> {
+    op.erased().run()?.take()
+}
+
 fn same(key: &[u8], called: Result<Decision>, at_once: Option<Result<Decision>>) {
     match (called, at_once.expect("a memory always answers at once")) {
         (Ok(called), Ok(at_once)) => assert_eq!(called, at_once, "{key:?}"),
@@ -118,11 +125,11 @@ fn what_is_decided_at_once_is_what_a_call_decides() {
             let both = |act: &dyn Fn(&Side)| [&calls, &instant].into_iter().for_each(act);
             match act {
                 Act::Consume(cost) => {
-                    let called = called.consume(key, cost).and_then(|op| op.run());
+                    let called = called.consume(key, cost).and_then(by_call);
                     same(key, called, limiter.consume_at_once(key, cost));
                 }
                 Act::Require(cost) => {
-                    let called = called.require(key, cost).and_then(|op| op.run());
+                    let called = called.require(key, cost).and_then(by_call);
                     same(key, called, limiter.require_at_once(key, cost));
                 }
                 // One of a list is an error on both sides.
@@ -167,8 +174,8 @@ fn bad_arguments_and_a_closed_client_fail_as_by_a_call() {
     let long = vec![b'k'; quotalock::MAX_KEY_BYTES + 1];
     let check = || {
         for (key, cost) in [(&b""[..], 1), (&long, 1), (b"k", quotalock::MAX_COST + 1), (b"", u64::MAX), (b"k", 1)] {
-            same(key, limiter.consume(key, cost).and_then(|op| op.run()), limiter.consume_at_once(key, cost));
-            same(key, limiter.require(key, cost).and_then(|op| op.run()), limiter.require_at_once(key, cost));
+            same(key, limiter.consume(key, cost).and_then(by_call), limiter.consume_at_once(key, cost));
+            same(key, limiter.require(key, cost).and_then(by_call), limiter.require_at_once(key, cost));
         }
     };
     testing::set_time(&client, Some(START)).unwrap();
@@ -178,6 +185,54 @@ fn bad_arguments_and_a_closed_client_fail_as_by_a_call() {
     client.close();
     check();
     assert_eq!(limiter.consume_at_once(b"k", 1).unwrap().unwrap_err().code(), Code::Closed);
+}
+
+/// The answer of a call that needs no other thread.
+fn polled(op: Op<Decision>) -> Result<Decision> {
+    match op.into_future().as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => panic!("it is not known at once"),
+    }
+}
+
+#[test]
+fn what_is_known_is_decided_when_the_call_is_run_and_not_before() {
+    let client = client("memory://described", "p");
+    let limiter = client.limiter("n", Policy::parse("5/hour").unwrap()).unwrap();
+    let remaining = || limiter.peek(b"k", 1).unwrap().run().unwrap().remaining;
+    let ask = || limiter.consume(b"k", 1).unwrap();
+    drop((ask(), limiter.require(b"k", 1).unwrap(), ask().erased(), ask().into_future()));
+    assert_eq!(remaining(), 5);
+    assert_eq!(ask().run().unwrap().remaining, 4);
+    assert_eq!(polled(ask()).unwrap().remaining, 3);
+    assert_eq!(by_call(ask()).unwrap().remaining, 2);
+    assert_eq!(polled(limiter.require(b"k", 2).unwrap()).unwrap().remaining, 0);
+    let late = ask();
+    assert_eq!(limiter.require(b"k", 1).unwrap().run().unwrap_err().code(), Code::Limited);
+    limiter.reset(b"k").unwrap().run().unwrap();
+    assert!(late.run().unwrap().allowed, "it was described when the limit was used up");
+}
+
+#[test]
+fn permits_that_are_held_and_remembered_denials_answer_a_call_that_is_run() {
+    for (name, url) in servers() {
+        let client = client(&url, &fresh_prefix("known"));
+        let options = LimiterOptions { lease: Some(50), ..LimiterOptions::default() };
+        let limiter = client.limiter_with("n", Policy::parse("100/hour").unwrap(), options).unwrap();
+        (0..32).for_each(|_| assert!(limiter.consume(b"k", 1).unwrap().run().unwrap().allowed));
+        drop((limiter.consume(b"k", 1).unwrap(), limiter.consume(b"k", 1).unwrap().into_future()));
+        for ask in [Op::run, polled] {
+            assert_eq!(ask(limiter.consume(b"k", 1).unwrap()).unwrap().source, Source::Lease, "{name}");
+        }
+        let left = limiter.consume(b"k", 1).unwrap().run().unwrap().remaining;
+        assert_eq!(left, 100 - 32 - 3, "{name}: what was not run took nothing");
+        let hot = || limiter.consume(b"hot", 60).unwrap();
+        assert_eq!([hot(), hot()].map(|ask| ask.run().unwrap().source), [Source::Redis; 2], "{name}");
+        for ask in [Op::run, polled, by_call] {
+            let denied = ask(hot()).unwrap();
+            assert_eq!((denied.allowed, denied.source), (false, Source::DenyCache), "{name}");
+        }
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use quotalock::testing;
 use quotalock::testing::lease::{self, Acquire, Extend, ForceRelease, Inspect, Queue, Release};
-use quotalock::testing::single_flight::{self, Claim, Fail, Feature, Fill, Invalidate, Look, Progress};
+use quotalock::testing::single_flight::{self, Claim, Fail, Feature, Fill, Invalidate, LoadCounters, Look, Progress};
 use quotalock::{Client, Code, Error};
 use quotalock_tests::operator::command;
 use quotalock_tests::{client, fresh_prefix, servers};
@@ -138,7 +138,6 @@ impl Locks {
             waited: 0,
             token: 0,
             shown: "it".into(),
-            feature: Feature::Cache,
         };
         lease::acquire(client, call).run().map(drop)
     }
@@ -332,7 +331,14 @@ impl Trial for Caches {
             }
             10 => {
                 let [key, _] = keys;
-                let call = Claim { key, id: [3; 16], ttl: 60 * SECOND, value: Some(b"mine".to_vec()), shown };
+                let call = Claim {
+                    key,
+                    id: [3; 16],
+                    ttl: 60 * SECOND,
+                    value: Some(b"mine".to_vec()),
+                    shown,
+                    counters: LoadCounters::default(),
+                };
                 single_flight::claim(client, call).run().map(drop)
             }
             _ => return None,

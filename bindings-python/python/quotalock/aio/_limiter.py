@@ -106,7 +106,7 @@ class Limiter(Wrapper[_native.Limiter], made_by="Client.limiter"):
 
 
 class TellingLimiter(Limiter):
-    """A limiter that tells each decision to `on_decision`, in the task whose call it is, right before the call returns."""
+    """A limiter that tells its decisions to `on_decision`, in the task whose call it is, right before the call ends."""
 
     __slots__ = ("_on_decision",)
     _on_decision: OnDecision

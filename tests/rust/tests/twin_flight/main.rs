@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use quotalock::Client;
 use quotalock::testing::single_flight::{
-    self, Claim, Claimed, Fail, Feature, Fill, Invalidate, Keys, Look, Looked, Progress,
+    self, Claim, Claimed, Fail, Feature, Fill, Invalidate, Keys, LoadCounters, Look, Looked, Progress,
 };
 use quotalock::testing::{self, Kind};
 use quotalock_tests::twins::{Played, START, STEPS, agree, damage, put, stored};
@@ -100,7 +100,7 @@ impl Side {
             Act::Claim { id: n, ttl, value, again } => {
                 let [key, _] = keys;
                 let value = value.map(|byte| vec![byte; 3]);
-                let call = Claim { key, id: id(*n), ttl: *ttl, value, shown };
+                let call = Claim { key, id: id(*n), ttl: *ttl, value, shown, counters: LoadCounters::default() };
                 if *again {
                     single_flight::claim(&self.client, call.clone()).run().unwrap();
                 }

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Installs the peers of `make compare` into target/compare, by pip, npm and, for PHP, from Debian's source packages;
-# phpredis is Debian's. What is there is not fetched again.
+# Installs the libraries that `make compare` and `make survive` have beside Quotalock into target/peers, by pip and npm, and
+# for PHP from Debian's source packages; phpredis is Debian's. What is there is not fetched again.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-readonly here=bench/compare home=target/compare
+readonly here=bench/peers home=target/peers
 
 is_current() { [[ -f $1 && $(cat "$1") == "$(sha256sum "$2")" ]]; }
 
 if ! is_current $home/python/.stamp $here/requirements.txt; then
-  echo 'compare: Python packages'
+  echo 'peers: Python packages'
   python3 -m venv $home/python
   site=$($home/python/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   shared=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
@@ -18,7 +18,7 @@ if ! is_current $home/python/.stamp $here/requirements.txt; then
   sha256sum $here/requirements.txt >$home/python/.stamp
 fi
 if ! is_current $home/node/.stamp $here/package.json; then
-  echo 'compare: Node packages'
+  echo 'peers: Node packages'
   mkdir -p $home/node
   cp $here/package.json $home/node
   npm install --silent --no-audit --no-fund --no-package-lock --legacy-peer-deps --prefix $home/node
