@@ -106,7 +106,7 @@ test('all else that a state says is text too: hosts, labels, reasons, addresses'
   await verdict(page).getByText(`${name}`).waitFor()
   await part(page, 'Servers').getByText(`${name}`).first().waitFor()
   await isUntouched(page)
-  assert.equal(await page.title(), `(5) ${name} · Quotalock`)
+  assert.equal(await page.title(), `(4) ${name} · Quotalock`)
 })
 
 /** A page of somebody else. @param {Context} context @param {string} html */

@@ -81,3 +81,16 @@ test('a session that ends leads to the door', async (context) => {
   await page.goto(at)
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
 })
+
+test('a Redis that is away is told by name, and so is its return', async (context) => {
+  const first = await redis(context)
+  const page = await browser(context)
+  await enter(page, (await serve(context, first.url)).url)
+  await verdict(page).getByText('Nothing is wrong').waitFor()
+  const place = first.url.replace('redis://', '')
+  first.server.kill('SIGKILL')
+  await verdict(page).getByText(`${place} refused the connection`).waitFor()
+  await page.getByText('Live', { exact: true }).waitFor()
+  await redis(context, '--port', `${place.split(':')[1]}`)
+  await verdict(page).getByText('Nothing is wrong').waitFor()
+})

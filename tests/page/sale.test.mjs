@@ -16,7 +16,7 @@ test('a person sees the sale sell, the limiter deny and the lock held', async (c
   await enter(page, (await serve(context, url)).url)
 
   const sale = line(page, 'Stocks', 'sneaker-42')
-  await sale.getByText('of 400').waitFor()
+  await sale.getByText('of 4,000').waitFor()
   const [sold, held, left] = [2, 3, 4]
   await until(async () => (await number(sale, sold)) > 0 && (await number(sale, held)) > 0, 'pieces are sold and held')
   const before = await number(sale, left)
@@ -29,7 +29,7 @@ test('a person sees the sale sell, the limiter deny and the lock held', async (c
     .filter({ hasText: /user:\d+/ })
     .first()
   await buyer.getByText('Refused').waitFor()
-  await buyer.getByText('3/10s: 0 of 3 left').waitFor()
+  await buyer.getByText('3/10 seconds: 0 of 3 left').waitFor()
   // Nothing has to be pressed: it comes back by itself.
   assert.equal(await refused.getByRole('button').count(), 0)
 

@@ -51,17 +51,20 @@ export function server(address) {
     clock_skew_ms: 0,
     keys: 1_000,
   }
-  return { address, role: 'primary', ok: true, why: /** @type {string[]} */ ([]), version: 'Redis 7.0.15', ...rest }
+  return {
+    address,
+    role: 'primary',
+    answers: true,
+    ok: true,
+    why: /** @type {string[]} */ ([]),
+    version: 'Redis 7.0.15',
+    ...rest,
+  }
 }
 
 export class Scripted {
   /** @type {Set<import('node:http').ServerResponse>} */
   #browsers = new Set()
-  /** Answers to `/api/keys`, by the list. @type {Record<string, (from: number) => object>} */
-  pages = {}
-  /** What was posted. @type {{ path: string, body: any }[]} */
-  posted = []
-  isLoggedIn = true
   /** Whether it takes connections and says nothing any more. */
   isHung = false
   /** Whether states come by themselves, one a second. */
@@ -112,28 +115,12 @@ export class Scripted {
     const path = url.pathname
     response.setHeader('Content-Security-Policy', POLICY)
     response.setHeader('Cache-Control', 'no-store')
-    if (request.method === 'POST') return void this.#take(path, request, response)
-    if (path.startsWith('/api/') && !this.isLoggedIn)
-      return json(response, { code: 'not_logged_in', message: 'log in' }, 401)
     if (path === '/api/session') return json(response, { csrf: 'csrf-of-the-session', writes: this.state.writes })
     if (path === '/api/state') return json(response, this.state)
-    if (path === '/api/keys')
-      return json(
-        response,
-        this.pages[url.searchParams.get('list') ?? '']?.(Number(url.searchParams.get('from'))) ?? {},
-      )
     if (path === '/api/events') return this.#follow(response)
     const name = path === '/' ? 'index.html' : path === '/login' ? 'login.html' : path.replace('/assets/', '')
     response.setHeader('Content-Type', TYPES[name.split('.').at(-1) ?? ''] ?? 'text/plain')
     response.end(readFileSync(new URL(name, FILES)))
-  }
-
-  /** @param {string} path @param {import('node:http').IncomingMessage} request @param {import('node:http').ServerResponse} response */
-  async #take(path, request, response) {
-    let body = ''
-    for await (const part of request) body += part
-    this.posted.push({ path, body: body ? JSON.parse(body) : null })
-    json(response, { changed: true, said: 'done' })
   }
 
   /** @param {import('node:http').ServerResponse} response */

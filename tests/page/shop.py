@@ -15,7 +15,7 @@ import time
 
 from quotalock import Client
 
-PIECES = 400
+PIECES = 4000
 BUYERS = 40
 
 
@@ -58,7 +58,7 @@ def main(url: str, seconds: float) -> None:
             hold(Client(url, timeout=10.0, report=True), "day run", seconds)
             os._exit(0)
     client = Client(url, timeout=10.0, report=True)
-    client.stock("sneaker-42").open(PIECES, per_buyer=20)
+    client.stock("sneaker-42").open(PIECES, per_buyer=200)
     works = [(hold, (client, label, seconds)), (buy, (client,)), (buy, (client,)), (search, (client,))]
     for work, arguments in works:
         threading.Thread(target=work, args=arguments, daemon=True).start()

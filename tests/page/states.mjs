@@ -124,6 +124,7 @@ export function wrong() {
     lock('invoices', { host: 'web-3', process: 4121, age_ms: 732_000 }, { waiters: 3, waited_ms: 64_000 }),
   )
   const away = {
+    answers: false,
     ok: false,
     why: ['does not answer: connection refused'],
     version: null,

@@ -102,6 +102,7 @@ interface WithoutTtlRow {
 interface NodeRow {
   address: string
   role: 'primary' | 'replica'
+  answers: boolean
   ok: boolean
   why: string[]
   version: Known<string>

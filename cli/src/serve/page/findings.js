@@ -34,17 +34,13 @@ export function denier({ limiters }) {
   return `Limiter ${quoted(worst.name)} denies ${percent(worst.denied_per_s ?? 0, (worst.allowed_per_s ?? 0) + (worst.denied_per_s ?? 0))} of its calls.`
 }
 
-/** @param {NodeRow} node @returns {Finding[]} */
-const ofServer = ({ address, ok, why }) =>
-  ok
-    ? []
-    : [
-        {
-          level: 'bad',
-          text: why.length > 0 ? `${address}: ${why.join('; ')}` : `${address} is not well`,
-          section: 'servers',
-        },
-      ]
+/** What a server says of itself may begin with its name, and may not. @param {NodeRow} node @returns {Finding[]} */
+function ofServer({ address, ok, why }) {
+  if (ok) return []
+  const said = why.length > 0 ? why : ['is not well']
+  const text = said.map((one) => (one.startsWith(address) ? one : `${address} ${one}`)).join('; ')
+  return [{ level: 'bad', text, section: 'servers' }]
+}
 
 /** @param {LockRow} lock @returns {Finding[]} */
 function ofLock({ name, holders, waiters, waited_ms, has_ttl }) {
@@ -100,5 +96,7 @@ export function findings(state, histories) {
   }
   found.push(...state.locks.flatMap(ofLock))
   found.push(...state.limiters.flatMap((limiter) => ofLimiter(limiter, histories.of(limiter.name), state.now_ms)))
-  return [...found.filter(({ level }) => level === 'bad'), ...found.filter(({ level }) => level === 'near')]
+  // What is told of a server and of all of them may be the same.
+  const told = [...new Map(found.map((one) => [one.text, one])).values()]
+  return [...told.filter(({ level }) => level === 'bad'), ...told.filter(({ level }) => level === 'near')]
 }

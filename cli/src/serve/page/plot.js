@@ -1,7 +1,7 @@
 // Plots of the last five minutes, drawn by hand: what was admitted, and on top of it what was denied.
 
 import { draw, make, mark, say } from './dom.js'
-import { clock, rate } from './format.js'
+import { clock, count, rate } from './format.js'
 
 /** How long a plot looks back. */
 export const SPAN_MS = 300_000
@@ -124,8 +124,8 @@ export class Plot {
     const top = round(most(points))
     say(this.title, name)
     this.title.dir = 'auto'
-    say(this.top, rate(top))
-    say(this.half, rate(top / 2))
+    say(this.top, count(top))
+    say(this.half, Number.isInteger(top / 2) ? count(top / 2) : rate(top / 2))
     this.curves.show(points, now, top)
     this.#read()
     const last = points.at(-1)

@@ -58,7 +58,7 @@ function health(cell) {
   const badge = make('span', 'badge', cell)
   const line = make('span', 'sub', cell)
   return (/** @type {NodeRow} */ row) => {
-    say(badge, row.ok ? 'Well' : 'Not well')
+    say(badge, row.ok ? 'Well' : row.answers ? 'Not well' : 'Away')
     mark(badge, 'data-level', row.ok ? 'fine' : 'bad')
     sayName(line, told(row))
   }
