@@ -189,7 +189,8 @@ impl Limiter {
 /// How many a second in the last whole seconds.
 fn recent(seconds: impl Iterator<Item = (u64, f64)>, now: u64) -> f64 {
     let is_recent = |second: u64| second < now && second + RATE >= now;
-    let sum: f64 = seconds.filter(|(second, _)| is_recent(*second)).map(|(_, count)| count).sum();
+    // Not `sum`, whose nothing is minus zero.
+    let sum = seconds.filter(|(second, _)| is_recent(*second)).fold(0.0, |sum, (_, count)| sum + count);
     (100.0 * sum / RATE as f64).round() / 100.0
 }
 
@@ -244,6 +245,8 @@ mod tests {
         let row = &decisions.rows(&[].into(), (NOW + 1) * 1_000)[0];
         assert_eq!(row.history.iter().map(|point| point.1).collect::<Vec<_>>(), [2.0; 4]);
         assert_eq!(row.allowed_per_s, Some(1.6));
+        let of_nothing = decisions.rows(&[].into(), (NOW + 60) * 1_000)[0].allowed_per_s;
+        assert!(of_nothing.is_some_and(|rate| rate == 0.0 && rate.is_sign_positive()), "{of_nothing:?}");
         decisions.forget((NOW + HISTORY as u64) * 1_000);
         assert_eq!(decisions.rows(&[].into(), (NOW + HISTORY as u64) * 1_000)[0].history, []);
     }
