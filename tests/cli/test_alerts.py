@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 from command import Program
 from member import Member
+from quotalock import Client, prometheus
 from servers import ROOT
+from serving import Serving
 
 DEPLOY = ROOT / "deploy"
 RULES = DEPLOY / "prometheus/alerts.yml"
@@ -84,6 +86,35 @@ def test_they_ask_for_numbers_that_there_are() -> None:
     assert len(seen) > 10
     wanted = names(RULES.read_text()) | names("\n".join(asked(DASHBOARD["panels"])))
     assert wanted - {*counted, *(f"quotalock_{name}" for name in seen)} == set()
+
+
+def test_they_are_what_a_program_at_work_tells(redis: Member) -> None:
+    """Of servers and keys: those that need a replica, or reports, are not there."""
+    Client(redis.url).limiter("checkout", "1/hour").consume("user:1")
+    redis.ask("SET", "limit:sku:42", "-37412")
+    with Serving(redis.url) as serving:
+        serving.login()
+        serving.scanned()
+        told = serving.metrics()
+    assert not promtool_of_metrics(told)
+    of_servers = names(RULES.read_text().partition("name: quotalock-servers")[2])
+    assert of_servers - names(told) == {"quotalock_node_lag_seconds", "quotalock_reported_decisions_total"}
+    assert re.search(r"^quotalock_keys_without_ttl\{family=\"set-nx-decr\"\} 1$", told, re.MULTILINE)
+    assert re.search(r'^quotalock_node_up\{node="[^"]+",role="primary"\} 1$', told, re.MULTILINE)
+
+
+def promtool_of_metrics(text: str) -> str:
+    """What Prometheus' own tool has against what a program tells."""
+    command = ["promtool", "check", "metrics"]
+    ended = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60)
+    return ended.stdout + ended.stderr
+
+
+def test_what_applications_tell_is_as_prometheus_wants_it() -> None:
+    limiter = Client("memory://alerts").limiter("api", "1/minute")
+    assert [limiter.consume("k").allowed for _ in range(2)] == [True, False]
+    assert not promtool_of_metrics(prometheus())
+    assert "quotalock_decisions_total" in prometheus()
 
 
 def test_the_examples_of_the_rules_are_numbers_that_there_are() -> None:
