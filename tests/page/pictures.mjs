@@ -19,7 +19,7 @@ const picture = (page, name) => page.screenshot({ path: fileURLToPath(new URL(`s
 test('pictures of the page', { timeout: 20 * 60_000 }, async (context) => {
   const { url } = await redis(context, '--maxmemory', '64mb')
   await redis(context, '--replicaof', ...url.replace('redis://', '').split(':'))
-  await shop(context, url, '3600')
+  await shop(context, url, '3')
   const own = new Client(url)
   context.after(() => own.close())
   const logins = own.limiter('login', '5/h')
@@ -37,12 +37,18 @@ test('pictures of the page', { timeout: 20 * 60_000 }, async (context) => {
   await picture(light, 'light')
   await picture(dark, 'dark')
 
+  const waiting = new Client(url)
+  await own.lock('invoices', { label: 'night run' })
+  waiting.lock('invoices', { waitMs: 600_000 }).catch(() => {})
+  await verdict(light).getByText('Lock invoices is held').waitFor()
+  context.after(() => waiting.close())
+
   const raw = new Redis(url)
   for (let calls = 0; calls < 374; calls++) await raw.decr('limit:sku:42')
   await raw.set('login_attempts:10.0.0.1', 9)
   await raw.quit()
   await verdict(light).getByText('keys that should have a TTL have none').waitFor()
-  await line(light, 'Keys without TTL', 'limit:sku:42').waitFor()
+  await line(light, 'Keys without TTL', 'login_attempts:10.0.0.1').waitFor()
   await picture(light, 'incident')
   await picture(phone, 'phone')
 })

@@ -118,6 +118,8 @@ export class Scripted {
     if (path === '/api/session') return json(response, { csrf: 'csrf-of-the-session', writes: this.state.writes })
     if (path === '/api/state') return json(response, this.state)
     if (path === '/api/events') return this.#follow(response)
+    if (!/^\/(login|assets\/[\w.-]+)?$/.test(path))
+      return json(response, { code: 'not_found', message: 'nothing is here' }, 404)
     const name = path === '/' ? 'index.html' : path === '/login' ? 'login.html' : path.replace('/assets/', '')
     response.setHeader('Content-Type', TYPES[name.split('.').at(-1) ?? ''] ?? 'text/plain')
     response.end(readFileSync(new URL(name, FILES)))

@@ -16,7 +16,8 @@ export const some = (value, one, many = `${one}s`) => `${count(value)} ${value =
 export function rate(value) {
   if (value == null) return UNKNOWN
   if (value > 0 && value < 0.1) return '<0.1'
-  return value === 0 || value >= 100 ? whole.format(value) : tenths.format(value)
+  // A sum of nothing may be the zero with a sign.
+  return value <= 0 || value >= 100 ? whole.format(Math.max(0, value)) : tenths.format(value)
 }
 
 /** A part of a whole, in percent. @param {number} part @param {number} all */
