@@ -110,8 +110,8 @@ class Client:
     be lost, on the thread that looks at it, extends or releases it; with `quotalock.aio` by the loop, at once. Both are
     plain functions; what they raise goes to `sys.unraisablehook` and changes nothing.
 
-    With `report` this process tells Redis once a second, in the background, what the client's limiters decided, and which
-    keys they denied most often: for `quotalock top`. What has no room or cannot be sent is dropped and counted.
+    With `report` this process tells Redis once a second, in the background, what the client's limiters decided, and
+    which keys they denied most often: for `quotalock top`. What has no room or cannot be sent is dropped and counted.
 
     Raises `InvalidArgument` for a URL, prefix, timeout, `on_error`, `request_memory` or `deny_cache_max` that is not
     valid.
