@@ -6,7 +6,16 @@ from mutant import Mutant
 
 SRC = "bindings-php/src"
 # Those in tests/php that find them.
-TESTS = ("UnkeptTest", "HooksTest", "FpmTest", "IniTest", "DoublesTest", "SurfaceTest", "ErrorsTest", "DroppedDecisionsTest")
+TESTS = (
+    "UnkeptTest",
+    "HooksTest",
+    "FpmTest",
+    "IniTest",
+    "DoublesTest",
+    "SurfaceTest",
+    "ErrorsTest",
+    "DroppedDecisionsTest",
+)
 PHP = ("php",)
 MUTANTS = [
     Mutant(
