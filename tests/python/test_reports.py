@@ -96,8 +96,8 @@ def test_a_forked_child_reports_its_own(url: str, prefix: str) -> None:
     assert all_well([fork(work), fork(work)])
     found = when(url, prefix, lambda found: counted(found, "allowed") == 7)
     assert len(set(values(found, b"pid"))) == 3
-    by_pid = {pid: counted([report for report in found if (b"pid", pid) in report], "allowed") for pid in values(found, b"pid")}
-    assert sorted(by_pid.values()) == [1, 3, 3]
+    of = {pid: [report for report in found if (b"pid", pid) in report] for pid in values(found, b"pid")}
+    assert sorted(counted(own, "allowed") for own in of.values()) == [1, 3, 3]
 
 
 def test_a_process_that_is_killed_leaves_whole_reports(url: str, prefix: str) -> None:
@@ -146,7 +146,9 @@ def test_the_end_of_the_interpreter_reports_what_is_left(url: str, prefix: str) 
 def test_a_refusal_is_told_once_and_harms_nothing(url: str, prefix: str) -> None:
     with redis.Redis.from_url(url) as server:
         rights = ("+eval", "+evalsha", "+time", "+get", "+set", "+del", "+client|setname")
-        server.execute_command("ACL", "SETUSER", prefix, "on", ">secret", "resetkeys", f"~{prefix}:*", "nocommands", *rights)
+        server.execute_command(
+            "ACL", "SETUSER", prefix, "on", ">secret", "resetkeys", f"~{prefix}:*", "nocommands", *rights
+        )
         told = run(url.replace("redis://", f"redis://{prefix}:secret@"), prefix, 3.5)
         server.execute_command("ACL", "DELUSER", prefix)
     assert told.count("decisions are not reported") == 1

@@ -86,11 +86,14 @@ impl Buffer {
 
     fn counts_of(&mut self, name: &Arc<str>) -> &mut Counts {
         let place = self.limiters.iter().position(|(known, _)| Arc::ptr_eq(known, name) || known == name);
-        match place {
-            Some(at) => &mut self.limiters[at].1,
-            None if self.limiters.len() >= MOST_LIMITERS => &mut self.others,
-            None => &mut self.limiters.push_mut((name.clone(), Counts::default())).1,
+        if place.is_none() && self.limiters.len() >= MOST_LIMITERS {
+            return &mut self.others;
         }
+        let at = place.unwrap_or_else(|| {
+            self.limiters.push((name.clone(), Counts::default()));
+            self.limiters.len() - 1
+        });
+        &mut self.limiters[at].1
     }
 
     fn deny(&mut self, whose: &Whose<'_>, key: &[u8], decision: &Decision, now: Instant) {
@@ -147,13 +150,13 @@ fn put_denied(limiters: &mut Vec<ReportedLimiter>, denied: Vec<Frequent<Denied>>
             continue;
         }
         (room, is_first) = (room.saturating_sub(size), false);
-        let limiter = match named {
-            Some(at) => &mut limiters[at],
+        let at = named.unwrap_or_else(|| {
             // Its decisions are among those of the others.
-            None => limiters.push_mut(limiter(value.name.as_bytes(), &Counts::default())),
-        };
+            limiters.push(limiter(value.name.as_bytes(), &Counts::default()));
+            limiters.len() - 1
+        });
         let left = |until: Instant| until.saturating_duration_since(now).as_micros() as u64;
-        limiter.denied.push(DeniedKey {
+        limiters[at].denied.push(DeniedKey {
             key: value.key.into(),
             scope: value.scope.map(Vec::from),
             count,
