@@ -1246,8 +1246,8 @@ namespace Quotalock {
 
         /**
          * What is null comes from the ini settings `ratelimit.url`, `ratelimit.prefix`, `ratelimit.timeout_ms`,
-         * `ratelimit.on_error`, `ratelimit.deny_cache_max_ms` and `ratelimit.report`, then, for the URL, from the environment variable
-         * `QUOTALOCK_URL`, then from the default.
+         * `ratelimit.on_error`, `ratelimit.deny_cache_max_ms` and `ratelimit.report`, then, for the URL, from the
+         * environment variable `QUOTALOCK_URL`, then from the default.
          *
          * @param string|null $url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://` or
          *     `memory://`, which all clients of this process share, or `memory://name`, one of its own that is gone

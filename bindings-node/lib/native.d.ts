@@ -350,6 +350,9 @@ export interface OnceInput {
 /** The same as text that Prometheus reads. */
 export declare function prometheus(): string
 
+/** Sends what is not reported yet, and waits for it: for the end of the process. */
+export declare function reportNow(): void
+
 /** One rule of a policy that was given as objects. */
 export interface RuleInput {
   /** The amount per period. */

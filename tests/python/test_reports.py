@@ -96,11 +96,8 @@ def test_a_forked_child_reports_its_own(url: str, prefix: str) -> None:
     assert all_well([fork(work), fork(work)])
     found = when(url, prefix, lambda found: counted(found, "allowed") == 7)
     assert len(set(values(found, b"pid"))) == 3
-    by_pid = {
-        pid: counted([report for report in found if (b"pid", pid) in report], "allowed")
-        for pid in values(found, b"pid")
-    }
-    assert sorted(by_pid.values()) == [1, 3, 3]
+    of = {pid: [report for report in found if (b"pid", pid) in report] for pid in values(found, b"pid")}
+    assert sorted(counted(own, "allowed") for own in of.values()) == [1, 3, 3]
 
 
 def test_a_process_that_is_killed_leaves_whole_reports(url: str, prefix: str) -> None:

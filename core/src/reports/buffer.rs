@@ -86,13 +86,13 @@ impl Buffer {
 
     fn counts_of(&mut self, name: &Arc<str>) -> &mut Counts {
         let place = self.limiters.iter().position(|(known, _)| Arc::ptr_eq(known, name) || known == name);
-        let at = place.unwrap_or(self.limiters.len());
-        if at == MOST_LIMITERS {
+        if place.is_none() && self.limiters.len() >= MOST_LIMITERS {
             return &mut self.others;
         }
-        if place.is_none() {
+        let at = place.unwrap_or_else(|| {
             self.limiters.push((name.clone(), Counts::default()));
-        }
+            self.limiters.len() - 1
+        });
         &mut self.limiters[at].1
     }
 
@@ -150,11 +150,11 @@ fn put_denied(limiters: &mut Vec<ReportedLimiter>, denied: Vec<Frequent<Denied>>
             continue;
         }
         (room, is_first) = (room.saturating_sub(size), false);
-        if named.is_none() {
+        let at = named.unwrap_or_else(|| {
             // Its decisions are among those of the others.
             limiters.push(limiter(value.name.as_bytes(), &Counts::default()));
-        }
-        let at = named.unwrap_or(limiters.len() - 1);
+            limiters.len() - 1
+        });
         let left = |until: Instant| until.saturating_duration_since(now).as_micros() as u64;
         limiters[at].denied.push(DeniedKey {
             key: value.key.into(),

@@ -66,7 +66,7 @@ final class Clients
     private static function flag(mixed $value, string $name): bool
     {
         return filter_var($value, FILTER_VALIDATE_BOOLEAN, FILTER_NULL_ON_FAILURE)
-            ?? throw new \InvalidArgumentException(sprintf('%s %s is neither true nor false', $name, json_encode($value)));
+            ?? throw new \InvalidArgumentException("$name " . json_encode($value) . ' is neither true nor false');
     }
 
     private static function whole(mixed $value, string $name): int
