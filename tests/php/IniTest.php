@@ -107,7 +107,7 @@ final class IniTest extends TestCase
         }
         $all = 'use ratelimit.url, ratelimit.prefix, ratelimit.timeout_ms, ratelimit.on_error, '
             . 'ratelimit.deny_cache_max_ms, ratelimit.deny_cache_kb, '
-            . 'ratelimit.deny_cache_file, ratelimit.metrics_file';
+            . 'ratelimit.deny_cache_file, ratelimit.report, ratelimit.metrics_file';
         yield 'of no other' => ['ratelimit.enabled', $all];
     }
 
