@@ -4,9 +4,13 @@ use ext_php_rs::convert::FromZval;
 use ext_php_rs::types::{ZendClassObject, ZendHashTable, Zval};
 use quotalock::{Charge, Client, Code, CombinedDecision, Error, Op, convert};
 
-use crate::argument::{Key, parameter, type_name, whole, wrong_type};
+use crate::argument::{Key, Maybe, parameter, type_name, whole, wrong_type};
+use crate::call;
+use crate::decision::DecidedAll;
 use crate::exception::{Outcome, Problem};
 use crate::limiter::Limiter;
+use crate::record::Recorded;
+use crate::registry::Handle;
 
 parameter! {
     /// Charges as PHP gives them.
@@ -20,7 +24,7 @@ impl<'a> Charges<'a> {
 
     /// The keys, copied: a `__toString` among them may change what the list refers to, so nothing else of it is looked
     /// at before.
-    pub fn keys(&self) -> Outcome<Vec<Vec<u8>>> {
+    fn keys(&self) -> Outcome<Vec<Vec<u8>>> {
         let key = |(place, value): (usize, &Zval)| {
             // Our own count keeps the charge alive while the text of its key is made.
             let charge = value.dereference().shallow_clone();
@@ -30,15 +34,28 @@ impl<'a> Charges<'a> {
     }
 
     /// The keys as they were given.
-    pub fn whom(&self) -> Vec<Zval> {
+    fn whom(&self) -> Vec<Zval> {
         let key = |(place, value)| {
             Part::of(place, Zval::dereference(value)).map_or_else(|_| Zval::new(), |part| part.key.shallow_clone())
         };
         self.0.array().map_or_else(Vec::new, |list| list.values().enumerate().map(key).collect())
     }
 
+    /// Charges them all by a client, or none.
+    pub fn consume(&self, client: &Handle, request_id: &Maybe<Key>) -> Outcome<DecidedAll> {
+        let op = {
+            let (id, keys) = (request_id.bytes(2)?, self.keys()?);
+            self.op(&keys, client.shared()?.core(), id.as_deref())?
+        };
+        let combined = call::run(op)?;
+        match client.on_decision() {
+            None => Ok(DecidedAll(combined.shown())),
+            Some(hook) => hook.after_all(combined, self.whom()).map(DecidedAll),
+        }
+    }
+
     /// Describes the call.
-    pub fn op(&self, keys: &[Vec<u8>], client: &Client, request_id: Option<&[u8]>) -> Outcome<Op<CombinedDecision>> {
+    fn op(&self, keys: &[Vec<u8>], client: &Client, request_id: Option<&[u8]>) -> Outcome<Op<CombinedDecision>> {
         let mut charges = Vec::with_capacity(keys.len());
         for ((place, value), key) in self.list()?.values().enumerate().zip(keys) {
             let part = Part::of(place, value.dereference())?;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::ZendClassObject;
-use quotalock::{LimiterOptions, LockOptions, TakenAll};
+use quotalock::{LimiterOptions, TakenAll};
 
 use crate::argument::{Flag, Float, Function, Int, Key, Maybe, Names, Text};
 use crate::cache::{BETA, Cache, CacheArguments, ERROR_TTL_MS, FRESH_MS, LEASE_MS, RAISE};
@@ -25,12 +25,11 @@ use crate::lock_options::{ACK_TIMEOUT_MS, LockArguments, NO_LABEL, TTL_MS};
 use crate::once::{self, Once};
 use crate::policy::PolicyArgument;
 use crate::property::{self, Property, Type};
-use crate::record::{Recorded, Shown};
+use crate::record::Shown;
 use crate::registry::{self, Handle};
-use crate::settings::{Arguments, REQUEST_MEMORY_MS, Settings};
+use crate::settings::{Arguments, REQUEST_MEMORY_MS, Settings, given_ms};
 use crate::stock::{HOLD_MS, LEDGER_CAP, RETENTION_MS, Stock};
 use crate::stock_pairs::StockPairs;
-use crate::unkept;
 
 /// The properties of the class.
 pub const PROPERTIES: &[Property] = &[("server", Type::Text), ("prefix", Type::Text)];
@@ -44,18 +43,6 @@ impl Client {
     /// What this object holds of the shared client.
     pub fn handle(&self) -> &Rc<Handle> {
         &self.0
-    }
-
-    /// The PHP object of a lock that `make` makes.
-    fn leased(
-        &self,
-        given: &LockArguments,
-        first: u32,
-        make: impl FnOnce(&quotalock::Client, LockOptions) -> Outcome<quotalock::Lock>,
-    ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
-        let (options, wait) = given.read(first)?;
-        let lock = make(self.0.shared()?.core(), options)?;
-        Ok(Lock::object(lock, wait, Rc::new([self.0.clone()])))
     }
 }
 
@@ -78,14 +65,10 @@ impl Client {
         let given = Arguments {
             url: url.0.map(|text| text.utf8(1, "url")).transpose()?,
             prefix: prefix.0.map(|text| text.utf8(2, "prefix")).transpose()?,
-            timeout_ms: timeoutMs.0.map(|number| number.get(3)).transpose()?.map(|ms| ms.to_string().into()),
+            timeout_ms: given_ms(&timeoutMs, 3)?,
             on_error: onError.0.map(|text| text.utf8(4, "on_error")).transpose()?,
             request_memory_ms: Some(requestMemoryMs.get(5)?),
-            deny_cache_max_ms: denyCacheMaxMs
-                .0
-                .map(|number| number.get(7))
-                .transpose()?
-                .map(|ms| ms.to_string().into()),
+            deny_cache_max_ms: given_ms(&denyCacheMaxMs, 7)?,
             report: report.0.map(|flag| flag.get(10)).transpose()?.map(|yes| if yes { "1" } else { "0" }.into()),
         };
         let password = password.0.map(|function| function.get(6)).transpose()?;
@@ -114,15 +97,7 @@ impl Client {
 
     /// Charges several keys, each by its own limiter, if all of them admit it, else none.
     pub fn consume_all(&self, charges: Charges, requestId: Maybe<Key>) -> Outcome<DecidedAll> {
-        let op = {
-            let (id, keys) = (requestId.bytes(2)?, charges.keys()?);
-            charges.op(&keys, self.0.shared()?.core(), id.as_deref())?
-        };
-        let combined = call::run(op)?;
-        match self.0.on_decision() {
-            None => Ok(DecidedAll(combined.shown())),
-            Some(hook) => hook.after_all(combined, charges.whom()).map(DecidedAll),
-        }
+        charges.consume(&self.0, &requestId)
     }
 
     /// Makes a handle for a mutex.
@@ -142,7 +117,7 @@ impl Client {
         ackTimeoutMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
         let given = LockArguments { ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs };
-        self.leased(&given, 2, |client, options| Ok(client.lock(&name.bytes(1)?, options)?))
+        given.lock(&self.0, 2, |client, options| Ok(client.lock(&name.bytes(1)?, options)?))
     }
 
     /// Makes a handle for several mutexes that are granted all or none.
@@ -162,7 +137,7 @@ impl Client {
         ackTimeoutMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
         let given = LockArguments { ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs };
-        self.leased(&given, 2, |client, options| {
+        given.lock(&self.0, 2, |client, options| {
             let names = names.get(1)?;
             let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
             Ok(client.lock_all(&names, options)?)
@@ -188,7 +163,7 @@ impl Client {
         ackTimeoutMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
         let given = LockArguments { ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs };
-        self.leased(&given, 4, |client, options| {
+        given.lock(&self.0, 4, |client, options| {
             let (permits, weight) = (permits.unsigned(2, "permits")?, weight.unsigned(3, "weight")?);
             Ok(client.semaphore(&name.bytes(1)?, permits, weight, options)?)
         })
@@ -211,7 +186,7 @@ impl Client {
         ackTimeoutMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
         let given = LockArguments { ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs };
-        self.leased(&given, 2, |client, options| Ok(client.read_lock(&name.bytes(1)?, options)?))
+        given.lock(&self.0, 2, |client, options| Ok(client.read_lock(&name.bytes(1)?, options)?))
     }
 
     /// Makes a handle for the writing side of a read-write lock.
@@ -231,7 +206,7 @@ impl Client {
         ackTimeoutMs: Int,
     ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
         let given = LockArguments { ttlMs, waitMs, fair, tokenAbove, label, replicasAck, ackTimeoutMs };
-        self.leased(&given, 2, |client, options| Ok(client.write_lock(&name.bytes(1)?, options)?))
+        given.lock(&self.0, 2, |client, options| Ok(client.write_lock(&name.bytes(1)?, options)?))
     }
 
     /// Makes a handle of a lock that was handed over, and takes its lease over.
@@ -260,15 +235,7 @@ impl Client {
         holdMs: Int,
         requestId: Maybe<Key>,
     ) -> Outcome<Shown<TakenAll>> {
-        let op = {
-            let (buyer, id, hold) = (buyer.bytes(2)?, requestId.bytes(4)?, holdMs.micros(3, "hold")?);
-            self.0.shared()?.core().take_all(&takes.takes()?, &buyer, hold, id.as_deref())?
-        };
-        let taken = call::run(op)?;
-        if !taken.reservations.is_empty() && requestId.0.is_none() && unkept::is_returned() {
-            return unkept::warn(takes.takes()?[0].0.unkept(), Shown(taken));
-        }
-        Ok(Shown(taken))
+        takes.take(&self.0, &buyer, &holdMs, &requestId)
     }
 
     /// Sells what several reservations hold, or nothing if one of them is over.
@@ -286,10 +253,8 @@ impl Client {
     /// Lengthens several holds, or none if one of them is over.
     #[php(defaults(holdMs = HOLD_MS))]
     pub fn extend_all(&self, reservations: StockPairs, holdMs: Int) -> Outcome<bool> {
-        let op = {
-            let hold = holdMs.micros(2, "hold")?;
-            self.0.shared()?.core().extend_all(&reservations.reservations()?, hold)?
-        };
+        let hold = holdMs.micros(2, "hold")?;
+        let op = self.0.shared()?.core().extend_all(&reservations.reservations()?, hold)?;
         call::run(op)
     }
 

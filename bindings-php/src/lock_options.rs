@@ -1,11 +1,16 @@
 //! What the methods that make locks have in common: their parameters from `ttlMs` on.
 
+use std::rc::Rc;
 use std::time::Duration;
 
+use ext_php_rs::boxed::ZBox;
+use ext_php_rs::types::ZendClassObject;
 use quotalock::{Code, DEFAULT_LOCK_TTL, Error, LockOptions, convert};
 
 use crate::argument::{Flag, Int, Text};
 use crate::exception::Outcome;
+use crate::lock::Lock;
+use crate::registry::Handle;
 
 /// The default ttl.
 pub const TTL_MS: i64 = (DEFAULT_LOCK_TTL / 1_000) as i64;
@@ -26,6 +31,18 @@ pub struct LockArguments<'a> {
 }
 
 impl LockArguments<'_> {
+    /// The PHP object of a lock that `make` makes by a client; `first` is the position of the ttl.
+    pub fn lock(
+        &self,
+        client: &Rc<Handle>,
+        first: u32,
+        make: impl FnOnce(&quotalock::Client, LockOptions) -> Outcome<quotalock::Lock>,
+    ) -> Outcome<ZBox<ZendClassObject<Lock>>> {
+        let (options, wait) = self.read(first)?;
+        let lock = make(client.shared()?.core(), options)?;
+        Ok(Lock::object(lock, wait, Rc::new([client.clone()])))
+    }
+
     /// The options, and how long to wait; `first` is the position of the ttl.
     pub fn read(&self, first: u32) -> Outcome<(LockOptions, Duration)> {
         let wait = self.waitMs.micros(first + 1, "wait")?;

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use quotalock::{Code, DEFAULT_PREFIX, DEFAULT_REQUEST_MEMORY, Error, OnError, Options, Result, convert, default_url};
 
+use crate::argument::{Int, Maybe};
+use crate::exception::Outcome;
 use crate::ini;
 
 /// Where a setting comes from.
@@ -106,6 +108,11 @@ fn switch(what: &str, (text, _): &Setting) -> Result<bool> {
             Err(Error::new(Code::InvalidArgument, message))
         }
     }
+}
+
+/// A parameter of so many milliseconds, as the text of a setting.
+pub fn given_ms(given: &Maybe<Int>, place: u32) -> Outcome<Option<Cow<'static, str>>> {
+    Ok(given.0.as_ref().map(|number| number.get(place)).transpose()?.map(|ms| ms.to_string().into()))
 }
 
 fn milliseconds(what: &str, example: &str, (text, _): &Setting) -> Result<Duration> {

@@ -2,11 +2,15 @@
 
 use ext_php_rs::convert::FromZval;
 use ext_php_rs::types::{ZendClassObject, Zval};
-use quotalock::{Code, Error, convert};
+use quotalock::{Code, Error, TakenAll, convert};
 
-use crate::argument::{parameter, type_name, whole, wrong_type};
+use crate::argument::{Int, Key, Maybe, parameter, type_name, whole, wrong_type};
+use crate::call;
 use crate::exception::{Outcome, Problem};
+use crate::record::Shown;
+use crate::registry::Handle;
 use crate::stock::Stock;
+use crate::unkept;
 
 parameter! {
     /// A parameter of type `array` that holds pairs of a stock and something.
@@ -14,8 +18,27 @@ parameter! {
 }
 
 impl<'a> StockPairs<'a> {
+    /// Holds units of all of them by a client for one buyer, or of none.
+    pub fn take(
+        &self,
+        client: &Handle,
+        buyer: &Key,
+        hold_ms: &Int,
+        request_id: &Maybe<Key>,
+    ) -> Outcome<Shown<TakenAll>> {
+        let op = {
+            let (buyer, id, hold) = (buyer.bytes(2)?, request_id.bytes(4)?, hold_ms.micros(3, "hold")?);
+            client.shared()?.core().take_all(&self.takes()?, &buyer, hold, id.as_deref())?
+        };
+        let taken = call::run(op)?;
+        if !taken.reservations.is_empty() && request_id.0.is_none() && unkept::is_returned() {
+            return unkept::warn(self.takes()?[0].0.unkept(), Shown(taken));
+        }
+        Ok(Shown(taken))
+    }
+
     /// Stocks with quantities: the argument `takes`.
-    pub fn takes(&self) -> Outcome<Vec<(&'a quotalock::Stock, u64)>> {
+    fn takes(&self) -> Outcome<Vec<(&'a quotalock::Stock, u64)>> {
         self.pairs("takes", "$quantity", |wrong, value| {
             Ok(convert::unsigned("quantity", whole(value).ok_or_else(|| wrong("quantity", value, "int"))?)?)
         })
