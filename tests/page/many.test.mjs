@@ -108,7 +108,7 @@ function next(state, second) {
   }
 }
 
-test('a day of traffic leaves nothing behind', { timeout: SOAK_MS + 240_000 }, async (context) => {
+test('a day of traffic leaves nothing behind', { timeout: 2 * SOAK_MS + 240_000 }, async (context) => {
   const scripted = await Scripted.begun(context)
   Object.assign(scripted.state, busy())
   scripted.beats = false
