@@ -3,6 +3,7 @@
 mod all;
 mod at_once;
 mod call;
+mod charges;
 mod codec;
 mod compose;
 mod decided;
@@ -23,7 +24,7 @@ mod twin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::base::decision::{CombinedDecision, Decision, Source};
+use crate::base::decision::{Decision, Source};
 use crate::base::error::{Error, Result, shown, span};
 use crate::base::key;
 use crate::call::answer::AnswerValue;
@@ -32,9 +33,9 @@ use crate::client::Client;
 use crate::metrics::DecisionCounters;
 use crate::op::Op;
 use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD, Policy};
-use all::CombinedCall;
 pub use at_once::may_know;
 use call::{LimiterCall, Verb};
+pub use charges::{Charge, MAX_CHARGES};
 pub use holds::Unsettled;
 pub(crate) use lease::give_back;
 use lease::{Lease, Leasing};
@@ -50,8 +51,6 @@ pub use stored::{StoredHold, StoredLimiter};
 pub const MAX_COST: u64 = MAX_LIMIT;
 /// The shortest block or reservation in microseconds: 1 ms.
 pub const MIN_BLOCK: u64 = 1_000;
-/// The most charges in one [`Client::consume_all`].
-pub const MAX_CHARGES: usize = 100;
 /// The longest id of a request in bytes.
 pub const MAX_REQUEST_ID_BYTES: usize = 256;
 
@@ -77,17 +76,6 @@ impl Default for LimiterOptions {
     fn default() -> Self {
         LimiterOptions { scope: None, enforce: true, lease: None }
     }
-}
-
-/// One of several charges of [`Client::consume_all`].
-#[derive(Clone, Copy)]
-pub struct Charge<'a> {
-    /// Which policy decides.
-    pub limiter: &'a Limiter,
-    /// About which key.
-    pub key: &'a [u8],
-    /// 1 to [`MAX_COST`].
-    pub cost: u64,
 }
 
 /// Decides for keys by one policy. Cheap to clone; made by [`Client::limiter`].
@@ -374,47 +362,6 @@ impl Client {
     /// `invalid_argument` for an empty or too long name or scope.
     pub fn limiter_with(&self, name: &str, policy: Policy, options: LimiterOptions) -> Result<Limiter> {
         Limiter::new(self, name, policy, options)
-    }
-
-    /// Charges several keys, each by its own limiter and with its own cost, if all of them admit it, else none: one
-    /// atomic call. 1 to [`MAX_CHARGES`] charges, no key twice for one limiter. All limiters are of this client. In a cluster they need
-    /// a common [`scope`](LimiterOptions::scope).
-    ///
-    /// # Errors
-    /// `invalid_argument` for a bad key, cost or request id, no charge, too many, one key twice, or a limiter of another
-    /// client; `cross_slot` where a cluster cannot decide at once.
-    pub fn consume_all(&self, charges: &[Charge], request_id: Option<&[u8]>) -> Result<Op<CombinedDecision>> {
-        let Some(first) = charges.first() else {
-            return Err(Error::invalid("consume_all was given no charge: give at least one limiter and key"));
-        };
-        if charges.len() > MAX_CHARGES {
-            let given = charges.len();
-            return Err(Error::invalid(format!("{given} charges are more than {MAX_CHARGES}: give fewer")));
-        }
-        let mut parts = Vec::with_capacity(charges.len());
-        let mut recalls = Vec::with_capacity(charges.len());
-        for charge in charges {
-            let spec = &charge.limiter.spec;
-            if !Arc::ptr_eq(&charge.limiter.client.session, &self.session) {
-                let name = shown(spec.name.as_bytes());
-                return Err(Error::invalid(format!(
-                    "limiter \"{name}\" belongs to another client: make it with this one"
-                )));
-            }
-            check_amount("consumed here", charge.cost)?;
-            let key = charge.limiter.redis_key(charge.key)?;
-            if parts.iter().any(|(_, earlier, _)| *earlier == key) {
-                let (key, name) = (shown(charge.key), shown(spec.name.as_bytes()));
-                let message = format!("\"{key}\" is given twice for limiter \"{name}\": give it once, with both costs");
-                return Err(Error::invalid(message));
-            }
-            recalls.push(charge.limiter.recall(charge.key));
-            parts.push((spec.clone(), key, charge.cost));
-        }
-        // Remembered under the first key of the alphabet: the same charges in another order are the same request.
-        let first = charges.iter().zip(&parts).min_by_key(|(_, (_, key, _))| key).map_or(first, |(charge, _)| charge);
-        let memory = request_id.map(|id| first.limiter.memory(first.key, "consume_all", id)).transpose()?;
-        Ok(Op::new(self, Box::new(CombinedCall::new(parts, memory, recalls)), None))
     }
 }
 

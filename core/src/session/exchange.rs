@@ -5,6 +5,7 @@
 
 mod acks;
 pub(crate) mod bundled;
+mod encoding;
 mod fallback;
 mod redirected;
 mod refused;
@@ -19,8 +20,7 @@ use crate::call::answer::Answer;
 use crate::call::breaker::Refused;
 use crate::call::operation::{OnError, Operation, odd_reply, unsigned};
 use crate::call::refusal_breaker::{Pass, RefusalBreaker};
-use crate::call::resp::{self, ReplyLimit, Value};
-use crate::call::script::Script;
+use crate::call::resp::{ReplyLimit, Value};
 use crate::connection::wire::Failure;
 use crate::metrics::count_call;
 use crate::session::Session;
@@ -246,53 +246,6 @@ impl Exchange {
             Err(_) if glances && refusal_breaker.reads() => Ok(Pass::Glance),
             pass => pass,
         }
-    }
-
-    /// Writes the call as the server at the other end of this connection shall get it.
-    pub fn encode(&self, out: &mut Vec<u8>, clock: &ServerClock) {
-        if self.asking {
-            resp::command(out, &[b"ASKING"]);
-        }
-        let keys = (0..).map_while(|at| self.operation.key(at));
-        self.encode_for(out, clock, self.operation.script(), self.with_text, keys, self.deadline);
-    }
-
-    /// Writes a call of this script with these keys and its own arguments.
-    fn encode_for<'a>(
-        &self,
-        out: &mut Vec<u8>,
-        clock: &ServerClock,
-        script: &Script,
-        with_text: bool,
-        keys: impl Iterator<Item = &'a [u8]> + Clone,
-        deadline: Instant,
-    ) {
-        let key_count = keys.clone().count();
-        resp::begin(out, 5 + key_count + self.operation.arg_count());
-        if with_text {
-            resp::part(out, b"EVAL");
-            resp::part(out, script.text().as_bytes());
-        } else {
-            resp::part(out, b"EVALSHA");
-            resp::part(out, script.sha().as_bytes());
-        }
-        resp::number_part(out, key_count as u64);
-        keys.for_each(|key| resp::part(out, key));
-        match self.session.test_time.get() {
-            Some(now) => {
-                resp::number_part(out, now);
-                resp::part(out, b"");
-            }
-            None => {
-                resp::part(out, b"");
-                if self.operation.mutates() && !self.operation.gives_back() {
-                    resp::number_part(out, clock.at(deadline).max(0) as u64);
-                } else {
-                    resp::part(out, b"");
-                }
-            }
-        }
-        self.operation.encode_args(out);
     }
 
     /// Takes the reply.

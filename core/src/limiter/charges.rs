@@ -1,0 +1,67 @@
+//! Charges of several limiters in one call: what it is given, and what it may not be.
+
+use std::sync::Arc;
+
+use super::all::CombinedCall;
+use super::{Limiter, check_amount};
+use crate::base::decision::CombinedDecision;
+use crate::base::error::{Error, Result, shown};
+use crate::client::Client;
+use crate::op::Op;
+
+/// The most charges in one [`Client::consume_all`].
+pub const MAX_CHARGES: usize = 100;
+
+/// One of several charges of [`Client::consume_all`].
+#[derive(Clone, Copy)]
+pub struct Charge<'a> {
+    /// Which policy decides.
+    pub limiter: &'a Limiter,
+    /// About which key.
+    pub key: &'a [u8],
+    /// 1 to [`MAX_COST`](super::MAX_COST).
+    pub cost: u64,
+}
+
+impl Client {
+    /// Charges several keys, each by its own limiter and with its own cost, if all of them admit it, else none: one
+    /// atomic call. 1 to [`MAX_CHARGES`] charges, no key twice for one limiter. All limiters are of this client. In a cluster they need
+    /// a common [`scope`](super::LimiterOptions::scope).
+    ///
+    /// # Errors
+    /// `invalid_argument` for a bad key, cost or request id, no charge, too many, one key twice, or a limiter of another
+    /// client; `cross_slot` where a cluster cannot decide at once.
+    pub fn consume_all(&self, charges: &[Charge], request_id: Option<&[u8]>) -> Result<Op<CombinedDecision>> {
+        let Some(first) = charges.first() else {
+            return Err(Error::invalid("consume_all was given no charge: give at least one limiter and key"));
+        };
+        if charges.len() > MAX_CHARGES {
+            let given = charges.len();
+            return Err(Error::invalid(format!("{given} charges are more than {MAX_CHARGES}: give fewer")));
+        }
+        let mut parts = Vec::with_capacity(charges.len());
+        let mut recalls = Vec::with_capacity(charges.len());
+        for charge in charges {
+            let spec = &charge.limiter.spec;
+            if !Arc::ptr_eq(&charge.limiter.client.session, &self.session) {
+                let name = shown(spec.name.as_bytes());
+                return Err(Error::invalid(format!(
+                    "limiter \"{name}\" belongs to another client: make it with this one"
+                )));
+            }
+            check_amount("consumed here", charge.cost)?;
+            let key = charge.limiter.redis_key(charge.key)?;
+            if parts.iter().any(|(_, earlier, _)| *earlier == key) {
+                let (key, name) = (shown(charge.key), shown(spec.name.as_bytes()));
+                let message = format!("\"{key}\" is given twice for limiter \"{name}\": give it once, with both costs");
+                return Err(Error::invalid(message));
+            }
+            recalls.push(charge.limiter.recall(charge.key));
+            parts.push((spec.clone(), key, charge.cost));
+        }
+        // Remembered under the first key of the alphabet: the same charges in another order are the same request.
+        let first = charges.iter().zip(&parts).min_by_key(|(_, (_, key, _))| key).map_or(first, |(charge, _)| charge);
+        let memory = request_id.map(|id| first.limiter.memory(first.key, "consume_all", id)).transpose()?;
+        Ok(Op::new(self, Box::new(CombinedCall::new(parts, memory, recalls)), None))
+    }
+}
