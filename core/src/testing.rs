@@ -2,6 +2,7 @@
 
 pub mod herd;
 pub mod lease;
+pub mod reports;
 pub mod single_flight;
 pub mod stock;
 pub mod wire;

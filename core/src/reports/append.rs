@@ -18,7 +18,7 @@ pub(crate) fn scripts() -> Vec<(String, String)> {
     vec![APPEND.listed()]
 }
 
-pub(super) struct Append {
+pub(crate) struct Append {
     /// The Redis key of the stream.
     pub key: Vec<u8>,
     /// Fields and values.

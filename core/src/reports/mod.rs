@@ -29,7 +29,7 @@ mod tests;
 
 use crate::base::key;
 pub use crate::base::outcome::Outcome;
-pub(crate) use append::scripts;
+pub(crate) use append::{Append, scripts};
 pub(crate) use buffer::Whose;
 pub use entry::{Decided, DeniedKey, Report, ReportedLimiter, Why};
 pub(crate) use reporter::Reporter;

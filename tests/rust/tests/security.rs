@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use quotalock::reports::Report;
+use quotalock::testing;
 use quotalock::{
     CacheOptions, Client, Code, Error, Got, Lock, LockOptions, OnceOptions, Opening, Policy, Result, StockOptions,
 };
@@ -55,6 +57,10 @@ fn used(feature: &str, urls: &[String], prefix: &str) -> Result<()> {
         }
         "caches and `once`" => cache(&client),
         "stocks" => stock(&client),
+        "reports (`report`)" => {
+            let report = Report::read(b"1-0", &[("v", "1"), ("host", "h"), ("pid", "1"), ("ms", "1000")]).unwrap();
+            testing::reports::append(&client, &report).run().map(drop)
+        }
         other => panic!("SECURITY.md has a feature that is not tested: {other}"),
     }
 }
