@@ -124,7 +124,7 @@ test('a day of traffic leaves nothing behind', { timeout: 2 * SOAK_MS + 240_000 
     if (second % 25 !== 0) continue
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => resolve(null))))
     if (second === seconds / 3) early = await look(true)
-    const ahead = SOAK_MS > 0 ? ((day - second) / day) * SOAK_MS - (end - Date.now()) : 0
+    const ahead = SOAK_MS > 0 ? end - Date.now() - (1 - second / day) * SOAK_MS : 0
     if (ahead > 0) await new Promise((resolve) => setTimeout(resolve, Math.min(ahead, 1_000)))
   }
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => resolve(null))))
