@@ -13,7 +13,7 @@ const PASSED_ON = /** @type {const} */ (['SIGHUP', 'SIGTERM', 'SIGUSR1', 'SIGUSR
 const NO_PROGRAM = 2
 
 const program = join(__dirname, `quotalock-${platform()}`)
-const child = spawn(program, process.argv.slice(2), { stdio: 'inherit' })
+const child = spawn(program, process.argv.slice(2), { argv0: 'quotalock', stdio: 'inherit' })
 for (const signal of PASSED_ON) process.on(signal, () => child.kill(signal))
 // It decides when to end, and with what.
 for (const signal of ['SIGINT', 'SIGQUIT']) process.on(signal, () => {})

@@ -18,6 +18,7 @@ NODE = ROOT / "bindings-node"
 METADATA = "Metadata-Version: 2.1\nName: quotalock\nVersion: 0.1.0\n"
 WHEEL = "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: false\nTag: py3-none-any\n"
 ABOUT = "quotalock-0.1.0.dist-info"
+REPLAY = ("simulate", "--policy", "10/minute", "-")
 
 
 @pytest.fixture
@@ -41,8 +42,11 @@ def run(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
 
 def test_npx_runs_it_with_its_words_its_input_and_its_exit_code(launcher: list[str], console: Console) -> None:
     assert run(*launcher, "explain", "10/minute").stdout == run(PROGRAM, "explain", "10/minute").stdout
-    ours, itself = (run(*start, "simulate", "10/minute", "-", input="no log\n") for start in (launcher, [PROGRAM]))
+    ours, itself = (run(*start, *REPLAY, input="no log\n") for start in (launcher, [PROGRAM]))
+    assert "no log" in ours.stdout
     assert (ours.returncode, ours.stdout, ours.stderr) == (itself.returncode, itself.stdout, itself.stderr)
+    # It calls itself by its own name.
+    assert "Usage: quotalock simulate" in run(*launcher, "simulate").stderr
     assert run(*launcher, "explain", "10/fortnight").returncode == 2
     words = ["--url", console.url, "--prefix", console.prefix, "consume", "api", "u", "--policy", "1/hour"]
     assert [run(*launcher, *words).returncode for _ in range(2)] == [0, 10]

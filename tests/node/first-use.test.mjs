@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'quotalock'
@@ -59,5 +59,7 @@ test('policies in an array of texts are told how', () => {
 test('a bundle that lacks the native part says how to bundle', () => {
   const bundle = join(mkdtempSync(join(tmpdir(), 'bundle-')), 'bundle.cjs')
   copyFileSync(join(root, 'bindings-node', 'lib', 'native.js'), bundle)
+  // A bundler would put it into the bundle.
+  copyFileSync(join(root, 'bindings-node', 'lib', 'platform.js'), join(dirname(bundle), 'platform.js'))
   assert.throws(() => createRequire(import.meta.url)(bundle), /no native part .* --external:quotalock/)
 })
