@@ -29,7 +29,8 @@ final class App
     {
         $this->port = freePort();
         $this->log = (string) tempnam(sys_get_temp_dir(), 'quotalock-app-');
-        $environment += ['QUOTALOCK_AUTOLOAD' => __DIR__ . '/../autoload.php'] + getenv();
+        // What frameworks compile and keep there may be of another state of the code.
+        $environment += ['QUOTALOCK_AUTOLOAD' => __DIR__ . '/../autoload.php', 'TMPDIR' => self::folder()] + getenv();
         $options = ['-d', 'extension=' . extension(), '-d', 'display_errors=stderr', '-d', 'html_errors=0'];
         $command = ['setpriv', '--pdeathsig', 'KILL', '--', PHP_BINARY, ...$options];
         $command = [...$command, '-S', "127.0.0.1:$this->port", ROOT . "/examples/$index"];
@@ -44,6 +45,18 @@ final class App
         proc_terminate($this->process, SIGKILL);
         proc_close($this->process);
         unlink($this->log);
+    }
+
+    /** A folder for all applications of this process, removed when it ends. */
+    private static function folder(): string
+    {
+        static $folder = null;
+        if ($folder === null) {
+            $folder = sys_get_temp_dir() . '/quotalock-apps-' . getmypid();
+            mkdir($folder);
+            register_shutdown_function(static fn () => exec('rm -rf ' . escapeshellarg($folder)));
+        }
+        return $folder;
     }
 
     /** What it wrote to its log. */
