@@ -297,6 +297,7 @@ COUNTS = {
     "cache": 6,
     "once": 3,
     "metrics": 2,
+    "serve": 0,
     "hooks": 3,
 }
 # What an example prints in every language: by guide and place in it; nothing if it is not listed.
