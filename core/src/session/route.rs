@@ -123,6 +123,9 @@ impl Route {
     }
 }
 
+/// How much of a call's time a search may take that is made for it on another thread.
+const SEARCH_SHARE: f64 = 0.95;
+
 impl Session {
     /// Has the servers found on this thread, or waits for who is at it. What came of it, the next start tells.
     pub fn discover(
@@ -147,7 +150,8 @@ impl Session {
         let spawned = on_thread("quotalock-servers", move || {
             let route = &session.engine().route;
             let _search = route.discovery().map(Discovery::take);
-            let deadline = Instant::now() + session.timeout;
+            // Whoever waits for it began before, and hears what came of it before its own time is over.
+            let deadline = Instant::now() + session.timeout.mul_f64(SEARCH_SHARE);
             // What came of it, the next start tells.
             let _ = route.search(session.timeout, deadline, false, &mut || session.is_closed());
         });
