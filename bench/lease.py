@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from pathlib import Path
 from statistics import median
@@ -17,6 +16,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "harness"))
 
 import machine
+from one_round import one_round
 from programs import NODE, PHP, PYTHON
 from servers import Server
 from tables import table
@@ -46,20 +46,7 @@ def turn(server: Server, who: Caller, lease: int, seconds: float) -> Figures:
     server.command("FLUSHALL")
     command, more = COMMANDS[who]
     words = [server.url, str(lease), str(seconds), str(who[1]), *more]
-    process = subprocess.Popen([*command, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
-    try:
-        assert process.stdin
-        assert process.stdout
-        if process.stdout.readline().strip() != "ready":
-            raise SystemExit(f"{who}: its process failed")
-        before = machine.cpu_us(server.pid)
-        process.stdin.write("go\n")
-        process.stdin.flush()
-        calls, passed = json.loads(process.stdout.readline())
-        return calls / passed, (machine.cpu_us(server.pid) - before) / calls
-    finally:
-        process.kill()
-        process.communicate()
+    return one_round([*command, *words], server.pid)
 
 
 def main() -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from itertools import product
@@ -22,6 +21,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "harness"))
 
 import machine
+from one_round import one_round
 from programs import NODE, PHP, PYTHON
 from servers import Server
 from tables import table
@@ -54,22 +54,8 @@ def turn(url: str, caller: str, policy: str, counts: bool, seconds: float) -> Ro
     command, in_flight, more = CALLERS[caller]
     words = [url, "0", str(seconds), str(in_flight), *more]
     environment = {**os.environ, "BENCH_POLICY": policy, "QUOTALOCK_METRICS": "on" if counts else "off"}
-    process = subprocess.Popen(
-        [*command, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment
-    )
-    try:
-        assert process.stdin
-        assert process.stdout
-        if process.stdout.readline().strip() != "ready":
-            raise SystemExit(f"{caller}: its process failed")
-        before = machine.cpu_us(process.pid)
-        process.stdin.write("go\n")
-        process.stdin.flush()
-        calls, passed = json.loads(process.stdout.readline())
-        return Round(calls / passed, 1_000 * (machine.cpu_us(process.pid) - before) / calls)
-    finally:
-        process.kill()
-        process.communicate()
+    per_second, cpu_us = one_round([*command, *words], environment=environment)
+    return Round(per_second, 1_000 * cpu_us)
 
 
 def main() -> None:

@@ -1,8 +1,7 @@
 //! What the page and the server say to each other, as JSON. This file is the contract between the two.
 //!
 //! Times are milliseconds, by the clock of this machine where they are times of day. What is not known is `null`. Names and keys
-//! come from whoever made them: control characters and what is not UTF-8 are escaped as `quotalock` prints them, and the page
-//! shows them as text only.
+//! come from whoever made them, and are escaped as JSON wants it; the page shows them as text only, control characters as `\u{1b}`.
 
 use serde::{Deserialize, Serialize};
 
