@@ -43,10 +43,11 @@ pub fn is_wanted(keys: usize) -> bool {
         return false;
     }
     let mut error = anstream::stderr();
+    let mut answer = String::new();
+    // Before the question: Ctrl-C is an answer as soon as somebody can read it.
+    asking(true);
     // Without a terminal that shows the question, nobody says yes.
     let asked = write!(error, "Give {keys} keys these TTLs? [y/N] ").and_then(|()| error.flush());
-    let mut answer = String::new();
-    asking(true);
     let read = std::io::stdin().read_line(&mut answer);
     asking(false);
     asked.is_ok() && read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")

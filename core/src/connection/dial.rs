@@ -118,7 +118,11 @@ pub(super) fn hanging(server: &Server) -> Error {
 
 /// The error of who does not wait any longer for a dial that another thread is at.
 pub(crate) fn overdue(server: &Server) -> Error {
-    login::overdue(server).unwrap_or_else(|| hanging(server))
+    let searched = || match &server.address {
+        Address::Watched(watched) => search::overdue(watched),
+        _ => None,
+    };
+    login::overdue(server).or_else(searched).unwrap_or_else(|| hanging(server))
 }
 
 pub(super) fn unreachable(server: &Server, error: &io::Error) -> Error {

@@ -67,6 +67,15 @@ pub(super) fn dial(server: &Server, watched: &Arc<Watched>, patience: &mut CallD
     }
 }
 
+/// The error of who does not wait any longer for a search, if the server that was named refused us.
+pub(super) fn overdue(watched: &Watched) -> Option<Error> {
+    watched.refused().map(|error| away(watched, &error))
+}
+
+fn away(watched: &Watched, why: &Error) -> Error {
+    Error::new(Code::Unavailable, format!("the primary {} is away: {}", watched.name, why.message()))
+}
+
 struct Search<'a> {
     server: &'a Server,
     watched: &'a Arc<Watched>,
@@ -113,6 +122,7 @@ impl<'a> Search<'a> {
         // A little earlier than the caller, so that the caller hears why.
         let margin = (deadline.saturating_duration_since(now) / 16).min(Duration::from_millis(20));
         let count = watched.sentinels.len();
+        watched.refuses(None);
         Search {
             server,
             watched,
@@ -201,6 +211,7 @@ impl<'a> Search<'a> {
                 if !matches!(error.code(), Code::Unavailable | Code::Timeout) {
                     return Err(error);
                 }
+                self.watched.refuses(Some(error.clone()));
                 self.refused = Some(error);
                 if self.errors.iter().all(Option::is_some) {
                     self.nobody_knows()?;
@@ -248,11 +259,10 @@ impl<'a> Search<'a> {
 
     /// The time is over.
     fn gave_up(&self) -> Error {
-        let name = &self.watched.name;
         if let Some(error) = &self.refused {
-            let message = format!("the primary {name} is away: {}", error.message());
-            return Error::new(Code::Unavailable, message);
+            return away(self.watched, error);
         }
+        let name = &self.watched.name;
         let message = match &self.said {
             Some(place) => format!(
                 "{} gave no answer to a new connection in time, and Sentinels name no other primary {name}: is it hanging, \

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::options::{Options, password_of};
 use super::{Address, Server, TlsFiles, database_of, decoded, host_and_port};
 use crate::base::credentials::Secret;
+use crate::base::error::Error;
 use crate::base::fork::ForkCell;
 
 /// The port of a Sentinel unless another is given.
@@ -57,6 +58,8 @@ pub(crate) struct Watched {
 #[derive(Default)]
 struct Found {
     place: Mutex<Option<(Place, Instant)>>,
+    /// Why the server that was named is not the primary, or not for us, in the search that is under way or was last.
+    refused: Mutex<Option<Error>>,
     /// Counts the places.
     epoch: AtomicU64,
     /// The Sentinel that answered last.
@@ -99,6 +102,16 @@ impl Watched {
         }
         *last = Some((place, Instant::now()));
         self.epoch()
+    }
+
+    /// Notes why the server that was named was refused; none when a search begins.
+    pub fn refuses(&self, error: Option<Error>) {
+        *self.found().refused.lock().unwrap_or_else(PoisonError::into_inner) = error;
+    }
+
+    /// Why the server that was named was refused last.
+    pub fn refused(&self) -> Option<Error> {
+        self.found().refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// This is to be listened to from now on.
