@@ -84,20 +84,20 @@ class TestFinding:
         with told(b"") as silent:
             for others in (f"127.0.0.1:{free_port()}", silent):
                 for hosts in (f"{others},{watched.sentinels[0].address}", f"{watched.sentinels[0].address},{others}"):
-                    worker.client(f"redis+sentinel://{hosts}/{watched.master}", timeout_ms=1000)
+                    worker.client(f"redis+sentinel://{hosts}/{watched.master}", timeout_ms=5000)
                     assert consume(worker)["result"]["source"] == "redis"
 
     def test_who_names_a_replica_is_not_believed(self, worker: Worker, watched: Sentinels) -> None:
         with told(named(watched.replicas()[0])) as wrong:
             for hosts in (f"{wrong},{watched.sentinels[0].address}", f"{watched.sentinels[0].address},{wrong}"):
-                worker.client(f"redis+sentinel://{hosts}/{watched.master}", timeout_ms=1000)
+                worker.client(f"redis+sentinel://{hosts}/{watched.master}", timeout_ms=5000)
                 assert consume(worker)["result"]["source"] == "redis"
             url = f"redis+sentinel://{wrong}/{watched.master}"
             refused(worker, url, "unavailable", "is a replica", "failover", timeout_ms=1000)
 
     def test_sentinels_that_are_gone_are_missed_only_when_the_primary_moves(self, worker: Worker) -> None:
         with Sentinels("valkey-9.1", replicas=1, down_ms=600) as sentinels:
-            worker.client(sentinels.url, timeout_ms=1000)
+            worker.client(sentinels.url, timeout_ms=5000)
             assert consume(worker)["result"]["source"] == "redis"
             for each in sentinels.sentinels:
                 each.kill9()

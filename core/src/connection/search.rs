@@ -277,3 +277,31 @@ impl<'a> Search<'a> {
         Error::new(Code::Timeout, message)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::dial::overdue;
+    use super::*;
+    use crate::base::endpoint::{Address, Endpoint};
+
+    #[test]
+    fn who_does_not_wait_any_longer_hears_why_the_named_server_was_refused() {
+        let Ok(Endpoint::Redis(server)) = Endpoint::parse("redis+sentinel://s.test/shop", None) else {
+            panic!("a primary that is watched")
+        };
+        let Address::Watched(watched) = &server.address else { panic!("it is watched") };
+        let soon = Instant::now() + Duration::from_secs(1);
+        let mut search = Search::new(&server, watched, soon);
+        assert_eq!(overdue(&server).code(), Code::Timeout);
+        let place = ("r.test".to_owned(), 6_379);
+        let refused = Told::Dialed(place, Err(Error::new(Code::Unavailable, "r.test demands a certificate")));
+        assert!(matches!(search.hear(refused), Ok(None)));
+        for error in [overdue(&server), search.gave_up()] {
+            assert_eq!(error.code(), Code::Unavailable);
+            assert_eq!(error.message(), "the primary shop is away: r.test demands a certificate");
+        }
+        // The next search has reasons of its own.
+        Search::new(&server, watched, soon);
+        assert_eq!(overdue(&server).code(), Code::Timeout);
+    }
+}
