@@ -56,6 +56,8 @@ for (const [name, url] of Object.entries(servers())) {
       return decisions
     }
     const decisions = (await Promise.all(Array.from({ length: 100 }, caller))).flat()
+    // The last take may be answered when the others were denied and have ended: what it brought is for who comes then.
+    while (decisions.push(await limiter.consume('k')) && decisions.at(-1)?.allowed);
     const [admitted, here] = counted(decisions)
     assert.equal(admitted, 5000)
     assert.ok(here > 1000, `${here} were leased`)

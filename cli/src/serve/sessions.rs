@@ -59,8 +59,8 @@ impl Sessions {
                 format!("the token of QUOTALOCK_SERVE_TOKEN has fewer than {MIN_TOKEN} characters: make a longer one");
             return Err(raw::usage(message));
         }
-        // In this process alone: what is counted is over with it.
-        let client = Client::new(Options { url: Some("memory://serve".into()), ..Options::default() })?;
+        // In this process alone, and of these sessions alone: what is counted is over with it.
+        let client = Client::new(Options { url: Some(format!("memory://{}", random()?)), ..Options::default() })?;
         let limiter = |(name, policy): (&str, &str)| client.limiter(name, Policy::parse(policy)?);
         let [of_address, of_all] = ATTEMPTS.map(limiter);
         Ok(Sessions { token, open: Mutex::default(), attempts: Mutex::new([of_address?, of_all?]) })
