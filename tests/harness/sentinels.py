@@ -6,6 +6,7 @@ themselves, and look around five times a second in place of once in ten.
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
 from collections.abc import Callable
@@ -13,10 +14,13 @@ from collections.abc import Callable
 from member import Member, until
 from program import free_port
 from running import Running
+from servers import ServerError
 
 # In milliseconds. Sentinel promotes only a replica whose INFO is not older than five pings, and once the primary is
 # gone it asks for INFO once a second: with quicker pings it often finds no replica, and then waits for four seconds.
 PERIODS = {"INFO-PERIOD": 200, "PING-PERIOD": 300, "PUBLISH-PERIOD": 200, "ASK-PERIOD": 100, "ELECTION-TIMEOUT": 2000}
+# In seconds, for a failover that a Sentinel gave up: longer than it tries.
+ASKS_AGAIN = 5.0
 
 
 class Sentinel(Member):
@@ -91,21 +95,33 @@ class Sentinels(Running):
     def failover(self) -> Member:
         """Has the Sentinels replace a primary that is well, and returns the new one when they agree on it."""
         old = self.primary
+        asked = next(each for each in self.sentinels if each.runs)
 
         def begun() -> bool:
             # Refused while one is under way, or no replica was looked at lately.
-            asked = next(each for each in self.sentinels if each.runs)
             return bool(asked.ask("SENTINEL", "FAILOVER", self.master) == "OK")
 
-        self._until(begun, "begins no failover")
-        return self.wait_until_promoted(old)
+        def again() -> None:
+            # It gives up one whose replica was busy for too long, and then waits for somebody to ask.
+            with contextlib.suppress(ServerError):
+                if asked.primary_of(self.master) == old.port:
+                    begun()
 
-    def wait_until_promoted(self, old: Member) -> Member:
-        """Returns the primary after this one, when all Sentinels that are there tell of it."""
+        self._until(begun, "begins no failover")
+        return self.wait_until_promoted(old, again)
+
+    def wait_until_promoted(self, old: Member, again: Callable[[], None] = lambda: None) -> Member:
+        """Returns the primary after this one, when all Sentinels that are there tell of it. While they do not, `again`
+        is called now and then."""
 
         self.turned_ns = 0
+        asks_at = time.monotonic() + ASKS_AGAIN
 
         def promoted() -> bool:
+            nonlocal asks_at
+            if time.monotonic() >= asks_at:
+                asks_at = time.monotonic() + ASKS_AGAIN
+                again()
             others = [server for server in self.servers if server.runs and server is not old]
             if not self.turned_ns and any(server.ask("ROLE")[0] == "master" for server in others):
                 self.turned_ns = time.monotonic_ns()
