@@ -38,6 +38,7 @@ import metrics
 import node
 import php
 import python
+import reports
 import serve
 import stocks
 from mutant import Mutant
@@ -63,6 +64,7 @@ THEMES = [
     doctor,
     serve,
     metrics,
+    reports,
 ]
 # Those tests that tell most in least time come first; what follows is only built if they stay green.
 FIRST = ("lib", "vectors")
