@@ -38,22 +38,10 @@ MUTANTS = [
         "let _ = others;",
     ),
     Mutant(
-        "a scope is no part of whose key it is",
-        f"{REPORTS}/buffer.rs",
-        " && denied.scope.as_deref() == *scope",
-        "",
-    ),
-    Mutant(
         "the shortest of the rules is told as the reason",
         f"{REPORTS}/buffer.rs",
         "filter(|rule| !rule.allowed).max_by_key(wait)",
         "filter(|rule| !rule.allowed).min_by_key(wait)",
-    ),
-    Mutant(
-        "a report that is sent stays to be sent again",
-        f"{REPORTS}/reporter.rs",
-        "(here.buffer.take()?, here.lost)",
-        "(here.buffer.replace(Buffer::new(Instant::now()))?, here.lost)",
     ),
     Mutant(
         "reports that were lost are not told",

@@ -103,6 +103,17 @@ impl Reporter {
         self.here.get_or_init(|| Mutex::new(nothing))
     }
 
+    /// Whether an errand is too early, which was given while the call was under way that the server refused. What is decided
+    /// next gives another, for the end of the rest.
+    fn rests(&self) -> bool {
+        let Some(mut here) = self.here.get().map(lock) else { return false };
+        let rests = here.rests_until.is_some_and(|until| Instant::now() < until);
+        if rests {
+            here.due = None;
+        }
+        rests
+    }
+
     /// The call that sends what there is; none if there is nothing.
     pub fn take(&self) -> Option<Exchange> {
         let session = self.session.upgrade()?;
@@ -145,7 +156,7 @@ impl Errand for Sending {
     fn call(&self) -> Option<Exchange> {
         // One that was closed has sent its last one.
         self.reporter.session.upgrade().filter(|session| !session.is_closed())?;
-        self.reporter.take()
+        if self.reporter.rests() { None } else { self.reporter.take() }
     }
 
     fn ended(&self, answer: Result<Answer>) {

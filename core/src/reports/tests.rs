@@ -12,20 +12,24 @@ use crate::base::error::{Code, Error};
 const ID: &[u8] = b"1700000000123-4";
 const AT: u64 = 1_700_000_000_123_000;
 
-/// What a limiter of 10 a minute says, whose key waits for so many microseconds.
-fn decision(name: &Arc<str>, wait: u64, block: u64, source: Source) -> Decision {
-    let rule = RuleDecision {
+/// What a rule of so many a minute says, whose key waits for so many microseconds.
+fn rule(quota: u64, wait: u64) -> RuleDecision {
+    RuleDecision {
         allowed: wait == 0,
-        limit: 10,
+        limit: quota,
         remaining: 0,
         retry_after: Some(wait),
         reset_after: wait,
         algorithm: "fixed-window",
-        quota: 10,
+        quota,
         period: 60_000_000,
-        capacity: 10,
-    };
-    Decision::combine(name, [rule], block, 1, false, source)
+        capacity: quota,
+    }
+}
+
+/// What a limiter of 10 a minute says.
+fn decision(name: &Arc<str>, wait: u64, block: u64, source: Source) -> Decision {
+    Decision::combine(name, [rule(10, wait)], block, 1, false, source)
 }
 
 struct Told {
@@ -102,6 +106,19 @@ fn a_report_is_read_as_it_was_told() {
         [denied(b"203.0.113.7", 3, rule(), 4_000_000), denied(b"\x1b[2J\n, {}\xff", 1, Why::Blocked, 8_000_000)]
     );
     assert_eq!(api.denied, [denied(b"k", 1, Why::Closed, 0)]);
+}
+
+#[test]
+fn the_rule_that_denies_longest_is_the_reason() {
+    let name = Arc::<str>::from("login");
+    for rules in [[rule(10, 2_000_000), rule(20, 9_000_000)], [rule(20, 9_000_000), rule(10, 2_000_000)]] {
+        let mut told = Told::new();
+        let decision = Decision::combine(&name, rules, 0, 1, false, Source::Redis);
+        let whose = Whose { name: &name, scope: None, asks: Source::Redis };
+        told.buffer.add(&whose, || Cow::Borrowed(b"k"), Ok(&decision), told.now);
+        let denied = &told.read().0.limiters[0].denied[0];
+        assert_eq!((denied.why.as_str(), denied.until), ("20/minute", Some(AT + 8_000_000)));
+    }
 }
 
 #[test]
