@@ -7,7 +7,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from . import _native, aio
 from ._errors import InvalidArgument
@@ -43,7 +43,7 @@ _parsed: Callable[[str, int | None], str] = lru_cache(maxsize=1024)(_parse)
 
 def checked_key(key: object, where: str) -> Whom:
     """Whom a key function named; raises for nobody, which must be neither unlimited nor one key for all."""
-    if isinstance(key, (str, bytes)) and key:
+    if _names_somebody(key):
         return key
     if isinstance(key, int) and not isinstance(key, bool):
         return str(key)
@@ -52,13 +52,21 @@ def checked_key(key: object, where: str) -> Whom:
 
 def asked_key(function: Callable[..., Key], *given: object, **named: object) -> Whom:
     """Whom a key function names; see `checked_key`."""
-    return checked_key(function(*given, **named), name_of(function))
+    key = function(*given, **named)
+    return key if _names_somebody(key) else checked_key(key, name_of(function))
 
 
 async def awaited_key(function: Callable[..., Key | Awaitable[Key]], given: object) -> Whom:
     """As `asked_key`, of a function that may be awaited."""
     key = function(given)
+    if _names_somebody(key):
+        return key
     return checked_key(await key if inspect.isawaitable(key) else key, name_of(function))
+
+
+def _names_somebody(key: object) -> TypeGuard[Whom]:
+    # As nearly every key: then nothing more is to be found out for each request.
+    return isinstance(key, (str, bytes)) and bool(key)
 
 
 def checked_function(function: Any, what: str, where: str) -> Any:  # noqa: ANN401
@@ -125,7 +133,8 @@ class Answer:
         self.decision = decision
         self._legacy = legacy
 
-    @cached_property
+    # Asked for once, as a rule; and before Python 3.12 a cached property takes a lock, which costs more than they do.
+    @property
     def headers(self) -> dict[str, str]:
         """The header fields."""
         return self.decision.headers(legacy=self._legacy)

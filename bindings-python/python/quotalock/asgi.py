@@ -17,7 +17,6 @@ from ._web import (
     Answer,
     Key,
     Proxies,
-    Whom,
     awaited_key,
     checked_client,
     checked_cost,
@@ -77,7 +76,8 @@ class RateLimitMiddleware:
         if self._exempt and self._exempt(request):
             await self._app(scope, receive, send)
             return
-        answer = Answer(await self._limiter.consume(await self._key_of(scope, request), self._cost), self._legacy)
+        key = address(scope, self._proxies) if self._key is None else await awaited_key(self._key, request)
+        answer = Answer(await self._limiter.consume(key, self._cost), self._legacy)
         if answer.refused:
             headers = raw(answer.refusal_headers)
             await send({"type": "http.response.start", "status": answer.status, "headers": headers})
@@ -90,9 +90,6 @@ class RateLimitMiddleware:
     def request(self, scope: Scope) -> Any:  # noqa: ANN401
         """What `key` and `exempt` get: the scope."""
         return scope
-
-    async def _key_of(self, scope: Scope, request: object) -> Whom:
-        return address(scope, self._proxies) if self._key is None else await awaited_key(self._key, request)
 
 
 def address(scope: Scope, proxies: Proxies) -> str:
@@ -111,11 +108,13 @@ def raw(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
 def with_headers(send: Send, headers: Callable[[], dict[str, str]]) -> Send:
     """A `send` that adds header fields to the answer, as they are when it starts."""
 
-    async def sending(message: Message) -> None:
+    # Not a coroutine function, which would only await another for each piece of a body.
+    def sending(message: Message) -> Awaitable[None]:
         if message["type"] == "http.response.start":
-            there = {name.lower() for name, _ in message.get("headers", ())}
-            added = [field for field in raw(headers()) if field[0] not in there]
-            message = {**message, "headers": [*message.get("headers", ()), *added]}
-        await send(message)
+            fields = list(message.get("headers", ()))
+            there = {name.lower() for name, _ in fields}
+            fields += [field for field in raw(headers()) if field[0] not in there]
+            message = {**message, "headers": fields}
+        return send(message)
 
     return sending
