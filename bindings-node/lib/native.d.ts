@@ -289,35 +289,12 @@ export declare const enum Kind {
   Value = 4,
 }
 
-/** How a lock is made; what is missing is as the core has it. */
-export interface LockInput {
-  /** How many permits a semaphore has. */
-  permits?: number
-  /** How many of them a holder takes. */
-  weight?: number
-  /** For how long a grant lasts. */
-  ttlMs?: number
-  /** Whether those who wait are served in order. */
-  fair?: boolean
-  /** Whether a grant is renewed. */
-  renew?: boolean
-  /** For how long at most. */
-  maxHoldMs?: number
-  /** What every fencing token is larger than. */
-  tokenAbove?: number
-  /** What the holder calls itself. */
-  label?: string
-  /** How many replicas must have a grant. */
-  replicasAck?: number
-  /** How long to wait for them. */
-  ackTimeoutMs?: number
-}
-
 /**
  * Makes a handle for mutexes (`lock`, one name or several), for a `semaphore`, for one side of a read-write lock (`read`,
- * `write`), or for a mutex over several servers (`quorum`), one for each client. The others have one client.
+ * `write`), or for a mutex over several servers (`quorum`), one for each client. The others have one client. All but a semaphore
+ * have one permit; a holder takes `weight` of them.
  */
-export declare function makeLock(kind: string, clients: Array<Client>, names: Array<Buffer>, given: LockInput): Lock
+export declare function makeLock(kind: string, clients: Array<Client>, names: Array<Buffer>, permits: number, ttlMs?: number | undefined | null, fair?: boolean | undefined | null, renew?: boolean | undefined | null, maxHoldMs?: number | undefined | null, tokenAbove?: number | undefined | null, label?: string | undefined | null, replicasAck?: number | undefined | null, ackTimeoutMs?: number | undefined | null, weight?: number | undefined | null): Lock
 
 /** One thing that is counted. */
 export interface MetricAnswer {
