@@ -70,18 +70,22 @@ fn rules(of: &Decision) -> Zval {
 }
 
 /// The PHP object of what a limiter decided, and whether it decided anything.
-pub struct Decided(Zval, bool);
+pub struct Decided(ZBox<ZendObject>, bool);
 
 impl Decided {
     /// The object; its name is the limiter's own string, which all its decisions share.
     #[inline]
     pub fn new(of: &Decision, name: &Zval) -> Decided {
-        Decided(property::object(decision([property::again(name)], of)), of.has_decided())
+        Decided(decision([property::again(name)], of), of.has_decided())
     }
 
     /// The same object, if hooks are told of it.
-    pub fn told(&self) -> Option<Zval> {
-        self.1.then(|| self.0.shallow_clone())
+    pub fn told(&mut self) -> Option<Zval> {
+        self.1.then(|| {
+            let mut same = Zval::new();
+            same.set_object(&mut self.0);
+            same
+        })
     }
 }
 
@@ -90,7 +94,7 @@ impl IntoZval for Decided {
     const NULLABLE: bool = false;
 
     fn set_zval(self, zval: &mut Zval, _persistent: bool) -> Result<()> {
-        *zval = self.0;
+        *zval = property::object(self.0);
         Ok(())
     }
 }

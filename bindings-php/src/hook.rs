@@ -48,8 +48,8 @@ impl Hook {
 
     /// Tells of the decision that a call is about to return, or to throw. As of [`Stop::follow`].
     #[cold]
-    pub fn after(&self, key: &Zval, decided: Outcome<Decided>) -> Outcome<Decided> {
-        let decision = match &decided {
+    pub fn after(&self, key: &Zval, mut decided: Outcome<Decided>) -> Outcome<Decided> {
+        let decision = match &mut decided {
             Ok(decided) => decided.told(),
             Err(Problem::Error(error)) => error.decision().map(Recorded::shown),
             Err(Problem::Thrown) => None,

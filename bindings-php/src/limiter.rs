@@ -86,16 +86,17 @@ impl Limiter {
     /// Charges `cost` to every rule if all admit it, else to none.
     #[php(defaults(cost = 1))]
     pub fn consume(&self, key: Key, cost: Int, requestId: Maybe<Key>) -> Outcome<Decided> {
-        let call = {
-            let (key, cost, id) = (key.bytes(1)?, cost.unsigned(2, "cost")?, requestId.bytes(3)?);
-            let limiter = self.limiter()?;
-            let at_once = if id.is_none() { limiter.consume_at_once(&key, cost) } else { None };
-            match at_once {
-                Some(decision) => Err(decision.map(|decision| self.decided(&decision))),
-                None => Ok(limiter.consume_once(&key, cost, id.as_deref())?),
-            }
+        let (bytes, cost, id) = (key.bytes(1)?, cost.unsigned(2, "cost")?, requestId.bytes(3)?);
+        let limiter = self.limiter()?;
+        let shown = |decision: &Decision| self.decided(decision);
+        let at_once = if id.is_none() { limiter.consume_at_once_with(&bytes, cost, shown) } else { None };
+        let Some(decided) = at_once else {
+            let op = limiter.consume_once(&bytes, cost, id.as_deref())?;
+            drop((bytes, id));
+            return self.decide(&key, op);
         };
-        call.map_or_else(|decided| self.tell(&key, decided.map_err(Problem::from)), |op| self.decide(&key, op))
+        drop((bytes, id));
+        self.tell(&key, decided.map_err(Problem::from))
     }
 
     /// Charges as much as is admitted now, up to `most`.
@@ -137,14 +138,15 @@ impl Limiter {
     /// As `consume`, but a denial is thrown.
     #[php(defaults(cost = 1))]
     pub fn require(&self, key: Key, cost: Int) -> Outcome<Decided> {
-        let call = {
-            let (key, cost, limiter) = (key.bytes(1)?, cost.unsigned(2, "cost")?, self.limiter()?);
-            match limiter.require_at_once(&key, cost) {
-                Some(decision) => Err(decision.map(|decision| self.decided(&decision))),
-                None => Ok(limiter.require(&key, cost)?),
-            }
+        let (bytes, cost, limiter) = (key.bytes(1)?, cost.unsigned(2, "cost")?, self.limiter()?);
+        let Some(decided) = limiter.require_at_once(&bytes, cost) else {
+            let op = limiter.require(&bytes, cost)?;
+            drop(bytes);
+            return self.decide(&key, op);
         };
-        call.map_or_else(|decided| self.tell(&key, decided.map_err(Problem::from)), |op| self.decide(&key, op))
+        let decided = decided.map(|decision| self.decided(&decision));
+        drop(bytes);
+        self.tell(&key, decided.map_err(Problem::from))
     }
 
     /// As `consume`, and after a denial sleeps as it says and tries again, at most for `timeoutMs`.

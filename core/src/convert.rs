@@ -9,6 +9,7 @@ use crate::rules::policy::MAX_PERIOD;
 ///
 /// # Errors
 /// `invalid_argument` for a negative number.
+#[inline]
 pub fn unsigned(what: &str, given: i64) -> Result<u64> {
     u64::try_from(given)
         .map_err(|_| Error::invalid(format!("{what} {given} is negative: give a positive whole number")))

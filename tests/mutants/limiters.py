@@ -589,7 +589,7 @@ MUTANTS = [
     Mutant(
         "a denial of a high cost is held against a low one",
         f"{RUST}/denials/mod.rs",
-        "                && cost >= entry.denial.cost\n",
+        "            && cost >= entry.denial.cost\n",
         "",
     ),
     Mutant(
@@ -631,8 +631,8 @@ MUTANTS = [
     Mutant(
         "a denial by another policy is believed",
         f"{RUST}/denials/mod.rs",
-        "if entry.policy == self.policy\n                && cost",
-        "if cost",
+        "let holds = entry.policy == self.policy\n            && cost",
+        "let holds = cost",
     ),
     Mutant(
         "a denial holds from its answer on, and not from its question",
@@ -662,7 +662,7 @@ MUTANTS = [
     Mutant(
         "half of a denial is taken for one",
         f"{RUST}/denials/slots.rs",
-        " || words[CHECK] != checksum(&words) {",
+        " || words[CHECK] != checksum(&words, rule_count) {",
         " {",
     ),
     Mutant(

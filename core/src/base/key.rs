@@ -71,16 +71,18 @@ pub(crate) fn check_scope(scope: &[u8]) -> Result<()> {
 
 /// Checks a user's part of a Redis key: 1 to [`MAX_KEY_BYTES`] bytes of anything. An error calls it `what`, and an empty one
 /// gets this `advice`.
+#[inline]
 fn check(what: &str, value: &[u8], advice: &str) -> Result<()> {
+    if (1..=MAX_KEY_BYTES).contains(&value.len()) { Ok(()) } else { Err(of_wrong_size(what, value, advice)) }
+}
+
+#[cold]
+fn of_wrong_size(what: &str, value: &[u8], advice: &str) -> Error {
     if value.is_empty() {
-        return Err(Error::invalid(format!("{what} is empty: {advice}")));
+        return Error::invalid(format!("{what} is empty: {advice}"));
     }
-    if value.len() > MAX_KEY_BYTES {
-        let (shown, length) = (shown(value), value.len());
-        let message = format!("{what} \"{shown}\" has {length} bytes, more than {MAX_KEY_BYTES}: shorten or hash it");
-        return Err(Error::invalid(message));
-    }
-    Ok(())
+    let (shown, length) = (shown(value), value.len());
+    Error::invalid(format!("{what} \"{shown}\" has {length} bytes, more than {MAX_KEY_BYTES}: shorten or hash it"))
 }
 
 /// Everything before the user's key: `<prefix>:<kind>:<name>:{`, with a scope `<prefix>:<kind>:<name>:{<scope>}:{`. The

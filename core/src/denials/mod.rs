@@ -75,14 +75,6 @@ pub(crate) enum Frees {
     Later(u64),
 }
 
-/// A remembered denial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Remembered {
-    pub denial: Denial,
-    /// How many microseconds ago the answer came.
-    pub age: u64,
-}
-
 impl Table {
     /// A table in this memory, which is at least [`MIN_DENY_CACHE_KB`]; a quarter is for cells.
     fn new(words: &'static [AtomicU64], seed: Seed) -> Table {
@@ -135,24 +127,31 @@ impl Shelf {
         [place.key[0] ^ self.server[0], place.key[1] ^ self.server[1]]
     }
 
-    /// A denial that holds for this cost at the moment that `now` tells, if there is one.
-    #[inline]
-    pub fn find(&self, place: Place, cost: u64, most: u64, now: impl Fn() -> u64) -> Option<Remembered> {
+    /// Does something with the denial that holds for this cost at the moment that `now` tells, if there is one, and with its age: how
+    /// many microseconds ago its answer came.
+    #[inline(always)]
+    pub fn with_denial<T>(
+        &self,
+        place: Place,
+        cost: u64,
+        most: u64,
+        now: impl Fn() -> u64,
+        then: impl FnOnce(&Denial, u64) -> Option<T>,
+    ) -> Option<T> {
         let id = self.id(place);
-        for slot in self.table.ways(id) {
-            let Some(entry) = Entry::read(slot, id) else { continue };
-            let now = now();
-            let until = entry.until.min(entry.asked.saturating_add(most));
-            if entry.policy == self.policy
-                && cost >= entry.denial.cost
-                && entry.answered <= now
-                && now < until
-                && self.table.cell(place).generation() == entry.generation
-            {
-                return Some(Remembered { denial: entry.denial, age: now - entry.answered });
-            }
+        let slot = self.table.ways(id).iter().find(|slot| Entry::is_of(slot, id))?;
+        let mut entry = Entry::default();
+        if !entry.read(slot, id) {
+            return None;
         }
-        None
+        let now = now();
+        let until = entry.until.min(entry.asked.saturating_add(most));
+        let holds = entry.policy == self.policy
+            && cost >= entry.denial.cost
+            && entry.answered <= now
+            && now < until
+            && self.table.cell(place).generation() == entry.generation;
+        if holds { then(&entry.denial, now - entry.answered) } else { None }
     }
 
     /// A call is about to be sent, which can run for `timeout` microseconds.
@@ -187,10 +186,8 @@ impl Shelf {
             return;
         }
         let ways = self.table.ways(id);
-        let is_its = |slot: &&[AtomicU64; SLOT]| {
-            slot[0].load(Ordering::Relaxed) == id[0] && slot[1].load(Ordering::Relaxed) == id[1]
-        };
-        let slot = ways.iter().find(is_its).or_else(|| ways.iter().min_by_key(|slot| Entry::end(slot)));
+        let own = ways.iter().find(|slot| Entry::is_of(slot, id));
+        let slot = own.or_else(|| ways.iter().min_by_key(|slot| Entry::end(slot)));
         let entry = Entry {
             id,
             policy: self.policy,

@@ -1,5 +1,6 @@
 //! Remembered denials as words: written without a lock, and taken for nothing unless all words are of one writing.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Policies of more rules are not remembered.
@@ -8,6 +9,8 @@ pub(crate) const MOST_RULES: usize = 4;
 pub(super) const SLOT: usize = 24;
 /// Words before those of the rules.
 const HEAD: usize = 12;
+/// Words of a rule.
+const RULE: usize = 3;
 /// In this word stand the count of rules and, above it, how long after its call the answer came.
 const COUNT: usize = 7;
 const COUNT_BITS: u32 = 8;
@@ -56,7 +59,7 @@ pub(super) struct Entry {
     pub denial: Denial,
 }
 
-/// Odd numbers without a pattern, one for each word.
+/// Odd numbers without a pattern, one for each word that the checksum is of.
 const FACTORS: [u64; SLOT] = {
     let (mut factors, mut state, mut at) = ([0; SLOT], 0_u64, 0);
     while at < SLOT {
@@ -67,6 +70,7 @@ const FACTORS: [u64; SLOT] = {
         factors[at] = (mixed ^ (mixed >> 31)) | 1;
         at += 1;
     }
+    factors[CHECK] = 0;
     factors
 };
 
@@ -74,49 +78,49 @@ fn rule_count(word: u64) -> usize {
     (word & ((1 << COUNT_BITS) - 1)) as usize
 }
 
-/// How many words say something.
-fn used(word: u64) -> usize {
-    HEAD + 3 * rule_count(word).min(MOST_RULES)
-}
-
-fn checksum(words: &[u64; SLOT]) -> u64 {
+/// The sum of a head and of the words of its rules.
+#[inline(always)]
+fn checksum(words: &[u64; SLOT], rule_count: usize) -> u64 {
     let mut sum = 0x6c62_272e_07bb_0142_u64;
-    for at in (0..used(words[COUNT])).filter(|at| *at != CHECK) {
-        sum = sum.wrapping_add(words[at].wrapping_mul(FACTORS[at]));
-    }
+    let mut add = |at: usize| sum = sum.wrapping_add(words[at].wrapping_mul(FACTORS[at]));
+    (0..HEAD).for_each(&mut add);
+    places(rule_count).for_each(|place| place.for_each(&mut add));
     sum ^ sum >> 32
 }
 
+/// Where the words of so many rules are. The compiler knows the places.
+#[inline(always)]
+fn places(rule_count: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..MOST_RULES).filter(move |rule| *rule < rule_count).map(|rule| HEAD + RULE * rule..HEAD + RULE * (rule + 1))
+}
+
 impl Entry {
-    /// The entry in these words, if it has this id.
-    #[inline]
-    pub fn read(slot: &[AtomicU64; SLOT], id: [u64; 2]) -> Option<Entry> {
-        let load = |at: usize| slot[at].load(Ordering::Relaxed);
-        if load(0) != id[0] || load(1) != id[1] {
-            return None;
-        }
+    /// Becomes the entry in these words, if it has this id; else it is nothing. Made where it lies, since moving it takes longer.
+    #[inline(always)]
+    pub fn read(&mut self, slot: &[AtomicU64; SLOT], id: [u64; 2]) -> bool {
+        // Each word is read once: another entry may be written meanwhile.
         let mut words = [0; SLOT];
-        let count = load(COUNT);
-        (0..used(count)).for_each(|at| words[at] = load(at));
-        words[COUNT] = count;
-        if rule_count(count) > MOST_RULES || words[CHECK] != checksum(&words) {
-            return None;
+        let load = |words: &mut [u64; SLOT], at: usize| words[at] = slot[at].load(Ordering::Relaxed);
+        (0..2).for_each(|at| load(&mut words, at));
+        if words[..2] != id {
+            return false;
         }
-        let whole = RuleNumbers::of([words[8], words[9], words[10]]);
-        let mut denial = Denial { cost: words[4], whole, rule_count: rule_count(count), ..Denial::default() };
-        let (numbers, _) = words[HEAD..].as_chunks::<3>();
-        for (rule, numbers) in denial.rules.iter_mut().zip(numbers).take(denial.rule_count) {
-            *rule = RuleNumbers::of(*numbers);
+        (2..HEAD).for_each(|at| load(&mut words, at));
+        let rule_count = rule_count(words[COUNT]);
+        places(rule_count).for_each(|place| place.for_each(|at| load(&mut words, at)));
+        if rule_count > MOST_RULES || words[CHECK] != checksum(&words, rule_count) {
+            return false;
         }
-        Some(Entry {
-            id: [words[0], words[1]],
-            policy: words[2],
-            generation: words[3],
-            asked: words[5],
-            until: words[6],
-            answered: words[5].wrapping_add(count >> COUNT_BITS),
-            denial,
-        })
+        (self.id, self.policy, self.generation) = (id, words[2], words[3]);
+        (self.asked, self.until) = (words[5], words[6]);
+        self.answered = words[5].wrapping_add(words[COUNT] >> COUNT_BITS);
+        self.denial.cost = words[4];
+        self.denial.whole = RuleNumbers::of([words[8], words[9], words[10]]);
+        self.denial.rule_count = rule_count;
+        for (rule, place) in self.denial.rules.iter_mut().zip(places(rule_count)) {
+            *rule = RuleNumbers::of([words[place.start], words[place.start + 1], words[place.start + 2]]);
+        }
+        true
     }
 
     /// Writes the entry. Who is killed meanwhile, or writes at the same time, leaves what no reader takes for an entry.
@@ -138,13 +142,19 @@ impl Entry {
             remaining,
             reset_after,
         ]);
-        for (place, rule) in words[HEAD..].as_chunks_mut::<3>().0.iter_mut().zip(&denial.rules) {
+        for (place, rule) in words[HEAD..].as_chunks_mut::<RULE>().0.iter_mut().zip(&denial.rules) {
             *place = rule.words();
         }
-        words[CHECK] = checksum(&words);
-        for (place, word) in slot.iter().zip(words).take(used(count)) {
+        words[CHECK] = checksum(&words, denial.rule_count);
+        for (place, word) in slot.iter().zip(words).take(HEAD + RULE * denial.rule_count) {
             place.store(word, Ordering::Relaxed);
         }
+    }
+
+    /// Whether this id stands in these words.
+    #[inline]
+    pub fn is_of(slot: &[AtomicU64; SLOT], id: [u64; 2]) -> bool {
+        slot[0].load(Ordering::Relaxed) == id[0] && slot[1].load(Ordering::Relaxed) == id[1]
     }
 
     /// When what stands in these words is over, whosever it is.

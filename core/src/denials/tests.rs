@@ -33,8 +33,19 @@ fn remember(shelf: &Shelf, place: Place, now: u64) {
     }
 }
 
+/// The entry of this id, if one is whole.
+fn read(words: &[AtomicU64; SLOT], id: [u64; 2]) -> Option<Entry> {
+    let mut entry = Entry::default();
+    entry.read(words, id).then_some(entry)
+}
+
+/// What is remembered of a cost of 1.
+fn found(shelf: &Shelf, place: Place, now: u64) -> Option<Denial> {
+    shelf.with_denial(place, 1, SECOND, || now, |denial, _| Some(*denial))
+}
+
 fn is_known(shelf: &Shelf, place: Place, now: u64) -> bool {
-    shelf.find(place, 1, SECOND, || now).is_some()
+    found(shelf, place, now).is_some()
 }
 
 #[test]
@@ -115,7 +126,7 @@ fn what_was_written_in_part_is_nothing() {
         let denial = Denial { cost: 2, whole, rule_count, rules: [whole; MOST_RULES] };
         Entry { id, policy: 5, generation, asked: until - 9, until, answered: until - 8, denial }
     };
-    assert_eq!(Entry::read(&words, id), None);
+    assert_eq!(read(&words, id), None);
     let bare = |entry: &Entry| {
         let mut entry = *entry;
         entry.denial.rules[entry.denial.rule_count..].fill(RuleNumbers::default());
@@ -125,8 +136,8 @@ fn what_was_written_in_part_is_nothing() {
     let fresh: [AtomicU64; SLOT] = std::array::from_fn(|_| AtomicU64::new(0));
     new.write(&fresh);
     old.write(&words);
-    assert_eq!(Entry::read(&words, id), Some(old));
-    assert_eq!(Entry::read(&words, [11, 13]), None);
+    assert_eq!(read(&words, id), Some(old));
+    assert_eq!(read(&words, [11, 13]), None);
     // A writer that is ended after each word, in any order of the stores.
     for mask in 1_u32..1 << 12 {
         old.write(&words);
@@ -141,11 +152,11 @@ fn what_was_written_in_part_is_nothing() {
             is_torn |= is_written && before != after;
             is_whole &= is_written || before == after || at >= 21;
         }
-        let read = Entry::read(&words, id);
+        let found = read(&words, id);
         match (is_torn, is_whole) {
-            (false, _) => assert_eq!(read, Some(old)),
-            (_, true) => assert_eq!(read, Some(bare(&new))),
-            _ => assert_eq!(read, None, "{mask:b}"),
+            (false, _) => assert_eq!(found, Some(old)),
+            (_, true) => assert_eq!(found, Some(bare(&new))),
+            _ => assert_eq!(found, None, "{mask:b}"),
         }
     }
 }
@@ -156,15 +167,18 @@ fn writers_of_one_slot_at_once_leave_one_of_them_or_nothing() {
     let entry = |writer: u64, round: u64| {
         let whole = RuleNumbers { retry_after: Some(writer), remaining: round, reset_after: writer ^ round };
         let denial = Denial { cost: writer ^ round, whole, rule_count: 1, ..Denial::default() };
-        Entry { id: [1, 2], policy: writer, generation: round, asked: 1, until: 3, answered: 2, denial }
+        // Two of them write of one key.
+        let id = [1, writer.min(2)];
+        Entry { id, policy: writer, generation: round, asked: 1, until: 3, answered: 2, denial }
     };
     std::thread::scope(|scope| {
         for writer in 1..=3 {
             let words = &words;
             scope.spawn(move || (0..30_000).for_each(|round| entry(writer, round).write(words)));
         }
-        (0..60_000).filter_map(|_| Entry::read(&words, [1, 2])).for_each(|read| {
+        (0..60_000).filter_map(|_| read(&words, [1, 2])).for_each(|read| {
             let RuleNumbers { retry_after, remaining, reset_after } = read.denial.whole;
+            assert!(read.id == [1, 2] && read.policy > 1, "another key's");
             assert_eq!((retry_after, remaining), (Some(read.policy), read.generation));
             assert_eq!((read.denial.cost, reset_after), (remaining ^ read.policy, remaining ^ read.policy));
         });
@@ -227,8 +241,7 @@ fn a_process_that_is_killed_while_it_writes_leaves_what_others_can_use() {
             libc::waitpid(child, std::ptr::null_mut(), 0);
         }
         for place in &places {
-            let found = shelf.find(*place, 1, SECOND, || NOW);
-            assert!(found.is_none_or(|found| found.denial == denial(1)));
+            assert!(found(&shelf, *place, NOW).is_none_or(|found| found == denial(1)));
         }
         // However it ended, all go on once what it had announced is over.
         let later = NOW + (round + 1) * 3 * SECOND;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::call::{LimiterCall, Verb};
 use super::{Limiter, check_cost};
 use crate::base::decision::{Decision, Source};
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::key;
 use crate::call::operation::Operation;
 use crate::denials;
@@ -44,6 +44,11 @@ impl Unsure<Decision> for Ask {
     }
 }
 
+/// What is asked by a consume of this cost.
+fn charging(cost: u64) -> Verb {
+    if cost == 0 { Verb::Look } else { Verb::Consume }
+}
+
 impl Limiter {
     /// Whether all that it counts is in this process, so that it always [answers at once](Limiter::consume_at_once).
     pub fn is_in_memory(&self) -> bool {
@@ -56,7 +61,22 @@ impl Limiter {
     /// # Errors
     /// As `consume` and the call that it describes.
     pub fn consume_at_once(&self, key: &[u8], cost: u64) -> Option<Result<Decision>> {
-        self.at_once(if cost == 0 { Verb::Look } else { Verb::Consume }, key, cost)
+        self.at_once(charging(cost), key, cost)
+    }
+
+    /// As [`consume_at_once`](Limiter::consume_at_once), and makes something of the decision where it lies: to hand it on takes as long
+    /// as a part of making it.
+    ///
+    /// # Errors
+    /// As there.
+    #[inline]
+    pub fn consume_at_once_with<T>(
+        &self,
+        key: &[u8],
+        cost: u64,
+        then: impl FnOnce(&Decision) -> T,
+    ) -> Option<Result<T>> {
+        self.at_once_with(charging(cost), key, cost, then)
     }
 
     /// As [`consume_at_once`](Limiter::consume_at_once), but a denial is the error `limited`.
@@ -83,45 +103,76 @@ impl Limiter {
     /// As [`consume_at_once`](Limiter::consume_at_once), or as [`require_at_once`](Limiter::require_at_once) if it `requires`, for who
     /// takes only decisions: none of what is an error. That is then left to the call, which says so.
     pub fn decide_at_once(&self, key: &[u8], cost: u64, requires: bool) -> Option<Decision> {
-        let verb = if cost == 0 { Verb::Look } else { Verb::Consume };
-        let decision = self.known(verb, key, cost)?.ok().filter(|decision| decision.allowed || !requires)?;
-        if verb.decides(cost) {
-            self.spec.decided(|| key.into(), Ok(&decision));
-        }
+        let verb = charging(cost);
+        let decided = self.known(verb, key, cost, |decision| decision)?;
+        let decision = decided.ok().filter(|decision| decision.allowed || !requires)?;
+        self.hear(verb, key, cost, Ok(&decision));
         Some(decision)
     }
 
     /// Decides at once, if anybody here knows.
     fn at_once(&self, verb: Verb, key: &[u8], cost: u64) -> Option<Result<Decision>> {
-        let decided = self.known(verb, key, cost);
-        if let Some(decided) = decided.as_ref().filter(|_| verb.decides(cost)) {
-            self.spec.decided(|| key.into(), decided.as_ref());
+        let decided = self.known(verb, key, cost, |decision| decision)?;
+        self.hear(verb, key, cost, decided.as_ref());
+        Some(decided)
+    }
+
+    /// As [`at_once`](Limiter::at_once), and makes something of the decision where it lies.
+    #[inline]
+    fn at_once_with<T>(
+        &self,
+        verb: Verb,
+        key: &[u8],
+        cost: u64,
+        then: impl FnOnce(&Decision) -> T,
+    ) -> Option<Result<T>> {
+        let decided = self.known(verb, key, cost, |decision| {
+            self.hear(verb, key, cost, Ok(&decision));
+            then(&decision)
+        })?;
+        Some(decided.inspect_err(|error| self.hear(verb, key, cost, Err(error))))
+    }
+
+    /// Counts what was decided at once.
+    #[inline]
+    fn hear(&self, verb: Verb, key: &[u8], cost: u64, decided: std::result::Result<&Decision, &Error>) {
+        if verb.decides(cost) {
+            self.spec.decided(|| key.into(), decided);
         }
-        decided
     }
 
     /// Asks who may know, one after another.
-    fn known(&self, verb: Verb, key: &[u8], cost: u64) -> Option<Result<Decision>> {
+    #[inline]
+    fn known<T>(&self, verb: Verb, key: &[u8], cost: u64, then: impl FnOnce(Decision) -> T) -> Option<Result<T>> {
         if self.is_in_memory() {
             return Some(match self.spec.policy.rules() {
-                [one] => self.in_memory([one], verb, key, cost),
-                [a, b] => self.in_memory([a, b], verb, key, cost),
-                [a, b, c] => self.in_memory([a, b, c], verb, key, cost),
-                [a, b, c, d] => self.in_memory([a, b, c, d], verb, key, cost),
+                [one] => self.in_memory([one], verb, key, cost, then),
+                [a, b] => self.in_memory([a, b], verb, key, cost, then),
+                [a, b, c] => self.in_memory([a, b, c], verb, key, cost, then),
+                [a, b, c, d] => self.in_memory([a, b, c, d], verb, key, cost, then),
                 // These are never charged in place.
-                _ => self.in_memory([], verb, key, cost),
+                _ => self.in_memory([], verb, key, cost, then),
             });
         }
-        let session = &self.client.session;
-        if session.check().is_err() {
+        if self.client.session.is_closed() {
             return None;
         }
         // What is held here is paid for, whatever Redis denies by now.
-        self.spend_at_once(key, cost).or_else(|| self.remembered(key, cost)).map(Ok)
+        match self.spend_at_once(key, cost) {
+            Some(decision) => Some(Ok(then(decision))),
+            None => self.remembered(key, cost, then).map(Ok),
+        }
     }
 
     /// As the store of this process decides.
-    fn in_memory<const N: usize>(&self, rules: [&Rule; N], verb: Verb, key: &[u8], cost: u64) -> Result<Decision> {
+    fn in_memory<T, const N: usize>(
+        &self,
+        rules: [&Rule; N],
+        verb: Verb,
+        key: &[u8],
+        cost: u64,
+        then: impl FnOnce(Decision) -> T,
+    ) -> Result<T> {
         check_cost(cost)?;
         key::check_key(key)?;
         let session = &self.client.session;
@@ -139,12 +190,12 @@ impl Limiter {
                     recall: None,
                     leasing: None,
                 };
-                spec.decision(&call.twin(space, now)?[2..], cost, Source::Memory)
+                spec.decision(&call.twin(space, now)?[2..], cost, Source::Memory).map(Box::new)
             })
         })?;
-        Ok(match decided {
+        Ok(then(match decided {
             Decided::Quickly(said) => spec.decided_in_place(rules, said, cost),
-            Decided::Slowly(decision) => decision,
-        })
+            Decided::Slowly(decision) => *decision,
+        }))
     }
 }

@@ -10,7 +10,7 @@ use super::spec::Spec;
 use crate::base::clock::boot_micros;
 use crate::base::decision::{Decision, RuleDecision, RuleDecisions, Source};
 use crate::base::key;
-use crate::denials::{self, Denial, Frees, MOST_RULES, Mark, Place, Remembered, RuleNumbers, Shelf};
+use crate::denials::{self, Denial, Frees, MOST_RULES, Mark, Place, RuleNumbers, Shelf};
 use crate::rules::policy::{Policy, Rule};
 use crate::session::Session;
 
@@ -68,22 +68,30 @@ impl Recall {
 
     /// The denial that is known without asking.
     pub fn denied(&self, spec: &Spec, cost: u64) -> Option<Decision> {
-        denied(&self.shelf, self.place, spec, cost, self.most)
+        denied(&self.shelf, self.place, spec, cost, self.most, |decision| decision)
     }
 }
 
-/// The denial of this cost that is known without asking.
-fn denied(shelf: &Shelf, place: Place, spec: &Spec, cost: u64, most: u64) -> Option<Decision> {
+/// What `then` makes of the denial of this cost, if it is known without asking.
+#[inline]
+fn denied<T>(
+    shelf: &Shelf,
+    place: Place,
+    spec: &Spec,
+    cost: u64,
+    most: u64,
+    then: impl FnOnce(Decision) -> T,
+) -> Option<T> {
     if most == 0 || cost == 0 || !spec.enforce {
         return None;
     }
-    decision(spec, cost, &shelf.find(place, cost, most, now)?)
+    shelf.with_denial(place, cost, most, now, |denial, age| Some(then(decision(spec, cost, denial, age)?)))
 }
 
-/// What Redis said a moment ago, of a cost that may be higher now; none if only Redis can say it.
-fn decision(spec: &Spec, cost: u64, remembered: &Remembered) -> Option<Decision> {
-    let Remembered { denial, age } = remembered;
-    let left = |time: u64| time.saturating_sub(*age);
+/// What Redis said so many microseconds ago, of a cost that may be higher now; none if only Redis can say it.
+#[inline(always)]
+fn decision(spec: &Spec, cost: u64, denial: &Denial, age: u64) -> Option<Decision> {
+    let left = |time: u64| time.saturating_sub(age);
     let rules = spec.policy.rules();
     if denial.rule_count != rules.len() {
         return None;
@@ -156,10 +164,11 @@ impl Limiter {
         Some(Recall { shelf, place: shelf.place(key), most: self.remembers_for(), mark: None })
     }
 
-    /// The denial that is known without asking.
-    pub(super) fn remembered(&self, key: &[u8], cost: u64) -> Option<Decision> {
+    /// What `then` makes of the denial that is known without asking.
+    #[inline]
+    pub(super) fn remembered<T>(&self, key: &[u8], cost: u64, then: impl FnOnce(Decision) -> T) -> Option<T> {
         let shelf = self.spec.shelf.as_ref()?;
-        denied(shelf, shelf.place(key), &self.spec, cost, self.remembers_for())
+        denied(shelf, shelf.place(key), &self.spec, cost, self.remembers_for(), then)
     }
 
     /// For how long a denial is remembered at most: in a test's own time not at all.

@@ -365,6 +365,7 @@ impl Client {
     }
 }
 
+#[inline]
 fn check_cost(cost: u64) -> Result<()> {
     if cost > MAX_COST {
         return Err(Error::invalid(format!("cost {cost} is more than {MAX_COST} (2^52): give less")));

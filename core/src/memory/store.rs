@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
+use std::hash::BuildHasher;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +12,7 @@ use hashbrown::HashTable;
 use crate::base::clock::wall_micros;
 use crate::base::error::{Result, wrong_type};
 use crate::base::fork::ForkCell;
+use crate::base::hash;
 use crate::call::operation::Operation;
 use crate::call::resp::Value;
 use crate::call::space::{Object, Planted, Space};
@@ -77,7 +78,25 @@ pub(crate) enum Decided<Q, S> {
 #[derive(Default)]
 pub(crate) struct MemoryStore {
     shards: [Shard; SHARDS],
-    hasher: RandomState,
+    secrets: Secrets,
+}
+
+/// What keys are hashed by: users choose keys, so it is told to nobody.
+#[derive(Clone, Copy)]
+struct Secrets([u64; 2]);
+
+impl Default for Secrets {
+    fn default() -> Secrets {
+        let random = RandomState::new();
+        Secrets([1, 2].map(|number| random.hash_one(number)))
+    }
+}
+
+impl Secrets {
+    #[inline]
+    fn hash(self, key: &[u8]) -> u64 {
+        hash::half(self.0, key)
+    }
 }
 
 impl MemoryStore {
@@ -120,7 +139,7 @@ impl MemoryStore {
             }
             (InPlace::Made(value, ttl), None) => {
                 let entry = Entry { key: key.into(), kept: Kept::Text(value), expires: end(wall, ttl), grace };
-                table.insert(&self.hasher, hash, entry, wall);
+                table.insert(self.secrets, hash, entry, wall);
             }
         }
         Ok(Decided::Quickly(answer))
@@ -161,7 +180,7 @@ impl MemoryStore {
     }
 
     fn hash(&self, key: &[u8]) -> u64 {
-        hash_of(&self.hasher, key)
+        self.secrets.hash(key)
     }
 
     fn table(&self, shard: usize) -> MutexGuard<'_, Table> {
@@ -174,13 +193,6 @@ impl MemoryStore {
             broken
         })
     }
-}
-
-/// What a key hashes to: by secrets of this process, since users choose keys.
-fn hash_of(secrets: &RandomState, key: &[u8]) -> u64 {
-    let mut hasher = secrets.build_hasher();
-    hasher.write(key);
-    hasher.finish()
 }
 
 /// Which part a key is in: by bits of its hash that its place there does not depend on.
@@ -256,8 +268,8 @@ impl Drop for Part {
 
 impl Table {
     /// Adds an entry that is not there.
-    fn insert(&mut self, hasher: &RandomState, hash: u64, entry: Entry, wall: u64) {
-        let again = |entry: &Entry| hash_of(hasher, &entry.key);
+    fn insert(&mut self, secrets: Secrets, hash: u64, entry: Entry, wall: u64) {
+        let again = |entry: &Entry| secrets.hash(&entry.key);
         if self.entries.len() >= self.sweep_at.max(SWEEP_FROM) {
             self.entries.retain(|entry| entry.is_live(wall));
             self.sweep_at = self.entries.len() * 2;
@@ -316,7 +328,7 @@ impl<'a> View<'a> {
         let table = self.tables[shard_of(hash)].as_mut();
         debug_assert!(table.is_some(), "a twin writes a key that its operation does not name");
         if let Some(table) = table {
-            table.insert(&store.hasher, hash, Entry { key: key.into(), kept, expires, grace }, wall);
+            table.insert(store.secrets, hash, Entry { key: key.into(), kept, expires, grace }, wall);
         }
     }
 }
