@@ -55,19 +55,16 @@ impl Desk {
             numbers[1] = 0.0;
             Some((handle as usize, cost, length as usize, requires == 1.0))
         });
-        let Some(decision) = asked.and_then(|asked| self.decision(asked)) else { return };
-        self.with(|numbers| {
-            if let Some(end) = write(numbers, &decision) {
-                numbers[1] = end as f64;
-            }
-        });
+        let Some(Some(end)) = asked.and_then(|asked| self.written(asked)) else { return };
+        self.with(|numbers| numbers[1] = end as f64);
     }
 
-    fn decision(&self, (handle, cost, length, requires): (usize, f64, usize, bool)) -> Option<Decision> {
+    /// Decides, and writes the decision where JavaScript reads it; tells where it ends.
+    fn written(&self, (handle, cost, length, requires): (usize, f64, usize, bool)) -> Option<Option<usize>> {
         let limiters = self.limiters.try_borrow().ok()?;
         let limiter = limiters.get(handle)?.as_ref()?;
         let (key, cost) = (self.keys.get(..length)?, unsigned("cost", cost).ok()?);
-        limiter.decide_at_once(key, cost, requires)
+        limiter.decide_at_once(key, cost, requires, |decision| self.with(|numbers| write(numbers, decision)))
     }
 
     /// Tells JavaScript whether it is worth asking.
