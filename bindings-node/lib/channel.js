@@ -7,7 +7,7 @@ const native = require('./native.js')
 const { bytesOf, text } = require('./argument.js')
 const { decideAtOnce, hasTurned, mustTurn } = require('./at_once.js')
 const { construct } = require('./errors.js')
-const { inbox, instant } = require('./inbox.js')
+const { inbox, instant, MORE } = require('./inbox.js')
 const pending = require('./pending.js')
 
 const { executor, listen, prepare, release, take } = pending
@@ -35,6 +35,12 @@ const channel = new native.Channel(calls, keys, inbox, instant, answered, due, H
 
 /** Decides what is asked at once. */
 const decider = channel.decider()
+/** Makes the calls that were written, and collects. */
+const flusher = channel.flusher()
+/** Writes answers into the inbox. */
+const collector = channel.collector()
+/** Has `due` called. */
+const reminder = channel.reminder()
 
 /** Whether JavaScript's thread writes the calls itself. */
 const ownLoop = channel.hasOwnLoop()
@@ -163,7 +169,7 @@ function schedule(gathered) {
   if (scheduled) return
   scheduled = true
   // Neither by setImmediate: tests replace it, before this file is read or after, and theirs may never fire.
-  channel.remind()
+  reminder()
 }
 
 /**
@@ -211,6 +217,7 @@ function reserve(limiter, key, most) {
 function answered() {
   turned()
   const underWay = pending.underWay()
+  collector()
   // Whatever is made of one answer is written as one.
   if (settle() > 1) half = (underWay + 1) >> 1
 }
@@ -231,17 +238,18 @@ function turned() {
 function flush() {
   scheduled = soon = false
   if (numbers === 0) return
-  const [allNumbers, allBytes] = [numbers, bytes]
+  const written = numbers
   numbers = bytes = described = 0
-  channel.flush(allNumbers, allBytes)
+  flusher(written)
   settle()
 }
 
-/** Settles all calls that were answered, and tells how many there were. */
+/** Settles the calls whose answers were collected, then all others that were answered, and tells how many there were. */
 function settle() {
-  let count = 0
-  for (let length = channel.collect(); length > 0; length = channel.collect()) {
-    count += pending.settle(inbox, length, valueAt)
+  let count = pending.settle(inbox, valueAt)
+  while (inbox[MORE] === 1) {
+    collector()
+    count += pending.settle(inbox, valueAt)
   }
   return count
 }
@@ -304,6 +312,7 @@ function submitNow(caller, make, signal, takeBack = () => {}) {
       channel.cancel(id)
     })
   }
+  collector()
   settle()
   return promise
 }

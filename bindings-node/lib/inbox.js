@@ -7,10 +7,12 @@ const { failure } = require('./errors.js')
 /** @typedef {Float64Array & Record<number, any>} Numbers read where they are known to be */
 
 /**
- * Where the native half writes answers (src/answers/mod.rs). Nobody outside of this package has it.
+ * Where the native half writes answers (src/answers/mod.rs). Nobody outside of this package has it. First it says where they end,
+ * and whether there are more to collect.
  * @type {Numbers}
  */
 const inbox = new Float64Array(16 << 10)
+const [END, MORE, FIRST] = [0, 1, 2]
 
 /**
  * What is decided at once (src/desk.rs): a decision of as many rules as there can be, with two numbers in front.
@@ -26,4 +28,4 @@ function notByNew(type) {
   return failure('invalid_argument', `a ${type.name} is what Quotalock answers with: it is not made by new`)
 }
 
-module.exports = { inbox, instant, notByNew }
+module.exports = { END, FIRST, inbox, instant, MORE, notByNew }

@@ -51,8 +51,8 @@ class Lock {
       const { wait, signal, acquire, core } = lockOptions(kind, given)
       if (!Array.isArray(names)) throw refusal('names', names, 'an array of names')
       const all = names.map((name) => bytesOf('name', name))
-      core.permits = number('permits', permits)
-      const made = construct(caller, () => native.makeLock(kind, clients, all, core))
+      const most = number('permits', permits)
+      const made = construct(caller, () => native.makeLock(kind, clients, all, most, .../** @type {[any]} */ (core)))
       const lock = new Lock(made, Object.freeze(names.map((name) => kept('name', name))), wait, onLost)
       if (acquire) await lock.#acquireOrThrow({ signal })
       return lock

@@ -68,7 +68,7 @@ class Loss {
   end() {
     this.notice()
     this.unlisten()
-    if (this.#native.state !== 'released') this.#controller = null
+    if (this.#controller !== null && this.#native.state !== 'released') this.#controller = null
   }
 
   #abort() {

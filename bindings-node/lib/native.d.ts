@@ -13,8 +13,6 @@ export declare class Cache {
 
 /** Carries the calls of one environment. */
 export declare class Channel {
-  /** The function that decides what was asked. */
-  decider(): () => void
   /**
    * Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush. `has_loop`
    * says that JavaScript runs on a loop of libuv, and on no other's that pretends to be one.
@@ -22,23 +20,22 @@ export declare class Channel {
   constructor(calls: Float64Array, keys: Uint8Array, inbox: Float64Array, instant: Float64Array, answered: () => unknown, due: () => unknown, hasLoop: boolean)
   /** Whether calls are written on JavaScript's own loop. */
   hasOwnLoop(): boolean
-  /** Reminds JavaScript to flush, once it has done what it does now. */
-  remind(): void
   /** Gives a limiter a handle. */
   add(limiter: Limiter): number
   /** Frees a handle. */
   remove(handle: number): void
-  /**
-   * Makes the calls that were written, `numbers` numbers and `bytes` bytes of keys, and among them those that were
-   * described. Collect afterwards: some may be answered already.
-   */
-  flush(numbers: number, bytes: number): void
   /** Takes back a call whose caller is gone. It is still answered, and soon. */
   cancel(id: number): void
-  /** Writes answers into the inbox, as many as fit, and tells how many numbers they are; 0 when all were collected. */
-  collect(): number
   /** A value of the answers just collected, which can be taken once. */
   value(place: number): any
+  /** The function that decides what was asked. */
+  decider(): () => void
+  /** The function that makes the calls that were written, as so many numbers, and collects. */
+  flusher(): (numbers: number) => void
+  /** The function that writes answers into the inbox: where they end, 1 if there are more, and the answers. */
+  collector(): () => void
+  /** The function that has JavaScript called to flush, once it has done what it does now. */
+  reminder(): () => void
   /** Describes a consume that is charged once for a request id. */
   consumeOnce(limiter: number, key: Buffer, cost: number, requestId: Buffer): void
   /** Describes a refund that is given back once for a request id. */
@@ -292,35 +289,12 @@ export declare const enum Kind {
   Value = 4,
 }
 
-/** How a lock is made; what is missing is as the core has it. */
-export interface LockInput {
-  /** How many permits a semaphore has. */
-  permits?: number
-  /** How many of them a holder takes. */
-  weight?: number
-  /** For how long a grant lasts. */
-  ttlMs?: number
-  /** Whether those who wait are served in order. */
-  fair?: boolean
-  /** Whether a grant is renewed. */
-  renew?: boolean
-  /** For how long at most. */
-  maxHoldMs?: number
-  /** What every fencing token is larger than. */
-  tokenAbove?: number
-  /** What the holder calls itself. */
-  label?: string
-  /** How many replicas must have a grant. */
-  replicasAck?: number
-  /** How long to wait for them. */
-  ackTimeoutMs?: number
-}
-
 /**
  * Makes a handle for mutexes (`lock`, one name or several), for a `semaphore`, for one side of a read-write lock (`read`,
- * `write`), or for a mutex over several servers (`quorum`), one for each client. The others have one client.
+ * `write`), or for a mutex over several servers (`quorum`), one for each client. The others have one client. All but a semaphore
+ * have one permit; a holder takes `weight` of them.
  */
-export declare function makeLock(kind: string, clients: Array<Client>, names: Array<Buffer>, given: LockInput): Lock
+export declare function makeLock(kind: string, clients: Array<Client>, names: Array<Buffer>, permits: number, ttlMs?: number | undefined | null, fair?: boolean | undefined | null, renew?: boolean | undefined | null, maxHoldMs?: number | undefined | null, tokenAbove?: number | undefined | null, label?: string | undefined | null, replicasAck?: number | undefined | null, ackTimeoutMs?: number | undefined | null, weight?: number | undefined | null): Lock
 
 /** One thing that is counted. */
 export interface MetricAnswer {

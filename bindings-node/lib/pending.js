@@ -5,6 +5,7 @@
 const { Kind } = require('./native.js')
 const { CombinedDecision, Decision } = require('./decision.js')
 const { failure, kept } = require('./errors.js')
+const { END, FIRST } = require('./inbox.js')
 
 const [DECISION, COMBINED, FLAG, VALUE] = [Kind.Decision, Kind.Combined, Kind.Flag, Kind.Value]
 
@@ -103,12 +104,12 @@ function release(id) {
 /**
  * Settles calls by their answers, and tells how many these are.
  * @param {import('./inbox.js').Numbers} answers
- * @param {number} length how many numbers they are
  * @param {Values} valueAt
  */
-function settle(answers, length, valueAt) {
+function settle(answers, valueAt) {
   let count = 0
-  for (let at = 0; at < length; at += answers[at]) {
+  const end = answers[END]
+  for (let at = FIRST; at < end; at += answers[at]) {
     const named = names[slotOf(answers[at + 1])]
     const resolve = release(answers[at + 1])
     if (answers[at + 2] === DECISION) resolve(new Decision(answers, at + 3, at + answers[at], named))

@@ -72,7 +72,7 @@ impl Channel {
             at(limiters, limiter)?.reserve(&key, estimate, ttl, Unsettled::parse(&unsettled)?)
         };
         let (inner, op) = make(&self.desk.limiters.borrow()).map_err(thrown)?;
-        self.described.push(Some(Asked::Call(op.erased())));
+        self.carriage().described.push(Some(Asked::Call(op.erased())));
         Ok(Reservation { inner })
     }
 
@@ -97,7 +97,7 @@ impl Channel {
         make: impl FnOnce(&[Option<Limiter>]) -> quotalock::Result<Op<Answer>>,
     ) -> Result<()> {
         let op = make(&self.desk.limiters.borrow()).map_err(thrown)?;
-        self.described.push(Some(Asked::Call(op)));
+        self.carriage().described.push(Some(Asked::Call(op)));
         Ok(())
     }
 }

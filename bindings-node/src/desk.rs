@@ -17,7 +17,7 @@ use napi::bindgen_prelude::{Float64Array, Uint8Array};
 use napi::{Env, sys};
 use quotalock::{Decision, driver};
 
-use crate::answers::Answers;
+use crate::answers::{WIDTH, of_rule, of_whole};
 use crate::error::Result;
 use crate::function::Called;
 use crate::given::unsigned;
@@ -33,12 +33,11 @@ pub struct Desk {
     instant: UnsafeCell<Float64Array>,
     /// By handle; free places are none.
     pub limiters: RefCell<Vec<Option<quotalock::Limiter>>>,
-    decided: RefCell<Answers>,
 }
 
 impl Desk {
     pub fn new(keys: Uint8Array, instant: Float64Array) -> Desk {
-        Desk { keys, instant: UnsafeCell::new(instant), limiters: RefCell::default(), decided: RefCell::default() }
+        Desk { keys, instant: UnsafeCell::new(instant), limiters: RefCell::default() }
     }
 
     /// Does something with the numbers.
@@ -56,26 +55,16 @@ impl Desk {
             numbers[1] = 0.0;
             Some((handle as usize, cost, length as usize, requires == 1.0))
         });
-        let Some(decision) = asked.and_then(|asked| self.decision(asked)) else { return };
-        let Ok(mut decided) = self.decided.try_borrow_mut() else { return };
-        decided.numbers.clear();
-        if decided.decision(&decision).is_err() {
-            return;
-        }
-        let end = DECISION + decided.numbers.len();
-        self.with(|numbers| {
-            if let Some(place) = numbers.get_mut(DECISION..end) {
-                place.copy_from_slice(&decided.numbers);
-                numbers[1] = end as f64;
-            }
-        });
+        let Some(Some(end)) = asked.and_then(|asked| self.written(asked)) else { return };
+        self.with(|numbers| numbers[1] = end as f64);
     }
 
-    fn decision(&self, (handle, cost, length, requires): (usize, f64, usize, bool)) -> Option<Decision> {
+    /// Decides, and writes the decision where JavaScript reads it; tells where it ends.
+    fn written(&self, (handle, cost, length, requires): (usize, f64, usize, bool)) -> Option<Option<usize>> {
         let limiters = self.limiters.try_borrow().ok()?;
         let limiter = limiters.get(handle)?.as_ref()?;
         let (key, cost) = (self.keys.get(..length)?, unsigned("cost", cost).ok()?);
-        limiter.decide_at_once(key, cost, requires)
+        limiter.decide_at_once(key, cost, requires, |decision| self.with(|numbers| write(numbers, decision)))
     }
 
     /// Tells JavaScript whether it is worth asking.
@@ -83,6 +72,16 @@ impl Desk {
         let known = f64::from(u8::from(driver::may_know()));
         self.with(|numbers| numbers.iter_mut().take(1).for_each(|number| *number = known));
     }
+}
+
+/// Writes a decision where JavaScript reads it, and tells where it ends; none if it has no numbers.
+fn write(numbers: &mut [f64], decision: &Decision) -> Option<usize> {
+    let (whole, rules) = numbers.get_mut(DECISION..)?.as_chunks_mut::<WIDTH>().0.split_first_mut()?;
+    *whole = of_whole(decision).ok()?;
+    for (place, rule) in rules.get_mut(..decision.rules.len())?.iter_mut().zip(&decision.rules) {
+        *place = of_rule(rule).ok()?;
+    }
+    Some(DECISION + WIDTH * (1 + decision.rules.len()))
 }
 
 impl Called for Desk {

@@ -18,7 +18,7 @@ impl Channel {
     /// Describes what is next of a load.
     #[napi(catch_unwind)]
     pub fn carry(&mut self, loading: &mut Loading) -> Result<()> {
-        self.described.push(Some(Asked::Look(loading.look().map_err(thrown)?)));
+        self.carriage().described.push(Some(Asked::Look(loading.look().map_err(thrown)?)));
         Ok(())
     }
 

@@ -6,12 +6,13 @@
 
 mod address;
 mod answers;
-mod at_once;
 mod bell;
 mod cache;
 mod call;
+mod carriage;
 mod channel;
 mod client;
+mod crossings;
 mod described;
 mod desk;
 mod entries;

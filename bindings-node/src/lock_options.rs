@@ -1,6 +1,6 @@
 //! How a lock of any kind is made.
 
-use napi::bindgen_prelude::{Buffer, ClassInstance};
+use napi::bindgen_prelude::{BufferSlice, ClassInstance};
 use napi_derive::napi;
 use quotalock::LockOptions;
 
@@ -10,31 +10,18 @@ use crate::given::{micros, unsigned};
 use crate::lock::Lock;
 
 /// How a lock is made; what is missing is as the core has it.
-#[napi(object)]
-pub struct LockInput {
-    /// How many permits a semaphore has.
-    pub permits: Option<f64>,
-    /// How many of them a holder takes.
-    pub weight: Option<f64>,
-    /// For how long a grant lasts.
-    pub ttl_ms: Option<f64>,
-    /// Whether those who wait are served in order.
-    pub fair: Option<bool>,
-    /// Whether a grant is renewed.
-    pub renew: Option<bool>,
-    /// For how long at most.
-    pub max_hold_ms: Option<f64>,
-    /// What every fencing token is larger than.
-    pub token_above: Option<f64>,
-    /// What the holder calls itself.
-    pub label: Option<String>,
-    /// How many replicas must have a grant.
-    pub replicas_ack: Option<f64>,
-    /// How long to wait for them.
-    pub ack_timeout_ms: Option<f64>,
+struct Given {
+    ttl_ms: Option<f64>,
+    fair: Option<bool>,
+    renew: Option<bool>,
+    max_hold_ms: Option<f64>,
+    token_above: Option<f64>,
+    label: Option<String>,
+    replicas_ack: Option<f64>,
+    ack_timeout_ms: Option<f64>,
 }
 
-impl LockInput {
+impl Given {
     fn options(self) -> quotalock::Result<LockOptions> {
         let time = |what, given: Option<f64>, default| given.map_or(Ok(default), |ms| micros(what, ms));
         let base = LockOptions::default();
@@ -55,19 +42,31 @@ impl LockInput {
 }
 
 /// Makes a handle for mutexes (`lock`, one name or several), for a `semaphore`, for one side of a read-write lock (`read`,
-/// `write`), or for a mutex over several servers (`quorum`), one for each client. The others have one client.
+/// `write`), or for a mutex over several servers (`quorum`), one for each client. The others have one client. All but a semaphore
+/// have one permit; a holder takes `weight` of them.
+#[allow(clippy::too_many_arguments, reason = "an object's fields take ten times as long to read")]
 #[napi(catch_unwind)]
 pub fn make_lock(
     kind: String,
     clients: Vec<ClassInstance<Client>>,
-    names: Vec<Buffer>,
-    given: LockInput,
+    names: Vec<BufferSlice>,
+    permits: f64,
+    ttl_ms: Option<f64>,
+    fair: Option<bool>,
+    renew: Option<bool>,
+    max_hold_ms: Option<f64>,
+    token_above: Option<f64>,
+    label: Option<String>,
+    replicas_ack: Option<f64>,
+    ack_timeout_ms: Option<f64>,
+    weight: Option<f64>,
 ) -> Result<Lock> {
     let clients: Vec<_> = clients.iter().map(|client| client.inner.clone()).collect();
     let names: Vec<&[u8]> = names.iter().map(AsRef::as_ref).collect();
     let first = names.first().copied().unwrap_or_default();
+    let given = Given { ttl_ms, fair, renew, max_hold_ms, token_above, label, replicas_ack, ack_timeout_ms };
     let make = || {
-        let (permits, weight) = (count("permits", given.permits, 1)?, count("weight", given.weight, 1)?);
+        let (permits, weight) = (unsigned("permits", permits)?, count("weight", weight, 1)?);
         let options = given.options()?;
         match (kind.as_str(), clients.as_slice()) {
             ("semaphore", [client]) => client.semaphore(first, permits, weight, options),

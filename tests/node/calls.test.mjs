@@ -102,6 +102,17 @@ test('more calls than a batch holds are all answered', async () => {
   }
 })
 
+test('calls that are answered at once are so beside one that is wrong', async () => {
+  const limiter = client('memory://').limiter('n', '2/minute')
+  const wrong = limiter.peek('k', { cost: 0.5 })
+  const [refused, ...others] = await Promise.allSettled([wrong, limiter.peek('k'), limiter.block('k', 1000)])
+  assert.equal(/** @type {PromiseRejectedResult} */ (refused).reason.code, 'invalid_argument')
+  assert.deepEqual(
+    others.map(({ status }) => status),
+    ['fulfilled', 'fulfilled'],
+  )
+})
+
 test('a policy of the most rules is answered whole', async () => {
   const rules = Array.from({ length: 10 }, (_, i) => ({ limit: i + 1, periodMs: 60_000 * (i + 1) }))
   for (const url of Object.values(stores())) {

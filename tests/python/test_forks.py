@@ -77,6 +77,20 @@ async def in_tasks(limiter: aio.Limiter, who: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_child_holds_its_locks_itself(server: Server, prefix: str) -> None:
+    client = quotalock.Client(server.url, prefix=prefix, timeout=10)
+
+    def hold(name: str) -> None:
+        with client.lock(name) as lock:
+            assert [holder.pid for holder in lock.inspect().holders] == [os.getpid()]
+
+    hold("before")
+    assert all_well([fork(lambda: hold("child"))])
+    hold("afterwards")
+    client.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_client_used_before_os_fork(server: Server, prefix: str) -> None:
     before = connections(server)
     client = quotalock.Client(server.url, prefix=prefix, timeout=10)

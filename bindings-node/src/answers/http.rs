@@ -11,12 +11,9 @@ use quotalock::{
     ALGORITHMS, Code, CombinedDecision, Decision, Error, HeaderOptions, HeaderSyntax, RuleDecision, Source,
 };
 
+use super::WIDTH;
 use crate::error::{Result, failed, thrown};
 use crate::function::{Called, function};
-
-/// How many numbers the whole of a decision has, and how many each of its rules.
-const WHOLE: usize = 9;
-const RULE: usize = 9;
 
 /// What is asked for, added up.
 const PROBLEM: u32 = 1;
@@ -110,7 +107,7 @@ impl Told {
 
 /// Reads what [`Answers`](super::Answers) wrote.
 fn read(name: &str, numbers: &[f64]) -> quotalock::Result<Decision> {
-    let (whole, rules) = numbers.split_at_checked(WHOLE).ok_or_else(odd)?;
+    let (whole, rules) = numbers.split_at_checked(WIDTH).ok_or_else(odd)?;
     Ok(Decision {
         name: Arc::from(name),
         allowed: whole[0] == 1.0,
@@ -122,7 +119,7 @@ fn read(name: &str, numbers: &[f64]) -> quotalock::Result<Decision> {
         healed: whole[6] == 1.0,
         source: source(whole[7])?,
         would_deny: whole[8] == 1.0,
-        rules: rules.chunks_exact(RULE).map(read_rule).collect::<quotalock::Result<_>>()?,
+        rules: rules.chunks_exact(WIDTH).map(read_rule).collect::<quotalock::Result<_>>()?,
     })
 }
 

@@ -20,10 +20,13 @@ mod mailbox;
 mod values;
 
 use napi_derive::napi;
-use quotalock::{ALGORITHMS, Answer, Code, CombinedDecision, Decision, Error, Result, Source, convert};
+use quotalock::{ALGORITHMS, Answer, Code, CombinedDecision, Decision, Error, Result, RuleDecision, Source, convert};
 
 pub use mailbox::{Lookout, Mailbox};
 pub use values::Value;
+
+/// How many numbers the whole of a decision has, and how many each of its rules.
+pub const WIDTH: usize = 9;
 
 /// The kinds of answers.
 #[napi]
@@ -144,25 +147,36 @@ impl Answers {
         Ok(())
     }
 
-    /// Writes a decision down.
-    pub fn decision(&mut self, d: &Decision) -> Result<()> {
-        let source = source_number(d.source)?;
-        self.five(d.allowed, d.limit, d.remaining, d.retry_after, d.reset_after);
-        self.numbers.extend([d.cost as f64, flag(d.healed), source, flag(d.would_deny)]);
-        for rule in &d.rules {
-            self.five(rule.allowed, rule.limit, rule.remaining, rule.retry_after, rule.reset_after);
-            let algorithm = ALGORITHMS.iter().position(|algorithm| algorithm.name() == rule.algorithm);
-            let algorithm = algorithm.ok_or_else(|| Error::new(Code::Internal, "no number for an algorithm"))?;
-            let period = convert::ms(rule.period);
-            self.numbers.extend([algorithm as f64, rule.quota as f64, period as f64, rule.capacity as f64]);
+    fn decision(&mut self, decision: &Decision) -> Result<()> {
+        self.numbers.extend(of_whole(decision)?);
+        for rule in &decision.rules {
+            self.numbers.extend(of_rule(rule)?);
         }
         Ok(())
     }
+}
 
-    fn five(&mut self, allowed: bool, limit: u64, remaining: u64, retry_after: Option<u64>, reset_after: u64) {
-        let (retry_after, reset_after) = (wait(retry_after), convert::ms(reset_after) as f64);
-        self.numbers.extend([flag(allowed), limit as f64, remaining as f64, retry_after, reset_after]);
-    }
+/// The numbers of the whole of a decision.
+pub fn of_whole(d: &Decision) -> Result<[f64; WIDTH]> {
+    let source = source_number(d.source)?;
+    let [allowed, limit, remaining, retry_after, reset_after] =
+        five(d.allowed, d.limit, d.remaining, d.retry_after, d.reset_after);
+    let (healed, would_deny) = (flag(d.healed), flag(d.would_deny));
+    Ok([allowed, limit, remaining, retry_after, reset_after, d.cost as f64, healed, source, would_deny])
+}
+
+/// The numbers of one of its rules.
+pub fn of_rule(r: &RuleDecision) -> Result<[f64; WIDTH]> {
+    let algorithm = ALGORITHMS.iter().position(|algorithm| algorithm.name() == r.algorithm);
+    let algorithm = algorithm.ok_or_else(|| Error::new(Code::Internal, "no number for an algorithm"))? as f64;
+    let [allowed, limit, remaining, retry_after, reset_after] =
+        five(r.allowed, r.limit, r.remaining, r.retry_after, r.reset_after);
+    let (quota, period, capacity) = (r.quota as f64, convert::ms(r.period) as f64, r.capacity as f64);
+    Ok([allowed, limit, remaining, retry_after, reset_after, algorithm, quota, period, capacity])
+}
+
+fn five(allowed: bool, limit: u64, remaining: u64, retry_after: Option<u64>, reset_after: u64) -> [f64; 5] {
+    [flag(allowed), limit as f64, remaining as f64, wait(retry_after), convert::ms(reset_after) as f64]
 }
 
 fn number(kind: Kind) -> f64 {

@@ -101,13 +101,22 @@ impl Limiter {
     }
 
     /// As [`consume_at_once`](Limiter::consume_at_once), or as [`require_at_once`](Limiter::require_at_once) if it `requires`, for who
-    /// takes only decisions: none of what is an error. That is then left to the call, which says so.
-    pub fn decide_at_once(&self, key: &[u8], cost: u64, requires: bool) -> Option<Decision> {
+    /// takes only decisions, where they lie: none of what is an error. That is then left to the call, which says so.
+    pub fn decide_at_once<T>(
+        &self,
+        key: &[u8],
+        cost: u64,
+        requires: bool,
+        then: impl FnOnce(&Decision) -> T,
+    ) -> Option<T> {
         let verb = charging(cost);
-        let decided = self.known(verb, key, cost, |decision| decision)?;
-        let decision = decided.ok().filter(|decision| decision.allowed || !requires)?;
-        self.hear(verb, key, cost, Ok(&decision));
-        Some(decision)
+        let decided = self.known(verb, key, cost, |decision| {
+            (decision.allowed || !requires).then(|| {
+                self.hear(verb, key, cost, Ok(&decision));
+                then(&decision)
+            })
+        });
+        decided?.ok()?
     }
 
     /// Decides at once, if anybody here knows.

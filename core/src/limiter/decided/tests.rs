@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::base::decision::Source;
+use crate::base::decision::{Decision, Source};
 use crate::base::error::Code;
 use crate::base::outcome::Outcome;
 use crate::call::operation::OnError;
@@ -40,10 +40,10 @@ fn what_is_decided_at_once_is_heard_of_once() {
     assert!(!allowed(limiter.consume_at_once(b"k", 1)));
     assert_eq!(limiter.require_at_once(b"k", 1).unwrap().unwrap_err().code(), Code::Limited);
     // Who leaves errors to the call has decided nothing.
-    assert!(limiter.decide_at_once(b"k", 1, true).is_none());
+    assert!(limiter.decide_at_once(b"k", 1, true, Decision::clone).is_none());
     assert_eq!(heard(&limiter), [2, 2, 0, 0]);
-    assert!(!limiter.decide_at_once(b"k", 1, false).unwrap().allowed);
-    assert!(limiter.decide_at_once(b"other", 1, true).unwrap().allowed);
+    assert!(!limiter.decide_at_once(b"k", 1, false, Decision::clone).unwrap().allowed);
+    assert!(limiter.decide_at_once(b"other", 1, true, Decision::clone).unwrap().allowed);
     assert_eq!(heard(&limiter), [3, 3, 0, 0]);
     assert_eq!(limiter.spec.counters.get(Outcome::Denied, Source::Memory), 3);
 }
@@ -78,7 +78,7 @@ fn what_only_looks_or_gives_back_decides_nothing() {
     limiter.consume_at_once(b"k", 0).unwrap().unwrap();
     limiter.require_at_once(b"k", 0).unwrap().unwrap();
     limiter.require(b"k", 0).unwrap().run().unwrap();
-    assert!(limiter.decide_at_once(b"k", 0, true).unwrap().allowed);
+    assert!(limiter.decide_at_once(b"k", 0, true, Decision::clone).unwrap().allowed);
     limiter.refund(b"k", 1).unwrap().run().unwrap();
     limiter.block(b"k", 1_000_000).unwrap().run().unwrap();
     limiter.reset(b"k").unwrap().run().unwrap();

@@ -1,6 +1,10 @@
 //! Who holds a lock, for those who look: host, process and label, one a line.
 
+use crate::base::fork::ForkCell;
 use crate::base::host;
+
+/// The name of the host and the number of this process, asked of the system once: an acquisition takes no system call for them.
+static HERE: ForkCell<(String, u64)> = ForkCell::new();
 
 /// What tells a holder from others, for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,7 +18,8 @@ pub(crate) struct Who {
 impl Who {
     /// This process, under a label.
     pub fn here(label: &str) -> Who {
-        Who { host: host::name(), pid: u64::from(std::process::id()), label: label.to_owned() }
+        let (host, pid) = HERE.get_or_init(|| (host::name(), u64::from(std::process::id())));
+        Who { host: host.clone(), pid: *pid, label: label.to_owned() }
     }
 
     pub fn encode(&self) -> Vec<u8> {
