@@ -9,41 +9,9 @@ use crate::error::{Result, thrown};
 use crate::given::{micros, unsigned};
 use crate::lock::Lock;
 
-/// How a lock is made; what is missing is as the core has it.
-struct Given {
-    ttl_ms: Option<f64>,
-    fair: Option<bool>,
-    renew: Option<bool>,
-    max_hold_ms: Option<f64>,
-    token_above: Option<f64>,
-    label: Option<String>,
-    replicas_ack: Option<f64>,
-    ack_timeout_ms: Option<f64>,
-}
-
-impl Given {
-    fn options(self) -> quotalock::Result<LockOptions> {
-        let time = |what, given: Option<f64>, default| given.map_or(Ok(default), |ms| micros(what, ms));
-        let base = LockOptions::default();
-        Ok(LockOptions {
-            ttl: time("ttl", self.ttl_ms, base.ttl)?,
-            fair: self.fair.unwrap_or(base.fair),
-            renew: self.renew.unwrap_or(base.renew),
-            max_hold: time("max_hold", self.max_hold_ms, base.max_hold)?,
-            token_above: count("token_above", self.token_above, base.token_above)?,
-            label: self.label.unwrap_or(base.label),
-            // There are never so many replicas: it is as if none of them answered.
-            replicas_ack: count("replicas_ack", self.replicas_ack, base.replicas_ack.into())?
-                .try_into()
-                .unwrap_or(u32::MAX),
-            ack_timeout: time("ack_timeout", self.ack_timeout_ms, base.ack_timeout)?,
-        })
-    }
-}
-
 /// Makes a handle for mutexes (`lock`, one name or several), for a `semaphore`, for one side of a read-write lock (`read`,
 /// `write`), or for a mutex over several servers (`quorum`), one for each client. The others have one client. All but a semaphore
-/// have one permit; a holder takes `weight` of them.
+/// have one permit; a holder takes `weight` of them. What is missing is as the core has it.
 #[allow(clippy::too_many_arguments, reason = "an object's fields take ten times as long to read")]
 #[napi(catch_unwind)]
 pub fn make_lock(
@@ -64,10 +32,20 @@ pub fn make_lock(
     let clients: Vec<_> = clients.iter().map(|client| client.inner.clone()).collect();
     let names: Vec<&[u8]> = names.iter().map(AsRef::as_ref).collect();
     let first = names.first().copied().unwrap_or_default();
-    let given = Given { ttl_ms, fair, renew, max_hold_ms, token_above, label, replicas_ack, ack_timeout_ms };
     let make = || {
         let (permits, weight) = (unsigned("permits", permits)?, count("weight", weight, 1)?);
-        let options = given.options()?;
+        let base = LockOptions::default();
+        let options = LockOptions {
+            ttl: time("ttl", ttl_ms, base.ttl)?,
+            fair: fair.unwrap_or(base.fair),
+            renew: renew.unwrap_or(base.renew),
+            max_hold: time("max_hold", max_hold_ms, base.max_hold)?,
+            token_above: count("token_above", token_above, base.token_above)?,
+            label: label.unwrap_or(base.label),
+            // There are never so many replicas: it is as if none of them answered.
+            replicas_ack: count("replicas_ack", replicas_ack, base.replicas_ack.into())?.try_into().unwrap_or(u32::MAX),
+            ack_timeout: time("ack_timeout", ack_timeout_ms, base.ack_timeout)?,
+        };
         match (kind.as_str(), clients.as_slice()) {
             ("semaphore", [client]) => client.semaphore(first, permits, weight, options),
             ("read", [client]) => client.read_lock(first, options),
@@ -77,6 +55,10 @@ pub fn make_lock(
         }
     };
     make().map(|inner| Lock { inner }).map_err(thrown)
+}
+
+fn time(what: &str, given: Option<f64>, default: u64) -> quotalock::Result<u64> {
+    given.map_or(Ok(default), |ms| micros(what, ms))
 }
 
 fn count(what: &str, given: Option<f64>, default: u64) -> quotalock::Result<u64> {
