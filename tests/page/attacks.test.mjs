@@ -131,6 +131,7 @@ test('a page of another origin can neither read nor change anything, though the 
   const evil = await elsewhere(context, '<title>evil</title><form method=post enctype=text/plain></form>')
   const page = await browser(context, {}, /CORS|blocked|403|Forbidden/)
   await enter(page, at)
+  await line(page, 'Refused now, or near it', 'ada').waitFor()
   const { id, csrf } = await page.evaluate(async () => {
     const [state, session] = await Promise.all(
       ['state', 'session'].map(async (path) => (await fetch(`/api/${path}`)).json()),
@@ -168,7 +169,8 @@ test('a page of another origin can neither read nor change anything, though the 
         const input = document.createElement('input')
         ;[input.name, input.value] = [`${body.slice(0, -1)},"x":"`, '"}']
         form.append(input)
-        form.submit()
+        // Not before this has answered: the page it leads to has no place for an answer.
+        setTimeout(() => form.submit())
       },
       { at, body },
     ),
