@@ -29,9 +29,9 @@ def load() -> float:
 
 
 def cpu_us(pid: int) -> float:
-    """The CPU used by the living threads of a process, to the nanosecond."""
-    files = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(file.read_text().split()[0]) for file in files) / 1000
+    """The CPU used by a process, with that of its threads which ended, to the nanosecond."""
+    # What clock_getcpuclockid(3) gives, which Python has for threads only.
+    return time.clock_gettime_ns((~pid << 3) | 2) / 1000
 
 
 class Others:
@@ -47,9 +47,7 @@ class Others:
         return max(0.0, (self._busy() - self._own() - busy) / ((time.monotonic() - then) * CORES))
 
     def _own(self) -> float:
-        # Unlike schedstat this counts threads that have ended; it comes in ticks of 10 ms.
-        stats = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in self.ours)
-        return sum(int(stat[11]) + int(stat[12]) for stat in stats) * TICK
+        return sum(cpu_us(pid) for pid in self.ours) / 1e6
 
     @staticmethod
     def _busy() -> float:
