@@ -215,6 +215,7 @@ lint-rust:
 
 lint-python:
 	python3 tests/spec/check.py
+	python3 tests/mutants/run.py --texts
 	.venv/bin/ruff check --quiet .
 	.venv/bin/ruff format --quiet --check .
 	.venv/bin/mypy --no-error-summary bindings-python/python tools tests/harness tests/incident tests/interop tests/faults examples docs

@@ -83,14 +83,14 @@ MUTANTS = [
     ),
     Mutant(
         "JSON speaks to the terminal",
-        f"{CLI}/words.rs",
-        'print(&format!("{}\\n", plain(json)))',
+        f"{CLI}/output.rs",
+        'print(&format!("{}\\n", plain(&json.to_string())))',
         'print(&format!("{}\\n", json))',
         suites=ONLY,
     ),
     Mutant(
         "a reader that goes away is an error",
-        f"{CLI}/words.rs",
+        f"{CLI}/output.rs",
         "if error.kind() == ErrorKind::BrokenPipe",
         "if error.kind() == ErrorKind::Other",
         suites=ONLY,

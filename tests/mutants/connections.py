@@ -83,13 +83,13 @@ MUTANTS = [
     ),
     Mutant(
         "a memory is kept when nobody has it any more",
-        f"{RUST}/memory/store.rs",
+        f"{RUST}/memory/part.rs",
         "if *clients == 0 {",
         "if *clients == usize::MAX {",
     ),
     Mutant(
         "one client's end takes the memory of others along",
-        f"{RUST}/memory/store.rs",
+        f"{RUST}/memory/part.rs",
         "*clients -= 1;",
         "*clients = 0;",
     ),
@@ -274,7 +274,7 @@ MUTANTS = [
     ),
     Mutant(
         "a url is shown whose '@' was forgotten",
-        f"{RUST}/base/endpoint.rs",
+        f"{RUST}/base/endpoint/redacted.rs",
         "let place = if is_sound &&",
         "let place = if true ||",
     ),
@@ -424,7 +424,7 @@ MUTANTS = [
     ),
     Mutant(
         "who has a slot on its way is not told that it is asked for once",
-        f"{RUST}/session/exchange.rs",
+        f"{RUST}/session/exchange/encoding.rs",
         'resp::command(out, &[b"ASKING"]);',
         "",
     ),

@@ -156,7 +156,7 @@ MUTANTS = [
     ),
     Mutant(
         "a release of a lock that arrives late is refused",
-        f"{RUST}/session/exchange.rs",
+        f"{RUST}/session/exchange/encoding.rs",
         "if self.operation.mutates() && !self.operation.gives_back() {",
         "if self.operation.mutates() {",
     ),
@@ -286,13 +286,8 @@ MUTANTS = [
     Mutant(
         "the close of a client leaves its locks to their ttl",
         "core/src/closing.rs",
-        "        batch::run_all(single",
-        "        drop::<Vec<Exchange>>(single",
-        Edit(
-            "core/src/closing.rs",
-            "collect(), &mut || Instant::now() >= end);\n        for held",
-            "collect());\n        for held",
-        ),
+        "single.into_iter().map(release)",
+        "single.into_iter().take(0).map(release)",
     ),
     Mutant(
         "a lock that is granted while its client closes is held",

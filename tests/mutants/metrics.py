@@ -58,9 +58,8 @@ MUTANTS = [
     Mutant(
         "what is left to the call is counted before it too",
         f"{RUST}/limiter/at_once.rs",
-        ".filter(|decision| decision.allowed || !requires)?;",
-        ';\n        self.spec.decided(|| key.into(), decision.as_ref().ok_or(&crate::Error::invalid("")));\n'
-        "        let decision = decision.filter(|decision| decision.allowed || !requires)?;",
+        "(decision.allowed || !requires).then(|| {\n                self.hear(verb, key, cost, Ok(&decision));",
+        "self.hear(verb, key, cost, Ok(&decision));\n            (decision.allowed || !requires).then(|| {",
     ),
     Mutant(
         "a wait is counted each time it asks",

@@ -26,8 +26,8 @@ MUTANTS = [
     Mutant(
         "a batch is flushed by a timer that tests replace",
         f"{LIB}/channel.js",
-        "channel.remind()",
-        "setImmediate(flush)",
+        "  reminder()\n}",
+        "  setImmediate(flush)\n}",
         suites=NODE,
     ),
     Mutant(
@@ -145,8 +145,8 @@ MUTANTS = [
     Mutant(
         "an answer that cannot be read ends its batch",
         f"{LIB}/pending.js",
-        "settleSafely(resolve, answers, at, named, valueAt)\n  }\n}",
-        "settleOther(resolve, answers, at, named, valueAt)\n  }\n}",
+        "else if (resolve !== nobody) settleSafely(",
+        "else if (resolve !== nobody) settleOther(",
         suites=NODE,
     ),
     Mutant(

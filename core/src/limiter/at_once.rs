@@ -76,7 +76,12 @@ impl Limiter {
         cost: u64,
         then: impl FnOnce(&Decision) -> T,
     ) -> Option<Result<T>> {
-        self.at_once_with(charging(cost), key, cost, then)
+        let verb = charging(cost);
+        let decided = self.known(verb, key, cost, |decision| {
+            self.hear(verb, key, cost, Ok(&decision));
+            then(&decision)
+        })?;
+        Some(decided.inspect_err(|error| self.hear(verb, key, cost, Err(error))))
     }
 
     /// As [`consume_at_once`](Limiter::consume_at_once), but a denial is the error `limited`.
@@ -124,22 +129,6 @@ impl Limiter {
         let decided = self.known(verb, key, cost, |decision| decision)?;
         self.hear(verb, key, cost, decided.as_ref());
         Some(decided)
-    }
-
-    /// As [`at_once`](Limiter::at_once), and makes something of the decision where it lies.
-    #[inline]
-    fn at_once_with<T>(
-        &self,
-        verb: Verb,
-        key: &[u8],
-        cost: u64,
-        then: impl FnOnce(&Decision) -> T,
-    ) -> Option<Result<T>> {
-        let decided = self.known(verb, key, cost, |decision| {
-            self.hear(verb, key, cost, Ok(&decision));
-            then(&decision)
-        })?;
-        Some(decided.inspect_err(|error| self.hear(verb, key, cost, Err(error))))
     }
 
     /// Counts what was decided at once.

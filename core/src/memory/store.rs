@@ -1,17 +1,13 @@
 //! `memory://`: everything in this process, decided by the Rust twins of the scripts.
 
-use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hashbrown::HashTable;
 
 use crate::base::clock::wall_micros;
 use crate::base::error::{Result, wrong_type};
-use crate::base::fork::ForkCell;
 use crate::base::hash;
 use crate::call::operation::Operation;
 use crate::call::resp::Value;
@@ -209,61 +205,6 @@ fn grace(time: Option<u64>) -> u64 {
 /// When a key with this TTL, in milliseconds, is forgotten.
 fn end(wall: u64, ttl: u64) -> Option<u64> {
     Some(wall.saturating_add(ttl.saturating_mul(1_000)))
-}
-
-/// Memories by their names, and how many clients each has.
-type Memories = HashMap<String, (Arc<MemoryStore>, usize)>;
-
-/// Those of this process that have clients. A child begins with none.
-static ALL: ForkCell<Mutex<Memories>> = ForkCell::new();
-
-/// One client's part in a memory: it is forgotten with the last of them, but for that without a name.
-#[derive(Default)]
-pub(crate) struct Part {
-    store: Arc<MemoryStore>,
-    /// None if it is shared with nobody.
-    name: Option<String>,
-    ended: AtomicBool,
-}
-
-impl Part {
-    /// A part in the memory of this name, which is made if there is none.
-    pub fn of(name: &str) -> Part {
-        let mut all = ALL.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-        let (store, clients) = all.entry(name.to_owned()).or_default();
-        *clients += 1;
-        Part { store: store.clone(), name: Some(name.to_owned()), ended: AtomicBool::new(false) }
-    }
-
-    /// The client needs it no more. Twice does nothing.
-    pub fn end(&self) {
-        let Some(name) = self.name.as_ref().filter(|name| !name.is_empty()) else { return };
-        // What a fork inherited is its parent's: a child has no such table yet, or another memory of that name.
-        let Some(all) = ALL.get().filter(|_| !self.ended.swap(true, Ordering::Relaxed)) else { return };
-        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((store, clients)) = all.get_mut(name)
-            && Arc::ptr_eq(store, &self.store)
-        {
-            *clients -= 1;
-            if *clients == 0 {
-                all.remove(name);
-            }
-        }
-    }
-}
-
-impl Deref for Part {
-    type Target = MemoryStore;
-
-    fn deref(&self) -> &MemoryStore {
-        &self.store
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        self.end();
-    }
 }
 
 impl Table {
