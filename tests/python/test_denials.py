@@ -28,7 +28,7 @@ def calls(server: Server) -> int:
 
 
 def test_a_denial_is_answered_again_without_asking(surface: Surface, server: Server, prefix: str) -> None:
-    client = surface.module.Client(server.url, prefix=prefix)
+    client = surface.module.Client(server.url, prefix=prefix, timeout=10.0, deny_cache_max=60)
     limiter = client.limiter("n", "10/hour")
     assert surface.call(limiter.consume, "k", 8)
     assert surface.call(limiter.consume, "k", 3).source == "redis"
@@ -56,16 +56,18 @@ def test_who_waits_asks_again_when_the_time_has_come(surface: Surface, url: str,
     client = surface.module.Client(url, prefix=prefix, timeout=10.0)
     limiter = client.limiter("n", "1/150 ms")
     assert surface.call(limiter.consume, "k")
-    assert not surface.call(limiter.consume, "k")
+    # A window may end between two calls.
+    while surface.call(limiter.consume, "k"):
+        pass
     admitted = surface.call(limiter.wait, "k", timeout=5.0)
     assert (admitted.allowed, admitted.source) == (True, "redis")
     surface.call(client.close)
 
 
 def test_it_is_trusted_for_so_long(surface: Surface, url: str, prefix: str) -> None:
-    off = surface.module.Client(url, prefix=prefix, deny_cache_max=0).limiter("off", "1/hour")
+    off = surface.module.Client(url, prefix=prefix, timeout=10.0, deny_cache_max=0).limiter("off", "1/hour")
     assert [surface.call(off.consume, "k").source for _ in range(3)] == ["redis"] * 3
-    brief = surface.module.Client(url, prefix=prefix, deny_cache_max=0.05).limiter("brief", "1/hour")
+    brief = surface.module.Client(url, prefix=prefix, timeout=10.0, deny_cache_max=0.05).limiter("brief", "1/hour")
     assert surface.call(brief.consume, "k")
     began = time.monotonic()
     assert surface.call(brief.consume, "k").source == "redis"
@@ -78,13 +80,13 @@ def test_it_is_trusted_for_so_long(surface: Surface, url: str, prefix: str) -> N
 
 
 def test_children_share_what_their_parent_made(url: str, prefix: str) -> None:
-    limiter = quotalock.Client(url, prefix=prefix, deny_cache_max=60).limiter("n", "1/hour")
+    limiter = quotalock.Client(url, prefix=prefix, timeout=10.0, deny_cache_max=60).limiter("n", "1/hour")
     assert limiter.consume("k")
     assert not limiter.consume("k")
 
     def work() -> None:
         assert limiter.consume("k").source == "deny-cache"
-        own = quotalock.Client(url, prefix=prefix, deny_cache_max=60).limiter("n", "1/hour")
+        own = quotalock.Client(url, prefix=prefix, timeout=10.0, deny_cache_max=60).limiter("n", "1/hour")
         assert own.consume("k").source == "deny-cache", "another client of the same limiter"
         own.consume("k2")
         own.consume("k2")
@@ -96,7 +98,7 @@ def test_children_share_what_their_parent_made(url: str, prefix: str) -> None:
 
 
 def test_a_killed_child_spoils_nothing(url: str, prefix: str) -> None:
-    limiter = quotalock.Client(url, prefix=prefix, timeout=0.2, deny_cache_max=60).limiter("n", "1/hour")
+    limiter = quotalock.Client(url, prefix=prefix, timeout=10.0, deny_cache_max=60).limiter("n", "1/hour")
     keys = [f"k{number}" for number in range(20)]
 
     def work() -> None:
@@ -122,7 +124,7 @@ def test_asyncio_answers_a_crowd_from_memory(server: Server, prefix: str) -> Non
     async def main() -> None:
         from quotalock import aio
 
-        client = aio.Client(server.url, prefix=prefix, deny_cache_max=60)
+        client = aio.Client(server.url, prefix=prefix, timeout=10.0, deny_cache_max=60)
         limiter = client.limiter("n", "5/hour")
         await asyncio.gather(*(limiter.consume("k") for _ in range(20)))
         await limiter.consume("k")

@@ -112,7 +112,7 @@ def test_decisions_without_redis_are_told(surface: Surface, url: str, prefix: st
         return found
 
     away = "unix:///nonexistent/quotalock.sock"
-    assert sources(url, timeout=PATIENT)[-1] == "deny-cache"
+    assert sources(url, timeout=PATIENT, deny_cache_max=60.0)[-1] == "deny-cache"
     assert sources(fresh_memory()) == ["memory"] * 4
     for how in ("open", "closed", "local"):
         assert set(sources(away, on_error=how)) == {how}

@@ -17,9 +17,14 @@ from metrics_helper import counted, decisions, free_port, of_text, only
 from servers import Server
 
 SYNC_AND_ASYNC = [
-    pytest.param("client = quotalock.Client(url, prefix=prefix, timeout=10.0)\ncall = lambda make: make", id="sync"),
     pytest.param(
-        "client = aio.Client(url, prefix=prefix, timeout=10.0)\nloop = asyncio.new_event_loop()\n"
+        "from quotalock.testing import set_time\n"
+        "client = quotalock.Client(url, prefix=prefix, timeout=10.0, deny_cache_max=60.0)\ncall = lambda make: make",
+        id="sync",
+    ),
+    pytest.param(
+        "from quotalock.aio.testing import set_time\n"
+        "client = aio.Client(url, prefix=prefix, timeout=10.0, deny_cache_max=60.0)\nloop = asyncio.new_event_loop()\n"
         "call = loop.run_until_complete",
         id="asyncio",
     ),
@@ -194,12 +199,13 @@ call(client.close())
 def test_what_callers_of_a_cache_come_to_is_counted(beginning: str, url: str, prefix: str) -> None:
     script = """
 home = client.cache("home", fresh=0.2, stale=60.0, beta=0.0, error_ttl=60.0)
+call(set_time(client, 1_700_000_000_000_000))
 def load():
     return b"x"
 def fail():
     raise ValueError("no")
 call(home.get("secret:42", load)), call(home.get("secret:42", load))
-time.sleep(0.25)
+call(set_time(client, 1_700_000_000_250_000))
 call(home.get("secret:42", load))
 for _ in range(2):
     try:
@@ -226,7 +232,8 @@ import threading
 home = quotalock.Client(url, prefix=prefix, timeout=10.0).cache("home", fresh=60.0)
 def load():
     begun.set()
-    time.sleep(0.3)
+    # The others have asked by then.
+    time.sleep(3)
     return b"x"
 begun = threading.Event()
 first = threading.Thread(target=home.get, args=("k", load))
@@ -325,18 +332,23 @@ def app(environ, start_response):
 def gunicorn(tmp_path: Path, url: str, prefix: str) -> Iterator[str]:
     """A preloaded app with three workers."""
     (tmp_path / "app.py").write_text(APP.format(url=url, prefix=prefix))
-    port = free_port()
+    # Nobody else can take the port.
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
     command = [
         "-m",
         "gunicorn",
         "--preload",
         "--workers=3",
-        f"--bind=127.0.0.1:{port}",
+        f"--bind=fd://{listener.fileno()}",
+        "--no-control-socket",
         "--chdir",
         str(tmp_path),
         "app:app",
     ]
-    with subprocess.Popen([sys.executable, *command], stderr=subprocess.DEVNULL) as server:
+    inherited = [listener.fileno()]
+    with subprocess.Popen([sys.executable, *command], stderr=subprocess.DEVNULL, pass_fds=inherited) as server:
+        listener.close()
         address = f"http://127.0.0.1:{port}"
         deadline = time.monotonic() + 30
         while True:
