@@ -23,7 +23,7 @@ def cluster() -> Iterator[Server]:
 
 
 def test_keys_of_several_slots_are_charged_together_only_with_a_scope(cluster: Server) -> None:
-    with quotalock.Client(cluster.url) as client:
+    with quotalock.Client(cluster.url, timeout=10.0) as client:
         user, address = client.limiter("user", "10/minute"), client.limiter("address", "3/minute")
         for request_id in (None, "r1"):
             with pytest.raises(quotalock.CrossSlot, match="scope") as raised:
@@ -46,14 +46,14 @@ def test_keys_of_several_slots_are_charged_together_only_with_a_scope(cluster: S
 
 def test_one_key_of_one_slot_needs_no_scope(cluster: Server) -> None:
     """The key itself is the hash tag."""
-    with quotalock.Client(cluster.url) as client:
+    with quotalock.Client(cluster.url, timeout=10.0) as client:
         day, minute = client.limiter("day", "10/day"), client.limiter("minute", "3/minute")
         assert [client.consume_all([(day, "42"), (minute, "42")]).allowed for _ in range(4)] == [True] * 3 + [False]
         assert day.peek("42").remaining == 7
 
 
 def test_stocks_of_several_slots_are_taken_together_only_with_a_scope(cluster: Server) -> None:
-    with quotalock.Client(cluster.url) as client:
+    with quotalock.Client(cluster.url, timeout=10.0) as client:
         shirt, cap = client.stock("shirt"), client.stock("cap")
         shirt.open(2)
         cap.open(2)
@@ -74,7 +74,7 @@ def test_stocks_of_several_slots_are_taken_together_only_with_a_scope(cluster: S
 
 def test_locks_of_several_slots_are_asked_for_one_by_one(cluster: Server) -> None:
     with (
-        quotalock.Client(cluster.url) as client,
+        quotalock.Client(cluster.url, timeout=10.0) as client,
         pytest.raises(quotalock.CrossSlot, match="one by one"),
         client.lock_all(["shirt", "cap"]),
     ):

@@ -50,12 +50,12 @@ class Shop:
 
 @pytest.fixture
 def shop() -> Iterator[Shop]:
-    with Server("redis-7.0") as server, quotalock.Client(server.url) as client:
+    with Server("redis-7.0") as server, quotalock.Client(server.url, timeout=10.0) as client:
         yield Shop(server, client)
 
 
 def test_a_damaged_sale_does_not_keep_redis_busy() -> None:
-    with Server("redis-7.0") as server, quotalock.Client(server.url) as client:
+    with Server("redis-7.0") as server, quotalock.Client(server.url, timeout=10.0) as client:
         stock = client.stock("sale")
         stock.open(1)
         # As the script writes it, but for its time, which lies after all that a hold may end at.

@@ -85,7 +85,7 @@ class Watcher:
 
     def __init__(self, url: str, prefix: str, names: Sequence[str], quantity: int) -> None:
         self.quantity = quantity
-        self.client = quotalock.Client(url, prefix=prefix, timeout=0.5)
+        self.client = quotalock.Client(url, prefix=prefix, timeout=10.0)
         self.stocks = {name: self.client.stock(name) for name in names}
         self.odd: list[str] = []
         self.looks = 0

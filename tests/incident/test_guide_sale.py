@@ -104,7 +104,7 @@ class Shop:
 @pytest.fixture
 def shop(server_url: str) -> Iterator[Shop]:
     prefix = f"guide{time.monotonic_ns()}"
-    with quotalock.Client(server_url, prefix=prefix) as client:
+    with quotalock.Client(server_url, prefix=prefix, timeout=10.0) as client:
         shop = Shop(client, server_url)
         shop.sale.open(2, per_buyer=1)
         yield shop

@@ -16,7 +16,7 @@ from quotalock import testing
 from rediskey import RedisKey
 
 SCRIPT = """
-$limiter = (new Quotalock\\Client(prefix: getenv('PREFIX')))->limiter('checkout', '1/minute');
+$limiter = (new Quotalock\\Client(prefix: getenv('PREFIX'), timeoutMs: 10000))->limiter('checkout', '1/minute');
 $show = fn ($decision) => ['allowed' => $decision->allowed, 'healed' => $decision->healed];
 echo json_encode([
     'key' => $limiter->redisKey('hot-item'),
@@ -28,7 +28,7 @@ echo json_encode([
 
 def test_the_first_call_heals_it(server_url: str, request: pytest.FixtureRequest) -> None:
     prefix = "leftover"
-    client = quotalock.Client(server_url, prefix=prefix)
+    client = quotalock.Client(server_url, prefix=prefix, timeout=10.0)
     key = client.limiter("checkout", "1/minute").redis_key("hot-item")
     testing.put(client, key, "string", b"-37412")
     assert testing.get(client, key) == (b"-37412", None)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import measure
 import pytest
 import quotalock
 from servers import Server
@@ -25,7 +26,7 @@ def server() -> Iterator[Server]:
 
 def error_of(surface: Surface, url: str, kind: type[quotalock.QuotalockError], **options: Any) -> str:
     """Makes a call that must fail with `kind`, and returns the message."""
-    client = surface.module.Client(url, **options)
+    client = surface.module.Client(url, **{"timeout": 10.0, **options})
     with pytest.raises(kind) as caught:
         surface.call(client.limiter("checkout", "1/minute").consume, "user:42")
     assert type(caught.value) is kind
@@ -78,9 +79,11 @@ def test_something_else_than_redis_is_unavailable(surface: Surface) -> None:
 
 def test_silence_is_a_timeout(surface: Surface) -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
-        began = time.monotonic()
-        error_of(surface, f"redis://127.0.0.1:{mute.getsockname()[1]}", quotalock.Timeout, timeout=0.2)
-        assert 0.2 <= time.monotonic() - began < 2
+        with measure.Stalls() as stalls:
+            began = time.monotonic()
+            error_of(surface, f"redis://127.0.0.1:{mute.getsockname()[1]}", quotalock.Timeout, timeout=0.2)
+            took = time.monotonic() - began
+        assert 0.2 <= took < 2 + stalls.worst
 
 
 def test_a_frozen_server_is_a_timeout_and_works_again_after_it(surface: Surface, prefix: str) -> None:
@@ -119,7 +122,7 @@ def test_a_full_server_is_unavailable(surface: Surface, prefix: str) -> None:
 
 
 def test_a_key_of_another_type_is_named(surface: Surface, store_url: str, prefix: str) -> None:
-    client = surface.module.Client(store_url, prefix=prefix)
+    client = surface.module.Client(store_url, prefix=prefix, timeout=10.0)
     checkout = client.limiter("checkout", "1/minute")
     surface.call(surface.testing.put, client, checkout.redis_key("user:42"), "list", "x")
     with pytest.raises(quotalock.WrongType) as caught:
@@ -128,7 +131,7 @@ def test_a_key_of_another_type_is_named(surface: Surface, store_url: str, prefix
 
 
 def test_the_incident_heals(surface: Surface, store_url: str, prefix: str) -> None:
-    client = surface.module.Client(store_url, prefix=prefix)
+    client = surface.module.Client(store_url, prefix=prefix, timeout=10.0)
     checkout = client.limiter("checkout", "1/minute")
     redis_key = checkout.redis_key("hot-item")
     surface.call(surface.testing.put, client, redis_key, "string", "-37412")

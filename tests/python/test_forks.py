@@ -306,7 +306,7 @@ def test_an_application_that_gunicorn_loads_before_it_forks(
         answers = ask_until_each_worker_answered(port)
     finally:
         gunicorn.terminate()
-        gunicorn.wait(10)
+        gunicorn.wait(30)
         log.close()
     assert all(answer[1] for answer in answers)
     # What one worker was denied, all know.

@@ -56,7 +56,7 @@ def test_a_limiter_says_its_lease_and_refuses_what_cannot_be() -> None:
 
 
 def test_most_calls_ask_nobody(server: Server) -> None:
-    with quotalock.Client(server.url, deny_cache_max=0) as client:
+    with quotalock.Client(server.url, deny_cache_max=0, timeout=10.0) as client:
         limiter = client.limiter("n", "100000/h", lease=100)
         before = server.called().get("evalsha", 0)
         found = spend(limiter, 5_000)
@@ -67,7 +67,7 @@ def test_most_calls_ask_nobody(server: Server) -> None:
 
 
 def test_a_child_of_a_fork_spends_nothing_of_its_parent(server: Server) -> None:
-    client = quotalock.Client(server.url, deny_cache_max=0)
+    client = quotalock.Client(server.url, deny_cache_max=0, timeout=10.0)
     limiter = client.limiter("n", "100/h", lease=100)
     # 1, 2, 4, 8, 16 and then 32, of which 31 are here.
     assert spend(limiter, 32) == {("redis", True): 6, ("lease", True): 26}
@@ -83,7 +83,7 @@ def test_a_child_of_a_fork_spends_nothing_of_its_parent(server: Server) -> None:
 
 
 def test_in_all_no_more_than_the_limit_is_admitted_after_forks(server: Server) -> None:
-    client = quotalock.Client(server.url, deny_cache_max=0)
+    client = quotalock.Client(server.url, deny_cache_max=0, timeout=10.0)
     limiter = client.limiter("n", "500/h", lease=50)
     ahead = sum(limiter.consume("k").allowed for _ in range(40))
     reading, writing = os.pipe()
@@ -103,7 +103,7 @@ def test_in_all_no_more_than_the_limit_is_admitted_after_forks(server: Server) -
 
 
 def test_a_killed_holder_only_loses(server: Server) -> None:
-    with quotalock.Client(server.url, deny_cache_max=0) as client:
+    with quotalock.Client(server.url, deny_cache_max=0, timeout=10.0) as client:
         limiter = client.limiter("n", "100/h", lease=100)
 
         def work() -> None:
@@ -117,20 +117,20 @@ def test_a_killed_holder_only_loses(server: Server) -> None:
 
 
 def test_closing_gives_back(server: Server) -> None:
-    client = quotalock.Client(server.url, deny_cache_max=0)
+    client = quotalock.Client(server.url, deny_cache_max=0, timeout=10.0)
     spend(client.limiter("n", "100/h", lease=100), 20)
     client.close()
-    with quotalock.Client(server.url, deny_cache_max=0) as other:
+    with quotalock.Client(server.url, deny_cache_max=0, timeout=10.0) as other:
         assert other.limiter("n", "100/h").peek("k").remaining == 80
 
     async def closed() -> None:
-        async with aio.Client(server.url, deny_cache_max=0) as client:
+        async with aio.Client(server.url, deny_cache_max=0, timeout=10.0) as client:
             limiter = client.limiter("a", "100/h", lease=100)
             for _ in range(20):
                 await limiter.consume("k")
 
     asyncio.run(closed())
-    with quotalock.Client(server.url, deny_cache_max=0) as other:
+    with quotalock.Client(server.url, deny_cache_max=0, timeout=10.0) as other:
         assert other.limiter("a", "100/h").peek("k").remaining == 80
 
 
@@ -159,7 +159,7 @@ def test_what_stands_in_is_charged_for_the_call_alone() -> None:
 
 def test_a_hundred_in_flight_on_a_loop(server: Server) -> None:
     async def main() -> Counter[tuple[str, bool]]:
-        async with aio.Client(server.url, deny_cache_max=0) as client:
+        async with aio.Client(server.url, deny_cache_max=0, timeout=10.0) as client:
             limiter = client.limiter("n", "5000/h", lease=1_000)
 
             async def caller() -> list[quotalock.Decision]:

@@ -63,7 +63,7 @@ def test_a_block_whose_lock_was_taken_away_says_so(surface: Surface, client: Any
 
 
 def test_what_a_block_raises_wins_over_a_release_that_fails(surface: Surface, url: str, prefix: str) -> None:
-    client = surface.module.Client(url, prefix=prefix)
+    client = surface.module.Client(url, prefix=prefix, timeout=PATIENT)
     lock = client.lock("sku:42", ttl=1)
 
     def close() -> None:
@@ -75,7 +75,7 @@ def test_what_a_block_raises_wins_over_a_release_that_fails(surface: Surface, ur
 
     with pytest.raises(ZeroDivisionError):
         hold(surface, lock, fail)
-    client = surface.module.Client(url, prefix=prefix)
+    client = surface.module.Client(url, prefix=prefix, timeout=PATIENT)
     lock = client.lock("sku:42", ttl=1, wait=PATIENT)
     with pytest.raises(quotalock.Lost):
         hold(surface, lock, close)

@@ -85,7 +85,7 @@ class TestBlocking:
             assert limiter.consume("k").allowed
             return SECRET
 
-        client = quotalock.Client(app, timeout=0.3, password=asks_itself)
+        client = quotalock.Client(app, timeout=1.0, password=asks_itself)
         limiter = client.limiter("n", "1/s")
         begin = time.monotonic()
         with pytest.raises(quotalock.Timeout, match="the password function told no password"):
@@ -160,7 +160,7 @@ class TestOnLoops:
             return SECRET
 
         async def main() -> None:
-            limiter = aio.Client(app, timeout=0.2, password=never).limiter("n", "100/h")
+            limiter = aio.Client(app, timeout=1.0, password=never).limiter("n", "100/h")
             for _ in range(2):
                 with pytest.raises(quotalock.Timeout, match="the password function told no password"):
                     await limiter.consume("k")

@@ -253,7 +253,7 @@ def test_they_read_as_what_they_say(surface: Surface) -> None:
 
 
 def test_what_is_wrong_in_redis_has_its_class(surface: Surface, url: str, prefix: str) -> None:
-    client = surface.module.Client(url, prefix=prefix, on_error="open")
+    client = surface.module.Client(url, prefix=prefix, timeout=10.0, on_error="open")
     sale = client.stock("sale")
     surface.call(surface.testing.put, client, sale.redis_keys[0], "list", "x")
     with pytest.raises(quotalock.WrongType):

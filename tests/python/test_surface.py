@@ -220,7 +220,7 @@ def test_nothing_shows_a_password(surface: Surface) -> None:
 
 
 def test_a_closed_client_answers_closed(surface: Surface, url: str, prefix: str) -> None:
-    client = surface.module.Client(url, prefix=prefix)
+    client = surface.module.Client(url, prefix=prefix, timeout=10.0)
     checkout = client.limiter("checkout", "1/minute")
     assert surface.call(checkout.consume, "k")
     surface.call(client.close)
