@@ -6,6 +6,8 @@ from quotalock import aio
 
 
 async def main() -> None:
+    # Of a step that a busy machine made slow, a loop in debug mode would speak on stderr.
+    asyncio.get_running_loop().slow_callback_duration = 60.0
     async with aio.Client("memory://") as client:
         checkout = client.limiter("checkout", "10/minute;100/hour")
         decision = await checkout.consume("user:42")

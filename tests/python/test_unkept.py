@@ -190,7 +190,7 @@ atexit.register(last.clear)
 import quotalock
 from quotalock import aio
 
-client = quotalock.Client({url!r}, prefix={prefix!r})
+client = quotalock.Client({url!r}, prefix={prefix!r}, timeout=10.0)
 lock = client.lock("global")
 assert lock.acquire()
 cycle = [client.lock("cycle")]
@@ -206,7 +206,9 @@ thread = threading.Thread(target=hold, args=[client.lock("daemon")], daemon=True
 thread.start()
 async def main():
     global waited
-    waited = aio.Client({url!r}, prefix={prefix!r}).lock("of a loop")
+    # Of a step that a busy machine made slow, a loop in debug mode would speak on stderr.
+    asyncio.get_running_loop().slow_callback_duration = 60
+    waited = aio.Client({url!r}, prefix={prefix!r}, timeout=10.0).lock("of a loop")
     assert await waited.acquire()
 asyncio.run(main())
 """
