@@ -149,7 +149,7 @@ def test_a_lock_is_renewed_with_the_next_password(language: str, server: Server,
     """In a program that blocks, the next call of anything brings the answer; loops answer by themselves."""
     with Worker(language) as worker:
         worker.client(app, password=file)
-        ttl_ms = 1500
+        ttl_ms = 3000
         assert worker.call("lock.acquire", "n", {"ttl_ms": ttl_ms})["result"] is True
         rotate(server, file)
         end = time.monotonic() + 2 * ttl_ms / 1000

@@ -98,10 +98,10 @@ import asyncio, os
 import quotalock
 from quotalock import aio
 name = f"exit-{os.getpid()}"
-kept = [quotalock.Client(os.environ["URL"], timeout=10).lock(f"{name}-{n}", ttl=1) for n in range(5)]
+kept = [quotalock.Client(os.environ["URL"], timeout=10).lock(f"{name}-{n}", ttl=10) for n in range(5)]
 assert all(lock.acquire() for lock in kept)
 lost = [lock.lost for lock in kept]
-held = aio.Client(os.environ["URL"], timeout=10).lock(f"{name}-a", ttl=1)
+held = aio.Client(os.environ["URL"], timeout=10).lock(f"{name}-a", ttl=10)
 assert asyncio.run(held.acquire())
 """
 
@@ -111,7 +111,7 @@ import quotalock
 client = quotalock.Client(os.environ["URL"], timeout=10)
 memory = quotalock.Client("memory://")
 for each in (client, memory):
-    held = each.lock(f"exit-{os.getpid()}", ttl=1)
+    held = each.lock(f"exit-{os.getpid()}", ttl=10)
     assert held.acquire()
     globals()[each.server] = held
     wait = lambda each=each: each.lock(f"exit-{os.getpid()}").acquire(100)
@@ -126,7 +126,7 @@ import quotalock
 client = quotalock.Client(os.environ["URL"], timeout=10)
 def work():
     while True:
-        with client.lock(f"exit-{os.getpid()}", ttl=1, wait=100):
+        with client.lock(f"exit-{os.getpid()}", ttl=10, wait=100):
             pass
 for _ in range(4):
     threading.Thread(target=work, daemon=True).start()
@@ -138,7 +138,7 @@ import asyncio, os, sys
 from quotalock import aio
 client = aio.Client(os.environ["URL"], timeout=10)
 async def wait():
-    async with client.lock(f"exit-{os.getpid()}", ttl=1, wait=100, cancel_on_loss=True) as lock:
+    async with client.lock(f"exit-{os.getpid()}", ttl=10, wait=100, cancel_on_loss=True) as lock:
         await lock.lost.wait()
 async def main():
     tasks = [asyncio.ensure_future(wait()) for _ in range(20)]
@@ -155,7 +155,7 @@ client = aio.Client(os.environ["URL"], timeout=10)
 loop = asyncio.new_event_loop()
 loop.set_exception_handler(lambda *_: None)
 async def wait():
-    async with client.lock(f"exit-{os.getpid()}", ttl=1, wait=100) as lock:
+    async with client.lock(f"exit-{os.getpid()}", ttl=10, wait=100) as lock:
         await lock.lost.wait()
 tasks = [loop.create_task(wait()) for _ in range(20)]
 loop.run_until_complete(asyncio.sleep(0.05))
@@ -167,7 +167,7 @@ from quotalock import aio
 client = aio.Client(os.environ["URL"], timeout=10)
 async def work():
     while True:
-        async with client.lock(f"exit-{os.getpid()}", ttl=1, wait=100):
+        async with client.lock(f"exit-{os.getpid()}", ttl=10, wait=100):
             await asyncio.sleep(0)
 async def main():
     await asyncio.gather(*(work() for _ in range(5)))

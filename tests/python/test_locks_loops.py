@@ -140,7 +140,7 @@ def test_a_fork_with_locks_on_a_loop(url: str, prefix: str) -> None:
         assert not await lock.acquire()
         assert lock.lost.is_set() is False
         os.write(tell, b"x")
-        async with client.lock(f"child-{os.getpid()}", ttl=3) as own:
+        async with client.lock(f"child-{os.getpid()}", ttl=4) as own:
             await asyncio.sleep(1.5)
             assert own.held
         assert await lock.acquire(PATIENT)
@@ -155,7 +155,7 @@ def test_a_fork_with_locks_on_a_loop(url: str, prefix: str) -> None:
         os._exit(0)
 
     async def body() -> None:
-        lock, waiting = client.lock("sku:42", ttl=3), client.lock("sku:42")
+        lock, waiting = client.lock("sku:42", ttl=4), client.lock("sku:42")
         assert await lock.acquire()
         waiter = asyncio.create_task(waiting.acquire(PATIENT))
         await asyncio.sleep(0.05)

@@ -32,7 +32,7 @@ from typing import Any
 import measure
 import pytest
 import quotalock
-from locks import PATIENT, SOON
+from locks import PATIENT, SOON, wait_until
 from surface import Surface
 
 
@@ -275,9 +275,13 @@ def test_any_thread_may_release_a_handle(surface: Surface, client: Any) -> None:
 
 
 def test_a_holder_that_lives_keeps_it(surface: Surface, client: Any) -> None:
-    lock, other = client.lock("foo", ttl=2.0), client.lock("foo")
+    # So long that a machine that stands still for a while does not lose it.
+    lock, other = client.lock("foo", ttl=6.0), client.lock("foo")
     assert surface.call(lock.acquire)
+    before = ttl_of(surface, client, lock)
     assert not surface.call(other.acquire, wait=2.4)
+    # It was renewed, or will be.
+    wait_until(lambda: ttl_of(surface, client, lock) > before)
     assert lock.held
 
 

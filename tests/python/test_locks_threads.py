@@ -213,7 +213,7 @@ def test_two_threads_cannot_acquire_one_handle(client: quotalock.Client) -> None
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_child_does_not_hold_and_both_go_on(url: str, prefix: str) -> None:
     client = quotalock.Client(url, prefix=prefix, timeout=PATIENT)
-    lock = client.lock("sku:42", ttl=3)
+    lock = client.lock("sku:42", ttl=5)
     assert lock.acquire()
     lost = lock.lost
     tried, tell = os.pipe()
@@ -227,15 +227,15 @@ def test_a_child_does_not_hold_and_both_go_on(url: str, prefix: str) -> None:
         assert not lock.extend()
         assert not lock.acquire()
         os.write(tell, b"x")
-        with client.lock(f"child-{os.getpid()}", ttl=3) as own:
-            time.sleep(3.3)
+        with client.lock(f"child-{os.getpid()}", ttl=5) as own:
+            time.sleep(5.3)
             assert own.held
         assert lock.acquire(PATIENT)
         assert lock.token
         assert lock.release()
 
     children = [fork(child) for _ in range(3)]
-    time.sleep(3.3)
+    time.sleep(5.3)
     for _ in children:
         os.read(tried, 1)
     # Renewed by the parent's thread, and released by no child.
