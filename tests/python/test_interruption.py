@@ -103,7 +103,7 @@ def test_control_c_ends_a_wait_in_memory(denied: quotalock.Limiter) -> None:
 
 
 def test_a_handler_that_raises_nothing_ends_nothing(url: str, prefix: str) -> None:
-    limiter = quotalock.Client(url, prefix=prefix, timeout=LONG).limiter("checkout", "1/2s")
+    limiter = quotalock.Client(url, prefix=prefix, timeout=LONG).limiter("checkout", "1/4s")
     assert limiter.consume("k")
     ran: list[int] = []
     in_a_moment(lambda number, _: ran.append(number), times=4)
@@ -112,7 +112,7 @@ def test_a_handler_that_raises_nothing_ends_nothing(url: str, prefix: str) -> No
 
 
 def test_a_handler_may_call_the_same_limiter(url: str, prefix: str) -> None:
-    limiter = quotalock.Client(url, prefix=prefix, timeout=LONG).limiter("checkout", "2/2s")
+    limiter = quotalock.Client(url, prefix=prefix, timeout=LONG).limiter("checkout", "2/4s")
     assert limiter.consume("k", 2)
     peeked: list[quotalock.Decision] = []
     in_a_moment(lambda *_: peeked.append(limiter.peek("k")))
@@ -121,13 +121,13 @@ def test_a_handler_may_call_the_same_limiter(url: str, prefix: str) -> None:
 
 
 def time_out(silent_url: str) -> None:
-    limiter = quotalock.Client(silent_url, timeout=2.0).limiter("checkout", "1/minute")
+    limiter = quotalock.Client(silent_url, timeout=4.0).limiter("checkout", "1/minute")
     with pytest.raises(quotalock.Timeout):
         limiter.consume("k")
 
 
 def wait_in_memory(_: str) -> None:
-    limiter = quotalock.Client(fresh_memory()).limiter("checkout", "1/2s")
+    limiter = quotalock.Client(fresh_memory()).limiter("checkout", "1/4s")
     assert limiter.consume("k")
     assert limiter.wait("k", timeout=LONG)
 
