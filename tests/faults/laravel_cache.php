@@ -16,8 +16,7 @@ require_once '/usr/share/php/Illuminate/Redis/autoload.php';
 
 [, $port, $readers, $loadMs] = $argv;
 [$lock, $wait] = [(int) ($argv[4] ?? 0), (int) ($argv[5] ?? 0)];
-[$loads, $ends] = [tempnam(sys_get_temp_dir(), 'ql-'), tempnam(sys_get_temp_dir(), 'ql-')];
-$begin = hrtime(true) + 300_000_000;
+[$loads, $ends, $ready] = array_map(fn () => tempnam(sys_get_temp_dir(), 'ql-'), range(1, 3));
 for ($reader = 0; $reader < (int) $readers; $reader++) {
     if (pcntl_fork() === 0) {
         $redis = new RedisManager(null, 'phpredis', ['default' => ['host' => '127.0.0.1', 'port' => (int) $port]]);
@@ -28,7 +27,13 @@ for ($reader = 0; $reader < (int) $readers; $reader++) {
             usleep((int) $loadMs * 1000);
             return 'value';
         });
-        usleep((int) max(0, ($begin - hrtime(true)) / 1000));
+        // They begin when the last is ready, however long a fork takes.
+        file_put_contents($ready, '.', FILE_APPEND | LOCK_EX);
+        while (filesize($ready) < (int) $readers) {
+            usleep(1000);
+            clearstatcache();
+        }
+        $begin = hrtime(true);
         try {
             $value = $lock > 0 ? $cache->lock('key:lock', $lock)->block($wait, $remember) : $remember();
         } catch (Exception $error) {
@@ -53,4 +58,4 @@ $got = $values['value'] ?? 0;
 unset($values['value']);
 $last = round(max(array_column($ended, 1)));
 echo json_encode(['loads' => count(file($loads)), 'got' => $got, 'threw' => (object) $values, 'last' => $last]);
-array_map(unlink(...), [$loads, $ends]);
+array_map(unlink(...), [$loads, $ends, $ready]);

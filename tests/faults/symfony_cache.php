@@ -14,14 +14,19 @@ require '/usr/share/php/Symfony/Component/Cache/autoload.php';
 [, $port, $readers, $machines, $loadMs] = array_map(intval(...), $argv);
 $loads = tempnam(sys_get_temp_dir(), 'ql-');
 $files = array_map(fn () => tempnam(sys_get_temp_dir(), 'ql-'), range(1, $machines));
-$begin = hrtime(true) + 300_000_000;
+$ready = tempnam(sys_get_temp_dir(), 'ql-');
 for ($reader = 0; $reader < $readers; $reader++) {
     if (pcntl_fork() === 0) {
         LockRegistry::setFiles([$files[$reader % $machines]]);
         $cache = new RedisAdapter(RedisAdapter::createConnection("redis://127.0.0.1:$port"), "symfony$machines");
         // As under php-fpm: in a command it has no lock.
         $cache->setCallbackWrapper([LockRegistry::class, 'compute']);
-        usleep((int) max(0, ($begin - hrtime(true)) / 1000));
+        // They begin when the last is ready, however long a fork takes.
+        file_put_contents($ready, '.', FILE_APPEND | LOCK_EX);
+        while (filesize($ready) < $readers) {
+            usleep(1000);
+            clearstatcache();
+        }
         $cache->get('key', function () use ($loads, $loadMs) {
             file_put_contents($loads, "load\n", FILE_APPEND);
             usleep($loadMs * 1000);
@@ -33,4 +38,4 @@ for ($reader = 0; $reader < $readers; $reader++) {
 while (pcntl_wait($status) > 0) {
 }
 echo count(file($loads));
-array_map(unlink(...), [$loads, ...$files]);
+array_map(unlink(...), [$loads, $ready, ...$files]);

@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -41,14 +41,15 @@ class Stampede:
         # The worker, the lane and the number of each reader of a language.
         self._readers: list[tuple[str, Worker, int, int]] = []
 
-    def go(self, first: str = "", *, ahead_ms: int = 0, at_ns: int = 0) -> int:
-        """Has all readers read at one moment, those of the `first` language a little sooner; answers the moment."""
+    def go(self, languages: Collection[str] = (), *, at_ns: int = 0) -> int:
+        """Has all readers, or those of some languages, read at one moment; answers the moment."""
         moment = max(at_ns, time.monotonic_ns() + AHEAD_NS)
         for proc, worker, lane, number in self._readers:
+            if languages and proc not in languages:
+                continue
             spread = self._spread_ms * 1_000_000 * number // self._counts[proc]
-            at = moment + spread + (0 if proc == first else ahead_ms * 1_000_000)
             load = {"value": f"loaded by {proc}", "takes_ms": self._load_ms}
-            how = {"at_ns": at}
+            how = {"at_ns": moment + spread}
             worker.begin_call("cache.get", "pages", self._cache, lane=lane, how=how, key="key", load=load, **self._wait)
         return moment
 
