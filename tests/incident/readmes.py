@@ -69,7 +69,7 @@ answers = []
 for _ in range(11):
     application({"REMOTE_ADDR": "192.0.2.1"}, lambda status, headers: answers.append((status, dict(headers))))
 assert [status for status, _ in answers] == ["200 OK"] * 10 + ["429 Too Many Requests"]
-assert answers[10][1]["Retry-After"] == "60", answers
+assert 50 < int(answers[10][1]["Retry-After"]) <= 60, answers
 """,
     },
     "php": {
@@ -98,7 +98,7 @@ const response = {
   end: () => {},
 }
 for (let call = 0; call < 11; call += 1) await handle({ socket: { remoteAddress: '192.0.2.1' } }, response)
-answers.slice(-2).join() === 'Retry-After: 60,429' || console.log(answers)
+;/^Retry-After: (5[1-9]|60),429$/.test(answers.slice(-2).join()) || console.log(answers)
 """,
     },
 }

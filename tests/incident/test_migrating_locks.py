@@ -27,6 +27,9 @@ holding = {{
     "both": lambda: exclusively(name),
     "new": lambda: client.lock(name, wait=60.0),
 }}[kind]
+# All begin together, however long one took to start.
+print("ready", flush=True)
+sys.stdin.readline()
 met, end = 0, time.monotonic() + 1.5
 while time.monotonic() < end:
     with holding():
@@ -57,11 +60,19 @@ def test_who_meets_whom(kinds: tuple[str, str], may_meet: bool, server: Server, 
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", program, kind, server.url, name, str(tmp_path / "at work")],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
         for kind in (*kinds, *kinds)
     ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
     met = [int(process.communicate(timeout=60)[0]) for process in processes]
     assert [process.returncode for process in processes] == [0] * 4
     assert any(met) == may_meet, met
