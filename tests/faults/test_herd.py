@@ -12,8 +12,8 @@ from fpm import Fpm, body
 from servers import ROOT
 
 CHILDREN = 200
-# In any second, of one node. Each child asks at a moment of its own within eight seconds, so the busiest second has about 12
-# and sometimes 25; if all asked at once, it would have more than 100.
+# In any second, of one node. Each child asks at a moment of its own within eight seconds, so the busiest second has
+# about 12 and sometimes 25; if all asked at once, it would have more than 100.
 AT_MOST = 40
 LOOKS_EVERY = 0.05
 
