@@ -75,6 +75,8 @@ test('a session that ends leads to the door', async (context) => {
   // Another tab of the same session ends it.
   const other = await page.context().newPage()
   await other.goto(at)
+  // It knows its session by then.
+  await other.getByText('Live', { exact: true }).waitFor()
   await other.getByRole('button', { name: 'Sign out' }).click()
   await other.getByRole('heading', { name: 'Sign in' }).waitFor()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()

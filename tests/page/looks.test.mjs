@@ -32,6 +32,11 @@ async function shown(context, state, options) {
   Object.assign(scripted.state, state)
   const page = await browser(context, options)
   await page.goto(scripted.url)
+  // The last that is drawn of a state. "Live" is there before: a state is heard at once, and drawn with the next frame.
+  await page
+    .locator('#version')
+    .getByText(/^Quotalock/)
+    .waitFor()
   await page.getByText('Live', { exact: true }).waitFor()
   return { page, scripted }
 }

@@ -37,7 +37,7 @@ test('a person sees the sale sell, the limiter deny and the lock held', async (c
   await lock.getByText('night run').waitFor()
   await until(async () => (await number(lock, 3)) === 2, 'two wait')
   await verdict(page)
-    .getByText(/Lock invoices is held for \d+s by night run on .*, and 2 wait/)
+    .getByText(/Lock invoices is held for \d+[sm] by night run on .*, and 2 wait/)
     .waitFor()
 
   const limiter = line(page, 'Decisions a second', 'checkout')

@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { freePort } from '../node/support.mjs'
 
 const FILES = new URL('../../cli/src/serve/page/', import.meta.url)
 const GUARD = readFileSync(new URL('../guard.rs', FILES), 'utf8')
@@ -88,8 +89,10 @@ export class Scripted {
     return scripted
   }
 
-  async start(port = 0) {
-    await new Promise((resolve) => this.server.listen(port, '127.0.0.1', () => resolve(null)))
+  /** Without a port of before, on one that no outgoing connection gets while it is away. @param {number} [port] */
+  async start(port) {
+    const own = port ?? Number(await freePort())
+    await new Promise((resolve) => this.server.listen(own, '127.0.0.1', () => resolve(null)))
     const address = /** @type {import('node:net').AddressInfo} */ (this.server.address())
     this.url = `http://127.0.0.1:${address.port}`
   }

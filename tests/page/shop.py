@@ -17,6 +17,7 @@ from quotalock import Client
 
 PIECES = 4000
 BUYERS = 40
+WAITERS = 2
 
 
 def buy(client: Client) -> None:
@@ -43,9 +44,11 @@ def search(client: Client) -> None:
         time.sleep(0.03)
 
 
-def hold(client: Client, label: str, seconds: float) -> None:
-    """Waits for the lock, then holds it for long."""
+def hold(client: Client, label: str, seconds: float, told: int | None = None) -> None:
+    """Waits for the lock, tells those who are to wait for it, then holds it for long."""
     with client.lock("invoices", label=label, wait=3600.0):
+        if told is not None:
+            os.write(told, bytes(WAITERS))
         time.sleep(seconds)
 
 
@@ -53,9 +56,12 @@ def main(url: str, seconds: float) -> None:
     """Opens the sale, and lets everybody work. Who waits for the lock is a process of its own."""
     label = "night run"
     shop = os.getpid()
-    for _ in range(2):
+    hear, told = os.pipe()
+    for _ in range(WAITERS):
         if os.fork() == 0:
-            time.sleep(1.0)
+            # Who waits comes when the first holds it, however long that takes; or hears that the shop has ended.
+            os.close(told)
+            os.read(hear, 1)
             work = (Client(url, timeout=10.0, report=True), "day run", seconds)
             threading.Thread(target=hold, args=work, daemon=True).start()
             # Nobody is left behind by a shop that is killed.
@@ -64,7 +70,7 @@ def main(url: str, seconds: float) -> None:
             os._exit(0)
     client = Client(url, timeout=10.0, report=True)
     client.stock("sneaker-42").open(PIECES, per_buyer=200)
-    works = [(hold, (client, label, seconds)), (buy, (client,)), (buy, (client,)), (search, (client,))]
+    works = [(hold, (client, label, seconds, told)), (buy, (client,)), (buy, (client,)), (search, (client,))]
     for work, arguments in works:
         threading.Thread(target=work, args=arguments, daemon=True).start()
     print("open", flush=True)
