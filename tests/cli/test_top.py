@@ -96,7 +96,7 @@ def test_what_others_put_there_is_no_report(console: Console) -> None:
 
 def test_inspect_and_doctor_know_the_stream(redis: Member, quotalock: Program) -> None:
     console = Console(redis.url, "ql")
-    client = console.client.__class__(redis.url, report=True)
+    client = console.client.__class__(redis.url, timeout=10.0, report=True)
     client.limiter("n", "1/hour").consume("k")
     client.close()
     found = console.found("ql:reports")
