@@ -46,7 +46,7 @@ for (const [store, url] of Object.entries(servers())) {
     assert.deepEqual(texts(await Promise.all(gets)), new Set(['v']))
     assert.equal(loads, 1)
     // The lease began after the process did.
-    assert.ok(at - began >= 1500 && at - killed < 5_000, `${at - began} ms, ${at - killed} ms`)
+    assert.ok(at - began >= 1500 && at - killed < 8_000, `${at - began} ms, ${at - killed} ms`)
   })
 }
 

@@ -44,14 +44,14 @@ test('zero switches it off, and too much is refused', async () => {
 test('worker threads share what is remembered, and what is forgotten', async () => {
   const prefix = freshPrefix()
   const given = { url: redis(), prefix }
-  const limiter = new Client(given.url, { prefix, denyCacheMaxMs: 60_000 }).limiter('n', '1/hour')
+  const limiter = new Client(given.url, { prefix, timeoutMs: 10_000, denyCacheMaxMs: 60_000 }).limiter('n', '1/hour')
   await limiter.consume('k')
   assert.equal((await limiter.consume('k')).source, 'redis')
   const worker = new Worker(
     `const { parentPort, workerData } = require('node:worker_threads')
      const { Client } = require('quotalock')
      const { url, prefix } = workerData
-     const limiter = new Client(url, { prefix, denyCacheMaxMs: 60_000 }).limiter('n', '1/hour')
+     const limiter = new Client(url, { prefix, timeoutMs: 10_000, denyCacheMaxMs: 60_000 }).limiter('n', '1/hour')
      parentPort.once('message', async () => parentPort.postMessage(await limiter.reset('k')))
      limiter.consume('k').then(({ source }) => parentPort.postMessage(source))`,
     { eval: true, workerData: given },
@@ -69,7 +69,8 @@ test('a file that cannot be joined is warned of, and the process goes on', async
     process.env.QUOTALOCK_DENY_CACHE_FILE = '/proc/no/such'
     process.once('warning', ({ message }) => console.log(message.includes('/proc/no/such cannot be')))
     const { Client } = await import('quotalock')
-    const limiter = new Client(${JSON.stringify(redis())}, { prefix: ${JSON.stringify(freshPrefix())} }).limiter('n', '1/hour')
+    const options = { prefix: ${JSON.stringify(freshPrefix())}, timeoutMs: 10_000, denyCacheMaxMs: 60_000 }
+    const limiter = new Client(${JSON.stringify(redis())}, options).limiter('n', '1/hour')
     const sources = [await limiter.consume('k'), await limiter.consume('k'), await limiter.consume('k')]
     console.log(sources.map(({ source }) => source).join())`
   assert.match((await run(text)).output, /true\nredis,redis,deny-cache\n$/)

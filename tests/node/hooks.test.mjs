@@ -153,7 +153,7 @@ for (const [store, url] of Object.entries(stores())) {
 }
 
 test('decisions without Redis are told', async () => {
-  const { own, told } = telling(redis())
+  const { own, told } = telling(redis(), { denyCacheMaxMs: 60_000 })
   const limiter = own.limiter('checkout', '2/hour')
   for (let i = 0; i < 4; i++) await limiter.consume('a')
   assert.equal(told.at(-1)?.[0].source, 'deny-cache')

@@ -66,7 +66,7 @@ for (const [name, url] of Object.entries(servers())) {
 
   test(`closing gives back to ${name}`, async () => {
     const [first, second] = [client(url), client(url)]
-    const prefix = { prefix: `${first.prefix}-shared` }
+    const prefix = { prefix: `${first.prefix}-shared`, timeoutMs: 10_000 }
     const [one, other] = [new Client(url, prefix), new Client(url, prefix)]
     const limiter = one.limiter('n', '100/h', { lease: 100 })
     for (let number = 0; number < 20; number++) await limiter.consume('k')

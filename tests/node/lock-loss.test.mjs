@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LostError } from 'quotalock'
 import { client, ownRedis, redis, run, stores } from './support.mjs'
 
-/** What the machine may be late by: the tests share it. */
-const SLACK = 400
+/** What the machine may be late by: the tests share it, and a server or a thread may stand still alone. */
+const SLACK = 3_000
 
 /**
  * After how many milliseconds a signal fires.
@@ -43,9 +43,9 @@ test('a lock is renewed while it is held', async () => {
   await everywhere(async (url, store) => {
     const own = client(url)
     // Longer than a stall of a machine that is shared.
-    const lock = await own.lock('sku:42', { ttlMs: 3000 })
+    const lock = await own.lock('sku:42', { ttlMs: 6000 })
     const { signal } = lock
-    for (let i = 0; i < 20; i++) {
+    for (let i = 0; i < 40; i++) {
       await sleep(200)
       assert.ok(lock.held && lock.remainingMs > 0, `${store}: ${lock.state}`)
     }
@@ -56,9 +56,9 @@ test('a lock is renewed while it is held', async () => {
 })
 
 test('a lock is renewed while this thread is busy', async () => {
-  const lock = await client(redis()).lock('sku:42', { ttlMs: 3000 })
+  const lock = await client(redis()).lock('sku:42', { ttlMs: 6000 })
   const still = new Int32Array(new SharedArrayBuffer(4))
-  Atomics.wait(still, 0, 0, 4000)
+  Atomics.wait(still, 0, 0, 8000)
   lock.assertHeld()
   assert.equal(await lock.release(), true)
 })
@@ -97,7 +97,8 @@ test('an extension lengthens, and never shortens', async () => {
 test('the signal fires soon after the lock was taken away', async () => {
   await everywhere(async (url, store) => {
     const own = client(url)
-    const ttlMs = 3000
+    // It is found a third of this later, and not two thirds, however late the machine is.
+    const ttlMs = 12_000
     const lock = await own.lock('sku:42', { ttlMs })
     const { signal } = lock
     assert.equal(signal.aborted, false)
@@ -127,13 +128,13 @@ test('the signal fires at the deadline when the server stands still', async (con
 
 test('a renewal that fails makes it uncertain until one succeeds', async (context) => {
   const { url, server } = await ownRedis(context)
-  const lock = await client(url).lock('sku:42', { ttlMs: 3000 })
+  const lock = await client(url).lock('sku:42', { ttlMs: 9000 })
   server.kill('SIGSTOP')
-  for (const end = performance.now() + 2800; lock.state === 'held' && performance.now() < end; ) await sleep(20)
+  for (const end = performance.now() + 8800; lock.state === 'held' && performance.now() < end; ) await sleep(20)
   assert.deepEqual([lock.state, lock.held], ['uncertain', true])
   lock.assertHeld()
   server.kill('SIGCONT')
-  for (const end = performance.now() + 2800; lock.state === 'uncertain' && performance.now() < end; ) await sleep(20)
+  for (const end = performance.now() + 8800; lock.state === 'uncertain' && performance.now() < end; ) await sleep(20)
   assert.equal(lock.state, 'held')
   assert.equal(await lock.release(), true)
 })
@@ -224,7 +225,7 @@ test('a handle that is forgotten is released, unless its signal is watched', asy
     const client = new Client('${redis()}', { prefix: '${own.prefix}', timeoutMs: 10_000 })
     let lost
     const lead = async () => {
-      const lock = await client.lock('leader', { ttlMs: 3000 })
+      const lock = await client.lock('leader', { ttlMs: 9000 })
       await once(lock.signal, 'abort')
       console.log(lock.state)
     }

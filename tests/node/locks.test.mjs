@@ -127,7 +127,7 @@ test('waiting blocks nobody else', async () => {
     const began = performance.now()
     assert.equal(await other.acquire(), false, 'as long as the handle was told to')
     const took = performance.now() - began
-    assert.ok(took >= 295 && took < 3000, `${took}`)
+    assert.ok(took >= 295 && took < 10_000, `${took}`)
     assert.match((await own.lock('sku:42', { waitMs: 20 }).catch((error) => error)).message, /within 20 ms/)
     let waiting = true
     const waits = other.acquire({ waitMs: LONG }).finally(() => (waiting = false))

@@ -52,7 +52,7 @@ const only = (counts, name) =>
 
 test('decisions are counted by limiter, result and source', async () => {
   const counts = await counted(
-    `const client = new Client(url, { prefix, timeoutMs: 10_000 })
+    `const client = new Client(url, { prefix, timeoutMs: 10_000, denyCacheMaxMs: 60_000 })
      const n = client.limiter('n', '3/hour')
      const tried = client.limiter('tried', '1/hour', { enforce: false })
      for (let call = 0; call < 5; call++) await n.consume('secret:42')

@@ -67,7 +67,8 @@ test('process.exit with locks held and waited for is a plain exit', async () => 
 for (const end of ['', 'process.exit(0)', 'throw new Error()']) {
   test(`what a process holds at its end ends with its ttl at the latest: ${end || 'the last line'}`, async () => {
     const prefix = freshPrefix()
-    const [ttlMs, hold] = [1000, `new Client(${JSON.stringify(redis())}, { prefix: '${prefix}' }).lock('sku:42', `]
+    const made = `new Client(${JSON.stringify(redis())}, { prefix: '${prefix}', timeoutMs: 10_000 })`
+    const [ttlMs, hold] = [1000, `${made}.lock('sku:42', `]
     const text = `import { Client } from 'quotalock'; globalThis.kept = await ${hold} { ttlMs: ${ttlMs} }); ${end}`
     await run(text)
     const ended = Date.now()

@@ -7,7 +7,7 @@ import { Client, InvalidArgumentError, Lock, LostError, NotAcquiredError, quorum
 import { freshPrefix, servers } from './support.mjs'
 
 /** Longer than a stall of a machine that is shared, and soon shorter than the servers have been up. */
-const TTL = 3000
+const TTL = 6000
 const LONG = 60_000
 
 /** A client of each server. */

@@ -98,7 +98,7 @@ test('nothing is told when a process or a worker ends', async () => {
     await client.limiter('n', '9/minute').reserve('k', 1, { ttlMs: 60_000 })
     const worker = new Worker(\`
       import { Client } from 'quotalock'
-      await new Client('${redis()}', { prefix: '${freshPrefix()}' }).lock('sku:42')
+      await new Client('${redis()}', { prefix: '${freshPrefix()}', timeoutMs: 10_000 }).lock('sku:42')
       process.exit()
     \`, { eval: true })
     await new Promise((resolve) => worker.on('exit', resolve))
