@@ -40,6 +40,11 @@ def server(name: str) -> str:
     return url
 
 
+def immortal_of(database: Any) -> list[bytes]:
+    """The keys without a TTL."""
+    return [key for key in database.scan_iter() if database.pttl(key) == -1]
+
+
 def contend(workers: Sequence[Any], url: str, mix: Sequence[dict[str, Any]], seconds: float) -> Report:
     """Lets the workers at the same keys, whose TTL gets lost now and then, and checks their history."""
     prefix = f"c{uuid.uuid4().hex[:12]}"
@@ -58,8 +63,13 @@ def contend(workers: Sequence[Any], url: str, mix: Sequence[dict[str, Any]], sec
             for key in database.scan_iter():
                 database.persist(key)
         history = [record for worker in crew for record in worker.end_load(within=seconds + 30)]
+        if immortal_of(database):
+            # They lost it when the workers had ended, or nearly so: the next call is still to come.
+            for number, worker in enumerate(crew):
+                worker.begin_load(mix, seconds=4, in_flight=2, pause_us=700, seed=100 + number)
+            history += [record for worker in crew for record in worker.end_load(within=34)]
         wall.look()
-        immortal = [key for key in database.scan_iter() if database.pttl(key) == -1]
+        immortal = immortal_of(database)
     assert all("error" not in record for record in history), [r for r in history if "error" in r][:3]
     report = check(history, wall)
     # A key that has lost its TTL gets one with the next call that is admitted.
@@ -67,7 +77,7 @@ def contend(workers: Sequence[Any], url: str, mix: Sequence[dict[str, Any]], sec
     return report
 
 
-@pytest.mark.parametrize(("name", "seconds"), [("redis-7.0", 30), ("valkey-9.1", 4)])
+@pytest.mark.parametrize(("name", "seconds"), [("redis-7.0", 30), ("valkey-9.1", 8)])
 def test_three_languages_share_one_limit(name: str, seconds: float) -> None:
     report = contend(["php", "python", "node"], server(name), MIX, seconds)
     print(f"{name}: {report.calls} calls, {report.windows} windows, {report.full} of them full")
@@ -90,7 +100,7 @@ def test_the_same_check_catches_a_planted_fault(fault: str, shows: str) -> None:
 
 
 def test_what_is_planted_without_a_fault_passes() -> None:
-    report = contend(planted("none"), server("redis-7.0"), FIXED_MIX, 3)
+    report = contend(planted("none"), server("redis-7.0"), FIXED_MIX, 6)
     assert report.problems == []
     assert report.full > 9
 

@@ -8,6 +8,8 @@ const told = []
 const client = new Client(url, {
   prefix,
   timeoutMs: 10_000,
+  // Which denials come from memory must not hang on the time between two calls.
+  denyCacheMaxMs: 60_000,
   onDecision: ({ name, allowed, wouldDeny, source, limit, remaining, cost }, key) =>
     void told.push([name, allowed, wouldDeny, source, limit, remaining, cost, key]),
   onLost: ({ names }) => void told.push(['lost', ...names]),

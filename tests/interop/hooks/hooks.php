@@ -15,6 +15,8 @@ $client = new Client(
     $url,
     $prefix,
     10_000,
+    // Which denials come from memory must not hang on the time between two calls.
+    denyCacheMaxMs: 60_000,
     onDecision: function (Decision $of, string $key) use (&$told): void {
         $numbers = [$of->limit, $of->remaining, $of->cost];
         $told[] = [$of->name, $of->allowed, $of->wouldDeny, $of->source, ...$numbers, $key];

@@ -28,7 +28,9 @@ async def main(module: Any, url: str, prefix: str, calls: list[list[Any]]) -> No
         answer = function(*arguments)
         return await answer if inspect.isawaitable(answer) else answer
 
-    client = module.Client(url, prefix=prefix, timeout=10.0, on_decision=on_decision, on_lost=on_lost)
+    hooks = {"on_decision": on_decision, "on_lost": on_lost}
+    # Which denials come from memory must not hang on the time between two calls.
+    client = module.Client(url, prefix=prefix, timeout=10.0, deny_cache_max=60.0, **hooks)
     limiters = {
         name: client.limiter(name, policy, "s", name != "trial")
         for name, policy in {"checkout": "4/hour", "trial": "1/hour"}.items()
