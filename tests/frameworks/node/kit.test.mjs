@@ -66,7 +66,7 @@ test('faked timers are moved beside the clock, and neither moves the other', asy
   clock.advance(60_000)
   assert.equal((await logins.consume('ada')).allowed, true)
   // A lock is renewed, and a wait sleeps, in real time.
-  const lock = await client.lock('sku', { ttlMs: 200 })
+  const lock = await client.lock('sku', { ttlMs: 10_000 })
   mock.timers.tick(3_600_000)
   assert.equal(lock.held, true)
   await lock.release()

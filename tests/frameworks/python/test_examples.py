@@ -23,12 +23,17 @@ def until(ready: Callable[[], bool], within: float = 20.0) -> None:
 
 
 def denied(app: App, page: str) -> Reply:
-    """The first refusal, after three answers at most of one window, or six of two."""
-    for _ in range(7):
+    """The first refusal, after three answers at most of each window that may have begun."""
+    began, answered = time.monotonic(), 0
+    while True:
         reply = app.get(page)
         if reply.status != 200:
             return reply
-    raise AssertionError("nothing was refused")
+        answered += 1
+        # One has begun before, and one may begin every two seconds.
+        took = time.monotonic() - began
+        assert answered <= 3 * (took // 2 + 2), "too little was refused"
+        assert took < 60, "nothing was refused"
 
 
 @limited

@@ -37,7 +37,7 @@ def of_wsgi(url: str, stack: ExitStack) -> Ask:
         start_response("200 OK", [])
         return [b""]
 
-    limited = wsgi.RateLimitMiddleware(application, POLICY, client=quotalock.Client(url), lease=10)
+    limited = wsgi.RateLimitMiddleware(application, POLICY, client=quotalock.Client(url, timeout=10.0), lease=10)
     told: list[int] = []
 
     def start(status: str, fields: Any) -> Any:
@@ -53,7 +53,7 @@ def of_wsgi(url: str, stack: ExitStack) -> Ask:
 
 def of_flask(url: str, stack: ExitStack) -> Ask:
     app = Flask(__name__)
-    limiter = Limiter(app=app, storage_uri=url)
+    limiter = Limiter(app=app, client=quotalock.Client(url, timeout=10.0))
     app.add_url_rule("/", "index", limiter.limit(POLICY, lease=10)(lambda: "found"))
     client = app.test_client()
     return lambda count: [client.get("/").status_code for _ in range(count)]
@@ -67,7 +67,7 @@ def on_a_loop(app: Any) -> Ask:
 
 
 def of_asgi(url: str, stack: ExitStack) -> Ask:
-    return on_a_loop(asgi.RateLimitMiddleware(plain, POLICY, client=aio.Client(url), lease=10))
+    return on_a_loop(asgi.RateLimitMiddleware(plain, POLICY, client=aio.Client(url, timeout=10.0), lease=10))
 
 
 def of_starlette(url: str, stack: ExitStack) -> Ask:
@@ -76,20 +76,20 @@ def of_starlette(url: str, stack: ExitStack) -> Ask:
         return PlainTextResponse("found")
 
     app = Starlette(routes=[Route("/", index)])
-    starlette.install(app, aio.Client(url))
+    starlette.install(app, aio.Client(url, timeout=10.0))
     return on_a_loop(app)
 
 
 def of_fastapi(url: str, stack: ExitStack) -> Ask:
     app = FastAPI()
-    fastapi.install(app, aio.Client(url))
+    fastapi.install(app, aio.Client(url, timeout=10.0))
     app.get("/", dependencies=[Depends(fastapi.Limit(POLICY, lease=10))])(lambda: "found")
     return on_a_loop(app)
 
 
 def of_django(view: Callable[[], Any]) -> Callable[[str, ExitStack], Ask]:
     def made(url: str, stack: ExitStack) -> Ask:
-        stack.enter_context(override_settings(QUOTALOCK={"URL": url, "LEASE": 10, "POLICY": POLICY}))
+        stack.enter_context(override_settings(QUOTALOCK={"URL": url, "TIMEOUT": 10.0, "LEASE": 10, "POLICY": POLICY}))
         asked = view()
         return lambda count: [asked(RequestFactory().get("/")).status_code for _ in range(count)]
 
@@ -113,7 +113,9 @@ class View(APIView):  # type: ignore[misc]
 
 
 def of_celery(url: str, stack: ExitStack) -> Ask:
-    task: Callable[[], int] = celery.rate_limited(POLICY, client=quotalock.Client(url), lease=10)(lambda: 200)
+    task: Callable[[], int] = celery.rate_limited(POLICY, client=quotalock.Client(url, timeout=10.0), lease=10)(
+        lambda: 200
+    )
 
     def ask(count: int) -> list[int]:
         told = []

@@ -33,7 +33,7 @@ def statuses(app: Flask, count: int) -> list[int]:
 
 @pytest.mark.parametrize("strategy", ["fixed-window", "moving-window", "sliding-window-counter"])
 def test_flask_limiter_works_by_the_url_alone(url: str, prefix: str, strategy: str) -> None:
-    options = {"prefix": prefix}
+    options = {"prefix": prefix, "timeout": 10.0}
     app, _ = flask_app(url.replace("redis://", "quotalock://"), strategy=strategy, storage_options=options)
     again, _ = flask_app(url.replace("redis://", "quotalock://"), strategy=strategy, storage_options=options)
     # Another process would see the same.
@@ -42,7 +42,9 @@ def test_flask_limiter_works_by_the_url_alone(url: str, prefix: str, strategy: s
 
 def test_slowapi_works_by_the_url_alone(url: str, prefix: str) -> None:
     uri = url.replace("redis://", "quotalock://")
-    limiter = slowapi.Limiter(key_func=lambda: "ada", storage_uri=uri, storage_options={"prefix": prefix})
+    limiter = slowapi.Limiter(
+        key_func=lambda: "ada", storage_uri=uri, storage_options={"prefix": prefix, "timeout": 10.0}
+    )
     app = FastAPI()
     app.state.limiter = limiter
     app.add_exception_handler(RateLimitExceeded, slowapi._rate_limit_exceeded_handler)
@@ -68,7 +70,7 @@ def test_redis_is_away(redis: Server, on_error: str, expected: list[int]) -> Non
 
 
 def test_a_count_that_lost_its_end_heals(redis: Server) -> None:
-    app, _ = flask_app(redis.url.replace("redis://", "quotalock://"))
+    app, _ = flask_app(redis.url.replace("redis://", "quotalock://"), storage_options={"timeout": 10.0})
     assert statuses(app, 3) == [200, 200, 429]
     key = (
         quotalock.Client(redis.url)
