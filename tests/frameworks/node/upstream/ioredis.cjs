@@ -8,7 +8,10 @@ let made = 0
 
 module.exports = class Redis {
   constructor() {
-    this.client = new Client(process.env.QUOTALOCK_URL, { prefix: `upstream-${process.pid}-${made++}` })
+    this.client = new Client(process.env.QUOTALOCK_URL, {
+      prefix: `upstream-${process.pid}-${made++}`,
+      timeoutMs: 10_000,
+    })
   }
 
   async flushall() {}

@@ -44,9 +44,9 @@ final class StoreTest extends TestCase
         array_map(fn (\Closure $child) => $child(), $children);
         self::assertSame(80, $store->get('hits'));
         self::assertSame(75, $store->decrement('hits', 5));
-        $store->put('short', 1, 1);
+        $store->put('short', 1, 4);
         self::assertSame(2, $store->increment('short'));
-        sleep(1);
+        sleep(4);
         self::assertNull($store->get('short'));
     }
 
