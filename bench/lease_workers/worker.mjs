@@ -7,7 +7,7 @@ import { Client } from '../../bindings-node/index.mjs'
 
 const CALLS = 100
 const [url, lease, seconds, inFlight] = process.argv.slice(2)
-const client = new Client(url)
+const client = new Client(url, { timeoutMs: 5000 })
 const limiter = client.limiter('bench', process.env.BENCH_POLICY ?? '1000000000/h', {
   lease: Number(lease) || undefined,
 })

@@ -10,7 +10,7 @@ use Quotalock\Client;
 const CALLS = 100;
 
 [, $url, $lease, $seconds] = $argv;
-$client = new Client($url);
+$client = new Client($url, timeoutMs: 5000);
 $limiter = $client->limiter('bench', getenv('BENCH_POLICY') ?: '1000000000/h', lease: (int) $lease ?: null);
 for ($n = 0; $n < 1_000; $n++) {
     $limiter->consume('k');

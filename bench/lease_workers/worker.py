@@ -20,7 +20,7 @@ CALLS = 100
 
 
 def main(url: str, lease: int | None, seconds: float) -> None:
-    with quotalock.Client(url) as client:
+    with quotalock.Client(url, timeout=5.0) as client:
         limiter = client.limiter("bench", POLICY, lease=lease)
         for _ in range(1_000):
             limiter.consume("k")
@@ -35,7 +35,7 @@ def main(url: str, lease: int | None, seconds: float) -> None:
 
 
 async def looped(url: str, lease: int | None, seconds: float, in_flight: int) -> None:
-    async with quotalock.aio.Client(url) as client:
+    async with quotalock.aio.Client(url, timeout=5.0) as client:
         limiter = client.limiter("bench", POLICY, lease=lease)
         for _ in range(1_000):
             await limiter.consume("k")

@@ -36,7 +36,9 @@ def redis_py(task: Task) -> Calls:
 def glide(task: Task) -> Calls:
     from glide_sync import GlideClient, GlideClientConfiguration, NodeAddress, Script
 
-    client = GlideClient.create(GlideClientConfiguration([NodeAddress("127.0.0.1", task.port)]))
+    # The default is 250 ms.
+    config = GlideClientConfiguration([NodeAddress("127.0.0.1", task.port)], request_timeout=5000)
+    client = GlideClient.create(config)
     invoke, script, args = client.invoke_script, Script(ARTICLE), [str(task.limit), str(DAY * 1000)]
     prefix = task.key("")
     return lambda key: invoke(script, keys=[prefix + key], args=args), bool
