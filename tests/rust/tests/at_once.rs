@@ -5,11 +5,12 @@ use std::future::IntoFuture;
 use std::sync::Barrier;
 use std::task::{Context, Poll, Waker};
 use std::thread;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use quotalock::testing::{self, Kind};
-use quotalock::{Client, Code, Decision, Limiter, LimiterOptions, Op, Policy, Result, Source, Unsettled};
+use quotalock::{Client, Code, Decision, Limiter, LimiterOptions, Op, Options, Policy, Result, Source, Unsettled};
 use quotalock_tests::{client, fresh_prefix, servers};
 
 const CASES: u32 = 500;
@@ -216,7 +217,15 @@ fn what_is_known_is_decided_when_the_call_is_run_and_not_before() {
 #[test]
 fn permits_that_are_held_and_remembered_denials_answer_a_call_that_is_run() {
     for (name, url) in servers() {
-        let client = client(&url, &fresh_prefix("known"));
+        // A denial is remembered for longer than a machine stands still.
+        let options = Options {
+            url: Some(url),
+            prefix: fresh_prefix("known"),
+            timeout: Duration::from_secs(10),
+            deny_cache_max: Duration::from_secs(60),
+            ..Options::default()
+        };
+        let client = Client::new(options).unwrap();
         let options = LimiterOptions { lease: Some(50), ..LimiterOptions::default() };
         let limiter = client.limiter_with("n", Policy::parse("100/hour").unwrap(), options).unwrap();
         (0..32).for_each(|_| assert!(limiter.consume(b"k", 1).unwrap().run().unwrap().allowed));

@@ -1,5 +1,6 @@
 //! Many calls at once travel in few script calls, and each is answered as if it had travelled alone.
 
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use quotalock::driver::LoopLink;
 use quotalock::testing::{self, Kind};
 use quotalock::{Answer, Client, Code, Decision, Limiter, Op, Policy, Result};
 use quotalock_tests::gate::Gate;
-use quotalock_tests::operator::{ask, command};
+use quotalock_tests::operator::command;
 use quotalock_tests::puppets::{Does, Puppet};
 use quotalock_tests::{ELSEWHERE, client, fresh_prefix, servers};
 
@@ -33,6 +34,9 @@ enum Act {
     Refund,
     Reset,
 }
+
+/// One test has servers forget their scripts: a call that is sent again comes behind others, as another minds.
+static FORGETS: Mutex<()> = Mutex::new(());
 
 /// Which limiter, which key, what.
 type Call = (usize, usize, Act);
@@ -101,18 +105,9 @@ fn at_once(calls: impl IntoIterator<Item = Op<Answer>>) -> Vec<Result<Answer>> {
     answers.into_iter().flatten().collect()
 }
 
-/// How many script calls a server has counted.
-fn script_calls(url: &str) -> u64 {
-    let told = ask(url, &["INFO", "commandstats"]);
-    let count = |name: &str| {
-        let (_, rest) = told.split_once(&format!("cmdstat_{name}:calls="))?;
-        rest.split(',').next()?.parse::<u64>().ok()
-    };
-    count("evalsha").unwrap_or(0) + count("eval").unwrap_or(0)
-}
-
 #[test]
 fn each_is_answered_as_if_it_had_travelled_alone() {
+    let _forgets = FORGETS.lock();
     for (name, url) in servers() {
         let batches = prop::collection::vec((0_u64..3_000_000, prop::collection::vec(call(), 1..=MOST)), 1..6);
         // A call whose script the server does not know yet is sent again, behind others.
@@ -166,15 +161,17 @@ fn each_is_answered_as_if_it_had_travelled_alone() {
 #[test]
 fn a_hundred_calls_are_few_script_calls() {
     for (name, url) in servers() {
-        let client = client(&url, &fresh_prefix("few"));
+        // It counts what this test calls, and no other.
+        let puppet = Puppet::before(&url);
+        let script_calls = || puppet.count("EVALSHA") + puppet.count("EVAL");
+        let client = client(&format!("redis://{}", puppet.address()), &fresh_prefix("few"));
         let limiter = client.limiter("few", Policy::parse("30/hour").unwrap()).unwrap();
         at_once((0..8).map(|_| limiter.consume(b"warm", 1).unwrap().erased()));
-        let before = script_calls(&url);
+        let before = script_calls();
         let answers = at_once((0..100).map(|_| limiter.consume(b"k", 1).unwrap().erased()));
         let admitted = answers.iter().filter(|a| a.as_ref().unwrap().get::<Decision>().unwrap().allowed).count();
         assert_eq!(admitted, 30, "{name}");
-        // Others may use the server meanwhile, but hardly by as many calls.
-        assert!(script_calls(&url) - before < 50, "{name}");
+        assert!(script_calls() - before < 50, "{name}");
     }
 }
 
@@ -197,6 +194,7 @@ fn what_fails_for_one_key_fails_for_its_call_alone() {
 
 #[test]
 fn a_server_that_forgot_the_script_is_told_it_once() {
+    let _forgets = FORGETS.lock();
     for (name, url) in servers() {
         let client = client(&url, &fresh_prefix("forgot"));
         let limiter = client.limiter("forgot", Policy::parse("1000/hour").unwrap()).unwrap();
@@ -211,7 +209,7 @@ fn a_server_that_forgot_the_script_is_told_it_once() {
 
 #[test]
 fn nobody_is_charged_for_whom_a_bundle_comes_too_late() {
-    const TIMEOUT: Duration = Duration::from_secs(2);
+    const TIMEOUT: Duration = Duration::from_secs(5);
     for (name, url) in servers() {
         let (gate, prefix) = (Gate::before(&url), fresh_prefix("late"));
         let limiter = |client: &Client| client.limiter("late", Policy::parse("100/hour").unwrap()).unwrap();
@@ -233,7 +231,7 @@ fn nobody_is_charged_for_whom_a_bundle_comes_too_late() {
         link.flush();
         assert!(ends(&mut link).into_iter().all(|(_, answer)| answer.is_ok()), "{name}");
         // The first are over when their bundle arrives, the others are not: those in a bundle of their own are done.
-        gate.hold_up(TIMEOUT * 7 / 10);
+        gate.hold_up(TIMEOUT / 2);
         submit(&mut link, 20, true);
         thread::sleep(TIMEOUT * 6 / 10);
         submit(&mut link, 20, false);

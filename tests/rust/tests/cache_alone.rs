@@ -32,7 +32,8 @@ fn a_full_server_refuses_to_begin_but_lets_everything_end() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for (name, url) in servers() {
         let client = client(&url, &fresh_prefix("full"));
-        let cache = client.cache("home", CacheOptions { stale: 60_000_000, ..CacheOptions::default() }).unwrap();
+        let options = CacheOptions { stale: 60_000_000, error_ttl: 60_000_000, ..CacheOptions::default() };
+        let cache = client.cache("home", options).unwrap();
         let (filled, failed) = (ticket(get(&cache, b"x")), ticket(get(&cache, b"y")));
         let ready = ticket(get(&cache, b"z"));
         assert!(ready.fill(Some(b"v".to_vec())).unwrap().run().unwrap());

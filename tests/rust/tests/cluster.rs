@@ -8,6 +8,7 @@ use quotalock::driver::LoopLink;
 use quotalock::{Charge, Client, Code, Decision, Limiter, Op, Options, Policy, Result};
 use quotalock_tests::futures::block_on;
 use quotalock_tests::puppets::{Does, Puppet, is_call, slots};
+use quotalock_tests::stalls::Stalls;
 use quotalock_tests::{fresh_prefix, servers};
 
 const TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -160,7 +161,9 @@ fn a_replica_is_asked_in_place_of_a_primary_that_has_gone_but_not_all_the_time()
         other.does(of_map(map, |_, _| Does::It));
         let limiter = limiter(&[&other]);
         let began = Instant::now();
-        while began.elapsed() < Duration::from_millis(600) {
+        // Twice at least, however long the machine stands still.
+        while began.elapsed() < Duration::from_millis(600) || calls(&replica) < 2 {
+            assert!(began.elapsed() < Duration::from_secs(20), "{name}: it is not asked again");
             let error = drive(limiter.consume(b"k", 1).unwrap()).unwrap_err();
             assert_eq!(error.code(), Code::Unavailable, "{name}: {error}");
             assert!(error.message().contains(&gone.to_string()), "{name}: {error}");
@@ -169,11 +172,13 @@ fn a_replica_is_asked_in_place_of_a_primary_that_has_gone_but_not_all_the_time()
         // One in 40 ms.
         assert!((2..=1 + began.elapsed().as_millis() as usize / 40).contains(&asked), "{name}: {asked}");
         promoted.store(true, Ordering::SeqCst);
-        let visible = Instant::now();
+        let (stalls, visible) = (Stalls::watch(), Instant::now());
         while drive(limiter.consume(b"k", 1).unwrap()).is_err() {
-            assert!(visible.elapsed() < Duration::from_secs(1), "{name}: nobody notices");
+            assert!(visible.elapsed() < Duration::from_secs(20), "{name}: nobody notices");
             std::thread::sleep(Duration::from_millis(1));
         }
+        let noticed = visible.elapsed();
+        assert!(noticed < Duration::from_secs(1) + stalls.worst(), "{name}: after {noticed:?}");
         for _ in 0..5 {
             drive(limiter.consume(b"another", 1).unwrap()).expect("from now on it is the primary");
         }
@@ -216,10 +221,11 @@ fn servers_that_send_a_call_to_and_fro_cost_it_its_time_and_no_more() {
             puppet.does(of_map(map.clone(), move |_, _| Does::Says(moved.clone())));
         }
         let limiter = limiter(&[&one]);
-        let began = Instant::now();
+        let (stalls, began) = (Stalls::watch(), Instant::now());
         let error = drive(limiter.consume(b"k", 1).unwrap()).unwrap_err();
+        let took = began.elapsed();
         assert_eq!(error.code(), Code::Unavailable, "{name}: {error}");
-        assert!(began.elapsed() < TIMEOUT + BESIDE, "{name}");
+        assert!(took < TIMEOUT + BESIDE + stalls.worst(), "{name}: {took:?}");
         assert!(calls(&one) + calls(&two) < 80, "{name}: {} and {}", calls(&one), calls(&two));
     }
 }
@@ -249,7 +255,7 @@ fn a_server_that_hangs_delays_nobody_elses_keys() {
         drive(limiter.consume(b"c", 1).unwrap()).unwrap();
         let hanging = limiter.clone();
         let waiting = std::thread::spawn(move || drive(hanging.consume(b"k", 1).unwrap()).unwrap_err().code());
-        let began = Instant::now();
+        let (stalls, began) = (Stalls::watch(), Instant::now());
         let mut slowest = Duration::ZERO;
         while began.elapsed() < TIMEOUT + BESIDE {
             let sent = Instant::now();
@@ -257,7 +263,7 @@ fn a_server_that_hangs_delays_nobody_elses_keys() {
             slowest = slowest.max(sent.elapsed());
             std::thread::sleep(Duration::from_millis(2));
         }
-        assert!(slowest < TIMEOUT / 2, "{name}: {slowest:?}");
+        assert!(slowest < TIMEOUT / 2 + stalls.worst(), "{name}: {slowest:?}");
         assert_eq!(waiting.join().unwrap(), Code::Timeout, "{name}");
     }
 }
@@ -284,11 +290,13 @@ fn a_hole_in_the_map_is_told_until_it_is_filled_and_the_other_keys_go_on() {
             drive(limiter.consume(b"c", 1).unwrap()).unwrap();
         }
         filled.store(true, Ordering::SeqCst);
-        let since = Instant::now();
+        let (stalls, since) = (Stalls::watch(), Instant::now());
         while drive(limiter.consume(b"k", 1).unwrap()).is_err() {
-            assert!(since.elapsed() < Duration::from_secs(1), "{name}: nobody notices");
+            assert!(since.elapsed() < Duration::from_secs(20), "{name}: nobody notices");
             std::thread::sleep(Duration::from_millis(1));
         }
+        let noticed = since.elapsed();
+        assert!(noticed < Duration::from_secs(1) + stalls.worst(), "{name}: after {noticed:?}");
         drive(limiter.consume(b"k", 1).unwrap()).expect("from now on it is known");
     }
 }
@@ -312,11 +320,12 @@ fn what_is_wrong_with_a_url_is_told_in_time_with_the_cure() {
         (format!("redis+cluster://{}", misled.address()), Code::Unavailable, "host_map="),
     ] {
         for (name, drive) in DRIVERS {
-            let began = Instant::now();
+            let (stalls, began) = (Stalls::watch(), Instant::now());
             let error = drive(limiter_at(&url).consume(b"k", 1).unwrap()).unwrap_err();
+            let took = began.elapsed();
             assert_eq!(error.code(), code, "{url}, {name}: {error}");
             assert!(error.message().contains(cure), "{url}, {name}: {error}");
-            assert!(began.elapsed() < TIMEOUT + BESIDE, "{url}, {name}");
+            assert!(took < TIMEOUT + BESIDE + stalls.worst(), "{url}, {name}: {took:?}");
         }
     }
     assert_eq!(calls(&two), 0);

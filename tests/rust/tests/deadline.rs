@@ -48,7 +48,7 @@ fn a_late_consume_is_refused_by_the_server() {
         let slow = Client::new(Options {
             url: Some(format!("redis://127.0.0.1:{port}")),
             prefix: prefix.clone(),
-            timeout: Duration::from_millis(600),
+            timeout: Duration::from_secs(2),
             on_error: OnError::Raise,
             ..Options::default()
         })

@@ -112,6 +112,11 @@ fn client_within(timeout: Duration, scheme: &str, server: &Hostile) -> Client {
     Client::new(Options { url, timeout, ..Options::default() }).unwrap()
 }
 
+/// One that waits for an answer for longer than a machine stands still.
+fn patient(server: &Hostile) -> Client {
+    client_within(10 * TIMEOUT, "redis", server)
+}
+
 /// On this thread, or by the process' thread.
 fn consume(client: &Client, by_future: bool) -> Result<Decision> {
     let op = client.limiter("n", Policy::parse("5/1h")?)?.consume(b"k", 1)?;
@@ -151,7 +156,7 @@ fn what_is_longer_than_any_answer_is_not_waited_for() {
     for (command, way) in [("TIME", ENDLESS), ("TIME", LONG), ("EVALSHA", ENDLESS), ("EVALSHA", LONG)] {
         for by_future in [false, true] {
             let server = hostile(command, way, usize::MAX);
-            let (answer, took) = timed(|| consume(&client("redis", &server), by_future));
+            let (answer, took) = timed(|| consume(&patient(&server), by_future));
             assert_eq!(answer.unwrap_err().code(), Code::Unavailable, "{command}");
             assert!(took < TIMEOUT / 2, "{command} {by_future}: {took:?}");
         }
@@ -187,7 +192,7 @@ fn who_takes_a_request_in_crumbs_is_not_waited_for() {
 fn a_connection_without_a_whole_answer_is_given_up() {
     let server = hostile("EVALSHA", DRIP, 1);
     // The second call is answered at once, which a busy machine may be late to do.
-    let client = client_within(5 * TIMEOUT, "redis", &server);
+    let client = patient(&server);
     assert_eq!(consume(&client, true).unwrap_err().code(), Code::Timeout);
     assert!(consume(&client, true).unwrap().allowed, "on another connection");
     assert_eq!(server.connections.load(Ordering::SeqCst), 2);
@@ -198,7 +203,7 @@ fn a_greeting_with_more_than_was_asked_for_is_none() {
     let way: Way = |to| to.write_all(&[TIME, DECISION].concat());
     let server = hostile("TIME", way, usize::MAX);
     for by_future in [false, true] {
-        assert_eq!(consume(&client("redis", &server), by_future).unwrap_err().code(), Code::Unavailable);
+        assert_eq!(consume(&patient(&server), by_future).unwrap_err().code(), Code::Unavailable);
     }
 }
 
@@ -229,7 +234,7 @@ fn who_waits_is_not_kept_by_a_peer_that_never_stops_to_hint() {
 fn others_of_the_process_are_answered_meanwhile() {
     for (command, way) in [("EVALSHA", ENDLESS), ("EVALSHA", LONG), ("TIME", ENDLESS), ("TIME", DRIP)] {
         let (bad, good) = (hostile(command, way, usize::MAX), hostile("", DRIP, 0));
-        let (bad, good) = (client("redis", &bad), client_within(10 * TIMEOUT, "redis", &good));
+        let (bad, good) = (client("redis", &bad), patient(&good));
         assert!(consume(&good, true).is_ok());
         let until = Instant::now() + Duration::from_millis(500);
         std::thread::scope(|scope| {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use quotalock::{Client, Code, Lock, LockOptions, LockState};
 use quotalock_tests::elsewhere::{elsewhere, sink};
-use quotalock_tests::gate::{Gate, TIMEOUT};
+use quotalock_tests::gate::Gate;
 use quotalock_tests::stalls::Stalls;
 use quotalock_tests::{client, fresh_prefix, servers, stores};
 
@@ -90,11 +90,12 @@ fn who_waits_ends_and_leaves_its_place() {
             assert_eq!(answer.unwrap_err().code(), Code::Closed, "{name}");
         }
         assert_eq!(thread.join().unwrap().unwrap_err().code(), Code::Closed, "{name}");
-        let began = Instant::now();
+        let (stalls, began) = (Stalls::watch(), Instant::now());
         while holder.inspect().run().unwrap().waiters > 0 {
-            assert!(began.elapsed() < Duration::from_secs(1), "{name}: it is left to be forgotten");
             std::thread::sleep(Duration::from_millis(5));
         }
+        let left = began.elapsed();
+        assert!(left < Duration::from_secs(1) + stalls.worst(), "{name}: it is left to be forgotten");
     }
 }
 
@@ -135,17 +136,19 @@ fn what_is_granted_while_a_client_closes_is_held_by_nobody() {
 
 #[test]
 fn a_close_takes_no_longer_than_the_timeout() {
+    // So long that what comes before the end is answered also where a machine stands still.
+    const PATIENCE: Duration = Duration::from_secs(2);
     let (_, url) = servers().remove(0);
     for (what, fail) in [("silent", Gate::mute as fn(&Gate)), ("gone", Gate::hang_up)] {
         let gate = Gate::before(&url);
-        let client = gate.client(&fresh_prefix("away"));
+        let client = gate.client_within(&fresh_prefix("away"), PATIENCE);
         let locks: Vec<Lock> = (0..30).map(|n| client.lock(&[b'a' + n], options()).unwrap()).collect();
         assert!(locks.iter().all(|lock| acquired(lock, NOW)), "{what}");
         fail(&gate);
         let (stalls, began) = (Stalls::watch(), Instant::now());
         client.close();
         let took = began.elapsed();
-        assert!(took < TIMEOUT + Duration::from_millis(200) + stalls.worst(), "{what}: {took:?}");
+        assert!(took < PATIENCE + Duration::from_millis(200) + stalls.worst(), "{what}: {took:?}");
         assert!(locks.iter().all(|lock| !lock.is_held()));
     }
 }

@@ -119,15 +119,17 @@ fn a_wait_ends_in_its_time_and_leaves_nothing() {
         let (first, second) = (lock(&client, 30_000), lock(&client, 30_000));
         assert!(try_acquire(&first));
         for how in 0..3 {
-            let began = Instant::now();
+            let (stalls, began) = (Stalls::watch(), Instant::now());
             let acquiring = second.acquire(Duration::from_millis(200)).unwrap();
             let got = match how {
                 0 => acquiring.run().unwrap(),
                 1 => acquiring.run_among_threads(&mut || false).unwrap(),
                 _ => block_on(acquiring).unwrap(),
             };
+            let took = began.elapsed();
             assert!(!got);
-            assert!((180..2_000).contains(&began.elapsed().as_millis()), "{name}: {:?}", began.elapsed());
+            assert!(took >= Duration::from_millis(180), "{name}: {took:?}");
+            assert!(took < Duration::from_millis(2_000) + stalls.worst(), "{name}: {took:?}");
             assert!(second.not_acquired().message().contains("200 ms"), "{}", second.not_acquired());
         }
         // What is taken back in the background is soon gone.
@@ -215,9 +217,10 @@ fn a_dropped_future_leaves_nothing() {
 fn it_is_renewed_while_it_is_held_and_no_longer() {
     for (name, url) in stores() {
         let client = client(&url, &fresh_prefix("renew"));
-        let first = lock(&client, 2_000);
+        // Two thirds of it are longer than a machine stands still.
+        let first = lock(&client, 4_000);
         assert!(try_acquire(&first));
-        std::thread::sleep(Duration::from_millis(2_400));
+        std::thread::sleep(Duration::from_millis(4_400));
         assert!(first.is_held(), "{name}");
         let second = lock(&client, 300);
         assert!(!try_acquire(&second), "{name}");

@@ -8,7 +8,7 @@ use quotalock::{Client, OnError, Options, Policy};
 use quotalock_tests::{fresh_prefix, servers};
 
 const CALLS: usize = 200;
-const TIMEOUT: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A link with that many calls written to the server, each under its number.
 fn under_way(url: &str, prefix: &str) -> LoopLink<usize> {

@@ -78,7 +78,7 @@ fn what_a_slow_server_does_not_take_waits_unsent() {
     let (_, url) = servers().remove(0);
     let patient = limiter(&url, &fresh_prefix("pressure"), PATIENT);
     let mut link = connected(&patient);
-    press(&url, &patient, &mut link, Duration::from_millis(1_500));
+    press(&url, &patient, &mut link, Duration::from_millis(4_000));
     let mut answered = Vec::new();
     while link.is_busy() {
         link.turn();
@@ -94,10 +94,10 @@ fn what_waits_unsent_times_out_in_time() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let (_, url) = servers().remove(0);
     let prefix = fresh_prefix("pressure");
-    let hurried = limiter(&url, &prefix, Duration::from_millis(600));
+    let hurried = limiter(&url, &prefix, Duration::from_millis(1_500));
     let mut link = connected(&hurried);
     let stalls = Stalls::watch();
-    press(&url, &hurried, &mut link, Duration::from_millis(2_500));
+    press(&url, &hurried, &mut link, Duration::from_millis(5_000));
     let submitted = Instant::now();
     let mut answers = Vec::new();
     while link.is_busy() {
@@ -105,7 +105,7 @@ fn what_waits_unsent_times_out_in_time() {
         answers.append(&mut link.take_done());
     }
     let took = submitted.elapsed();
-    assert!(took < Duration::from_millis(1_000) + stalls.worst(), "{took:?}");
+    assert!(took < Duration::from_millis(1_900) + stalls.worst(), "{took:?}");
     assert_eq!(answers.len(), CALLS);
     assert!(answers.iter().all(|(_, answer)| answer.as_ref().is_err_and(|e| e.code() == Code::Timeout)));
     let sent = SENT.load(Ordering::Relaxed);

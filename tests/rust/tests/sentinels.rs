@@ -191,7 +191,7 @@ fn a_replica_that_a_sentinel_names_is_not_taken_for_the_primary() {
     for sentinels in [[&wrong, &right], [&right, &wrong]] {
         assert_eq!(used(&client(&sentinels, &fresh_prefix("role"), PATIENT), false).unwrap(), 1);
     }
-    let error = used(&client(&[&wrong], "x", Duration::from_millis(300)), false).unwrap_err();
+    let error = used(&client(&[&wrong], "x", Duration::from_secs(2)), false).unwrap_err();
     assert_eq!(error.code(), Code::Unavailable, "{error}");
     assert!(error.message().contains(&replica.address) && error.message().contains("is a replica"), "{error}");
 }

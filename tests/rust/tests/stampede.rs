@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use quotalock::{Cache, CacheOptions, Client, Code, Got, Result, Seen};
 use quotalock_tests::futures::block_on;
+use quotalock_tests::stalls::Stalls;
 use quotalock_tests::{client, fresh_prefix, servers, stores};
 
 const READERS: usize = 200;
@@ -100,13 +101,15 @@ fn slowly(value: &str) -> impl Fn(usize, quotalock::Ticket, &Crowd) -> Option<St
 fn at_expiry_one_loads_and_all_get_the_new_value() {
     for (name, url) in stores() {
         let caches = caches_with_an_old_value(&url, 0);
+        let stalls = Stalls::watch();
         let crowd = crowd(&caches, slowly("new"));
+        let stalled = stalls.worst();
         assert_eq!(crowd.loads.into_inner(), 1, "{name}");
         let seen = crowd.seen.into_inner().unwrap();
         assert!(seen.len() == READERS && seen.iter().all(|(_, value, _)| value.as_deref() == Some("new")), "{name}");
         let slowest = seen.iter().map(|(took, ..)| *took).max().unwrap();
         println!("{name}: the slowest of {READERS} had it after {slowest:?}");
-        assert!(slowest < LOAD + Duration::from_secs(3), "{name}: {slowest:?}");
+        assert!(slowest < LOAD + Duration::from_secs(3) + stalled, "{name}: {slowest:?}");
     }
 }
 
@@ -135,7 +138,8 @@ fn what_is_stale_is_served_meanwhile() {
 #[test]
 fn when_the_loader_dies_exactly_one_more_loads_after_its_lease() {
     for (name, url) in stores() {
-        let lease = Duration::from_secs(2);
+        // Who loads then has it for longer than a machine stands still.
+        let lease = Duration::from_secs(4);
         let options = CacheOptions { lease: lease.as_micros() as u64, ..CacheOptions::default() };
         let caches = caches(&url, &fresh_prefix("crowd"), &options);
         let crowd = crowd(&caches, |number, ticket, crowd| {
@@ -198,8 +202,7 @@ fn a_killed_process_is_followed_by_one() {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "as_a_loader"]).env(LOADER, format!("{url} {prefix}")).stdout(Stdio::null());
         let process = Killed(command.spawn().unwrap());
-        let options = CacheOptions { lease: 2_000_000, ..CacheOptions::default() };
-        let caches = caches(&url, &prefix, &options);
+        let caches = caches(&url, &prefix, &CacheOptions::default());
         // The process has the lease once a look that waits for nobody is told so.
         let give_up = Instant::now() + LONG;
         loop {

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use quotalock::driver::LoopLink;
 use quotalock::{Client, Limiter, Policy};
@@ -21,13 +21,17 @@ struct Echo {
     url: String,
     pause: Arc<AtomicU64>,
     connections: Arc<AtomicUsize>,
+    /// How many replies came twice.
+    twice: Arc<AtomicUsize>,
 }
 
 fn echo(target: &str) -> Echo {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("redis://{}", listener.local_addr().unwrap());
     let (pause, connections) = (Arc::new(AtomicU64::new(ONCE)), Arc::new(AtomicUsize::new(0)));
+    let twice = Arc::new(AtomicUsize::new(0));
     let (target, after, made) = (target.trim_start_matches("redis://").to_owned(), pause.clone(), connections.clone());
+    let counted = twice.clone();
     thread::spawn(move || {
         for near in listener.incoming().flatten() {
             made.fetch_add(1, Ordering::Relaxed);
@@ -35,18 +39,31 @@ fn echo(target: &str) -> Echo {
             near.set_nodelay(true).unwrap();
             let (mut asking, mut asked) = (near.try_clone().unwrap(), far.try_clone().unwrap());
             thread::spawn(move || std::io::copy(&mut asking, &mut asked));
-            let after = after.clone();
-            thread::spawn(move || answer(far, near, &after));
+            let (after, counted) = (after.clone(), counted.clone());
+            thread::spawn(move || answer(far, near, &after, &counted));
         }
     });
-    Echo { url, pause, connections }
+    Echo { url, pause, connections, twice }
 }
 
-fn answer(mut from: TcpStream, mut to: TcpStream, pause: &AtomicU64) {
+impl Echo {
+    /// Returns once the stray reply is there.
+    fn until_twice(&self) {
+        let give_up = Instant::now() + Duration::from_secs(20);
+        while self.twice.load(Ordering::SeqCst) == 0 {
+            assert!(Instant::now() < give_up, "no reply comes twice");
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(Duration::from_millis(LATER));
+    }
+}
+
+fn answer(mut from: TcpStream, mut to: TcpStream, pause: &AtomicU64, twice: &AtomicUsize) {
     let mut buffer = [0; 4096];
     while let Ok(n @ 1..) = from.read(&mut buffer) {
         let reply = &buffer[..n];
-        let gone = match pause.load(Ordering::Relaxed) {
+        let pause = pause.load(Ordering::Relaxed);
+        let gone = match pause {
             ONCE => to.write_all(reply),
             0 => to.write_all(&[reply, reply].concat()),
             ms => to.write_all(reply).and_then(|()| {
@@ -57,6 +74,7 @@ fn answer(mut from: TcpStream, mut to: TcpStream, pause: &AtomicU64) {
         if gone.is_err() {
             return;
         }
+        twice.fetch_add(usize::from(pause != ONCE), Ordering::SeqCst);
     }
 }
 
@@ -79,7 +97,7 @@ fn a_stray_reply_does_not_answer_the_next_call_on_a_pooled_connection() {
             echo.pause.store(pause, Ordering::Relaxed);
             assert_eq!(remaining(&first, b"a"), 98);
             echo.pause.store(ONCE, Ordering::Relaxed);
-            thread::sleep(Duration::from_millis(10 * LATER));
+            echo.until_twice();
             assert_eq!(remaining(&second, b"b"), 6, "{name}, {pause} ms");
             assert_eq!(remaining(&first, b"a"), 97, "{name}, {pause} ms");
             assert_eq!(echo.connections.load(Ordering::Relaxed), 2, "{name}, {pause} ms: the stray's was given up");
@@ -108,7 +126,7 @@ fn a_stray_reply_does_not_answer_the_next_call_on_a_link() {
             echo.pause.store(pause, Ordering::Relaxed);
             assert_eq!(ask(&first, b"a"), 98);
             echo.pause.store(ONCE, Ordering::Relaxed);
-            thread::sleep(Duration::from_millis(10 * LATER));
+            echo.until_twice();
             assert_eq!(ask(&second, b"b"), 6, "{name}, {pause} ms");
             assert_eq!(ask(&first, b"a"), 97, "{name}, {pause} ms");
             assert_eq!(echo.connections.load(Ordering::Relaxed), 2, "{name}, {pause} ms: the stray's was given up");
