@@ -14,7 +14,7 @@ final class DenialsTest extends TestCase
     public function testADenialIsAnsweredAgainWithoutAskingUntilItIsReset(): void
     {
         $server = new RedisServer();
-        $limiter = (new Client($server->url(), prefix()))->limiter('n', '10/hour');
+        $limiter = (new Client($server->url(), prefix(), denyCacheMaxMs: 60_000))->limiter('n', '10/hour');
         self::assertTrue($limiter->consume('k', 8)->allowed);
         self::assertSame('redis', $limiter->consume('k', 3)->source);
         $asked = self::calls($server);

@@ -89,7 +89,7 @@ final class HooksTest extends TestCase
 
     public function testDecisionsWithoutRedisAreTold(): void
     {
-        $limiter = $this->telling(server())->limiter('checkout', '2/hour');
+        $limiter = $this->telling(server(), denyCacheMaxMs: 60_000)->limiter('checkout', '2/hour');
         for ($i = 0; $i < 4; $i++) {
             $limiter->consume('a');
         }
@@ -124,9 +124,9 @@ final class HooksTest extends TestCase
         self::assertSame([true, 2], [$lock->release(), count($lost)], 'what is not lost');
         thrown(LostException::class, fn () => $lock->run($lose));
         self::assertSame([$lock], $lost[2] ?? null, 'what the end of a function found');
-        $brief = $client->lock('sku:43', 10);
+        $brief = $client->lock('sku:43', 500);
         $brief->acquire();
-        usleep(20_000);
+        usleep(550_000);
         thrown(LostException::class, fn () => $brief->assertHeld());
         self::assertSame([[$brief], 4], [$lost[3] ?? null, count($lost)], 'what a look found');
     }

@@ -117,7 +117,7 @@ final class LockEndsTest extends TestCase
         $before = hrtime(true);
         $pid = pcntl_fork();
         if ($pid === 0) {
-            $lock = (new Client(server(), $prefix))->lock('n', 2_000);
+            $lock = (new Client(server(), $prefix))->lock('n', 4_000);
             $lock->acquire();
             posix_kill(getmypid(), SIGKILL);
         }
@@ -125,10 +125,10 @@ final class LockEndsTest extends TestCase
         self::assertSame(SIGKILL, pcntl_wtermsig($status), 'what ended it');
         $lock = (new Client(server(), $prefix))->lock('n');
         self::assertSame($pid, $lock->inspect()->holders[0]->pid, 'who holds it');
-        self::assertSame(true, $lock->acquire(10_000), 'whether it is granted');
+        $stalls = stalls(fn () => self::assertSame(true, $lock->acquire(10_000), 'whether it is granted'));
         $took = (hrtime(true) - $before) / 1e6;
         self::assertTrue(
-            $took >= 2_000 && $took < 5_000,
+            $took >= 4_000 && $took < 7_000 + $stalls,
             "that it was granted $took ms after the other, or a little more"
         );
     }
@@ -202,7 +202,8 @@ final class LockEndsTest extends TestCase
             fn () => throw new \DomainException('enough'),
             fn () => $lock->acquire(60_000)
         )));
-        self::assertTrue($took < 5_000, "that the wait ended after $took ms");
+        // It would have waited for a minute.
+        self::assertTrue($took < 20_000, "that the wait ended after $took ms");
         self::assertSame('released', $lock->state, 'what it is');
         eventually(fn () => $holder->inspect()->waiters === 0, fn () => 'somebody waits');
         $holder->release();
@@ -284,7 +285,7 @@ final class LockEndsTest extends TestCase
         $fpm = new Fpm(pool($server, 'pm = static', 'pm.max_children = 1'));
         $dying = forked(function () use ($fpm) {
             try {
-                return $fpm->get('lock.php', ['how' => 'sleep', 'ttl' => 2_500]);
+                return $fpm->get('lock.php', ['how' => 'sleep', 'ttl' => 5_000]);
             } catch (\Throwable) {
                 return 'cut off';
             }
@@ -295,8 +296,8 @@ final class LockEndsTest extends TestCase
         posix_kill($holder->pid, SIGKILL);
         $dying();
         self::assertSame(false, $lock->acquire(), 'whether it is free at once');
-        self::assertSame(true, $lock->acquire(10_000), 'whether it is free in the end');
+        $stalls = stalls(fn () => self::assertSame(true, $lock->acquire(10_000), 'whether it is free in the end'));
         $early = $holder->untilMs - $lock->inspect()->holders[0]->sinceMs;
-        self::assertTrue($early <= 0 && $early > -2_000, "that it was granted $early ms before its end");
+        self::assertTrue($early <= 0 && $early > -2_000 - $stalls, "that it was granted $early ms before its end");
     }
 }

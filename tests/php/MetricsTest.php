@@ -55,7 +55,8 @@ final class MetricsTest extends TestCase
             . 'try { $n->require("secret:42"); } catch (Quotalock\Exception\RateLimitedException) { }'
             . '$n->peek("k"); $n->refund("k", 1); $n->reset("k");'
             . '$client->consumeAll([[$n, "a", 1], [$tried, "k", 1]]);',
-            $server->url()
+            $server->url(),
+            ['-d', 'ratelimit.deny_cache_max_ms=60000']
         );
         self::assertSame([
             'decisions_total{limiter="n",result="allowed",source="redis"}' => 4,
@@ -76,7 +77,8 @@ final class MetricsTest extends TestCase
                 "\$away = new Quotalock\\Client('redis://app:s3cret@127.0.0.1:$port', onError: '$how');"
                 . 'try { $away->limiter("n", "3/hour")->consume("k"); }'
                 . 'catch (Quotalock\Exception\UnavailableException) { }',
-                'memory://'
+                'memory://',
+                ['-d', 'ratelimit.timeout_ms=10000']
             );
             self::assertSame(
                 ["decisions_total{limiter=\"n\",result=\"$result\",source=\"$source\"}" => 1],

@@ -170,7 +170,8 @@ final class QuorumTest extends TestCase
         $took = elapsed(fn () => thrown(\DomainException::class, fn () => $lock->acquire(60_000)));
         pcntl_signal(SIGALRM, SIG_DFL);
         pcntl_async_signals(false);
-        self::assertTrue($took < 5_000, "that the wait ended after $took ms");
+        // It would have waited for a minute.
+        self::assertTrue($took < 20_000, "that the wait ended after $took ms");
         self::assertSame([true, true], [$holder->release(), $lock->acquire()], 'whether it can be had');
     }
 
@@ -183,17 +184,21 @@ final class QuorumTest extends TestCase
         $begin = '$clients = array_map(fn ($url) => new Quotalock\Client($url, getenv("PREFIX"), 10_000), '
             . 'explode(",", getenv("URLS"))); $lock = Quotalock\quorum_lock($clients, "n", 600_000, 20_000);';
         $pids = "[{$still[0]->pid()}, {$still[1]->pid()}]";
-        [$output] = php(<<<CODE
+        $code = <<<CODE
             $begin
             echo \$lock->acquire() ? 'held,' : 'no,';
             foreach ($pids as \$pid) posix_kill(\$pid, SIGSTOP);
             echo hrtime(true);
-            CODE, [], ['URLS' => implode(',', $urls), 'PREFIX' => $prefix]);
-        $took = (hrtime(true) - (int) substr($output, 5)) / 1e6;
+            CODE;
+        [$output, $took] = ['', 0.0];
+        $stalls = stalls(function () use ($code, $urls, $prefix, &$output, &$took) {
+            [$output] = php($code, [], ['URLS' => implode(',', $urls), 'PREFIX' => $prefix]);
+            $took = (hrtime(true) - (int) substr($output, 5)) / 1e6;
+        });
         array_map(fn (RedisServer $server) => $server->signal(SIGCONT), $still);
         self::assertStringContainsString('held,', $output);
         // Each server by itself may take ten seconds.
-        self::assertTrue($took < 2_000, "that it took $took ms");
+        self::assertTrue($took < 2_000 + $stalls, "that it took $took ms");
     }
 
     public function testWorkersOfPhpFpmTakeTurnsAndWhatOneForgetsIsReleased(): void
@@ -205,11 +210,15 @@ final class QuorumTest extends TestCase
         self::assertSame([1], array_values(array_unique(array_column($answers, 'inside'))), 'how many were in it');
         self::assertSame(20, count(array_unique(array_column($answers, 'token'))), 'the tokens');
         for ($round = 0; $round < 3; $round++) {
-            $took = elapsed(function () use ($fpm, $urls) {
-                $answer = json_decode($fpm->get('quorum.php', ['urls' => $urls, 'how' => 'forget']), true);
-                self::assertSame(true, $answer['acquired'], 'whether it is acquired');
+            $took = 0.0;
+            $stalls = stalls(function () use ($fpm, $urls, &$took) {
+                $took = elapsed(function () use ($fpm, $urls) {
+                    $answer = json_decode($fpm->get('quorum.php', ['urls' => $urls, 'how' => 'forget']), true);
+                    self::assertSame(true, $answer['acquired'], 'whether it is acquired');
+                });
             });
-            self::assertTrue($took < 2_500, "that it had not to wait for the end of a ttl, but took $took ms");
+            // That takes three seconds.
+            self::assertTrue($took < 2_500 + $stalls, "that it had not to wait for the end of a ttl: $took ms");
         }
         self::assertStringNotContainsString('signal', strtolower($fpm->log()));
     }

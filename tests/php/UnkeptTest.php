@@ -149,8 +149,8 @@ final class UnkeptTest extends TestCase
         }];
         yield 'reservation' => [function (Client $client) {
             $limiter = $client->limiter('api', '10/minute');
-            $kept = $limiter->reserve('k', 5, 1_000);
-            $id = $limiter->reserve('k', 5, 1_000)->id;
+            $kept = $limiter->reserve('k', 5, 60_000);
+            $id = $limiter->reserve('k', 5, 60_000)->id;
             self::assertTrue($kept->cancel() && $limiter->reservation('k', $id)->settle(1), 'what is told of them');
         }];
         yield 'denied' => [function (Client $client) {
