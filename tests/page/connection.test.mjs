@@ -74,14 +74,24 @@ test('a session that ends leads to the door', async (context) => {
   await enter(page, at)
   // Another tab of the same session ends it.
   const other = await page.context().newPage()
+  // One that knows nothing of its session yet.
+  await other.route('**/api/state', () => {})
   await other.goto(at)
-  // It knows its session by then.
-  await other.getByText('Live', { exact: true }).waitFor()
   await other.getByRole('button', { name: 'Sign out' }).click()
   await other.getByRole('heading', { name: 'Sign in' }).waitFor()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   await page.goto(at)
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+})
+
+test('who cannot be signed out is told so', async (context) => {
+  const { url } = await redis(context)
+  const page = await browser(context)
+  const { url: at, stop } = await serve(context, url)
+  await enter(page, at)
+  await stop()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByText('You are still signed in').waitFor()
 })
 
 test('a Redis that is away is told by name, and so is its return', async (context) => {

@@ -71,9 +71,17 @@ export class Actions {
     if (await ask(question)) await this.post('/api/release', { id: row.id })
   }
 
-  /** Ends the session. */
+  /** Ends the session. The door is shown only when it has ended. */
   async leave() {
-    await fetch('/logout', { method: 'POST', headers: { 'X-Quotalock': this.csrf() } }).catch(() => null)
-    location.replace('/login')
+    try {
+      // The page may not know its session yet, or another tab began a new one.
+      const session = await fetch('/api/session')
+      const headers = { 'X-Quotalock': session.ok ? (await readAnswer(session)).csrf : '' }
+      const answer = await fetch('/logout', { method: 'POST', headers })
+      if (answer.ok || answer.status === 401) return location.replace('/login')
+    } catch {
+      // Said below.
+    }
+    tell('You are still signed in: quotalock serve did not end the session. Try again.')
   }
 }
