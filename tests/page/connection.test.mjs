@@ -91,7 +91,7 @@ test('who cannot be signed out is told so', async (context) => {
   await enter(page, at)
   await stop()
   await page.getByRole('button', { name: 'Sign out' }).click()
-  await page.getByText('You are still signed in').waitFor()
+  await page.locator('#told').getByText('You are still signed in').waitFor()
 })
 
 test('a Redis that is away is told by name, and so is its return', async (context) => {
