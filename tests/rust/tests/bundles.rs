@@ -171,7 +171,7 @@ fn a_hundred_calls_are_few_script_calls() {
         let answers = at_once((0..100).map(|_| limiter.consume(b"k", 1).unwrap().erased()));
         let admitted = answers.iter().filter(|a| a.as_ref().unwrap().get::<Decision>().unwrap().allowed).count();
         assert_eq!(admitted, 30, "{name}");
-        assert!(script_calls() - before < 50, "{name}");
+        assert!((1..50).contains(&(script_calls() - before)), "{name}");
     }
 }
 

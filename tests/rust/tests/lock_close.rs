@@ -92,6 +92,7 @@ fn who_waits_ends_and_leaves_its_place() {
         assert_eq!(thread.join().unwrap().unwrap_err().code(), Code::Closed, "{name}");
         let (stalls, began) = (Stalls::watch(), Instant::now());
         while holder.inspect().run().unwrap().waiters > 0 {
+            assert!(began.elapsed() < LONG, "{name}: it is not even forgotten");
             std::thread::sleep(Duration::from_millis(5));
         }
         let left = began.elapsed();

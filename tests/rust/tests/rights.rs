@@ -130,7 +130,7 @@ fn caches_need_what_security_lists_for_them() {
                 })
             })
             .collect();
-        // Who cannot listen ends by itself: it has asked before there is a value.
+        // A waiter that cannot listen gives up by itself. It must do so before there is a value, or it would find that.
         let give_up = Instant::now() + Duration::from_secs(20);
         while prefix == &deaf && !waiters.iter().all(|waiter| waiter.is_finished()) {
             assert!(Instant::now() < give_up, "who cannot listen waits");

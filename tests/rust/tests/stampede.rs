@@ -138,7 +138,7 @@ fn what_is_stale_is_served_meanwhile() {
 #[test]
 fn when_the_loader_dies_exactly_one_more_loads_after_its_lease() {
     for (name, url) in stores() {
-        // Who loads then has it for longer than a machine stands still.
+        // Long enough for the second loader to finish, even if the machine stands still meanwhile.
         let lease = Duration::from_secs(4);
         let options = CacheOptions { lease: lease.as_micros() as u64, ..CacheOptions::default() };
         let caches = caches(&url, &fresh_prefix("crowd"), &options);
