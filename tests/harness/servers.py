@@ -148,7 +148,7 @@ class Server(Running):
 
     def _launch(self, port: int, *, loaded: bool) -> bool:
         """Starts the process and waits until it answers; False when somebody else took the port."""
-        command = [*self._prefix, _binary(self.name), *self._options(port)]
+        command = [*self._prefix, binary(self.name), *self._options(port)]
 
         def answers() -> bool:
             return _answers(self.folder / "socket", loaded=loaded) and listens(port)
@@ -177,7 +177,7 @@ class Server(Running):
         actual = info.get(f"{product}_version", "")
         if not actual.startswith(f"{version}.") or (product == "redis" and "valkey_version" in info):
             self.stop()
-            raise ServerError(f"{_binary(self.name)} should be {self.name} but says version {actual or info}")
+            raise ServerError(f"{binary(self.name)} should be {self.name} but says version {actual or info}")
 
     def _end(self, how: signal.Signals) -> None:
         program, self._program = self._program, None
@@ -185,7 +185,7 @@ class Server(Running):
             program.end(how)
 
 
-def _binary(name: str) -> str:
+def binary(name: str) -> str:
     """Finds the binary of a server by its name."""
     if name not in BINARIES:
         raise ServerError(f"no server is called {name}; there are {', '.join(BINARIES)}")

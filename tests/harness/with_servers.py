@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs a command with one real server of each kind and two clusters beside it: `with_servers.py -- COMMAND ...`.
 
-The command finds them in QUOTALOCK_TEST_SERVERS and QUOTALOCK_TEST_CLUSTERS, JSON objects from name to URL, and the
-Unix socket of Redis 7.0 in QUOTALOCK_TEST_UNIX. The exit code is the command's own; 1, with a message, when a server
+The command finds them in QUOTALOCK_TEST_SERVERS and QUOTALOCK_TEST_CLUSTERS, JSON objects from name to URL, their
+programs in QUOTALOCK_TEST_BINARIES (a test that changes a server's settings starts its own), and the Unix socket of
+Redis 7.0 in QUOTALOCK_TEST_UNIX. The exit code is the command's own; 1, with a message, when a server
 can't be had.
 """
 
@@ -17,7 +18,7 @@ import sys
 from types import FrameType
 
 from cluster import Cluster
-from servers import NAMES, Server, ServerError
+from servers import NAMES, Server, ServerError, binary
 
 # What each cluster is called, and what its three primaries are. None is given up, however busy the machine is.
 CLUSTERS = {"cluster-7.0": "redis-7.0", "cluster-9.1": "valkey-9.1"}
@@ -55,6 +56,7 @@ def environment(servers: dict[str, Server], clusters: dict[str, Cluster]) -> dic
     inherited = {name: value for name, value in os.environ.items() if name != "QUOTALOCK_URL"}
     return inherited | {
         "QUOTALOCK_TEST_SERVERS": json.dumps({name: server.url for name, server in servers.items()}),
+        "QUOTALOCK_TEST_BINARIES": json.dumps({name: binary(server.name) for name, server in servers.items()}),
         "QUOTALOCK_TEST_CLUSTERS": json.dumps({name: cluster.url for name, cluster in clusters.items()}),
         "QUOTALOCK_TEST_UNIX": servers["redis-7.0"].unix_url,
     }

@@ -20,8 +20,15 @@ import quotalock
 from quotalock import aio
 url, prefix = sys.argv[1:3]
 """
+# The process' own thread may still count, so both forms are read until nothing changed between two readings.
 _END = """
-print(json.dumps({"metrics": quotalock.metrics(), "text": quotalock.prometheus()}))
+give_up = time.monotonic() + 50
+while True:
+    before, text, after = quotalock.metrics(), quotalock.prometheus(), quotalock.metrics()
+    if before == after:
+        break
+    assert time.monotonic() < give_up, "the counters do not come to rest"
+print(json.dumps({"metrics": after, "text": text}))
 """
 
 

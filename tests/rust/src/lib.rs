@@ -6,6 +6,7 @@ pub mod elsewhere;
 pub mod futures;
 pub mod gate;
 pub mod operator;
+pub mod own_server;
 pub mod puppets;
 pub mod spec;
 pub mod stalls;

@@ -1,20 +1,17 @@
-//! What a cache does on a server that takes nothing more, and what it costs a server. Alone in a file, and one after the
-//! other: the server is full for everybody, and counts the calls of all.
+//! What a cache does on a server that takes nothing more, and what it costs a server.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use quotalock::driver;
 use quotalock::{Answer, Cache, CacheOptions, Code, Got, MAX_VALUE_BYTES, Part, Result, Seen};
 use quotalock_tests::caches::ticket;
 use quotalock_tests::elsewhere::sink;
-use quotalock_tests::{client, fresh_prefix, servers, stores};
+use quotalock_tests::own_server::OwnServer;
+use quotalock_tests::{client, fresh_prefix, stores};
 
 const LONG: Duration = Duration::from_secs(20);
-
-static ALONE: Mutex<()> = Mutex::new(());
 
 fn get(cache: &Cache, key: &[u8]) -> Result<Got> {
     cache.get(key, Duration::ZERO).unwrap().run()
@@ -29,9 +26,9 @@ fn text(got: Result<Got>) -> Option<String> {
 
 #[test]
 fn a_full_server_refuses_to_begin_but_lets_everything_end() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    for (name, url) in servers() {
-        let client = client(&url, &fresh_prefix("full"));
+    for server in OwnServer::each() {
+        let (name, url) = (server.name(), server.url());
+        let client = client(url, &fresh_prefix("full"));
         let options = CacheOptions { stale: 60_000_000, error_ttl: 60_000_000, ..CacheOptions::default() };
         let cache = client.cache("home", options).unwrap();
         let (filled, failed) = (ticket(get(&cache, b"x")), ticket(get(&cache, b"y")));
@@ -44,10 +41,11 @@ fn a_full_server_refuses_to_begin_but_lets_everything_end() {
         let served = || assert_eq!(text(get(&brief, b"old")).as_deref(), Some("v"), "{name}: nobody can refresh it");
         // Redis before 7 has scripts write all the same.
         if name != "redis-6.2" {
-            let _alone = Unwilling::new(&url, "min-replicas-to-write");
+            server.command(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
             served();
+            server.command(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
         }
-        let _full = Unwilling::new(&url, "maxmemory");
+        server.command(&["CONFIG", "SET", "maxmemory", "1"]);
         served();
         let many = brief.get_many(&[b"old"], Duration::ZERO).unwrap().run().unwrap();
         assert!(matches!(many[..], [Part::Got(Got::Found(_))]), "{name}: {many:?}");
@@ -67,7 +65,6 @@ fn a_full_server_refuses_to_begin_but_lets_everything_end() {
 
 #[test]
 fn large_values_come_back_whole_and_larger_ones_are_refused() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for (name, url) in stores() {
         let client = client(&url, &fresh_prefix("large"));
         let cache = client.cache("home", CacheOptions { lease: 60_000_000, ..CacheOptions::default() }).unwrap();
@@ -120,17 +117,17 @@ fn scripts_run(url: &str) -> u64 {
 
 #[test]
 fn who_finds_a_value_asks_once_and_a_crowd_asks_as_often_as_there_are_processes() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    for (name, url) in servers() {
-        let client = client(&url, &fresh_prefix("calls"));
+    for server in OwnServer::each() {
+        let (name, url) = (server.name(), server.url());
+        let client = client(url, &fresh_prefix("calls"));
         let stale = client.cache("home", CacheOptions { fresh: 1_000, stale: 60_000_000, ..CacheOptions::default() });
         let stale = stale.unwrap();
         assert!(stale.put(b"x", Some(b"v".to_vec())).unwrap().run().unwrap());
         std::thread::sleep(Duration::from_millis(2));
         let loads = ticket(get(&stale, b"x"));
-        let before = scripts_run(&url);
+        let before = scripts_run(url);
         (0..200).for_each(|_| assert_eq!(text(get(&stale, b"x")).as_deref(), Some("v")));
-        assert_eq!(scripts_run(&url) - before, 200, "{name}");
+        assert_eq!(scripts_run(url) - before, 200, "{name}");
         drop(loads);
         // A hundred futures of one process wait: once it was told, one of them asks for all.
         let loads = ticket(get(&stale, b"y"));
@@ -139,37 +136,11 @@ fn who_finds_a_value_asks_once_and_a_crowd_asks_as_often_as_there_are_processes(
             stale.get(b"y", LONG).unwrap().submit(number, &sink);
         }
         std::thread::sleep(Duration::from_millis(300));
-        let before = scripts_run(&url);
+        let before = scripts_run(url);
         assert!(loads.fill(Some(b"v".to_vec())).unwrap().run().unwrap());
         (0..100).for_each(|_| told.recv_timeout(LONG).unwrap().1.map(drop).unwrap());
-        let asked = scripts_run(&url) - before;
+        let asked = scripts_run(url) - before;
         // The fill, the one, and those whose rest was over just then.
         assert!((2..10).contains(&asked), "{name}: {asked}");
-    }
-}
-
-/// A server with a setting that has it take no writes; it does again when this is dropped.
-struct Unwilling(TcpStream, &'static str);
-
-impl Unwilling {
-    fn new(url: &str, setting: &'static str) -> Unwilling {
-        let stream = TcpStream::connect(url.strip_prefix("redis://").unwrap()).unwrap();
-        stream.set_read_timeout(Some(LONG)).unwrap();
-        let mut unwilling = Unwilling(stream, setting);
-        unwilling.say(&format!("CONFIG SET {setting} 1"));
-        unwilling
-    }
-
-    fn say(&mut self, line: &str) {
-        self.0.write_all(format!("{line}\r\n").as_bytes()).unwrap();
-        let mut answer = [0; 5];
-        self.0.read_exact(&mut answer).unwrap();
-        assert_eq!(&answer, b"+OK\r\n");
-    }
-}
-
-impl Drop for Unwilling {
-    fn drop(&mut self) {
-        self.say(&format!("CONFIG SET {} 0", self.1));
     }
 }

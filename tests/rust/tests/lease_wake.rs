@@ -2,11 +2,12 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use quotalock::testing::lease::{self, Acquire, Extend, ForceRelease, Id, Outcome, Queue, Release};
 use quotalock::{Client, Code, testing};
+use quotalock_tests::own_server::OwnServer;
 use quotalock_tests::{client, fresh_prefix, servers};
 
 /// A connection that speaks for itself.
@@ -87,16 +88,12 @@ fn is_granted(outcome: quotalock::Result<Outcome>) -> bool {
     matches!(outcome.unwrap(), Outcome::Granted { .. })
 }
 
-/// A server that is full is full for the other test as well.
-static ALONE: Mutex<()> = Mutex::new(());
-
 const A: Id = [b'a'; 16];
 const B: Id = [b'b'; 16];
 const C: Id = [b'c'; 16];
 
 #[test]
 fn the_first_waiter_gets_its_id_on_its_channel() {
-    let _alone = ALONE.lock();
     for (name, url) in servers() {
         let (lock, mut wire) = (Lock::new(&url), Wire::new(&url));
         let prefix = String::from_utf8(lock.wake_prefix.to_vec()).unwrap();
@@ -131,19 +128,15 @@ fn the_first_waiter_gets_its_id_on_its_channel() {
 
 #[test]
 fn a_full_server_refuses_to_lock_but_extends_hands_over_and_releases() {
-    let _alone = ALONE.lock();
-    for (name, url) in servers() {
-        let (lock, mut wire) = (Lock::new(&url), Wire::new(&url));
+    for server in OwnServer::each() {
+        let (name, lock) = (server.name(), Lock::new(server.url()));
         assert!(is_granted(lock.acquire(A, Queue::No, [0; 16], None)));
-        wire.send("CONFIG SET maxmemory 1");
-        wire.until(b"+OK\r\n");
+        server.command(&["CONFIG", "SET", "maxmemory", "1"]);
         let refused = lock.acquire(B, Queue::Hint, C, None).unwrap_err();
         let call = Extend { keys: lock.keys.clone(), id: A, ttl: 90_000_000, shown: "lock \"it\"".into() };
         let extended = lease::extend(&lock.client, call).run();
         let handed_over = lock.acquire(C, Queue::No, [0; 16], Some(A));
         let released = lock.release(C);
-        wire.send("CONFIG SET maxmemory 0");
-        wire.until(b"+OK\r\n");
         assert_eq!(refused.code(), Code::Unavailable, "{name}: {refused}");
         assert!(extended.unwrap() && is_granted(handed_over) && released, "{name}");
     }
