@@ -15,13 +15,13 @@ SUITE = python3 tools/suite.py $@
 # Each suite has servers of its own, and an end: one that hangs is stopped, with all that it started. It is not part
 # of this make, so cargo in it must not look for make's job slots.
 WITH_SERVERS = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m python3 tests/harness/with_servers.py --
-# All that may run beside each other; the faults freeze and kill servers by the clock and the incident is a load on the
-# whole machine, so they run alone.
-BESIDE := test-rust test-elsewhere test-python test-php test-node test-frameworks-php test-frameworks-python \
-	test-frameworks-node test-interop test-attack test-bench test-cli test-page
-ALONE := test-faults test-incident
-# How many suites run at once; the output of each is printed in one piece when it is done. They all run, whichever
-# fails, and find everything built.
+# `make test`: what a person who clones this runs. Any of these suites may run next to another, on a busy machine.
+SUITES := test-rust test-python test-cli test-frameworks-php test-frameworks-python test-frameworks-node test-interop \
+	test-node test-php test-page test-elsewhere test-incident test-attack
+# `make test-long`: suites that take long or need the machine for themselves. They run one after the other.
+LONG_SUITES := test-faults test-bench
+# How many suites of `make test` run at once; the output of each is printed in one piece when it ends. All of them run,
+# even if one fails, and find everything built.
 TEST_JOBS ?= 2
 RUN_SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target \
 	$(foreach part,core python php node workers cli,--assume-old=build-$(part)) --assume-old=setup
@@ -56,16 +56,24 @@ build-node: ## Builds the Node package in bindings-node
 build-cli: ## Builds the program for the person on call, target/debug/quotalock
 	cargo build --quiet -p quotalock-cli
 
-.PHONY: test suites $(BESIDE) $(ALONE)
-test: build build-workers build-cli ## Runs every test against real servers
-	+@rm -rf target/suites; failed=0; \
-	$(RUN_SUITES) --jobs=$(TEST_JOBS) suites || failed=1; $(RUN_SUITES) --jobs=1 $(ALONE) || failed=1; \
-	[ $$failed = 0 ] && echo 'make test: all passed' || echo 'make test: FAILED'; \
-	for suite in $(BESIDE) $(ALONE); do \
+# Runs the suites named by $(2) through the target $(1), $(3) at a time, and prints how each one ended.
+define run_suites
+	+@rm -rf target/suites; failed=0; $(RUN_SUITES) --jobs=$(3) $(1) || failed=1; \
+	for suite in $(2); do \
 		cat target/suites/$$suite 2>/dev/null || { printf '  %-22s did not end\n' $$suite; failed=1; }; \
-	done; exit $$failed
+	done; \
+	if [ $$failed = 0 ]; then echo 'make $@: all passed'; else echo 'make $@: FAILED'; exit 1; fi
+endef
 
-suites: $(BESIDE)
+.PHONY: test test-long suites long-suites $(SUITES) $(LONG_SUITES)
+test: build build-workers build-cli ## Runs the tests against real servers, in at most 25 minutes on two cores
+	$(call run_suites,suites,$(SUITES),$(TEST_JOBS))
+
+test-long: build build-workers build-cli ## Runs the tests that take long or need the machine for themselves
+	$(call run_suites,long-suites,$(LONG_SUITES),1)
+
+suites: $(SUITES)
+long-suites: $(LONG_SUITES)
 
 test-rust: ## Runs the tests of the core
 	$(WITH_SERVERS) cargo test --quiet --no-fail-fast
