@@ -39,8 +39,8 @@ final class Plugin
     /** Hooks into WordPress; without the extension tells administrators what to install, and limits nothing. */
     public function register(): void
     {
-        $problem = 'the PHP extension "ratelimit" is not loaded: install quotalock/ratelimit'
-            . ' (pie install quotalock/ratelimit) and restart PHP';
+        $problem = 'the PHP extension "ratelimit" is not loaded: install it, as docs/versions.md of'
+            . " Quotalock's repository describes, and restart PHP";
         try {
             if (extension_loaded('ratelimit')) {
                 $this->hook();

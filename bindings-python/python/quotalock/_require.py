@@ -15,7 +15,7 @@ def require(package: str, least: str, extra: str) -> None:
     if found is None or _numbers(found) < _numbers(least):
         there = f"version {found} is installed" if found else "it is not installed"
         raise ImportError(
-            f"quotalock.{extra} needs {package} {least} or later, and {there}: pip install 'quotalock[{extra}]'",
+            f"quotalock.{extra} needs {package} {least} or later, and {there}: pip install '{package}>={least}'",
             name=package,
         )
 

@@ -58,7 +58,7 @@ def test_a_decision_for_what_a_test_doubles() -> None:
 
 
 def test_a_missing_or_too_old_package_is_named_with_what_to_install() -> None:
-    with pytest.raises(ImportError, match=r"it is not installed: pip install 'quotalock\[flask\]'"):
+    with pytest.raises(ImportError, match=r"it is not installed: pip install 'no-such-flask>=2.2'"):
         require("no-such-flask", "2.2", "flask")
     with pytest.raises(ImportError, match=r"needs pytest 999 or later, and version .* is installed"):
         require("pytest", "999", "flask")

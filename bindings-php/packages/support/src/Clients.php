@@ -55,8 +55,8 @@ final class Clients
         $found = $version === false ? 'is not loaded' : "is version $version";
         if ($version === false || version_compare($version, self::NEEDS, '<')) {
             throw new \LogicException(sprintf(
-                'The PHP extension "ratelimit" %s: install quotalock/ratelimit %s or later'
-                    . ' (pie install quotalock/ratelimit) and restart PHP',
+                'The PHP extension "ratelimit" %s: install version %s or later of it, as docs/versions.md of'
+                    . " Quotalock's repository describes, and restart PHP",
                 $found,
                 self::NEEDS,
             ));

@@ -20,6 +20,9 @@ final class ComposerTest extends TestCase
 
     private string $folder;
 
+    /** @var array<string, mixed> The composer.json of an application. */
+    private array $settings;
+
     protected function setUp(): void
     {
         $this->folder = sys_get_temp_dir() . '/quotalock-composer-' . bin2hex(random_bytes(6));
@@ -33,7 +36,9 @@ final class ComposerTest extends TestCase
         array_push($settings['repositories'], ['packagist.org' => false]);
         // It is not among those: here the application says that it has it.
         $settings['provide'] = ['illuminate/cache' => '10.48.0'];
-        file_put_contents("$this->folder/composer.json", json_encode($settings, JSON_THROW_ON_ERROR));
+        self::assertSame(['quotalock/laravel' => '0.1.0'], $settings['require']);
+        $settings['require'] = ['psr/simple-cache' => '*'];
+        $this->settings = $settings;
         file_put_contents("$this->folder/program.php", self::PROGRAM);
     }
 
@@ -44,17 +49,28 @@ final class ComposerTest extends TestCase
 
     public function testTheyAreInstalledAndFound(): void
     {
-        $packages = array_map(fn (string $name): string => "quotalock/$name", self::PACKAGES);
-        [$status, $output] = $this->inFolder(['/usr/bin/composer', 'require', ...$packages, 'psr/simple-cache'], true);
-        self::assertSame(0, $status, $output);
+        foreach ([['install'], ['update', 'quotalock/*']] as $command) {
+            file_put_contents("$this->folder/composer.json", json_encode($this->settings, JSON_THROW_ON_ERROR));
+            [$status, $output] = $this->inFolder(['/usr/bin/composer', ...$command], true);
+            self::assertSame(0, $status, $output);
+            $this->addOurs();
+        }
         self::assertSame([0, 'a product'], $this->inFolder(['program.php'], true));
     }
 
     public function testTheyNeedTheExtension(): void
     {
-        [$status, $output] = $this->inFolder(['/usr/bin/composer', 'require', 'quotalock/support'], false);
+        $this->addOurs();
+        file_put_contents("$this->folder/composer.json", json_encode($this->settings, JSON_THROW_ON_ERROR));
+        [$status, $output] = $this->inFolder(['/usr/bin/composer', 'install'], false);
         self::assertNotSame(0, $status, $output);
         self::assertStringContainsString('ext-ratelimit', $output);
+    }
+
+    private function addOurs(): void
+    {
+        $packages = array_map(fn (string $name): string => "quotalock/$name", self::PACKAGES);
+        $this->settings['require'] += array_fill_keys($packages, '0.1.0');
     }
 
     /**
