@@ -1,7 +1,7 @@
 /// <reference types="node" />
 
 /**
- * Rate limits and locks that cannot get stuck, on Redis.
+ * Rate limits that cannot get stuck, and locks that end, on Redis.
  *
  * ```js
  * const client = new Client('redis://127.0.0.1:6379')
@@ -878,8 +878,8 @@ export class Cache {
   get(key: Key, load: Load, options?: GetOptions): Promise<Buffer | null>
   /**
    * The values of 1 to 1,000 keys, none twice, asked for in one call; what is missing is loaded by one call of `load`. After
-   * that it waits for keys that others load, and loads them one by one if those fail. In a cluster all keys must lie in one
-   * slot, else this is rejected with {@link CrossSlotError}.
+   * that it waits for keys that others load, and loads them one by one if those fail. In a cluster the keys may lie in any
+   * slots; the call then takes a round trip for each slot.
    */
   getMany<K extends Key>(keys: readonly K[], load: LoadMany<K>, options?: GetOptions): Promise<Map<K, Buffer | null>>
   /** As {@link get}, with a value that is kept as JSON. Every caller gets it back from JSON, also the one that loads. */

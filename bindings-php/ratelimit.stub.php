@@ -736,7 +736,8 @@ namespace Quotalock {
     }
 
     /**
-     * The units of a sale: held, then sold or returned. A stock never oversells. Made by Client::stock().
+     * The units of a sale: held, then sold or returned. Made by Client::stock(). It does not oversell as long as Redis
+     * forgets nothing.
      *
      * In every state that anyone can see, `available + held + sold` is the number of all units. A hold that is over
      * returns to stock by the next calls that write. You may repeat every call after an exception that leaves its
@@ -1173,7 +1174,7 @@ namespace Quotalock {
         /**
          * The values of several keys, in their order, found by one call. The function gets the keys that are missing
          * and that nobody else loads. A key that it leaves out has no value; a key that it adds is ignored. In a
-         * cluster the keys must lie in one slot.
+         * cluster the keys may lie in any slots; the call then takes a round trip for each slot.
          *
          * @param non-empty-list<\Stringable|string|int> $keys at most 1,000, none twice
          * @param callable(non-empty-list<string>): array<string|int, ?string> $load
@@ -1181,7 +1182,6 @@ namespace Quotalock {
          * @return array<string|int, ?string> by the keys
          * @throws TimeoutException
          * @throws LoadFailedException
-         * @throws CrossSlotException
          */
         public function getMany(array $keys, callable $load, ?int $waitMs = null): array
         {

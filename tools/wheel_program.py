@@ -1,4 +1,4 @@
-"""Puts the program `quotalock` into wheels, so that installing the wheel installs it: wheel_program.py PROGRAM WHEEL..."""
+"""Puts the program `quotalock` into wheels, so that the wheel installs it: wheel_program.py PROGRAM WHEEL..."""
 
 from __future__ import annotations
 

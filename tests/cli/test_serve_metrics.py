@@ -73,7 +73,7 @@ def test_metrics_are_as_prometheus_reads_them(redis: Member) -> None:
         assert samples(text, "quotalock_keys_limited") == {("refused",): 2, ("near",): 0}
         assert samples(text, "quotalock_locks_held") == {(): 1}
         assert samples(text, "quotalock_keys_without_ttl") == {("set-nx-decr",): 1}
-        assert samples(text, "quotalock_stock_pieces")[("available",)] == 9
+        assert samples(text, "quotalock_stock_units")[("available",)] == 9
         assert samples(text, "quotalock_serve_writes_total") == {(): 0}
         assert len(samples(text, "quotalock_limiter_keys")) == 2
         # No key, lock or sale is in any of it.

@@ -187,8 +187,14 @@ def place(user, basket):
     return {"order": 981}
 def send_gift(user):
     print("a gift for", user)
+def nightly():
+    print("a night's work")
 """,
     "php": """
+function nightly(): void
+{
+    echo "a night's work\\n";
+}
 function charge(string $order): string
 {
     return 'receipt 7';
@@ -203,6 +209,7 @@ function send_gift(string $user): void
 }
 """,
     "js": """
+const nightly = async () => console.log("a night's work")
 const charge = async () => 'receipt 7'
 const place = async () => ({ order: 981 })
 const sendGift = async (user) => console.log('a gift for', user)
@@ -295,7 +302,7 @@ COUNTS = {
     "locks": 6,
     "stock": 7,
     "cache": 6,
-    "once": 3,
+    "once": 4,
     "metrics": 2,
     "serve": 0,
     "hooks": 3,
@@ -312,6 +319,7 @@ _PRINTED = {
     ("cache", 4): "Ada\n",
     ("once", 1): '{"order":981}\n',
     ("once", 2): "a gift for user:42\n",
+    ("once", 3): "a night's work\n",
     ("metrics", 1): "checkout 1\n",
     ("hooks", 0): "limits.checkout.allowed\nlimits.checkout.denied\ncheckout denied user:42\n",
 }

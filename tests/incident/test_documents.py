@@ -89,9 +89,8 @@ def test_it_runs(document: Path, number: int, language: str, code: str, store: s
 
 @pytest.mark.parametrize(("document", "code"), OF_PHP, ids=[name(document) for document, _ in OF_PHP])
 def test_what_a_page_on_a_framework_shows_parses(document: Path, code: str) -> None:
-    # A method is shown without its class, and up to where it goes on as before.
-    method = "public function" in code
-    whole = re.sub(r"^public function", "function", code, flags=re.MULTILINE) + ("}" if method else "")
+    # A method is shown without its class.
+    whole = re.sub(r"^public function", "function", code, flags=re.MULTILINE)
     done = subprocess.run(["php", "-l"], input=f"<?php {whole}", capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 

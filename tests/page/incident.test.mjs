@@ -33,7 +33,7 @@ test('a counter without TTL appears within seconds, and is gone after the doctor
   const raw = connection(context, url)
   const page = await browser(context)
   await enter(page, (await serve(context, url)).url)
-  await verdict(page).getByText('Nothing is wrong').waitFor()
+  await verdict(page).getByText('No problems found').waitFor()
 
   // The article's own limiter: the key expired between its two commands.
   await raw.decr('limit:sku:42')
@@ -51,7 +51,7 @@ test('a counter without TTL appears within seconds, and is gone after the doctor
     await quotalock(['doctor', '--fix', '--yes', '--ttl', '1s', '--undo-file', join(folder, 'undo')], url),
     0,
   )
-  await verdict(page).getByText('Nothing is wrong').waitFor()
+  await verdict(page).getByText('No problems found').waitFor()
   // The lists are drawn with the frame after that.
   await until(async () => (await stuck.count()) === 0, 'its line is gone')
 })

@@ -184,8 +184,8 @@ test('only news is said aloud, not each number that changes', async (context) =>
       .waitFor()
   }
   scripted.push({ locks: [], locks_total: 0 })
-  await status.getByText('Nothing is wrong').waitFor()
-  assert.deepEqual(await page.evaluate(() => /** @type {any} */ (window).heard), ['Nothing is wrong'])
+  await status.getByText('No problems found').waitFor()
+  assert.deepEqual(await page.evaluate(() => /** @type {any} */ (window).heard), ['No problems found'])
   const regions = await page.locator('[aria-live], [role=status], [role=alert]').count()
   assert.equal(regions, 1)
 })

@@ -18,7 +18,7 @@ test('a person sees the sale sell, the limiter deny and the lock held', async (c
   const sale = line(page, 'Stocks', 'sneaker-42')
   await sale.getByText('of 4,000').waitFor()
   const [sold, held, left] = [2, 3, 4]
-  await until(async () => (await number(sale, sold)) > 0 && (await number(sale, held)) > 0, 'pieces are sold and held')
+  await until(async () => (await number(sale, sold)) > 0 && (await number(sale, held)) > 0, 'units are sold and held')
   const before = await number(sale, left)
   await until(async () => (await number(sale, left)) < before, 'fewer are left')
   assert.match((await sale.getByRole('img').getAttribute('aria-label')) ?? '', /% sold, .*% held, .*% left/)

@@ -322,7 +322,7 @@ class Client:
         negative: float | None = None,
         error_ttl: float = 1.0,
         beta: float = 1.0,
-        when_away: str = "raise",
+        when_away: _WhenAway = "raise",
     ) -> Cache:
         """Makes a cache. A value is fresh for `fresh` seconds (1 ms to 3,650 days), and for `stale` seconds after that
         it is served while one caller loads a new one.
@@ -728,7 +728,7 @@ class Loss:
 
 @final
 class Stock:
-    """The units of a sale; made by `Client.stock`. It never oversells.
+    """The units of a sale; made by `Client.stock`. It does not oversell as long as Redis forgets nothing.
 
         sale = client.stock("sale:42")
         sale.open(5_000, per_buyer=2)
@@ -1107,8 +1107,8 @@ class Cache:
         returns a mapping. Keys that it leaves out have no value, keys that it adds are ignored.
 
         After that it waits for keys that others load, and loads them one by one if those fail. If the last load of a
-        key failed a short time ago, it raises `LoadFailed` after it has stored what it loaded. In a cluster all keys
-        must lie in one slot, else it raises `CrossSlot`.
+        key failed a short time ago, it raises `LoadFailed` after it has stored what it loaded. In a cluster the keys
+        may lie in any slots; the call then takes a round trip for each slot.
         """
 
     def get_json(self, key: str | bytes | int, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
@@ -1289,7 +1289,7 @@ class Rule:
     """
 
     def __new__(
-        cls, limit: int, period: float, algorithm: str = "fixed-window", capacity: int | None = None
+        cls, limit: int, period: float, algorithm: _Algorithm = "fixed-window", capacity: int | None = None
     ) -> Self: ...
     @property
     def limit(self) -> int:

@@ -156,7 +156,7 @@ pub struct StockRow {
     pub held: Option<u64>,
     /// Pieces that are sold.
     pub sold: Option<u64>,
-    /// All pieces.
+    /// All units.
     pub total: Option<u64>,
     /// `open` or `ended`.
     pub phase: &'static str,

@@ -30,7 +30,7 @@ pub fn stream(site: &Arc<Site>, session: String) -> Response {
             changed = live.changed() => changed.ok()?,
         }
         let event = live.borrow_and_update().event.clone();
-        // Who logs out, or stays too long, hears no more.
+        // A browser that signs out, or stays too long, gets no more events.
         seat.0.sessions.csrf(&session)?;
         Some((Ok::<Bytes, Infallible>(event), (live, ended, seat, session)))
     });

@@ -130,8 +130,8 @@ fn keys(text: &mut Text, shown: &Shown) {
     text.one("lock_waiters", "Processes that wait for one.", Some(counts.waiters));
     text.one("stocks", "Sales.", Some(counts.stocks));
     let states = ["available", "held", "sold"];
-    let pieces = states.iter().zip(counts.pieces).map(|(state, pieces)| (vec![("state", *state)], Some(pieces)));
-    text.gauge("stock_pieces", "Pieces of all sales.", pieces);
+    let units = states.iter().zip(counts.units).map(|(state, units)| (vec![("state", *state)], Some(units)));
+    text.gauge("stock_units", "Units of all sales.", units);
     text.gauge(
         "cache_entries",
         "Entries of caches.",

@@ -57,7 +57,7 @@ pub struct Arguments {
     /// Another name by which browsers call it, such as that of a proxy
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
-    /// What browsers log in with, at least 16 characters; made anew and printed if you give none
+    /// What browsers sign in with, at least 16 characters; made anew and printed if you give none
     #[arg(long, env = TOKEN, hide_env_values = true)]
     token: Option<String>,
     /// Look at no more than so many keys a second
@@ -178,6 +178,6 @@ fn hosts(bound: SocketAddr, named: &[String]) -> Vec<String> {
 fn greet(bound: SocketAddr, made: Option<&str>) {
     output::tell(&format!("serve: http://{bound}/"));
     if let Some(token) = made {
-        output::tell(&format!("serve: log in with the token {token}"));
+        output::tell(&format!("serve: sign in with the token {token}"));
     }
 }

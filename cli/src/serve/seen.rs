@@ -49,8 +49,8 @@ pub struct Counts {
     pub waiters: u64,
     /// Sales.
     pub stocks: u64,
-    /// Their pieces: available, held, sold.
-    pub pieces: [u64; 3],
+    /// Their units: available, held, sold.
+    pub units: [u64; 3],
     /// Entries by cache.
     pub caches: BTreeMap<String, CacheRow>,
     /// Keys that may be stuck, by the word of their family.

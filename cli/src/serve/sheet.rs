@@ -154,8 +154,8 @@ impl Sheet<'_> {
             };
             if let (Some(stored), Some(name)) = (stored, KeyName::parse(prefix, key)) {
                 seen.counting.stocks += 1;
-                let pieces = [stored.available, stored.held, stored.sold];
-                seen.counting.pieces.iter_mut().zip(pieces).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+                let units = [stored.available, stored.held, stored.sold];
+                seen.counting.units.iter_mut().zip(units).for_each(|(sum, more)| *sum = sum.saturating_add(more));
                 let rank = (u8::from(stored.has_ended), 0);
                 seen.stocks.put(key.clone(), (self.round, self.shard), rank, rows::stock(&name, &stored));
             }

@@ -131,7 +131,7 @@ async fn login(
     let secure = if is_tls { "; Secure" } else { "" };
     let cookie =
         format!("{}={name}; HttpOnly; SameSite=Strict; Path=/; Max-Age={}{secure}", site.cookie, LASTS.as_secs());
-    output::tell(&format!("serve: {} has logged in", from.ip()));
+    output::tell(&format!("serve: {} has signed in", from.ip()));
     ([(SET_COOKIE, cookie)], json(&Session { csrf, writes: site.writes.are_allowed() })).into_response()
 }
 
@@ -291,7 +291,7 @@ fn poster(site: &Site, headers: &HeaderMap) -> Result<String, Box<Response>> {
 }
 
 fn not_logged_in() -> Response {
-    problem(StatusCode::UNAUTHORIZED, "not_logged_in", "log in first: /login")
+    problem(StatusCode::UNAUTHORIZED, "not_logged_in", "sign in first: /login")
 }
 
 fn not_understood(form: &str) -> Response {

@@ -17,7 +17,7 @@ from ._stock import Stock
 from ._wrapper import on_loop
 
 if TYPE_CHECKING:
-    from .._native import _OnError
+    from .._native import _OnError, _WhenAway
 
 
 class Client(Locks):
@@ -114,7 +114,7 @@ class Client(Locks):
         negative: float | None = None,
         error_ttl: float = 1.0,
         beta: float = 1.0,
-        when_away: str = "raise",
+        when_away: _WhenAway = "raise",
     ) -> Cache:
         """Makes a cache; see `quotalock.Client.cache`. Asks nobody, so it is not awaited."""
         native = self._native.cache(name, fresh, stale, lease, negative, error_ttl, beta, when_away)

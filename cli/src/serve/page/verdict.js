@@ -37,13 +37,13 @@ export class Verdict {
     this.#found = findings(state, histories)
     const first = this.#found[0]
     const isNew = state.scan.at_ms === null
-    const calm = isNew ? `Looking at all keys for the first time: ${state.scan.done_percent} %` : 'Nothing is wrong'
+    const calm = isNew ? `Looking at all keys for the first time: ${state.scan.done_percent} %` : 'No problems found'
     mark(byId('verdict'), 'data-level', first?.level ?? (isNew ? 'unknown' : 'fine'))
     this.#line(first ? first.text : calm, first ? `${first.section}` : '')
     say(byId('verdict-note'), this.#found.length === 0 ? denier(state) : '')
     this.#others(this.#found.slice(1))
     const more = this.#found.length - 1
-    document.title = first ? `(${this.#found.length}) ${first.text} · Quotalock` : 'Quotalock: nothing is wrong'
+    document.title = first ? `(${this.#found.length}) ${first.text} · Quotalock` : 'Quotalock: no problems found'
     this.#announcer.tell(first ? `${first.text}${more > 0 ? `. ${more} more` : ''}` : calm)
   }
 
